@@ -7,11 +7,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build pkg-config git ca-certificates libeigen3-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libxxhash-dev
-          libcli11-dev doctest-dev libpng-dev libminizip-dev libboost-context-dev libprotobuf-dev protobuf-compiler libdnnl-dev libhwy-dev)
+          libcli11-dev doctest-dev libpng-dev libminizip-dev libprotobuf-dev protobuf-compiler libdnnl-dev libhwy-dev)
+# Boost.PFR came with 1.75. Debian 12 has such a Boost beside its default, 1.74.
+boost=
+if grep -qs '^VERSION_CODENAME=bookworm$' /etc/os-release; then boost=1.81; fi
+packages+=("libboost$boost-dev")
 tests=
 if [ "${1:-}" = --tests ]; then
   tests=yes
-  packages+=(python3-venv z3)
+  packages+=(python3-venv z3 "libboost-context$boost-dev")
 fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

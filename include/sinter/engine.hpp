@@ -50,7 +50,8 @@ struct Counters {
   std::uint64_t kernels_compiled = 0;
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;
-  std::uint64_t plans_made = 0;      // scheduled and generated
+  std::uint64_t plans_made = 0;  // scheduled and generated
+  std::uint64_t plans_from_disk = 0;
   std::uint64_t plans_reused = 0;    // found by structure and guards: neither scheduled nor generated
   std::uint64_t guards_checked = 0;  // plans of the right structure that were asked whether they hold for the sizes at hand
   std::uint64_t sources_generated = 0;
@@ -81,6 +82,7 @@ struct Options {
   bool wait = false;              // SINTER_WAIT: on waits for every compile; off interprets meanwhile where the bits are the same
   std::string schedule;           // SINTER_SCHEDULE: "vector=2,threads=128": how kernels run, where that is possible; see docs/schedules.md
   bool tuned = true;              // SINTER_TUNED: off takes no schedule that `sinter tune` found to be faster here
+  bool keep_plans = true;         // SINTER_KEEP_PLANS: off makes every plan in this process, and keeps none in the disk cache
   std::string memory;             // SINTER_MEMORY: the most that tensors may hold, on the host and on devices together, as 4G; empty: no limit
   std::string log = "warn";       // SINTER_LOG: spdlog level
   std::string dump;               // SINTER_DUMP: folder that receives every kernel string as it is generated

@@ -17,6 +17,7 @@
 #include "engine/fork_gate.hpp"
 #include "engine/options.hpp"
 #include "engine/profile.hpp"
+#include "engine/reach.hpp"
 #include "engine/retry.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
@@ -36,17 +37,17 @@ std::string short_place(const Location& where) { return *where.file ? fmt::forma
 
 // Whose result a step writes, for the message when there is no memory for it. Lines are those of the roots: a plan may have been made
 // for the same formula in another place.
-std::string result_name(const Planned& planned, int node, const std::vector<trace::RecordedPtr>& roots) {
-  const fuse::Node& written = planned.plan.graph.nodes[node];
-  const std::string what = fmt::format("{} {}", name(written.dtype), fuse::to_string(written.shape));
+std::string result_name(const Planned& planned, int value, const std::vector<trace::RecordedPtr>& roots) {
+  const PlannedValue& written = planned.value(value);
+  const std::string what = fmt::format("{} {}", name(written.dtype), to_string(written.shape));
   for (std::size_t k = 0; k < roots.size(); ++k)
-    if (node == planned.outputs[k]) return fmt::format("the result of {}, {}{}", roots[k]->called, what, short_place(roots[k]->where));
+    if (value == planned.outputs[k]) return fmt::format("the result of {}, {}{}", roots[k]->called, what, short_place(roots[k]->where));
   return fmt::format("the result of {} on the way to {}, {}{}", name(written.op), roots.front()->called, what, short_place(roots.front()->where));
 }
 
 // About what a plan takes in memory: its sources, above all.
 std::size_t cost_of(const Planned& planned) {
-  std::size_t cost = planned.plan.graph.nodes.size() * 256;
+  std::size_t cost = planned.values.size() * 256;
   for (const auto& step : planned.steps) cost += 4096 + step.made.source.text.size();
   return cost;
 }
@@ -149,7 +150,7 @@ std::vector<runtime::DevicePtr> Engine::devices() {
 
 Engine::Setup::Setup(std::uint64_t of, const Options& options, Target where)
     : version(of),
-      how{{options.fast_math, jit::Wish::parse(options.schedule)}, options.tuned},
+      how{{options.fast_math, jit::Wish::parse(options.schedule)}, options.tuned, options.keep_plans},
       schedule(options.schedule),
       target(std::move(where)),
       key(key_for(target)),
@@ -164,10 +165,6 @@ Words Engine::Setup::key_for(const Target& other) const {
             static_cast<std::uint64_t>(how.lowering.fast_math) << 2 | static_cast<std::uint64_t>(other.limits.products) << 3 |
             static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
   return words;
-}
-
-Engine::PlanKeyView Engine::key_of(const trace::Outline& outline, const Words& settings, const Setup& now) const {
-  return {settings.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
 }
 
 const Engine::Setup& Engine::setup() {
@@ -191,33 +188,90 @@ const Engine::Setup& Engine::setup() {
 
 Engine::Known Engine::find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols) {
   std::lock_guard lock(mutex_);
-  if (auto* family = plans_.find(key))
-    for (auto member = family->rbegin(); member != family->rend(); ++member) {
-      ++totals_.guards_checked;
-      if (member->met != symbols) {
-        if (!member->known.planned->holds(symbols)) continue;
-        member->met = symbols;
-      }
-      ++totals_.plans_reused;
-      return member->known;
+  auto* const family = plans_.find(key);
+  if (!family) return {};
+  for (auto member = family->members.rbegin(); member != family->members.rend(); ++member) {
+    ++totals_.guards_checked;
+    if (member->met != symbols) {
+      if (!member->known.planned->holds(symbols)) continue;
+      member->met = symbols;
     }
+    ++totals_.plans_reused;
+    return member->known;
+  }
   return {};
 }
 
-Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup) {
-  const auto planned = make_plan(graph, target, setup.how, kernels_);
-  ++totals_.plans_made;
-  const auto recurring = target.device && !target.device->reads_host() ? std::make_shared<Recurring>() : nullptr;
-  std::lock_guard lock(mutex_);
-  PlanFamily family{{{planned, std::make_shared<History>(planned, true, setup.device), recurring}, {}}};
-  std::size_t cost = cost_of(*planned) + key.structure.size_bytes();
-  if (const auto* known = plans_.find(key)) {
-    family.insert(family.begin(), known->begin(), known->end());
-    if (family.size() > kMaxFamily) family.erase(family.begin());
-    for (const auto& other : *known) cost += cost_of(*other.known.planned);
+Engine::Known Engine::plan_for(trace::Outline& outline, std::size_t outputs, const Target& target, const Setup& now) {
+  const bool usual = &target == &now.target;
+  const Words other = usual ? Words() : now.key_for(target);
+  const PlanKeyView key{usual ? now.key.all() : other.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
+  if (Known known = find_plan(key, outline.symbols()); known.planned) {
+    outline.release();
+    return known;
   }
+  const trace::Graph graph = outline.graph();
+  outline.release();
+  load_plans(key, {outline.leaves().size(), outline.literals().size(), outline.gathers().size(), outline.calls().size(), outline.symbols().size(), outputs},
+             target, now);
+  Known known = find_plan(key, outline.symbols());
+  if (!known.planned) return make_plan_for(key, graph, target, now);
+  known.history = std::make_shared<History>(known.planned, false, now.device);
+  return known;
+}
+
+void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& now) {
+  if (!now.how.keep_plans) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (plans_.find(key)) return;
+  }
+  const StoredPlanKey stored{key.structure, &target, &now.how, kernels_.tuning_mark()};
+  std::vector<std::shared_ptr<const Planned>> plans;
+  while (static_cast<int>(plans.size()) < kMaxOnDisk) {
+    auto planned = load_plan(stored, static_cast<int>(plans.size()), terms, kernels_);
+    if (!planned) break;
+    plans.push_back(std::move(planned));
+  }
+  totals_.plans_from_disk += plans.size();
+  const int on_disk = static_cast<int>(plans.size());
+  if (on_disk > 0) add_plans(key, plans, on_disk, now);
+}
+
+Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& now) {
+  const auto planned = make_plan(graph, target, now.how, kernels_);
+  ++totals_.plans_made;
+  int ordinal = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto* family = plans_.find(key)) ordinal = family->on_disk;
+  }
+  keep_on_disk({key.structure, &target, &now.how, kernels_.tuning_mark()}, ordinal, planned);
+  Known known = add_plans(key, {planned}, ordinal + 1, now);
+  known.history = std::make_shared<History>(planned, false, now.device);
+  return known;
+}
+
+void Engine::keep_on_disk(const StoredPlanKey& key, int ordinal, const std::shared_ptr<const Planned>& planned) {
+  const auto disk = kernels_.disk();
+  if (!key.how->keep_plans || ordinal >= kMaxOnDisk || !disk->disabled_reason().empty()) return;
+  kernels_.later([structure = std::vector(key.structure.begin(), key.structure.end()), target = *key.target, how = *key.how, tunings = key.tunings, ordinal,
+                  planned, disk] { store_plan({structure, &target, &how, tunings}, ordinal, *planned, *disk); });
+}
+
+Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, int on_disk, const Setup& now) {
+  std::lock_guard lock(mutex_);
+  PlanFamily family;
+  if (const auto* known = plans_.find(key)) family = *known;
+  family.on_disk = on_disk;
+  for (const auto& planned : plans)
+    family.members.push_back({{planned, std::make_shared<History>(planned, true, now.device), std::make_shared<Recurring>()}, {}});
+  if (family.members.size() > kMaxFamily) family.members.erase(family.members.begin(), family.members.end() - kMaxFamily);
+  Known last = family.members.back().known;
+  std::size_t cost = key.structure.size_bytes();
+  for (const Member& member : family.members) cost += cost_of(*member.known.planned);
   plans_.replace({{key.settings.begin(), key.settings.end()}, {key.structure.begin(), key.structure.end()}, key.tunings}, std::move(family), cost);
-  return {planned, std::make_shared<History>(planned, false, setup.device), recurring};
+  return last;
 }
 
 // Several threads may want the same elements on the same device: each brings them there, what the first one brought counts.
@@ -350,9 +404,9 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     const auto ints = bind(*follower, work, [&](int node) { return work.elements[node].data; });
     ++totals_.launched;
     ++totals_.epilogues;
-    // Where nobody else reads the sums, their pieces are enough.
-    const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
-    if (of_bytes && std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0)
+    // Where nobody else reads the result, its pieces are enough.
+    if (fuse::pieces_of(call.op) == fuse::Pieces::loose &&
+        std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0)
       work.call_pointers.back() = nullptr;
     const runtime::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
     target.device->call(call, work.call_pointers, &with);
@@ -366,57 +420,6 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     trace::fail<LinAlgError>({site.called, site.where},
                              fmt::format("the matrix{} of shape {} {}", which.empty() ? "" : fmt::format(" [{}]", which), to_string(shape), refused.why));
   }
-}
-
-void Engine::recorded_values(const Planned& planned, Workspace& work) {
-  work.constants.assign(work.outline.literals().begin(), work.outline.literals().end());
-  for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
-  work.gathers = work.outline.gathers();
-  work.calls = work.outline.calls();
-}
-
-void Engine::run(const Planned& planned, const Target& target, Workspace& work, bool keep_all) {
-  const auto& plan = planned.plan;
-  const auto& device = target.device;
-  work.elements.clear();
-  work.elements.resize(plan.graph.nodes.size());
-  recorded_values(planned, work);
-  const auto allocate = [&](int node) {
-    try {
-      return device->allocate(std::max<std::size_t>(planned.bytes_of(node, work.numbers), 1));
-    } catch (const MemoryError& error) {
-      throw MemoryError(fmt::format("no room for {}: {}", result_name(planned, node, work.roots), error.what()));
-    }
-  };
-  // A value that is too large for the machine is refused before the steps that lead to it take their time.
-  int largest = -1;
-  std::size_t most = std::size_t{1} << 30;
-  for (const PlannedStep& step : planned.steps) {
-    if (step.in_place >= 0) continue;
-    for (const int node : step.writes)
-      if (const std::size_t bytes = planned.bytes_of(node, work.numbers); bytes > most) largest = node, most = bytes;
-  }
-  if (largest >= 0) allocate(largest);
-  // Memory for what a step writes, and what it reads on the device.
-  const auto prepare = [&](const PlannedStep& step) {
-    for (int node : step.reads)
-      if (!work.elements[node].data) work.elements[node] = elements_of(work.outline.leaves().at(plan.graph.nodes[node].leaf), device);
-    for (int node : step.writes) {
-      Elements& elements = work.elements[node];
-      if (step.in_place >= 0 && !keep_all) {
-        elements = work.elements[step.in_place];
-        continue;
-      }
-      elements.buffer = allocate(node);
-      elements.data = elements.buffer->data();
-    }
-  };
-  const auto release = [&](const PlannedStep& step) {
-    if (keep_all) return;
-    for (int node : step.last_reads) work.elements[node].buffer.reset();  // the pool hands a dead intermediate's memory to the next step
-  };
-  run_steps(planned, target, work, {}, prepare, release,
-            [&](std::size_t s) { return fuse::bound(plan.steps[s].call, work.numbers.data() + planned.steps[s].numbers); });
 }
 
 namespace {
@@ -435,9 +438,10 @@ class PartOfBuffer final : public runtime::Buffer {
 
 }  // namespace
 
-void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
+void Engine::run(const Executable& executable, const Target& target, Workspace& work) {
+  const Planned& planned = *executable.planned;
   const auto& device = target.device;
-  work.numbers = placed.numbers;
+  work.numbers = executable.numbers;
   const auto allocate = [&](std::size_t bytes, auto&& whose) {
     try {
       return device->allocate(bytes);
@@ -446,77 +450,65 @@ void Engine::run(const Placed& placed, const Target& target, Workspace& work) {
       throw MemoryError(fmt::format("no room for {}: {}", whose(), error.what()));
     }
   };
+  const auto element = [&](int value) -> Elements& { return work.elements[static_cast<std::size_t>(value)]; };
   runtime::BufferPtr arena;
   if (guarding() != Guard::none) {  // each value in guarded memory of its own
-    for (const Placed::Place& place : placed.places) {
-      Elements& here = work.elements[static_cast<std::size_t>(place.node)];
-      here.buffer = allocate(std::max<std::size_t>(place.bytes, 1), [&] { return result_name(*placed.planned, place.node, work.roots); });
+    for (const Executable::Place& place : executable.places) {
+      Elements& here = element(place.value);
+      here.buffer = allocate(std::max<std::size_t>(place.bytes, 1), [&] { return result_name(planned, place.value, work.roots); });
       here.data = here.buffer->data();
     }
-  } else if (placed.arena.bytes > 0) {
-    arena = allocate(placed.arena.bytes, [&] {
-      return fmt::format("the {} values on the way to {}{}", placed.places.size(), work.roots.front()->called, short_place(work.roots.front()->where));
+  } else if (executable.arena.bytes > 0) {
+    arena = allocate(executable.arena.bytes, [&] {
+      const auto& places = executable.places;
+      const auto largest = std::max_element(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+      return fmt::format("{}{}", result_name(planned, largest->value, work.roots), places.size() == 1 ? "" : fmt::format(", and {} others", places.size() - 1));
     });
-    for (const Placed::Place& place : placed.places) {
-      Elements& here = work.elements[static_cast<std::size_t>(place.node)];
-      // Nobody but the host, in the device's stead, asks for a buffer.
-      if (placed.on_host) here.buffer = std::make_shared<PartOfBuffer>(arena, place.offset, std::max<std::size_t>(place.bytes, 1));
+    for (const Executable::Place& place : executable.places) {
+      Elements& here = element(place.value);
+      if (executable.buffers) here.buffer = std::make_shared<PartOfBuffer>(arena, place.offset, std::max<std::size_t>(place.bytes, 1));
       here.data = static_cast<char*>(arena->data()) + place.offset;
     }
   }
-  std::size_t block = placed.blocks.size();
+  std::size_t block = executable.blocks.size();
   runtime::BufferPtr memory;
-  for (const Placed::Result& result : placed.results) {
-    if (result.block != block) memory = allocate(placed.blocks[block = result.block], [&] { return result_name(*placed.planned, result.node, work.roots); });
-    Elements& here = work.elements[static_cast<std::size_t>(result.node)];
-    here.buffer = result.bytes == placed.blocks[block] ? memory : std::make_shared<PartOfBuffer>(memory, result.offset, result.bytes);
+  for (const Executable::Result& result : executable.results) {
+    if (result.block != block) memory = allocate(executable.blocks[block = result.block], [&] { return result_name(planned, result.value, work.roots); });
+    Elements& here = element(result.value);
+    here.buffer = result.bytes == executable.blocks[block] ? memory : std::make_shared<PartOfBuffer>(memory, result.offset, result.bytes);
     here.data = here.buffer->data();
   }
-  for (const auto& [node, with] : placed.shared) work.elements[static_cast<std::size_t>(node)] = work.elements[static_cast<std::size_t>(with)];
-  const auto in_place = [](const PlannedStep&) {};
-  run_steps(*placed.planned, target, work, placed.repeated, in_place, in_place, [&](std::size_t s) -> const fuse::LibraryCall& { return placed.library[s]; });
-}
+  for (const auto& [value, with] : executable.shared) element(value) = element(with);
 
-template <class Prepare, class Release, class BoundCall> void Engine::run_steps(const Planned& planned, const Target& target, Workspace& work,
-                                                                                std::span<const Repeated> repeated, Prepare prepare, Release release,
-                                                                                BoundCall bound_call) {
-  const auto& plan = planned.plan;
   Profile::Times* const profile = Profile::Times::current();
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, auto&& run) {
     if (!profile) return run();
-    target.device->synchronize();
+    device->synchronize();
     profile->start();
     run();
-    target.device->synchronize();
+    device->synchronize();
     profile->stop(planned, s, call, work.numbers);
   };
-  Checks checks(work.gathers, target.device);
-  auto next = repeated.begin();
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    if (next != repeated.end() && next->first == s && !profile) {
+  Checks checks(work.gathers, device);
+  auto next = executable.repeated.begin();
+  for (std::size_t s = 0; s < planned.steps.size(); ++s) {
+    if (next != executable.repeated.end() && next->first == s && !profile) {
       launch(*next, work);
       s = next++->last - 1;
       continue;
     }
     stop_if_interrupted();
     const PlannedStep& step = planned.steps[s];
-    prepare(step);
-    if (plan.steps[s].kind == fuse::Step::Kind::library) {
-      const PlannedStep* follower = s + 1 < plan.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
-      if (follower) prepare(*follower);
-      const fuse::LibraryCall& library = bound_call(s);
-      timed(s, &library, [&] { call(library, follower, target, work); });
-      if (follower) {
-        release(*follower);
-        ++s;
-      }
+    if (step.library) {
+      const PlannedStep* follower = s + 1 < planned.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
+      timed(s, &executable.library[s], [&] { call(executable.library[s], follower, target, work); });
+      if (follower) ++s;
     } else {
       timed(s, nullptr, [&] {
         if (step.gathers.empty()) launch(step, target, work, nullptr);
         else checks.launch(step, [&](const runtime::BufferPtr& flags) { launch(step, target, work, flags); });
       });
     }
-    release(step);
   }
   checks.verify();
 }
@@ -577,8 +569,8 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
   for (std::size_t k = 0; k < work.roots.size(); ++k) {
     const int base = planned.outputs[k];
     StoragePtr storage;
-    if (const auto& node = planned.plan.graph.nodes[base]; node.op == trace::Op::data) {
-      storage = work.outline.leaves()[node.leaf];
+    if (planned.value(base).is_leaf()) {
+      storage = work.outline.leaves()[static_cast<std::size_t>(planned.value(base).leaf)];
     } else {
       const auto& buffer = work.elements[base].buffer;
       storage = contents_of(now.target.device, buffer, buffer ? planned.bytes_of(base, work.numbers) : 0);
@@ -608,32 +600,35 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     }
   }
   outline.finish(work.roots, true);
-  const bool usual = &target == &now.target;
-  const Words other = usual ? Words() : now.key_for(target);
-  const PlanKeyView key = key_of(outline, usual ? now.key : other, now);
-  Known known = find_plan(key, outline.symbols());
-  if (known.planned) {
-    outline.release();
-  } else {
-    const trace::Graph graph = outline.graph();
-    outline.release();
-    known = make_plan_for(key, graph, target, now);
-  }
-  const auto placed = known.recurring ? known.recurring->at(known.planned, outline.symbols(), target, kernels_) : nullptr;
-  if (!placed) {
-    known.planned->program.evaluate(outline.symbols(), work.numbers);
-    run(*known.planned, target, work);
-    return known;
-  }
-  const auto& graph = placed->planned->plan.graph;
-  recorded_values(*placed->planned, work);
-  work.elements.clear();
-  work.elements.resize(graph.nodes.size());
-  for (const int node : placed->data)
-    work.elements[static_cast<std::size_t>(node)] =
-        elements_of(outline.leaves()[static_cast<std::size_t>(graph.nodes[static_cast<std::size_t>(node)].leaf)], target.device);
-  run(*placed, target, work);
+  Known known = plan_for(outline, work.roots.size(), target, now);
+  std::function<void(const Executable&)> check;
+  if (known.planned->loaded)
+    check = [&](const Executable& executable) {
+      ReachTerms terms;
+      for (const auto& leaf : outline.leaves()) terms.leaf_bytes.push_back(static_cast<std::int64_t>(leaf->bytes));
+      for (const auto& root : work.roots) {
+        terms.dtypes.push_back(root->dtype);
+        terms.shapes.push_back(root->shape);
+      }
+      check_reach(executable, terms);
+    };
+  const auto executable = known.recurring->at(known.planned, outline.symbols(), target, kernels_, check);
+  run_recorded(*executable, target, work);
   return known;
+}
+
+void Engine::run_recorded(const Executable& executable, const Target& target, Workspace& work) {
+  const Planned& planned = *executable.planned;
+  const trace::Outline& outline = work.outline;
+  work.constants.assign(outline.literals().begin(), outline.literals().end());
+  for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
+  work.gathers = outline.gathers();
+  work.calls = outline.calls();
+  work.elements.clear();
+  work.elements.resize(planned.values.size());
+  for (const int value : executable.data)
+    work.elements[static_cast<std::size_t>(value)] = elements_of(outline.leaves()[static_cast<std::size_t>(planned.value(value).leaf)], target.device);
+  run(executable, target, work);
 }
 
 const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site& site) {
@@ -758,16 +753,11 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     offline = Setup(0, set, std::move(where));
   }
   const Setup& now = target.empty() ? setup() : offline;
-  trace::Outline outline;
-  outline.walk(pending);
-  outline.finish(pending, false);
-  const trace::Graph graph = outline.graph();
-  outline.release();
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
-    const Words settings = now.key_for(on);
-    const PlanKeyView key = key_of(outline, settings, now);
-    Known plan = find_plan(key, outline.symbols());
-    return plan.planned ? plan : make_plan_for(key, graph, on, now);
+    trace::Outline outline;
+    outline.walk(pending);
+    outline.finish(pending, false);
+    return plan_for(outline, pending.size(), on, now);
   });
   told.push_back({*found.history, found.planned});
   return told;
@@ -785,6 +775,7 @@ Counters Engine::counters() {
   result.kernels_from_disk = totals_.from_disk;
   result.kernels_from_memory = totals_.from_memory;
   result.plans_made = totals_.plans_made;
+  result.plans_from_disk = totals_.plans_from_disk;
   result.plans_reused = totals_.plans_reused;
   result.guards_checked = totals_.guards_checked;
   result.sources_generated = totals_.generated;

@@ -16,6 +16,7 @@
 #include "engine/frozen.hpp"
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
+#include "engine/stored_plans.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/tune.hpp"
 #include "trace/outline.hpp"
@@ -60,7 +61,8 @@ class Engine {
   /// What freezing needs (frozen.hpp): where calls will run, by the settings of now; the plan of a recording, all kernels compiled; and one call.
   /// The results' contents come in the order of Bound::outputs.
   Frozen frozen_target();
-  std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, const Frozen& at);
+  std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, std::span<const std::uint64_t> structure, const Values& values, const Leaves& leaves,
+                                              const Frozen& at);
   /// Throws NoAlgorithm for a library call of the plan that the device has none for.
   void expect_calls(const Bound& bound, const Target& target);
   std::vector<StoragePtr> call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site);
@@ -113,10 +115,18 @@ class Engine {
   struct Known {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
-    std::shared_ptr<Recurring> recurring;  // null where nothing is gained by it
+    std::shared_ptr<Recurring> recurring;
   };
+  // Found in memory or on disk, else made. Releases the outline.
+  Known plan_for(trace::Outline& outline, std::size_t outputs, const Target& target, const Setup& setup);
   Known find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
+  // Plans of one structure are asked for on disk once.
+  void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup);
   Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup);
+  // In the background.
+  void keep_on_disk(const StoredPlanKey& key, int ordinal, const std::shared_ptr<const Planned>& planned);
+  // The last of them.
+  Known add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, int on_disk, const Setup& setup);
   // A node's elements where the device finds them.
   struct Elements {
     void* data = nullptr;
@@ -127,11 +137,11 @@ class Engine {
     trace::Outline outline;
     std::vector<trace::RecordedPtr> roots;
     std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
-    std::vector<std::int64_t> numbers;
-    std::vector<std::uint64_t> constants;  // bits of the graph's, then of those that rewriting put in
+    std::span<const std::int64_t> numbers;                // of the executable that runs
+    std::vector<std::uint64_t> constants;                 // bits of the graph's, then of those that rewriting put in
     std::span<const trace::GatherSite> gathers;
     std::span<const trace::CallSite> calls;
-    std::vector<Elements> elements;  // by node of the plan
+    std::vector<Elements> elements;  // by value of the plan
     std::vector<void*> pointers, call_pointers;
     std::vector<std::uint64_t> scalars;
   };
@@ -139,21 +149,13 @@ class Engine {
   static StoragePtr contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes);
   std::shared_ptr<void> host_memory_of(Storage& storage);
   Elements elements_of(const StoragePtr& storage, const runtime::DevicePtr& device);
-  PlanKeyView key_of(const trace::Outline& outline, const Words& settings, const Setup& setup) const;
   // False if the workspace's pieces have to be evaluated before its roots.
   bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
-  // The constants and the sites of checks and calls of what was recorded.
-  static void recorded_values(const Planned& planned, Workspace& work);
-  // `keep_all`: what no later step reads, too.
-  void run(const Planned& planned, const Target& target, Workspace& work, bool keep_all = false);
   // What the leaves hold, the constants and the sites of checks and calls are in the workspace.
-  void run(const Placed& placed, const Target& target, Workspace& work);
-  // For each step in turn `prepare`, the step, `release`; `bound_call(s)` is step s, a library call, with its numbers. What is repeated, but while a
-  // profile wants to know each step, is one step, with nothing before and after it.
-  template <class Prepare, class Release, class BoundCall> void run_steps(const Planned& planned, const Target& target, Workspace& work,
-                                                                          std::span<const Repeated> repeated, Prepare prepare, Release release,
-                                                                          BoundCall bound_call);
+  void run(const Executable& executable, const Target& target, Workspace& work);
+  // They are those of the workspace's outline.
+  void run_recorded(const Executable& executable, const Target& target, Workspace& work);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags);
   void launch(const Repeated& repeated, Workspace& work);
   class OnHost;
@@ -179,8 +181,12 @@ class Engine {
     Known known;
     std::vector<std::int64_t> met;  // the latest values of the symbols that met its guards
   };
-  using PlanFamily = std::vector<Member>;
+  struct PlanFamily {
+    std::vector<Member> members;
+    int on_disk = 0;  // entries
+  };
   static constexpr std::size_t kMaxFamily = 64;
+  static constexpr int kMaxOnDisk = 16;
   Lru<PlanKey, PlanFamily, KeyHash, KeyEqual> plans_{kMaxPlanBytes};
 };
 

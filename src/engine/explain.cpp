@@ -11,10 +11,7 @@
 namespace sinter::engine {
 namespace {
 
-using fuse::Graph;
-using fuse::Step;
-
-std::string describe(const Graph& graph, int node) { return fmt::format("{} {}", name(graph.nodes[node].dtype), to_string(graph.nodes[node].shape)); }
+std::string describe(const PlannedValue& value) { return fmt::format("{} {}", name(value.dtype), to_string(value.shape)); }
 
 const char* origin_name(const Made& made, bool reused) {
   if (made.later) return "interpreted first";
@@ -35,36 +32,22 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.1f} GB", bytes / 1e9);
 }
 
-std::string listed(const Graph& graph, const std::vector<int>& nodes) {
+std::string listed(const Planned& plan, const std::vector<int>& values) {
   std::string text;
-  for (int node : nodes) text += (text.empty() ? "" : ", ") + describe(graph, node);
+  for (int value : values) text += (text.empty() ? "" : ", ") + describe(plan.value(value));
   return text.empty() ? "nothing" : text;
 }
 
-// A kernel that reads a view of a buffer, and not all of it, says what: "float32 (2, 6) of (4, 6)". Where it reads depends on guards or on
-// computed values in other cases, and the buffer is told.
-std::string read_text(const Graph& graph, const Step& step, int node) {
-  const auto& buffer = graph.nodes[node];
-  Shape read;
-  for (const auto& value : step.kernel.values) {
-    if (value.kind != fuse::Value::Kind::load || value.node != node) continue;
-    if (value.index.has_values() || value.args[fuse::Value::kGuard] >= 0) return describe(graph, node);
-    Shape walked;
-    for (std::size_t axis = 0; axis < step.kernel.sizes.size(); ++axis)
-      if (value.index.axes() >> axis & 1) walked.push_back(step.kernel.sizes[axis].hint());
-    if (!read.empty() && walked != read) return describe(graph, node);
-    read = std::move(walked);
-  }
-  if (read.empty() || element_count(read) >= element_count(fuse::hints(buffer.shape))) return describe(graph, node);
-  return fmt::format("{} {} of {}", name(buffer.dtype), to_string(read), to_string(buffer.shape));
-}
-
-// Inputs that an earlier step wrote say which: "float32 (4, 4) of step 1".
-std::string inputs_text(const Graph& graph, const Step& step, const std::map<int, std::size_t>& writer) {
+// A kernel that reads a view of a value, and not all of it, says what: "float32 (2, 6) of (4, 6)". Inputs that an earlier step wrote say which:
+// "float32 (4, 4) of step 1".
+std::string inputs_text(const Planned& plan, const PlannedStep& step, const std::map<int, std::size_t>& writer) {
   std::string text;
-  for (int node : step.reads()) {
-    text += (text.empty() ? "" : ", ") + read_text(graph, step, node);
-    if (const auto found = writer.find(node); found != writer.end()) text += fmt::format(" of step {}", found->second);
+  for (std::size_t k = 0; k < step.reads.size(); ++k) {
+    const PlannedValue& value = plan.value(step.reads[k]);
+    const bool in_part = !step.library && !step.parts[k].empty();
+    text += (text.empty() ? "" : ", ") +
+            (in_part ? fmt::format("{} {} of {}", name(value.dtype), to_string(step.parts[k]), to_string(value.shape)) : describe(value));
+    if (const auto found = writer.find(step.reads[k]); found != writer.end()) text += fmt::format(" of step {}", found->second);
   }
   return text.empty() ? "nothing" : text;
 }
@@ -87,9 +70,10 @@ const char* origin_text(const PlannedStep& step) {
 }
 
 // What the schedule keeps between the passes over a row.
-std::string kept_text(const Step& step, const jit::LoopNest& nest, const fuse::Limits& limits) {
+std::string kept_text(const PlannedStep& step, const fuse::Limits& limits) {
+  const jit::LoopNest& nest = step.nest;
   if (nest.persistent.empty()) return {};
-  const std::string kept = fmt::format("keeps {} value{} of a row between passes", step.kernel.kept.size(), step.kernel.kept.size() == 1 ? "" : "s");
+  const std::string kept = fmt::format("keeps {} value{} of a row between passes", step.kept, step.kept == 1 ? "" : "s");
   if (nest.schedule.row_steps > 0)
     return kept + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
   std::int64_t points = 1, bytes = 0;
@@ -110,7 +94,7 @@ int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
 }
 
 // Bytes of what neighbouring lanes find apart from each other.
-std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
+std::int64_t bytes_apart(const Planned& plan, const jit::LoopNest& nest) {
   const bool tiles = nest.schedule.form == jit::Form::tiles;
   const std::vector<int> inputs = tiles ? jit::turnable_inputs(nest) : std::vector<int>(), outputs = tiles ? jit::turnable_outputs(nest) : std::vector<int>();
   const auto turned = [&](const jit::Access& access) {
@@ -122,9 +106,8 @@ std::int64_t bytes_apart(const Graph& graph, const jit::LoopNest& nest) {
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const jit::Access& access : *accesses) {
       if (gathers && accesses == &nest.inputs) continue;
-      const auto& buffer = graph.nodes[static_cast<std::size_t>(access.buffer)];
-      if (jit::walks_apart(nest, access) && !turned(access))
-        bytes += element_count(fuse::hints(buffer.shape)) * static_cast<std::int64_t>(itemsize(buffer.dtype));
+      const PlannedValue& value = plan.value(access.buffer);
+      if (jit::walks_apart(nest, access) && !turned(access)) bytes += element_count(value.shape) * static_cast<std::int64_t>(itemsize(value.dtype));
     }
   return bytes;
 }
@@ -143,20 +126,17 @@ std::string ops_text(const std::vector<std::string>& ops) {
 }
 
 // "planned for n0=100, n1=300; holds where n0 > 16, ...": what of the sizes the plan's decisions took for granted.
-std::string holds_text(const Graph& graph) {
-  if (!graph.space || graph.space->symbols().empty()) return "";
-  std::vector<std::string> guards;
-  for (const auto& guard : graph.space->guards()) guards.push_back(fuse::to_string(guard));
-  const std::string planned = fmt::format("planned for {}", fmt::join(graph.space->symbols(), ", "));
+std::string holds_text(const Planned& plan) {
+  if (plan.symbols.empty()) return "";
+  std::vector<std::string> guards = plan.program.guards(plan.symbols), symbols;
+  for (std::size_t k = 0; k < plan.symbols.size(); ++k) symbols.push_back(fmt::format("{}={}", plan.symbols[k], plan.sizes[k]));
+  const std::string planned = fmt::format("planned for {}", fmt::join(symbols, ", "));
   if (guards.empty()) return planned + "; holds for all sizes\n";
   constexpr std::size_t kMost = 12;
   const std::size_t more = guards.size() > kMost ? guards.size() - kMost : 0;
   guards.resize(guards.size() - more);
   return fmt::format("{}; holds where {}{}\n", planned, fmt::join(guards, ", "), more ? fmt::format(" and {} more", more) : "");
 }
-
-/// As it would run with today's sizes.
-fuse::LibraryCall todays(const fuse::PlannedCall& call) { return fuse::bound(call, fuse::hints(fuse::numbers_of(call)).data()); }
 
 std::string text_of(const Told& told) {
   const History& history = told.history;
@@ -170,107 +150,96 @@ std::string text_of(const Told& told) {
   text += "\n";
   const auto& known = told.planned;
   if (!known) return text + "the plan itself has left memory; record the formula again to see its kernels\n";
-  const auto& plan = known->plan;
-  const Graph& graph = plan.graph;
-  text += holds_text(graph);
+  const Planned& plan = *known;
+  const auto library = runtime::kind_of(plan.limits).library;
+  text += holds_text(plan);
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    const Step& step = plan.steps[s];
-    const std::string inputs = inputs_text(graph, step, writer);
-    for (int node : step.writes()) writer[node] = s + 1;
-    if (step.kind == Step::Kind::library) {
-      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs, listed(graph, step.writes()),
+    const PlannedStep& step = plan.steps[s];
+    const std::string inputs = inputs_text(plan, step, writer);
+    for (int value : step.writes) writer[value] = s + 1;
+    if (step.library) {
+      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs, listed(plan, step.writes),
                           bytes_text(step.bytes_moved));
-      const bool here = fuse::has_library(known->limits, step.call.op, step.call.dtype);
-      if (const auto& library = runtime::kind_of(known->limits).library; library && here) text += fmt::format("   library {}\n", library(todays(step.call)));
-      if (s + 1 < plan.steps.size() && known->steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
+      const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
+      if (library && here) text += fmt::format("   library {}\n", library(step.call));
+      if (s + 1 < plan.steps.size() && plan.steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       if (!here) text += "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n";
-      text += fmt::format("   ends    {}\n", fuse::to_string(step.cut()));
+      text += fmt::format("   ends    {}\n", fuse::to_string(step.cut));
       continue;
     }
-    const PlannedStep& planned = known->steps[s];
-    const Made& made = planned.made;
-    const std::string ops = ops_text(planned.nest.ops);
-    text += fmt::format("{}. {}\n", s + 1, planned.nest.name);
-    text += fmt::format("   ops     {}\n", !ops.empty() ? ops : step.reads().empty() ? "fill" : "copy");
-    text += fmt::format("   in      {}\n   out     {}\n", inputs, listed(graph, step.writes()));
+    const Made& made = step.made;
+    const std::string ops = ops_text(step.nest.ops);
+    text += fmt::format("{}. {}\n", s + 1, step.nest.name);
+    text += fmt::format("   ops     {}\n", !ops.empty() ? ops : step.reads.empty() ? "fill" : "copy");
+    text += fmt::format("   in      {}\n   out     {}\n", inputs, listed(plan, step.writes));
     text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
-    text += fmt::format("\n   runs    {}{}\n", jit::to_string(planned.nest.schedule, known->limits.backend), origin_text(planned));
-    if (const runtime::Launch launch = launch_of(planned, known->limits); launch.blocks > 0)
+    text += fmt::format("\n   runs    {}{}\n", jit::to_string(step.nest.schedule, plan.limits.backend), origin_text(step));
+    if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
       text += fmt::format("   launch  {} block{} of {} threads\n", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
-    if (planned.follows)
-      text += fmt::format("   note    epilogue of step {}: runs on each piece of its result{}\n", s, planned.in_place >= 0 ? ", in place" : "");
-    if (const std::string kept = kept_text(step, planned.nest, known->limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
-    for (const auto& note : step.kernel.notes) text += fmt::format("   note    {}\n", note);
+    if (step.follows) text += fmt::format("   note    epilogue of step {}: runs on each piece of its result{}\n", s, step.in_place >= 0 ? ", in place" : "");
+    if (const std::string kept = kept_text(step, plan.limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
+    for (const auto& note : step.notes) text += fmt::format("   note    {}\n", note);
     if (made.report.registers >= 0)
-      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers, shared_bytes(planned, known->limits),
+      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers, shared_bytes(step, plan.limits),
                           std::max(made.report.spill_bytes, 0));
-    text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut()));
+    text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut));
   }
   return text;
 }
 
 // The sizes that the plan was made with, and what of them its decisions took for granted.
-nlohmann::json sizes_of(const Graph& graph) {
-  using nlohmann::json;
-  json sizes = json::array(), guards = json::array();
-  if (graph.space) {
-    for (const std::string& symbol : graph.space->symbols()) {
-      const std::size_t equals = symbol.find('=');
-      sizes.push_back({{"name", symbol.substr(0, equals)}, {"value", std::stoll(symbol.substr(equals + 1))}});
-    }
-    for (const auto& guard : graph.space->guards()) guards.push_back(fuse::to_string(guard));
-  }
-  return {{"sizes", sizes}, {"guards", guards}};
+nlohmann::json sizes_of(const Planned& plan) {
+  auto sizes = nlohmann::json::array();
+  for (std::size_t k = 0; k < plan.symbols.size(); ++k) sizes.push_back({{"name", plan.symbols[k]}, {"value", plan.sizes[k]}});
+  return {{"sizes", sizes}, {"guards", plan.program.guards(plan.symbols)}};
 }
 
 // Appends the steps of one evaluation.
 void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls) {
   using nlohmann::json;
   if (!told.planned) return;
-  const auto& plan = told.planned->plan;
-  const Graph& graph = plan.graph;
+  const Planned& plan = *told.planned;
   const std::size_t before = kernels.size() + calls.size();
-  const auto described = [&](const std::vector<int>& nodes) {
+  const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
-    for (int node : nodes) list.push_back({{"dtype", std::string(name(graph.nodes[node].dtype))}, {"shape", fuse::hints(graph.nodes[node].shape)}});
+    for (int value : values) list.push_back({{"dtype", std::string(name(plan.value(value).dtype))}, {"shape", plan.value(value).shape}});
     return list;
   };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    const Step& step = plan.steps[s];
+    const PlannedStep& step = plan.steps[s];
     json entry{{"step", before + s},
-               {"inputs", described(step.reads())},
-               {"outputs", described(step.writes())},
-               {"cut", {{"reason", std::string(fuse::name(step.cut().reason))}, {"detail", step.cut().detail}}},
+               {"inputs", described(step.reads)},
+               {"outputs", described(step.writes)},
+               {"cut", {{"reason", std::string(fuse::name(step.cut.reason))}, {"detail", step.cut.detail}}},
                {"bytes_moved", step.bytes_moved},
                {"bytes_unfused", step.bytes_unfused}};
-    if (step.kind == Step::Kind::library) {
+    if (step.library) {
       entry["name"] = fuse::to_string(step.call);
-      const bool here = fuse::has_library(told.planned->limits, step.call.op, step.call.dtype);
+      const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
       entry["on_host"] = !here;
-      if (const auto& library = runtime::kind_of(told.planned->limits).library; library && here) entry["library"] = library(todays(step.call));
-      entry["epilogue"] = s + 1 < plan.steps.size() && told.planned->steps[s + 1].follows ? nlohmann::json(before + s + 1) : nlohmann::json();
+      if (const auto& library = runtime::kind_of(plan.limits).library; library && here) entry["library"] = library(step.call);
+      entry["epilogue"] = s + 1 < plan.steps.size() && plan.steps[s + 1].follows ? json(before + s + 1) : json();
       calls.push_back(entry);
       continue;
     }
-    const PlannedStep& planned = told.planned->steps[s];
-    const Made& made = planned.made;
+    const Made& made = step.made;
     const auto figure_or_null = [](int figure) { return figure < 0 ? json() : json(figure); };
-    entry["name"] = planned.nest.name;
-    entry["ops"] = planned.nest.ops;
+    entry["name"] = step.nest.name;
+    entry["ops"] = step.nest.ops;
     entry["registers"] = figure_or_null(made.report.registers);
     entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
-    entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(planned, told.planned->limits));
-    entry["schedule"] = jit::to_string(planned.nest.schedule, told.planned->limits.backend);
-    entry["schedule_tuned"] = planned.schedule_from == PlannedStep::From::tuned;
-    if (const runtime::Launch launch = launch_of(planned, told.planned->limits); launch.blocks > 0)
+    entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(step, plan.limits));
+    entry["schedule"] = jit::to_string(step.nest.schedule, plan.limits.backend);
+    entry["schedule_tuned"] = step.schedule_from == PlannedStep::From::tuned;
+    if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
       entry["launch"] = {{"blocks", launch.blocks}, {"threads", launch.threads}};
-    entry["bytes_apart"] = bytes_apart(graph, planned.nest);
+    entry["bytes_apart"] = bytes_apart(plan, step.nest);
     entry["origin"] = origin_name(made, told.history.reused);
     entry["compile_ms"] = told.history.reused ? 0 : made.report.compile_ms;
-    entry["notes"] = step.kernel.notes;
+    entry["notes"] = step.notes;
     if (!made.why_interpreted.empty()) entry["why_interpreted"] = made.why_interpreted;
     kernels.push_back(entry);
   }
@@ -295,7 +264,7 @@ std::string explain_json(const std::vector<Told>& evaluations) {
   for (const Told& told : evaluations) {
     const History& history = told.history;
     add_steps(told, kernels, calls);
-    if (told.planned) plans.push_back(sizes_of(told.planned->plan.graph));
+    if (told.planned) plans.push_back(sizes_of(*told.planned));
     if (std::find(devices.begin(), devices.end(), history.device) == devices.end()) devices.push_back(history.device);
     in_memory &= told.planned != nullptr || history.kernels + history.calls == 0;
     bytes_moved += history.bytes_moved;

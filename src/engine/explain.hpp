@@ -13,9 +13,9 @@ namespace sinter::engine {
 struct History {
   History() = default;
   History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on) : planned(of), reused(was_reused), device(std::move(on)) {
-    for (const auto& step : of->plan.steps) ++(step.kind == fuse::Step::Kind::kernel ? kernels : calls);
-    bytes_moved = of->plan.bytes_moved;
-    bytes_unfused = of->plan.bytes_unfused;
+    for (const PlannedStep& step : of->steps) ++(step.library ? calls : kernels);
+    bytes_moved = of->bytes_moved;
+    bytes_unfused = of->bytes_unfused;
   }
   std::weak_ptr<const Planned> planned;
   bool reused = false;  // the plan was found by structure: its kernels were in memory

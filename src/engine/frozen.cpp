@@ -18,8 +18,8 @@ std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, s
   for (const auto& constant : planned->made) bound->constants.push_back(constant.bits());
   bound->gathers = leaves->gathers;
   for (std::size_t k = 0; k < bound->gathers.size(); ++k) bound->gathers[k].size = values.gathered[k];
-  place(*bound, std::move(planned), values.symbols, target);
-  repeat(*bound, target, kernels);
+  bound->executable = bound_executable(std::move(planned), values.symbols, target, kernels);
+  prepare_repeats(bound->executable, target, kernels);
   bound->leaves = std::move(leaves);
   return bound;
 }
@@ -31,20 +31,34 @@ Frozen Engine::frozen_target() {
   return frozen;
 }
 
-std::shared_ptr<const Planned> Engine::plan_to_keep(const trace::Graph& graph, const Frozen& at) {
+std::shared_ptr<const Planned> Engine::plan_to_keep(const trace::Graph& graph, std::span<const std::uint64_t> structure, const Values& values,
+                                                    const Leaves& leaves, const Frozen& at) {
   const ForkGate::Inside inside(fork_gate());
-  auto planned = with_less_if_it_fails(at.target, [&](const Target& target) { return make_plan(graph, target, at.how, kernels_); });
-  ++totals_.plans_made;
-  return planned;
+  return with_less_if_it_fails(at.target, [&](const Target& target) -> std::shared_ptr<const Planned> {
+    const StoredPlanKey key{structure, &target, &at.how, kernels_.tuning_mark()};
+    const PlanTerms terms{leaves.inputs.size(), values.literals.size(), leaves.gathers.size(),
+                          leaves.calls.size(),  values.symbols.size(),  leaves.results.size()};
+    int ordinal = 0;
+    for (; at.how.keep_plans && ordinal < kMaxOnDisk; ++ordinal) {
+      auto planned = load_plan(key, ordinal, terms, kernels_);
+      if (!planned) break;
+      ++totals_.plans_from_disk;
+      if (planned->holds(values.symbols)) return planned;
+    }
+    std::shared_ptr<const Planned> planned = make_plan(graph, target, at.how, kernels_);
+    ++totals_.plans_made;
+    keep_on_disk(key, ordinal, planned);
+    return planned;
+  });
 }
 
 void Engine::expect_calls(const Bound& bound, const Target& target) {
   const ForkGate::Inside inside(fork_gate());
-  for (std::size_t s = 0; s < bound.library.size(); ++s)
-    if (bound.planned->plan.steps[s].kind == fuse::Step::Kind::library) {
-      const fuse::LibraryCall& call = bound.library[s];
-      // Without a library no plan that is made here calls one for a product; a file's may, and the host would compute it.
-      if (call.op == trace::Op::matmul && !fuse::has_library(target.limits, call.op, call.dtype))
+  for (std::size_t s = 0; s < bound.executable.library.size(); ++s)
+    if (bound.executable.planned->steps[s].library) {
+      const fuse::LibraryCall& call = bound.executable.library[s];
+      // A plan that is made here calls no library that the device lacks, but for what stays on the host; a file's may.
+      if (!fuse::stays_on_host(call.op) && !fuse::has_library(target.limits, call.op, call.dtype))
         throw runtime::NoAlgorithm(fmt::format("there is no library here for {}", fuse::to_string(call)), false);
       target.device->expect(call);
     }
@@ -55,11 +69,10 @@ std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::
   if (std::any_of(inputs.begin(), inputs.end(), [](const auto& input) { return !input->evaluated(); })) evaluate(inputs, site);
   Borrowed borrowed;
   Workspace& work = *borrowed;
-  const Planned& planned = *bound.planned;
+  const Planned& planned = *bound.executable.planned;
   const runtime::DevicePtr& device = at.target.device;
-  const auto& graph = planned.plan.graph;
-  const auto contents = [&](int node) -> const StoragePtr& {
-    const auto leaf = static_cast<std::size_t>(graph.nodes[static_cast<std::size_t>(node)].leaf);
+  const auto contents = [&](int value) -> const StoragePtr& {
+    const auto leaf = static_cast<std::size_t>(planned.value(value).leaf);
     const int input = bound.leaves->inputs[leaf];
     return input >= 0 ? inputs[static_cast<std::size_t>(input)]->storage : bound.leaves->storages[leaf];
   };
@@ -67,9 +80,9 @@ std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::
     work.constants = bound.constants;
     work.gathers = bound.gathers;
     work.calls = bound.leaves->calls;
-    work.elements.resize(graph.nodes.size());
-    for (const int node : bound.data) work.elements[static_cast<std::size_t>(node)] = elements_of(contents(node), device);
-    run(bound, at.target, work);
+    work.elements.resize(planned.values.size());
+    for (const int value : bound.executable.data) work.elements[static_cast<std::size_t>(value)] = elements_of(contents(value), device);
+    run(bound.executable, at.target, work);
   } catch (const DeviceError& error) {
     trace::fail_on_device(site, error, error.what());
   } catch (const std::bad_alloc&) {
@@ -79,13 +92,14 @@ std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::
   results.reserve(planned.outputs.size());
   std::vector<std::pair<const runtime::Buffer*, StoragePtr>> made;  // outputs that are one node are one storage
   for (const int output : planned.outputs) {
-    if (graph.nodes[static_cast<std::size_t>(output)].op == trace::Op::data) {
+    if (planned.value(output).is_leaf()) {
       results.push_back(contents(output));
       continue;
     }
     const runtime::BufferPtr& buffer = work.elements[static_cast<std::size_t>(output)].buffer;
     auto known = std::find_if(made.begin(), made.end(), [&](const auto& one) { return one.first == buffer.get(); });
-    if (known == made.end()) known = made.emplace(known, buffer.get(), contents_of(device, buffer, buffer ? planned.bytes_of(output, bound.numbers) : 0));
+    if (known == made.end())
+      known = made.emplace(known, buffer.get(), contents_of(device, buffer, buffer ? planned.bytes_of(output, bound.executable.numbers) : 0));
     results.push_back(known->second);
   }
   return results;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/placed.hpp"
+#include "engine/executable.hpp"
 #include "trace/outline.hpp"
 
 namespace sinter::engine {
@@ -33,8 +33,9 @@ struct Leaves {
   std::vector<DType> results;  // of what is wanted
 };
 
-/// A plan at the sizes of a call.
-struct Bound : Placed {
+/// An executable with what is the same for all calls at its sizes.
+struct Bound {
+  Executable executable;
   std::shared_ptr<const Leaves> leaves;
   std::vector<std::uint64_t> constants;    // the literals, then those that rewriting put in
   std::vector<trace::GatherSite> gathers;  // with today's sizes

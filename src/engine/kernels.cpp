@@ -35,20 +35,24 @@ void Kernels::configure(const cache::Settings& settings, const std::string& dump
   dump_ = dump;
   if (!disk_ || disk_->settings().directory != settings.directory || disk_->settings().max_bytes != settings.max_bytes) {
     disk_ = std::make_shared<cache::DiskCache>(settings);
-    any_tuned_.reset();
+    tuning_mark_.reset();
   }
 }
 
-bool Kernels::any_tuned() {
+std::string Kernels::tuning_mark() {
   std::lock_guard lock(mutex_);
-  if (!any_tuned_) any_tuned_ = engine::any_tuned(*disk_);
-  return *any_tuned_;
+  if (!tuning_mark_) tuning_mark_ = engine::tuning_mark(*disk_);
+  return *tuning_mark_;
 }
 
 void Kernels::tuned() {
   std::lock_guard lock(mutex_);
-  any_tuned_ = true;
+  tuning_mark_.reset();
   ++tunings_;
+}
+
+void Kernels::later(const Background::Job& job) {
+  if (!background_.add(job)) job();
 }
 
 std::shared_ptr<cache::DiskCache> Kernels::disk() const {

@@ -63,7 +63,7 @@ struct Made {
 
 struct Totals {
   std::atomic<std::uint64_t> launched{0}, library_calls{0}, host_calls{0}, epilogues{0}, replays{0}, graph_launches{0}, compiled{0}, from_disk{0},
-      from_memory{0}, plans_made{0}, plans_reused{0}, guards_checked{0}, generated{0}, fallbacks{0};
+      from_memory{0}, plans_made{0}, plans_from_disk{0}, plans_reused{0}, guards_checked{0}, generated{0}, fallbacks{0};
 };
 
 class Kernels {
@@ -83,11 +83,13 @@ class Kernels {
   void wait() { background_.wait(); }
 
   std::shared_ptr<cache::DiskCache> disk() const;
-  /// Whether the disk holds schedules that were tuned; asked of it once.
-  bool any_tuned();
   /// Some were added. Plans that were made before know nothing of them: `tunings` tells such plans apart.
   void tuned();
   int tunings() const { return tunings_; }
+  /// The same on disk, asked of it once; empty where it holds no schedule that was tuned.
+  std::string tuning_mark();
+  /// A job for the thread that compiles in the background; done at once where there is none.
+  void later(const Background::Job& job);
 
   void before_fork();
   void after_fork(bool child);
@@ -108,7 +110,7 @@ class Kernels {
   Lru<std::string, std::shared_ptr<Compiled>> entries_;  // by the key's full text
   std::shared_ptr<cache::DiskCache> disk_;
   std::string dump_;
-  std::optional<bool> any_tuned_;  // of disk_
+  std::optional<std::string> tuning_mark_;  // of disk_
   std::atomic<int> tunings_{0};
 };
 

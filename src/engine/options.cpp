@@ -86,6 +86,7 @@ Options options_from_environment() {
   read("SINTER_WAIT", [](Options& o, const std::string& text) { o.wait = parse_switch(text); });
   read("SINTER_SCHEDULE", [](Options& o, const std::string& text) { o.schedule = text; });
   read("SINTER_TUNED", [](Options& o, const std::string& text) { o.tuned = parse_switch(text); });
+  read("SINTER_KEEP_PLANS", [](Options& o, const std::string& text) { o.keep_plans = parse_switch(text); });
   read("SINTER_MEMORY", [](Options& o, const std::string& text) { o.memory = text; });
   read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });
   read("SINTER_DUMP", [](Options& o, const std::string& text) { o.dump = text; });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/log.hpp"
 #include "engine/tuned.hpp"
@@ -27,16 +28,37 @@ std::vector<int> ordinals_of(const fuse::Graph& graph) {
 
 }  // namespace
 
-PlannedStep make_step(const Planned& planned, const fuse::Step& step, const jit::Lowered& lowered, const Target& target, Kernels& kernels) {
+PlannedStep make_step(const std::vector<int>& ordinals, const fuse::Step& step, const jit::Lowered& lowered, const Target& target, Kernels& kernels) {
   PlannedStep made;
   made.nest = lowered.nest;
-  for (const auto& scalar : made.nest.scalars) made.constants.push_back(planned.ordinals[scalar.node]);
-  for (const auto& check : step.kernel.checks) made.gathers.push_back(planned.ordinals[check.node]);
+  for (const auto& scalar : made.nest.scalars) made.constants.push_back(ordinals[static_cast<std::size_t>(scalar.node)]);
+  for (const auto& check : step.kernel.checks) made.gathers.push_back(ordinals[static_cast<std::size_t>(check.node)]);
   made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
   return made;
 }
 
 namespace {
+
+struct LoweredStep {
+  jit::Lowered lowered;
+  PlannedStep::From from = PlannedStep::From::chosen;
+};
+
+LoweredStep lowered_step(const fuse::Graph& graph, const fuse::Step& step, const Target& target, const PlanOptions& how, Kernels& kernels) {
+  const auto lower = [&](const jit::LowerOptions& options) { return jit::lower(graph, step.kernel, target.limits, options); };
+  LoweredStep result{lower(how.lowering)};
+  // Two schedules differ where they differ in what matters for their form.
+  const auto runs = [&](const jit::Lowered& lowered) { return jit::to_string(lowered.nest.schedule, target.limits.backend); };
+  const std::string chosen = runs(result.lowered);
+  if (how.tuned && target.device && !kernels.tuning_mark().empty())
+    if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.kind().generator, target.interpret})) {
+      result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
+      if (runs(result.lowered) != chosen) result.from = PlannedStep::From::tuned;
+    }
+  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && runs(lower({how.lowering.fast_math, {}})) != chosen)
+    result.from = PlannedStep::From::asked;
+  return result;
+}
 
 /// Whether the index counts the nest's points one after the other, as ordered by its axes, of which `ints` are the sizes: today, and as a condition on the
 /// sizes for later.
@@ -55,137 +77,256 @@ bool counts_points(const jit::LoopNest& nest, const fuse::Sizes& ints, int index
   return found == walked;
 }
 
-/// What fuse::Step::follows hoped for, where the nest as scheduled keeps the order; the memory of the pieces becomes the result's where
-/// nobody needs them afterwards and the kernel has no other result.
-void follow(fuse::Plan& plan, std::size_t at, PlannedStep& step, const fuse::Sizes& ints) {
-  const int result = plan.steps[at - 1].call.node;
-  const jit::LoopNest& nest = step.nest;
-  if (nest.rows > 0 || nest.schedule.form != jit::Form::pointwise || nest.checks > 0) return;
-  for (const auto& input : nest.inputs)
-    if (input.buffer == result && !counts_points(nest, ints, input.index)) return;
-  step.follows = true;
-  const auto& from = plan.graph.nodes[result];
-  const double bytes = static_cast<double>(element_count(fuse::hints(from.shape))) * static_cast<double>(itemsize(from.dtype));
-  const auto stays_in_cache = [&](std::size_t moved) {
-    plan.steps[moved].bytes_moved -= bytes;
-    plan.bytes_moved -= bytes;
-  };
-  stays_in_cache(at);  // it reads what was just written
-  const bool last = std::find(step.last_reads.begin(), step.last_reads.end(), result) != step.last_reads.end();
-  if (!last || nest.outputs.size() != 1 || nest.outputs[0].offset != 0 || !counts_points(nest, ints, nest.outputs[0].index)) return;
-  const auto& to = plan.graph.nodes[nest.outputs[0].buffer];
-  if (itemsize(from.dtype) != itemsize(to.dtype) || !from.elements.same(to.elements)) return;
-  step.in_place = result;
-  stays_in_cache(at - 1);  // and writes over it
+/// For each node that the kernel reads, the part that it reads: empty where that is all of it, or depends on guards or computed values.
+std::vector<Shape> parts_read(const fuse::Graph& graph, const fuse::Kernel& kernel, const std::vector<int>& reads) {
+  std::vector<Shape> parts;
+  for (const int node : reads) {
+    Shape& part = parts.emplace_back();
+    for (const auto& value : kernel.values) {
+      if (value.kind != fuse::Value::Kind::load || value.node != node) continue;
+      Shape walked;
+      for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis)
+        if (value.index.axes() >> axis & 1) walked.push_back(kernel.sizes[axis].hint());
+      const bool known = !value.index.has_values() && value.args[fuse::Value::kGuard] < 0;
+      if (!known || (!part.empty() && walked != part)) {
+        part.clear();
+        break;
+      }
+      part = std::move(walked);
+    }
+    if (element_count(part) >= element_count(fuse::hints(graph.nodes[static_cast<std::size_t>(node)].shape))) part.clear();
+  }
+  return parts;
 }
 
-struct Scheduled {
-  jit::Lowered lowered;
-  PlannedStep::From from = PlannedStep::From::chosen;
+PlannedStep planned_kernel(const fuse::Graph& graph, const fuse::Step& step, LoweredStep& lowered, const std::vector<int>& ordinals, const Target& target,
+                           Kernels& kernels) {
+  PlannedStep made = make_step(ordinals, step, lowered.lowered, target, kernels);
+  made.schedule_from = lowered.from;
+  made.notes = step.kernel.notes;
+  made.kept = static_cast<int>(step.kernel.kept.size());
+  made.bytes_moved = lowered.lowered.bytes_moved;
+  made.parts = parts_read(graph, step.kernel, step.reads());
+  return made;
+}
+
+/// A plan while it is made: its steps read and write nodes of the graph, and their numbers are sizes of today and others.
+class Making {
+ public:
+  Making(fuse::Plan& plan, Planned& planned) : plan_(plan), planned_(planned) {}
+
+  PlannedStep& add(const fuse::Step& from, PlannedStep step) {
+    step.library = from.kind == fuse::Step::Kind::library;
+    step.reads = from.reads();
+    step.writes = from.writes();
+    step.cut = from.cut();
+    if (step.library) step.bytes_moved = from.bytes_moved;
+    step.bytes_unfused = from.bytes_unfused;
+    return planned_.steps.emplace_back(std::move(step));
+  }
+
+  /// Numbers that the last step takes.
+  void add_numbers(const fuse::Sizes& sizes) { numbers_.insert(numbers_.end(), sizes.begin(), sizes.end()); }
+  std::size_t numbers() const { return numbers_.size(); }
+
+  /// The numbers of the nodes that lie in memory.
+  std::map<int, int> finish() {
+    for (const auto& node : plan_.graph.nodes)
+      if (node.made) planned_.made.push_back(node.scalar);
+    find_epilogues();
+    find_last_reads();
+    for (PlannedStep& step : planned_.steps) {
+      if (step.follows) work_in_place(step);
+      planned_.bytes_moved += step.bytes_moved;
+      planned_.bytes_unfused += step.bytes_unfused;
+    }
+    std::map<int, int> values = number_values();
+    plan_.graph.space->close();
+    planned_.program = fuse::SizeProgram(*plan_.graph.space, numbers_);
+    planned_.symbols = plan_.graph.space->symbol_names();
+    planned_.sizes = plan_.graph.space->symbol_values();
+    return values;
+  }
+
+ private:
+  const fuse::Node& node(int id) const { return plan_.graph.nodes[static_cast<std::size_t>(id)]; }
+  fuse::Sizes ints_of(const PlannedStep& step) const {
+    const auto first = numbers_.begin() + static_cast<std::ptrdiff_t>(step.numbers);
+    return {first, first + static_cast<std::ptrdiff_t>(step.nest.ints.size())};
+  }
+  int result_of_output(int output) const {
+    const auto alias = plan_.aliases.find(output);
+    return alias == plan_.aliases.end() ? output : alias->second;
+  }
+
+  /// A library call whose result comes in pieces, and the kernel that reads it first: where that walks it as it lies, element by element, it runs on each
+  /// piece. The call moves to just before it; nobody between the two needs it.
+  void find_epilogues() {
+    auto& steps = planned_.steps;
+    if (!planned_.limits.fuse || !planned_.limits.library_calls) return;
+    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    std::map<int, std::size_t> first_reader;
+    for (std::size_t s = steps.size(); s-- > 0;)
+      for (const int id : steps[s].reads) first_reader[id] = s;
+    std::vector<std::size_t> call_before(steps.size(), kNone);
+    std::vector<char> moves(steps.size());
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      if (!steps[s].library || fuse::pieces_of(steps[s].call.op) == fuse::Pieces::whole) continue;
+      const auto reader = first_reader.find(steps[s].call.node);
+      if (reader == first_reader.end()) continue;
+      PlannedStep& follower = steps[reader->second];
+      steps[s].alone = follower.follows ? "what reads it first follows another call" : why_not_following(follower, steps[s].call.node);
+      if (!steps[s].alone.empty()) continue;
+      follower.follows = true;
+      follower.bytes_moved -= bytes_of(steps[s].call.node);  // it reads what was just written
+      call_before[reader->second] = s;
+      moves[s] = 1;
+    }
+    std::vector<PlannedStep> together;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      if (call_before[s] != kNone) together.push_back(std::move(steps[call_before[s]]));
+      if (!moves[s]) together.push_back(std::move(steps[s]));
+    }
+    steps = std::move(together);
+  }
+
+  std::string why_not_following(const PlannedStep& step, int result) const {
+    if (step.library) return "a library call reads it first";
+    const jit::LoopNest& nest = step.nest;
+    if (nest.rows > 0) return "what reads it first goes over rows of it";
+    if (nest.checks > 0) return "what reads it first takes elements at computed places";
+    const fuse::Sizes ints = ints_of(step);
+    if (fuse::element_count({ints.begin(), ints.begin() + nest.parallel}) != node(result).elements) return "what reads it first reads a part of it";
+    const auto as_it_lies = [&](const jit::Instr& instr) {
+      if (instr.kind != jit::Instr::Kind::load) return true;
+      const auto& input = nest.inputs[static_cast<std::size_t>(instr.input)];
+      return input.buffer != result ||
+             (instr.guard < 0 && offset_of(step, static_cast<std::size_t>(instr.input)) == 0 && counts_points(nest, ints, input.index));
+    };
+    if (nest.schedule.form != jit::Form::pointwise || !std::all_of(nest.instrs.begin(), nest.instrs.end(), as_it_lies))
+      return "what reads it first does not walk it element by element as it lies";
+    return {};
+  }
+
+  /// Of an input or, after those, an output.
+  const fuse::Size& offset_of(const PlannedStep& step, std::size_t access) const { return numbers_[step.numbers + step.nest.ints.size() + access]; }
+
+  void find_last_reads() {
+    std::map<int, PlannedStep*> last;
+    for (PlannedStep& step : planned_.steps)
+      for (const int id : step.reads) last[id] = &step;
+    for (const int output : plan_.graph.outputs) last.erase(result_of_output(output));
+    for (const auto& [id, step] : last) step->last_reads.push_back(id);
+  }
+
+  /// The memory of the pieces becomes the result's where nobody needs them afterwards and the kernel has no other result.
+  void work_in_place(PlannedStep& step) {
+    PlannedStep& call = *(&step - 1);
+    const int result = call.call.node;
+    const jit::LoopNest& nest = step.nest;
+    const bool last = std::find(step.last_reads.begin(), step.last_reads.end(), result) != step.last_reads.end();
+    if (!last || nest.outputs.size() != 1 || !(offset_of(step, nest.inputs.size()) == 0) || !counts_points(nest, ints_of(step), nest.outputs[0].index)) return;
+    const auto &from = node(result), &to = node(nest.outputs[0].buffer);
+    if (itemsize(from.dtype) != itemsize(to.dtype) || !from.elements.same(to.elements)) return;
+    step.in_place = result;
+    call.bytes_moved -= bytes_of(result);  // and writes over it
+    planned_.bytes_moved -= bytes_of(result);
+  }
+
+  double bytes_of(int id) const { return static_cast<double>(element_count(fuse::hints(node(id).shape))) * static_cast<double>(itemsize(node(id).dtype)); }
+
+  /// What lies in memory is numbered in the order in which steps come to it.
+  std::map<int, int> number_values() {
+    std::map<int, int> numbers;
+    const auto value_of = [&](int id) {
+      const auto [known, fresh] = numbers.try_emplace(id, static_cast<int>(planned_.values.size()));
+      if (fresh) planned_.values.push_back({node(id).op, node(id).dtype, fuse::hints(node(id).shape), node(id).op == trace::Op::data ? node(id).leaf : -1, -1});
+      return known->second;
+    };
+    for (PlannedStep& step : planned_.steps) {
+      for (auto* list : {&step.reads, &step.writes, &step.last_reads})
+        for (int& id : *list) id = value_of(id);
+      for (auto* accesses : {&step.nest.inputs, &step.nest.outputs})
+        for (auto& access : *accesses) access.buffer = value_of(access.buffer);
+      if (step.library) step.call.node = value_of(step.call.node);
+      for (auto& operand : step.call.operands) operand.node = value_of(operand.node);
+      if (step.in_place >= 0) step.in_place = value_of(step.in_place);
+    }
+    for (const int output : plan_.graph.outputs) planned_.outputs.push_back(value_of(result_of_output(output)));
+    for (const auto& step : plan_.steps)
+      for (const int id : step.writes()) {
+        planned_.values[static_cast<std::size_t>(value_of(id))].bytes = static_cast<int>(numbers_.size());
+        numbers_.push_back(fuse::element_count(node(id).shape) * static_cast<std::int64_t>(itemsize(node(id).dtype)));
+      }
+    return numbers;
+  }
+
+  fuse::Plan& plan_;
+  Planned& planned_;
+  fuse::Sizes numbers_;
 };
 
-Scheduled scheduled(const Planned& planned, const fuse::Step& step, const Target& target, const PlanOptions& how, Kernels& kernels) {
-  const auto lower = [&](const jit::LowerOptions& options) { return jit::lower(planned.plan.graph, step.kernel, target.limits, options); };
-  Scheduled result{lower(how.lowering)};
-  // Two schedules differ where they differ in what matters for their form.
-  const auto runs = [&](const jit::Lowered& lowered) { return jit::to_string(lowered.nest.schedule, target.limits.backend); };
-  const std::string chosen = runs(result.lowered);
-  if (how.tuned && target.device && kernels.any_tuned())
-    if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.kind().generator, target.interpret})) {
-      result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
-      if (runs(result.lowered) != chosen) result.from = PlannedStep::From::tuned;
-    }
-  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && runs(lower({how.lowering.fast_math, {}})) != chosen)
-    result.from = PlannedStep::From::asked;
-  return result;
-}
-
-std::shared_ptr<const Planned> plan_within(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
+Scheduled schedule_within(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
-    auto planned = std::make_shared<Planned>();
-    planned->limits = target.limits;
-    planned->plan = fuse::schedule(std::move(prepared), target.limits, forced);
-    planned->ordinals = ordinals_of(planned->plan.graph);
-    for (const auto& node : planned->plan.graph.nodes)
-      if (node.made) planned->made.push_back(node.scalar);
+    Scheduled made{std::make_shared<Planned>(), fuse::schedule(std::move(prepared), target.limits, forced), {}, {}};
+    made.planned->limits = target.limits;
+    made.ordinals = ordinals_of(made.plan.graph);
+    Making making(made.plan, *made.planned);
     bool cut_again = false;
-    fuse::Sizes numbers;
-    std::vector<fuse::Sizes> ints;  // of each step's nest
-    const auto add = [&](const fuse::Sizes& sizes) { numbers.insert(numbers.end(), sizes.begin(), sizes.end()); };
-    for (auto& step : planned->plan.steps) {
-      PlannedStep made;
-      ints.emplace_back();
-      const std::size_t first_number = numbers.size();
-      if (step.kind == fuse::Step::Kind::kernel) {
-        const auto [lowered, from] = scheduled(*planned, step, target, how, kernels);
-        planned->plan.bytes_moved += lowered.bytes_moved - step.bytes_moved;
-        step.bytes_moved = lowered.bytes_moved;
-        add(ints.back() = lowered.ints);
-        add(lowered.input_offsets);
-        add(lowered.output_offsets);
-        made = make_step(*planned, step, lowered, target, kernels);
-        made.schedule_from = from;
-        const auto& report = made.made.report;
-        const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;
-        if (node >= 0) {
-          forced[node] = {fuse::CutReason::measured_spill,
-                          fmt::format("{} used {} registers and spilled {} bytes as one kernel", made.nest.name, report.registers, report.spill_bytes)};
-          log().info("{} spills {} bytes and is cut again", made.nest.name, report.spill_bytes);
-          cut_again = true;
-          break;
-        }
-      }
+    for (const fuse::Step& step : made.plan.steps) {
+      const std::size_t first_number = making.numbers();
       if (step.kind == fuse::Step::Kind::library) {
-        step.call.fast_math = how.lowering.fast_math;
-        add(fuse::numbers_of(step.call));
+        PlannedStep call;
+        call.call = fuse::todays(step.call);
+        call.call.fast_math = how.lowering.fast_math;
+        call.numbers = first_number;
+        making.add(step, std::move(call));
+        making.add_numbers(fuse::numbers_of(step.call));
+        continue;
       }
-      made.numbers = first_number;
-      planned->steps.push_back(std::move(made));
+      LoweredStep lowered = lowered_step(made.plan.graph, step, target, how, kernels);
+      PlannedStep kernel = planned_kernel(made.plan.graph, step, lowered, made.ordinals, target, kernels);
+      const auto& report = kernel.made.report;
+      const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;
+      if (node >= 0) {
+        forced[node] = {fuse::CutReason::measured_spill,
+                        fmt::format("{} used {} registers and spilled {} bytes as one kernel", kernel.nest.name, report.registers, report.spill_bytes)};
+        log().info("{} spills {} bytes and is cut again", kernel.nest.name, report.spill_bytes);
+        cut_again = true;
+        break;
+      }
+      kernel.numbers = first_number;
+      making.add(step, std::move(kernel));
+      for (const fuse::Sizes* sizes : {&lowered.lowered.ints, &lowered.lowered.input_offsets, &lowered.lowered.output_offsets}) making.add_numbers(*sizes);
     }
     if (cut_again) {
-      prepared = std::move(planned->plan.graph);
+      prepared = std::move(made.plan.graph);
       continue;
     }
-    planned->bytes.assign(planned->plan.graph.nodes.size(), -1);
-    for (const auto& step : planned->plan.steps)
-      for (int node : step.writes()) {
-        const auto& n = planned->plan.graph.nodes[node];
-        planned->bytes[node] = static_cast<int>(numbers.size());
-        numbers.push_back(fuse::element_count(n.shape) * static_cast<std::int64_t>(itemsize(n.dtype)));
-      }
-    auto& plan = planned->plan;
-    for (std::size_t at = 0; at < plan.steps.size(); ++at) {
-      auto& step = planned->steps[at];
-      step.reads = plan.steps[at].reads();
-      step.writes = plan.steps[at].writes();
-      for (int node : step.reads)
-        if (plan.last_use[node] == static_cast<int>(at)) step.last_reads.push_back(node);
-      if (plan.steps[at].follows) follow(plan, at, step, ints[at]);
-    }
-    for (int output : plan.graph.outputs) {
-      const auto alias = plan.aliases.find(output);
-      planned->outputs.push_back(alias == plan.aliases.end() ? output : alias->second);
-    }
-    plan.graph.space->close();
-    planned->program = fuse::SizeProgram(*plan.graph.space, numbers);
-    return planned;
+    made.values = making.finish();
+    log().debug("planned: {} nodes, {} steps", made.plan.graph.nodes.size(), made.planned->steps.size());
+    return made;
   }
 }
 
 }  // namespace
 
-std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
+Scheduled schedule_and_make(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   try {
-    return plan_within(graph, target, how, kernels);
+    return schedule_within(graph, target, how, kernels);
   } catch (const runtime::NoRoom& error) {
     Target less = target;
     less.limits.cluster = target.device->limits().cluster;
     if (less.limits.cluster >= target.limits.cluster) throw;
     log().debug("{}; planned again with clusters of {}", error.what(), less.limits.cluster);
-    return make_plan(graph, less, how, kernels);
+    return schedule_and_make(graph, less, how, kernels);
   }
+}
+
+std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
+  return schedule_and_make(graph, target, how, kernels).planned;
 }
 
 }  // namespace sinter::engine

@@ -19,16 +19,14 @@ double seconds_since(Profile::Times::Clock::time_point start) { return std::chro
 
 /// "softmax float32[32, 128]": with the sizes of what it writes, by their bytes where today's are others than the plan was made with.
 std::string name_of(const engine::Planned& planned, std::size_t s, std::span<const std::int64_t> numbers, bool& as_planned) {
-  const auto& nodes = planned.plan.graph.nodes;
   std::vector<std::string> written;
   as_planned = true;
-  for (const int node : planned.steps[s].writes) {
-    const auto& result = nodes[static_cast<std::size_t>(node)];
-    const Shape shape = fuse::hints(result.shape);
-    const std::size_t bytes = planned.bytes_of(node, numbers);
-    const bool same = bytes == static_cast<std::size_t>(element_count(shape)) * itemsize(result.dtype);
+  for (const int value : planned.steps[s].writes) {
+    const auto& result = planned.value(value);
+    const std::size_t bytes = planned.bytes_of(value, numbers);
+    const bool same = bytes == static_cast<std::size_t>(element_count(result.shape)) * itemsize(result.dtype);
     as_planned &= same;
-    written.push_back(same ? fmt::format("{}{}", name(result.dtype), to_string(shape)) : fmt::format("{} of {} bytes", name(result.dtype), bytes));
+    written.push_back(same ? fmt::format("{}{}", name(result.dtype), to_string(result.shape)) : fmt::format("{} of {} bytes", name(result.dtype), bytes));
   }
   return fmt::format("{} {}", planned.steps[s].nest.name, fmt::join(written, ", "));
 }
@@ -55,7 +53,7 @@ void Profile::Times::stop(const engine::Planned& planned, std::size_t s, const f
   ++step.runs;
   step.seconds += took;
   if (call) step.bytes += bytes_of(*call);
-  else if (as_planned) step.bytes += planned.plan.steps[s].bytes_moved;
+  else if (as_planned) step.bytes += planned.steps[s].bytes_moved;
 }
 
 Profile::Profile() : times_(std::make_unique<Times>()) {

@@ -56,44 +56,45 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     throw ValueError(fmt::format("tune: what is found cannot be kept, the disk cache is off: {}", why));
 
   // A plan of our own, for today's sizes alone, without what earlier tuning found.
-  const PlanOptions how{now.how.lowering, false};
-  const auto planned = make_plan(graph, now.target, how, kernels_);
-  planned->program.evaluate(work.outline.symbols(), work.numbers);
-  run(*planned, now.target, work, /*keep_all=*/true);
+  const PlanOptions how{now.how.lowering, false, false};
+  const Scheduled scheduled = schedule_and_make(graph, now.target, how, kernels_);
+  const std::shared_ptr<const Planned> planned = scheduled.planned;
+  run_recorded(bound_executable(planned, work.outline.symbols(), now.target, kernels_, /*keep_all=*/true), now.target, work);
   const auto& device = now.target.device;
   const TuningPlace place{device->model(), now.target.kind().generator, now.target.interpret};
 
   std::vector<TunedKernel> all;
   std::size_t kernels = 0;
-  for (const auto& step : planned->plan.steps) kernels += step.kind == fuse::Step::Kind::kernel;
-  for (std::size_t s = 0; s < planned->steps.size(); ++s) {
-    const fuse::Step& planned_step = planned->plan.steps[s];
-    if (planned_step.kind != fuse::Step::Kind::kernel) continue;
+  for (const fuse::Step& step : scheduled.plan.steps) kernels += step.kind == fuse::Step::Kind::kernel;
+  for (const fuse::Step& step : scheduled.plan.steps) {
+    if (step.kind != fuse::Step::Kind::kernel) continue;
+    auto candidates = jit::candidates(scheduled.plan.graph, step.kernel, planned->limits, how.lowering);
+    const jit::Lowered chosen = candidates.front().lowered;
     const auto tell = [&](double part) {
-      if (progress) progress((static_cast<double>(all.size()) + part) / static_cast<double>(kernels), planned->steps[s].nest.name);
+      if (progress) progress((static_cast<double>(all.size()) + part) / static_cast<double>(kernels), chosen.nest.name);
     };
     tell(0);
-    auto candidates = jit::candidates(planned->plan.graph, planned_step.kernel, planned->limits, how.lowering);
-    const jit::Lowered chosen = candidates.front().lowered;
     const auto make = [&](const jit::Lowered& lowered) {
-      PlannedStep made = make_step(*planned, planned_step, lowered, now.target, kernels_);
-      made.numbers = 0;
+      PlannedStep made = make_step(scheduled.ordinals, step, lowered, now.target, kernels_);
+      for (auto* accesses : {&made.nest.inputs, &made.nest.outputs})
+        for (auto& access : *accesses) access.buffer = scheduled.values.at(access.buffer);
       return made;
     };
     // Today's numbers, as a launch takes them.
-    const auto numbers_of = [](const jit::LoopNest& nest) {
-      std::vector<std::int64_t> today = nest.ints;
+    std::vector<std::int64_t> today;
+    const auto numbers_of = [&](const jit::LoopNest& nest) -> std::span<const std::int64_t> {
+      today = nest.ints;
       for (const auto* accesses : {&nest.inputs, &nest.outputs})
         for (const auto& access : *accesses) today.push_back(access.offset);
       return today;
     };
     runtime::BufferPtr flags;
     if (chosen.nest.checks > 0) flags = device->allocate(16 * static_cast<std::size_t>(chosen.nest.checks));
-    const auto seconds = [&](const PlannedStep& step, int times) {
-      work.numbers = numbers_of(step.nest);
+    const auto seconds = [&](const PlannedStep& tried, int times) {
+      work.numbers = numbers_of(tried.nest);
       device->synchronize();
       const auto start = Clock::now();
-      for (int k = 0; k < times; ++k) launch(step, now.target, work, flags);
+      for (int k = 0; k < times; ++k) launch(tried, now.target, work, flags);
       device->synchronize();
       return std::chrono::duration<double>(Clock::now() - start).count() / times;
     };
@@ -145,7 +146,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       for (std::size_t k = 1; k < singles.size(); ++k) {
         jit::LowerOptions both = how.lowering;
         both.wish = singles[k].wish.with(singles[0].wish);
-        enter(both.wish, jit::lower(planned->plan.graph, planned_step.kernel, planned->limits, both));
+        enter(both.wish, jit::lower(scheduled.plan.graph, step.kernel, planned->limits, both));
       }
       for (Runner& runner : runners) last.push_back(std::move(runner));
       // Once more from the start: who won by luck before does not now.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <map>
 #include <sstream>
 
@@ -11,7 +12,7 @@
 namespace sinter::engine {
 namespace {
 
-constexpr char kMark[] = "tuned-schedules";  // a word in the cache: there are some
+constexpr char kMark[] = "tuned-schedules";  // a word in the cache: how many were kept, which tells plans that knew fewer apart
 
 jit::Source key_of(const jit::LoopNest& nest, const TuningPlace& place) {
   jit::Source key;
@@ -82,9 +83,9 @@ void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const Tuning
   entry.image.assign(text.begin(), text.end());
   entry.note += fmt::format("{}, {}: {}, {:.2f} times as fast", chosen.nest.name, sizes, wish.text(), gain);
   disk.store(key, entry);
-  disk.remember(kMark, "yes");
+  disk.remember(kMark, std::to_string(1 + std::strtoull(tuning_mark(disk).c_str(), nullptr, 10)));
 }
 
-bool any_tuned(cache::DiskCache& disk) { return disk.recall(kMark).has_value(); }
+std::string tuning_mark(cache::DiskCache& disk) { return disk.recall(kMark).value_or(""); }
 
 }  // namespace sinter::engine

@@ -20,7 +20,7 @@ struct TuningPlace {
 std::optional<jit::Wish> tuned_wish(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place);
 /// `gain`: how many times faster.
 void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::Wish& wish, double gain);
-/// Whether anything was ever kept: where not, no kernel is looked up.
-bool any_tuned(cache::DiskCache& disk);
+/// Tells apart what was kept so far from what is kept later; empty where there is nothing.
+std::string tuning_mark(cache::DiskCache& disk);
 
 }  // namespace sinter::engine

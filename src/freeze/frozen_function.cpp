@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/reach.hpp"
 #include "engine/retry.hpp"
-#include "freeze/reach.hpp"
 #include "freeze/served_sizes.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
@@ -168,6 +168,7 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   if (made.leaves->results.size() != outputs_.size())
     fail<ValueError>(site_at(where), fmt::format("the formula gives {} tensors now, {} when it was frozen", made.leaves->results.size(), outputs_.size()));
   const auto bind = [&](const std::shared_ptr<const Planned>& planned) {
+    if (planned->loaded) return bind_checked({made.structure, sizes, planned, {}, made.leaves}, made.values, sizes, site_at(where));
     auto bound = bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
     Engine::get().expect_calls(*bound, at_.target);
     return bound;
@@ -180,9 +181,9 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
     }
   }
   return with_less_if_it_fails(at_.target, [&](const Target& target) {
-    const auto planned = Engine::get().plan_to_keep(made.graph, {target, at_.how});
+    const auto planned = Engine::get().plan_to_keep(made.graph, made.structure, made.values, *made.leaves, {target, at_.how});
     auto bound = bind(planned);
-    plans_.push_back({made.structure, sizes, planned, {}, nullptr, {}});
+    plans_.push_back({made.structure, sizes, planned, {}, nullptr});
     ++plan_count_;
     return bound;
   });
@@ -199,21 +200,26 @@ std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisS
 
 /// Of a file, of which nothing is believed.
 std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const Site& site) const {
-  std::vector<std::int64_t> input_bytes;
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    std::int64_t bytes = static_cast<std::int64_t>(itemsize(inputs_[k].dtype));
-    for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis)
-      bytes *= inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]];
-    input_bytes.push_back(bytes);
+  ReachTerms terms{{}, plan.leaves->results, values.shapes};
+  for (std::size_t leaf = 0; leaf < plan.leaves->inputs.size(); ++leaf) {
+    if (plan.leaves->inputs[leaf] < 0) {
+      terms.leaf_bytes.push_back(static_cast<std::int64_t>(plan.leaves->storages[leaf]->bytes));
+      continue;
+    }
+    const auto input = static_cast<std::size_t>(plan.leaves->inputs[leaf]);
+    std::int64_t bytes = static_cast<std::int64_t>(itemsize(inputs_[input].dtype));
+    for (std::size_t axis = 0; axis < inputs_[input].shape.size(); ++axis)
+      bytes *= inputs_[input].shape[axis].name.empty() ? inputs_[input].shape[axis].size : sizes[numbers_[input][axis]];
+    terms.leaf_bytes.push_back(bytes);
   }
   try {
-    check_bytes(*plan.planned, values);
+    check_bytes(*plan.planned, values.symbols);
     auto bound = bind_plan(plan.planned, plan.leaves, values, at_.target, Engine::get().kernels());
-    check_reach(*bound, values, input_bytes);
+    check_reach(bound->executable, terms);
     Engine::get().expect_calls(*bound, at_.target);
     return bound;
   } catch (const InternalError& error) {
-    fail<IoError>(site, fmt::format("the file's plan cannot be run: {}", error.what()));
+    fail<IoError>(site, fmt::format("the plan that was read cannot be run: {}", error.what()));
   }
 }
 
@@ -394,7 +400,7 @@ void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, L
   const std::lock_guard one(making_);
   const auto made_for = [&](const FrozenPlan& plan) { return plan.sizes == sizes; };
   if (!formula_ || std::any_of(plans_.begin(), plans_.end(), made_for) || std::any_of(prepared_.begin(), prepared_.end(), made_for)) return;
-  prepared_.push_back(*std::find_if(plans_.begin(), plans_.end(), [&](const FrozenPlan& plan) { return plan.planned == bound->planned; }));
+  prepared_.push_back(*std::find_if(plans_.begin(), plans_.end(), [&](const FrozenPlan& plan) { return plan.planned == bound->executable.planned; }));
   prepared_.back().sizes = sizes;
 }
 
@@ -404,17 +410,17 @@ std::vector<FrozenFigures> FrozenFunction::figures() const {
   for (const BoundAt& one : bound_) {
     FrozenFigures& figures = all.emplace_back();
     for (std::size_t k = 0; k < axes_.size(); ++k) figures.sizes[axes_[k]] = one.sizes[k];
-    const Planned& planned = *one.bound->planned;
-    for (std::size_t s = 0; s < planned.steps.size(); ++s) {
-      const bool kernel = planned.plan.steps[s].kind == fuse::Step::Kind::kernel;
-      ++(kernel ? figures.kernels : figures.library_calls);
-      figures.operations += kernel ? std::max(static_cast<int>(planned.steps[s].nest.ops.size()), 1) : 1;
+    const Planned& planned = *one.bound->executable.planned;
+    for (const PlannedStep& step : planned.steps) {
+      ++(step.library ? figures.library_calls : figures.kernels);
+      figures.operations += step.library ? 1 : std::max(static_cast<int>(step.nest.ops.size()), 1);
     }
-    figures.bytes_moved = planned.plan.bytes_moved;
-    figures.bytes_unfused = planned.plan.bytes_unfused;
-    figures.arena_bytes = one.bound->arena.bytes;
-    figures.least_bytes = one.bound->arena.lower_bound;
-    figures.apart_bytes = one.bound->arena.sum;
+    figures.bytes_moved = planned.bytes_moved;
+    figures.bytes_unfused = planned.bytes_unfused;
+    const Arena& arena = one.bound->executable.arena;
+    figures.arena_bytes = arena.bytes;
+    figures.least_bytes = arena.lower_bound;
+    figures.apart_bytes = arena.sum;
   }
   return all;
 }
@@ -430,12 +436,10 @@ std::string FrozenFunction::explain() const {
   std::shared_ptr<const Planned> planned;
   {
     const std::lock_guard lock(mutex_);
-    if (!bound_.empty()) planned = bound_.front().bound->planned;
+    if (!bound_.empty()) planned = bound_.front().bound->executable.planned;
   }
-  if (formula_) return planned ? text + explanation_of(planned) : text;
-  for (const FrozenPlan& plan : plans_)
-    if (plan.planned == planned || !planned) return text + plan.explanation;  // as it was when the plan was made
-  return text;
+  if (!planned && !formula_) planned = plans_.front().planned;
+  return planned ? text + explanation_of(planned) : text;
 }
 
 std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>& planned) const {
@@ -473,9 +477,9 @@ std::size_t effort_for(const trace::Graph& graph) {
 }
 
 /// What symbols are at least: sizes 2, starts of slices 1.
-std::vector<std::int64_t> lows_of(const fuse::Graph& graph) {
+std::vector<std::int64_t> lows_of(const std::vector<std::string>& symbols) {
   std::vector<std::int64_t> lows;
-  for (const std::string& symbol : graph.space->symbols()) lows.push_back(symbol.front() == 'n' ? 2 : 1);
+  for (const std::string& symbol : symbols) lows.push_back(symbol.front() == 'n' ? 2 : 1);
   return lows;
 }
 
@@ -494,11 +498,10 @@ std::optional<SizeRules> FrozenFunction::rules_of(const trace::StructuralKey& st
   });
 }
 
-/// The plan, of this recording, as a file keeps it: with what explain() says, and how its numbers follow from the sizes.
+/// The plan, of this recording, as a file keeps it: with how its numbers follow from the sizes.
 FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
-  to.explanation = explanation_of(plan.planned);
-  to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->plan.graph), looked, site);
+  to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->symbols), looked, site);
   to.leaves = recorded.leaves;
   const PredictedGraph predicted(recorded.graph, looked.contents.of(*recorded.leaves));
   const auto look = [&](const AxisSizes& sizes) {
@@ -573,10 +576,11 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
   for (const AxisSizes& sizes : sizes_near(plan.sizes)) {
     try {
       const Outlined made = outline(record(sizes, site.where), site.where);
-      const auto rules =
-          rules_of(made.structure, sizes, lows_of(fuse::prepare(made.graph, at_.target.limits)), looked, site);  // before it is planned, which takes longest
+      const auto rules = rules_of(made.structure, sizes, lows_of(fuse::symbolic(made.graph).space->symbol_names()), looked,
+                                  site);  // before it is planned, which takes longest
       if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
-      const FrozenPlan other = with_rules({made.structure, sizes, Engine::get().plan_to_keep(made.graph, at_), {}, nullptr, {}}, made, looked, site);
+      const FrozenPlan other = with_rules(
+          {made.structure, sizes, Engine::get().plan_to_keep(made.graph, made.structure, made.values, *made.leaves, at_), {}, nullptr}, made, looked, site);
       if (!served(other, plan.sizes, false) || !holds_fewer(*other.rules)) continue;
       best = other;
     } catch (const InternalError&) {

@@ -52,7 +52,6 @@ struct FrozenPlan {
   // Of a plan that was loaded, which cannot be recorded again:
   std::optional<SizeRules> rules;
   std::shared_ptr<const Leaves> leaves;
-  std::string explanation;  // explain()'s, when it was made
 };
 
 class FrozenFunction {

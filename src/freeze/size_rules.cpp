@@ -135,21 +135,9 @@ std::vector<std::string> SizeRules::symbol_texts(const std::vector<std::string>&
 std::vector<Sample::Room> room_of(const trace::Graph& graph) {
   std::vector<Sample::Room> room;
   for (const trace::Node& node : graph.nodes) {
-    const auto add = [&](std::int64_t left) { room.push_back({left, {node.called, node.where}}); };
-    const auto& from = node.inputs.empty() ? node.shape : graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
-    if (node.op == trace::Op::slice) {
-      for (std::size_t k = 0; k < node.shape.size(); ++k) {
-        if (node.shape[k] == 0) continue;
-        const std::int64_t start = node.ints[2 * k], last = start + (node.shape[k] - 1) * node.ints[2 * k + 1];
-        add(std::min(start, last));
-        add(from[k] - 1 - std::max(start, last));
-      }
-    } else if (node.op == trace::Op::windows) {
-      const auto axis = static_cast<std::size_t>(node.ints[0]);
-      add(from[axis] - 1 - (node.shape[axis] - 1) * node.ints[1] - (node.shape.back() - 1) * node.ints[2]);
-    } else if (node.op == trace::Op::argsort) {
-      add(from.back() - node.shape.back());
-    }
+    if (node.inputs.empty()) continue;
+    const Shape& operand = graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
+    for (const std::int64_t left : trace::elements_left(node, operand)) room.push_back({left, {node.called, node.where}});
   }
   return room;
 }

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "fuse/graph.hpp"
 #include "sinter/errors.hpp"
+#include "trace/library.hpp"
 
 namespace sinter::fuse {
 namespace {
 
-// The `layout` column of the table of primitives.
+// The `layout` column.
 
 /// A matrix in the last two axes, its rows or its columns contiguous and apart; the axes before are free.
 bool rows_or_columns(const Sizes& shape, const Sizes& strides) {
@@ -65,46 +68,84 @@ Sizes numbers_of(const PlannedCall& call) {
   return numbers;
 }
 
-LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers) {
+LibraryCall todays(const PlannedCall& call) {
   LibraryCall result;
-  convert(call, result, [&](const Size&) { return *numbers++; });
+  convert(call, result, [](const Size& number) { return number.hint(); });
   return result;
 }
 
-PlannedCall planned(const LibraryCall& call) {
-  PlannedCall result;
-  convert(call, result, [](std::int64_t number) { return Size(number); });
+LibraryCall bound(const LibraryCall& call, const std::int64_t* numbers) {
+  LibraryCall result;
+  convert(call, result, [&](std::int64_t) { return *numbers++; });
   return result;
 }
 
-bool library_takes(trace::Op op, const Sizes& shape_of_operand, const Sizes& strides) {
+namespace {
+
+enum class GpuLibrary : std::uint8_t { none, products };
+
+/// The columns of a record (trace/library_calls.def) that this file takes.
+struct Columns {
+  bool (*layout)(const Sizes& shape, const Sizes& strides);
+  Pieces pieces;
+  GpuLibrary gpu;
+  bool on_host;
+};
+
+Columns columns_of(trace::Op op) {
   using trace::Op;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
-  case Op::id: return layout(shape_of_operand, strides);
+#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by)          \
+  case Op::id: return { layout, Pieces::pieces, GpuLibrary::gpu, std::string_view(#expansion) == "on_host" \
+    };
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY
 #undef SINTER_ELEMENTWISE
 #undef SINTER_REDUCTION
 #undef SINTER_STRUCTURAL
-    default: throw InternalError("library_takes: not a library's op");
+    default: throw InternalError("a library call's record was asked for of another op");
   }
 }
 
+}  // namespace
+
+bool reads_layout(trace::Op op, const Sizes& shape, const Sizes& strides) { return columns_of(op).layout(shape, strides); }
+
 bool has_library(const Limits& limits, trace::Op op, DType dtype) {
-  return limits.library_calls || (limits.products && op == trace::Op::matmul && (dtype == DType::float32 || dtype == DType::float64));
+  if (limits.library_calls) return true;
+  return limits.products && columns_of(op).gpu == GpuLibrary::products && (dtype == DType::float32 || dtype == DType::float64);
 }
+
+bool stays_on_host(trace::Op op) { return columns_of(op).on_host; }
+
+Pieces pieces_of(trace::Op op) { return columns_of(op).pieces; }
 
 bool multiplies_into(DType stored, DType result) { return is_storage_only(stored) && traits(stored).compute == result; }
 
 bool multiplies_bytes_into(DType stored, DType result) { return result == DType::int32 && (stored == DType::int8 || stored == DType::uint8); }
 
-bool comes_in_pieces(trace::Op op) {
-  using enum trace::Op;
-  return op == matmul || op == conv || op == conv_blocked || op == conv_bytes || op == conv_bytes_scaled || op == matmul_panels;
+bool is_sound(const LibraryCall& call) {
+  std::vector<Shape> shapes;
+  std::vector<DType> dtypes;
+  for (const LibraryOperand& operand : call.operands) {
+    if (!reads_layout(call.op, Sizes(operand.shape.begin(), operand.shape.end()), Sizes(operand.strides.begin(), operand.strides.end()))) return false;
+    shapes.push_back(operand.shape);
+    dtypes.push_back(operand.dtype);
+  }
+  if (call.row) {  // which is added to each of a product's rows
+    if (columns_of(call.op).gpu != GpuLibrary::products || shapes.empty() || call.shape.empty() || shapes.back() != Shape{call.shape.back()}) return false;
+    shapes.pop_back();
+    dtypes.pop_back();
+  }
+  if (!trace::library_takes(call.op, {shapes, dtypes, call.ints}) || call.shape != trace::library_shape(call.op, shapes, call.ints)) return false;
+  // A product's library may take its operands as they were before they were converted, and round its result.
+  const DType dtype = trace::library_dtype(call.op, dtypes[0]);
+  const bool product = columns_of(call.op).layout == rows_or_columns;
+  if (dtype != call.dtype && !(product && (multiplies_into(dtype, call.dtype) || multiplies_bytes_into(dtype, call.dtype)))) return false;
+  return call.stored == call.dtype || (product && multiplies_into(call.stored, call.dtype));
 }
 
 namespace {

@@ -37,23 +37,29 @@ using LibraryCall = LibraryCallOf<std::int64_t>;  // as a device runs it
 using PlannedOperand = LibraryOperandOf<Size>;
 using PlannedCall = LibraryCallOf<Size>;  // as a plan holds it, for other sizes too
 
-/// Every number of the call, and the call with these numbers in the same order.
+/// Every number of the call; the call with today's numbers; and with others, in the same order.
 Sizes numbers_of(const PlannedCall& call);
-LibraryCall bound(const PlannedCall& call, const std::int64_t* numbers);
-/// The same with constants for numbers.
-PlannedCall planned(const LibraryCall& call);
-/// True if the op's library takes an operand of this shape that lies in memory with these strides, in elements.
-bool library_takes(trace::Op op, const Sizes& shape, const Sizes& strides);
+LibraryCall todays(const PlannedCall& call);
+LibraryCall bound(const LibraryCall& call, const std::int64_t* numbers);
+/// Whether the op's library reads an operand of this shape that lies in memory with these strides, in elements.
+bool reads_layout(trace::Op op, const Sizes& shape, const Sizes& strides);
+/// Whether the call is one that its op's record allows: then it reads its operands' elements and writes its result's, and nothing else. A call of a plan that
+/// was made here always is.
+bool is_sound(const LibraryCall& call);
 
-/// True if the device computes the op, of this dtype, by a library of its own.
+/// Whether the device computes the op, of this dtype, by a library of its own.
 bool has_library(const Limits& limits, trace::Op op, DType dtype);
+/// Whether the host computes the op for a device that has no library for it; else other primitives stand for it.
+bool stays_on_host(trace::Op op);
 /// True if a GPU's library multiplies matrices stored in the one type into the other as it is: a 16-bit float into the type it computes in.
 bool multiplies_into(DType stored, DType result);
 /// The same of a CPU: bytes, of either kind, into int32.
 bool multiplies_bytes_into(DType stored, DType result);
 
-/// True if the op's library gives its result piece by piece, so that what follows can be computed from each while it is in a cache.
-bool comes_in_pieces(trace::Op op);
+/// How the op's library gives its result. As pieces: a kernel can compute from each while it is in a cache. As loose ones: each lies in the thread's own memory
+/// where nobody else reads the result.
+enum class Pieces : std::uint8_t { whole, pieces, loose };
+Pieces pieces_of(trace::Op op);
 
 /// "matmul (64, 32) (32, 16) + (16,), as bfloat16", with today's sizes.
 std::string to_string(const PlannedCall& call);

@@ -122,7 +122,7 @@ Graph split_scans(Graph graph, const Limits& limits) {
 
 namespace {
 
-// The `expansion` column of the table of primitives: the node that stands for the call.
+// The `expansion` column: the node that stands for the call.
 
 /// (..., m, k) x (..., k, n) as a product over broadcast views, summed over k.
 int multiply_and_sum(Graph& out, const Node& node) {
@@ -365,7 +365,7 @@ int expanded(Graph& out, Node node) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
+#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, ...) \
   case Op::id: return expansion(out, node);
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE

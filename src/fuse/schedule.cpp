@@ -51,9 +51,7 @@ class Scheduler {
       if (work.empty()) break;
     }
     make_steps();
-    std::vector<int> sequence = in_order();
-    if (limits_.fuse && limits_.library_calls) bring_together(sequence);
-    arrange(sequence);
+    arrange(in_order());
     account();
     return std::move(plan_);
   }
@@ -276,7 +274,7 @@ class Scheduler {
 
   std::optional<PlannedOperand> in_place(Op op, int id, bool as_stored) const {
     auto found = affine(id, as_stored);
-    if (found && !library_takes(op, found->shape, found->strides)) found.reset();
+    if (found && !reads_layout(op, found->shape, found->strides)) found.reset();
     return found;
   }
 
@@ -512,48 +510,6 @@ class Scheduler {
     plan_.steps = std::move(steps);
   }
 
-  // A library call whose result comes in pieces, and the kernel that reads it first: where that walks it as it lies, element by element,
-  // it runs on each piece. The call moves to just before it; nobody between the two needs it.
-  void bring_together(std::vector<int>& sequence) {
-    auto& steps = plan_.steps;
-    if (calls_.empty()) return;
-    std::vector<int> first_reader(graph().nodes.size(), -1), call_before(steps.size(), -1);
-    for (auto s = sequence.rbegin(); s != sequence.rend(); ++s)
-      for (int id : steps[*s].reads()) first_reader[id] = *s;
-    std::vector<char> moves(steps.size());
-    for (int s : sequence) {
-      if (steps[s].kind != Step::Kind::library || !comes_in_pieces(steps[s].call.op)) continue;
-      const int reader = first_reader[steps[s].call.node];
-      if (reader < 0) continue;
-      steps[s].alone = steps[reader].follows ? "what reads it first follows another call" : why_not_following(steps[reader], steps[s].call.node);
-      if (!steps[s].alone.empty()) continue;
-      steps[reader].follows = true;
-      call_before[reader] = s;
-      moves[s] = 1;
-    }
-    std::vector<int> together;
-    for (int s : sequence) {
-      if (call_before[s] >= 0) together.push_back(call_before[s]);
-      if (!moves[s]) together.push_back(s);
-    }
-    sequence = std::move(together);
-  }
-
-  std::string why_not_following(const Step& step, int result) const {
-    if (step.kind != Step::Kind::kernel) return "a library call reads it first";
-    const Kernel& kernel = step.kernel;
-    if (kernel.row_axes() > 0) return "what reads it first goes over rows of it";
-    if (element_count(kernel.sizes) != node(result).elements) return "what reads it first reads a part of it";
-    if (!kernel.checks.empty()) return "what reads it first takes elements at computed places";
-    Map axes;
-    for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
-    const IndexExpr in_order = linear(axes, kernel.sizes);
-    for (const auto& value : kernel.values)
-      if (value.kind == Value::Kind::load && value.node == result && (!(value.index == in_order) || value.args[Value::kGuard] >= 0))
-        return "what reads it first does not walk it element by element as it lies";
-    return {};
-  }
-
   double bytes_of(int id) const { return as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype)); }
 
   // What one op alone would read: the memory behind the views, at most once per element.
@@ -604,12 +560,9 @@ class Scheduler {
   }
 
   void account() {
-    plan_.last_use.assign(graph().nodes.size(), -1);
     behind_.assign(graph().nodes.size(), {});
     std::vector<char> counted(graph().nodes.size());
-    for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
-      Step& step = plan_.steps[s];
-      for (int id : step.reads()) plan_.last_use[id] = s;
+    for (Step& step : plan_.steps) {
       if (step.kind == Step::Kind::kernel) {
         step.bytes_moved = bytes_moved(graph(), step.kernel);
         for (const auto& value : step.kernel.values)
@@ -622,7 +575,6 @@ class Scheduler {
       plan_.bytes_moved += step.bytes_moved;
       plan_.bytes_unfused += step.bytes_unfused;
     }
-    for (int output : graph().outputs) plan_.last_use[alias_base(output)] = -1;
   }
 
   Limits limits_;

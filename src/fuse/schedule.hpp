@@ -17,9 +17,6 @@ struct Step {
   PlannedCall call;
   double bytes_moved = 0;
   double bytes_unfused = 0;  // of the same nodes, one kernel per op
-  /// kernel: it computes its points from pieces of the result of the library call just before it, as they come: the call's epilogue.
-  bool follows = false;
-  std::string alone;  // library: why what reads its result first does not follow it
   std::vector<int> writes() const;
   std::vector<int> reads() const;
   const Cut& cut() const { return kernel.cut; }
@@ -29,7 +26,6 @@ struct Plan {
   Graph graph;                 // as scheduled: two-stage reductions are two nodes
   std::vector<Step> steps;     // in an order that may be run
   std::map<int, int> aliases;  // an output that is another node's buffer under another shape
-  std::vector<int> last_use;   // node -> the last step that reads it; -1 never, or wanted as output
   double bytes_moved = 0, bytes_unfused = 0;
 };
 

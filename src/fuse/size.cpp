@@ -287,8 +287,6 @@ std::vector<Summand> summands_of(const Size& size) {
 
 std::string to_string(const Size& size) { return size.is_constant() ? fmt::format("{}", size.hint()) : sum_of(summands_of(size)); }
 
-std::string to_string(const Guard& guard) { return condition_of(summands_of(guard.size), guard.kind); }
-
 // Where it is, or where it would be put.
 std::size_t SizeSpace::place_of(const Asked& asked) const {
   const auto bits = [](auto part) { return static_cast<std::uint64_t>(part); };
@@ -329,11 +327,18 @@ Size SizeSpace::symbol(std::string name, std::int64_t hint, std::int64_t low) {
   return polynomial({{{static_cast<int>(atoms_.size()) - 1}, 1}});
 }
 
-std::vector<std::string> SizeSpace::symbols() const {
-  std::vector<std::string> texts;
+std::vector<std::string> SizeSpace::symbol_names() const {
+  std::vector<std::string> names;
   for (const auto& atom : atoms_)
-    if (atom.kind == SizeAtom::Kind::symbol) texts.push_back(fmt::format("{}={}", atom.name, atom.hint));
-  return texts;
+    if (atom.kind == SizeAtom::Kind::symbol) names.push_back(atom.name);
+  return names;
+}
+
+std::vector<std::int64_t> SizeSpace::symbol_values() const {
+  std::vector<std::int64_t> values;
+  for (const auto& atom : atoms_)
+    if (atom.kind == SizeAtom::Kind::symbol) values.push_back(atom.hint);
+  return values;
 }
 
 Size SizeSpace::atom(SizeAtom atom) {
@@ -545,6 +550,12 @@ bool SizeProgram::holds(const std::vector<std::int64_t>& symbols, bool estimates
 std::string SizeProgram::unmet(const std::vector<std::int64_t>& symbols, const std::vector<std::string>& names, bool estimates) const {
   const Check* check = first_unmet(symbols, estimates);
   return check ? condition_of(summands_of(check->polynomial, names), check->kind) : "";
+}
+
+std::vector<std::string> SizeProgram::guards(const std::vector<std::string>& names) const {
+  std::vector<std::string> texts;
+  for (const Check& check : checks_) texts.push_back(condition_of(summands_of(check.polynomial, names), check.kind));
+  return texts;
 }
 
 void SizeProgram::evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const {

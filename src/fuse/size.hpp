@@ -126,8 +126,9 @@ class SizeSpace {
   /// The next symbol, never below `low`.
   Size symbol(std::string name, std::int64_t hint, std::int64_t low);
   const std::vector<Guard>& guards() const { return guards_; }
-  /// "n0=100", each.
-  std::vector<std::string> symbols() const;
+  std::vector<std::string> symbol_names() const;
+  /// Today's values.
+  std::vector<std::int64_t> symbol_values() const;
   /// No further guards: the plan is made.
   void close() { closed_ = true; }
 
@@ -168,9 +169,6 @@ class SizeSpace {
   bool closed_ = false;
 };
 
-/// "n0 % 4 == 0".
-std::string to_string(const Guard& guard);
-
 /// Sizes made ready to be computed from the symbols' values many times.
 class SizeProgram {
  public:
@@ -180,6 +178,8 @@ class SizeProgram {
   bool holds(const std::vector<std::int64_t>& symbols, bool estimates = true) const;
   /// The first of the guards in question that does not hold, with the symbols by these names; empty if all hold.
   std::string unmet(const std::vector<std::int64_t>& symbols, const std::vector<std::string>& names, bool estimates = true) const;
+  /// All guards, with the symbols by these names: "n0 > 16".
+  std::vector<std::string> guards(const std::vector<std::string>& names) const;
   /// The outputs' values.
   void evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const;
 

@@ -15,6 +15,7 @@
 // Values of a type that is only stored (float16, bfloat16) are loaded, stored, kept, and cast from float32 and float64 and to float32;
 // no other op takes or gives them (see storage_types.hpp).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -73,7 +74,7 @@ struct Instr {
   Op op{};
   DType dtype{};    // of the value
   DType operand{};  // op: dtype of the operands (for where: of args[1] and args[2])
-  int args[3] = {-1, -1, -1};
+  std::array<int, 3> args{-1, -1, -1};
   int input = -1;
   int guard = -1;    // load: a bool value; where it is false nothing is read and the value is `fill`
   int fill = -1;     // load with a guard: a value of its dtype; -1 is zero

@@ -55,50 +55,66 @@ struct Product {
   }
 };
 
-void run_in_memory(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+// The `host` and `by` columns that no file of its own has.
+
+void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+  const Product product(call, pointers[0], pointers[1]);
+  if (of_bytes(call))
+    return multiply_bytes({product.a, call.operands[0].dtype == DType::int8}, {product.b, call.operands[1].dtype == DType::int8},
+                          static_cast<std::int32_t*>(pointers[2]), product.batch, product.m, product.n, product.k, threads, finished);
+  matmul(call.dtype, product.a, product.b, pointers[2], product.batch, product.m, product.n, product.k, threads, finished);
+}
+std::string who_multiplies(const fuse::LibraryCall& call) {
+  if (is_bool(call.dtype)) return "loops over rows";
+  if (of_bytes(call)) return who_multiplies_bytes();
+  const Product product(call, nullptr, nullptr);
+  if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m))
+    return fmt::format("rows by the matrix as it lies ({})", host_blocks().instruction_set);
+  double multiply_adds = static_cast<double>(product.k);
+  for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
+  return block_product(call.dtype, multiply_adds).name;
+}
+
+void multiply_panels(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+  const auto& [a, panels] = std::tie(call.operands[0], call.operands[1]);
+  std::int64_t rows = 1;
+  for (std::size_t axis = 0; axis + 1 < a.shape.size(); ++axis) rows *= a.shape[axis];
+  multiply_laid_bytes(static_cast<const std::uint8_t*>(pointers[0]) + a.offset, static_cast<const std::int8_t*>(pointers[1]) + panels.offset,
+                      static_cast<std::int32_t*>(pointers[2]), rows, call.shape.back(), a.shape.back(), threads, finished);
+}
+std::string who_multiplies_panels(const fuse::LibraryCall&) { return fmt::format("bytes, the right ones in panels ({})", byte_panels().name); }
+
+std::string who_convolves_blocks(const fuse::LibraryCall& call) {
+  return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);
+}
+std::string who_convolves_bytes(const fuse::LibraryCall&) { return fmt::format("bytes, channels in blocks ({})", byte_tiles().name); }
+std::string who_recurs(const fuse::LibraryCall&) { return fmt::format("step after step ({})", host_blocks().instruction_set); }
+std::string cpp_library(const fuse::LibraryCall&) { return "the C++ library"; }
+
+/// A computation whose result does not come in pieces.
+template <auto compute> void whole_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished&) {
+  compute(call, pointers, threads);
+}
+
+/// The columns of a record (trace/library_calls.def) that this file takes.
+struct HostColumns {
+  void (*run)(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
+  std::string (*by)(const fuse::LibraryCall& call);
+};
+
+HostColumns columns_of(const fuse::LibraryCall& call) {
+  using trace::Op;
   switch (call.op) {
-    case trace::Op::matmul: {
-      const Product product(call, pointers[0], pointers[1]);
-      if (of_bytes(call))
-        return multiply_bytes({product.a, call.operands[0].dtype == DType::int8}, {product.b, call.operands[1].dtype == DType::int8},
-                              static_cast<std::int32_t*>(pointers[2]), product.batch, product.m, product.n, product.k, threads, finished);
-      return matmul(call.dtype, product.a, product.b, pointers[2], product.batch, product.m, product.n, product.k, threads, finished);
-    }
-    case trace::Op::conv: return convolve(call, pointers, threads, finished);
-    case trace::Op::conv_blocked: return convolve_blocked(call, pointers, threads, finished);
-    case trace::Op::conv_bytes:
-    case trace::Op::conv_bytes_scaled: return convolve_bytes(call, pointers, threads, finished);
-    case trace::Op::matmul_panels: {
-      const auto& [a, panels] = std::tie(call.operands[0], call.operands[1]);
-      std::int64_t rows = 1;
-      for (std::size_t axis = 0; axis + 1 < a.shape.size(); ++axis) rows *= a.shape[axis];
-      return multiply_laid_bytes(static_cast<const std::uint8_t*>(pointers[0]) + a.offset, static_cast<const std::int8_t*>(pointers[1]) + panels.offset,
-                                 static_cast<std::int32_t*>(pointers[2]), rows, call.shape.back(), a.shape.back(), threads, finished);
-    }
-    case trace::Op::recurrence: return recur(call, pointers, threads);
-    case trace::Op::solve:
-    case trace::Op::inverse:
-    case trace::Op::inverse_or_nan:
-    case trace::Op::determinant:
-    case trace::Op::cholesky:
-    case trace::Op::qr:
-    case trace::Op::qr_complete:
-    case trace::Op::svd:
-    case trace::Op::svd_full:
-    case trace::Op::svdvals:
-    case trace::Op::eigh:
-    case trace::Op::eigvalsh:
-    case trace::Op::eig:
-    case trace::Op::eigvals: return decompose(call, pointers, threads);
-    case trace::Op::sort: return sort_rows(call.operands[0], pointers[0], pointers[1], threads);
-    case trace::Op::argsort:
-      return call.ints.empty() ? argsort_rows(call.operands[0], pointers[0], pointers[1], threads) : argtopk_rows(call, pointers[0], pointers[1], threads);
-    case trace::Op::scatter:
-    case trace::Op::scatter_add: return scatter_rows(call, pointers, threads);
-    case trace::Op::fft:
-    case trace::Op::rfft:
-    case trace::Op::irfft_even:
-    case trace::Op::irfft_odd: return transform_rows(call, pointers, threads);
+#define SINTER_ELEMENTWISE(id, ...)
+#define SINTER_REDUCTION(id, ...)
+#define SINTER_STRUCTURAL(id, ...)
+#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
+  case Op::id: return {host, by};
+#include "trace/primitives.def"
+#undef SINTER_LIBRARY
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }
@@ -107,33 +123,12 @@ void run_in_memory(const fuse::LibraryCall& call, std::span<void* const> pointer
 
 void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   try {
-    run_in_memory(call, pointers, threads, finished);
+    columns_of(call).run(call, pointers, threads, finished);
   } catch (const std::bad_alloc&) {
     throw MemoryError(fmt::format("cpu: no memory for what {} needs on the way", fuse::to_string(call)));
   }
 }
 
-std::string library_of(const fuse::LibraryCall& call) {
-  switch (call.op) {
-    case trace::Op::matmul: {
-      if (is_bool(call.dtype)) return "loops over rows";
-      if (of_bytes(call)) return who_multiplies_bytes();
-      const Product product(call, nullptr, nullptr);
-      if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m))
-        return fmt::format("rows by the matrix as it lies ({})", host_blocks().instruction_set);
-      double multiply_adds = static_cast<double>(product.k);
-      for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
-      return block_product(call.dtype, multiply_adds).name;
-    }
-    case trace::Op::conv: return who_convolves(call);
-    case trace::Op::conv_blocked:
-      return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);
-    case trace::Op::conv_bytes:
-    case trace::Op::conv_bytes_scaled: return fmt::format("bytes, channels in blocks ({})", byte_tiles().name);
-    case trace::Op::matmul_panels: return fmt::format("bytes, the right ones in panels ({})", byte_panels().name);
-    case trace::Op::recurrence: return fmt::format("step after step ({})", host_blocks().instruction_set);
-    default: return "the C++ library";
-  }
-}
+std::string library_of(const fuse::LibraryCall& call) { return columns_of(call).by(call); }
 
 }  // namespace sinter::kernels

@@ -284,7 +284,13 @@ RecordedPtr make_scan(const Site& site, Op reduction, const RecordedPtr& x, std:
 
 RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector<std::int64_t> ints) {
   std::vector<Shape> shapes;
-  for (const RecordedPtr& operand : operands) shapes.push_back(operand->shape);
+  std::array<DType, kMaxArity> dtypes;
+  for (const RecordedPtr& operand : operands) {
+    dtypes[shapes.size()] = operand->dtype;
+    shapes.push_back(operand->shape);
+  }
+  if (!library_takes(op, {shapes, std::span(dtypes).first(shapes.size()), ints}))
+    throw InternalError(fmt::format("{}: not recorded as its record says", name(op)));
   const DType dtype = library_dtype(op, operands[0]->dtype);
   Shape shape = library_shape(op, shapes, ints);
   check_shape(site, shape, dtype);

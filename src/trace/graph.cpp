@@ -1,5 +1,6 @@
 #include "trace/graph.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -72,6 +73,24 @@ Scalar neutral(Op reduction, DType dtype) {
     scalar.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(least ? limits::max() : limits::lowest()));
   });
   return scalar;
+}
+
+std::vector<std::int64_t> elements_left(const Node& node, const Shape& operand) {
+  std::vector<std::int64_t> left;
+  if (node.op == Op::slice) {
+    for (std::size_t k = 0; k < node.shape.size(); ++k) {
+      if (node.shape[k] == 0) continue;
+      const std::int64_t start = node.ints[2 * k], last = start + (node.shape[k] - 1) * node.ints[2 * k + 1];
+      left.push_back(std::min(start, last));
+      left.push_back(operand[k] - 1 - std::max(start, last));
+    }
+  } else if (node.op == Op::windows) {
+    const auto axis = static_cast<std::size_t>(node.ints[0]);
+    left.push_back(operand[axis] - 1 - (node.shape[axis] - 1) * node.ints[1] - (node.shape.back() - 1) * node.ints[2]);
+  } else if (node.op == Op::argsort) {
+    left.push_back(operand.back() - node.shape.back());
+  }
+  return left;
 }
 
 std::string to_string(const Graph& graph) {

@@ -63,6 +63,10 @@ struct Node {
   Location where;
 };
 
+/// How many elements of its operand lie in front of what a node that takes a part of it takes, and behind it: of slice, windows, and argsort of the first
+/// few. Below 0: it would read outside.
+std::vector<std::int64_t> elements_left(const Node& node, const Shape& operand);
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<int> outputs;

@@ -9,6 +9,8 @@
 namespace sinter::trace {
 namespace {
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
+
 // The `shape` column.
 
 /// (..., m, k) x (..., k, n) -> (..., m, n).
@@ -132,41 +134,129 @@ Shape odd_row(std::span<const Shape> operands, std::span<const std::int64_t>) {
   return shape;
 }
 
+// The `takes` column.
+
+bool one_type(const CallTerms& call) {
+  return std::all_of(call.dtypes.begin(), call.dtypes.end(), [&](DType dtype) { return dtype == call.dtypes[0]; });
+}
+bool have_types(const CallTerms& call, std::initializer_list<DType> dtypes) {
+  return std::equal(call.dtypes.begin(), call.dtypes.end(), dtypes.begin(),
+                    dtypes.begin() + std::min<std::ptrdiff_t>(std::ssize(dtypes), std::ssize(call.dtypes)));
+}
+bool is_real(const CallTerms& call) { return one_type(call) && (call.dtypes[0] == DType::float32 || call.dtypes[0] == DType::float64); }
+bool same_batch(const Shape& a, const Shape& b) { return a.size() == b.size() && std::equal(a.begin(), a.end() - 2, b.begin()); }
+
+/// Both of one type, or bytes of either kind.
+bool matrices(const CallTerms& call) {
+  const Shape &a = call.shapes[0], &b = call.shapes[1];
+  const auto is_byte = [](DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; };
+  return a.size() >= 2 && same_batch(a, b) && a.back() == b[b.size() - 2] && (one_type(call) || std::all_of(call.dtypes.begin(), call.dtypes.end(), is_byte));
+}
+bool one_row(const CallTerms& call) { return !call.shapes[0].empty() && call.ints.empty(); }
+bool row_and_count(const CallTerms& call) {
+  if (call.shapes[0].empty()) return false;
+  return call.ints.empty() || (call.ints.size() == 2 && call.ints[0] >= 0 && call.ints[0] <= call.shapes[0].back() && (call.ints[1] == 0 || call.ints[1] == 1));
+}
+bool rows_at_places(const CallTerms& call) {
+  const Shape &whole = call.shapes[0], &places = call.shapes[1];
+  return whole.size() == 2 && places.size() == 1 && call.shapes[2] == Shape{places[0], whole[1]} && call.dtypes[1] == DType::int64 &&
+         call.dtypes[0] == call.dtypes[2];
+}
+
+/// Attributes by which sizes can be divided and with which no sum of them overflows.
+bool are_windows(std::span<const std::int64_t> ints) {
+  constexpr std::int64_t kMostStep = std::int64_t{1} << 31, kMostPadding = std::int64_t{1} << 40;
+  if (ints.size() < 5 || ints.size() % 4 != 1) return false;
+  const Convolution how = Convolution::of(ints);
+  const auto within = [](const std::vector<std::int64_t>& list, std::int64_t least, std::int64_t most) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= least && n <= most; });
+  };
+  return how.groups >= 1 && within(how.stride, 1, kMostStep) && within(how.dilation, 1, kMostStep) && within(how.before, -kMostPadding, kMostPadding) &&
+         within(how.after, -kMostPadding, kMostPadding);
+}
+bool pads_nothing_away(const Convolution& how) {
+  return std::min(*std::min_element(how.before.begin(), how.before.end()), *std::min_element(how.after.begin(), how.after.end())) >= 0;
+}
+bool channels(const CallTerms& call) {
+  if (!are_windows(call.ints) || !one_type(call)) return false;
+  const Convolution how = Convolution::of(call.ints);
+  const Shape &x = call.shapes[0], &filters = call.shapes[1];
+  return x.size() == how.axes() + 2 && filters.size() == x.size() && filters[0] >= how.groups && filters[0] % how.groups == 0 && filters[1] >= 0 &&
+         x[1] % how.groups == 0 && x[1] / how.groups == filters[1];
+}
+bool channel_blocks(const CallTerms& call) {
+  if (!are_windows(call.ints) || !have_types(call, {DType::float32, DType::float32, DType::float32})) return false;
+  const Convolution how = Convolution::of(call.ints);
+  const Shape &x = call.shapes[0], &filters = call.shapes[1];
+  if (how.axes() != 2 || !filters_read(x, filters, how.groups) || !pads_nothing_away(how)) return false;
+  const bool transformed = x.size() == 5 && filters.size() == 5;  // for minimal filtering
+  if (transformed && (how.stride != Shape{1, 1} || how.dilation != Shape{1, 1})) return false;
+  return call.shapes[2] == Shape{filters[transformed ? 1 : 0] * filters.back()};
+}
+bool byte_blocks(const CallTerms& call) {
+  if (!are_windows(call.ints) || !have_types(call, {DType::uint8, DType::int8, DType::int32, DType::float32})) return false;
+  const Convolution how = Convolution::of(call.ints);
+  const Shape &x = call.shapes[0], &filters = call.shapes[1];
+  if (how.axes() != 2 || how.groups != 1 || x.size() != 5 || !pads_nothing_away(how)) return false;
+  const bool depthwise = filters.size() == 4;
+  const bool reads = depthwise ? filters[0] == x[1] && filters[3] == kChannelBlock && x[4] == kChannelBlock
+                               : filters.size() == 7 && filters[1] == x[1] && (x[4] == 4 || x[4] == kChannelBlock) && filters[4] * 4 == x[4] &&
+                                     filters[5] == kChannelBlock && filters[6] == 4;
+  const std::int64_t all = reads ? filters[0] * kChannelBlock : 0;
+  return reads && call.shapes[2] == Shape{all + 1} && (call.shapes.size() == 3 || call.shapes[3] == Shape{2, all});
+}
+bool byte_panels(const CallTerms& call) {
+  const Shape& rows = call.shapes[0];
+  return rows.size() >= 2 && call.ints.size() == 1 && call.ints[0] >= 0 && call.ints[0] < kMostElements &&
+         panels_hold(call.shapes[1], rows.back(), call.ints[0]) && have_types(call, {DType::uint8, DType::int8});
+}
+bool gate_sums(const CallTerms& call) {
+  const auto how = Recurrence::of(call.ints);
+  return how && how->takes(call.shapes) && have_types(call, {DType::float32, DType::float32, DType::float32});
+}
+
+bool matrix(const CallTerms& call) { return call.shapes[0].size() >= 2 && is_real(call) && call.ints.empty(); }
+bool square(const CallTerms& call) { return matrix(call) && rows(call.shapes[0]) == columns(call.shapes[0]); }
+bool system_of_equations(const CallTerms& call) {
+  return square(call) && same_batch(call.shapes[0], call.shapes[1]) && rows(call.shapes[1]) == rows(call.shapes[0]);
+}
+bool real_row(const CallTerms& call) { return !call.shapes[0].empty() && call.shapes[0].back() >= 1 && is_real(call) && call.ints.empty(); }
+bool two_parts(const CallTerms& call) { return real_row(call) && call.shapes[1] == call.shapes[0]; }
+
+/// The columns of a record that this module takes.
+struct LibraryColumns {
+  bool (*takes)(const CallTerms&);
+  Shape (*shape)(std::span<const Shape>, std::span<const std::int64_t>);
+  DType (*result)(DType first);
+};
+
+LibraryColumns columns_of(Op op) {
+  switch (op) {
+    using enum DType;
+#define SINTER_ELEMENTWISE(id, ...)
+#define SINTER_REDUCTION(id, ...)
+#define SINTER_STRUCTURAL(id, ...)
+#define SINTER_LIBRARY(id, arity, takes, shape, result, ...) \
+  case Op::id: return {takes, shape, []([[maybe_unused]] DType same) { return result; }};
+#include "trace/primitives.def"
+#undef SINTER_LIBRARY
+#undef SINTER_ELEMENTWISE
+#undef SINTER_REDUCTION
+#undef SINTER_STRUCTURAL
+    default: throw InternalError("a library call's record was asked for of another op");
+  }
+}
+
 }  // namespace
 
-DType library_dtype(Op op, DType first) {
-  using enum DType;
-  const DType same = first;
-  switch (op) {
-#define SINTER_ELEMENTWISE(id, ...)
-#define SINTER_REDUCTION(id, ...)
-#define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
-  case Op::id: return result;
-#include "trace/primitives.def"
-#undef SINTER_LIBRARY
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
-    default: throw InternalError("library_dtype: not a library's op");
-  }
+bool library_takes(Op op, const CallTerms& terms) {
+  const auto arity = static_cast<std::size_t>(primitive(op).arity);
+  return terms.shapes.size() == arity && terms.dtypes.size() == arity && columns_of(op).takes(terms);
 }
 
-Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints) {
-  switch (op) {
-#define SINTER_ELEMENTWISE(id, ...)
-#define SINTER_REDUCTION(id, ...)
-#define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, shape, result, layout, expansion) \
-  case Op::id: return shape(operands, ints);
-#include "trace/primitives.def"
-#undef SINTER_LIBRARY
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
-    default: throw InternalError("library_shape: not a library's op");
-  }
-}
+DType library_dtype(Op op, DType first) { return columns_of(op).result(first); }
+
+Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints) { return columns_of(op).shape(operands, ints); }
 
 bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups) {
   const bool blocks = x.size() == 5;

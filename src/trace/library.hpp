@@ -1,4 +1,4 @@
-// The library columns of the table of primitives: what recording and scheduling ask of a row that a device's library computes.
+// The recording columns of the records of library calls (trace/library_calls.def), and their attributes.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,16 @@
 
 namespace sinter::trace {
 
-/// The result's shape for operands of these shapes, which recording has checked and broadcast.
+/// The operands and attributes of a library call.
+struct CallTerms {
+  std::span<const Shape> shapes;
+  std::span<const DType> dtypes;
+  std::span<const std::int64_t> ints;
+};
+/// Whether a call with these terms reads its operands' elements and writes its result's, and nothing else.
+bool library_takes(Op op, const CallTerms& terms);
+
+/// The result's shape for operands of these shapes, which library_takes() has accepted.
 Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints);
 /// The result's dtype, where the first operand is of this one.
 DType library_dtype(Op op, DType first);

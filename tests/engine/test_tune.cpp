@@ -63,10 +63,11 @@ struct Sandbox {
 
   /// As if `wish` had won for this tensor's one kernel.
   void keep(const Tensor& y, const std::string& wish) const {
-    const auto planned = sn::engine::Engine::get().histories_of({y.node()}, "").front().planned;
-    REQUIRE(planned);
-    REQUIRE(planned->steps.size() == 1);
-    const auto chosen = sn::jit::lower(planned->plan.graph, planned->plan.steps[0].kernel, planned->limits);
+    auto& engine = sn::engine::Engine::get();
+    const auto at = engine.frozen_target();
+    const auto scheduled = sn::engine::schedule_and_make(sn::trace::linearize({y.node()}).graph, at.target, at.how, engine.kernels());
+    REQUIRE(scheduled.plan.steps.size() == 1);
+    const auto chosen = sn::jit::lower(scheduled.plan.graph, scheduled.plan.steps[0].kernel, at.target.limits);
     const auto device = sn::runtime::find_kind("cpu")->open(0);
     device->set_threads(1);
     sn::cache::DiskCache disk({path / "cache", std::uint64_t{1} << 30});

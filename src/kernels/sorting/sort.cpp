@@ -411,31 +411,25 @@ template <class T> void argsort_in_lanes(const Rows<T>& rows, std::int64_t* to, 
 
 }  // namespace
 
-void sort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
-  visit_storage(operand.dtype, [&]<class T>() {
-    const Rows<T> rows(operand, buffer);
-    T* const to = static_cast<T*>(result);
+void sort_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  visit_storage(call.dtype, [&]<class T>() {
+    const Rows<T> rows(call.operands[0], pointers[0]);
+    T* const to = static_cast<T*>(pointers[1]);
     if (suit_lanes(rows)) return sort_in_lanes(rows, to, threads);
     each_row(rows, threads, [&](const T* from, std::int64_t row, int inside) { sort_row(from, rows.stride, to + row * rows.length, rows.length, inside); });
   });
 }
 
-void argsort_rows(const fuse::LibraryOperand& operand, const void* buffer, void* result, int threads) {
-  visit_storage(operand.dtype, [&]<class T>() {
-    const Rows<T> rows(operand, buffer);
-    auto* const to = static_cast<std::int64_t*>(result);
+void argsort_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
+  auto* const to = static_cast<std::int64_t*>(pointers[1]);
+  visit_storage(call.operands[0].dtype, [&]<class T>() {
+    const Rows<T> rows(call.operands[0], pointers[0]);
+    if (!call.ints.empty())  // the first few
+      return each_row(rows, threads, [&, count = call.shape.back()](const T* from, std::int64_t row, int) {
+        select_row(from, rows.stride, to + row * count, rows.length, count, call.ints[1] != 0);
+      });
     if (suit_lanes(rows) && (sizeof(T) <= 4 || sort_networks().places)) return argsort_in_lanes(rows, to, threads);
     each_row(rows, threads, [&](const T* from, std::int64_t row, int inside) { argsort_row(from, rows.stride, to + row * rows.length, rows.length, inside); });
-  });
-}
-
-void argtopk_rows(const fuse::LibraryCall& call, const void* buffer, void* result, int threads) {
-  const std::int64_t count = call.shape.back();
-  visit_storage(call.operands[0].dtype, [&]<class T>() {
-    const Rows<T> rows(call.operands[0], buffer);
-    each_row(rows, threads, [&](const T* from, std::int64_t row, int) {
-      select_row(from, rows.stride, static_cast<std::int64_t*>(result) + row * count, rows.length, count, call.ints[1] != 0);
-    });
   });
 }
 

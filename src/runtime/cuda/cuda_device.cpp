@@ -88,11 +88,12 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override { static_cast<CudaKernel&>(kernel).launch(nest, arguments); }
   ReplayPtr prepare(std::span<const RepeatedLaunch> launches) override { return std::make_shared<CudaReplay>(gpu_, launches); }
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
-    if (call.op != trace::Op::matmul || follower) throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
+    if (!fuse::has_library(limits(), call.op, call.dtype) || follower)
+      throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
     products().multiply(call, pointers);
   }
   void expect(const fuse::LibraryCall& call) override {
-    if (call.op == trace::Op::matmul && limits().products) products().expect(call);
+    if (fuse::has_library(limits(), call.op, call.dtype)) products().expect(call);
   }
   CudaFunctionInfo function_info(Kernel& kernel) const override { return static_cast<CudaKernel&>(kernel).info(); }
 

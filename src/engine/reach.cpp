@@ -1,4 +1,4 @@
-#include "freeze/reach.hpp"
+#include "engine/reach.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,8 @@
 #include <optional>
 
 #include "sinter/errors.hpp"
-#include "trace/library.hpp"
 
-namespace sinter::freezing {
+namespace sinter::engine {
 namespace {
 
 using jit::kNone;
@@ -106,40 +105,30 @@ class Walk {
 
 class Checker {
  public:
-  Checker(const Bound& bound, const Values& values, const std::vector<std::int64_t>& input_bytes)
-      : bound_(bound), input_bytes_(input_bytes), planned_(*bound.planned) {
-    const auto& nodes = planned_.plan.graph.nodes;
-    for (const fuse::Node& node : nodes) bytes_.push_back(node.op == trace::Op::data ? leaf_bytes(node) : -1);
-    for (std::size_t node = 0; node < nodes.size(); ++node)
-      if (planned_.bytes[node] >= 0) bytes_[node] = numbers()[planned_.bytes[node]];
+  Checker(const Executable& executable, const ReachTerms& terms) : executable_(executable), planned_(*executable.planned) {
+    for (const PlannedValue& value : planned_.values)
+      bytes_.push_back(value.is_leaf() ? terms.leaf_bytes[static_cast<std::size_t>(value.leaf)] : value.bytes >= 0 ? numbers()[value.bytes] : -1);
     for (std::size_t k = 0; k < planned_.outputs.size(); ++k) {
-      const auto node = static_cast<std::size_t>(planned_.outputs[k]);
-      Wide bytes = static_cast<Wide>(itemsize(bound.leaves->results[k]));
-      for (const std::int64_t size : values.shapes[k]) bytes = within_reason(bytes * size);
-      if (bytes < 0 || bytes > std::max<std::int64_t>(bytes_[node], 0)) refuse("leaves a result shorter than its shape");
+      Wide bytes = static_cast<Wide>(itemsize(terms.dtypes[k]));
+      for (const std::int64_t size : terms.shapes[k]) bytes = within_reason(bytes * size);
+      if (bytes < 0 || bytes > std::max<std::int64_t>(bytes_[static_cast<std::size_t>(planned_.outputs[k])], 0))
+        refuse("leaves a result shorter than its shape");
     }
   }
 
   void run() const {
-    for (const auto& [node, with] : bound_.shared) {
+    for (const auto& [node, with] : executable_.shared) {
       written(with);
       if (bytes_[static_cast<std::size_t>(node)] > bytes_[static_cast<std::size_t>(with)]) refuse("takes the memory of a smaller value");
     }
     for (std::size_t s = 0; s < planned_.steps.size(); ++s) {
-      if (planned_.plan.steps[s].kind == fuse::Step::Kind::library) call(bound_.library[s]);
-      else kernel(planned_.steps[s], planned_.steps[s].follows ? &bound_.library[s - 1] : nullptr);
+      if (planned_.steps[s].library) call(executable_.library[s]);
+      else kernel(planned_.steps[s], planned_.steps[s].follows ? &executable_.library[s - 1] : nullptr);
     }
   }
 
  private:
-  const std::int64_t* numbers() const { return bound_.numbers.data(); }
-
-  /// Of an input: what its shape says.
-  std::int64_t leaf_bytes(const fuse::Node& node) const {
-    const auto leaf = static_cast<std::size_t>(node.leaf);
-    const int input = bound_.leaves->inputs[leaf];
-    return input < 0 ? static_cast<std::int64_t>(bound_.leaves->storages[leaf]->bytes) : input_bytes_[static_cast<std::size_t>(input)];
-  }
+  const std::int64_t* numbers() const { return executable_.numbers.data(); }
 
   void inside(int node, const Range& places, std::int64_t offset, DType dtype) const {
     const auto size = static_cast<Wide>(itemsize(dtype));
@@ -148,7 +137,7 @@ class Checker {
 
   /// What a step writes is the plan's own: not an input, not a constant, which may lie in the file itself.
   void written(int node) const {
-    if (planned_.plan.graph.nodes[static_cast<std::size_t>(node)].op == trace::Op::data) refuse("writes into what it was given");
+    if (planned_.value(node).is_leaf()) refuse("writes into what it was given");
   }
 
   void kernel(const PlannedStep& step, const fuse::LibraryCall* followed) const {
@@ -181,7 +170,6 @@ class Checker {
 
   void call(const fuse::LibraryCall& call) const {
     written(call.node);
-    std::vector<Shape> shapes;
     for (const fuse::LibraryOperand& operand : call.operands) {
       Range places;
       bool empty = false;
@@ -192,90 +180,28 @@ class Checker {
         places = {within_reason(places.low + part.low), within_reason(places.high + part.high)};
       }
       if (!empty) inside(operand.node, places, operand.offset, operand.dtype);
-      if (call.op != trace::Op::matmul &&  // which looks at its strides itself
-          !fuse::library_takes(call.op, fuse::Sizes(operand.shape.begin(), operand.shape.end()), fuse::Sizes(operand.strides.begin(), operand.strides.end())))
-        refuse("has an operand in a layout that its library does not read");
-      shapes.push_back(operand.shape);
     }
-    if (call.row) {
-      if (call.shape.empty() || shapes.back() != Shape{call.shape.back()}) refuse("adds a row of another length");
-      shapes.pop_back();
-    }
-    const bool of_bytes = call.op == trace::Op::conv_bytes || call.op == trace::Op::conv_bytes_scaled;
-    if ((call.op == trace::Op::conv || call.op == trace::Op::conv_blocked || of_bytes) && !convolves(call.op, shapes, call.ints))
-      refuse("has the attributes of no convolution");
-    if (of_bytes && !are_bytes(call)) refuse("convolves what are no bytes");
-    if (call.op == trace::Op::matmul_panels) {
-      const bool fits = shapes.size() == 2 && shapes[0].size() >= 2 && call.ints.size() == 1 && call.ints[0] >= 0 && call.ints[0] < kMost &&
-                        shapes[0].back() < kMost && trace::panels_hold(shapes[1], shapes[0].back(), call.ints[0]);
-      if (!fits || call.operands[0].dtype != DType::uint8 || call.operands[1].dtype != DType::int8 || call.dtype != DType::int32 || call.stored != call.dtype)
-        refuse("multiplies by what are no panels of bytes");
-    }
-    if (call.op == trace::Op::recurrence) {
-      const auto how = trace::Recurrence::of(call.ints);
-      if (!how || !how->takes(shapes) || call.dtype != DType::float32) refuse("has the attributes of no recurrent layer");
-    }
-    if (call.shape != trace::library_shape(call.op, shapes, call.ints)) refuse("gives a result of another shape than its operands say");
+    if (!fuse::is_sound(call)) refuse(fmt::format("calls a library in a way that it does not allow: {}", fuse::to_string(call)));
     Wide elements = 1;
     for (const std::int64_t size : call.shape) elements = within_reason(elements * size);
     if (elements * static_cast<Wide>(itemsize(call.stored)) > bytes_[static_cast<std::size_t>(call.node)]) refuse("reaches outside of its buffers");
   }
 
-  static bool are_bytes(const fuse::LibraryCall& call) {
-    constexpr DType kTypes[] = {DType::uint8, DType::int8, DType::int32, DType::float32};
-    for (std::size_t k = 0; k < call.operands.size(); ++k)
-      if (call.operands[k].dtype != kTypes[k]) return false;
-    return call.dtype == (call.op == trace::Op::conv_bytes ? DType::int32 : DType::float32) && call.stored == call.dtype;
-  }
-  /// Whether these are what ops/conv.cpp and ops/blocked.cpp record, so far as sizes are divided by them.
-  static bool convolves(trace::Op op, const std::vector<Shape>& shapes, const std::vector<std::int64_t>& ints) {
-    if (ints.size() < 5 || ints.size() % 4 != 1) return false;
-    const trace::Convolution how = trace::Convolution::of(ints);
-    constexpr std::int64_t kLargest = std::int64_t{1} << 31;
-    for (const auto* list : {&how.stride, &how.dilation})
-      if (std::any_of(list->begin(), list->end(), [](std::int64_t n) { return n < 1 || n > kLargest; })) return false;
-    for (const auto* list : {&how.before, &how.after})
-      if (std::any_of(list->begin(), list->end(), [](std::int64_t n) { return n < -kLargest || n > kLargest; })) return false;
-    const Shape &x = shapes[0], &filters = shapes[1];
-    if (op == trace::Op::conv_bytes || op == trace::Op::conv_bytes_scaled) {
-      const std::size_t operands = op == trace::Op::conv_bytes ? 3 : 4;
-      if (shapes.size() != operands || how.axes() != 2 || how.groups != 1 || x.size() != 5 ||
-          std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0)
-        return false;
-      const bool reads = filters.size() == 4 ? filters[0] == x[1] && filters[3] == 16 && x[4] == 16
-                                             : filters.size() == 7 && filters[1] == x[1] && (x[4] == 4 || x[4] == 16) && filters[4] * 4 == x[4] &&
-                                                   filters[5] == 16 && filters[6] == 4;
-      const std::int64_t all = filters[0] * 16;
-      return reads && shapes[2] == Shape{all + 1} && (operands == 3 || shapes[3] == Shape{2, all});
-    }
-    if (op == trace::Op::conv_blocked) {
-      if (how.axes() != 2 || !trace::filters_read(x, filters, how.groups)) return false;
-      if (std::min({how.before[0], how.before[1], how.after[0], how.after[1]}) < 0) return false;
-      const bool transformed = x.size() == 5 && filters.size() == 5;
-      const std::int64_t blocks = filters[transformed ? 1 : 0];
-      if (shapes.size() != 3 || shapes[2] != Shape{blocks * filters.back()}) return false;  // where sums begin
-      return !transformed || (how.stride == Shape{1, 1} && how.dilation == Shape{1, 1});
-    }
-    return x.size() == how.axes() + 2 && filters.size() == x.size() && how.groups >= 1 && filters[0] % how.groups == 0 && filters[0] >= how.groups &&
-           x[1] == filters[1] * how.groups;
-  }
-
-  const Bound& bound_;
-  const std::vector<std::int64_t>& input_bytes_;
+  const Executable& executable_;
   const Planned& planned_;
   std::vector<std::int64_t> bytes_;  // of each node in memory
 };
 
 }  // namespace
 
-void check_bytes(const Planned& planned, const Values& values) {
+void check_bytes(const Planned& planned, const std::vector<std::int64_t>& symbols) {
   std::vector<std::int64_t> numbers;
-  planned.program.evaluate(values.symbols, numbers);
-  for (const int number : planned.bytes)
-    if (number >= 0 && (numbers[static_cast<std::size_t>(number)] < 0 || numbers[static_cast<std::size_t>(number)] > kMost))
+  planned.program.evaluate(symbols, numbers);
+  for (const PlannedValue& value : planned.values)
+    if (value.bytes >= 0 && (numbers[static_cast<std::size_t>(value.bytes)] < 0 || numbers[static_cast<std::size_t>(value.bytes)] > kMost))
       refuse("writes a value of no size");
 }
 
-void check_reach(const Bound& bound, const Values& values, const std::vector<std::int64_t>& input_bytes) { Checker(bound, values, input_bytes).run(); }
+void check_reach(const Executable& executable, const ReachTerms& terms) { Checker(executable, terms).run(); }
 
-}  // namespace sinter::freezing
+}  // namespace sinter::engine

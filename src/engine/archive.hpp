@@ -1,6 +1,8 @@
 // Plain values to bytes and back: a struct is its members in order, a list its length and its elements. Whoever reads believes nothing: lengths are
 // compared with what is left, enumerators with their range.
 #pragma once
+#include <array>
+#include <boost/pfr.hpp>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -12,84 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "fuse/library_call.hpp"
-#include "fuse/limits.hpp"
-#include "jit/loop_nest.hpp"
-#include "jit/source.hpp"
+#include "engine/planned.hpp"
 
-namespace sinter::freezing {
+namespace sinter::engine {
 
 /// Bytes that are no archive, or of something else; `what()` says where.
 struct Damaged {
   std::string_view what;
-};
-
-/// The members of the structs that plans are made of. A member that is added to one of them does not compile before it is here.
-struct Members {
-  static auto of(jit::Index::Term& x) {
-    auto& [a, b, c, d, e, f] = x;
-    return std::tie(a, b, c, d, e, f);
-  }
-  static auto of(jit::Index& x) {
-    auto& [a, b] = x;
-    return std::tie(a, b);
-  }
-  static auto of(jit::Access& x) {
-    auto& [a, b, c, d, e] = x;
-    return std::tie(a, b, c, d, e);
-  }
-  static auto of(jit::Instr& x) {
-    auto& [a, b, c, d, e, f, g, h, i, j] = x;
-    return std::tie(a, b, c, d, e, f, g, h, i, j);
-  }
-  static auto of(jit::Reduction& x) {
-    auto& [a, b, c] = x;
-    return std::tie(a, b, c);
-  }
-  static auto of(jit::PersistentStore& x) {
-    auto& [a, b] = x;
-    return std::tie(a, b);
-  }
-  static auto of(jit::Store& x) {
-    auto& [a, b, c] = x;
-    return std::tie(a, b, c);
-  }
-  static auto of(jit::Check& x) {
-    auto& [a, b, c] = x;
-    return std::tie(a, b, c);
-  }
-  static auto of(jit::Stage& x) {
-    auto& [a, b, c, d, e, f, g] = x;
-    return std::tie(a, b, c, d, e, f, g);
-  }
-  static auto of(jit::Scalar& x) {
-    auto& [a, b] = x;
-    return std::tie(a, b);
-  }
-  static auto of(jit::Schedule& x) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y, z] = x;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y, z);
-  }
-  static auto of(jit::LoopNest& x) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = x;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
-  }
-  static auto of(jit::ResourceReport& x) {
-    auto& [a, b, c, d, e] = x;
-    return std::tie(a, b, c, d, e);
-  }
-  static auto of(trace::Scalar& x) {
-    auto& [a, b, c] = x;
-    return std::tie(a, b, c);
-  }
-  static auto of(fuse::LibraryOperand& x) {
-    auto& [a, b, c, d, e] = x;
-    return std::tie(a, b, c, d, e);
-  }
-  static auto of(fuse::LibraryCall& x) {
-    auto& [a, b, c, d, e, f, g, h, i, j] = x;
-    return std::tie(a, b, c, d, e, f, g, h, i, j);
-  }
 };
 
 /// How many enumerators there are.
@@ -98,11 +29,13 @@ struct Enumerators {
   static int of(trace::Op) { return trace::primitive_count(); }
   static int of(jit::Form) { return static_cast<int>(jit::Form::panels) + 1; }
   static int of(jit::Instr::Kind) { return static_cast<int>(jit::Instr::Kind::scan) + 1; }
+  static int of(fuse::Backend) { return static_cast<int>(fuse::Backend::cuda) + 1; }
+  static int of(fuse::CutReason) { return static_cast<int>(fuse::CutReason::fuse_off) + 1; }
+  static int of(PlannedStep::From) { return static_cast<int>(PlannedStep::From::tuned) + 1; }
   static int of(fuse::Guard::Kind) { return static_cast<int>(fuse::Guard::Kind::not_positive) + 1; }
 };
 
-template <class T>
-concept HasMembers = requires(T& x) { Members::of(x); };
+/// A class whose members are private names them itself.
 template <class T>
 concept HasTied = requires(T& x) { x.tied(); };
 
@@ -125,13 +58,16 @@ template <class Derived> class Archive {
       x = static_cast<T>(number);
     } else if constexpr (std::is_arithmetic_v<T>) {
       self().raw(&x, sizeof x);
-    } else if constexpr (std::is_array_v<T>) {
-      for (auto& element : x) one(element);
     } else if constexpr (HasTied<T>) {
       std::apply([this](auto&... members) { (one(members), ...); }, x.tied());
     } else {
-      std::apply([this](auto&... members) { (one(members), ...); }, Members::of(x));
+      boost::pfr::for_each_field(x, [this](auto& member) { one(member); });
     }
+  }
+  /// Kernels are made or loaded apart from the plan that runs them.
+  void one(Made&) {}
+  template <class T, std::size_t count> void one(std::array<T, count>& x) {
+    for (T& element : x) one(element);
   }
   void one(std::string& x) {
     self().list(x, [this](std::string& text) { self().raw(text.data(), text.size()); });
@@ -195,4 +131,4 @@ class ArchiveReader : public Archive<ArchiveReader> {
   std::string_view left_;
 };
 
-}  // namespace sinter::freezing
+}  // namespace sinter::engine

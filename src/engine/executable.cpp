@@ -1,9 +1,8 @@
-#include "engine/placed.hpp"
+#include "engine/executable.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 namespace sinter::engine {
 namespace {
@@ -13,73 +12,78 @@ constexpr std::size_t kMostResults = 4, kMostShared = std::size_t{16} << 20;
 constexpr std::size_t kResultAlign = 256;
 
 /// Memory for what is wanted, the largest first.
-void share_blocks(Placed& placed, const Target& target) {
-  auto& results = placed.results;
+void share_blocks(Executable& executable, const Target& target) {
+  auto& results = executable.results;
   std::stable_sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   std::size_t inside = 0, largest = 0;
   for (auto& result : results) {
-    const std::size_t offset = placed.blocks.empty() ? 0 : (placed.blocks.back() + kResultAlign - 1) / kResultAlign * kResultAlign;
+    const std::size_t offset = executable.blocks.empty() ? 0 : (executable.blocks.back() + kResultAlign - 1) / kResultAlign * kResultAlign;
     const bool joins =
         !target.device->reads_host() && inside > 0 && inside < kMostResults && 2 * result.bytes >= largest && offset + result.bytes <= kMostShared;
     if (!joins) {
-      placed.blocks.push_back(0);
+      executable.blocks.push_back(0);
       inside = 0;
       largest = result.bytes;
     }
     ++inside;
-    result.block = placed.blocks.size() - 1;
+    result.block = executable.blocks.size() - 1;
     result.offset = joins ? offset : 0;
-    placed.blocks.back() = result.offset + result.bytes;
+    executable.blocks.back() = result.offset + result.bytes;
   }
 }
 
 }  // namespace
 
-void place(Placed& placed, std::shared_ptr<const Planned> planned, const std::vector<std::int64_t>& symbols, const Target& target) {
-  planned->program.evaluate(symbols, placed.numbers);
+Executable bound_executable(std::shared_ptr<const Planned> planned, const std::vector<std::int64_t>& symbols, const Target& target, Kernels& kernels,
+                            bool keep_all) {
+  Executable executable;
+  planned->program.evaluate(symbols, executable.numbers);
   // A library call and what runs on the pieces of its result are one moment.
-  const auto& steps = planned->steps;
-  const std::size_t nodes = planned->plan.graph.nodes.size();
-  std::vector<int> memory(nodes), first(nodes, -1), last(nodes, -1);
+  const std::size_t count = planned->values.size();
+  std::vector<int> memory(count), first(count, -1), last(count, -1);
   std::iota(memory.begin(), memory.end(), 0);
+  std::vector<char> read(count), wanted(count);
   int moment = -1;
-  std::set<int> read;
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    if (!steps[s].follows) ++moment;
-    for (const int node : steps[s].reads) {
-      if (planned->plan.graph.nodes[static_cast<std::size_t>(node)].op == trace::Op::data) read.insert(node);
-      last[static_cast<std::size_t>(memory[static_cast<std::size_t>(node)])] = moment;
+  for (const PlannedStep& step : planned->steps) {
+    if (!step.follows) ++moment;
+    for (const int value : step.reads) {
+      const auto at = static_cast<std::size_t>(value);
+      read[at] = 1;
+      last[static_cast<std::size_t>(memory[at])] = moment;
     }
-    for (const int node : steps[s].writes) {
-      const auto at = static_cast<std::size_t>(node);
-      if (steps[s].in_place >= 0) {
-        memory[at] = memory[static_cast<std::size_t>(steps[s].in_place)];
-        placed.shared.emplace_back(node, memory[at]);
+    for (const int value : step.writes) {
+      const auto at = static_cast<std::size_t>(value);
+      if (step.in_place >= 0 && !keep_all) {
+        memory[at] = memory[static_cast<std::size_t>(step.in_place)];
+        executable.shared.emplace_back(value, memory[at]);
       } else {
         first[at] = moment;
       }
       last[static_cast<std::size_t>(memory[at])] = moment;
     }
-    const bool library = planned->plan.steps[s].kind == fuse::Step::Kind::library;
-    placed.library.push_back(library ? fuse::bound(planned->plan.steps[s].call, placed.numbers.data() + steps[s].numbers) : fuse::LibraryCall{});
+    executable.library.push_back(step.library ? fuse::bound(step.call, executable.numbers.data() + step.numbers) : fuse::LibraryCall{});
+    executable.buffers |=
+        keep_all || (step.library ? !fuse::has_library(target.limits, step.call.op, step.call.dtype) : !kernels.current(step.made, step.nest, target));
   }
-  std::set<int> wanted;
   for (const int output : planned->outputs)
-    if (planned->plan.graph.nodes[static_cast<std::size_t>(output)].op != trace::Op::data) wanted.insert(memory[static_cast<std::size_t>(output)]);
-  placed.data.assign(read.begin(), read.end());
-  for (const int node : wanted)
-    if (planned->bytes[static_cast<std::size_t>(node)] >= 0)
-      placed.results.push_back({node, 0, 0, std::max<std::size_t>(planned->bytes_of(node, placed.numbers), 1)});
-  share_blocks(placed, target);
+    if (!planned->value(output).is_leaf()) wanted[static_cast<std::size_t>(memory[static_cast<std::size_t>(output)])] = 1;
   std::vector<Lifetime> lives;
-  for (std::size_t node = 0; node < nodes; ++node) {
-    if (first[node] < 0 || wanted.contains(static_cast<int>(node))) continue;
-    lives.push_back({planned->bytes_of(static_cast<int>(node), placed.numbers), first[node], last[node]});
-    placed.places.push_back({static_cast<int>(node), 0, lives.back().bytes});
+  for (int value = 0; value < static_cast<int>(count); ++value) {
+    const auto at = static_cast<std::size_t>(value);
+    if (planned->value(value).is_leaf()) {
+      if (read[at]) executable.data.push_back(value);
+    } else if (wanted[at]) {
+      if (planned->value(value).bytes >= 0) executable.results.push_back({value, 0, 0, std::max<std::size_t>(planned->bytes_of(value, executable.numbers), 1)});
+    } else if (first[at] >= 0) {
+      lives.push_back({planned->bytes_of(value, executable.numbers), first[at], keep_all ? moment : last[at]});
+      executable.places.push_back({value, 0, lives.back().bytes});
+    }
   }
-  placed.arena = lay_out(lives);
-  for (std::size_t k = 0; k < lives.size(); ++k) placed.places[k].offset = placed.arena.offsets[k];
-  placed.planned = std::move(planned);
+  share_blocks(executable, target);
+  executable.arena = lay_out(lives);
+  for (std::size_t k = 0; k < lives.size(); ++k) executable.places[k].offset = executable.arena.offsets[k];
+  executable.planned = std::move(planned);
+  return executable;
 }
 
 namespace {
@@ -88,9 +92,9 @@ namespace {
 /// same memory where their places overlap.
 class Dependences {
  public:
-  explicit Dependences(const Placed& placed) {
-    for (const auto& place : placed.places) places_[place.node] = &place;
-    for (const auto& [node, with] : placed.shared) memory_[node] = with;
+  explicit Dependences(const Executable& executable) {
+    for (const auto& place : executable.places) places_[place.value] = &place;
+    for (const auto& [node, with] : executable.shared) memory_[node] = with;
   }
 
   /// The number of the step that is added, and what it waits for, but for what those wait for themselves.
@@ -130,24 +134,21 @@ class Dependences {
     return touch(later.reads, earlier.writes) || touch(later.writes, earlier.writes) || touch(later.writes, earlier.reads);
   }
 
-  std::map<int, const Placed::Place*> places_;
+  std::map<int, const Executable::Place*> places_;
   std::map<int, int> memory_;
   std::vector<Step> steps_;
 };
 
 }  // namespace
 
-void repeat(Placed& placed, const Target& target, Kernels& kernels) {
-  const Planned& planned = *placed.planned;
+void prepare_repeats(Executable& executable, const Target& target, Kernels& kernels) {
+  const Planned& planned = *executable.planned;
   const auto kernel_of = [&](std::size_t s) -> runtime::Kernel* {
-    return planned.plan.steps[s].kind == fuse::Step::Kind::kernel ? kernels.current(planned.steps[s].made, planned.steps[s].nest, target) : nullptr;
+    const PlannedStep& step = planned.steps[s];
+    return step.library ? nullptr : kernels.current(step.made, step.nest, target);
   };
   const auto can = [&](std::size_t s) { return kernel_of(s) && planned.steps[s].gathers.empty() && !planned.steps[s].follows; };
   const std::size_t count = planned.steps.size();
-  for (std::size_t s = 0; s < count; ++s) {
-    const fuse::Step& step = planned.plan.steps[s];
-    placed.on_host |= step.kind == fuse::Step::Kind::library ? !fuse::has_library(target.limits, step.call.op, step.call.dtype) : kernel_of(s) == nullptr;
-  }
   auto* const device = dynamic_cast<runtime::Repeats*>(target.device.get());
   if (!device) return;
   for (std::size_t first = 0, last; first < count; first = last) {
@@ -158,11 +159,11 @@ void repeat(Placed& placed, const Target& target, Kernels& kernels) {
     repeated.first = first;
     repeated.last = last;
     std::vector<runtime::RepeatedLaunch> launches;
-    Dependences dependences(placed);
+    Dependences dependences(executable);
     for (std::size_t s = first; s < last; ++s) {
       const PlannedStep& step = planned.steps[s];
       const jit::LoopNest& nest = step.nest;
-      const auto ints = std::span<const std::int64_t>(placed.numbers).subspan(step.numbers, nest.ints.size());
+      const auto ints = std::span<const std::int64_t>(executable.numbers).subspan(step.numbers, nest.ints.size());
       if (std::find(ints.begin(), ints.begin() + nest.parallel, 0) != ints.begin() + nest.parallel) continue;  // nothing to write
       const std::int64_t* offset = ints.data() + ints.size();
       for (const auto* accesses : {&nest.inputs, &nest.outputs})
@@ -173,28 +174,29 @@ void repeat(Placed& placed, const Target& target, Kernels& kernels) {
     if (launches.empty()) continue;
     repeated.launches = launches.size();
     repeated.replay = device->prepare(launches);
-    placed.repeated.push_back(std::move(repeated));
+    executable.repeated.push_back(std::move(repeated));
   }
 }
 
-std::shared_ptr<const Placed> Recurring::at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target,
-                                            Kernels& kernels) {
+std::shared_ptr<const Executable> Recurring::at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target,
+                                                Kernels& kernels, const std::function<void(const Executable&)>& check) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.symbols == symbols; });
   if (found == entries_.end()) {
+    auto fresh = std::make_shared<Executable>(bound_executable(planned, symbols, target, kernels));
+    if (check) check(*fresh);
     if (entries_.size() == kRemembered) entries_.pop_back();
-    entries_.insert(entries_.begin(), {symbols, nullptr});
-    return nullptr;
+    entries_.insert(entries_.begin(), {symbols, std::move(fresh)});
+    return entries_.front().executable;
   }
   std::rotate(entries_.begin(), found, found + 1);
   Entry& entry = entries_.front();
-  if (!entry.placed) {
-    auto placed = std::make_shared<Placed>();
-    place(*placed, planned, symbols, target);
-    repeat(*placed, target, kernels);
-    entry.placed = std::move(placed);
+  if (!std::exchange(entry.repeats, true)) {
+    auto again = std::make_shared<Executable>(*entry.executable);
+    prepare_repeats(*again, target, kernels);
+    entry.executable = std::move(again);
   }
-  return entry.placed;
+  return entry.executable;
 }
 
 }  // namespace sinter::engine

@@ -1,0 +1,79 @@
+#include "engine/stored_plans.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "jit/identities.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::engine {
+namespace {
+
+jit::Source source_of(const StoredPlanKey& key, int ordinal) {
+  jit::Source source;
+  source.target = fmt::format("{}{}", kPlanTarget, key.target->limits.target);
+  source.generator = fmt::format("{}, {}", jit::planner(), key.target->kind().generator);
+  source.options = fmt::format("{}\ninterpret {}\nfast_math {}\nschedule {}\ntuned {}\nplan {}", to_string(key.target->limits), key.target->interpret,
+                               key.how->lowering.fast_math, key.how->lowering.wish.text(), key.how->tuned ? key.tunings : "off", ordinal);
+  source.entry = "plan";
+  source.text.assign(reinterpret_cast<const char*>(key.structure.data()), key.structure.size_bytes());
+  return source;
+}
+
+/// A plan, and what the compiler said of its kernels: its decisions rest on that.
+struct StoredPlan {
+  Planned planned;
+  std::vector<jit::ResourceReport> reports;
+};
+
+std::shared_ptr<const Planned> plan_in(const jit::Binary& entry, const StoredPlanKey& key, const PlanTerms& terms, Kernels& kernels) {
+  StoredPlan stored;
+  ArchiveReader reader({reinterpret_cast<const char*>(entry.image.data()), entry.image.size()});
+  reader(stored);
+  require(reader.at_end() && stored.reports.size() == stored.planned.steps.size(), "the plan");
+  check(stored.planned, terms);
+  auto planned = std::make_shared<Planned>(std::move(stored.planned));
+  planned->limits = key.target->limits;
+  planned->loaded = true;
+  for (std::size_t s = 0; s < planned->steps.size(); ++s) {
+    PlannedStep& step = planned->steps[s];
+    if (step.library) continue;
+    step.made = kernels.make(step.nest, *key.target, to_string(step.cut));
+    if (step.made.report.spill_bytes > std::max(stored.reports[s].spill_bytes, 0)) return nullptr;  // another compiler, for which it would be cut otherwise
+  }
+  return planned;
+}
+
+}  // namespace
+
+std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, int ordinal, const PlanTerms& terms, Kernels& kernels) {
+  const auto disk = kernels.disk();
+  const jit::Source source = source_of(key, ordinal);
+  const auto entry = disk->load(source);
+  if (!entry) return nullptr;
+  try {
+    return plan_in(*entry, key, terms, kernels);
+  } catch (const Damaged& damaged) {
+    log().warn("a plan in the cache is not what it should be, and is made again: {}", damaged.what);
+  } catch (const InternalError& error) {
+    log().warn("a plan in the cache is not what it should be, and is made again: {}", error.what());
+  } catch (const runtime::NoRoom&) {
+    return nullptr;  // the device has less room for clusters today
+  }
+  disk->discard(source);
+  return nullptr;
+}
+
+void store_plan(const StoredPlanKey& key, int ordinal, const Planned& planned, cache::DiskCache& disk) {
+  StoredPlan stored{planned, {}};
+  for (const PlannedStep& step : planned.steps) stored.reports.push_back(step.made.report);
+  ArchiveWriter writer;
+  writer(stored);
+  jit::Binary entry;
+  entry.entry = "plan";
+  entry.note = fmt::format("{} steps, {} bytes moved", planned.steps.size(), planned.bytes_moved);
+  entry.image.assign(writer.bytes.begin(), writer.bytes.end());
+  disk.store(source_of(key, ordinal), entry);
+}
+
+}  // namespace sinter::engine
