@@ -451,14 +451,9 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
     }
   };
   const auto element = [&](int value) -> Elements& { return work.elements[static_cast<std::size_t>(value)]; };
+  const bool apart = guarding() != Guard::none;  // each value is in guarded memory of its own, from the step that writes it to the last that reads it
   runtime::BufferPtr arena;
-  if (guarding() != Guard::none) {  // each value in guarded memory of its own
-    for (const Executable::Place& place : executable.places) {
-      Elements& here = element(place.value);
-      here.buffer = allocate(std::max<std::size_t>(place.bytes, 1), [&] { return result_name(planned, place.value, work.roots); });
-      here.data = here.buffer->data();
-    }
-  } else if (executable.arena.bytes > 0) {
+  if (!apart && executable.arena.bytes > 0) {
     arena = allocate(executable.arena.bytes, [&] {
       const auto& places = executable.places;
       const auto largest = std::max_element(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
@@ -478,7 +473,23 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
     here.buffer = result.bytes == executable.blocks[block] ? memory : std::make_shared<PartOfBuffer>(memory, result.offset, result.bytes);
     here.data = here.buffer->data();
   }
-  for (const auto& [value, with] : executable.shared) element(value) = element(with);
+  if (!apart)
+    for (const auto& [value, with] : executable.shared) element(value) = element(with);
+  const auto prepare = [&](const PlannedStep& step) {
+    for (const int value : step.writes) {
+      if (!apart || element(value).data) continue;
+      if (step.in_place >= 0 && !executable.keeps_all) {
+        element(value) = element(step.in_place);
+        continue;
+      }
+      element(value).buffer = allocate(std::max<std::size_t>(planned.bytes_of(value, work.numbers), 1), [&] { return result_name(planned, value, work.roots); });
+      element(value).data = element(value).buffer->data();
+    }
+  };
+  const auto release = [&](const PlannedStep& step) {
+    if (apart && !executable.keeps_all)
+      for (const int value : step.last_reads) element(value).buffer.reset();
+  };
 
   Profile::Times* const profile = Profile::Times::current();
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, auto&& run) {
@@ -493,22 +504,31 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
   auto next = executable.repeated.begin();
   for (std::size_t s = 0; s < planned.steps.size(); ++s) {
     if (next != executable.repeated.end() && next->first == s && !profile) {
+      for (std::size_t k = s; k < next->last; ++k) prepare(planned.steps[k]);
       launch(*next, work);
-      s = next++->last - 1;
+      for (; s < next->last; ++s) release(planned.steps[s]);
+      --s;
+      ++next;
       continue;
     }
     stop_if_interrupted();
     const PlannedStep& step = planned.steps[s];
+    prepare(step);
     if (step.library) {
       const PlannedStep* follower = s + 1 < planned.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
+      if (follower) prepare(*follower);
       timed(s, &executable.library[s], [&] { call(executable.library[s], follower, target, work); });
-      if (follower) ++s;
+      if (follower) {
+        release(*follower);
+        ++s;
+      }
     } else {
       timed(s, nullptr, [&] {
         if (step.gathers.empty()) launch(step, target, work, nullptr);
         else checks.launch(step, [&](const runtime::BufferPtr& flags) { launch(step, target, work, flags); });
       });
     }
+    release(step);
   }
   checks.verify();
 }

@@ -82,6 +82,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
   share_blocks(executable, target);
   executable.arena = lay_out(lives);
   for (std::size_t k = 0; k < lives.size(); ++k) executable.places[k].offset = executable.arena.offsets[k];
+  executable.keeps_all = keep_all;
   executable.planned = std::move(planned);
   return executable;
 }

@@ -47,6 +47,7 @@ struct Executable {
   std::vector<Result> results;      // of what is wanted and has elements, each once, if it is no leaf
   std::vector<std::size_t> blocks;  // bytes of the memory that results lie in
   std::vector<Repeated> repeated;   // in the order of the steps
+  bool keeps_all = false;           // every value keeps its memory until the end of a run
   bool buffers = false;             // what lies in the arena has a handle of its own: the host computes some step in the device's stead, or it is kept
 };
 

@@ -191,7 +191,7 @@ TEST_CASE("a kernel that spills as compiled is cut again until none does, and th
   };
   const auto cuts = [](const sn::engine::Planned& planned) {
     std::vector<std::string> texts;
-    for (const auto& step : planned.plan.steps) texts.push_back(sn::fuse::to_string(step.cut()));
+    for (const auto& step : planned.steps) texts.push_back(sn::fuse::to_string(step.cut));
     return texts;
   };
   sn::engine::Totals cold, warm;
@@ -206,7 +206,7 @@ TEST_CASE("a kernel that spills as compiled is cut again until none does, and th
   }
   const std::regex figures("measured spill: \\w+ used \\d+ registers and spilled [1-9]\\d* bytes as one kernel");
   for (std::size_t s = 0; s + 1 < first->steps.size(); ++s) CHECK(std::regex_match(cuts(*first)[s], figures));
-  CHECK(first->plan.steps.back().cut().reason == sn::fuse::CutReason::output_wanted);
+  CHECK(first->steps.back().cut.reason == sn::fuse::CutReason::output_wanted);
 
   const auto second = plan(warm);
   CHECK(warm.compiled == 0);
