@@ -31,20 +31,19 @@ class Aligner {
     if (guest_.kernel.chunks.length > 0 && !chunks_.same(guest_.kernel.chunks)) return std::nullopt;
     if (!as_many_points()) return std::nullopt;
     for (int splits = 0;; ++splits) {
-      try {
-        may_split_ = chunks_.length == 0 && splits < kMaxSplits;
-        return attempt();
-      } catch (const SplitAxis& split) {
-        const auto by = split_axis(sizes_, parallel_, split);
-        if (!requests_) {
-          requests_ = host_.requests;
-          touches_ = host_.touches;
-        }
-        for (auto& request : *requests_)
-          for (auto& dim : request.dims) dim = substitute(dim, by);
-        for (auto& touch : touches_)
-          for (auto& dim : touch.at) dim = substitute(dim, by);
+      may_split_ = chunks_.length == 0 && splits < kMaxSplits;
+      std::optional<SplitAxis> split;
+      auto aligned = attempt(split);
+      if (!split) return aligned;
+      const auto by = split_axis(sizes_, parallel_, *split);
+      if (!requests_) {
+        requests_ = host_.requests;
+        touches_ = host_.touches;
       }
+      for (auto& request : *requests_)
+        for (auto& dim : request.dims) dim = substitute(dim, by);
+      for (auto& touch : touches_)
+        for (auto& dim : touch.at) dim = substitute(dim, by);
     }
   }
 
@@ -70,14 +69,16 @@ class Aligner {
     return there == at_parallel || there == at_parallel * in_rows;
   }
 
-  std::optional<Aligned> attempt() const {
+  // No answer where `split` says that an axis of the host is to be two first; of solve() too.
+  std::optional<Aligned> attempt(std::optional<SplitAxis>& split) const {
     int pairs = 0;
     for (const auto& theirs : guest_.touches)
       for (const auto& ours : requests_ ? touches_ : host_.touches) {
         if (ours.node != theirs.node) continue;
         if (++pairs > kMaxPairs) return std::nullopt;
         if (auto axes = as_they_are(ours, theirs)) return joined(*axes);
-        if (auto axes = solve(ours, theirs); axes && same_points(*axes)) return joined(*axes);
+        if (auto axes = solve(ours, theirs, split); axes && same_points(*axes)) return joined(*axes);
+        if (split) return std::nullopt;
       }
     return std::nullopt;
   }
@@ -112,7 +113,7 @@ class Aligner {
   }
 
   // The guest's axes over the host's, from two places that are the same element.
-  std::optional<std::vector<IndexExpr>> solve(const Touch& ours, const Touch& theirs) const {
+  std::optional<std::vector<IndexExpr>> solve(const Touch& ours, const Touch& theirs, std::optional<SplitAxis>& split) const {
     const auto& sizes = guest_.kernel.sizes;
     if (chunks_.length > 0 && guest_.kernel.chunks.length == 0) return solve_chunked(ours, theirs);
     std::vector<std::optional<IndexExpr>> axes(sizes.size());
@@ -148,7 +149,9 @@ class Aligner {
       }
       const auto flat = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits.back()->coeff);
       if (!flat) return std::nullopt;
-      const Map places = reshape_map({*flat}, {count}, radix, sizes_, may_split_);
+      const Mapped mapped = reshape_map({*flat}, {count}, radix, sizes_, may_split_);
+      if ((split = mapped.split)) return std::nullopt;
+      const Map& places = mapped.map;
       for (std::size_t d = 0; d < digits.size(); ++d) {
         auto& axis = axes[digits[d]->axis];
         if (axis && !(*axis == places[d])) return std::nullopt;
@@ -173,7 +176,7 @@ class Aligner {
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
     if (!(linear(ours.at, shape) == flat) || !(linear(theirs.at, shape) == linear(axes, sizes))) return std::nullopt;
     if (guest_.kernel.parallel_points() != chunks_.total) return std::nullopt;
-    return reshape_map({flat}, {chunks_.total}, sizes, sizes_, false);
+    return reshape_map({flat}, {chunks_.total}, sizes, sizes_, false).map;
   }
 
   bool same_points(const std::vector<IndexExpr>& axes) const {

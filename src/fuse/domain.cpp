@@ -42,19 +42,18 @@ class Explorer {
   Domain run() {
     if (!(*context_.reduces)[root_]) return arranged({});
     for (int splits = 0;; ++splits) {
-      try {
-        return arranged(explore(splits < kMaxSplits));
-      } catch (const SplitAxis& split) {
-        int none = 0;
-        const auto by = split_axis(sizes_, none, split);
-        for (auto& dim : dims_) dim = substitute(dim, by);
-      }
+      std::optional<SplitAxis> split;
+      const auto best = explore(splits < kMaxSplits, split);
+      if (!split) return arranged(best);
+      int none = 0;
+      const auto by = split_axis(sizes_, none, *split);
+      for (auto& dim : dims_) dim = substitute(dim, by);
     }
   }
 
  private:
-  // Among the reductions that the root meets, the one with the most work.
-  std::optional<Candidate> explore(bool may_split) const {
+  // Among the reductions that the root meets, the one with the most work. No answer where `split` says that an axis is to be two first.
+  std::optional<Candidate> explore(bool may_split, std::optional<SplitAxis>& split) const {
     std::optional<Candidate> best;
     std::unordered_set<std::pair<int, Map>, PlaceHash> seen;
     std::vector<std::pair<int, Map>> stack{{root_, dims_}};
@@ -68,7 +67,12 @@ class Explorer {
       if (!(*context_.reduces)[id] || !seen.insert({id, map}).second) continue;
       if (trace::is_view(node.op)) {
         const int input = node.inputs[0];
-        stack.push_back({input, through(node, graph_.nodes[input].shape, map, sizes_, may_split)});
+        Mapped below = through(node, graph_.nodes[input].shape, map, sizes_, may_split);
+        if (below.split) {
+          split = below.split;
+          return std::nullopt;
+        }
+        stack.push_back({input, std::move(below.map)});
         continue;
       }
       ++ops;

@@ -23,8 +23,6 @@ namespace {
 
 using trace::Op;
 
-struct StartAgain {};
-
 // Its tables keep their memory from one group to the next.
 class Builder {
  public:
@@ -46,18 +44,15 @@ class Builder {
     narrowed_ = false;
     forced_.clear();
     for (int splits = 0;;) {
-      try {
-        may_split_ = !chunked_ && splits < kMaxSplits;  // a chunk's end is counted along one axis
-        evaluate();
-        break;
-      } catch (const SplitAxis& split) {
-        ++splits;
-        const auto by = split_axis(kernel_.sizes, kernel_.parallel, split);
-        for (auto& dim : row_dims_) dim = substitute(dim, by);
-        for (auto& request : requests_)
-          for (auto& dim : request.dims) dim = substitute(dim, by);
-      } catch (const StartAgain&) {
-      }
+      may_split_ = !chunked_ && splits < kMaxSplits;  // a chunk's end is counted along one axis
+      const Attempt attempt = evaluate();
+      if (attempt == Attempt::complete) break;
+      if (attempt == Attempt::narrowed) continue;
+      ++splits;
+      const auto by = split_axis(kernel_.sizes, kernel_.parallel, *split_);
+      for (auto& dim : row_dims_) dim = substitute(dim, by);
+      for (auto& request : requests_)
+        for (auto& dim : request.dims) dim = substitute(dim, by);
     }
     settle();
     return result();
@@ -111,7 +106,13 @@ class Builder {
 
   // ---- from the roots down ------------------------------------------------------------------------------------------------
 
-  void evaluate() {
+  // How an attempt to build the kernel ends. It begins anew over the axes with one of them split (split_), or with more nodes read from memory
+  // (forced_).
+  enum class Attempt : std::uint8_t { complete, split, narrowed };
+  // In place of a value: the attempt has ended.
+  static constexpr int kEnded = -1;
+
+  Attempt evaluate() {
     kernel_.values.clear();
     kernel_.roots.clear();
     kernel_.checks.clear();
@@ -126,13 +127,16 @@ class Builder {
     root_maps_.clear();
     occurrences_.clear();
     reasons_ = forced_;
+    split_.reset();
     for (const auto& request : requests_) root_maps_[request.node] = intern(request.dims);
     for (const auto& request : requests_) {
       const int value = eval(request.node, root_maps_[request.node]);
+      if (value == kEnded) return split_ ? Attempt::split : Attempt::narrowed;
       kernel_.roots.push_back({request.node, value, element_at(root_maps_[request.node], request.node)});
     }
     now_.resize(kernel_.values.size());
     for (std::size_t v = 0; v < now_.size(); ++v) now_[v] = static_cast<int>(v);
+    return Attempt::complete;
   }
 
   int add(Value value, int map) {
@@ -156,7 +160,8 @@ class Builder {
     return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.contains(id) || reasons_.count(id);
   }
 
-  // Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel holds a bounded number.
+  // The value, or kEnded; so do all that compute one. Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel
+  // holds a bounded number.
   int eval(int id, int map) {
     const Place start{id, map, guard_};
     if (const int* found = memo_.find(start)) return *found;
@@ -164,7 +169,9 @@ class Builder {
     while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
       const Node& view = graph_.nodes[id];
       const int input = view.inputs[0];
-      const int below = intern(through(view, graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, may_split_));
+      Mapped mapped = through(view, graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, may_split_);
+      if ((split_ = mapped.split)) return kEnded;
+      const int below = intern(std::move(mapped.map));
       if (const int count = divisions(maps_[below].map); count > kMaxDivisions && !computed_here(id, map)) {
         reasons_.try_emplace(id, Cut{CutReason::index_expression,
                                      fmt::format("reading through it would take {} divisions for each element against a limit of {}", count, kMaxDivisions)});
@@ -179,6 +186,7 @@ class Builder {
     if (guard_ >= 0 && computed_here(id, map)) {  // it is computed at every point anyway
       const Here everywhere(*this, -1, false);
       value = eval(id, map);
+      if (value == kEnded) return kEnded;
     } else if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
       const Node& node = graph_.nodes[id];
       value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
@@ -187,6 +195,7 @@ class Builder {
       value = *found;
     } else {
       value = compute(id, map);
+      if (value == kEnded) return kEnded;
       if (spread) value = with_epilogue(id, map, value);
       memo_[place] = value;
     }
@@ -320,7 +329,7 @@ class Builder {
 
   // The first operand where its own indices are in range, the second elsewhere.
   int pad(int id, int map) {
-    check_growth(id);
+    if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
     const Sizes& inside = graph_.nodes[node.inputs[0]].shape;
     Map below = maps_[map].map;
@@ -336,12 +345,15 @@ class Builder {
     }
     const int below_map = intern(std::move(below));
     if (within < 0) return eval(node.inputs[0], below_map);  // always
-    const int fill = eval(node.inputs[1], map), guard = both(guard_, within);
+    const int fill = eval(node.inputs[1], map);
+    if (fill == kEnded) return kEnded;
+    const int guard = both(guard_, within);
     int value;
     {
       const Here here(*this, guard, gathered_);
       value = eval(node.inputs[0], below_map);
     }
+    if (value == kEnded) return kEnded;
     // A load fills by itself, where the fill is computed before it.
     Value& inner = kernel_.values[value];
     const Value& outer = kernel_.values[fill];
@@ -358,7 +370,7 @@ class Builder {
   }
 
   int gather(int id, int map) {
-    check_growth(id);
+    if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
     const auto axis = static_cast<std::size_t>(node.axis(0));
     int index;
@@ -366,6 +378,7 @@ class Builder {
       const Here here(*this, guard_, false);
       index = eval(node.inputs[1], map);
     }
+    if (index == kEnded) return kEnded;
     const auto constant = [&](const Size& value) { return index_value(IndexExpr::of(value)); };
     const int valid = both(make(Op::less_equal, DType::bool_, {constant(0), index}),
                            make(Op::less, DType::bool_, {index, constant(graph_.nodes[node.inputs[0]].shape[axis])}));
@@ -377,6 +390,7 @@ class Builder {
     const int below_map = intern(std::move(below));
     const Here here(*this, both(guard_, valid), true);
     const int value = eval(node.inputs[0], below_map);
+    if (value == kEnded) return kEnded;
     kernel_.checks.push_back({condition, index, id});
     gathered_values_.push_back(value);
     return value;
@@ -405,7 +419,8 @@ class Builder {
       if (k != axis) start.push_back(at[k]);
     start.push_back(IndexExpr::of_axis(0));
     Value value{Value::Kind::scan, static_cast<Op>(node.axis(1)), node.dtype, node.dtype, {eval(node.inputs[0], map)}, id};
-    if (node.chunk > 0) value.args[1] = eval(node.inputs[1], intern(std::move(start)));
+    if (value.args[0] == kEnded) return kEnded;
+    if (node.chunk > 0 && (value.args[1] = eval(node.inputs[1], intern(std::move(start)))) == kEnded) return kEnded;
     for (const int arg : value.args)
       if (arg >= 0) value.ready = std::max(value.ready, kernel_.values[arg].ready);
     value.row = true;
@@ -413,17 +428,13 @@ class Builder {
     return add(std::move(value), map);
   }
 
-  // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end.
-  void check_growth(int id) {
-    if (++occurrences_[id] < 2 || static_cast<int>(kernel_.values.size()) <= (narrowed_ ? 8 : 4) * context_.max_ops) return;
-    if (narrowed_) {
-      forced_.try_emplace(id, growth(id));
-      throw StartAgain{};
-    }
-    narrowed_ = true;
-    const auto nodes = narrowest();
+  // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end. True where that
+  // ends the attempt: the next one reads more from memory.
+  bool grows(int id) {
+    if (++occurrences_[id] < 2 || static_cast<int>(kernel_.values.size()) <= (narrowed_ ? 8 : 4) * context_.max_ops) return false;
+    const auto nodes = std::exchange(narrowed_, true) ? std::vector<int>{id} : narrowest();
     for (int node : nodes) forced_.try_emplace(node, growth(node));
-    if (!nodes.empty()) throw StartAgain{};
+    return split_ || !nodes.empty();
   }
 
   Cut growth(int id) const {
@@ -432,13 +443,14 @@ class Builder {
   }
 
   // The nodes to read from memory so that the kernel holds no more ops than it may: where the fewest are open at once, as far below
-  // the roots as fits. A node's users have larger numbers: it is looked at when all its places are known. None if all fits.
+  // the roots as fits. A node's users have larger numbers: it is looked at when all its places are known. None if all fits, or where split_ is
+  // to come first.
   std::vector<int> narrowest() {
     std::map<int, std::vector<int>, std::greater<>> open;  // node -> the maps that it is wanted at
     const auto want = [&](int id, int map) {
       while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
         const int input = graph_.nodes[id].inputs[0];
-        map = intern(through(graph_.nodes[id], graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, false));
+        map = intern(through(graph_.nodes[id], graph_.nodes[input].shape, maps_[map].map, kernel_.sizes, false).map);
         id = input;
         if (divisions(maps_[map].map) > kMaxDivisions) return;
       }
@@ -463,7 +475,10 @@ class Builder {
       const Node& node = graph_.nodes[id];
       for (int map : maps) {
         if (trace::is_reduction(node.op)) {
-          if (auto inner = reduced_at(id, map)) want(node.inputs[0], intern(std::move(*inner)));
+          auto inner = reduced_at(id, map);
+          if (!inner) continue;
+          if ((split_ = inner->split)) return {};
+          want(node.inputs[0], intern(std::move(inner->map)));
         } else if (node.op == Op::gather) {
           want(node.inputs[1], map);
         } else if (node.op == Op::pad) {
@@ -480,12 +495,13 @@ class Builder {
   }
 
   int elementwise(int id, int map) {
-    check_growth(id);
+    if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
     Value value{Value::Kind::op, node.op, node.dtype, graph_.nodes[node.inputs.back()].dtype, {}, id};
     value.cost = trace::primitive(node.op).cost;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const int arg = eval(node.inputs[k], map);
+      if (arg == kEnded) return kEnded;
       value.args[k] = arg;
       value.row |= kernel_.values[arg].row;
       value.ready = std::max(value.ready, kernel_.values[arg].ready);
@@ -510,7 +526,7 @@ class Builder {
   }
 
   // The points that a reduction combines, where it is computed by this kernel's rows; none where it is not.
-  std::optional<Map> reduced_at(int id, int map) const {
+  std::optional<Mapped> reduced_at(int id, int map) const {
     const Node& node = graph_.nodes[id];
     const Sizes& input = graph_.nodes[node.inputs[0]].shape;
     const Map& outer = maps_[map].map;
@@ -519,18 +535,19 @@ class Builder {
       if (!chunk_here(node, map)) return std::nullopt;
       std::size_t kept = node.chunks_first;
       for (std::size_t k = 0; k < input.size(); ++k) inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[kept++];
-      return inner;
+      return Mapped{std::move(inner)};
     }
     if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points()) return std::nullopt;
     Sizes reduced;
     for (int axis : node.axes()) reduced.push_back(input[static_cast<std::size_t>(axis)]);
-    const Map rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
+    Mapped rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
+    if (rows.split) return rows;
     std::size_t kept = 0, gone = 0;
     for (std::size_t k = 0; k < input.size(); ++k) {
       const bool is_reduced = gone < node.ints.size() && node.axis(gone) == static_cast<int>(k);
-      inner[k] = is_reduced ? rows[gone++] : outer[kept++];
+      inner[k] = is_reduced ? rows.map[gone++] : outer[kept++];
     }
-    return inner;
+    return Mapped{std::move(inner)};
   }
 
   int reduction(int id, int map) {
@@ -556,8 +573,10 @@ class Builder {
                     fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op), reduced(),
                                 element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
     }
-    Map inner = *reduced_at(id, map);
-    const int source = eval(node.inputs[0], intern(std::move(inner)));
+    Mapped inner = *reduced_at(id, map);
+    if ((split_ = inner.split)) return kEnded;
+    const int source = eval(node.inputs[0], intern(std::move(inner.map)));
+    if (source == kEnded) return kEnded;
     Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
     value.ready = kernel_.values[source].ready + 1;
     value.cost = 1;
@@ -930,6 +949,7 @@ class Builder {
   Sizes row_shape_;
   Kernel kernel_;
   bool chunked_ = false, may_split_ = true;
+  std::optional<SplitAxis> split_;  // ended the attempt
   struct At {
     int map, guard;
   };

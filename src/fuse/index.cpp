@@ -220,10 +220,13 @@ const IndexTerm* lone_division(const IndexExpr& expr) {
   return only.divides() && only.coeff.same(1) && !only.whole() ? &only : nullptr;
 }
 
-IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, bool may_split);
+// Where an axis may be split, `split` takes the split that makes the result affine; what is returned then is no result. Null: no axis is split.
+using Split = std::optional<SplitAxis>*;
+
+IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, Split split);
 
 // expr / div, floor.
-IndexExpr quotient(const IndexExpr& expr, const Size& div, const Sizes& sizes, bool may_split) {
+IndexExpr quotient(const IndexExpr& expr, const Size& div, const Sizes& sizes, Split split) {
   if (div == 1) return expr;
   auto [whole, rest] = divided(expr, div);
   const Range r = range(rest, sizes);
@@ -232,28 +235,26 @@ IndexExpr quotient(const IndexExpr& expr, const Size& div, const Sizes& sizes, b
     whole = whole + IndexExpr::of(-shift);
   }
   if (same_period(r, div)) return whole;
-  if (may_split)
-    if (auto split = split_for(rest, div, sizes)) throw *split;
-  if (auto flat = flattened(rest)) return whole + quotient(flat->inner, flat->div * div, sizes, false);
+  if (split && (*split = split_for(rest, div, sizes))) return {};
+  if (auto flat = flattened(rest)) return whole + quotient(flat->inner, flat->div * div, sizes, nullptr);
   if (const IndexTerm* only = lone_division(rest); only && only->mod % div == 0)  // ((x / d) % m) / div
-    return whole + remainder(quotient(only->inner, only->div * div, sizes, false), only->mod / div, sizes, false);
-  if (auto low = low_digits(rest, div, sizes)) return whole + quotient(low->second.quotient, div / low->first, sizes, may_split);
+    return whole + remainder(quotient(only->inner, only->div * div, sizes, nullptr), only->mod / div, sizes, nullptr);
+  if (auto low = low_digits(rest, div, sizes)) return whole + quotient(low->second.quotient, div / low->first, sizes, split);
   return whole + division(rest, div, 0);
 }
 
 // expr % mod, never negative.
-IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, bool may_split) {
+IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, Split split) {
   if (mod == 1) return IndexExpr::of(0);
   IndexExpr rest = divided(expr, mod).rest;
   const Range r = range(rest, sizes);
   rest = rest + IndexExpr::of(-floor_div(r.low, mod) * mod);
   if (same_period(r, mod)) return rest;
-  if (may_split)
-    if (auto split = split_for(rest, mod, sizes)) throw *split;
+  if (split && (*split = split_for(rest, mod, sizes))) return {};
   if (auto flat = flattened(rest)) return division(not_negative(divided(flat->inner, flat->div * mod).rest, flat->div * mod, sizes), flat->div, mod);
   if (const IndexTerm* only = lone_division(rest); only && only->mod % mod == 0)  // ((x / d) % m) % mod
-    return remainder(quotient(only->inner, only->div, sizes, false), mod, sizes, false);
-  if (auto low = low_digits(rest, mod, sizes)) return remainder(low->second.quotient, mod / low->first, sizes, may_split) * low->first + low->second.rest;
+    return remainder(quotient(only->inner, only->div, sizes, nullptr), mod, sizes, nullptr);
+  if (auto low = low_digits(rest, mod, sizes)) return remainder(low->second.quotient, mod / low->first, sizes, split) * low->first + low->second.rest;
   return division(rest, 1, mod);
 }
 
@@ -444,8 +445,8 @@ IndexRange range(const IndexExpr& expr, const Sizes& sizes) {
 }
 
 IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes) {
-  const IndexExpr divided = quotient(expr, div, sizes, false);
-  return mod.same(0) ? divided : remainder(divided, mod, sizes, false);
+  const IndexExpr divided = quotient(expr, div, sizes, nullptr);
+  return mod.same(0) ? divided : remainder(divided, mod, sizes, nullptr);
 }
 
 std::string to_string(const Map& map) {
@@ -491,8 +492,10 @@ IndexExpr linear(const Map& map, const Sizes& shape) {
   return flat;
 }
 
-Map reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split) {
-  Map result(to.size());
+Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split) {
+  Mapped mapped{Map(to.size())};
+  Map& result = mapped.map;
+  const Split split = may_split ? &mapped.split : nullptr;
   // Walk both shapes from the left in the smallest groups of equal products; only inside a group do coordinates mix.
   std::size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
@@ -514,35 +517,36 @@ Map reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes&
     Size stride = 1;
     for (std::size_t k = t; k-- > t0;) {
       if (to[k] != 1) {
-        const IndexExpr divided = quotient(flat, stride, sizes, may_split);
+        result[k] = quotient(flat, stride, sizes, split);
         // The leading dimension needs no remainder: the quotient is below its size already.
-        result[k] = k == t0 ? divided : remainder(divided, to[k], sizes, may_split);
+        if (k != t0 && !mapped.split) result[k] = remainder(result[k], to[k], sizes, split);
+        if (mapped.split) return mapped;
       }
       stride *= to[k];
     }
   }
-  return result;
+  return mapped;
 }
 
-Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split) {
+Mapped through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split) {
   Map result(input_shape.size());
   switch (view.op) {
     case Op::permute:
       for (std::size_t k = 0; k < map.size(); ++k) result[static_cast<std::size_t>(view.ints[k].hint())] = map[k];
-      return result;
+      return {std::move(result)};
     case Op::slice:
       for (std::size_t k = 0; k < map.size(); ++k) result[k] = map[k] * view.ints[2 * k + 1] + IndexExpr::of(view.ints[2 * k]);
-      return result;
+      return {std::move(result)};
     case Op::broadcast: {
       const std::size_t lead = view.shape.size() - input_shape.size();
       for (std::size_t k = 0; k < input_shape.size(); ++k) result[k] = input_shape[k] == 1 && view.shape[lead + k] != 1 ? IndexExpr::of(0) : map[lead + k];
-      return result;
+      return {std::move(result)};
     }
     case Op::windows: {
       const auto axis = static_cast<std::size_t>(view.axis(0));
       for (std::size_t k = 0; k < input_shape.size(); ++k) result[k] = map[k];
       result[axis] = map[axis] * view.ints[1] + map.back() * view.ints[2];
-      return result;
+      return {std::move(result)};
     }
     case Op::reshape: return reshape_map(map, view.shape, input_shape, sizes, may_split);
     default: throw InternalError(fmt::format("{} is not a view", trace::name(view.op)));

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -126,18 +127,22 @@ struct MapHash {
 /// The most divisions of an expression in it.
 int divisions(const Map& map);
 
-/// Thrown by `through` when a reshape would be affine if this axis were two: (outer, inner of this size). The caller splits the
-/// axis and starts again.
+/// An axis that becomes two: (outer, inner of this size).
 struct SplitAxis {
   int axis;
   Size inner;
 };
+/// A map; or, where a reshape would be affine if an axis were two, that split and no map. The caller then splits the axis and starts again.
+struct Mapped {
+  Map map;
+  std::optional<SplitAxis> split = {};
+};
 
 /// The map of a view's input, given the map of the view (op reshape, permute, slice or broadcast).
-/// `sizes` are the axis sizes. Throws SplitAxis when that helps and `may_split`.
-Map through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split);
+/// `sizes` are the axis sizes. An axis is split only where `may_split`.
+Mapped through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split);
 /// Re-expresses coordinates over shape `from` as coordinates over shape `to` of as many elements.
-Map reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split);
+Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split);
 /// Row-major element number.
 IndexExpr linear(const Map& map, const Sizes& shape);
 /// Replaces every axis k by by[k], which must have the same range.

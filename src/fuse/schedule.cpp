@@ -285,7 +285,7 @@ class Scheduler {
     int base = id;
     while ((trace::is_view(node(base).op) && !in_memory_[base]) || (as_stored && converts(base))) {
       const int input = node(base).inputs[0];
-      if (trace::is_view(node(base).op)) map = through(node(base), node(input).shape, map, shape, false);
+      if (trace::is_view(node(base).op)) map = through(node(base), node(input).shape, map, shape, false).map;
       base = input;
     }
     const IndexExpr flat = linear(map, node(base).shape);

@@ -98,8 +98,8 @@ TEST_CASE("a reshape there and back is the identity, for every pair of shapes") 
   for (const std::int64_t count : {12, 24, 36})
     for (const Shape& from : factorisations(count, 3))
       for (const Shape& by : factorisations(count, 3)) {
-        const Map there = fuse::reshape_map(identity(from.size()), sizes_of(from), sizes_of(by), sizes_of(from), false);
-        const Map back = fuse::reshape_map(there, sizes_of(by), sizes_of(from), sizes_of(from), false);
+        const Map there = fuse::reshape_map(identity(from.size()), sizes_of(from), sizes_of(by), sizes_of(from), false).map;
+        const Map back = fuse::reshape_map(there, sizes_of(by), sizes_of(from), sizes_of(from), false).map;
         // An axis of size 1 may come back as 0.
         for (std::size_t k = 0; k < from.size(); ++k) {
           INFO(to_string(from) << " by " << to_string(by) << ": " << fuse::to_string(back));
@@ -182,7 +182,7 @@ TEST_CASE("random chains of views find the elements that moving them by hand fin
       views.push_back(std::move(view));
     }
     Map map = identity(shape.size());
-    for (std::size_t k = views.size(); k-- > 0;) map = fuse::through(views[k].node, sizes_of(views[k].input), map, sizes_of(shape), false);
+    for (std::size_t k = views.size(); k-- > 0;) map = fuse::through(views[k].node, sizes_of(views[k].input), map, sizes_of(shape), false).map;
     const IndexExpr flat = fuse::linear(map, sizes_of(input));
     std::size_t number = 0;
     each_point(shape, [&](const Point& point) {
@@ -205,7 +205,7 @@ TEST_CASE("composed views stay small") {
   turn.ints = {1, 0};
   turn.shape = to;
   for (int k = 0; k < 1000; ++k) {
-    map = fuse::reshape_map(fuse::through(turn, from, map, to, false), from, to, to, false);
+    map = fuse::reshape_map(fuse::through(turn, from, map, to, false).map, from, to, to, false).map;
     CHECK(fuse::divisions(map) <= 6);
   }
   CHECK(fuse::IndexSpace::current()->size() < 2000);
@@ -250,7 +250,7 @@ TEST_CASE("views over symbols are what they are over numbers, for every size tha
       views.push_back(std::move(view));
     }
     Map map = identity(shape.size());
-    for (std::size_t k = views.size(); k-- > 0;) map = fuse::through(views[k].node, views[k].input, map, shape, false);
+    for (std::size_t k = views.size(); k-- > 0;) map = fuse::through(views[k].node, views[k].input, map, shape, false).map;
     const IndexExpr flat = fuse::linear(map, input);
     // Every number in the expression, bound again.
     fuse::Sizes numbers;
