@@ -100,24 +100,31 @@ void order_axes(const Graph& graph, Kernel& kernel, std::vector<int>& all, int f
   if (kernel.row_axes() == 0 && last - first > 2) move_axis(kernel, all, cheapest(last - 1, last - 1), last - 2);
 }
 
+// Whether the blocks' shared memory, `each` bytes of it, holds the buffers. Of each buffer a block's part ends with a whole vector (of up to 16
+// elements), and starts at a multiple of 16 bytes.
+bool held_by(int blocks, std::int64_t each, const Size& bytes, int buffers) { return bytes <= blocks * (each - std::int64_t{256} * buffers); }
+
 }  // namespace
 
 int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most) {
   if (bytes <= limits.row_bytes) return 1;
   if (most == 1) return 0;
-  // Of each buffer a block's part ends with a whole vector (of up to 16 elements), and starts at a multiple of 16 bytes.
-  const std::int64_t rounding = std::int64_t{256} * buffers;
-  const auto held_by = [&](int blocks, std::int64_t each) { return bytes <= blocks * (each - rounding); };
   int blocks = 0;
   {
     // Of two blocks that a multiprocessor has at once, one reads while the other computes or writes.
     const Estimating estimate;
     for (const std::int64_t each : {limits.row_bytes / 2 - kPartsBytes, limits.row_bytes})
       for (int more = 2; blocks == 0 && more <= most; more *= 2)
-        if (held_by(more, each)) blocks = more;
+        if (held_by(more, each, bytes, buffers)) blocks = more;
   }
-  return blocks > 0 && held_by(blocks, limits.row_bytes) ? blocks : 0;
+  return blocks > 0 && hold(limits, blocks, bytes, buffers) ? blocks : 0;
 }
+
+bool hold(const Limits& limits, int blocks, const Size& bytes, int buffers) {
+  return blocks == 1 ? bytes <= limits.row_bytes : held_by(blocks, limits.row_bytes, bytes, buffers);
+}
+
+int most_blocks_of_row(const Kernel& kernel, const Limits& limits) { return has_scan(kernel) || kernel.chunks.length > 0 ? 1 : limits.cluster; }
 
 void reorder(Kernel& kernel, const std::vector<int>& order) {
   if (std::is_sorted(order.begin(), order.end())) return;
@@ -186,21 +193,13 @@ int kept_steps(const Kernel& kernel, int warps) {
   return registers / kept_registers(kernel);
 }
 
-bool columns_keep(const Kernel& kernel) {
+bool columns_keep(const Kernel& kernel, const Limits& limits) {
+  if (!limits.columns_in_registers) return true;
   if (kernel.persistent.empty() || has_scan(kernel)) return false;
   const Size points = kernel.row_points();
   int most = 0;
   for (const int warps : {8, 16, 32}) most = std::max(most, kept_steps(kernel, warps) * warps);
   return points <= most;
-}
-
-bool may_keep(const Graph& graph, const Kernel& kernel, const Limits& limits) {
-  if (!limits.columns_in_registers || columns_keep(kernel)) return true;
-  Kernel arranged = kernel;
-  merge_axes(arranged);
-  order_axes(graph, arranged);
-  merge_axes(arranged);
-  return lanes_along_rows(graph, arranged, limits);
 }
 
 }  // namespace sinter::fuse

@@ -12,6 +12,10 @@ namespace sinter::fuse {
 /// smallest cluster (a power of two) of whose blocks a multiprocessor has two at once, or the smallest that holds the row at all; 0 where
 /// `most` blocks do not.
 int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most);
+/// Whether so many blocks hold these bytes together; one block alone holds them as they are.
+bool hold(const Limits& limits, int blocks, const Size& bytes, int buffers);
+/// Blocks that a device may have hold a row of the kernel's together: what is scanned goes through one block, and so does a chunk.
+int most_blocks_of_row(const Kernel& kernel, const Limits& limits);
 /// Two neighbouring axes that every access walks as one become one.
 void merge_axes(Kernel& kernel);
 /// Puts axis order[k] in place k.
@@ -25,10 +29,8 @@ int kept_registers(const Kernel& kernel);
 /// Points of a column that each of so many warps of a block keeps in registers, one column beside the other; 0 where the kernel leaves no
 /// room for them.
 int kept_steps(const Kernel& kernel, int warps);
-/// Whether a GPU that goes down columns keeps the kernel's persistent buffers: in registers, since a column's points are spread over a
+/// Whether lanes that go down columns keep the kernel's persistent buffers: on a GPU in registers, since a column's points are spread over a
 /// block's warps and there is no more of them than those hold.
-bool columns_keep(const Kernel& kernel);
-/// Whether values can be kept between the passes over a row: on a GPU that goes down columns only of short ones.
-bool may_keep(const Graph& graph, const Kernel& kernel, const Limits& limits);
+bool columns_keep(const Kernel& kernel, const Limits& limits);
 
 }  // namespace sinter::fuse

@@ -814,11 +814,20 @@ class Builder {
     return true;
   }
 
-  // Which row values a later pass reads from a persistent buffer. Without room for them the later pass computes them again, if that is cheaper
-  // than a round trip to memory; else the value is read from memory, and the answer is false.
+  bool lanes_go_along_rows() const {
+    Kernel arranged = kernel_;
+    merge_axes(arranged);
+    order_axes(graph_, arranged);
+    merge_axes(arranged);
+    return lanes_along_rows(graph_, arranged, limits_);
+  }
+
+  // Which row values a later pass reads from a persistent buffer, and where the buffers lie. Without room for them the later pass computes them again,
+  // if that is cheaper than a round trip to memory; else the value is read from memory, and the answer is false.
   bool choose_persistent() {
     kernel_.kept.clear();
     kernel_.persistent.clear();
+    kernel_.staging = {};
     kernel_.notes.clear();
     const int passes = kernel_.passes();
     if (passes < 2) return true;
@@ -864,12 +873,16 @@ class Builder {
       }
       busy_until[buffer] = last_read[v];
     }
-    Size bytes = 0;
-    for (auto dtype : kernel_.persistent) bytes += kernel_.row_points() * static_cast<std::int64_t>(itemsize(dtype));
-    const bool has_place = kernel_.kept.empty() || may_keep(graph_, kernel_, limits_);
+    if (kernel_.kept.empty()) return true;
+    const Size bytes = persistent_bytes(kernel_);
+    const bool columns = columns_keep(kernel_, limits_), has_place = columns || lanes_go_along_rows();
     const Estimating estimate(!limits_.row_bytes_are_hard);
-    const int most_blocks = has_scan(kernel_) || chunked_ ? 1 : limits_.cluster;  // what is scanned goes through one block, and so does a chunk
-    if (has_place && blocks_of_row(limits_, bytes, static_cast<int>(kernel_.persistent.size()), most_blocks) > 0) return true;
+    const int most_blocks = most_blocks_of_row(kernel_, limits_);
+    const int blocks = has_place ? blocks_of_row(limits_, bytes, static_cast<int>(kernel_.persistent.size()), most_blocks) : 0;
+    if (blocks > 0) {
+      kernel_.staging = {blocks, columns};
+      return true;
+    }
     const std::string places = fmt::format("{}{}", limits_.row_bytes, most_blocks > 1 ? fmt::format(" in each of {} blocks", most_blocks) : "");
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();

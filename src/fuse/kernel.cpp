@@ -77,6 +77,12 @@ bool has_scan(const Kernel& kernel) {
   return std::any_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) { return v.kind == Value::Kind::scan; });
 }
 
+Size persistent_bytes(const Kernel& kernel) {
+  Size bytes = 0;
+  for (auto dtype : kernel.persistent) bytes += kernel.row_points() * static_cast<std::int64_t>(itemsize(dtype));
+  return bytes;
+}
+
 std::vector<RowPass> row_passes(const Kernel& kernel) {
   const int count = static_cast<int>(kernel.values.size());
   std::vector<RowPass> passes(kernel.passes());

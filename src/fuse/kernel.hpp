@@ -58,6 +58,13 @@ struct Kept {
   int value = -1, buffer = -1;
 };
 
+/// Where the persistent buffers are staged on chip. It is decided when the kernel is built; the schedule obeys it.
+struct Staging {
+  int blocks = 0;        // lanes along rows: blocks whose shared memory together holds a row's buffers (CPU: one, in L2); 0: there are no buffers
+  bool columns = false;  // lanes along columns have room for them as well (GPU: in the registers of a block)
+  friend bool operator==(const Staging&, const Staging&) = default;
+};
+
 /// Axis 0 counts chunks of `length` of an axis of `total`, the single row axis walks one of them; the last may be shorter. Length 0: no
 /// chunks.
 struct Chunks {
@@ -73,6 +80,7 @@ struct Kernel {
   std::vector<Root> roots;
   std::vector<Kept> kept;         // values that a later pass reads from a persistent buffer instead of computing them again
   std::vector<DType> persistent;  // what each persistent buffer holds, one element per row point
+  Staging staging;                // where they lie
   std::vector<Check> checks;
   Chunks chunks;
   Cut cut;                         // why it ends where it does
@@ -87,6 +95,8 @@ struct Kernel {
 /// Whether its node is computed here, with everything that it needs to be found.
 bool computes_node(const Value& value);
 bool has_scan(const Kernel& kernel);
+/// Bytes of a row's persistent buffers.
+Size persistent_bytes(const Kernel& kernel);
 /// The row pass that stores a root: -1 for a root that is stored once per parallel point.
 int root_pass(const Kernel& kernel, const Root& root);
 /// The row values that each pass computes or takes from a persistent buffer, in the order of their numbers. `taken` are those from a persistent buffer.

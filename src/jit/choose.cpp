@@ -326,7 +326,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     if (keep(256)) return;
     if (schedule.vector == 1) break;
   }
-  if (!keep(512) && !keep(1024)) throw InternalError(fmt::format("columns of {} are kept and do not fit", row.hint()));
+  if (!keep(512)) keep(1024);
 }
 
 void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
@@ -363,13 +363,10 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     choose_columns(kernel, lowered, limits, wish, most_threads, schedule);
     return;
   }
-  fuse::Size persistent_bytes = 0;
-  for (auto dtype : nest.persistent) persistent_bytes += row * static_cast<std::int64_t>(itemsize(dtype));
+  const fuse::Size persistent_bytes = schedule.keep ? fuse::persistent_bytes(kernel) : 0;
   // What one block does not hold is kept by the blocks of a cluster. (Other rows go through clusters where that is asked for.)
-  const bool shareable = !scans && nest.chunk_axis < 0 && limits.cluster > 1 && row > 1024;
-  if (!nest.persistent.empty() && shareable)
-    schedule.cluster = fuse::blocks_of_row(limits, persistent_bytes, static_cast<int>(nest.persistent.size()), limits.cluster);
-  if (schedule.cluster == 0) throw InternalError(fmt::format("rows of {} bytes are kept and do not fit", persistent_bytes.hint()));
+  const bool shareable = fuse::most_blocks_of_row(kernel, limits) > 1 && row > 1024;
+  if (schedule.keep) schedule.cluster = kernel.staging.blocks;
   // Of few long rows, more blocks each: while that gives half as many multiprocessors again something to do.
   if (!nest.persistent.empty() && shareable) {
     const fuse::Estimating estimate;
@@ -377,8 +374,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
       schedule.cluster *= 2;
   }
   if (const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster); shareable && wished != schedule.cluster) {
-    const std::int64_t each = limits.row_bytes - (wished > 1 ? 256 * static_cast<std::int64_t>(nest.persistent.size()) : 0);
-    if (persistent_bytes <= wished * each) schedule.cluster = wished;
+    if (fuse::hold(limits, wished, persistent_bytes, static_cast<int>(nest.persistent.size()))) schedule.cluster = wished;
   }
   const int cluster = schedule.cluster;
   // Of the parts of a row the multiprocessor has two at once, where they let it: then registers have to, too.
@@ -463,8 +459,8 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
         wish.form(wished) && (wished == Form::rows || wished == Form::columns) && (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel)))
       schedule.form = wished;
   }
-  const bool nothing_kept = limits.columns_in_registers && schedule.form == Form::columns && !fuse::columns_keep(kernel);
-  schedule.keep = !kernel.persistent.empty() && !nothing_kept && wish.number("keep", 1) != 0;
+  const fuse::Staging& staging = kernel.staging;
+  schedule.keep = (schedule.form == Form::columns ? staging.columns : staging.blocks > 0) && wish.number("keep", 1) != 0;
   return arranged;
 }
 

@@ -257,6 +257,33 @@ TEST_CASE("a row that fits nowhere is read again or cut, and says so") {
   CHECK((has_cut(cuda, CutReason::shared_memory) || !cuda.steps.back().kernel.notes.empty()));
 }
 
+TEST_CASE("a kernel carries where its values are staged") {
+  const auto staging = [](const sinter::Shape& shape, int axis, int values, const Limits& limits) {
+    GraphBuilder g;
+    const int x = g.data(shape);
+    sinter::Shape narrow = shape;
+    narrow[static_cast<std::size_t>(axis)] = 1;
+    std::vector<int> all;
+    for (int k = 0; k < values; ++k) all.push_back(g.op(Op::exp, {g.op(Op::multiply, {x, g.literal(k + 1, shape)})}));
+    int sum = all[0], product = all[0];
+    for (int k = 1; k < values; ++k) sum = g.op(Op::add, {sum, all[k]}), product = g.op(Op::multiply, {product, all[k]});
+    const int total = g.broadcast(g.reshape(g.reduce(Op::reduce_sum, sum, {axis}), narrow), shape);
+    const Plan plan = plan_of(g.done({g.op(Op::divide, {product, total})}), limits);
+    REQUIRE(kernels(plan) == 1);
+    const fuse::Kernel& kernel = plan.steps[0].kernel;
+    CHECK(kernel.persistent.empty() == (kernel.staging == fuse::Staging{}));
+    return kernel.staging;
+  };
+  const Limits h100 = fuse::cuda_limits(90);
+  CHECK(staging({4096, 1000}, 1, 1, fuse::cpu_limits()) == fuse::Staging{1, true});
+  CHECK(staging({4096, 4096}, 1, 1, h100) == fuse::Staging{1, false});
+  CHECK(staging({4096, 65536}, 1, 1, h100).blocks > 1);
+  CHECK(staging({4096, 1000}, 1, 30, h100).blocks == 1);
+  CHECK(staging({4096, 2000}, 1, 30, h100).blocks > 1);
+  CHECK(staging({512, 4096}, 0, 1, h100) == fuse::Staging{1, true});
+  CHECK(staging({1000, 4096}, 0, 1, h100) == fuse::Staging{});
+}
+
 TEST_CASE("parameters and registers cut kernels of a small target") {
   GraphBuilder g;
   int sum = g.data({4096});

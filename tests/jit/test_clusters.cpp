@@ -233,6 +233,41 @@ TEST_CASE("rows that no block holds") {
   }
 }
 
+TEST_CASE("short rows of so many values that no block holds them") {
+  if (!on_cuda()) return;
+  constexpr int kValues = 30;
+  const Formula product{"a product of exponentials over the sum of all",
+                        [](const Tensor& x) {
+                          Tensor all = sn::exp(x * 0.01), sum = all;
+                          for (int k = 2; k <= kValues; ++k) {
+                            const Tensor one = sn::exp(x * (0.01 * k));
+                            all = all * one;
+                            sum = sum + one;
+                          }
+                          return all / sn::sum(sum, -1, true);
+                        },
+                        [](const Row& x) {
+                          Row all(x.size(), 1);
+                          long double sum = 0;
+                          for (int k = 1; k <= kValues; ++k)
+                            for (std::size_t at = 0; at < x.size(); ++at) {
+                              const long double one = std::exp(x[at] * static_cast<long double>(0.01 * k));
+                              all[at] *= one;
+                              sum += one;
+                            }
+                          for (auto& v : all) v /= sum;
+                          return all;
+                        },
+                        2};
+  std::vector<Row> values;
+  const Tensor x = draw(3, pick(960, 1024), DType::float64, values);
+  check(product, x, values);
+  if (most_blocks() < 8 || narrow()) return;
+  const Looked looked = look_at(product.of(x));
+  CHECK(looked.kernels == 1);
+  CHECK(looked.cluster > 1);
+}
+
 TEST_CASE("the longest rows that a cluster holds, and longer ones") {
   if (!on_cuda()) return;
   std::vector<Row> values;
