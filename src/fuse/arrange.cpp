@@ -156,10 +156,12 @@ void merge_axes(Kernel& kernel) {
   }
 }
 
-std::vector<int> order_axes(const Graph& graph, Kernel& kernel) {
+std::vector<int> arrange(const Graph& graph, Kernel& kernel) {
+  merge_axes(kernel);
   std::vector<int> order = as_they_come(kernel.sizes.size());
   order_axes(graph, kernel, order, kernel.chunks.length > 0 ? 1 : 0, kernel.parallel);
   if (!has_scan(kernel)) order_axes(graph, kernel, order, kernel.parallel, static_cast<int>(kernel.sizes.size()));
+  merge_axes(kernel);
   return order;
 }
 

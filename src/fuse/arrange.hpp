@@ -20,9 +20,10 @@ int most_blocks_of_row(const Kernel& kernel, const Limits& limits);
 void merge_axes(Kernel& kernel);
 /// Puts axis order[k] in place k.
 void reorder(Kernel& kernel, const std::vector<int>& order);
-/// Moves what is cheapest for lanes to the end of the parallel axes and of the row axes; the answer says which axis is where.
-std::vector<int> order_axes(const Graph& graph, Kernel& kernel);
-/// Of a kernel whose axes are in order: whether neighbouring lanes walk its rows, rather than the last parallel axis.
+/// Merges axes and moves what is cheapest for lanes to the end of the parallel axes and of the row axes; the answer says which of the merged axes is
+/// where. Then neighbours may be merged once more.
+std::vector<int> arrange(const Graph& graph, Kernel& kernel);
+/// Whether neighbouring lanes walk the rows of an arranged kernel, rather than its last parallel axis.
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Registers that its values of the kernel's persistent buffers take at one point.
 int kept_registers(const Kernel& kernel);

@@ -816,9 +816,7 @@ class Builder {
 
   bool lanes_go_along_rows() const {
     Kernel arranged = kernel_;
-    merge_axes(arranged);
-    order_axes(graph_, arranged);
-    merge_axes(arranged);
+    arrange(graph_, arranged);
     return lanes_along_rows(graph_, arranged, limits_);
   }
 

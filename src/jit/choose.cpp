@@ -10,7 +10,6 @@
 #include "fuse/costs.hpp"
 #include "jit/contraction.hpp"
 #include "jit/reduction_order.hpp"
-#include "sinter/errors.hpp"
 
 namespace sinter::jit {
 
@@ -443,16 +442,17 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
   Arranged arranged{original, {}};
   Kernel& kernel = arranged.kernel;
   Schedule& schedule = arranged.schedule;
-  fuse::merge_axes(kernel);
-  const Kernel merged = wish.has("axes") ? kernel : Kernel{};
-  schedule.axes = fuse::order_axes(graph, kernel);
-  if (wish.has("axes") && may_take(merged, schedule.axes, wish.axes(), limits.one_order)) {
-    kernel = merged;
-    schedule.axes = wish.axes();
-    fuse::reorder(kernel, schedule.axes);
+  schedule.axes = fuse::arrange(graph, kernel);
+  if (wish.has("axes")) {
+    Kernel merged = original;
+    fuse::merge_axes(merged);
+    if (may_take(merged, schedule.axes, wish.axes(), limits.one_order)) {
+      schedule.axes = wish.axes();
+      fuse::reorder(merged, schedule.axes);
+      fuse::merge_axes(merged);
+      kernel = std::move(merged);
+    }
   }
-  fuse::merge_axes(kernel);
-
   if (kernel.row_axes() > 0) {
     schedule.form = fuse::lanes_along_rows(graph, kernel, limits) ? Form::rows : Form::columns;
     if (Form wished{};
