@@ -188,11 +188,9 @@ int kept_steps(const Kernel& kernel, int warps) {
   for (const Value& value : kernel.values)
     if (value.kind == Value::Kind::reduced) parts += 32 * std::max<std::size_t>(itemsize(value.dtype), 4);
   if (parts * static_cast<std::size_t>(warps) > kStaticShared) return 0;
-  // What is stored at every point has an address at every step: where a thread has 64 registers, half of that is kept.
   const bool stores = std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& root) { return root_pass(kernel, root) >= 0; });
-  const int registers = warps == 32 && stores ? kKeptRegisters / 2 : kKeptRegisters;
-  if (warps > 8 && live_registers(kernel, 1) + registers > 65536 / 32 / warps) return 0;
-  return registers / kept_registers(kernel);
+  if (warps > 8 && live_registers(kernel, 1) + column_steps(warps, 1, stores) > kRegistersOfBlock / 32 / warps) return 0;
+  return column_steps(warps, kept_registers(kernel), stores);
 }
 
 bool columns_keep(const Kernel& kernel, const Limits& limits) {

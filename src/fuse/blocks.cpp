@@ -228,7 +228,8 @@ Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) 
   constexpr int kWarp = 32, kWarpsOfBlock = 8, kRowOfWarp = 1024;
   if (columns) {
     // Short ones are walked one beside the other by up to four times as many threads (choose_columns).
-    if (row <= kColumnOnChip) return (results + (kWarp - 1)) / kWarp * (row >= kColumnOnChip / 2 ? 4 : row >= kColumnOnChip / 4 ? 2 : 1);
+    constexpr int kLongest = longest_column(false);
+    if (row <= kLongest) return (results + (kWarp - 1)) / kWarp * (row >= kLongest / 2 ? 4 : row >= kLongest / 4 ? 2 : 1);
     const int wide = kWarp * kVectorBytes / static_cast<int>(std::max<std::size_t>(itemsize(dtype), 4));
     return (results + (wide - 1)) / wide;
   }

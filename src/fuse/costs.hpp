@@ -1,6 +1,7 @@
 // The constants that decide plans and schedules, each with its reason. What a device has (its memory, its units, its speeds) is in limits.hpp.
 // docs/decisions.md holds the measurements behind those that were measured.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -74,14 +75,21 @@ inline constexpr int kMaxPieces = 1024;
 inline constexpr std::int64_t kShortPiece = 256;
 /// Nodes between a centre and the reduction that it comes from.
 inline constexpr std::size_t kMaxLookedAt = 32;
-/// A piece of a column: what the registers of a block of 256 threads keep, a column beside the other.
-inline constexpr std::int64_t kColumnPiece = 256;
-/// A column that registers keep whole (columns_keep), and one whose points are stored after a last pass over it.
-inline constexpr std::int64_t kColumnOnChip = 1024, kStoredOnChip = 512;
 
 // --- registers of a GPU's thread -----------------------------------------------------------------------------------------------
 /// A thread stages its part of a row or column in at most so many registers.
 inline constexpr int kKeptRegisters = 32;
+/// Points of a column that each of so many warps of a block stages, where a point takes so many registers; the columns lie beside each other. Of 32
+/// warps a thread has 64 registers. Where every point is stored, each step has an address besides: half as much is staged.
+constexpr int column_steps(int warps, int registers, bool stores) { return (warps == 32 && stores ? kKeptRegisters / 2 : kKeptRegisters) / registers; }
+/// The longest column of one register a point that a block stages. `stores`: every point is stored after the reductions.
+constexpr int longest_column(bool stores) {
+  int longest = 0;
+  for (const int warps : {8, 16, 32}) longest = std::max(longest, warps * column_steps(warps, 1, stores));
+  return longest;
+}
+/// A piece of a column: what eight warps stage.
+inline constexpr std::int64_t kColumnPiece = 8 * column_steps(8, 1, false);
 /// Vectors of more than four elements may take so many registers: a multiprocessor then holds a block of 256 threads and half as many again.
 inline constexpr int kVectorRegisters = 160;
 /// The staged part of a row, and all else that is live at once, take so many registers: a multiprocessor then holds two blocks of 256 threads.

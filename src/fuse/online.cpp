@@ -271,7 +271,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
   const int blocks = columns ? 1 : blocks_that_keep(limits, bytes);
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
   const bool in_cache = limits.cache_bytes > 0 && count * bytes <= limits.cache_bytes;
-  const bool on_chip = columns ? extent <= (stored ? kStoredOnChip : kColumnOnChip) : blocks > 0;
+  const bool on_chip = columns ? extent <= longest_column(stored) : blocks > 0;
   if (!few && (on_chip || in_cache)) return std::nullopt;
   if (columns) {
     Split longest;
