@@ -49,7 +49,7 @@ class Aligner {
 
   std::optional<Aligned> beside_each_other() const {
     if (!over_equal_axes()) return std::nullopt;
-    return joined(axis_for_axis());
+    return joined(identity_map(sizes_.size()));
   }
 
  private:
@@ -99,17 +99,12 @@ class Aligner {
     std::uint64_t met = 0;
     for (const IndexExpr& at : theirs.at) met |= at.axes();
     if ((met & axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) != axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) return std::nullopt;
-    return axis_for_axis();
+    return identity_map(sizes_.size());
   }
   bool over_equal_axes() const {
     const Kernel& guest = guest_.kernel;
     if (guest.sizes.size() != sizes_.size() || guest.parallel != parallel_ || !chunks_.same(guest.chunks)) return false;
     return std::equal(sizes_.begin(), sizes_.end(), guest.sizes.begin(), [](const Size& a, const Size& b) { return a.same(b); });
-  }
-  std::vector<IndexExpr> axis_for_axis() const {
-    std::vector<IndexExpr> axes;
-    for (std::size_t axis = 0; axis < sizes_.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
-    return axes;
   }
 
   // The guest's axes over the host's, from two places that are the same element.
@@ -172,9 +167,7 @@ class Aligner {
     const auto& sizes = guest_.kernel.sizes;
     if (guest_.kernel.row_axes() > 0 || parallel_ != 1 || graph_.nodes[ours.node].elements != chunks_.total) return std::nullopt;
     const IndexExpr flat = IndexExpr::of_axis(0) * chunks_.length + IndexExpr::of_axis(1);
-    Map axes;
-    for (std::size_t axis = 0; axis < sizes.size(); ++axis) axes.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
-    if (!(linear(ours.at, shape) == flat) || !(linear(theirs.at, shape) == linear(axes, sizes))) return std::nullopt;
+    if (!(linear(ours.at, shape) == flat) || !(linear(theirs.at, shape) == linear(identity_map(sizes.size()), sizes))) return std::nullopt;
     if (guest_.kernel.parallel_points() != chunks_.total) return std::nullopt;
     return reshape_map({flat}, {chunks_.total}, sizes, sizes_, false).map;
   }

@@ -10,12 +10,6 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-std::vector<int> as_they_come(std::size_t axes) {
-  std::vector<int> order(axes);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
 template <class Visit> void each_index(Kernel& kernel, Visit visit) {
   for (auto& value : kernel.values)
     if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) visit(value.index);
@@ -75,29 +69,18 @@ std::int64_t saved_by_squares(const Graph& graph, const Kernel& kernel, int axis
   return saved;
 }
 
-// Moves one axis to another place; `all`: the places that the axes came from.
-void move_axis(Kernel& kernel, std::vector<int>& all, int from, int to) {
-  std::vector<int> order = as_they_come(kernel.sizes.size());
-  for (auto* list : {&order, &all}) {
-    const int moved = (*list)[from];
-    list->erase(list->begin() + from);
-    list->insert(list->begin() + to, moved);
-  }
-  reorder(kernel, order);
-}
-
-// Moves the axis that is cheapest for lanes to the end of [first, last); before it, where lanes then walk apart somewhere, the
+// Moves the axis that is cheapest for lanes to the end of order[first, last); before it, where lanes then walk apart somewhere, the
 // axis along which those accesses lie side by side: a transpose goes by squares of the two.
-void order_axes(const Graph& graph, Kernel& kernel, std::vector<int>& all, int first, int last) {
-  const auto cheapest = [&](int end, int apart) {
+void order_axes(const Graph& graph, const Kernel& kernel, std::vector<int>& order, int first, int last) {
+  const auto move_cheapest = [&](int end, int apart) {
     int best = end - 1;
-    for (int axis = first; axis < end; ++axis)
-      if (cost_along(graph, kernel, axis, apart) < cost_along(graph, kernel, best, apart)) best = axis;
-    return best;
+    for (int at = first; at < end; ++at)
+      if (cost_along(graph, kernel, order[at], apart) < cost_along(graph, kernel, order[best], apart)) best = at;
+    std::rotate(order.begin() + best, order.begin() + best + 1, order.begin() + end);
   };
   if (last - first < 2) return;
-  move_axis(kernel, all, cheapest(last, -1), last - 1);
-  if (kernel.row_axes() == 0 && last - first > 2) move_axis(kernel, all, cheapest(last - 1, last - 1), last - 2);
+  move_cheapest(last, -1);
+  if (kernel.row_axes() == 0 && last - first > 2) move_cheapest(last - 1, order[last - 1]);
 }
 
 // Whether the blocks' shared memory, `each` bytes of it, holds the buffers. Of each buffer a block's part ends with a whole vector (of up to 16
@@ -158,9 +141,11 @@ void merge_axes(Kernel& kernel) {
 
 std::vector<int> arrange(const Graph& graph, Kernel& kernel) {
   merge_axes(kernel);
-  std::vector<int> order = as_they_come(kernel.sizes.size());
+  std::vector<int> order(kernel.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
   order_axes(graph, kernel, order, kernel.chunks.length > 0 ? 1 : 0, kernel.parallel);
   if (!has_scan(kernel)) order_axes(graph, kernel, order, kernel.parallel, static_cast<int>(kernel.sizes.size()));
+  reorder(kernel, order);
   merge_axes(kernel);
   return order;
 }
@@ -177,19 +162,13 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }
 
-int kept_registers(const Kernel& kernel) {
-  int registers = 0;
-  for (const DType dtype : kernel.persistent) registers += itemsize(dtype) == 8 ? 2 : 1;
-  return registers;
-}
-
 int kept_steps(const Kernel& kernel, int warps) {
   std::size_t parts = 0;  // of the results, which warps combine in shared memory
   for (const Value& value : kernel.values)
     if (value.kind == Value::Kind::reduced) parts += 32 * std::max<std::size_t>(itemsize(value.dtype), 4);
   if (parts * static_cast<std::size_t>(warps) > kStaticShared) return 0;
   const bool stores = std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& root) { return root_pass(kernel, root) >= 0; });
-  if (warps > 8 && live_registers(kernel, 1) + column_steps(warps, 1, stores) > kRegistersOfBlock / 32 / warps) return 0;
+  if (warps > 8 && estimated_registers(kernel, 1) + column_steps(warps, 1, stores) > kRegistersOfBlock / 32 / warps) return 0;
   return column_steps(warps, kept_registers(kernel), stores);
 }
 

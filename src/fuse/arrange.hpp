@@ -25,8 +25,6 @@ void reorder(Kernel& kernel, const std::vector<int>& order);
 std::vector<int> arrange(const Graph& graph, Kernel& kernel);
 /// Whether neighbouring lanes walk the rows of an arranged kernel, rather than its last parallel axis.
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits);
-/// Registers that its values of the kernel's persistent buffers take at one point.
-int kept_registers(const Kernel& kernel);
 /// Points of a column that each of so many warps of a block keeps in registers, one column beside the other; 0 where the kernel leaves no
 /// room for them.
 int kept_steps(const Kernel& kernel, int warps);

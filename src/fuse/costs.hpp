@@ -98,9 +98,8 @@ inline constexpr int kRowRegisters = 96;
 inline constexpr int kRegistersOfColumn = 64;
 /// The accumulators of a thread in a contraction take so many registers.
 inline constexpr int kAccumulators = 96;
-/// A thread has at most the first number; a multiprocessor has the second, all of which one block may take (CUDA C++ Programming Guide, technical
-/// specifications).
-inline constexpr int kMostRegisters = 255, kRegistersOfBlock = 65536;
+/// A multiprocessor has so many, all of which one block may take (CUDA C++ Programming Guide, technical specifications).
+inline constexpr int kRegistersOfBlock = 65536;
 
 // --- the shape of a GPU's blocks -------------------------------------------------------------------------------------------------
 /// Bytes that a thread can read or write at once.

@@ -76,12 +76,9 @@ class Explorer {
         continue;
       }
       ++ops;
-      if (trace::is_reduction(node.op)) {
-        if (node.chunk > 0) continue;  // in a kernel of its own, or where chunks are walked
-        auto candidate = fit(node, map);
-        if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
-      } else if (node.op == Op::scan) {
-        auto candidate = fit_scan(node, map);
+      if (const bool scans = node.op == Op::scan; scans || trace::is_reduction(node.op)) {
+        if (!scans && node.chunk > 0) continue;  // in a kernel of its own, or where chunks are walked
+        auto candidate = scans ? fit_scan(node, map) : fit(node, map);
         if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
       } else if (trace::is_elementwise(node.op) || node.op == Op::contiguous) {
         for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) stack.push_back({*input, map});

@@ -186,7 +186,6 @@ class Builder {
     if (guard_ >= 0 && computed_here(id, map)) {  // it is computed at every point anyway
       const Here everywhere(*this, -1, false);
       value = eval(id, map);
-      if (value == kEnded) return kEnded;
     } else if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
       const Node& node = graph_.nodes[id];
       value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
@@ -195,8 +194,7 @@ class Builder {
       value = *found;
     } else {
       value = compute(id, map);
-      if (value == kEnded) return kEnded;
-      if (spread) value = with_epilogue(id, map, value);
+      if (spread && value != kEnded) value = with_epilogue(id, map, value);
       memo_[place] = value;
     }
     memo_[start] = value;
@@ -591,12 +589,10 @@ class Builder {
     while (read_what_is_dear() || !choose_persistent() || !within_limits()) drop_unused();
   }
 
-  static bool computed(const Value& value) { return value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan; }
-
   void read(int node, Cut cut) {
     reasons_.try_emplace(node, std::move(cut));
     for (std::size_t v = 0; v < kernel_.values.size(); ++v)
-      if (Value& value = kernel_.values[v]; value.node == node && computed(value))
+      if (Value& value = kernel_.values[v]; value.node == node && is_computed(value))
         make_load(value, node, places_[v].map, places_[v].guard, [&](int number) { return now_[number]; });
   }
 
@@ -611,7 +607,7 @@ class Builder {
         for (int arg : kernel_.values[v].args)
           if (arg >= 0) used[arg] = 1;
         // Should it be read from memory, it will be read under its guard.
-        if (places_[v].guard >= 0 && computed(kernel_.values[v])) used[now_[places_[v].guard]] = 1;
+        if (places_[v].guard >= 0 && is_computed(kernel_.values[v])) used[now_[places_[v].guard]] = 1;
       }
       more = false;
       for (std::size_t k = 0; k < checked.size(); ++k) {  // a gather is checked as long as somebody wants it
@@ -714,10 +710,6 @@ class Builder {
     }
   }
 
-  bool is_root_value(int value) const {
-    return std::any_of(kernel_.roots.begin(), kernel_.roots.end(), [&](const Root& r) { return r.value == value; });
-  }
-
   // What a value needs, itself too, each once, until the visitor says that it wants nothing below.
   template <class Visit> void each_below(int value, Visit visit) const {
     ++walk_;
@@ -749,7 +741,7 @@ class Builder {
   // The kernel that writes a node, by what one of its values here needs.
   double own_seconds(int value) const {
     const Value& here = kernel_.values[value];
-    Work work{elements_of(here.node) * static_cast<double>(itemsize(here.dtype)), elements_of(here.node) * cone_cost(value)};
+    Work work{bytes_of(graph_, here.node), elements_of(here.node) * cone_cost(value)};
     std::vector<int> read;
     each_below(value, [&](int, const Value& below) {
       if (below.kind == Value::Kind::load) read.push_back(below.node);
@@ -757,7 +749,7 @@ class Builder {
     });
     std::sort(read.begin(), read.end());
     read.erase(std::unique(read.begin(), read.end()), read.end());
-    for (int node : read) work.bytes += std::min(elements_of(node), elements_of(here.node)) * static_cast<double>(itemsize(graph_.nodes[node].dtype));
+    for (int node : read) work.bytes += bytes_read(graph_, node, elements_of(here.node));
     return limits_.launch_seconds + work.seconds(limits_);
   }
 
@@ -784,7 +776,7 @@ class Builder {
     FlatMap<int, char> met;  // a node's places cost the same: the first one speaks for all
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
-      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(v) || root_maps_.contains(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root(kernel_, v) || root_maps_.contains(value.node)) continue;
       if (!widened[v] && places[value.node] < 2) continue;
       if (!met.try_emplace(value.node, 1).second) continue;
       if (const double cost = cone_cost(v); cost > kKeepCost) candidates.push_back({-cost, v});
@@ -885,13 +877,13 @@ class Builder {
     const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();
     kernel_.persistent.clear();
-    const Work now{bytes_moved(graph_, kernel_), work_of(graph_, kernel_, limits_).ops};
+    const Work now = launched_work(graph_, kernel_, limits_);
     for (const auto& keep : kept_values) {
       const Value& value = kernel_.values[keep.value];
-      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root_value(keep.value) || root_maps_.contains(value.node)) continue;
+      if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root(kernel_, keep.value) || root_maps_.contains(value.node)) continue;
       const Work with{now.bytes, now.ops + (passes - 1) * elements_of(value.node) * cone_cost(keep.value)};
       const double again = with.seconds(limits_) - now.seconds(limits_);
-      const double trip = limits_.launch_seconds + 2 * elements_of(value.node) * static_cast<double>(itemsize(value.dtype)) / limits_.bandwidth;
+      const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
       const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, places)
                                          : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
@@ -925,7 +917,7 @@ class Builder {
     if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
       return halve(CutReason::parameters, fmt::format("{} bytes of kernel parameters against {}", bytes, limits_.parameter_bytes));
     if (limits_.registers > 0)
-      if (const int registers = live_registers(kernel_, 1); registers > limits_.registers)
+      if (const int registers = estimated_registers(kernel_, 1); registers > limits_.registers)
         return halve(CutReason::registers, fmt::format("about {} registers live at once against {}", registers, limits_.registers));
     return true;
   }

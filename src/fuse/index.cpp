@@ -469,6 +469,12 @@ int divisions(const Map& map) {
 
 // ---- views ----------------------------------------------------------------------------------------------------------------
 
+Map identity_map(std::size_t axes) {
+  Map map;
+  for (std::size_t axis = 0; axis < axes; ++axis) map.push_back(IndexExpr::of_axis(static_cast<int>(axis)));
+  return map;
+}
+
 IndexExpr linear(const Map& map, const Sizes& shape) {
   if (divisions(map) == 0) {  // nothing to be joined on the way
     std::vector<IndexTerm> terms;

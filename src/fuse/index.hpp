@@ -143,6 +143,8 @@ struct Mapped {
 Mapped through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split);
 /// Re-expresses coordinates over shape `from` as coordinates over shape `to` of as many elements.
 Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split);
+/// The axes themselves.
+Map identity_map(std::size_t axes);
 /// Row-major element number.
 IndexExpr linear(const Map& map, const Sizes& shape);
 /// Replaces every axis k by by[k], which must have the same range.

@@ -1,17 +1,13 @@
 #include "fuse/kernel.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace sinter::fuse {
 namespace {
-
-bool is_root(const Kernel& kernel, int value) {
-  return std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& r) { return r.value == value; });
-}
-
-double node_elements(const Graph& graph, int node) { return as_double(graph.nodes[node].elements); }
-double node_bytes(const Graph& graph, int node) { return node_elements(graph, node) * static_cast<double>(itemsize(graph.nodes[node].dtype)); }
 
 // One entry a node, sorted.
 void sum_by_node(std::vector<KernelWork::Reads>& reads) {
@@ -36,17 +32,8 @@ double Points::of(std::uint64_t axes) {
   return points;
 }
 
-Size Kernel::parallel_points() const {
-  Size points = 1;
-  for (int axis = 0; axis < parallel; ++axis) points = points * sizes[axis];
-  return points;
-}
-
-Size Kernel::row_points() const {
-  Size points = 1;
-  for (std::size_t axis = parallel; axis < sizes.size(); ++axis) points = points * sizes[axis];
-  return points;
-}
+Size Kernel::parallel_points() const { return std::accumulate(sizes.begin(), sizes.begin() + parallel, Size(1), std::multiplies<>()); }
+Size Kernel::row_points() const { return std::accumulate(sizes.begin() + parallel, sizes.end(), Size(1), std::multiplies<>()); }
 
 int root_pass(const Kernel& kernel, const Root& root) {
   // A root whose index walks the rows is stored in a row pass, any other after the passes it waits for.
@@ -64,13 +51,12 @@ int Kernel::passes() const {
   return passes;
 }
 
-int Kernel::ops() const {
-  return static_cast<int>(std::count_if(
-      values.begin(), values.end(), [](const Value& v) { return v.kind == Value::Kind::op || v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan; }));
-}
+int Kernel::ops() const { return static_cast<int>(std::count_if(values.begin(), values.end(), is_computed)); }
 
-bool computes_node(const Value& value) {
-  return value.node >= 0 && (value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan);
+bool is_computed(const Value& value) { return value.kind == Value::Kind::op || value.kind == Value::Kind::reduced || value.kind == Value::Kind::scan; }
+
+bool is_root(const Kernel& kernel, int value) {
+  return std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& r) { return r.value == value; });
 }
 
 bool has_scan(const Kernel& kernel) {
@@ -129,7 +115,13 @@ int parameter_bytes(const Kernel& kernel) {
   return accesses * 8 + (axes > 1 ? accesses * 8 * (axes - 1) : 0) + axes * 8 + scalars * 8;
 }
 
-int live_registers(const Kernel& kernel, int vector) {
+int kept_registers(const Kernel& kernel) {
+  int registers = 0;
+  for (const DType dtype : kernel.persistent) registers += registers_of(dtype);
+  return registers;
+}
+
+int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
   const int count = static_cast<int>(kernel.values.size());
   std::vector<int> last_use(count, -1);
   for (int v = 0; v < count; ++v)
@@ -145,7 +137,7 @@ int live_registers(const Kernel& kernel, int vector) {
   for (int v = 0; v < count; ++v) {
     const Value& value = kernel.values[v];
     if (value.kind == Value::Kind::scalar) continue;  // read from the parameter bank
-    weight[v] = (itemsize(value.dtype) == 8 ? 2 : 1) * vector;
+    weight[v] = registers_of(value.dtype) * vector;
     live += weight[v];
     most = std::max(most, live);
     for (auto operand = value.args.begin(); operand != value.args.end(); ++operand) {
@@ -155,7 +147,7 @@ int live_registers(const Kernel& kernel, int vector) {
     }
     if (last_use[v] <= v) live -= weight[v];
   }
-  return most + 24;  // addresses, indices and what the compiler needs for itself
+  return most + staged_steps * vector * kept_registers(kernel) + 24;  // addresses, indices and what the compiler needs for itself
 }
 
 int halving_node(const Kernel& kernel) {
@@ -181,6 +173,12 @@ int halving_node(const Kernel& kernel) {
   }
   return best;
 }
+
+double bytes_read(const Graph& graph, int node, double elements) {
+  return std::min(elements, as_double(graph.nodes[node].elements)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+}
+
+double bytes_of(const Graph& graph, int node) { return bytes_read(graph, node, std::numeric_limits<double>::infinity()); }
 
 double bytes_moved(const Graph& graph, const Kernel& kernel) {
   // A pass over the rows reads an element once, however many of its values need it; what is not of the rows is read once.
@@ -208,9 +206,9 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
     const auto [node, pass, _] = *reading;
     double elements = 0;
     for (; reading != readings.end() && reading->node == node && reading->pass == pass; ++reading) elements += reading->elements;
-    bytes += std::min(elements, node_elements(graph, node)) * static_cast<double>(itemsize(graph.nodes[node].dtype));
+    bytes += bytes_read(graph, node, elements);
   }
-  for (const auto& root : kernel.roots) bytes += node_bytes(graph, root.node);
+  for (const auto& root : kernel.roots) bytes += bytes_of(graph, root.node);
   return bytes;
 }
 
@@ -248,12 +246,8 @@ KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& l
     all_.ops += share_[v] = value.cost * points_.of(computed);
   }
   sum_by_node(reads_);
-  for (const auto& reads : reads_) all_.bytes += bytes_read(reads);
-  for (const auto& root : kernel.roots) all_.bytes += node_bytes(graph, root.node);
-}
-
-double KernelWork::bytes_read(const Reads& reads) const {
-  return std::min(reads.elements, node_elements(graph_, reads.node)) * static_cast<double>(itemsize(graph_.nodes[reads.node].dtype));
+  for (const auto& reads : reads_) all_.bytes += bytes_read(graph, reads.node, reads.elements);
+  for (const auto& root : kernel.roots) all_.bytes += bytes_of(graph, root.node);
 }
 
 Work KernelWork::reading(int node) {
@@ -287,18 +281,20 @@ Work KernelWork::reading(int node) {
     Reads reads = change;
     const auto before = std::lower_bound(reads_.begin(), reads_.end(), change.node, [](const Reads& r, int id) { return r.node < id; });
     if (before != reads_.end() && before->node == change.node) {
-      work.bytes -= bytes_read(*before);
+      work.bytes -= bytes_read(graph_, before->node, before->elements);
       reads.elements += before->elements;
     }
-    work.bytes += bytes_read(reads);
+    work.bytes += bytes_read(graph_, reads.node, reads.elements);
   }
   return work;
 }
 
-Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits) { return KernelWork(graph, kernel, limits).all(); }
+Work launched_work(const Graph& graph, const Kernel& kernel, const Limits& limits) {
+  return {bytes_moved(graph, kernel), KernelWork(graph, kernel, limits).all().ops};
+}
 
 double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits) {
-  return Work{bytes_moved(graph, kernel), work_of(graph, kernel, limits).ops}.seconds(limits) + limits.launch_seconds;
+  return launched_work(graph, kernel, limits).seconds(limits) + limits.launch_seconds;
 }
 
 }  // namespace sinter::fuse

@@ -92,8 +92,10 @@ struct Kernel {
   int ops() const;     // elementwise ops and reductions
 };
 
-/// Whether its node is computed here, with everything that it needs to be found.
-bool computes_node(const Value& value);
+/// Whether an op, a reduction or a scan computes it; and whether its node is computed here, with everything that it needs to be found.
+bool is_computed(const Value& value);
+inline bool computes_node(const Value& value) { return value.node >= 0 && is_computed(value); }
+bool is_root(const Kernel& kernel, int value);
 bool has_scan(const Kernel& kernel);
 /// Bytes of a row's persistent buffers.
 Size persistent_bytes(const Kernel& kernel);
@@ -106,10 +108,17 @@ struct RowPass {
 std::vector<RowPass> row_passes(const Kernel& kernel);
 /// Estimate of the bytes of kernel parameters.
 int parameter_bytes(const Kernel& kernel);
-/// Upper estimate of 32-bit registers a thread holds at once, `vector` elements per thread.
-int live_registers(const Kernel& kernel, int vector);
+/// 32-bit registers of a value.
+inline int registers_of(DType dtype) { return itemsize(dtype) == 8 ? 2 : 1; }
+/// Registers that its values of the kernel's persistent buffers take at one point.
+int kept_registers(const Kernel& kernel);
+/// Upper estimate of 32-bit registers a thread holds at once, `vector` elements per thread, with what it stages at so many steps over its row or column.
+int estimated_registers(const Kernel& kernel, int vector, int staged_steps = 0);
 /// A node of the kernel whose value, put in memory, about halves it; -1 when nothing can be cut.
 int halving_node(const Kernel& kernel);
+/// Bytes that reading so many elements of a node moves: no more than the node has. And of all of it.
+double bytes_read(const Graph& graph, int node, double elements);
+double bytes_of(const Graph& graph, int node);
 /// Bytes of memory read and written; a pass that reads a row again counts again.
 double bytes_moved(const Graph& graph, const Kernel& kernel);
 
@@ -118,7 +127,8 @@ struct Work {
   double bytes = 0, ops = 0;
   double seconds(const Limits& limits) const;
 };
-/// Of a kernel as it runs: its launch, its passes' traffic and its arithmetic.
+/// Of a kernel as it runs: its passes' traffic and its arithmetic; and what they take with its launch.
+Work launched_work(const Graph& graph, const Kernel& kernel, const Limits& limits);
 double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Points of a kernel's axes, for estimates; an axis is asked for its size only where it is walked.
 class Points {
@@ -143,7 +153,6 @@ class KernelWork {
   Work reading(int node);
 
  private:
-  double bytes_read(const Reads& reads) const;
   const Graph& graph_;
   const Kernel& kernel_;
   Points points_;
@@ -153,6 +162,5 @@ class KernelWork {
   std::vector<Reads> reads_;         // sorted by node, each once
   Work all_;
 };
-Work work_of(const Graph& graph, const Kernel& kernel, const Limits& limits);
 
 }  // namespace sinter::fuse

@@ -280,8 +280,7 @@ class Scheduler {
 
   std::optional<PlannedOperand> affine(int id, bool as_stored) const {
     const Sizes shape = node(id).shape;
-    Map map;
-    for (std::size_t k = 0; k < shape.size(); ++k) map.push_back(IndexExpr::of_axis(static_cast<int>(k)));
+    Map map = identity_map(shape.size());
     int base = id;
     while ((trace::is_view(node(base).op) && !in_memory_[base]) || (as_stored && converts(base))) {
       const int input = node(base).inputs[0];
@@ -384,8 +383,7 @@ class Scheduler {
         continue;
       }
       if (!last[id] || std::all_of(users.begin(), users.end(), [&](const Computed& user) { return groups_[user.group].settled; })) continue;
-      const double bytes = as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype));
-      const double trip = limits_.launch_seconds + bytes / limits_.bandwidth;
+      const double trip = limits_.launch_seconds + bytes_of(id) / limits_.bandwidth;
       double most = 0;
       for (const auto& user : users) most += work_of(user.group).all().seconds(limits_);
       if (most <= trip) continue;
@@ -510,7 +508,7 @@ class Scheduler {
     plan_.steps = std::move(steps);
   }
 
-  double bytes_of(int id) const { return as_double(node(id).elements) * static_cast<double>(itemsize(node(id).dtype)); }
+  double bytes_of(int id) const { return fuse::bytes_of(graph(), id); }
 
   // What one op alone would read: the memory behind the views, at most once per element.
   struct Behind {

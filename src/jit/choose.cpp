@@ -154,12 +154,6 @@ Fit fit(const Lowered& lowered, int lanes, int axis, bool rows) {
   return found;
 }
 
-fuse::Size product(const fuse::Sizes& sizes, int first, int last) {
-  fuse::Size points = 1;
-  for (int axis = first; axis < last; ++axis) points = points * sizes[axis];
-  return points;
-}
-
 void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const auto take = [&](int lanes) {
@@ -179,9 +173,9 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
     take(power_of_two(wish.number("vector", 1), kVectorBytes));
     return;
   }
-  while (most > 4 && fuse::live_registers(kernel, most) > kVectorRegisters) most /= 2;
+  while (most > 4 && fuse::estimated_registers(kernel, most) > kVectorRegisters) most /= 2;
   if (nest.schedule.lanes_along_rows())  // a warp has work for all of its threads
-    while (most > 4 && product(lowered.ints, nest.parallel, nest.axes()) < 32 * most) most /= 2;
+    while (most > 4 && kernel.row_points() < 32 * most) most /= 2;
   if (!take(most) && most > 4) take(4);
 }
 
@@ -220,7 +214,7 @@ std::optional<Pairs> pairs_of(const Lowered& lowered, bool wished) {
 }
 
 // Squares as large as leave a block for every multiprocessor.
-bool choose_squares(const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
+bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   Form wished{};
   const bool has_form = wish.form(wished);
@@ -229,7 +223,7 @@ bool choose_squares(const Lowered& lowered, const fuse::Limits& limits, const Wi
   if (!pairs) return false;
   int registers = 0;
   for (const Stage& stage : nest.stages)
-    for (const Reduction& reduction : stage.reductions) registers += itemsize(nest.instrs[reduction.result].dtype) == 8 ? 2 : 1;
+    for (const Reduction& reduction : stage.reductions) registers += fuse::registers_of(nest.instrs[reduction.result].dtype);
   const fuse::Size &left = lowered.ints[pairs->left], &right = lowered.ints[pairs->right];
   const auto blocks = [&](int side) {
     fuse::Size count = ((left + (side - 1)) / side) * ((right + (side - 1)) / side);
@@ -243,7 +237,7 @@ bool choose_squares(const Lowered& lowered, const fuse::Limits& limits, const Wi
   };
   const int least = 2 * kContractionSide;
   if (!fits(least)) return false;
-  if (!has_form && product(lowered.ints, nest.parallel, nest.axes()) > kLongOfSquare && blocks(least) * 2 < limits.units) return false;
+  if (!has_form && kernel.row_points() > kLongOfSquare && blocks(least) * 2 < limits.units) return false;
   int side = 4 * least;
   while (side > least && !(fits(side) && left * 4 >= 3 * side && right * 4 >= 3 * side && blocks(side) >= limits.units)) side /= 2;
   if (const int other = power_of_two(wish.number("side", side), 4 * least); fits(other)) side = other;
@@ -267,7 +261,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     schedule.threads = kWarpOfColumns;
     return;
   }
-  const fuse::Size points = product(lowered.ints, 0, nest.parallel), row = product(lowered.ints, nest.parallel, nest.axes());
+  const fuse::Size points = kernel.parallel_points(), row = kernel.row_points();
   std::size_t parts = 0;  // bytes of a thread's results in shared memory, for each column
   for (const Stage& stage : nest.stages)
     for (const Reduction& reduction : stage.reductions) parts += itemsize(nest.instrs[reduction.result].dtype);
@@ -295,12 +289,11 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     schedule.threads = wished(schedule.threads, most_threads);
     return;
   }
-  const int each = fuse::kept_registers(kernel);
   const bool stores = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
   const auto keep = [&](int threads) {
     const int warps = threads / kWarpOfColumns, most_steps = fuse::kept_steps(kernel, warps) / schedule.vector;
     const bool least = threads == 256 && schedule.vector == 1;
-    if (!least && fuse::live_registers(kernel, schedule.vector) + kKeptRegisters > kRegistersOfBlock / threads) return false;
+    if (!least && fuse::estimated_registers(kernel, schedule.vector) + kKeptRegisters > kRegistersOfBlock / threads) return false;
     if (!fits(threads, schedule.vector) || most_steps == 0 || row > warps * most_steps) return false;
     const std::int64_t exact = row.hint() / warps;
     const auto pieces_are_whole = [&] {
@@ -312,7 +305,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     while (!schedule.whole && row > schedule.row_steps * warps) schedule.row_steps *= 2;
     schedule.threads = threads;
     // ptxas would take more for addresses, and a multiprocessor half of the blocks.
-    const int estimate = fuse::live_registers(kernel, schedule.vector) + schedule.row_steps * schedule.vector * each;
+    const int estimate = fuse::estimated_registers(kernel, schedule.vector, schedule.row_steps);
     if (!few() && !stores && schedule.whole && estimate <= kRegistersOfColumn) schedule.residents = kRegistersOfBlock / kRegistersOfColumn / threads;
     return true;
   };
@@ -331,7 +324,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
 void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
                       Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
-  const fuse::Size points = product(lowered.ints, 0, nest.parallel), row = product(lowered.ints, nest.parallel, nest.axes());
+  const fuse::Size points = kernel.parallel_points(), row = kernel.row_points();
   // A grid-stride loop may step past the end by one grid before it stops. What is taken apart again may be as large as all points.
   const fuse::Size limit = std::int64_t{1} << 30;
   const bool takes_apart = std::any_of(nest.indices.begin(), nest.indices.end(), [](const Index& index) {
@@ -341,12 +334,12 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
   schedule.blocks = wish.number("blocks", schedule.blocks);
-  if (nest.rows > 0 && choose_squares(lowered, limits, wish, schedule)) return;
+  if (nest.rows > 0 && choose_squares(kernel, lowered, limits, wish, schedule)) return;
   choose_vector(kernel, lowered, wish, schedule);
 
   const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
   // Blocks of up to 256 threads fit whatever the kernel's registers; a bound for more would make it spill.
-  const int most_threads = fuse::live_registers(kernel, schedule.vector) <= 48 ? 1024 : 256;
+  const int most_threads = fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256;
   if (nest.rows == 0) {
     const bool tiles = gains_from_squares(lowered);
     schedule.form = tiles ? Form::tiles : Form::pointwise;
@@ -372,9 +365,9 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kLeastPart && points * (3 * schedule.cluster) <= 2 * limits.units)
       schedule.cluster *= 2;
   }
-  if (const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster); shareable && wished != schedule.cluster) {
-    if (fuse::hold(limits, wished, persistent_bytes, static_cast<int>(nest.persistent.size()))) schedule.cluster = wished;
-  }
+  const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster);
+  if (shareable && wished != schedule.cluster && fuse::hold(limits, wished, persistent_bytes, static_cast<int>(nest.persistent.size())))
+    schedule.cluster = wished;
   const int cluster = schedule.cluster;
   // Of the parts of a row the multiprocessor has two at once, where they let it: then registers have to, too.
   bool pairs = false;
@@ -388,13 +381,12 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   const auto keep_in_registers = [&](int threads, int row_threads) {
     if (!may_keep) return false;
     const int step = cluster * row_threads * schedule.vector;
-    int each = 0;
-    for (auto dtype : nest.persistent) each += schedule.vector * (itemsize(dtype) == 8 ? 2 : 1);
     const auto fits = [&](int steps) {
-      const int registers = fuse::live_registers(kernel, schedule.vector) + steps * each;
+      const int registers = fuse::estimated_registers(kernel, schedule.vector, steps);
       if (pairs && !wish.has("row_steps") && threads > 256) return false;
-      return wish.has("row_steps") ? registers <= limits.registers
-                                   : steps * each <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
+      return wish.has("row_steps")
+                 ? registers <= limits.registers
+                 : steps * schedule.vector * fuse::kept_registers(kernel) <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
     // A row that ends with a step is not asked at each whether there is more of it. Of others a kernel serves all lengths up to a power of two.
     // (Without the questions ptxas computes several steps at once: of doubles in too many registers.)
@@ -459,8 +451,7 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
         wish.form(wished) && (wished == Form::rows || wished == Form::columns) && (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel)))
       schedule.form = wished;
   }
-  const fuse::Staging& staging = kernel.staging;
-  schedule.keep = (schedule.form == Form::columns ? staging.columns : staging.blocks > 0) && wish.number("keep", 1) != 0;
+  schedule.keep = (schedule.form == Form::columns ? kernel.staging.columns : kernel.staging.blocks > 0) && wish.number("keep", 1) != 0;
   return arranged;
 }
 
@@ -469,32 +460,6 @@ Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowere
   if (limits.backend == fuse::Backend::cuda) choose_cuda_part(graph, arranged.kernel, lowered, limits, wish, schedule);
   else choose_cpu_part(lowered.nest, wish, schedule);
   return schedule;
-}
-
-int estimated_registers(const Kernel& kernel, const LoopNest& nest) {
-  const auto size = [](DType dtype) { return itemsize(dtype) == 8 ? 2 : 1; };
-  const Schedule& schedule = nest.schedule;
-  int registers = fuse::live_registers(kernel, schedule.vector), combined = 0;
-  for (const DType dtype : nest.persistent) registers += schedule.row_steps * schedule.vector * size(dtype);
-  for (const Stage& stage : nest.stages)
-    for (const Reduction& reduction : stage.reductions) combined += size(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
-  // What ptxas has at hand besides, as it was found to take: addresses of all steps, unless it is told to share registers out, and at each of them
-  // what is loaded beside the row; division and functions of doubles.
-  const bool doubles = std::any_of(kernel.values.begin(), kernel.values.end(), [](const fuse::Value& value) { return itemsize(value.dtype) == 8; });
-  const int of_doubles = doubles ? 24 : 0, inputs = static_cast<int>(nest.inputs.size()), kept = static_cast<int>(nest.persistent.size());
-  if (schedule.form == Form::columns) {
-    registers += of_doubles;
-    if (schedule.row_steps == 0) registers += combined * schedule.vector;
-    else if (schedule.residents == 0) registers += (2 * schedule.vector + std::max(kept - 1, 0)) * schedule.row_steps;
-  } else if (schedule.form == Form::rows) {
-    registers += of_doubles + (schedule.threads > 256 ? 2 * schedule.row_steps : 0) + std::max(inputs - 1, 0) * schedule.row_steps;
-    // Where a block's part of a row lies, and what of shared memory is on its way.
-    if (schedule.cluster > 1) registers += schedule.vector * (schedule.row_steps == 0 ? 12 : schedule.whole ? schedule.row_steps + 1 : 0);
-  } else if (schedule.form == Form::contraction) {
-    const int each = schedule.side / kContractionSide;
-    registers += combined * (each * (each + 2) + 8) + 8;
-  }
-  return std::min(registers, std::min(kMostRegisters, kRegistersOfBlock / schedule.threads / std::max(schedule.residents, 1)));
 }
 
 Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish) {

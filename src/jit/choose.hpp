@@ -19,10 +19,6 @@ Arranged arrange(const fuse::Graph& graph, const fuse::Kernel& kernel, const fus
 /// Then, all the rest.
 Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish);
 
-/// Registers that a GPU's thread takes at most, give or take a tenth, where they are more than 64: values that live at once; what a thread keeps of its
-/// row or column; of a contraction, what it accumulates of its square, and the operands of both sides; and what ptxas was found to have at hand besides.
-int estimated_registers(const fuse::Kernel& kernel, const LoopNest& nest);
-
 /// choose() for a CPU and a nest that was built by hand, of which it is known whether lanes go along rows.
 Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish = {});
 

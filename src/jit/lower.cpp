@@ -234,7 +234,7 @@ class Lowering {
 void name_it(LoopNest& nest, const Kernel& kernel) {
   std::vector<std::string> seen;
   for (const auto& value : kernel.values) {
-    if (value.kind != Value::Kind::op && value.kind != Value::Kind::reduced && value.kind != Value::Kind::scan) continue;
+    if (!fuse::is_computed(value)) continue;
     nest.ops.push_back((value.kind == Value::Kind::scan ? "scan_" : "") + std::string(trace::name(value.op)));
     if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest.ops.back()) == seen.end()) seen.push_back(nest.ops.back());
   }
