@@ -8,7 +8,7 @@ Lines of the file (types by their short names; x where NumPy refuses):
     type OP T  R R R ...            the type of a binary OP, likewise
     inputs T LETTER  bits ...       operands: a and b, exponents e, conditions c, values to reduce s
     OP T A..  R  bits ...           OP on the inputs named by the letters A.., which gives elements of type R
-bfloat16 is that of ml_dtypes; only its operations on itself are written, NumPy knows nothing of its promotion.
+Types that NumPy has not are those of ml_dtypes; only their operations on themselves are written, NumPy knows nothing of their promotion.
 """
 import math
 import pathlib
@@ -22,9 +22,10 @@ warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 
 SHORT = {"bool": "b1", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64",
-         "uint64": "u64", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16"}
-DTYPES = {short: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name, short in SHORT.items()}
-NUMPY = [t for t in DTYPES if t != "bf16"]
+         "uint64": "u64", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "float8_e4m3": "f8e4m3",
+         "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}
+DTYPES = {short: np.dtype(getattr(ml_dtypes, name, name)) for name, short in SHORT.items()}
+NUMPY = [short for name, short in SHORT.items() if not hasattr(ml_dtypes, name)]
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -32,8 +33,12 @@ def short(dtype):
     return SHORT[np.dtype(dtype).name]
 
 
+def of_ml_dtypes(dtype):
+    return hasattr(ml_dtypes, dtype.name)
+
+
 def is_float(dtype):
-    return dtype.kind == "f" or dtype == ml_dtypes.bfloat16
+    return dtype.kind == "f" or of_ml_dtypes(dtype)
 
 
 def inputs(t):
@@ -61,8 +66,8 @@ def inputs(t):
 
 
 def narrow(op, dtype):
-    """NumPy adds float16 in float32 but multiplies it in float16, ml_dtypes adds in bfloat16; sinter does all in float32."""
-    return is_float(dtype) and dtype.itemsize == 2 and op in ("sum", "prod", "mean", "cumsum")
+    """NumPy adds float16 in float32 but multiplies it in float16, ml_dtypes adds in the type itself; sinter does all in float32."""
+    return is_float(dtype) and dtype.itemsize <= 2 and op in ("sum", "prod", "mean", "cumsum")
 
 
 def to_integer(x, dtype):
@@ -96,7 +101,7 @@ def rsqrt(x):
 
 def sign(x):
     """ml_dtypes keeps -0, NumPy does not."""
-    return np.sign(x.astype(np.float32)).astype(x.dtype) if x.dtype == ml_dtypes.bfloat16 else np.sign(x)
+    return np.sign(x.astype(np.float32)).astype(x.dtype) if of_ml_dtypes(x.dtype) else np.sign(x)
 
 
 def real(function):
@@ -105,18 +110,18 @@ def real(function):
 
 
 def in_float32(function):
-    """ml_dtypes computes few functions; sinter computes bfloat16 in float32 and rounds once."""
+    """ml_dtypes computes few functions; sinter computes in float32 and rounds once."""
     def call(*operands):
-        if operands[0].dtype != ml_dtypes.bfloat16:
+        dtype = operands[0].dtype
+        if not of_ml_dtypes(dtype):
             return function(*operands)
         results = function(*(x.astype(np.float32) for x in operands))
-        return results.astype(ml_dtypes.bfloat16) if np.asarray(results).dtype == np.float32 else results
+        return results.astype(dtype) if np.asarray(results).dtype == np.float32 else results
     return call
 
 
 def part(function, k):
     return lambda *operands: function(*operands)[k]
-
 
 
 UNARY = {"negative": np.negative, "absolute": np.absolute, "sign": sign, "floor": np.floor, "ceil": np.ceil, "round": np.round,
@@ -180,7 +185,7 @@ def main():
         for op, function in UNARY.items():
             if op == "round" and t == "b1":
                 continue  # NumPy makes it float16, sinter leaves bool as it leaves integers
-            if op == "nan_to_num" and t == "bf16":
+            if op == "nan_to_num" and of_ml_dtypes(dtype):
                 continue  # NumPy does not know its infinities
             attempt([op, t, "a"], lambda: function(a))
         for op, function in BINARY.items():

@@ -30,10 +30,10 @@ DType parts_type(const Value& left, const Value& right) {
   for (const Value* side : {&left, &right}) {
     if (is_weak(*side)) continue;
     const DType own = side->as<Tensor>() ? side->as<Tensor>()->dtype() : complex_of(*side, "").re.dtype();
-    type = type ? promote_types(*type, own) : own;
+    type = type ? promote_types(*type, own, Location{}) : own;
   }
   if (!type || *type == DType::float64) return DType::float64;
-  return promote_types(*type, is_floating(*type) ? DType::float32 : DType::float64);
+  return promote_types(*type, is_floating(*type) ? DType::float32 : DType::float64, Location{});
 }
 Tensor real_of(const Value& value, std::string_view user, DType type) {
   return value.is_number() ? full({}, operand(value, user), type) : astype(array_of(value, user), type);

@@ -227,7 +227,7 @@ Value arange_(const Arguments& a) {
   std::optional<DType> dtype = a.dtype(3);
   const auto typed = [&](int parameter) { return a.given(parameter) ? a.given(parameter)->as<Tensor>() : nullptr; };
   if (!dtype && typed(0) && typed(1) && typed(2))
-    dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype()), typed(2)->dtype());  // no number has a say
+    dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype(), Location{}), typed(2)->dtype(), Location{});  // no number has a say
   if (a.given(2)) return {arange(end_of_range(a, 0), end_of_range(a, 1), end_of_range(a, 2), dtype)};
   if (a.given(1)) return {arange(end_of_range(a, 0), end_of_range(a, 1), dtype)};
   return {arange(end_of_range(a, 0), dtype)};
@@ -1000,7 +1000,7 @@ Value result_type_(const Arguments& a) {
     for (const Value& value : *several) operands.push_back(type_operand(a, value));
   return {result_type(operands.data(), operands.size(), Location{})};
 }
-Value promote_types_(const Arguments& a) { return {promote_types(a.dtype(0).value(), a.dtype(1).value())}; }
+Value promote_types_(const Arguments& a) { return {promote_types(a.dtype(0).value(), a.dtype(1).value(), Location{})}; }
 Value can_cast_(const Arguments& a) {
   const Value& from = *a.given(0);
   const DType type = from.as<Tensor>() ? from.as<Tensor>()->dtype() : a.dtype(0).value();

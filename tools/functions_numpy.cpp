@@ -454,7 +454,7 @@ Value common_type_(const Arguments& a) {
   for (const Tensor& tensor : a.tensors(0)) {
     if (is_bool(tensor.dtype())) a.fail(0, "common_type() takes numbers");
     integers |= is_integer(tensor.dtype());
-    if (is_floating(tensor.dtype())) type = promote_types(type, tensor.dtype());
+    if (is_floating(tensor.dtype())) type = promote_types(type, tensor.dtype(), Location{});
   }
   return {integers ? DType::float64 : type};
 }

@@ -47,7 +47,7 @@ void collect(const Value& value, std::string_view user, std::size_t depth, Numbe
   const auto* integer = value.as<std::int64_t>();
   const auto* large = value.as<std::uint64_t>();
   const DType dtype = value.as<double>() ? DType::float64 : integer ? DType::int64 : large ? DType::uint64 : DType::bool_;
-  numbers.dtype = promote_types(numbers.dtype, dtype);
+  numbers.dtype = promote_types(numbers.dtype, dtype, Location{});
   numbers.integers.push_back(integer ? *integer : large ? static_cast<std::int64_t>(*large) : value.as<bool>() ? *value.as<bool>() : 0);
   numbers.floats.push_back(operand(value, user).as_double());
 }

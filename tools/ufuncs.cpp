@@ -145,9 +145,9 @@ Value reduce(const Function& function, const Combination* row, const Arguments& 
     Shape one = first.shape();
     one[0] = 1;
     first = concatenate(
-        {broadcast_to(
-             astype(initial, can_cast(initial.dtype(), first.dtype(), Casting::same_kind) ? first.dtype() : promote_types(initial.dtype(), first.dtype())),
-             one),
+        {broadcast_to(astype(initial, can_cast(initial.dtype(), first.dtype(), Casting::same_kind) ? first.dtype()
+                                                                                                   : promote_types(initial.dtype(), first.dtype(), Location{})),
+                      one),
          first},
         0, Location{});
   }

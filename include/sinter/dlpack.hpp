@@ -15,7 +15,17 @@ struct Device {
   std::int32_t id;
 };
 
-enum class Code : std::uint8_t { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, complex = 5, boolean = 6 };
+enum class Code : std::uint8_t {
+  signed_integer = 0,
+  unsigned_integer = 1,
+  floating = 2,
+  bfloat = 4,
+  complex = 5,
+  boolean = 6,
+  float8_e4m3 = 8,
+  float8_e4m3fn = 10,
+  float8_e5m2 = 12
+};
 struct ElementType {
   Code code;
   std::uint8_t bits;

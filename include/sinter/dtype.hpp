@@ -10,8 +10,8 @@
 
 namespace sinter {
 
-/// The element type of a tensor: bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
-/// float16 and bfloat16 are storage types: operations on them compute in float32 and round each result.
+/// The element type of a tensor: bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8_e4m3, float8_e4m3fn, float8_e5m2, float16, bfloat16,
+/// float32, float64. The floating types of 8 and 16 bits are storage types: operations on them compute in float32 and round each result.
 enum class DType : std::uint8_t {
 #define SINTER_DTYPE(id, ...) id,
 #include "sinter/dtypes.def"
@@ -26,11 +26,12 @@ struct DTypeTraits {
   DTypeKind kind;
   std::size_t size;  // bytes of an element
   DType compute, sum, real;
-  std::string_view cuda, llvm, npy;
+  std::string_view cuda, llvm, npy, safetensors;
+  int onnx, dlpack;
 };
 inline constexpr DTypeTraits kDTypes[] = {
-#define SINTER_DTYPE(id, name, alias, storage, kind, compute, sum, real, cuda, llvm, npy) \
-  {name, alias, DTypeKind::kind, sizeof(storage), DType::compute, DType::sum, DType::real, cuda, llvm, npy},
+#define SINTER_DTYPE(id, name, alias, storage, kind, compute, sum, real, cuda, llvm, npy, safetensors, onnx, dlpack) \
+  {name, alias, DTypeKind::kind, sizeof(storage), DType::compute, DType::sum, DType::real, cuda, llvm, npy, safetensors, onnx, dlpack},
 #include "sinter/dtypes.def"
 #undef SINTER_DTYPE
 };
@@ -47,6 +48,8 @@ constexpr bool is_integer(DType t) { return traits(t).kind == DTypeKind::signed_
 constexpr bool is_bool(DType t) { return traits(t).kind == DTypeKind::boolean; }
 /// True for a type that is only stored: arithmetic is done in another one.
 constexpr bool is_storage_only(DType t) { return traits(t).compute != t; }
+/// True for a type of NumPy itself, whose promotion is NumPy's.
+constexpr bool is_numpy(DType t) { return !traits(t).npy.empty(); }
 
 /// f.template operator()<T>() for the C++ type of an element in memory.
 template <class Function> constexpr decltype(auto) visit_storage(DType t, Function&& f) {
@@ -76,7 +79,7 @@ template <class T> constexpr DType dtype_of_impl() {
 #include "sinter/dtypes.def"
 #undef SINTER_DTYPE
   {
-    static_assert(std::is_integral_v<T>, "sinter tensors hold bool, integers, half, bfloat16, float and double");
+    static_assert(std::is_integral_v<T>, "sinter tensors hold bool, integers and the floating types of sinter/dtypes.def");
     constexpr DTypeKind kind = std::is_signed_v<T> ? DTypeKind::signed_integer : DTypeKind::unsigned_integer;
     constexpr int row = [] {
       for (int i = 0; i < kDTypeCount; ++i)
@@ -93,7 +96,15 @@ template <class T> inline constexpr DType dtype_of = detail::dtype_of_impl<std::
 /// The C++ type of a DType's elements.
 template <DType t> using storage_type = typename detail::StorageOf<t>::type;
 
-/// f.template operator()<T>() for the C++ type that arithmetic is done in: float for the 16-bit floating types.
+/// The layout of a narrow floating type.
+constexpr FloatFormat float_format(DType t) {
+  return visit_storage(t, []<class T>() {
+    if constexpr (Narrow<T>) return T::format;
+    else return FloatFormat{};
+  });
+}
+
+/// f.template operator()<T>() for the C++ type that arithmetic is done in: float for the narrow floating types.
 template <class Function> constexpr decltype(auto) visit_compute(DType t, Function&& f) {
   return visit_storage(t, [&]<class T>() -> decltype(auto) { return f.template operator()<storage_type<traits(dtype_of<T>).compute>>(); });
 }

@@ -1,7 +1,7 @@
 // Discrete Fourier transforms, with the names of numpy.fft. Complex tensors are pairs of real ones of one shape (sinter/complex.hpp).
 //
 // Computed in float64 whatever the type, by Eigen's FFT on the host (on a GPU: explain() says so), over all other axes at once; lengths with large prime
-// factors by Bluestein's algorithm, so n log n for every n. float32 gives float32, and so do float16 and bfloat16; all else float64.
+// factors by Bluestein's algorithm, so n log n for every n. float32 gives float32, and so do floats of 8 and 16 bits; all else float64.
 #pragma once
 #include <cstdint>
 #include <optional>

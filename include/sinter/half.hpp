@@ -1,4 +1,4 @@
-// The 16-bit floating types as C++ values. They are for storage: arithmetic on them happens in float.
+// Floating types of 8 and 16 bits as C++ values. They are for storage: arithmetic on them happens in float.
 #pragma once
 #include <bit>
 #include <compare>
@@ -9,9 +9,31 @@
 
 namespace sinter {
 
+/// The layout of a narrow floating type: a sign, an exponent and a fraction, as in IEEE 754. A type that is finite only has numbers where others have
+/// infinities and NaN; its code of all ones is NaN, which is what numbers beyond its range become.
+struct FloatFormat {
+  int exponent = 0, fraction = 0;  // bits
+  bool finite_only = false;
+
+  // The numbers from which a conversion is made, in C++ here and in the code that is generated for CPUs and GPUs. Codes are those without the sign.
+  constexpr int bits() const { return 1 + exponent + fraction; }
+  constexpr int shift() const { return 23 - fraction; }  // so many more bits has a float's fraction
+  constexpr int bias() const { return (1 << (exponent - 1)) - 1; }
+  constexpr std::uint32_t rebias() const { return static_cast<std::uint32_t>(127 - bias()) << 23; }  // from its exponent to a float's
+  constexpr std::uint32_t sign() const { return 1u << (exponent + fraction); }
+  constexpr std::uint32_t overflow() const { return finite_only ? sign() - 1 : sign() - (1u << fraction); }  // infinity, or NaN
+  constexpr std::uint32_t nan() const { return finite_only ? sign() - 1 : sign() - (1u << (fraction - 1)); }
+  constexpr std::uint32_t normal() const { return 1u << fraction; }  // the smallest normal number
+  constexpr std::uint32_t normal_as_float() const { return rebias() + (1u << 23); }
+  /// Bits of a power of two as a float, whose last place is the smallest number of the type: adding it to a subnormal number rounds that.
+  constexpr std::uint32_t rounder() const { return rebias() + (static_cast<std::uint32_t>(1 + shift()) << 23); }
+  /// A NaN of 16 bits has the upper bits of the float's, as processors convert it; one of 8 bits has its sign alone.
+  constexpr bool keeps_payload() const { return bits() == 16; }
+};
+
 namespace detail {
 
-/// A float so near to x that rounding it to 16 bits rounds x: what is lost on the way shows in the last bit (round to odd).
+/// A float so near to x that rounding it to 16 bits or fewer rounds x: what is lost on the way shows in the last bit (round to odd).
 constexpr float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const double back = nearest;
@@ -21,88 +43,89 @@ constexpr float round_to_odd(double x) {
   return std::bit_cast<float>(bits | 1);
 }
 
-constexpr std::uint16_t half_bits(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-  std::uint32_t result = 0x7c00;
-  if (size > 0x7f800000) result = 0x7e00 | size >> 13;                                                                // NaN
-  else if (size < 0x38800000) result = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000;  // subnormal
-  else if (size < 0x477ff000) result = (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
-  return static_cast<std::uint16_t>(sign | (result & 0x7fff));
+template <FloatFormat f> constexpr std::uint32_t narrow_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x), sign = bits >> (32 - f.bits()) & f.sign(), size = bits & 0x7fffffff;
+  if (size > 0x7f800000) return sign | f.nan() | (f.keeps_payload() ? size >> f.shift() & (f.sign() - 1) : 0);
+  if (f.rebias() != 0 && size < f.normal_as_float())
+    return sign | (std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + std::bit_cast<float>(f.rounder())) - f.rounder());
+  const std::uint32_t rounded = (size + ((1u << (f.shift() - 1)) - 1) + (size >> f.shift() & 1) - f.rebias()) >> f.shift();
+  return sign | (rounded < f.overflow() ? rounded : f.overflow());
 }
-constexpr float half_value(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000u) << 16, size = (half & 0x7fffu) << 13;
-  std::uint32_t bits;
-  if (size > 0x0f800000) bits = (size + 0x70000000) | 0x400000;  // NaN, made quiet
-  else if (size == 0x0f800000) bits = 0x7f800000;
-  else if (size >= 0x00800000) bits = size + 0x38000000;
-  else bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size + 0x38800000) - 0x1p-14f);  // subnormal
-  return std::bit_cast<float>(bits | sign);
+template <FloatFormat f> constexpr float narrow_value(std::uint32_t bits) {
+  const std::uint32_t sign = (bits & f.sign()) << (32 - f.bits()), code = bits & (f.sign() - 1), size = code << f.shift();
+  std::uint32_t result = size + f.rebias();
+  if (f.rebias() == 0) return std::bit_cast<float>(sign | size);
+  if (code >= f.overflow()) result = code > f.overflow() || f.finite_only ? 0x7fc00000 | (f.keeps_payload() ? size : 0) : 0x7f800000;
+  else if (code < f.normal())
+    result = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size + f.normal_as_float()) - std::bit_cast<float>(f.normal_as_float()));
+  return std::bit_cast<float>(sign | result);
 }
-
-constexpr std::uint16_t bfloat_bits(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (x != x) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-constexpr float bfloat_value(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 }  // namespace detail
 
-/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Conversions round to nearest, ties to even.
-struct half {
-  std::uint16_t bits;
-  half() = default;
-  explicit constexpr half(float x) : bits(detail::half_bits(x)) {}
-  explicit constexpr half(double x) : half(detail::round_to_odd(x)) {}
-  template <std::integral Integer> explicit constexpr half(Integer x) : half(static_cast<double>(x)) {}
-  constexpr operator float() const { return detail::half_value(bits); }
-  friend constexpr bool operator==(half a, half b) { return static_cast<float>(a) == static_cast<float>(b); }
-  friend constexpr std::partial_ordering operator<=>(half a, half b) { return static_cast<float>(a) <=> static_cast<float>(b); }
+/// What a floating type of 8 or 16 bits is derived from. Conversions to it round to nearest, ties to even, once.
+template <int Exponent, int Fraction, bool FiniteOnly = false> struct NarrowFloat {
+  static constexpr FloatFormat format{Exponent, Fraction, FiniteOnly};
+  std::conditional_t<format.bits() == 8, std::uint8_t, std::uint16_t> bits;
+  NarrowFloat() = default;
+  explicit constexpr NarrowFloat(float x) : bits(static_cast<decltype(bits)>(detail::narrow_bits<format>(x))) {}
+  explicit constexpr NarrowFloat(double x) : NarrowFloat(detail::round_to_odd(x)) {}
+  template <std::integral Integer> explicit constexpr NarrowFloat(Integer x) : NarrowFloat(static_cast<double>(x)) {}
+  constexpr operator float() const { return detail::narrow_value<format>(bits); }
+  friend constexpr bool operator==(NarrowFloat a, NarrowFloat b) { return static_cast<float>(a) == static_cast<float>(b); }
+  friend constexpr std::partial_ordering operator<=>(NarrowFloat a, NarrowFloat b) { return static_cast<float>(a) <=> static_cast<float>(b); }
 };
-
-/// The upper half of a float: 8 bits of exponent, 7 of fraction. Conversions round to nearest, ties to even.
-struct bfloat16 {
-  std::uint16_t bits;
-  bfloat16() = default;
-  explicit constexpr bfloat16(float x) : bits(detail::bfloat_bits(x)) {}
-  explicit constexpr bfloat16(double x) : bfloat16(detail::round_to_odd(x)) {}
-  template <std::integral Integer> explicit constexpr bfloat16(Integer x) : bfloat16(static_cast<double>(x)) {}
-  constexpr operator float() const { return detail::bfloat_value(bits); }
-  friend constexpr bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
-  friend constexpr std::partial_ordering operator<=>(bfloat16 a, bfloat16 b) { return static_cast<float>(a) <=> static_cast<float>(b); }
+/// IEEE 754 binary16.
+struct half : NarrowFloat<5, 10> {
+  using NarrowFloat::NarrowFloat;
+};
+/// The upper half of a float.
+struct bfloat16 : NarrowFloat<8, 7> {
+  using NarrowFloat::NarrowFloat;
+};
+struct float8_e4m3 : NarrowFloat<4, 3> {
+  using NarrowFloat::NarrowFloat;
+};
+/// The e4m3 of GPUs and of models: numbers to 448 and no infinity.
+struct float8_e4m3fn : NarrowFloat<4, 3, true> {
+  using NarrowFloat::NarrowFloat;
+};
+/// The upper half of a half.
+struct float8_e5m2 : NarrowFloat<5, 2> {
+  using NarrowFloat::NarrowFloat;
 };
 
 template <class T>
-concept SixteenBit = std::same_as<T, half> || std::same_as<T, bfloat16>;
+concept Narrow = std::same_as<std::remove_cv_t<decltype(T::format)>, FloatFormat>;
 template <class A, class B>
-concept WithSixteenBit = (SixteenBit<A> && (SixteenBit<B> || std::is_arithmetic_v<B>)) || (std::is_arithmetic_v<A> && SixteenBit<B>);
+concept WithNarrow = (Narrow<A> && (Narrow<B> || std::is_arithmetic_v<B>)) || (std::is_arithmetic_v<A> && Narrow<B>);
 namespace detail {
-/// What a 16-bit float computes as: float, beside a double double.
-template <class A, class B> using WithHalf = std::conditional_t<std::same_as<A, double> || std::same_as<B, double>, double, float>;
+/// What a narrow float computes as: float, beside a double double.
+template <class A, class B> using Widened = std::conditional_t<std::same_as<A, double> || std::same_as<B, double>, double, float>;
 }  // namespace detail
 
 template <class A, class B>
-  requires WithSixteenBit<A, B>
+  requires WithNarrow<A, B>
 constexpr auto operator+(A a, B b) {
-  return static_cast<detail::WithHalf<A, B>>(a) + static_cast<detail::WithHalf<A, B>>(b);
+  return static_cast<detail::Widened<A, B>>(a) + static_cast<detail::Widened<A, B>>(b);
 }
 template <class A, class B>
-  requires WithSixteenBit<A, B>
+  requires WithNarrow<A, B>
 constexpr auto operator-(A a, B b) {
-  return static_cast<detail::WithHalf<A, B>>(a) - static_cast<detail::WithHalf<A, B>>(b);
+  return static_cast<detail::Widened<A, B>>(a) - static_cast<detail::Widened<A, B>>(b);
 }
 template <class A, class B>
-  requires WithSixteenBit<A, B>
+  requires WithNarrow<A, B>
 constexpr auto operator*(A a, B b) {
-  return static_cast<detail::WithHalf<A, B>>(a) * static_cast<detail::WithHalf<A, B>>(b);
+  return static_cast<detail::Widened<A, B>>(a) * static_cast<detail::Widened<A, B>>(b);
 }
 template <class A, class B>
-  requires WithSixteenBit<A, B>
+  requires WithNarrow<A, B>
 constexpr auto operator/(A a, B b) {
-  return static_cast<detail::WithHalf<A, B>>(a) / static_cast<detail::WithHalf<A, B>>(b);
+  return static_cast<detail::Widened<A, B>>(a) / static_cast<detail::Widened<A, B>>(b);
 }
-template <SixteenBit T> constexpr float operator-(T a) { return -static_cast<float>(a); }
-template <class Stream, SixteenBit T>
+template <Narrow T> constexpr float operator-(T a) { return -static_cast<float>(a); }
+template <class Stream, Narrow T>
   requires requires { typename Stream::char_type; }
 Stream& operator<<(Stream& out, T value) {
   out << static_cast<float>(value);
@@ -111,21 +134,17 @@ Stream& operator<<(Stream& out, T value) {
 
 }  // namespace sinter
 
-namespace sinter::detail {
-/// Limits of a 16-bit floating type with this many digits (the leading one included) and this greatest exponent.
-template <class T, int Digits, int MaxExponent, std::uint16_t Infinity> struct HalfLimits {
-  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, has_infinity = true, has_quiet_NaN = true,
-                        is_iec559 = true, is_bounded = true;
-  static constexpr int radix = 2, digits = Digits, digits10 = (Digits - 1) * 301 / 1000, max_exponent = MaxExponent, min_exponent = 3 - MaxExponent;
-  static constexpr T of(int bits) { return std::bit_cast<T>(static_cast<std::uint16_t>(bits)); }
-  static constexpr T min() { return of(1 << (Digits - 1)); }
-  static constexpr T max() { return of(Infinity - 1); }
-  static constexpr T lowest() { return of(0x8000 | (Infinity - 1)); }
+template <sinter::Narrow T> struct std::numeric_limits<T> {
+  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, has_infinity = !T::format.finite_only,
+                        has_quiet_NaN = true, is_iec559 = has_infinity, is_bounded = true;
+  static constexpr int radix = 2, digits = T::format.fraction + 1, digits10 = T::format.fraction * 301 / 1000, max_digits10 = digits * 301 / 1000 + 2,
+                       max_exponent = T::format.bias() + (has_infinity ? 1 : 2), min_exponent = 2 - T::format.bias();
+  static constexpr T of(std::uint32_t bits) { return std::bit_cast<T>(static_cast<decltype(T::bits)>(bits)); }
+  static constexpr T min() { return of(T::format.normal()); }
+  static constexpr T max() { return of(T::format.overflow() - 1); }
+  static constexpr T lowest() { return of(T::format.sign() | (T::format.overflow() - 1)); }
+  static constexpr T epsilon() { return T(1.0f / T::format.normal()); }
   static constexpr T denorm_min() { return of(1); }
-  static constexpr T infinity() { return of(Infinity); }
-  static constexpr T quiet_NaN() { return of(Infinity | 1 << (Digits - 2)); }
+  static constexpr T infinity() { return of(T::format.overflow()); }  // NaN where it has none
+  static constexpr T quiet_NaN() { return of(T::format.nan()); }
 };
-}  // namespace sinter::detail
-
-template <> struct std::numeric_limits<sinter::half> : sinter::detail::HalfLimits<sinter::half, 11, 16, 0x7c00> {};
-template <> struct std::numeric_limits<sinter::bfloat16> : sinter::detail::HalfLimits<sinter::bfloat16, 8, 128, 0x7f80> {};

@@ -175,7 +175,7 @@ Tensor bitwise_count(const Arg& x);
 
 // --- reductions ------------------------------------------------------------------------------------------------------
 // Over all axes by default. sum and prod of bool and signed integers give int64, of unsigned ones uint64; mean, var, stddev, logsumexp
-// of integers give float64. float16 and bfloat16 accumulate in float32 and round once. A dtype converts first, so that
+// of integers give float64. Floats of 8 and 16 bits accumulate in float32 and round once. A dtype converts first, so that
 // sum(x, 0, false, DType::float64) accumulates in float64.
 Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});

@@ -28,9 +28,9 @@ class Index;
 class Part;
 class Rows;
 
-/// A C++ type that is an element of tensors: bool, integers, half, bfloat16, float, double.
+/// A C++ type that is an element of tensors: bool, integers, the narrow floats of sinter/half.hpp, float, double.
 template <class T>
-concept Element = (std::is_arithmetic_v<T> && !std::is_same_v<T, long double>) || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+concept Element = (std::is_arithmetic_v<T> && !std::is_same_v<T, long double>) || Narrow<T>;
 
 /// The axes a function works on: Axes{} is all of them, -1 the last, {0, 2} two of them. An empty vector is none.
 class Axes {

@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// The type of what two tensors of these types make together.
-DType promote_types(DType a, DType b);
+/// The type of what two tensors of these types make together. Throws DTypeError for two that have no common type.
+DType promote_types(DType a, DType b, Location where = Location::current());
 
 /// A tensor, a number or a type, of which only the type counts; refers to its tensor.
 class TypeOperand {

@@ -23,14 +23,7 @@ static_assert(sizeof(View) == 48 && offsetof(View, shape) == 24 && offsetof(View
 static_assert(sizeof(Versioned) == 80 && offsetof(Versioned, flags) == 24 && offsetof(Versioned, tensor) == 32);
 static_assert(sizeof(Unversioned) == 64 && offsetof(Unversioned, manager) == 48);
 
-ElementType element_type(DType dtype) {
-  const Code code = dtype == DType::bfloat16 ? Code::bfloat
-                    : is_bool(dtype)         ? Code::boolean
-                    : is_floating(dtype)     ? Code::floating
-                    : is_unsigned(dtype)     ? Code::unsigned_integer
-                                             : Code::signed_integer;
-  return {code, static_cast<std::uint8_t>(8 * itemsize(dtype)), 1};
-}
+ElementType element_type(DType dtype) { return {static_cast<Code>(traits(dtype).dlpack), static_cast<std::uint8_t>(8 * itemsize(dtype)), 1}; }
 std::optional<DType> dtype_of(ElementType type) {
   for (int k = 0; k < kDTypeCount; ++k) {
     const ElementType known = element_type(static_cast<DType>(k));
@@ -146,7 +139,7 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
 
 Versioned* to_versioned(const Tensor& tensor, bool copy, Location where) {
   Versioned* managed = exported<Versioned>(tensor, copy, trace::site_of("to_versioned", where));
-  managed->version = {1, 0};
+  managed->version = {1, 1};  // from which on it has float8
   managed->flags = copy ? kCopied : kReadOnly;
   return managed;
 }

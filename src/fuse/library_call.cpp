@@ -98,9 +98,8 @@ Columns columns_of(trace::Op op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by)          \
-  case Op::id: return { layout, Pieces::pieces, GpuLibrary::gpu, std::string_view(#expansion) == "on_host" \
-    };
+#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
+  case Op::id: return {layout, Pieces::pieces, GpuLibrary::gpu, std::string_view(#expansion) == "on_host"};
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY
 #undef SINTER_ELEMENTWISE
@@ -123,7 +122,7 @@ bool stays_on_host(trace::Op op) { return columns_of(op).on_host; }
 
 Pieces pieces_of(trace::Op op) { return columns_of(op).pieces; }
 
-bool multiplies_into(DType stored, DType result) { return is_storage_only(stored) && traits(stored).compute == result; }
+bool multiplies_into(DType stored, DType result) { return is_storage_only(stored) && itemsize(stored) == 2 && traits(stored).compute == result; }
 
 bool multiplies_bytes_into(DType stored, DType result) { return result == DType::int32 && (stored == DType::int8 || stored == DType::uint8); }
 

@@ -94,9 +94,9 @@ class Number {
   }
 
  private:
-  /// Of the decimals that a 16-bit type rounds to x, the one of fewest digits.
+  /// Of the decimals that a narrow type rounds to x, the one of fewest digits.
   template <class T> static double shortest_decimal(double x) {
-    for (int precision = 0; precision < std::numeric_limits<T>::digits10 + 2; ++precision) {
+    for (int precision = 0; precision < std::numeric_limits<T>::max_digits10; ++precision) {
       char text[40];
       const char* const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, precision).ptr;
       double decimal = 0;
@@ -111,7 +111,7 @@ class Number {
 
 /// Numbers from 10 to this power on are written with an exponent: alone, and in an array.
 int scalar_digits(DType dtype) {
-  return visit_storage(dtype, []<class T>() { return sizeof(T) == 8 ? 16 : std::numeric_limits<T>::digits10; });
+  return visit_storage(dtype, []<class T>() { return sizeof(T) == 8 ? 16 : std::max(2, std::numeric_limits<T>::digits10); });
 }
 int array_digits(DType dtype) { return std::min(8, scalar_digits(dtype)); }
 
@@ -156,8 +156,9 @@ class Format {
       low = std::min(low, x);
       high = std::max(high, x);
     }
+    // In the type itself, as NumPy: what it does not hold is infinite, or NaN.
     const double ratio = visit_storage(contents_.dtype, [&]<class T>() { return static_cast<double>(static_cast<T>(high / low)); });
-    const bool small = !options_.suppress && (low < 0.0001 || ratio > 1000);
+    const bool small = !options_.suppress && (low < 0.0001 || !(ratio <= 1000));
     scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || small);
     const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
     bool negative_infinity = false, all_finite = true;

@@ -20,15 +20,9 @@ using nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
-/// "F32": the kind's letter and the bits of an element.
-std::string code(DType dtype) {
-  if (is_bool(dtype)) return "BOOL";
-  if (dtype == DType::bfloat16) return "BF16";
-  return fmt::format("{}{}", is_floating(dtype) ? 'F' : is_unsigned(dtype) ? 'U' : 'I', 8 * itemsize(dtype));
-}
 std::optional<DType> dtype_of_code(const std::string& text) {
   for (int i = 0; i < kDTypeCount; ++i)
-    if (code(static_cast<DType>(i)) == text) return static_cast<DType>(i);
+    if (kDTypes[i].safetensors == text && !text.empty()) return static_cast<DType>(i);
   return std::nullopt;
 }
 
@@ -112,7 +106,9 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, Loca
   std::vector<const std::pair<std::string, Tensor>*> order;
   std::set<std::string> names;
   for (const auto& named : tensors) {
-    node_of(site, named.second);
+    const DType dtype = node_of(site, named.second)->dtype;
+    if (traits(dtype).safetensors.empty())
+      fail<DTypeError>(site, fmt::format("the safetensors format has no {}; convert '{}' with astype first", name(dtype), printable(named.first)));
     if (named.first == "__metadata__" || !names.insert(named.first).second)
       fail<ValueError>(site, fmt::format("the name '{}' is {}", printable(named.first), named.first == "__metadata__" ? "reserved" : "given twice"));
     order.push_back(&named);
@@ -121,7 +117,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, Loca
   const auto bytes_of = [](const Tensor& tensor) { return static_cast<std::uint64_t>(tensor.size()) * itemsize(tensor.dtype()); };
   for (const auto* named : order) {
     const Tensor& tensor = named->second;
-    header[named->first] = {{"dtype", code(tensor.dtype())}, {"shape", tensor.shape()}, {"data_offsets", {at, at + bytes_of(tensor)}}};
+    header[named->first] = {{"dtype", traits(tensor.dtype()).safetensors}, {"shape", tensor.shape()}, {"data_offsets", {at, at + bytes_of(tensor)}}};
     at += bytes_of(tensor);
   }
   std::string text;

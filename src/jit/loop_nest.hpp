@@ -12,7 +12,7 @@
 // non-row stage, or the result of a reduction, may be used by every later stage; a value of a row stage lives in that
 // stage alone and reaches a later one only through a persistent buffer (PersistentStore, then Instr::Kind::persistent at the same row point).
 //
-// Values of a type that is only stored (float16, bfloat16) are loaded, stored, kept, and cast from float32 and float64 and to float32;
+// Values of a type that is only stored (bfloat16, float8) are loaded, stored, kept, and cast from float32 and float64 and to float32;
 // no other op takes or gives them (see storage_types.hpp).
 #pragma once
 #include <array>

@@ -1,4 +1,4 @@
-// Arithmetic on types that are only stored: a loop nest as lowered may compute on float16 and bfloat16; afterwards those occur in
+// Arithmetic on types that are only stored: a loop nest as lowered may compute on bfloat16 or float8; afterwards those occur in
 // memory alone, and every op on them is done in float32 and rounded.
 #pragma once
 #include "jit/loop_nest.hpp"

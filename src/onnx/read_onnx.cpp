@@ -107,9 +107,9 @@ class Reader {
       else if constexpr (std::is_same_v<T, std::int64_t>) return list<std::int64_t>(from.int64_data(), shape, count, what);
       else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::uint32_t>) return list<T>(from.uint64_data(), shape, count, what);
       else if constexpr (std::is_arithmetic_v<T>) return list<T>(from.int32_data(), shape, count, what);
-      else {  // 16-bit floats lie as bits in int32_data
+      else {  // narrow floats lie as bits in int32_data
         if (from.int32_data_size() != count) fail(fmt::format("{} has {} numbers where its shape needs {}", what, from.int32_data_size(), count));
-        std::vector<std::uint16_t> bits(from.int32_data().begin(), from.int32_data().end());
+        std::vector<decltype(T::bits)> bits(from.int32_data().begin(), from.int32_data().end());
         return made(bits.data(), *dtype, shape, bytes);
       }
     });

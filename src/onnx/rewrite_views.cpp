@@ -1,5 +1,6 @@
 // Rewrites of nodes that only arrange, and of nodes that say the same twice.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "onnx/rewrite_rules.hpp"
@@ -69,7 +70,7 @@ bool holds_all(DType to, DType from) {
   if (is_floating(from)) return is_floating(to) && bits_to > bits_from;  // float16 and bfloat16 hold different numbers
   if (to == DType::bool_) return false;
   const int digits = bits_from - (is_unsigned(from) ? 0 : 1);
-  if (is_floating(to)) return digits <= (to == DType::float64 ? 53 : to == DType::float32 ? 24 : to == DType::float16 ? 11 : 8);
+  if (is_floating(to)) return digits <= visit_storage(to, []<class T>() { return std::numeric_limits<T>::digits; });
   return is_unsigned(to) ? is_unsigned(from) && bits_to > bits_from : bits_to > bits_from;
 }
 

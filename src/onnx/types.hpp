@@ -11,6 +11,8 @@ namespace sinter::onnx {
 /// The element type of this number, if sinter has it.
 std::optional<DType> element_type(std::int64_t number);
 std::string element_type_name(std::int64_t number);
+/// Conversions to these saturate, unless their node says otherwise.
+constexpr bool is_float8(DType dtype) { return is_floating(dtype) && itemsize(dtype) == 1; }
 /// The same for a node; ModelError for a type that sinter has not.
 DType element_type(const Call& call, std::int64_t number);
 

@@ -156,7 +156,7 @@ Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis, Location
     for (std::size_t k = 0; fits && k < first.size(); ++k) fits = static_cast<std::int64_t>(k) == along || node->shape[k] == first[k];
     if (!fits)
       fail<ShapeError>(site, fmt::format("shapes {} and {} do not fit: all but axis {} must be the same", to_string(first), to_string(node->shape), along));
-    dtype = promote(dtype, node->dtype);
+    dtype = promote(site, dtype, node->dtype);
     pieces.push_back(node);
   }
   for (RecordedPtr& piece : pieces) piece = make_cast(site, piece, dtype);

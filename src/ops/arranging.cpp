@@ -142,7 +142,7 @@ Tensor vander(const Arg& arg, std::optional<std::int64_t> count, bool increasing
   if (x.ndim() != 1) fail<ShapeError>(scope.site(), fmt::format("powers are of a vector, not of shape {}", to_string(x.shape())));
   const std::int64_t n = count.value_or(x.size());
   if (n < 0) fail<ValueError>(scope.site(), fmt::format("{} powers", n));
-  const DType type = promote(x.dtype(), DType::int64);  // as NumPy
+  const DType type = promote(scope.site(), x.dtype(), DType::int64);  // as NumPy
   if (n == 0 || x.size() == 0) return zeros({x.size(), n}, type);
   // As NumPy, products one after another.
   const Tensor column = broadcast_to(expand_dims(astype(x, type), 1), {x.size(), n - 1});

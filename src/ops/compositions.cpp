@@ -30,9 +30,9 @@ template <class... Args> Operands<sizeof...(Args)> operands_of(const Site& site,
   return {{Tensor(operand(site, args, traits(type).compute, shape_of(site, args)))...}, type};
 }
 
-/// The neighbour of x towards y in a 16-bit type, of which both are float32 values: its unit in the last place away, which is half as
+/// The neighbour of x towards y in a narrow type, of which both are float32 values: its unit in the last place away, which is half as
 /// large below a power of two.
-Tensor next_of_16_bits(const Tensor& x, const Tensor& y, DType type) {
+Tensor next_of_narrow(const Tensor& x, const Tensor& y, DType type) {
   int digits = 0, least = 0;
   double largest = 0, smallest = 0;
   visit_storage(type, [&]<class T>() {
@@ -148,7 +148,7 @@ Tensor nextafter(const Arg& a, const Arg& b) {
   const Scope scope("nextafter", a.where());
   const auto nextafter = operands_of(scope.site(), Op::nextafter, a, b);
   const auto& [x, y] = nextafter.values;
-  if (is_storage_only(nextafter.type)) return nextafter(next_of_16_bits(x, y, nextafter.type));
+  if (is_storage_only(nextafter.type)) return nextafter(next_of_narrow(x, y, nextafter.type));
   const std::array shapes{&x.shape(), &y.shape()};
   const Shape shape = broadcast_shape(scope.site(), shapes);
   return Tensor(make_elementwise(scope.site(), Op::nextafter, {make_broadcast(scope.site(), x.node(), shape), make_broadcast(scope.site(), y.node(), shape)}));

@@ -43,7 +43,7 @@ Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::s
   const Arg held_arg(held);
   const Arg weight_arg(weight);
   const std::array operands{&held_arg, &weight_arg};
-  const DType result = common_type(operands), type = convolved_type(site, result);
+  const DType result = common_type(site, operands), type = convolved_type(site, result);
   Convolved both{make_cast(site, data, type), make_cast(site, taps, type), axes, data->shape.size() == rank, type, result};
   if (!both.batched) {
     Shape shape{1};
@@ -71,7 +71,7 @@ Tensor finished(const Site& site, RecordedPtr y, const Convolved& both, const Te
     Shape along(y->shape.size(), 1);
     along[1] = filters;
     y = add(Tensor(y), reshape(astype(bias, both.type), along)).node();
-    if (is_floating(bias.dtype())) result = promote(result, bias.dtype());
+    if (is_floating(bias.dtype())) result = promote(site, result, bias.dtype());
   }
   if (!both.batched) y = make_reshape(site, y, Shape(y->shape.begin() + 1, y->shape.end()));
   return Tensor(make_cast(site, y, result));

@@ -37,10 +37,10 @@ void gather(std::byte* out, const std::byte* in, std::size_t item, const Shape& 
   }
 }
 
-DType arange_type(const Arg& start, const Arg& stop, const Arg& step) {
+DType arange_type(const Site& site, const Arg& start, const Arg& stop, const Arg& step) {
   DType type = DType::bool_;
   for (const Arg* x : {&start, &stop, &step}) {
-    if (x->kind() == Arg::Kind::floating) type = promote(type, x->native());
+    if (x->kind() == Arg::Kind::floating) type = promote(site, type, x->native());
   }
   return is_bool(type) ? DType::int64 : type;
 }
@@ -50,7 +50,7 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   for (const Arg* x : {&start, &stop, &step}) {
     if (x->is_tensor()) fail<ValueError>(site, "start, stop and step are C++ numbers; read one from a tensor with item<T>()");
   }
-  const DType computed = arange_type(start, stop, step);
+  const DType computed = arange_type(site, start, stop, step);
   const DType type = dtype.value_or(computed);
   if (step.as_double() == 0) fail<ValueError>(site, "the step cannot be zero");
   std::int64_t count = 0;
@@ -232,7 +232,7 @@ class MixedReader {
   }
   Tensor finish(bool nested) const {
     DType dtype = values_.empty() ? DType::float64 : values_.front()->native();
-    for (const Arg* value : values_) dtype = promote(dtype, value->native());
+    for (const Arg* value : values_) dtype = promote(site_, dtype, value->native());
     std::vector<std::byte> bytes(values_.size() * itemsize(dtype));
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::uint64_t bits = literal(site_, *values_[i], dtype).bits();

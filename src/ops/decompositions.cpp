@@ -13,6 +13,7 @@
 #include "ops/recording.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/statistics.hpp"
+#include "sinter/types.hpp"
 
 namespace sinter {
 namespace {
@@ -63,11 +64,7 @@ Tensor nothing(const Matrices& m, std::initializer_list<std::int64_t> axes) { re
 /// Below this share of the largest singular value one counts as 0.
 double relative(const Matrices& m, std::optional<double> rtol) {
   if (rtol) return *rtol;
-  const double epsilon = m.as.type == DType::float64   ? std::numeric_limits<double>::epsilon()
-                         : m.as.type == DType::float32 ? std::numeric_limits<float>::epsilon()
-                         : m.as.type == DType::float16 ? 0x1p-10
-                                                       : 0x1p-7;
-  return epsilon * static_cast<double>(std::max(m.rows, m.columns));
+  return finfo(m.as.type).eps * static_cast<double>(std::max(m.rows, m.columns));
 }
 /// 1/s where s counts, else 0.
 Tensor inverted(const Tensor& s, double rtol) { return where(greater(s, max(s, -1, true) * rtol), 1 / s, 0); }
@@ -79,7 +76,7 @@ Tensor solve(const Arg& a, const Arg& b) {
   const Site& site = scope.site();
   const RecordedPtr right = as_node(site, b);
   const std::array operands{&a, &b};
-  const DType common = common_type(operands), type = is_floating(common) ? common : DType::float64;
+  const DType common = common_type(site, operands), type = is_floating(common) ? common : DType::float64;
   const Matrices m = square_matrices(site, a);
   if (right->shape.empty()) fail<ShapeError>(site, "the right side is 0-d: give a vector or matrices");
   const bool vector = right->shape.size() == 1;
@@ -193,7 +190,7 @@ LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
   const Site& site = scope.site();
   const RecordedPtr right = as_node(site, b);
   const std::array operands{&a, &b};
-  const DType common = common_type(operands), type = is_floating(common) ? common : DType::float64;
+  const DType common = common_type(site, operands), type = is_floating(common) ? common : DType::float64;
   const Tensor given = astype(a, type);
   const Matrices m = matrices(site, given);
   if (!m.batch.empty()) fail<ShapeError>(site, fmt::format("shape {} is more than one matrix", to_string(given.shape())));

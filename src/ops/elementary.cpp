@@ -69,11 +69,13 @@ Tensor array_equal(const Arg& a, const Arg& b, bool equal_nan) {
 }
 Tensor nanargmax(const Arg& x, std::optional<std::int64_t> axis, bool keepdims) {
   const Scope scope("nanargmax", x.where());
-  return argmax(without_nan(Tensor(as_node(scope.site(), x)), -std::numeric_limits<double>::infinity()), axis, keepdims);
+  const Tensor values(as_node(scope.site(), x));
+  return argmax(without_nan(values, neutral(Op::reduce_max, values.dtype()).as_double()), axis, keepdims);
 }
 Tensor nanargmin(const Arg& x, std::optional<std::int64_t> axis, bool keepdims) {
   const Scope scope("nanargmin", x.where());
-  return argmin(without_nan(Tensor(as_node(scope.site(), x)), std::numeric_limits<double>::infinity()), axis, keepdims);
+  const Tensor values(as_node(scope.site(), x));
+  return argmin(without_nan(values, neutral(Op::reduce_min, values.dtype()).as_double()), axis, keepdims);
 }
 
 Tensor vdot(const Arg& a, const Arg& b) {

@@ -51,7 +51,7 @@ Complex halves(const Tensor& packed, std::int64_t axis, double scale) {
 Complex matched(const Site& site, const Complex& x) {
   const Shape &a = node_of(site, x.re)->shape, &b = node_of(site, x.im)->shape;
   if (a != b) fail<ShapeError>(site, fmt::format("a real part of shape {} and an imaginary one of shape {}", to_string(a), to_string(b)));
-  const DType type = real_type(promote(x.re.dtype(), x.im.dtype()));
+  const DType type = real_type(promote(site, x.re.dtype(), x.im.dtype()));
   return {astype(x.re, type), astype(x.im, type)};
 }
 

@@ -123,7 +123,7 @@ class Einsum {
       if (!sizes_.contains(result_[k]) || result_.find(result_[k], k + 1) != std::string::npos)
         refuse(fmt::format("the result's '{}' is {}", shown(result_[k]), sizes_.contains(result_[k]) ? "named twice" : "in no operand"));
     DType type = operands.front().dtype();
-    for (const Tensor& operand : operands) type = promote(type, operand.dtype());
+    for (const Tensor& operand : operands) type = promote(site_, type, operand.dtype());
     for (Term& t : terms_) t.tensor = astype(t.tensor, type);
   }
 

@@ -28,7 +28,7 @@ Tensor matmul(const Arg& a, const Arg& b) {
     fail<ShapeError>(site, fmt::format("shapes {} and {}: 0-d operands are not allowed; use * instead", to_string(sa), to_string(sb)));
   }
   const std::array operands{&a, &b};
-  const DType result = common_type(operands);
+  const DType result = common_type(site, operands);
   const DType type = product_type(result);
 
   const Shape ma = sa.size() == 1 ? Shape{1, sa[0]} : sa;

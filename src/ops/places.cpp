@@ -106,8 +106,9 @@ Tensor spacing(const Arg& arg) {
   const Scope scope("spacing", arg.where());
   const RecordedPtr given = as_node(scope.site(), arg);
   const Tensor x = astype(Tensor(given), traits(given->dtype).real);
-  const Tensor next = nextafter(x, copysign(full({}, std::numeric_limits<double>::infinity(), x.dtype()), x)) - x;
-  return where(isfinite(x), next, std::numeric_limits<double>::quiet_NaN());
+  const Tensor most = copysign(Tensor(make_constant(scope.site(), neutral(Op::reduce_min, x.dtype()), Shape{})), x);
+  const Tensor beside = where(x == most, x - nextafter(x, 0.0), nextafter(x, most) - x);  // the largest number has a neighbour on one side alone
+  return where(isfinite(x), beside, std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace sinter

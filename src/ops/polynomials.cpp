@@ -85,7 +85,7 @@ std::pair<Tensor, Tensor> polydiv(const Arg& a, const Arg& b) {
   const Scope scope("polydiv", a.where());
   const Site& site = scope.site();
   const std::array operands{&a, &b};
-  const DType common = common_type(operands), type = is_floating(common) ? common : DType::float64;
+  const DType common = common_type(site, operands), type = is_floating(common) ? common : DType::float64;
   Tensor rest = astype(coefficients(site, a), type);
   const Tensor by = astype(coefficients(site, b), type);
   if (rest.size() == 0 || by.size() == 0) fail<ShapeError>(site, "a polynomial without coefficients");

@@ -115,7 +115,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   const DType type = x.values.dtype();
   // As in NumPy a number q is weak, and tensors of q take part in the type of what lies between elements.
   const DType q_type = q.is_tensor() ? floating(site, q).type : x.type;
-  const DType result = chooses(method) ? x.type : promote_types(x.type, q_type);
+  const DType result = chooses(method) ? x.type : promote(site, x.type, q_type);
   const Rows sorted_rows(site, x.values, axes, keepdims);
   const std::int64_t n = sorted_rows.length;
   const Shape& q_shape = shape_of(site, q);
@@ -151,7 +151,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   Shape wide(sorted.shape().begin(), sorted.shape().end() - 1);
   wide.push_back(parts.size());
   const auto look_up = [&](const Tensor& at) { return take_along_axis(sorted, broadcast_to(astype(at, DType::int64), wide), -1); };
-  const DType wider = promote_types(type, result);
+  const DType wider = promote(site, type, result);
   Tensor found =
       chooses(method) ? look_up(place.lower) : between(astype(look_up(place.lower), wider), astype(look_up(place.upper), wider), astype(place.part, wider));
   if (!whole_numbers) found = where(leave_nan_out ? count == 0.0 : isnan(expand_dims(last, -1)), nan, found);

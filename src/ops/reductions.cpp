@@ -183,11 +183,11 @@ Tensor layer_norm(const Arg& x, const Tensor& weight, const Tensor& bias, double
   Tensor y = centered * rsqrt(mean(square(centered), axes, true) + eps);
   if (!weight.empty_handle()) {
     y = y * weight;
-    layer_norm.type = promote(layer_norm.type, weight.dtype());
+    layer_norm.type = promote(scope.site(), layer_norm.type, weight.dtype());
   }
   if (!bias.empty_handle()) {
     y = y + bias;
-    layer_norm.type = promote(layer_norm.type, bias.dtype());
+    layer_norm.type = promote(scope.site(), layer_norm.type, bias.dtype());
   }
   return layer_norm(y);
 }
@@ -198,7 +198,7 @@ Tensor rms_norm(const Arg& x, const Tensor& weight, double eps, const Axes& axes
   refuse_shape_as_weight(scope.site(), weight, "weight");
   const Tensor y = rms_norm.values * rsqrt(mean(square(rms_norm.values), axes, true) + eps);
   if (weight.empty_handle()) return rms_norm(y);
-  rms_norm.type = promote(rms_norm.type, weight.dtype());
+  rms_norm.type = promote(scope.site(), rms_norm.type, weight.dtype());
   return rms_norm(y * weight);
 }
 

@@ -117,7 +117,7 @@ Tensor values_of(const Site& site, const Arg& arg, bool equal_nan) {
 /// Both in their common type, each element once.
 std::pair<Tensor, Tensor> both(const Site& site, const Arg& a, const Arg& b) {
   const Arg* const list[] = {&a, &b};
-  const DType type = common_type(list);
+  const DType type = common_type(site, list);
   return {values_of(site, Tensor(make_cast(site, as_node(site, a), type)), true), values_of(site, Tensor(make_cast(site, as_node(site, b), type)), true)};
 }
 
@@ -155,13 +155,13 @@ Tensor isin(const Arg& element, const Arg& test_elements, bool invert) {
   const Site& site = scope.site();
   const Arg* const list[] = {&element, &test_elements};
   const Tensor given(as_node(site, element)), tested(as_node(site, test_elements));
-  if (is_integer(given.dtype()) && is_integer(tested.dtype()) && is_floating(promote(given.dtype(), tested.dtype()))) {
+  if (is_integer(given.dtype()) && is_integer(tested.dtype()) && is_floating(promote(site, given.dtype(), tested.dtype()))) {
     // int64 and uint64 have no integer type in common: the bits of uint64, of numbers that both may hold.
     const Tensor x = astype(given, DType::uint64);
     const Tensor found = logical_and(isin(x, astype(tested, DType::uint64)), astype(x, DType::int64) >= 0);
     return invert ? logical_not(found) : found;
   }
-  const DType type = common_type(list);
+  const DType type = common_type(site, list);
   const Tensor x(make_cast(site, given.node(), type)), y(make_cast(site, tested.node(), type));
   if (y.size() == 0 || x.size() == 0) return full(x.shape(), Arg(invert, site.where));
   if (const auto known = among(site, x, y)) return invert ? logical_not(*known) : *known;

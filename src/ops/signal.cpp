@@ -21,7 +21,7 @@ using namespace ops;
 struct Vectors {
   Vectors(const Site& site, const Arg& a, const Arg& v) {
     const Arg* const list[] = {&a, &v};
-    const DType type = common_type(list);
+    const DType type = common_type(site, list);
     x = Tensor(make_cast(site, as_node(site, a), type));
     y = Tensor(make_cast(site, as_node(site, v), type));
     for (Tensor* t : {&x, &y}) {

@@ -117,7 +117,7 @@ Tensor searchsorted(const Arg& ascending, const Arg& values, Side side, const Te
     fail<ShapeError>(site, fmt::format("sorter is of shape {} and {}, not the argsort of shape {}", to_string(sorter.shape()), name(sorter.dtype()),
                                        to_string(list.shape())));
   const Arg typed[] = {Arg(list, site.where), values};
-  const DType common = common_type(std::array{&typed[0], &typed[1]}), type = traits(common).compute;
+  const DType common = common_type(site, std::array{&typed[0], &typed[1]}), type = traits(common).compute;
   const Tensor sorted = astype(sorter.empty_handle() ? list : take(list, sorter), type);
   const Tensor wanted = astype(Tensor(operand(site, values, common, shape_of(site, values))), type);
   if (n == 0) return zeros(wanted.shape(), DType::int64);

@@ -28,8 +28,8 @@ Tensor nan_extreme(const char* name, const Arg& arg, const Axes& axes, bool keep
   const Tensor x(as_node(scope.site(), arg));
   const auto extreme = largest ? static_cast<Tensor (*)(const Arg&, const Axes&, bool)>(max) : static_cast<Tensor (*)(const Arg&, const Axes&, bool)>(min);
   if (!is_floating(x.dtype())) return extreme(x, axes, keepdims);
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const Tensor found = extreme(without_nan(x, largest ? -kInfinity : kInfinity), axes, keepdims);
+  const Scalar least = neutral(largest ? Op::reduce_max : Op::reduce_min, x.dtype());
+  const Tensor found = extreme(without_nan(x, least.as_double()), axes, keepdims);
   return where(all(isnan(x), axes, keepdims), std::numeric_limits<double>::quiet_NaN(), found);
 }
 
@@ -124,7 +124,7 @@ Tensor average(const Arg& arg, const Axes& axes, const Tensor& weights, bool kee
                                                  to_string(weights.shape()), to_string(x.shape())));
     weight = broadcast_to(along_axis(weights, list[0], x.shape().size()), x.shape());
   }
-  const DType type = promote(as_floating(x).dtype(), weight.dtype()), wide = traits(type).compute;
+  const DType type = promote(scope.site(), as_floating(x).dtype(), weight.dtype()), wide = traits(type).compute;
   weight = astype(weight, wide);
   return astype(divide(sum(astype(x, wide) * weight, axes, keepdims), sum(weight, axes, keepdims)), type);
 }

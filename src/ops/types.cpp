@@ -16,10 +16,11 @@ namespace sinter {
 
 using namespace ops;
 
-DType promote_types(DType a, DType b) { return promote(a, b); }
+DType promote_types(DType a, DType b, Location where) { return promote(site_of("promote_types", where), a, b); }
 
 DType result_type(const TypeOperand* first, std::size_t count, Location where) {
-  if (count == 0) fail<ValueError>(site_of("result_type", where), "there is no operand");
+  const Site site = site_of("result_type", where);
+  if (count == 0) fail<ValueError>(site, "there is no operand");
   std::vector<Tensor> tensors;  // of which only the types are read
   std::vector<Arg> operands;
   std::vector<const Arg*> pointers;
@@ -30,14 +31,14 @@ DType result_type(const TypeOperand* first, std::size_t count, Location where) {
     operands.push_back(first[k].is_dtype() ? Arg(tensors.back(), where) : first[k].number());
     pointers.push_back(&operands.back());
   }
-  return common_type(pointers);
+  return common_type(site, pointers);
 }
 DType result_type(std::initializer_list<TypeOperand> operands, Location where) { return result_type(operands.begin(), operands.size(), where); }
 
 bool can_cast(DType from, DType to, Casting casting) {
   switch (casting) {
     case Casting::no: return from == to;
-    case Casting::safe: return to == DType::bfloat16 && !is_floating(from) ? itemsize(from) == 1 : promote(from, to) == to;
+    case Casting::safe: return is_numpy(to) || is_floating(from) ? promotion(from, to) == to : itemsize(from) == 1;
     case Casting::same_kind: return same_kind(from, to);
     case Casting::unsafe: return true;
   }
@@ -82,11 +83,9 @@ FloatInfo finfo(DType dtype, Location where) {
   if (!is_floating(dtype)) fail<DTypeError>(site_of("finfo", where), fmt::format("{} is not a floating type", name(dtype)));
   return visit_storage(dtype, [&]<class T>() -> FloatInfo {
     using L = std::numeric_limits<T>;
-    double eps = 1;
-    for (int k = 1; k < L::digits; ++k) eps /= 2;
     return {dtype,
             static_cast<int>(8 * sizeof(T)),
-            eps,
+            static_cast<double>(L::epsilon()),
             static_cast<double>(L::lowest()),
             static_cast<double>(L::max()),
             static_cast<double>(L::min()),

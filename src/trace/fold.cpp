@@ -117,12 +117,13 @@ namespace {
 /// Digits of the significand and range of the exponent, of integers and floating types alike.
 struct Precision {
   int digits, least, greatest;
+  bool infinity;
 };
 Precision precision(DType t) {
   return visit_storage(t, []<class T>() -> Precision {
     using limits = std::numeric_limits<T>;
-    if constexpr (!limits::is_integer) return {limits::digits, limits::min_exponent - limits::digits, limits::max_exponent};
-    else return {limits::digits, 0, limits::digits};
+    if constexpr (!limits::is_integer) return {limits::digits, limits::min_exponent - limits::digits, limits::max_exponent, limits::has_infinity};
+    else return {limits::digits, 0, limits::digits, false};
   });
 }
 
@@ -133,7 +134,7 @@ bool lossless(DType from, DType to) {
   if (is_bool(to) || (is_floating(from) && is_integer(to))) return false;
   if (is_integer(to)) return (is_unsigned(from) || !is_unsigned(to)) && precision(from).digits <= precision(to).digits;
   const Precision f = precision(from), t = precision(to);
-  return f.digits <= t.digits && f.least >= t.least && f.greatest <= t.greatest;
+  return f.digits <= t.digits && f.least >= t.least && f.greatest <= t.greatest && f.infinity <= t.infinity;
 }
 
 }  // namespace sinter::trace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -66,13 +67,13 @@ Scalar make_scalar_int(DType dtype, std::int64_t i) {
 Scalar neutral(Op reduction, DType dtype) {
   if (reduction == Op::reduce_sum || reduction == Op::reduce_prod) return make_scalar_int(dtype, reduction == Op::reduce_prod);
   const bool least = reduction == Op::reduce_min;  // starts from the largest
-  if (is_floating(dtype)) return make_scalar(dtype, least ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
-  Scalar scalar{dtype, 0, 0};
-  visit_storage(dtype, [&]<class T>() {
+  return visit_storage(dtype, [&]<class T>() -> Scalar {
     using limits = std::numeric_limits<T>;
-    scalar.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(least ? limits::max() : limits::lowest()));
+    if constexpr (limits::has_infinity) return {dtype, least ? HUGE_VAL : -HUGE_VAL, 0};
+    const T most = least ? limits::max() : limits::lowest();
+    if constexpr (!limits::is_integer) return {dtype, static_cast<double>(most), 0};
+    else return {dtype, 0, static_cast<std::int64_t>(static_cast<std::uint64_t>(most))};
   });
-  return scalar;
 }
 
 std::vector<std::int64_t> elements_left(const Node& node, const Shape& operand) {

@@ -23,9 +23,10 @@ DType promote_integers(DType a, DType b) {
   return itemsize(s) > itemsize(u) ? s : type_of(DTypeKind::signed_integer, 2 * itemsize(u));
 }
 
-DType promote_floats(DType a, DType b) {
-  if (itemsize(a) == itemsize(b)) return a == b ? a : DType::float32;  // float16 with bfloat16
-  return itemsize(a) > itemsize(b) ? a : b;
+std::optional<DType> promote_floats(DType a, DType b) {
+  if (itemsize(a) != itemsize(b)) return itemsize(a) > itemsize(b) ? a : b;
+  if (a == b) return a;
+  return itemsize(a) == 1 ? std::nullopt : std::optional(DType::float32);  // float16 with bfloat16
 }
 
 std::string list_types(std::span<const Arg* const> operands) {
@@ -65,13 +66,19 @@ DType operand_type(Op op, const Site& site, DType common, std::span<const Arg* c
 
 }  // namespace
 
-DType promote(DType a, DType b) {
+std::optional<DType> promotion(DType a, DType b) {
   if (a == b || is_bool(b)) return a;
   if (is_bool(a)) return b;
   if (is_integer(a) && is_integer(b)) return promote_integers(a, b);
   if (is_floating(a) && is_floating(b)) return promote_floats(a, b);
   const DType f = is_floating(a) ? a : b, i = is_floating(a) ? b : a;
-  return f == DType::bfloat16 ? f : promote_floats(f, traits(i).real);
+  return is_numpy(f) ? promote_floats(f, traits(i).real) : f;
+}
+
+DType promote(const Site& site, DType a, DType b) {
+  const std::optional<DType> type = promotion(a, b);
+  if (!type) fail<DTypeError>(site, fmt::format("{} and {} have no common type; convert one of them with astype first", name(a), name(b)));
+  return *type;
 }
 
 bool same_kind(DType from, DType to) {
@@ -80,19 +87,19 @@ bool same_kind(DType from, DType to) {
   return is_unsigned(from) || !is_unsigned(to);
 }
 
-DType common_type(std::span<const Arg* const> operands) {
+DType common_type(const Site& site, std::span<const Arg* const> operands) {
   bool any_tensor = false;
   DType strong = DType::bool_;
   int weak = 0;                   // 1 bool, 2 integer, 3 integer beyond int64, 4 floating
   DType floating = DType::bool_;  // what the floating scalars promote to
   for (const Arg* a : operands) {
     if (a->is_tensor()) {
-      const DType t = node_of({"dtype", {}}, a->tensor())->dtype;
-      strong = !any_tensor || t == strong ? t : promote(strong, t);
+      const DType t = node_of(site, a->tensor())->dtype;
+      strong = !any_tensor || t == strong ? t : promote(site, strong, t);
       any_tensor = true;
     } else {
       const Arg::Kind kind = a->kind();
-      if (kind == Arg::Kind::floating) floating = promote(floating, a->native());
+      if (kind == Arg::Kind::floating) floating = promote(site, floating, a->native());
       weak = std::max(weak, kind == Arg::Kind::floating ? 4 : kind == Arg::Kind::too_large ? 3 : kind == Arg::Kind::boolean ? 1 : 2);
     }
   }
@@ -105,10 +112,10 @@ DType operand_type(Op op, const Site& site, std::span<const Arg* const> operands
   if (primitive(op).rule == TypeRule::floating &&
       std::all_of(operands.begin(), operands.end(), [](const Arg* a) { return a->is_tensor() && !is_floating(a->tensor().dtype()); })) {
     DType real = traits(operands.front()->tensor().dtype()).real;  // int8 with uint8 is float16, though int16 is float32
-    for (const Arg* a : operands) real = promote(real, traits(a->tensor().dtype()).real);
+    for (const Arg* a : operands) real = promote(site, real, traits(a->tensor().dtype()).real);
     return operand_type(op, site, real, operands);
   }
-  return operand_type(op, site, common_type(operands), operands);
+  return operand_type(op, site, common_type(site, operands), operands);
 }
 DType operand_type(Op op, const Site& site, DType common) { return operand_type(op, site, common, {}); }
 

@@ -60,6 +60,10 @@ TEST_CASE("safetensors: every type there and back, and a file by the letter of t
   sn::NamedTensors tensors;
   for (int i = 0; i < sn::kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
+    if (sn::traits(dtype).safetensors.empty()) {
+      CHECK_THROWS_WITH_AS(sn::save_safetensors(file.path, {{"x", sn::ones({2}, dtype)}}), doctest::Contains("the safetensors format has no"), sn::DTypeError);
+      continue;
+    }
     tensors.emplace_back(std::string(name(dtype)),
                          random(rng, {3, 1 + i}, dtype, is_unsigned(dtype) || is_bool(dtype) ? 0 : -50, is_bool(dtype) ? 1 : 50).first);
   }
@@ -109,7 +113,7 @@ TEST_CASE("safetensors that are broken say how, where and at which line") {
   says(with_header("[1, 2", ""), "malformed header: not a JSON object");
   says(with_header(R"({"x": 3})", ""), "tensor 'x': dtype, shape or data_offsets is missing");
   says(one("F32", "[-4]", "[0,16]"), "tensor 'x': dtype, shape or data_offsets is malformed");
-  says(one("F8_E4M3", "[16]", "[0,16]"), "tensor 'x': elements of type 'F8_E4M3' are not supported");
+  says(one("F8_E8M0", "[16]", "[0,16]"), "tensor 'x': elements of type 'F8_E8M0' are not supported");
   says(one("F32", "[3]", "[0,16]"), "tensor 'x': shape (3,) of float32 takes 12 bytes, not 16");
   says(one("F32", "[8]", "[0,32]"), "tensor 'x': its elements are at 0 to 32 of 16 bytes");
   says(one("F32", "[4611686018427387900, 8]", "[0,16]"), "tensor 'x': shape (4611686018427387900, 8) is too large");

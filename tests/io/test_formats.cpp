@@ -82,7 +82,7 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
     const File file(".npz");
     sn::NamedTensors tensors;
     for (int d = 0; d < sn::kDTypeCount; ++d)
-      if (static_cast<DType>(d) != DType::bfloat16)
+      if (sn::is_numpy(static_cast<DType>(d)))
         tensors.emplace_back(std::string(sn::name(static_cast<DType>(d))), random(rng, {3, 4}, static_cast<DType>(d), 0, 9).first);
     tensors.emplace_back("empty", sn::zeros({0, 5}));
     tensors.emplace_back("scalar", Tensor(2.5));

@@ -65,7 +65,7 @@ template <class T> void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_
   for (int k = 0; k < 1000; ++k)
     for (auto* to : {&a, &b}) {
       if constexpr (std::is_floating_point_v<T>) to->push_back(static_cast<T>(std::normal_distribution<double>(0, k % 3 ? 2 : 1e5)(random)));
-      else if constexpr (!std::is_arithmetic_v<T>) to->push_back(std::bit_cast<T>(static_cast<std::uint16_t>(random())));
+      else if constexpr (!std::is_arithmetic_v<T>) to->push_back(std::bit_cast<T>(static_cast<decltype(T::bits)>(random())));
       else to->push_back(static_cast<T>(random() >> (random() % (sizeof(T) * 8))));
     }
 }

@@ -18,7 +18,7 @@ using sn::Tensor;
 namespace {
 
 constexpr DType kRead[] = {DType::bool_, DType::int8, DType::uint8, DType::int16, DType::float16, DType::int32, DType::float32, DType::int64, DType::float64};
-constexpr DType kWritten[] = {DType::bool_, DType::int8, DType::int16, DType::bfloat16, DType::float32, DType::float64};
+constexpr DType kWritten[] = {DType::bool_, DType::int8, DType::float8_e4m3fn, DType::int16, DType::bfloat16, DType::float32, DType::float64};
 
 /// Small whole numbers of both signs, which every dtype but bool holds or wraps alike.
 std::vector<double> some_numbers(std::int64_t count) {

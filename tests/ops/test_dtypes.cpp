@@ -283,14 +283,32 @@ TEST_CASE("promotion of every pair of types is NumPy's") {
   CHECK(checked > 2000);
 }
 
-TEST_CASE("promotion with bfloat16") {
-  const auto with = [](DType other) { return (sn::placeholder({1}, DType::bfloat16) + sn::placeholder({1}, other)).dtype(); };
-  for (const DType narrow : {DType::bool_, DType::int8, DType::uint8, DType::int32, DType::int64, DType::uint64, DType::bfloat16})
-    CHECK(with(narrow) == DType::bfloat16);
-  CHECK(with(DType::float16) == DType::float32);
-  CHECK(with(DType::float32) == DType::float32);
-  CHECK(with(DType::float64) == DType::float64);
-  CHECK((sn::placeholder({1}, DType::bfloat16) * 2.5).dtype() == DType::bfloat16);
+TEST_CASE("promotion with floating types that NumPy has not") {
+  const auto both = [](DType a, DType b) { return (sn::placeholder({1}, a) + sn::placeholder({1}, b)).dtype(); };
+  for (int i = 0; i < sn::kDTypeCount; ++i) {
+    const auto type = static_cast<DType>(i);
+    if (sn::is_numpy(type)) continue;
+    CAPTURE(sn::name(type));
+    for (int k = 0; k < sn::kDTypeCount; ++k) {
+      const auto other = static_cast<DType>(k);
+      CAPTURE(sn::name(other));
+      const bool same_size = sn::is_floating(other) && sn::itemsize(other) == sn::itemsize(type) && other != type;
+      if (same_size && sn::itemsize(type) == 1) {
+        CHECK_THROWS_WITH_AS(both(type, other), doctest::Contains("have no common type; convert one of them with astype first"), sn::DTypeError);
+        CHECK_THROWS_AS(sn::concatenate({sn::placeholder({1}, type), sn::placeholder({1}, other)}), sn::DTypeError);
+        CHECK_THROWS_AS(sn::promote_types(type, other), sn::DTypeError);
+        CHECK_FALSE(sn::can_cast(type, other));
+        continue;
+      }
+      const bool wider = sn::is_floating(other) && sn::itemsize(other) > sn::itemsize(type);
+      CHECK(both(type, other) == (same_size ? DType::float32 : wider ? other : type));
+      CHECK(both(other, type) == both(type, other));
+      CHECK(sn::can_cast(type, other) == (wider || other == type));
+    }
+    CHECK((sn::placeholder({1}, type) * 2.5).dtype() == type);
+    CHECK((sn::placeholder({1}, type) + 1).dtype() == type);
+    CHECK(sn::sum(sn::placeholder({1}, type)).dtype() == type);
+  }
 }
 
 TEST_CASE("every function on every type gives NumPy's values") {
@@ -328,53 +346,63 @@ TEST_CASE("every function on every type gives NumPy's values") {
 
 namespace {
 
-/// x rounded to a floating type of `digits` digits and least normal exponent: by its unit in the last place, ties to even.
-double rounded(double x, int digits, int least_exponent, double largest) {
-  if (x == 0 || !std::isfinite(x)) return x;
-  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), least_exponent) - (digits - 1));
+/// x rounded to a floating type: by its unit in the last place, ties to even.
+template <class T> double rounded(double x) {
+  using limits = std::numeric_limits<T>;
+  if (x == 0 || std::isnan(x)) return x;
+  const double beyond = limits::has_infinity ? std::numeric_limits<double>::infinity() : std::nan("");
+  if (std::isinf(x)) return std::copysign(beyond, x);
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), limits::min_exponent - 1) - (limits::digits - 1));
   const double r = std::nearbyint(x / unit) * unit;
-  return std::abs(r) > largest ? std::copysign(std::numeric_limits<double>::infinity(), x) : r;
+  return std::abs(r) > static_cast<double>(limits::max()) ? std::copysign(beyond, x) : r;
 }
-/// The value of 16 bits read as sign, exponent and fraction.
-double decoded(std::uint16_t bits, int fraction_bits) {
-  const int exponent_bits = 15 - fraction_bits, bias = (1 << (exponent_bits - 1)) - 1;
+/// The value of bits read as sign, exponent and fraction.
+template <class T> double decoded(std::uint32_t bits) {
+  constexpr int fraction_bits = T::format.fraction, exponent_bits = T::format.exponent, bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
   double size = std::ldexp(fraction + (exponent > 0 ? 1 << fraction_bits : 0), std::max(exponent, 1) - bias - fraction_bits);
-  if (exponent == (1 << exponent_bits) - 1) size = fraction ? std::nan("") : std::numeric_limits<double>::infinity();
-  return bits >> 15 ? -size : size;
+  if (exponent == (1 << exponent_bits) - 1) {
+    if (T::format.finite_only) size = fraction == (1 << fraction_bits) - 1 ? std::nan("") : size;
+    else size = fraction ? std::nan("") : std::numeric_limits<double>::infinity();
+  }
+  return bits >> (exponent_bits + fraction_bits) ? -size : size;
 }
 bool same(double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b); }
 
-template <class T> constexpr int kFractionBits = std::numeric_limits<T>::digits - 1;
-
-/// Of random bits, so of every exponent, and the neighbours of what lies between two values of 16 bits.
+/// Of random bits, so of every exponent, and what lies between two values of the narrow type, with its neighbours.
 template <class From, class To> std::vector<From> to_round() {
   using Word = std::conditional_t<sizeof(From) == 4, std::uint32_t, std::uint64_t>;
   std::mt19937_64 random(7);
   std::vector<From> values;
   for (int k = 0; k < 20000; ++k) values.push_back(std::bit_cast<From>(static_cast<Word>(random())));
-  for (int k = 0; k < 20000; ++k) {
-    const auto bits = static_cast<std::uint16_t>(random());
-    const auto middle = static_cast<From>((decoded(bits, kFractionBits<To>) + decoded(bits + 1, kFractionBits<To>)) / 2);
+  const auto add_around = [&](double x) {
+    const auto middle = static_cast<From>(x);
     values.insert(values.end(), {middle, std::nextafter(middle, From(0)), std::nextafter(middle, From(1e30))});
+  };
+  for (int k = 0; k < (sizeof(To) == 1 ? 256 : 20000); ++k) {
+    const auto bits = static_cast<decltype(To::bits)>(sizeof(To) == 1 ? k : random());
+    const auto next = static_cast<decltype(To::bits)>(bits + 1);
+    if (next != 0) add_around((decoded<To>(bits) + decoded<To>(next)) / 2);
   }
+  const To largest = std::numeric_limits<To>::max(), before = std::bit_cast<To>(static_cast<decltype(To::bits)>(largest.bits - 1));
+  for (const double sign : {1.0, -1.0})
+    for (const double steps : {0.5, 1.0, 2.0}) add_around(sign * (largest + (static_cast<double>(largest) - before) * steps));
   return values;
 }
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("16-bit floating types convert as they should", T, sn::half, sn::bfloat16) {
+#define SINTER_NARROW sn::half, sn::bfloat16, sn::float8_e4m3, sn::float8_e4m3fn, sn::float8_e5m2
+TEST_CASE_TEMPLATE("narrow floating types convert as they should", T, SINTER_NARROW) {
   constexpr DType dtype = sn::dtype_of<T>;
-  using limits = std::numeric_limits<T>;
-  const auto largest = static_cast<double>(limits::max());
-  std::vector<T> all(65536);
-  for (int k = 0; k < 65536; ++k) all[static_cast<std::size_t>(k)].bits = static_cast<std::uint16_t>(k);
+  std::vector<T> all(std::size_t{1} << T::format.bits());
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].bits = static_cast<decltype(T::bits)>(k);
   const Tensor x = sn::from_span(all);
   const std::vector<float> wide = x.astype(DType::float32).template to_vector<float>();
   const std::vector<T> back = sn::from_span(wide).astype(dtype).template to_vector<T>();
   int wrong = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const double want = decoded(all[k].bits, kFractionBits<T>);
+    const double want = decoded<T>(all[k].bits);
     wrong += !same(wide[k], want) + !same(static_cast<float>(all[k]), want);
     wrong += std::isnan(want) ? !std::isnan(static_cast<float>(back[k])) : back[k].bits != all[k].bits;
   }
@@ -382,8 +410,8 @@ TEST_CASE_TEMPLATE("16-bit floating types convert as they should", T, sn::half, 
   const auto check = [&](const auto& values) {
     const std::vector<T> got = sn::from_span(values).astype(dtype).template to_vector<T>();
     for (std::size_t k = 0; k < values.size(); ++k) {
-      const double want = rounded(static_cast<double>(values[k]), limits::digits, limits::min_exponent - 1, largest);
-      const bool right = same(decoded(got[k].bits, kFractionBits<T>), want) && same(static_cast<float>(T(values[k])), want);
+      const double want = rounded<T>(static_cast<double>(values[k]));
+      const bool right = same(decoded<T>(got[k].bits), want) && same(static_cast<float>(T(values[k])), want);
       if (!right && ++wrong < 4) CHECK_MESSAGE(right, static_cast<double>(values[k]), " gives bits ", got[k].bits);
     }
     CHECK(wrong == 0);
@@ -396,7 +424,7 @@ TEST_CASE_TEMPLATE("16-bit floating types convert as they should", T, sn::half, 
   check(integers);
 }
 
-TEST_CASE_TEMPLATE("16-bit floating values compute as float, beside a double as double", T, sn::half, sn::bfloat16) {
+TEST_CASE_TEMPLATE("narrow floating values compute as float, beside a double as double", T, SINTER_NARROW) {
   const T a(1.5f), b(-0.25f);
   static_assert(std::is_same_v<decltype(a + b), float> && std::is_same_v<decltype(a * 2), float> && std::is_same_v<decltype(1.0 / a), double>);
   CHECK(a + b == 1.25f);
@@ -409,7 +437,7 @@ TEST_CASE_TEMPLATE("16-bit floating values compute as float, beside a double as 
   CHECK(text.str() == "1.5 -0.25");
 }
 
-TEST_CASE_TEMPLATE("16-bit floating types round after every operation, fused or not", T, sn::half, sn::bfloat16) {
+TEST_CASE_TEMPLATE("narrow floating types round after every operation, fused or not", T, SINTER_NARROW) {
   std::mt19937 random(11);
   std::vector<T> values;
   for (int k = 0; k < 37 * 53; ++k) values.push_back(T(std::uniform_real_distribution<float>(-3, 3)(random)));

@@ -144,7 +144,7 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
     const auto found = values(sn::add_at(x, places, v));
     for (std::size_t k = 0; k < found.size(); ++k) {
       const double w = type == DType::bool_ ? want.v[k] != 0 : want.v[k];
-      CHECK(std::abs(found[k] - w) <= (type == DType::bfloat16 ? 1 : type == DType::float16 ? 0.1 : is_floating(type) ? 1e-4 : 0));
+      CHECK(std::abs(found[k] - w) <= (is_floating(type) ? 4 * sn::finfo(type).eps * (1 + w) : 0));
     }
   }
   if (on_cuda()) return;

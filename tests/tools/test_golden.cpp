@@ -66,7 +66,8 @@ template <class T> T element(const std::uint8_t* bytes, std::size_t k) {
 
 /// Whole numbers in the order of the numbers; neighbours differ by one, both zeros are 0.
 template <class T> std::int64_t rank(T value) {
-  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
   const auto bits = std::bit_cast<Bits>(value);
   constexpr Bits sign = Bits{1} << (8 * sizeof(T) - 1);
   return bits & sign ? -static_cast<std::int64_t>(bits & ~sign) : static_cast<std::int64_t>(bits);

@@ -153,7 +153,8 @@ constexpr Function kFunctions[] = {
     {"sn_shr", I, "@T sn_shr(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)(a >> b) : (@T)(a < 0 ? -1 : 0); }"},
 };
 
-// The 16-bit floating types, as in sinter/half.hpp. The float16 conversions are one instruction each.
+// The 16-bit floating types, as in sinter/half.hpp, in fewer instructions than any narrow one takes (narrow_conversion). The float16 conversions are one
+// instruction each.
 struct Conversion {
   std::string_view name;
   DType dtype;
@@ -300,6 +301,30 @@ constexpr std::string_view kSigmoid = R"(float sn_sigmoid(float a) {
   return fmaf(fmaf(-q, low, fmaf(-q, sum, above)), r, q);
 })";
 
+/// Conversions of a narrow floating type, as in sinter/half.hpp.
+std::string narrow_conversion(std::string_view name, DType t) {
+  const FloatFormat f = float_format(t);
+  const auto as_float = [](std::uint32_t bits) { return fmt::format("__int_as_float({:#x})", bits); };
+  if (name == fmt::format("sn_from_{}", sinter::name(t)))
+    return fmt::format(R"(float {0}({1} a) {{
+  const unsigned int code = a & {2:#x}u, size = code << {3}, sign = (a & {4:#x}u) << {5};
+  const unsigned int small = __float_as_int(__int_as_float(size + {6:#x}u) - {7});
+  return __int_as_float((code >= {8:#x}u ? {9} : code < {10:#x}u ? small : size + {11:#x}u) | sign);
+}})",
+                       name, cpp_type(t), f.sign() - 1, f.shift(), f.sign(), 32 - f.bits(), f.normal_as_float(), as_float(f.normal_as_float()), f.overflow(),
+                       f.finite_only ? "0x7fc00000u" : fmt::format("code == {:#x}u ? 0x7f800000u : 0x7fc00000u", f.overflow()), f.normal(), f.rebias());
+  if (name == fmt::format("sn_to_{}", sinter::name(t)))
+    return fmt::format(R"({1} {0}(float x) {{
+  const unsigned int bits = __float_as_int(x), size = bits & 0x7fffffffu, sign = bits >> {2} & {3:#x}u;
+  const unsigned int small = __float_as_int(__int_as_float(size) + {4}) - {5:#x}u;
+  const unsigned int normal = (size + {6:#x}u + (size >> {7} & 1) - {8:#x}u) >> {7};
+  return (size > 0x7f800000u ? {9:#x}u : size < {10:#x}u ? small : normal < {11:#x}u ? normal : {11:#x}u) | sign;
+}})",
+                       name, cpp_type(t), 32 - f.bits(), f.sign(), as_float(f.rounder()), f.rounder(), (1u << (f.shift() - 1)) - 1, f.shift(), f.rebias(),
+                       f.nan(), f.normal_as_float(), f.overflow());
+  return {};
+}
+
 std::string special_text(std::string_view name, DType t, bool fast_math) {
   const std::string_view T = cpp_type(t);
   if (name == "sn_sigmoid" && t == DType::float32) return std::string(kSigmoid);
@@ -392,6 +417,7 @@ std::string Helpers::function_text(std::string_view name, DType t) const {
   if (text.empty())
     for (const Function& f : kFunctions)
       if (f.name == name && (f.accepts & trace::dtype_class(t))) text = instantiate(f.text, t);
+  if (text.empty()) text = narrow_conversion(name, t);
   if (text.empty()) throw InternalError(fmt::format("no CUDA helper {} for {}", name, sinter::name(t)));
   return "__device__ __forceinline__ " + text + "\n";
 }

@@ -377,7 +377,7 @@ Value Ir::to_integer(const Value& a, DType to) {
   return cast(truncated(a, narrow ? DType::int32 : DType::int64), to);
 }
 
-// ---- the 16-bit floating types: as in sinter/half.hpp
+// ---- the narrow floating types: as in sinter/half.hpp
 
 Value Ir::from_storage(const Value& a) {
   constexpr DType U = DType::uint32;
@@ -387,15 +387,17 @@ Value Ir::from_storage(const Value& a) {
     const Value bits = emit(a.dtype, a.lanes, fmt::format("bitcast {} {} to {}", type_name(a.dtype, a.lanes), a.ref, half));
     return emit(DType::float32, a.lanes, fmt::format("fpext {} {} to {}", half, bits.ref, type_name(DType::float32, a.lanes)));
   }
+  const FloatFormat f = float_format(a.dtype);
   const Value bits = convert("zext", a, U);
-  if (a.dtype == DType::bfloat16) return bitcast(binary("shl", bits, u(16)), DType::float32);
-  const Value sign = binary("shl", binary("and", bits, u(0x8000)), u(16)), size = binary("shl", binary("and", bits, u(0x7fff)), u(13));
-  const Value quiet = select(compare("icmp ugt", size, u(0x0f800000)), u(0x400000), u(0));
-  const Value special = binary("or", binary("add", size, u(0x70000000)), quiet);
-  const Value shifted = bitcast(binary("add", size, u(0x38800000)), DType::float32);
-  const Value subnormal = bitcast(binary("fsub", shifted, real(DType::float32, 0x1p-14)), U);
-  const Value finite = select(compare("icmp uge", size, u(0x00800000)), binary("add", size, u(0x38000000)), subnormal);
-  return bitcast(binary("or", select(compare("icmp uge", size, u(0x0f800000)), special, finite), sign), DType::float32);
+  if (f.rebias() == 0) return bitcast(binary("shl", bits, u(f.shift())), DType::float32);
+  const Value sign = binary("shl", binary("and", bits, u(f.sign())), u(32 - f.bits())), code = binary("and", bits, u(f.sign() - 1));
+  const Value size = binary("shl", code, u(f.shift()));
+  const Value nan = f.keeps_payload() ? binary("or", size, u(0x7fc00000)) : u(0x7fc00000);
+  const Value special = f.finite_only ? nan : select(compare("icmp ugt", code, u(f.overflow())), nan, u(0x7f800000));
+  const Value shifted = bitcast(binary("add", size, u(f.normal_as_float())), DType::float32);
+  const Value subnormal = bitcast(binary("fsub", shifted, real(DType::float32, std::bit_cast<float>(f.normal_as_float()))), U);
+  const Value finite = select(compare("icmp uge", code, u(f.normal())), binary("add", size, u(f.rebias())), subnormal);
+  return bitcast(binary("or", select(compare("icmp uge", code, u(f.overflow())), special, finite), sign), DType::float32);
 }
 
 Value Ir::to_storage(const Value& a, DType to) {
@@ -407,21 +409,20 @@ Value Ir::to_storage(const Value& a, DType to) {
     const Value rounded = emit(to, a.lanes, fmt::format("fptrunc {} {} to {}", type_name(DType::float32, a.lanes), x.ref, half));
     return emit(to, a.lanes, fmt::format("bitcast {} {} to {}", half, rounded.ref, type_name(to, a.lanes)));
   }
+  const FloatFormat f = float_format(to);
   const Value bits = bitcast(x, U);
-  if (to == DType::bfloat16) {
-    const Value odd = binary("and", binary("lshr", bits, u(16)), u(1));
-    const Value rounded = binary("lshr", binary("add", binary("add", bits, u(0x7fff)), odd), u(16));
-    return convert("trunc", select(isnan(x), binary("or", binary("lshr", bits, u(16)), u(0x40)), rounded), to);
+  const Value sign = binary("and", binary("lshr", bits, u(32 - f.bits())), u(f.sign())), size = binary("and", bits, u(0x7fffffff));
+  const Value odd = binary("and", binary("lshr", size, u(f.shift())), u(1));
+  const Value raised = binary("add", binary("add", size, u((1 << (f.shift() - 1)) - 1)), odd);
+  Value finite = binary("lshr", f.rebias() == 0 ? raised : binary("sub", raised, u(f.rebias())), u(f.shift()));
+  if (f.rebias() != 0) {
+    const Value shifted = binary("fadd", bitcast(size, DType::float32), real(DType::float32, std::bit_cast<float>(f.rounder())));
+    finite = select(compare("icmp ult", size, u(f.normal_as_float())), binary("sub", bitcast(shifted, U), u(f.rounder())), finite);
+    finite = select(compare("icmp ult", finite, u(f.overflow())), finite, u(f.overflow()));
   }
-  const Value sign = binary("and", binary("lshr", bits, u(16)), u(0x8000)), size = binary("and", bits, u(0x7fffffff));
-  const Value odd = binary("and", binary("lshr", size, u(13)), u(1));
-  const Value normal = binary("lshr", binary("sub", binary("add", binary("add", size, u(0xfff)), odd), u(0x38000000)), u(13));
-  const Value shifted = binary("fadd", bitcast(size, DType::float32), real(DType::float32, 0.5));
-  const Value subnormal = binary("sub", bitcast(shifted, U), u(0x3f000000));
-  const Value finite = select(compare("icmp ult", size, u(0x38800000)), subnormal, normal);
-  const Value nan = binary("and", binary("or", binary("lshr", size, u(13)), u(0x7e00)), u(0x7fff));
-  const Value large = select(compare("icmp ugt", size, u(0x7f800000)), nan, u(0x7c00));
-  return convert("trunc", binary("or", select(compare("icmp ult", size, u(0x477ff000)), finite, large), sign), to);
+  const Value payload = binary("and", binary("lshr", size, u(f.shift())), u(f.sign() - 1));
+  const Value nan = f.keeps_payload() ? binary("or", payload, u(f.nan())) : u(f.nan());
+  return convert("trunc", binary("or", select(isnan(x), nan, finite), sign), to);
 }
 
 Value Ir::round_to_odd(const Value& a) {

@@ -52,8 +52,9 @@ template <class T> bool is_nan(T value) {
   if constexpr (std::integral<T>) return false;
   else if constexpr (std::floating_point<T>) return value != value;
   else {  // by the bits, since a conversion takes several times as long
-    constexpr auto infinity = std::bit_cast<BitsOf<T>>(T(std::numeric_limits<float>::infinity()));
-    return static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(value) & ~kTopBit<T>) > infinity;
+    using limits = std::numeric_limits<T>;
+    constexpr auto largest = std::bit_cast<BitsOf<T>>(limits::has_infinity ? limits::infinity() : limits::max());
+    return static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(value) & ~kTopBit<T>) > largest;
   }
 }
 
