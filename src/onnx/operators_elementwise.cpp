@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "onnx/call.hpp"
+#include "onnx/quantized.hpp"
 #include "onnx/types.hpp"
 #include "sinter/sinter.hpp"
 
@@ -63,7 +64,7 @@ template <class F> Results composed(const Call& c, F&& function) {
   return {out.dtype() == x.dtype() ? out : astype(c.at_node(out), x.dtype())};
 }
 
-Results cast_to(const Call& c, DType to) { return {astype(c[0], to)}; }
+Results cast_to(const Call& c, DType to) { return {is_float8(to) ? saturated(c, c.tensor(0), to) : astype(c[0], to)}; }
 
 Results is_inf(const Call& c) {
   const bool negative = c.integer("detect_negative", 1) != 0, positive = c.integer("detect_positive", 1) != 0;

@@ -35,8 +35,14 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
 
 }  // namespace
 
-/// Choices are one instruction each, where clip() would ask for NaN too; a NaN becomes the least number.
+/// Of integers: choices are one instruction each, where clip() would ask for NaN too; a NaN becomes the least number. A NaN of float8 stays one.
 Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
+  if (is_floating(to)) {
+    if (c.integer("saturate", 1) == 0) return astype(c.at_node(numbers), to);
+    const double most = finfo(to).max;
+    const Tensor wide = astype(c.at_node(numbers), is_floating(numbers.dtype()) ? traits(numbers.dtype()).compute : DType::float64);
+    return astype(c.at_node(clip(c.at_node(wide), -most, most)), to);
+  }
   const bool is_signed = !is_unsigned(to);
   const int bits = static_cast<int>(itemsize(to)) * 8;
   const Tensor low = full({}, is_signed ? -std::ldexp(1.0, bits - 1) : 0, DType::float32),
@@ -52,7 +58,8 @@ DType small_type(const Call& c, const Tensor& zero_point) {
 }
 
 Tensor quantized(const Call& c, const Tensor& x, const Tensor& scale, const Tensor& zero_point, DType to) {
-  Tensor numbers = rint(divide(c.at_node(astype(c.at_node(x), DType::float32)), astype(c.at_node(along_axis(c, scale, x)), DType::float32)));
+  Tensor numbers = divide(c.at_node(astype(c.at_node(x), DType::float32)), astype(c.at_node(along_axis(c, scale, x)), DType::float32));
+  if (!is_floating(to)) numbers = rint(c.at_node(numbers));
   if (!zero_point.empty_handle()) numbers = add(c.at_node(numbers), astype(c.at_node(along_axis(c, zero_point, x)), DType::float32));
   return saturated(c, numbers, to);
 }
@@ -61,15 +68,16 @@ namespace {
 
 Results quantize_linear(const Call& c) {
   const Tensor zero_point = c.tensor_or_none(2);
-  DType to = small_type(c, zero_point);
+  DType to = !zero_point.empty_handle() && is_float8(zero_point.dtype()) ? zero_point.dtype() : small_type(c, zero_point);
   if (zero_point.empty_handle() && c.integer("output_dtype", 0) != 0) to = element_type(c, c.integer("output_dtype"));
   return {quantized(c, c.tensor(0), c.tensor(1), zero_point, to)};
 }
 
 Results dequantize_linear(const Call& c) {
   const Tensor &x = c.tensor(0), &scale = c.tensor(1);
-  Tensor numbers = astype(c[0], DType::int32);
-  if (c.has(2)) numbers = subtract(c.at_node(numbers), astype(c.at_node(along_axis(c, c.tensor(2), x)), DType::int32));
+  const DType computed = is_float8(x.dtype()) ? DType::float32 : DType::int32;
+  Tensor numbers = astype(c[0], computed);
+  if (c.has(2)) numbers = subtract(c.at_node(numbers), astype(c.at_node(along_axis(c, c.tensor(2), x)), computed));
   return {astype(multiply(astype(c.at_node(numbers), DType::float32), astype(c.at_node(along_axis(c, scale, x)), DType::float32)), scale.dtype())};
 }
 

@@ -48,6 +48,35 @@ void check_close(const Tensor& result, const Shape& shape, const std::vector<dou
 
 }  // namespace
 
+TEST_CASE("float8: cast with and without saturation, quantized by a scale, read from a file's numbers") {
+  const auto constant = [](OnnxBuilder& m, const char* name, int type, int code) {  // lies in int32_data
+    onnx::format::Tensor* tensor = m.model.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(type);
+    tensor->add_int32_data(code);
+  };
+  const std::vector<float> x = {0, 1.0625f, -1.1f, 448, 464, 465, -1e6f, 0x1p-10f, INFINITY, -INFINITY, 61441};
+  const auto size = static_cast<std::int64_t>(x.size());
+  for (const auto& [type, dtype, most] : {std::tuple(17, DType::float8_e4m3fn, 448.), {19, DType::float8_e5m2, 57344.}}) {
+    OnnxBuilder m(21);
+    m.input("x", {-1}).output("s", {}, type).output("n", {}, type).output("q", {}, type).output("d").constant("scale", {}, {0.5f});
+    constant(m, "zero", type, 0);
+    constant(m, "half", type, type == 17 ? 0x30 : 0x38);
+    m.node("Cast", {"x"}, {"s"}, {{"to", type}}).node("Cast", {"x"}, {"n"}, {{"to", type}, {"saturate", 0}});
+    m.node("QuantizeLinear", {"x", "scale", "zero"}, {"q"}).node("DequantizeLinear", {"q", "scale", "zero"}, {"w"});
+    m.node("Cast", {"half"}, {"h"}, {{"to", 1}}).node("Mul", {"w", "h"}, {"d"});
+    const auto results = loaded(m)({from_span(x)});
+    const Tensor wide = from_span(x).astype(DType::float64), held = clip(wide, -most, most).astype(dtype), scaled = clip(wide * 2, -most, most).astype(dtype);
+    CHECK(results[0].dtype() == dtype);
+    check_close(results[0], {size}, held.to_vector<double>(), 0);
+    CHECK(all(equal(results[1], wide.astype(dtype)) | (isnan(results[1]) & isnan(wide.astype(dtype)))).item<bool>());
+    CHECK(all(isfinite(results[0])).item<bool>());
+    CHECK(isfinite(results[1]).to_vector<bool>() == isfinite(wide.astype(dtype)).to_vector<bool>());
+    check_close(results[2], {size}, scaled.to_vector<double>(), 0);
+    check_close(results[3], {size}, (scaled.astype(DType::float32) * 0.25f).astype(DType::float64).to_vector<double>(), 0);
+  }
+}
+
 TEST_CASE("lists of tensors: split, chosen, changed and joined") {
   OnnxBuilder m;
   m.input("x", {-1, 4}).output("y").output("n", {}, 7).output("columns");
