@@ -19,8 +19,8 @@ namespace sinter::tools {
 namespace {
 
 bool is_decomposition(std::string_view name) {
-  constexpr std::string_view names[] = {"cholesky",     "eig",  "eigh",  "eigvals", "eigvalsh", "inv",       "lstsq",
-                                        "matrix_power", "pinv", "solve", "svd",     "svdvals",  "tensorinv", "tensorsolve"};
+  constexpr std::string_view names[] = {"cholesky",         "eig", "eigh",    "eigvals",   "eigvalsh",   "inv", "lstsq", "matrix_power", "pinv", "solve",
+                                        "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 /// Of a matrix that a decomposition refuses it is known when that is computed, and except waits for it.

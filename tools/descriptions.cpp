@@ -427,6 +427,8 @@ constexpr Description kDescriptions[] = {
     {"softshrink", "x brought nearer to 0 by lambd.", "softshrink(array([-1., 0.2, 2]))"},
     {"softsign", "x / (1 + abs(x)).", "softsign(array([-3., 0, 1]))"},
     {"solve", "The x with a x = b.", "solve(array([[2., 0], [0, 4]]), array([1., 2]))"},
+    {"solve_triangular", "The x with a x = b, of a triangular matrix: the upper triangle of a, or the lower one.",
+     "solve_triangular(array([[2., 1], [0, 4]]), array([4., 8]))"},
     {"sort", "In ascending order along the axis, NaN last.", "sort(array([3, 1, 2]))"},
     {"sort_complex", "Complex numbers (re, im) in order of their real, then their imaginary parts.", "sort_complex(fft([1., 2, 3]))"},
     {"spacing", "How far the next number lies, away from 0.", "spacing([1., 1e6])"},

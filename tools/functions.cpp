@@ -829,6 +829,7 @@ Value cross_(const Arguments& a) {
   return {moveaxis(cross(moveaxis(a.operand(0), a.integer(2, -1), -1), moveaxis(a.operand(1), a.integer(3, -1), -1)), -1, a.integer(4, -1))};
 }
 std::optional<double> number_or_none(const Arguments& a, int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; }
+Value solve_triangular_(const Arguments& a) { return {solve_triangular(a.operand(0), a.operand(1), a.flag(2) ? Triangle::lower : Triangle::upper, a.flag(3))}; }
 Value cholesky_(const Arguments& a) { return {cholesky(a.operand(0), a.flag(1))}; }
 Value qr_(const Arguments& a) {
   const std::string mode = a.text(1, "reduced");
@@ -1512,6 +1513,7 @@ constexpr Function kFunctions[] = {
     {"softshrink", "input lambd?", softshrink_},
     {"softsign", "input", unary<softsign>},
     {"solve", "a b", binary<solve>},
+    {"solve_triangular", "a b lower? unit_diagonal?", solve_triangular_},
     {"sort", "a axis? kind? order? * stable? descending?", sorted<sort>},
     {"sort_complex", "a", sort_complex_},
     {"spacing", "x", unary<spacing>},

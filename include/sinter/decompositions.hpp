@@ -20,9 +20,14 @@ struct LinAlgError : Error {
   using Error::Error;
 };
 
+enum class Triangle : std::uint8_t { lower, upper };
+
 /// x with a @ x = b: a of shape (..., n, n); b a vector (n,), or matrices (..., n, k). Leading axes broadcast.
 /// By elimination with partial pivoting; LinAlgError where a pivot is 0.
 Tensor solve(const Arg& a, const Arg& b);
+/// The same of triangular matrices, by substitution: the other triangle is not read, and with `unit_diagonal` the diagonal is 1 whatever a says. LinAlgError
+/// where an element of the diagonal is 0.
+Tensor solve_triangular(const Arg& a, const Arg& b, Triangle triangle = Triangle::upper, bool unit_diagonal = false);
 Tensor inv(const Arg& x);
 Tensor det(const Arg& x);
 struct SlogdetResult {
@@ -49,7 +54,6 @@ SVDResult svd(const Arg& x, bool full_matrices = true);
 /// S alone, for less than half the time.
 Tensor svdvals(const Arg& x);
 
-enum class Triangle : std::uint8_t { lower, upper };
 struct EighResult {
   Tensor eigenvalues, eigenvectors;
 };

@@ -482,7 +482,8 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
         element(value) = element(step.in_place);
         continue;
       }
-      element(value).buffer = allocate(std::max<std::size_t>(planned.bytes_of(value, work.numbers), 1), [&] { return result_name(planned, value, work.roots); });
+      element(value).buffer =
+          allocate(std::max<std::size_t>(planned.bytes_of(value, work.numbers), 1), [&] { return result_name(planned, value, work.roots); });
       element(value).data = element(value).buffer->data();
     }
   };

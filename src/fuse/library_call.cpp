@@ -98,8 +98,9 @@ Columns columns_of(trace::Op op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
-  case Op::id: return {layout, Pieces::pieces, GpuLibrary::gpu, std::string_view(#expansion) == "on_host"};
+#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by)          \
+  case Op::id: return { layout, Pieces::pieces, GpuLibrary::gpu, std::string_view(#expansion) == "on_host" \
+    };
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY
 #undef SINTER_ELEMENTWISE

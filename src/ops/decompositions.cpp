@@ -71,9 +71,10 @@ Tensor inverted(const Tensor& s, double rtol) { return where(greater(s, max(s, -
 
 }  // namespace
 
-Tensor solve(const Arg& a, const Arg& b) {
-  const Scope scope("solve", a.where());
-  const Site& site = scope.site();
+namespace {
+
+/// x with a @ x = b, as a call of this op finds it.
+Tensor solved(const Site& site, Op op, const Arg& a, const Arg& b) {
   const RecordedPtr right = as_node(site, b);
   const std::array operands{&a, &b};
   const DType common = common_type(site, operands), type = is_floating(common) ? common : DType::float64;
@@ -96,8 +97,24 @@ Tensor solve(const Arg& a, const Arg& b) {
     check_shape(site, shape, type);
     return make_broadcast(site, make_reshape(site, make_cast(site, node, traits(type).compute), own), shape);
   };
-  const Tensor x(make_library(site, Op::solve, {matrices_of(as_node(site, a), n, n), matrices_of(right, n, k)}));
+  const Tensor x(make_library(site, op, {matrices_of(as_node(site, a), n, n), matrices_of(right, n, k)}));
   return astype(vector ? squeeze(x, -1) : x, type);
+}
+
+}  // namespace
+
+Tensor solve(const Arg& a, const Arg& b) {
+  const Scope scope("solve", a.where());
+  return solved(scope.site(), Op::solve, a, b);
+}
+
+Tensor solve_triangular(const Arg& a, const Arg& b, Triangle triangle, bool unit_diagonal) {
+  const Scope scope("solve_triangular", a.where());
+  const Site& site = scope.site();
+  const Op op = triangle == Triangle::lower ? Op::solve_lower : Op::solve_upper;
+  if (!unit_diagonal) return solved(site, op, a, b);
+  const Matrices m = square_matrices(site, a);
+  return solved(site, op, Arg(where(eye(m.rows, {}, 0, DType::bool_), 1, Tensor(as_node(site, a))), site.where), b);
 }
 
 Tensor inv(const Arg& x) {

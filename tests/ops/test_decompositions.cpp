@@ -149,6 +149,27 @@ TEST_CASE("solve and inv against elimination") {
       }
 }
 
+TEST_CASE("triangular systems against elimination, whatever the other triangle holds") {
+  for (const DType type : types())
+    for (const std::int64_t n : {1, 2, 5, 19})
+      for (const Shape& batch : {Shape{}, Shape{3}})
+        for (const bool lower : {false, true})
+          for (const bool unit : {false, true}) {
+            if (on_cuda() && ((n > 2) == batch.empty() || lower == unit)) continue;
+            CAPTURE(sn::name(type));
+            CAPTURE(n);
+            const Tensor a = dominant(batch, n, type).first;
+            Tensor read = lower ? sn::tril(a) : sn::triu(a);
+            if (unit) read = sn::where(sn::eye(n, {}, 0, DType::bool_), 1, read);
+            Shape sides = batch;
+            sides.insert(sides.end(), {n, 3});
+            const auto [b, rb] = random(rng, sides, type, -4, 4);
+            const Tensor x = sn::solve_triangular(a, b, lower ? sn::Triangle::lower : sn::Triangle::upper, unit);
+            CHECK(x.dtype() == (is_floating(type) ? type : DType::float64));
+            near(x, solved(Ref{read.shape(), values(read)}, rb), unit ? 50 * tolerance(type) : tolerance(type));
+          }
+}
+
 TEST_CASE("right sides: vectors, and batches that broadcast") {
   const auto [a, ra] = dominant({3}, 4, DType::float64);
   const auto [v, rv] = random(rng, {4}, DType::float64, -1, 1);
@@ -481,6 +502,7 @@ TEST_CASE("what has no result names the op, the matrix and the line") {
   fails(sn::inv(sn::reshape(batch, {2, 2, 2, 2})), "inv: the matrix [0, 1] of shape (2, 2, 2, 2) is singular", __LINE__);
   // The same plan serves another line, which is told.
   fails(sn::solve(batch, Tensor{1., 2.}) + 1., "solve: the matrix [1] of shape (4, 2, 2) is singular", __LINE__);
+  fails(sn::solve_triangular(Tensor{{1., 2.}, {2., 0.}}, Tensor{1., 2.}), "solve_triangular: the matrix of shape (2, 2) is singular", __LINE__);
   fails(sn::matrix_power(singular, -2), "matrix_power: the matrix of shape (2, 2) is singular", __LINE__);
   fails(sn::cholesky(-sn::eye(3)), "cholesky: the matrix of shape (3, 3) is not positive definite", __LINE__);
   fails(sn::svdvals(Tensor{{NAN, 1.}, {1., 2.}}), "svdvals: the matrix of shape (2, 2) is not decomposed: the iteration does not converge", __LINE__);

@@ -47,6 +47,12 @@ Refusal solve(Matrix a, const Matrix& b, double* out) {
   return Refusal::none;
 }
 
+template <unsigned triangle> Refusal substitute(const Matrix& a, const Matrix& b, double* out) {
+  if ((a.diagonal().array() == 0).any()) return Refusal::singular;
+  Result(out, b.rows(), b.cols()) = a.triangularView<triangle>().solve(b);
+  return Refusal::none;
+}
+
 Refusal inverse(Matrix a, bool nan_where_singular, double* out) {
   Result result(out, a.rows(), a.cols());
   const Lu lu(a);
@@ -189,6 +195,8 @@ Refusal SINTER_DECOMPOSE(Op op, DType dtype, const MatrixIn& in, const MatrixIn&
   Matrix a = copied(dtype, in);
   switch (op) {
     case Op::solve: return solve(std::move(a), copied(dtype, right), out);
+    case Op::solve_lower: return substitute<Eigen::Lower>(a, copied(dtype, right), out);
+    case Op::solve_upper: return substitute<Eigen::Upper>(a, copied(dtype, right), out);
     case Op::inverse: return inverse(std::move(a), false, out);
     case Op::inverse_or_nan: return inverse(std::move(a), true, out);
     case Op::determinant: return determinant(std::move(a), out);
