@@ -487,9 +487,10 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
       element(value).data = element(value).buffer->data();
     }
   };
-  const auto release = [&](const PlannedStep& step) {
-    if (apart && !executable.keeps_all)
-      for (const int value : step.last_reads) element(value).buffer.reset();
+  const auto release = [&](std::size_t s) {
+    if (!apart || executable.keeps_all) return;
+    for (const Executable::Place& place : executable.places)
+      if (place.last == s) element(place.value).buffer.reset();
   };
 
   Profile::Times* const profile = Profile::Times::current();
@@ -507,7 +508,7 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
     if (next != executable.repeated.end() && next->first == s && !profile) {
       for (std::size_t k = s; k < next->last; ++k) prepare(planned.steps[k]);
       launch(*next, work);
-      for (; s < next->last; ++s) release(planned.steps[s]);
+      for (; s < next->last; ++s) release(s);
       --s;
       ++next;
       continue;
@@ -519,17 +520,14 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
       const PlannedStep* follower = s + 1 < planned.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
       if (follower) prepare(*follower);
       timed(s, &executable.library[s], [&] { call(executable.library[s], follower, target, work); });
-      if (follower) {
-        release(*follower);
-        ++s;
-      }
+      if (follower) release(s++);
     } else {
       timed(s, nullptr, [&] {
         if (step.gathers.empty()) launch(step, target, work, nullptr);
         else checks.launch(step, [&](const runtime::BufferPtr& flags) { launch(step, target, work, flags); });
       });
     }
-    release(step);
+    release(s);
   }
   checks.verify();
 }

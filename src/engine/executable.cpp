@@ -41,15 +41,21 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
   // A library call and what runs on the pieces of its result are one moment.
   const std::size_t count = planned->values.size();
   std::vector<int> memory(count), first(count, -1), last(count, -1);
+  std::vector<std::size_t> last_step(count);
   std::iota(memory.begin(), memory.end(), 0);
   std::vector<char> read(count), wanted(count);
   int moment = -1;
-  for (const PlannedStep& step : planned->steps) {
+  for (std::size_t s = 0; s < planned->steps.size(); ++s) {
+    const PlannedStep& step = planned->steps[s];
     if (!step.follows) ++moment;
+    const auto needed = [&](std::size_t at) {
+      last[static_cast<std::size_t>(memory[at])] = moment;
+      last_step[static_cast<std::size_t>(memory[at])] = s;
+    };
     for (const int value : step.reads) {
       const auto at = static_cast<std::size_t>(value);
       read[at] = 1;
-      last[static_cast<std::size_t>(memory[at])] = moment;
+      needed(at);
     }
     for (const int value : step.writes) {
       const auto at = static_cast<std::size_t>(value);
@@ -59,7 +65,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
       } else {
         first[at] = moment;
       }
-      last[static_cast<std::size_t>(memory[at])] = moment;
+      needed(at);
     }
     executable.library.push_back(step.library ? fuse::bound(step.call, executable.numbers.data() + step.numbers) : fuse::LibraryCall{});
     executable.buffers |=
@@ -76,7 +82,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
       if (planned->value(value).bytes >= 0) executable.results.push_back({value, 0, 0, std::max<std::size_t>(planned->bytes_of(value, executable.numbers), 1)});
     } else if (first[at] >= 0) {
       lives.push_back({planned->bytes_of(value, executable.numbers), first[at], keep_all ? moment : last[at]});
-      executable.places.push_back({value, 0, lives.back().bytes});
+      executable.places.push_back({value, 0, lives.back().bytes, last_step[at]});
     }
   }
   share_blocks(executable, target);

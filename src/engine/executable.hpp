@@ -36,6 +36,7 @@ struct Executable {
   struct Place {
     int value;
     std::size_t offset, bytes;
+    std::size_t last;  // step that needs it
   };
   std::vector<Place> places;                // of what lies in the arena
   std::vector<std::pair<int, int>> shared;  // a value, and the value whose memory it takes

@@ -92,15 +92,18 @@ struct Columns {
   bool on_host;
 };
 
+Columns columns(decltype(Columns::layout) layout, Pieces pieces, GpuLibrary gpu, std::string_view expansion) {
+  return {layout, pieces, gpu, expansion == "on_host"};
+}
+
 Columns columns_of(trace::Op op) {
   using trace::Op;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by)          \
-  case Op::id: return { layout, Pieces::pieces, GpuLibrary::gpu, std::string_view(#expansion) == "on_host" \
-    };
+#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
+  case Op::id: return columns(layout, Pieces::pieces, GpuLibrary::gpu, #expansion);
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY
 #undef SINTER_ELEMENTWISE
