@@ -184,7 +184,7 @@ right() {
     local rc=0
     local seconds
     seconds=$(left 300)
-    (cd "$here" && env "$gpu" SINTER_POISON=on timeout "$seconds" "./$program") > "$out/$name.log" 2>&1 || rc=$?
+    (cd "$here" && env "$gpu" SINTER_POISON=on SINTER_KEEP_PLANS=off timeout "$seconds" "./$program") > "$out/$name.log" 2>&1 || rc=$?
     if [ $rc = 0 ]; then echo "$name passed" | tee -a "$done_before"
     elif [ $rc = 124 ] && [ "$seconds" -lt 300 ]; then echo "stopped by the clock in $name: call again for the rest"
     elif [ $rc = 77 ]; then echo "$name skipped (no GPU)" | tee -a "$done_before"

@@ -44,6 +44,7 @@ int main() {
   sn::Options options = sn::options();
   options.threads = 1;
   options.wait = true;
+  options.keep_plans = false;  // planning is measured
   sn::configure(options);
   const Tensor big = data({4000, 64}), weights = data({64, 16}), bias = data({64});
   const auto rows = [&](int k) { return big(Slice{k * 32, k * 32 + 32}); };

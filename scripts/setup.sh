@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build pkg-config git ca-certificates libeigen3-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libxxhash-dev
-          libcli11-dev doctest-dev libpng-dev libminizip-dev libprotobuf-dev protobuf-compiler libdnnl-dev libhwy-dev)
+          libcli11-dev doctest-dev libpng-dev libminizip-dev libprotobuf-dev protobuf-compiler libdnnl-dev libhwy-dev robin-map-dev)
 # Boost.PFR came with 1.75. Debian 12 has such a Boost beside its default, 1.74.
 boost=
 if grep -qs '^VERSION_CODENAME=bookworm$' /etc/os-release; then boost=1.81; fi

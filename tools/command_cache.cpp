@@ -39,6 +39,7 @@ int run_cache_stats() {
   fmt::print("place    {}\n", cache.settings().directory.string());
   if (const std::string reason = cache.disabled_reason(); !reason.empty()) fmt::print("off      {}\n", reason);
   fmt::print("entries  {}\n", stats.entries);
+  fmt::print("plans    {}\n", cache.find_all(cache::kPlanTarget).size());
   fmt::print("tuned    {}\n", cache.find_all(cache::kTunedTarget).size());
   fmt::print("bytes    {} ({} of {})\n", stats.bytes, readable_bytes(stats.bytes), readable_bytes(cache.settings().max_bytes));
   return 0;

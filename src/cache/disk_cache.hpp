@@ -34,6 +34,8 @@ struct VerifyResult {
   std::string report;  // one line per bad entry; those that could not be read count as bad, and stay
 };
 
+/// How the target of an entry begins that holds a plan.
+inline constexpr std::string_view kPlanTarget = "plan for ";
 /// How the target of an entry begins that holds no code but a schedule, found by measuring on what the rest of it names.
 inline constexpr std::string_view kTunedTarget = "schedule measured on ";
 

@@ -66,15 +66,16 @@ bool counts_points(const jit::LoopNest& nest, const fuse::Sizes& ints, int index
   const auto equal = [](const fuse::Size& a, const fuse::Size& b) { return a.hint() == b.hint() && a == b; };
   const auto& terms = nest.indices[static_cast<std::size_t>(index)].terms;
   fuse::Size step = 1;
-  std::size_t found = 0;
+  std::size_t found = 0, axes = 0;
   for (int axis = nest.parallel; axis-- > 0; step *= ints[static_cast<std::size_t>(axis)]) {
     if (equal(ints[static_cast<std::size_t>(axis)], 1)) continue;
+    ++axes;
     for (const auto& term : terms)
       found += term.axis == axis && equal(term.coeff == jit::kOne ? fuse::Size(1) : ints[static_cast<std::size_t>(term.coeff)], step);
   }
   std::size_t walked = 0;  // axes of size 1 stay where they are
   for (const auto& term : terms) walked += term.axis < 0 || !equal(ints[static_cast<std::size_t>(term.axis)], 1);
-  return found == walked;
+  return found == walked && found == axes && nest.indices[static_cast<std::size_t>(index)].constant == jit::kNone;
 }
 
 /// For each node that the kernel reads, the part that it reads: empty where that is all of it, or depends on guards or computed values.

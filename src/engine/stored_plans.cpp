@@ -11,7 +11,7 @@ namespace {
 
 jit::Source source_of(const StoredPlanKey& key, int ordinal) {
   jit::Source source;
-  source.target = fmt::format("{}{}", kPlanTarget, key.target->limits.target);
+  source.target = fmt::format("{}{}", cache::kPlanTarget, key.target->limits.target);
   source.generator = fmt::format("{}, {}", jit::planner(), key.target->kind().generator);
   source.options = fmt::format("{}\ninterpret {}\nfast_math {}\nschedule {}\ntuned {}\nplan {}", to_string(key.target->limits), key.target->interpret,
                                key.how->lowering.fast_math, key.how->lowering.wish.text(), key.how->tuned ? key.tunings : "off", ordinal);

@@ -10,9 +10,6 @@
 
 namespace sinter::engine {
 
-/// Entries of plans name a target that begins so.
-inline constexpr char kPlanTarget[] = "plan for ";
-
 /// What a plan depends on, beside the version of sinter.
 struct StoredPlanKey {
   std::span<const std::uint64_t> structure;

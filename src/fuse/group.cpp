@@ -3,6 +3,8 @@
 #include "fuse/group.hpp"
 
 #include <fmt/format.h>
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +15,6 @@
 #include "base/hash.hpp"
 #include "fuse/arrange.hpp"
 #include "fuse/costs.hpp"
-#include "fuse/flat_map.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
@@ -78,7 +79,7 @@ class Builder {
 
   int intern(Map map) {
     const auto [known, fresh] = map_ids_.try_emplace(map, static_cast<int>(maps_.size()));
-    const int id = *known;
+    const int id = known->second;
     if (fresh) {
       MapInfo info;
       for (const auto& expr : map) {
@@ -151,8 +152,8 @@ class Builder {
   }
 
   bool computed_here(int id, int map) const {
-    const int* root = root_maps_.find(id);
-    return root && *root == map;
+    const auto root = root_maps_.find(id);
+    return root != root_maps_.end() && root->second == map;
   }
 
   bool read_from_memory(int id, int map) const {
@@ -164,7 +165,7 @@ class Builder {
   // holds a bounded number.
   int eval(int id, int map) {
     const Place start{id, map, guard_};
-    if (const int* found = memo_.find(start)) return *found;
+    if (const auto found = memo_.find(start); found != memo_.end()) return found->second;
     bool spread = false;  // below a broadcast, or windows that overlap
     while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
       const Node& view = graph_.nodes[id];
@@ -190,8 +191,8 @@ class Builder {
       const Node& node = graph_.nodes[id];
       value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
       if (place == start) return value;
-    } else if (const int* found = memo_.find(place)) {
-      value = *found;
+    } else if (const auto found = memo_.find(place); found != memo_.end()) {
+      value = found->second;
     } else {
       value = compute(id, map);
       if (spread && value != kEnded) value = with_epilogue(id, map, value);
@@ -762,7 +763,7 @@ class Builder {
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<std::uint64_t> axes(count);
     std::vector<char> widened(count);  // somebody needs it at more points than it has
-    FlatMap<int, int> places;
+    tsl::robin_map<int, int> places;
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
@@ -773,12 +774,12 @@ class Builder {
       if (value.kind == Value::Kind::op && value.node >= 0) ++places[value.node];
     }
     std::vector<std::pair<double, int>> candidates;
-    FlatMap<int, char> met;  // a node's places cost the same: the first one speaks for all
+    tsl::robin_set<int> met;  // a node's places cost the same: the first one speaks for all
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root(kernel_, v) || root_maps_.contains(value.node)) continue;
       if (!widened[v] && places[value.node] < 2) continue;
-      if (!met.try_emplace(value.node, 1).second) continue;
+      if (!met.insert(value.node).second) continue;
       if (const double cost = cone_cost(v); cost > kKeepCost) candidates.push_back({-cost, v});
     }
     std::sort(candidates.begin(), candidates.end());
@@ -963,10 +964,10 @@ class Builder {
   int guard_ = -1;                                     // what is met is read where this value holds
   bool gathered_ = false;                              // what is met is wanted at computed places
   std::vector<MapInfo> maps_;
-  FlatMap<Map, int, MapHash> map_ids_;
-  FlatMap<Place, int, PlaceHash> memo_;
-  FlatMap<int, int> root_maps_;
-  FlatMap<int, int> occurrences_;
+  tsl::robin_map<Map, int, MapHash> map_ids_;
+  tsl::robin_map<Place, int, PlaceHash> memo_;
+  tsl::robin_map<int, int> root_maps_;
+  tsl::robin_map<int, int> occurrences_;
   mutable std::vector<int> seen_, stack_;  // of each_below
   mutable int walk_ = 0;
   bool narrowed_ = false;       // too many places were met once

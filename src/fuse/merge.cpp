@@ -1,5 +1,7 @@
 #include "fuse/merge.hpp"
 
+#include <tsl/robin_set.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -7,9 +9,9 @@
 #include <optional>
 #include <set>
 
+#include "base/hash.hpp"
 #include "fuse/align.hpp"
 #include "fuse/costs.hpp"
-#include "fuse/flat_map.hpp"
 #include "fuse/siblings.hpp"
 #include "sinter/errors.hpp"
 
@@ -30,6 +32,10 @@ bool stays_cut(CutReason reason) {
     default: return false;
   }
 }
+
+struct PairHash {
+  std::size_t operator()(std::uint64_t pair) const { return mix(0, pair); }
+};
 
 // The last groups that read a node, of those looked at, the latest first; -1: none.
 struct Latest : std::array<int, kMaxReaders> {
@@ -250,7 +256,7 @@ class Merger {
           merged = true;
           break;
         }
-        tried_.try_emplace(pair_of(u, other), 1);
+        tried_.insert(pair_of(u, other));
         if (++failures >= kMaxFailures) break;
       }
     }
@@ -352,9 +358,9 @@ class Merger {
   };  // some of them merged since; -1: no further one
   std::vector<int> first_reader_;  // of a node
   std::vector<Reader> readers_;
-  std::vector<Latest> latest_;          // of a node
-  std::map<std::int64_t, int> order_;   // label -> unit
-  FlatMap<std::uint64_t, char> tried_;  // pairs
+  std::vector<Latest> latest_;                     // of a node
+  std::map<std::int64_t, int> order_;              // label -> unit
+  tsl::robin_set<std::uint64_t, PairHash> tried_;  // pairs
 };
 
 }  // namespace

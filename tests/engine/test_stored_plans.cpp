@@ -78,7 +78,7 @@ std::vector<fs::path> plans_in(const fs::path& cache) {
     std::ifstream in(file.path(), std::ios::binary);
     const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
     const auto entry = cache::decode(bytes);
-    if (entry.status == cache::EntryView::Status::good && cache::target_of(entry.key).starts_with(engine::kPlanTarget)) found.push_back(file.path());
+    if (entry.status == cache::EntryView::Status::good && cache::target_of(entry.key).starts_with(cache::kPlanTarget)) found.push_back(file.path());
   }
   return found;
 }
