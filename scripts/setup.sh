@@ -11,11 +11,11 @@ packages=(g++ cmake ninja-build pkg-config git ca-certificates libeigen3-dev lib
 # Boost.PFR came with 1.75. Debian 12 has such a Boost beside its default, 1.74.
 boost=
 if grep -qs '^VERSION_CODENAME=bookworm$' /etc/os-release; then boost=1.81; fi
-packages+=("libboost$boost-dev")
+packages+=("libboost$boost-dev" "libboost-context$boost-dev")
 tests=
 if [ "${1:-}" = --tests ]; then
   tests=yes
-  packages+=(python3-venv z3 "libboost-context$boost-dev")
+  packages+=(python3-venv z3)
 fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
