@@ -221,27 +221,19 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::size_t outputs, con
 }
 
 void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& now) {
-  if (!now.how.keep_plans) return;
   {
     std::lock_guard lock(mutex_);
     if (plans_.find(key)) return;
   }
-  const StoredPlanKey stored{key.structure, &target, &now.how, kernels_.tuning_mark()};
-  std::vector<std::shared_ptr<const Planned>> plans;
-  while (static_cast<int>(plans.size()) < kMaxOnDisk) {
-    auto planned = load_plan(stored, static_cast<int>(plans.size()), terms, kernels_);
-    if (!planned) break;
-    plans.push_back(std::move(planned));
-  }
+  const auto plans = engine::load_plans({key.structure, &target, &now.how, kernels_.tuning_mark()}, terms, kernels_);
   totals_.plans_from_disk += plans.size();
-  const int on_disk = static_cast<int>(plans.size());
-  if (on_disk > 0) add_plans(key, plans, on_disk, now);
+  if (!plans.empty()) add_plans(key, plans, plans.size(), now);
 }
 
 Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& now) {
   const auto planned = make_plan(graph, target, now.how, kernels_);
   ++totals_.plans_made;
-  int ordinal = 0;
+  std::size_t ordinal = 0;
   {
     std::lock_guard lock(mutex_);
     if (const auto* family = plans_.find(key)) ordinal = family->on_disk;
@@ -252,14 +244,14 @@ Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& 
   return known;
 }
 
-void Engine::keep_on_disk(const StoredPlanKey& key, int ordinal, const std::shared_ptr<const Planned>& planned) {
+void Engine::keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned) {
   const auto disk = kernels_.disk();
-  if (!key.how->keep_plans || ordinal >= kMaxOnDisk || !disk->disabled_reason().empty()) return;
+  if (!key.how->keep_plans || ordinal >= kMostStoredPlans || !disk->disabled_reason().empty()) return;
   kernels_.later([structure = std::vector(key.structure.begin(), key.structure.end()), target = *key.target, how = *key.how, tunings = key.tunings, ordinal,
                   planned, disk] { store_plan({structure, &target, &how, tunings}, ordinal, *planned, *disk); });
 }
 
-Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, int on_disk, const Setup& now) {
+Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& now) {
   std::lock_guard lock(mutex_);
   PlanFamily family;
   if (const auto* known = plans_.find(key)) family = *known;

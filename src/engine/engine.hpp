@@ -124,9 +124,9 @@ class Engine {
   void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup);
   Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup);
   // In the background.
-  void keep_on_disk(const StoredPlanKey& key, int ordinal, const std::shared_ptr<const Planned>& planned);
+  void keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned);
   // The last of them.
-  Known add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, int on_disk, const Setup& setup);
+  Known add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& setup);
   // A node's elements where the device finds them.
   struct Elements {
     void* data = nullptr;
@@ -183,10 +183,9 @@ class Engine {
   };
   struct PlanFamily {
     std::vector<Member> members;
-    int on_disk = 0;  // entries
+    std::size_t on_disk = 0;  // entries
   };
   static constexpr std::size_t kMaxFamily = 64;
-  static constexpr int kMaxOnDisk = 16;
   Lru<PlanKey, PlanFamily, KeyHash, KeyEqual> plans_{kMaxPlanBytes};
 };
 

@@ -38,16 +38,12 @@ std::shared_ptr<const Planned> Engine::plan_to_keep(const trace::Graph& graph, s
     const StoredPlanKey key{structure, &target, &at.how, kernels_.tuning_mark()};
     const PlanTerms terms{leaves.inputs.size(), values.literals.size(), leaves.gathers.size(),
                           leaves.calls.size(),  values.symbols.size(),  leaves.results.size()};
-    int ordinal = 0;
-    for (; at.how.keep_plans && ordinal < kMaxOnDisk; ++ordinal) {
-      auto planned = load_plan(key, ordinal, terms, kernels_);
-      if (!planned) break;
-      ++totals_.plans_from_disk;
-      if (planned->holds(values.symbols)) return planned;
-    }
+    const auto plans = engine::load_plans(key, terms, kernels_, [&](const Planned& plan) { return plan.holds(values.symbols); });
+    totals_.plans_from_disk += plans.size();
+    if (!plans.empty() && plans.back()->holds(values.symbols)) return plans.back();
     std::shared_ptr<const Planned> planned = make_plan(graph, target, at.how, kernels_);
     ++totals_.plans_made;
-    keep_on_disk(key, ordinal, planned);
+    keep_on_disk(key, plans.size(), planned);
     return planned;
   });
 }

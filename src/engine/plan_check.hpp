@@ -1,4 +1,4 @@
-// What a plan that came from a file has to be before anybody takes it at its word.
+// Checks a plan that came from a file, before anything relies on it.
 #pragma once
 #include <cstddef>
 #include <string_view>

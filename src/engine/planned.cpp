@@ -116,14 +116,14 @@ class Making {
  public:
   Making(fuse::Plan& plan, Planned& planned) : plan_(plan), planned_(planned) {}
 
-  PlannedStep& add(const fuse::Step& from, PlannedStep step) {
+  void add(const fuse::Step& from, PlannedStep step) {
     step.library = from.kind == fuse::Step::Kind::library;
     step.reads = from.reads();
     step.writes = from.writes();
     step.cut = from.cut();
     if (step.library) step.bytes_moved = from.bytes_moved;
     step.bytes_unfused = from.bytes_unfused;
-    return planned_.steps.emplace_back(std::move(step));
+    planned_.steps.push_back(std::move(step));
   }
 
   /// Numbers that the last step takes.
@@ -209,7 +209,7 @@ class Making {
     return {};
   }
 
-  /// Of an input or, after those, an output.
+  /// The offset of an access: the inputs are counted first, then the outputs.
   const fuse::Size& offset_of(const PlannedStep& step, std::size_t access) const { return numbers_[step.numbers + step.nest.ints.size() + access]; }
 
   void find_last_reads() {
@@ -234,9 +234,10 @@ class Making {
     planned_.bytes_moved -= bytes_of(result);
   }
 
+  /// For the sizes of today; unlike fuse::bytes_of, no guard is left.
   double bytes_of(int id) const { return static_cast<double>(element_count(fuse::hints(node(id).shape))) * static_cast<double>(itemsize(node(id).dtype)); }
 
-  /// What lies in memory is numbered in the order in which steps come to it.
+  /// Numbers the nodes that lie in memory, in the order in which the steps read and write them.
   std::map<int, int> number_values() {
     std::map<int, int> numbers;
     const auto value_of = [&](int id) {

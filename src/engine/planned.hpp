@@ -63,7 +63,7 @@ struct Planned {
   const PlannedValue& value(int number) const { return values[static_cast<std::size_t>(number)]; }
   /// Whether the plan serves these values of the symbols: is the one that would be made for them (`estimates`), or is right for them at least.
   bool holds(const std::vector<std::int64_t>& today, bool estimates = true) const { return program.holds(today, estimates); }
-  /// Of a value that some step writes, among the program's numbers.
+  /// The size in bytes of a value that some step writes, among the program's numbers.
   std::size_t bytes_of(int number, std::span<const std::int64_t> numbers) const {
     return static_cast<std::size_t>(numbers[static_cast<std::size_t>(value(number).bytes)]);
   }

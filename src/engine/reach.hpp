@@ -16,8 +16,8 @@ struct ReachTerms {
   std::vector<DType> dtypes;
   std::vector<Shape> shapes;
 };
-/// Throws InternalError where a step would reach outside of its buffers. What a kernel finds at computed places, or reads under a guard, it has to keep within
-/// itself, as its code does.
+/// Throws InternalError where a step would reach outside of its buffers. Reads at computed places and reads under a guard are not
+/// checked here: the kernel's own code keeps them within the buffer.
 void check_reach(const Executable& executable, const ReachTerms& terms);
 
 }  // namespace sinter::engine

@@ -9,7 +9,7 @@
 namespace sinter::engine {
 namespace {
 
-jit::Source source_of(const StoredPlanKey& key, int ordinal) {
+jit::Source source_of(const StoredPlanKey& key, std::size_t ordinal) {
   jit::Source source;
   source.target = fmt::format("{}{}", cache::kPlanTarget, key.target->limits.target);
   source.generator = fmt::format("{}, {}", jit::planner(), key.target->kind().generator);
@@ -44,9 +44,8 @@ std::shared_ptr<const Planned> plan_in(const jit::Binary& entry, const StoredPla
   return planned;
 }
 
-}  // namespace
-
-std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, int ordinal, const PlanTerms& terms, Kernels& kernels) {
+/// Null where there is none, or none that can be believed or run here.
+std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, std::size_t ordinal, const PlanTerms& terms, Kernels& kernels) {
   const auto disk = kernels.disk();
   const jit::Source source = source_of(key, ordinal);
   const auto entry = disk->load(source);
@@ -64,7 +63,21 @@ std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, int ordinal, 
   return nullptr;
 }
 
-void store_plan(const StoredPlanKey& key, int ordinal, const Planned& planned, cache::DiskCache& disk) {
+}  // namespace
+
+std::vector<std::shared_ptr<const Planned>> load_plans(const StoredPlanKey& key, const PlanTerms& terms, Kernels& kernels,
+                                                       const std::function<bool(const Planned&)>& enough) {
+  std::vector<std::shared_ptr<const Planned>> plans;
+  while (key.how->keep_plans && plans.size() < kMostStoredPlans) {
+    auto planned = load_plan(key, plans.size(), terms, kernels);
+    if (!planned) break;
+    plans.push_back(std::move(planned));
+    if (enough && enough(*plans.back())) break;
+  }
+  return plans;
+}
+
+void store_plan(const StoredPlanKey& key, std::size_t ordinal, const Planned& planned, cache::DiskCache& disk) {
   StoredPlan stored{planned, {}};
   for (const PlannedStep& step : planned.steps) stored.reports.push_back(step.made.report);
   ArchiveWriter writer;

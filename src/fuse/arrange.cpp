@@ -83,7 +83,7 @@ void order_axes(const Graph& graph, const Kernel& kernel, std::vector<int>& orde
   if (kernel.row_axes() == 0 && last - first > 2) move_cheapest(last - 1, order[last - 1]);
 }
 
-// Whether the blocks' shared memory, `each` bytes of it, holds the buffers. Of each buffer a block's part ends with a whole vector (of up to 16
+// Whether the blocks' shared memory, `each` bytes of it, holds the buffers. A block's part of each buffer ends with a whole vector (of up to 16
 // elements), and starts at a multiple of 16 bytes.
 bool held_by(int blocks, std::int64_t each, const Size& bytes, int buffers) { return bytes <= blocks * (each - std::int64_t{256} * buffers); }
 

@@ -131,22 +131,23 @@ bool multiplies_into(DType stored, DType result) { return is_storage_only(stored
 bool multiplies_bytes_into(DType stored, DType result) { return result == DType::int32 && (stored == DType::int8 || stored == DType::uint8); }
 
 bool is_sound(const LibraryCall& call) {
+  const Columns record = columns_of(call.op);
+  const bool product = record.gpu == GpuLibrary::products;
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
   for (const LibraryOperand& operand : call.operands) {
-    if (!reads_layout(call.op, Sizes(operand.shape.begin(), operand.shape.end()), Sizes(operand.strides.begin(), operand.strides.end()))) return false;
+    if (!record.layout(Sizes(operand.shape.begin(), operand.shape.end()), Sizes(operand.strides.begin(), operand.strides.end()))) return false;
     shapes.push_back(operand.shape);
     dtypes.push_back(operand.dtype);
   }
   if (call.row) {  // which is added to each of a product's rows
-    if (columns_of(call.op).gpu != GpuLibrary::products || shapes.empty() || call.shape.empty() || shapes.back() != Shape{call.shape.back()}) return false;
+    if (!product || shapes.empty() || call.shape.empty() || shapes.back() != Shape{call.shape.back()}) return false;
     shapes.pop_back();
     dtypes.pop_back();
   }
   if (!trace::library_takes(call.op, {shapes, dtypes, call.ints}) || call.shape != trace::library_shape(call.op, shapes, call.ints)) return false;
   // A product's library may take its operands as they were before they were converted, and round its result.
   const DType dtype = trace::library_dtype(call.op, dtypes[0]);
-  const bool product = columns_of(call.op).layout == rows_or_columns;
   if (dtype != call.dtype && !(product && (multiplies_into(dtype, call.dtype) || multiplies_bytes_into(dtype, call.dtype)))) return false;
   return call.stored == call.dtype || (product && multiplies_into(call.stored, call.dtype));
 }

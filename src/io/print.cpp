@@ -94,7 +94,7 @@ class Number {
   }
 
  private:
-  /// Of the decimals that a narrow type rounds to x, the one of fewest digits.
+  /// The shortest decimal that a narrow type rounds to x.
   template <class T> static double shortest_decimal(double x) {
     for (int precision = 0; precision < std::numeric_limits<T>::max_digits10; ++precision) {
       char text[40];

@@ -35,7 +35,8 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
 
 }  // namespace
 
-/// Of integers: choices are one instruction each, where clip() would ask for NaN too; a NaN becomes the least number. A NaN of float8 stays one.
+/// Clips to the range of the type. For integers minimum and maximum take one instruction each, where clip() also tests for NaN; NaN becomes the least
+/// number. For float8 NaN stays NaN.
 Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
   if (is_floating(to)) {
     if (c.integer("saturate", 1) == 0) return astype(c.at_node(numbers), to);
