@@ -63,7 +63,7 @@ template <FloatFormat f> constexpr float narrow_value(std::uint32_t bits) {
 
 }  // namespace detail
 
-/// What a floating type of 8 or 16 bits is derived from. Conversions to it round to nearest, ties to even, once.
+/// The base of every floating type of 8 or 16 bits. A conversion to such a type rounds once, to nearest, ties to even.
 template <int Exponent, int Fraction, bool FiniteOnly = false> struct NarrowFloat {
   static constexpr FloatFormat format{Exponent, Fraction, FiniteOnly};
   std::conditional_t<format.bits() == 8, std::uint8_t, std::uint16_t> bits;
@@ -100,7 +100,7 @@ concept Narrow = std::same_as<std::remove_cv_t<decltype(T::format)>, FloatFormat
 template <class A, class B>
 concept WithNarrow = (Narrow<A> && (Narrow<B> || std::is_arithmetic_v<B>)) || (std::is_arithmetic_v<A> && Narrow<B>);
 namespace detail {
-/// What a narrow float computes as: float, beside a double double.
+/// The type that arithmetic with a narrow float is done in: float, or double where the other operand is a double.
 template <class A, class B> using Widened = std::conditional_t<std::same_as<A, double> || std::same_as<B, double>, double, float>;
 }  // namespace detail
 

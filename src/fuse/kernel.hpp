@@ -127,7 +127,7 @@ struct Work {
   double bytes = 0, ops = 0;
   double seconds(const Limits& limits) const;
 };
-/// Of a kernel as it runs: its passes' traffic and its arithmetic; and what they take with its launch.
+/// The cost of a kernel as it runs: the traffic of its passes, its arithmetic, and the time of both with its launch.
 Work launched_work(const Graph& graph, const Kernel& kernel, const Limits& limits);
 double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Points of a kernel's axes, for estimates; an axis is asked for its size only where it is walked.
