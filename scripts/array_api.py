@@ -3,7 +3,7 @@
 
     scripts/array_api.py build/release/sinter
 
-The standard's names come from scripts/array_api_2024_12.txt. Ours are looked up: in the command's table (tools/functions.cpp), what the
+The standard's names come from scripts/array_api_2024_12.txt. Ours are looked up: in the command's table (src/table/functions.cpp), what the
 row calls in the library's headers, and what `sinter help` tells of how it runs."""
 import pathlib
 import re
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLE = (ROOT / "tools/functions.cpp").read_text()
+TABLE = (ROOT / "src/table/functions.cpp").read_text()
 HEADERS = "\n".join(path.read_text() for path in sorted((ROOT / "include/sinter").glob("*.hpp")))
 ROWS = {name: (parameters, builder) for name, parameters, builder in re.findall(r'^    \{"(\w+)", (?:"([^"]*)"|k\w+), ([^}]+)\},$', TABLE, re.M)}
 

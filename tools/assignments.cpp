@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "complex_numbers.hpp"
 #include "dictionaries.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
+#include "table/complex_numbers.hpp"
 
 namespace sinter::tools {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "complex_numbers.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/types.hpp"
+#include "table/complex_numbers.hpp"
 
 namespace sinter::tools {
 namespace {

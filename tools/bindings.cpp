@@ -10,9 +10,9 @@
 #include <optional>
 #include <set>
 
-#include "files.hpp"
-#include "functions.hpp"
 #include "sinter/ops.hpp"
+#include "table/files.hpp"
+#include "table/functions.hpp"
 
 namespace sinter::tools {
 namespace {

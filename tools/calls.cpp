@@ -8,11 +8,11 @@
 #include <iterator>
 #include <utility>
 
-#include "arguments.hpp"
-#include "complex_numbers.hpp"
 #include "scalars.hpp"
 #include "sinter/whole.hpp"
-#include "ufuncs.hpp"
+#include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/ufuncs.hpp"
 
 namespace sinter::tools {
 

@@ -9,9 +9,9 @@
 
 #include "bindings.hpp"
 #include "commands.hpp"
-#include "files.hpp"
 #include "sinter/profile.hpp"
 #include "sinter/sinter.hpp"
+#include "table/files.hpp"
 
 namespace sinter::tools {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "arguments.hpp"
 #include "commands.hpp"
-#include "descriptions.hpp"
 #include "expression.hpp"
 #include "sinter/sinter.hpp"
+#include "table/arguments.hpp"
+#include "table/descriptions.hpp"
 
 namespace sinter::tools {
 namespace {

@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "cache/disk_cache.hpp"
+#include "table/fault.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace sinter::tools {
+
+using namespace table;
 
 struct EvalRequest {
   std::string expression;

@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.hpp"
-#include "functions.hpp"
 #include "sinter/errors.hpp"
+#include "table/functions.hpp"
 
 namespace sinter::tools {
 namespace {

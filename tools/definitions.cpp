@@ -8,7 +8,7 @@
 #include "dictionaries.hpp"
 #include "scalars.hpp"
 #include "sinter/shapes.hpp"
-#include "ufuncs.hpp"
+#include "table/ufuncs.hpp"
 
 namespace sinter::tools {
 

@@ -2,9 +2,11 @@
 #pragma once
 #include <cstddef>
 
-#include "value.hpp"
+#include "table/value.hpp"
 
 namespace sinter::tools {
+
+using namespace table;
 
 /// A number, a string, a truth, None or a tuple of them; a tensor of one element is read. Throws Fault for what is no key.
 Value key_of(const Value& value);

@@ -6,9 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "value.hpp"
+#include "table/value.hpp"
 
 namespace sinter::tools {
+
+using namespace table;
 
 /// What names stand for: tensors, or numbers that stay weak scalars.
 using Bindings = std::map<std::string, Value, std::less<>>;

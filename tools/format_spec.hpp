@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "value.hpp"
+#include "table/value.hpp"
 
 namespace sinter::tools {
+
+using namespace table;
 
 /// The value by Python's format: [[fill]align][sign][#][0][width][grouping][.precision][type]. `shown` makes what it is printed as without one, which
 /// is asked for where the format says no other way. Nothing where the format is none of the value's.

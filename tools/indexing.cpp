@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "arguments.hpp"
 #include "dictionaries.hpp"
 #include "sinter/shapes.hpp"
+#include "table/arguments.hpp"
 #include "text.hpp"
 
 namespace sinter::tools {

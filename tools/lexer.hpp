@@ -6,13 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "table/fault.hpp"
+
 namespace sinter::tools {
 
-/// A fault in an expression, with the place it is at; evaluate() makes a ValueError of it that shows the line.
-struct Fault {
-  std::size_t offset;
-  std::string message;
-};
+using namespace table;
+
+/// A fault has the place in the expression; evaluate() makes a ValueError of it that shows the line.
+using table::Fault;
 
 enum class TokenKind : std::uint8_t { name, integer, floating, imaginary, string, symbol, separator, end };
 

@@ -13,9 +13,9 @@
 
 #include "command_plan.hpp"
 #include "commands.hpp"
-#include "functions.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
+#include "table/functions.hpp"
 
 namespace {
 

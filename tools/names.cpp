@@ -12,13 +12,13 @@
 #include <numeric>
 #include <utility>
 
-#include "arguments.hpp"
-#include "complex_numbers.hpp"
 #include "scalars.hpp"
 #include "sinter/random.hpp"
 #include "sinter/whole.hpp"
+#include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/ufuncs.hpp"
 #include "text.hpp"
-#include "ufuncs.hpp"
 
 namespace sinter::tools {
 namespace {

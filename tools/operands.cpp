@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "complex_numbers.hpp"
+#include "table/complex_numbers.hpp"
 
 namespace sinter::tools {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "arguments.hpp"
-#include "complex_numbers.hpp"
 #include "dictionaries.hpp"
 #include "scalars.hpp"
+#include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
 
 namespace sinter::tools {
 namespace {

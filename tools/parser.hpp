@@ -13,13 +13,15 @@
 #include <vector>
 
 #include "expression.hpp"
-#include "functions.hpp"
 #include "lexer.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/print.hpp"
+#include "table/functions.hpp"
 #include "words.hpp"
 
 namespace sinter::tools {
+
+using namespace table;
 
 class Parser {
  public:

@@ -3,9 +3,11 @@
 #include <string_view>
 #include <vector>
 
-#include "value.hpp"
+#include "table/value.hpp"
 
 namespace sinter::tools {
+
+using namespace table;
 
 /// Both values are numbers. Throws Fault (at `offset`) for a division by zero or an integer beyond 64 bits.
 Value scalar_binary(std::string_view symbol, const Value& a, const Value& b, std::size_t offset);

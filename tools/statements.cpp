@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "complex_numbers.hpp"
 #include "sinter/shapes.hpp"
+#include "table/complex_numbers.hpp"
 #include "text.hpp"
 
 namespace sinter::tools {

@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "complex_numbers.hpp"
 #include "format_spec.hpp"
 #include "printing.hpp"
 #include "scalars.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/print.hpp"
+#include "table/complex_numbers.hpp"
 #include "text.hpp"
 
 namespace sinter::tools {

@@ -179,17 +179,6 @@ std::string brace_formatted(std::string_view text, const std::vector<Argument>& 
   return made;
 }
 
-Tuple characters(std::string_view text, std::size_t offset) {
-  Tuple all;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at + 1;
-    while (end < text.size() && continues(text[end])) ++end;
-    all.push_back({std::string(text.substr(at, end - at)), offset});
-    at = end;
-  }
-  return all;
-}
-
 std::optional<Value> string_method(const std::string& text, std::string_view method, const std::vector<Value>& arguments, std::size_t offset) {
   const auto string = [&](std::size_t k) -> const std::string& {
     const auto* given = k < arguments.size() ? arguments[k].as<std::string>() : nullptr;

@@ -6,9 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "functions.hpp"
+#include "table/functions.hpp"
 
 namespace sinter::tools {
+
+using namespace table;
 
 /// \n, \t, \x41, … as the characters they stand for.
 std::string unescaped(std::string_view text);
@@ -23,7 +25,5 @@ std::string brace_formatted(std::string_view text, const std::vector<Argument>& 
 
 /// text.split(), text.join(list), …; nothing for an unknown method. Throws Fault for arguments that do not fit.
 std::optional<Value> string_method(const std::string& text, std::string_view method, const std::vector<Value>& arguments, std::size_t offset);
-/// The characters, each a string.
-Tuple characters(std::string_view text, std::size_t offset);
 
 }  // namespace sinter::tools

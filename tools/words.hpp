@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "lexer.hpp"
-#include "value.hpp"
+#include "table/value.hpp"
 
 namespace sinter::tools {
+
+using namespace table;
 
 /// Binding strength of the binary operators, Python's order. Unary + - ~ bind tighter than all of these, ** tighter still.
 enum Strength : int { kLoosest = 1, kComparison = 1, kOr, kXor, kAnd, kShift, kSum, kProduct };

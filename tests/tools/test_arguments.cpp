@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "arguments.hpp"
 #include "attempts.hpp"
-#include "descriptions.hpp"
 #include "expression.hpp"
 #include "seed.hpp"
+#include "table/arguments.hpp"
+#include "table/descriptions.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -215,8 +215,8 @@ Call of_form(std::string_view form) {
 
 /// The call in a function's example, under its own name, with every parameter that the example leaves out as well: those lie behind the
 /// others as "name=", and what stands for them in the example is nothing.
-Call of_function(const sn::tools::Function& function) {
-  const sn::tools::Description& description = *sn::tools::find_description(function);
+Call of_function(const sn::table::Function& function) {
+  const sn::table::Description& description = *sn::table::find_description(function);
   const std::string_view example = description.example;
   std::size_t at = example.find(std::string(description.name) + "(");
   while (at != 0 && at != std::string_view::npos && (std::isalnum(static_cast<unsigned char>(example[at - 1])) || example[at - 1] == '_'))
@@ -255,11 +255,11 @@ Call of_function(const sn::tools::Function& function) {
 }
 
 /// Parameters that can be given by name and that the example leaves out.
-std::vector<std::string> left_out(const sn::tools::Function& function, const Call& call) {
+std::vector<std::string> left_out(const sn::table::Function& function, const Call& call) {
   std::vector<std::string> names;
   std::size_t positional = 0;
   for (std::size_t k = 0; k < call.arguments.size(); ++k) positional += !call.between[k].ends_with('=');
-  const auto parameters = sn::tools::parameters_of(function);
+  const auto parameters = sn::table::parameters_of(function);
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const std::string name(parameters[k].name);
     const bool named = std::any_of(call.between.begin(), call.between.end(), [&](const std::string& piece) { return piece.ends_with(name + "="); });
@@ -316,7 +316,7 @@ TEST_CASE("wrong arguments give a result or one of sinter's exceptions") {
     run(calls, evaluated, tried);
     calls.clear();
   };
-  for (const sn::tools::Function& function : sn::tools::functions()) {
+  for (const sn::table::Function& function : sn::table::functions()) {
     const Call call = of_function(function);
     add(call, left_out(function, call));
   }

@@ -12,10 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "arguments.hpp"
 #include "bindings.hpp"
 #include "expression.hpp"
-#include "functions.hpp"
 #include "host_data_stub.hpp"
 #include "lexer.hpp"
 #include "seed.hpp"
@@ -27,10 +25,13 @@
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/sorting.hpp"
+#include "table/arguments.hpp"
+#include "table/functions.hpp"
 #include "trace/outline.hpp"
 
 using namespace sinter;
 using namespace sinter::tools;
+using namespace sinter::table;
 
 namespace {
 

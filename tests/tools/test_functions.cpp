@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "arguments.hpp"
-#include "descriptions.hpp"
 #include "expression.hpp"
-#include "functions.hpp"
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
 #include "split.hpp"
+#include "table/arguments.hpp"
+#include "table/descriptions.hpp"
+#include "table/functions.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -53,7 +53,7 @@ void as_numpy(const std::string& path) {
     const auto fields = split(line, '\t');
     if (fields[0] == "input") {
       const Expected e = read(&fields[2]);
-      inputs.emplace(fields[1], sn::tools::Value{sn::from_span(e.ref.v, e.ref.shape).astype(e.dtype)});
+      inputs.emplace(fields[1], sn::table::Value{sn::from_span(e.ref.v, e.ref.shape).astype(e.dtype)});
       continue;
     }
     if (on_cuda() && checked++ % 6 != 0) continue;  // emulated kernels take a compiler each
@@ -128,10 +128,10 @@ TEST_CASE("programs of NumPy's print what they print with NumPy") {
 
 TEST_CASE("every function of the table has a description and an example that can be computed") {
   if (on_cuda()) return;  // recording and the host only
-  for (const sn::tools::Function& function : sn::tools::functions()) {
+  for (const sn::table::Function& function : sn::table::functions()) {
     CAPTURE(std::string(function.name));
-    CHECK(!sn::tools::parameters_of(function).empty());
-    const sn::tools::Description* description = sn::tools::find_description(function);
+    CHECK(!sn::table::parameters_of(function).empty());
+    const sn::table::Description* description = sn::table::find_description(function);
     REQUIRE(description);
     CHECK(description->text.ends_with('.'));
     CHECK(description->example.find(description->name) != std::string_view::npos);

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <map>
 
-#include "functions.hpp"
 #include "program.hpp"
 #include "reference.hpp"
 #include "seed.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/fft.hpp"
+#include "table/functions.hpp"
 
 namespace sn = sinter;
 using sn::DType;
@@ -28,30 +28,30 @@ struct Entry {
   bool exact;
 };
 
-std::vector<Tensor> tensors_of(const sn::tools::Value& value) {
+std::vector<Tensor> tensors_of(const sn::table::Value& value) {
   if (const auto* tensor = value.as<Tensor>()) return {*tensor};
   std::vector<Tensor> tensors;
-  if (const auto* tuple = value.as<sn::tools::Tuple>())
+  if (const auto* tuple = value.as<sn::table::Tuple>())
     for (const auto& item : *tuple) tensors.push_back(*item.as<Tensor>());
   return tensors;
 }
 
 /// A function of the table on these operands; nothing where it does not take them.
-std::vector<Tensor> called(const sn::tools::Function& function, const std::vector<Tensor>& operands) {
-  std::vector<sn::tools::Argument> arguments;
-  for (const Tensor& operand : operands) arguments.push_back({{}, sn::tools::Value{operand}});
+std::vector<Tensor> called(const sn::table::Function& function, const std::vector<Tensor>& operands) {
+  std::vector<sn::table::Argument> arguments;
+  for (const Tensor& operand : operands) arguments.push_back({{}, sn::table::Value{operand}});
   try {
-    return tensors_of(sn::tools::call(function, std::move(arguments), 0));
+    return tensors_of(sn::table::call(function, std::move(arguments), 0));
   } catch (const sn::Error&) {
     return {};
   }
 }
 
 /// The functions of the table that take one or two tensors and give an element for each of theirs.
-const std::vector<const sn::tools::Function*>& elementwise() {
-  static const std::vector<const sn::tools::Function*> list = [] {
-    std::vector<const sn::tools::Function*> found;
-    for (const sn::tools::Function& function : sn::tools::functions()) {
+const std::vector<const sn::table::Function*>& elementwise() {
+  static const std::vector<const sn::table::Function*> list = [] {
+    std::vector<const sn::table::Function*> found;
+    for (const sn::table::Function& function : sn::table::functions()) {
       const std::size_t count = function.parameters == "x" ? 1 : function.parameters == "x1 x2" ? 2 : 0;
       if (count == 0) continue;
       bool fits = false;
@@ -272,7 +272,7 @@ class Program {
   /// every one of them is continuous; what it gives is brought between -1 and 1, and stays a number.
   Entry of_table(const Entry& x, const Entry& y) {
     const auto& list = elementwise();
-    const sn::tools::Function& function = *list[pick(list.size())];
+    const sn::table::Function& function = *list[pick(list.size())];
     const auto tame = [](const Entry& e, double shift) { return e.exact ? e.tensor : 0.75 + shift + 0.2 * sn::tanh(e.tensor); };
     std::vector<Tensor> operands{tame(x, 0)};
     const bool two = function.parameters == "x1 x2";

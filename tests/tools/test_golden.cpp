@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "expression.hpp"
-#include "functions.hpp"
 #include "program.hpp"
 #include "seed.hpp"
 #include "split.hpp"
+#include "table/functions.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -139,7 +139,7 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
         const auto count = static_cast<std::size_t>(sn::element_count(e.shape));
         std::unique_ptr<T[]> values(new T[count]);
         if (count > 0) std::memcpy(values.get(), e.bytes, count * sizeof(T));
-        inputs.emplace(fields[1], sn::tools::Value{sn::from_span(std::span<const T>(values.get(), count), e.shape)});
+        inputs.emplace(fields[1], sn::table::Value{sn::from_span(std::span<const T>(values.get(), count), e.shape)});
       });
       continue;
     }

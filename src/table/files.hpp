@@ -6,7 +6,7 @@
 
 #include "sinter/tensor.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 /// FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME (the name may be left out where the file has one tensor), FILE.csv, FILE.tsv, FILE.png, FILE.ppm,
 /// FILE.pgm; of another name an .npy file. Throws IoError.
@@ -20,4 +20,4 @@ bool is_archive(const std::string& path);
 void save_file(const std::string& path, const Tensor& tensor);
 void save_archive(const std::string& path, std::span<const Tensor> tensors, const std::vector<std::string>& names);
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

@@ -1,4 +1,4 @@
-#include "functions.hpp"
+#include "table/functions.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,11 +8,6 @@
 #include <numbers>
 #include <numeric>
 
-#include "arguments.hpp"
-#include "complex_numbers.hpp"
-#include "functions_nn.hpp"
-#include "functions_numpy.hpp"
-#include "lexer.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/creation.hpp"
@@ -30,9 +25,13 @@
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
-#include "text.hpp"
+#include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/fault.hpp"
+#include "table/functions_nn.hpp"
+#include "table/functions_numpy.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 template <Tensor (*F)(const Arg&)> Value unary(const Arguments& a) { return {F(a.operand(0))}; }
@@ -1702,4 +1701,4 @@ std::string nearest(std::string_view name, const std::vector<std::string_view>& 
   return fmt::format("{}", fmt::join(found, " or "));
 }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

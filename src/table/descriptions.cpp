@@ -1,9 +1,9 @@
-#include "descriptions.hpp"
+#include "table/descriptions.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 constexpr Description kDescriptions[] = {
@@ -526,4 +526,4 @@ std::vector<std::string_view> other_names(const Function& function) {
   return names;
 }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

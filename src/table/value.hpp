@@ -9,7 +9,7 @@
 
 #include "sinter/tensor.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 struct None {};
 struct Value;
@@ -71,4 +71,7 @@ Tensor array_of(const Value& value, std::string_view user);
 /// Numbers and lists of them, as Python has them; evaluates.
 Value numbers_of(const Tensor& tensor, std::size_t offset);
 
-}  // namespace sinter::tools
+/// The characters, each a string.
+Tuple characters(std::string_view text, std::size_t offset);
+
+}  // namespace sinter::table

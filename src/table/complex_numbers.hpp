@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "functions.hpp"
 #include "sinter/complex.hpp"
+#include "table/functions.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 Value complex_value(const Complex& z, std::size_t offset, bool is_weak = false);
 /// Of a complex value, of real numbers, and of lists with either. Throws Fault for anything else.
@@ -30,4 +30,4 @@ std::optional<Value> complex_call(const Function& function, const std::vector<Ar
 std::optional<DType> find_complex_type(std::string_view name);
 std::string_view complex_type_name(DType of_parts);
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

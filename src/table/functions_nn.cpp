@@ -1,9 +1,9 @@
-#include "functions_nn.hpp"
+#include "table/functions_nn.hpp"
 
-#include "arguments.hpp"
 #include "sinter/nn.hpp"
+#include "table/arguments.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 /// A number, or a tuple of them.
@@ -134,4 +134,4 @@ Value threshold_(const Arguments& a) { return {threshold(a.operand(0), a.number(
 Value hardshrink_(const Arguments& a) { return {hardshrink(a.operand(0), a.number(1, 0.5))}; }
 Value softshrink_(const Arguments& a) { return {softshrink(a.operand(0), a.number(1, 0.5))}; }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

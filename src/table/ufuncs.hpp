@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "functions.hpp"
+#include "table/functions.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 /// Whether the function is computed element by element of x, or of x1 and x2.
 bool is_elementwise(const Function& function);
@@ -20,4 +20,4 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
 /// add.reduce(x, axis=1), add.accumulate(x), add.outer(x, y), add.reduceat(x, places), add.at(x, places, values): the last one is x changed.
 Value call_ufunc_method(const Function& function, std::string_view method, std::vector<Argument> arguments, std::size_t offset);
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

@@ -1,4 +1,4 @@
-#include "complex_numbers.hpp"
+#include "table/complex_numbers.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,6 @@
 #include <iterator>
 #include <utility>
 
-#include "arguments.hpp"
-#include "lexer.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/elementary.hpp"
@@ -17,8 +15,10 @@
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
+#include "table/arguments.hpp"
+#include "table/fault.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 const Tensor& part(const Value& pair, std::size_t which) { return *(*pair.as<Tuple>())[which].as<Tensor>(); }
@@ -505,4 +505,4 @@ std::optional<DType> find_complex_type(std::string_view name) {
 }
 std::string_view complex_type_name(DType of_parts) { return of_parts == DType::float64 ? "complex128" : "complex64"; }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

@@ -1,4 +1,4 @@
-#include "functions_numpy.hpp"
+#include "table/functions_numpy.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,6 @@
 #include <functional>
 #include <optional>
 
-#include "arguments.hpp"
-#include "complex_numbers.hpp"
-#include "lexer.hpp"
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/creation.hpp"
@@ -24,9 +21,11 @@
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
 #include "sinter/whole.hpp"
-#include "text.hpp"
+#include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/fault.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 constexpr Location kNowhere{};
@@ -604,4 +603,4 @@ Value whole_spread(const Arguments& a, DType dtype, std::int64_t ddof, bool root
   return {root ? astype(trunc(sqrt(var)), dtype) : var};
 }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

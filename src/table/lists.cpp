@@ -4,12 +4,12 @@
 #include <limits>
 #include <utility>
 
-#include "lexer.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/types.hpp"
-#include "value.hpp"
+#include "table/fault.hpp"
+#include "table/value.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 /// The numbers of nested lists of one shape, one after another.
@@ -110,4 +110,15 @@ Value numbers_of(const Tensor& tensor, std::size_t offset) {
   return nested(tensor.shape(), 0, next_one, offset);
 }
 
-}  // namespace sinter::tools
+Tuple characters(std::string_view text, std::size_t offset) {
+  Tuple all;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+    all.push_back({std::string(text.substr(at, end - at)), offset});
+    at = end;
+  }
+  return all;
+}
+
+}  // namespace sinter::table

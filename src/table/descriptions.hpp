@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
-#include "functions.hpp"
+#include "table/functions.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 struct Description {
   std::string_view name, text;
@@ -18,4 +18,4 @@ const Description* find_description(const Function& function);
 /// The other names of the same function.
 std::vector<std::string_view> other_names(const Function& function);
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

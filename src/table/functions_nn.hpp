@@ -1,8 +1,8 @@
 // The functions of sinter/nn.hpp, as expressions call them: by PyTorch's names and parameters.
 #pragma once
-#include "value.hpp"
+#include "table/value.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 class Arguments;
 
@@ -49,4 +49,4 @@ inline constexpr std::string_view kConv = "input weight bias? stride? padding? d
                                   kAvgPool = "input kernel_size stride? padding? ceil_mode? count_include_pad? divisor_override?",
                                   kLpPool = "input norm_type kernel_size stride? ceil_mode?";
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

@@ -1,4 +1,4 @@
-#include "ufuncs.hpp"
+#include "table/ufuncs.hpp"
 
 #include <fmt/format.h>
 
@@ -6,14 +6,14 @@
 #include <iterator>
 #include <optional>
 
-#include "arguments.hpp"
-#include "lexer.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
+#include "table/arguments.hpp"
+#include "table/fault.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 /// The argument of this keyword, taken out; null where there is none, or where it is None.
@@ -256,4 +256,4 @@ Value call_ufunc_method(const Function& function, std::string_view method, std::
   return out ? put_into(*out, result, std::nullopt, function.name, offset) : result;
 }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

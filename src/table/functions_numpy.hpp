@@ -1,8 +1,8 @@
 // NumPy's smaller functions as compositions of the others: joins by blocks, places, polynomials, what arrays are.
 #pragma once
-#include "value.hpp"
+#include "table/value.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 class Arguments;
 
@@ -71,4 +71,4 @@ Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, b
 /// var and std in integers, as NumPy computes them with dtype=int: the mean, the sum of squares over their count and its root each lose their fraction.
 Value whole_spread(const Arguments& a, DType dtype, std::int64_t ddof, bool root);
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

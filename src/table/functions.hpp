@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "value.hpp"
+#include "table/value.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 class Arguments;
 
@@ -44,4 +44,4 @@ std::optional<DType> find_type_string(std::string_view text);
 /// The names most like `name`, for "did you mean"; empty when none is near.
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known);
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

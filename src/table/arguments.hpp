@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "functions.hpp"
+#include "table/functions.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 
 struct Parameter {
   std::string_view name, other_name;
@@ -66,4 +66,4 @@ class Arguments {
   bool gathered_ = false;  // what is left of the positional arguments was several
 };
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

@@ -1,4 +1,4 @@
-#include "files.hpp"
+#include "table/files.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +16,7 @@
 #include "sinter/npz.hpp"
 #include "sinter/safetensors.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 constexpr std::string_view kArchives[] = {".npz", ".safetensors"}, kTables[] = {".csv", ".tsv"}, kImages[] = {".png", ".ppm", ".pgm"};
@@ -105,4 +105,4 @@ void save_archive(const std::string& path, std::span<const Tensor> tensors, cons
   else save_safetensors(path, named, Location{});
 }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

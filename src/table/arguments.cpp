@@ -1,4 +1,4 @@
-#include "arguments.hpp"
+#include "table/arguments.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,12 +7,12 @@
 #include <iterator>
 #include <utility>
 
-#include "complex_numbers.hpp"
-#include "lexer.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/fault.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 std::string signature(const std::vector<Parameter>& parameters) {
   std::string text;
   bool keywords = false;
@@ -145,7 +145,7 @@ void Arguments::wrong_kind(int parameter, std::string_view wanted) const {
 Arg Arguments::operand(int parameter) const {
   const Value* value = given(parameter);
   if (!value || !(value->is_operand() || value->as<Tuple>())) wrong_kind(parameter, "a tensor or a number");
-  if (!value->as<Tuple>()) return tools::operand(*value, function_.name);
+  if (!value->as<Tuple>()) return table::operand(*value, function_.name);
   Tensor& list = lists_[static_cast<std::size_t>(parameter)];
   if (list.empty_handle()) list = array_of(*value, function_.name);
   return {list, Location{}};
@@ -219,7 +219,7 @@ double Arguments::number(int parameter, double otherwise) const {
   if (!value) return otherwise;
   if (const auto* tensor = value->as<Tensor>(); tensor && tensor->ndim() == 0) return astype(*tensor, DType::float64).item<double>(Location{});
   if (!value->is_number()) wrong_kind(parameter, "a number");
-  return tools::operand(*value, function_.name).as_double();
+  return table::operand(*value, function_.name).as_double();
 }
 
 std::string Arguments::text(int parameter, std::string_view otherwise) const {
@@ -260,4 +260,4 @@ Value call(const Function& function, std::vector<Argument> arguments, std::size_
   return result;
 }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

@@ -1,0 +1,14 @@
+// What is wrong with the arguments of a call.
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace sinter::table {
+
+/// `offset` is that of the argument's value: its place in the text that it was read from, where there is such a text. Who calls makes an error of it.
+struct Fault {
+  std::size_t offset;
+  std::string message;
+};
+
+}  // namespace sinter::table
