@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "format_spec.hpp"
-#include "printing.hpp"
+#include "table/printing.hpp"
 #include "scalars.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/print.hpp"

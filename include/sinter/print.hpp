@@ -8,13 +8,16 @@
 namespace sinter {
 
 /// NumPy's set_printoptions: digits after the point at most; elements up to which all are shown, and how many at each end of an axis
-/// beyond that; characters in a line; whether small numbers stay without an exponent.
+/// beyond that; characters in a line; whether small numbers stay without an exponent. Beside them what stands between elements, and how far all lines but the
+/// first are moved to the right: ", " and 6 write an array as NumPy's repr does behind "array(".
 struct PrintOptions {
   int precision = 8;
   std::int64_t threshold = 1000;
   std::int64_t edgeitems = 3;
   int linewidth = 75;
   bool suppress = false;
+  std::string separator = " ";
+  int indent = 0;
 };
 PrintOptions printoptions();
 /// From now on, for all threads. Throws ValueError for a negative number.

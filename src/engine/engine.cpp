@@ -623,8 +623,8 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
       }
       check_reach(executable, terms);
     };
-  const auto executable = known.recurring->at(known.planned, outline.symbols(), target, kernels_, check);
-  run_recorded(*executable, target, work);
+  known.executable = known.recurring->at(known.planned, outline.symbols(), target, kernels_, check);
+  run_recorded(*known.executable, target, work);
   return known;
 }
 

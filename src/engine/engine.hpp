@@ -116,6 +116,7 @@ class Engine {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
     std::shared_ptr<Recurring> recurring;
+    std::shared_ptr<const Executable> executable = {};  // that ran, whose numbers the workspace refers to: `recurring` may drop it for another thread
   };
   // Found in memory or on disk, else made. Releases the outline.
   Known plan_for(trace::Outline& outline, std::size_t outputs, const Target& target, const Setup& setup);

@@ -20,8 +20,8 @@ std::mutex options_mutex;
 constinit PrintOptions current_options;  // guarded by it
 
 void check(const trace::Site& site, const PrintOptions& options) {
-  if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1)
-    trace::fail<ValueError>(site, "precision and threshold are not negative, edgeitems and linewidth at least 1");
+  if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1 || options.indent < 0)
+    trace::fail<ValueError>(site, "precision, threshold and indent are not negative, edgeitems and linewidth at least 1");
 }
 
 /// What is printed: elements by their row-major position.
@@ -208,7 +208,8 @@ void collect(const Shape& shape, std::size_t axis, std::int64_t base, std::optio
 class Layout {
  public:
   /// `edge`: how many elements are shown at each end of an axis; none: all of them.
-  Layout(const Contents& contents, const Format& format, std::optional<std::int64_t> edge) : shape_(contents.shape), format_(format), edge_(edge) {}
+  Layout(const Contents& contents, const Format& format, std::optional<std::int64_t> edge, const std::string& separator)
+      : shape_(contents.shape), format_(format), edge_(edge), separator_(separator), at_end_(separator, 0, separator.find_last_not_of(' ') + 1) {}
 
   std::string nested(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
     if (axis == shape_.size()) return format_(base);
@@ -233,17 +234,17 @@ class Layout {
     for (std::int64_t i = 0; i < size; ++i) {
       if (summarised(axis) && i == *edge_) {
         extend("...");
-        line += ' ';
+        line += separator_;
         i = size - *edge_;
       }
       extend(format_(base * size + i));
-      if (i + 1 < size) line += ' ';
+      if (i + 1 < size) line += separator_;
     }
     return text + line;
   }
 
   std::string rows(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
-    const std::string separator(shape_.size() - axis - 1, '\n');
+    const std::string separator = at_end_ + std::string(shape_.size() - axis - 1, '\n');
     const std::int64_t size = shape_[axis];
     std::string text;
     for (std::int64_t i = 0; i < size; ++i) {
@@ -260,6 +261,7 @@ class Layout {
   const Shape& shape_;
   const Format& format_;
   std::optional<std::int64_t> edge_;
+  const std::string separator_, at_end_;  // between elements of a line, and at its end
 };
 
 /// A 0-d tensor prints as a scalar: all its digits.
@@ -302,7 +304,7 @@ std::string to_string(const Tensor& tensor, const PrintOptions& options, Locatio
   std::vector<std::int64_t> shown;
   collect(contents.shape, 0, 0, edge, shown);
   const Format format(contents, shown, options);
-  return Layout(contents, format, edge).nested(0, 0, " ", static_cast<std::size_t>(options.linewidth));
+  return Layout(contents, format, edge, options.separator).nested(0, 0, std::string(static_cast<std::size_t>(options.indent) + 1, ' '), static_cast<std::size_t>(options.linewidth));
 }
 
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }

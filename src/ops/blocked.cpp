@@ -123,8 +123,9 @@ Tensor block_transposed_filters(const Arg& given, const PerAxis& stride, const P
   const Scope scope("block_transposed_filters", given.where());
   const Tensor weight(as_node(scope.site(), given));
   shape_of_rank(scope.site(), weight, 4, "(channels, filters, rows, columns)");
-  return block_filters(filters_of_phases(weight, 1, per_axis(scope.site(), "stride", stride, 2, 1), per_axis(scope.site(), "dilation", dilation, 2, 1)),
-                       FilterLayout::blocked);
+  const auto steps = per_axis(scope.site(), "stride", stride, 2, 1);
+  check_phases(scope.site(), weight.shape()[1], steps);
+  return block_filters(filters_of_phases(weight, 1, steps, per_axis(scope.site(), "dilation", dilation, 2, 1)), FilterLayout::blocked);
 }
 
 Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size,

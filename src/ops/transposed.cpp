@@ -1,6 +1,7 @@
 #include "ops/transposed.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -49,12 +50,20 @@ Tensor filters_of_phases(const Tensor& weight, std::int64_t groups, const std::v
   return reshape(permute(flip(reshape(pad(w, to_multiple), apart), Axes(taps_order)), order), shape);
 }
 
+void check_phases(const Site& site, std::int64_t filters, const std::vector<std::int64_t>& stride) {
+  constexpr double kMost = 0x1p40;  // filters of a convolution, each of which has bytes
+  double all = static_cast<double>(filters);
+  for (const std::int64_t s : stride) all *= static_cast<double>(s);
+  if (all > kMost) fail<ShapeError>(site, fmt::format("{} filters with strides of {} are too many filters, one for each phase", filters, fmt::join(stride, ", ")));
+}
+
 TransposedConvolution::TransposedConvolution(const Site& site, const ConvTransposeOptions& given, const Shape& x, const Shape& weight)
     : groups_(given.groups), filters_(weight[1]) {
   const std::size_t axes = weight.size() - 2;
   stride = per_axis(site, "stride", given.stride, axes, 1), dilation = per_axis(site, "dilation", given.dilation, axes, 1);
   const auto more = per_axis(site, "output_padding", given.output_padding, axes, 0);
   const auto widths = per_axis(site, given.padding, axes);
+  check_phases(site, filters_, stride);
   how.groups = groups_;
   for (std::size_t k = 0; k < axes; ++k) {
     const std::int64_t s = stride[k], reach = (weight[k + 2] - 1) * dilation[k] + 1, size = x[k + 2];

@@ -10,6 +10,9 @@
 
 namespace sinter::ops {
 
+/// Throws ShapeError for strides that make more phases of the filters than memory can hold.
+void check_phases(const Site& site, std::int64_t filters, const std::vector<std::int64_t>& stride);
+
 /// weight (channels, filters / groups, taps..) as filters of the convolution: (groups * phases * filters, channels / groups, taps of a phase..).
 /// Place q before cropping is stride * i + tap. Of phase r = q % stride it is the sum over m of x[q / stride - m] * weight[r + stride * m]: a convolution
 /// with the taps of the phase in reverse; where the stride is 1 they are apart as they were, else zeros lie between. All phases are filters of one convolution,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include "sinter/ops.hpp"
@@ -52,10 +53,12 @@ Arg operand(const Value& value, std::string_view user) {
   if (const auto* f = value.as<double>()) return {*f, nowhere};
   if (const auto* large = value.as<std::uint64_t>()) return {*large, nowhere};
   if (value.is_complex()) array_of(value, user);  // which refuses it
-  throw Fault{value.offset, fmt::format("{} takes tensors and numbers, not {}", user, kind_name(value))};
+  throw Fault{value.offset, fmt::format("{} takes tensors and numbers, not {}", user, kind_name(value)), true};
 }
 
-std::vector<Parameter> parameters_of(const Function& function) {
+namespace {
+
+std::vector<Parameter> read_parameters(const Function& function) {
   std::vector<Parameter> parameters;
   bool keyword_only = false;
   std::string_view rest = function.parameters;
@@ -77,6 +80,15 @@ std::vector<Parameter> parameters_of(const Function& function) {
   return parameters;
 }
 
+}  // namespace
+
+const std::vector<Parameter>& parameters_of(const Function& function) {
+  thread_local std::unordered_map<const char*, std::vector<Parameter>> known;  // by the row's text, which is a literal
+  auto& parameters = known[function.parameters.data()];
+  if (parameters.empty()) parameters = read_parameters(function);
+  return parameters;
+}
+
 Arguments::Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset)
     : function_(function), parameters_(parameters_of(function)), values_(parameters_.size()), lists_(parameters_.size()), offset_(offset) {
   std::size_t position = 0;
@@ -86,7 +98,7 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
     if (argument.keyword.empty()) {
       at = position;
       if (at >= parameters_.size() || parameters_[at].keyword_only)
-        throw Fault{argument.value.offset, fmt::format("{}() takes {}: too many positional arguments", function.name, signature(parameters_))};
+        throw Fault{argument.value.offset, fmt::format("{}() takes {}: too many positional arguments", function.name, signature(parameters_)), true};
       if (parameters_[at].takes_rest) {
         rest.push_back(std::move(argument.value));
         continue;
@@ -101,14 +113,15 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
         for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
         const std::string near = nearest(argument.keyword, names);
         throw Fault{argument.value.offset, fmt::format("{}() has no parameter '{}'{}; it takes {}", function.name, argument.keyword,
-                                                       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), signature(parameters_))};
+                                                       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), signature(parameters_)),
+                    true};
       }
     }
-    if (values_[at]) throw Fault{argument.value.offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[at].name)};
+    if (values_[at]) throw Fault{argument.value.offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[at].name), true};
     values_[at] = std::move(argument.value);
   }
   if (!rest.empty()) {
-    if (values_[position]) throw Fault{rest[0].offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[position].name)};
+    if (values_[position]) throw Fault{rest[0].offset, fmt::format("{}() is given '{}' twice", function.name, parameters_[position].name), true};
     const std::size_t at = rest[0].offset;
     const bool as_it_is = rest.size() == 1 && !rest[0].as<std::int64_t>();
     gathered_ = !as_it_is;
@@ -117,7 +130,8 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (parameters_[i].optional || (values_[i] && !values_[i]->as<None>())) continue;
     throw Fault{values_[i] ? values_[i]->offset : offset,
-                fmt::format("{}() needs '{}'{}; it takes {}", function.name, parameters_[i].name, values_[i] ? ", which is None" : "", signature(parameters_))};
+                fmt::format("{}() needs '{}'{}; it takes {}", function.name, parameters_[i].name, values_[i] ? ", which is None" : "", signature(parameters_)),
+                true};
   }
 }
 
@@ -138,8 +152,10 @@ void Arguments::fail(int parameter, const std::string& message) const {
 
 void Arguments::wrong_kind(int parameter, std::string_view wanted) const {
   const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
-  fail(parameter, fmt::format("{} of {}() is {}, not {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
-                              value ? kind_name(*value) : "None"));
+  throw Fault{value ? value->offset : offset_,
+              fmt::format("{} of {}() is {}, not {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
+                          value ? kind_name(*value) : "None"),
+              true};
 }
 
 Arg Arguments::operand(int parameter) const {
@@ -180,7 +196,8 @@ std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wa
   for (const Value& item : *value->as<Tuple>()) {
     if (!is_whole_number(item))
       throw Fault{item.offset, fmt::format("{} of {}() is {}, and this is {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
-                                           kind_name(item))};
+                                           kind_name(item)),
+                  true};
     result.push_back(whole_number(item));
   }
   return result;
@@ -247,7 +264,7 @@ std::int64_t whole_number(const Value& value) {
 DType dtype_of(const Value& value, std::string_view parameter, std::string_view function) {
   if (const auto* dtype = value.as<DType>()) return *dtype;
   const auto* text = value.as<std::string>();
-  if (!text) throw Fault{value.offset, fmt::format("{} of {}() is a dtype such as float32 or 'float32', not {}", parameter, function, kind_name(value))};
+  if (!text) throw Fault{value.offset, fmt::format("{} of {}() is a dtype such as float32 or 'float32', not {}", parameter, function, kind_name(value)), true};
   if (const auto dtype = find_type_string(*text)) return *dtype;
   throw Fault{value.offset, fmt::format("{} of {}(): there is no dtype '{}'{}", parameter, function, *text,
                                         text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : "")};

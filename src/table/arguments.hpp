@@ -13,7 +13,8 @@ struct Parameter {
   std::string_view name, other_name;
   bool optional = false, takes_rest = false, keyword_only = false;
 };
-std::vector<Parameter> parameters_of(const Function& function);
+/// Read once from the row; the reference stays valid.
+const std::vector<Parameter>& parameters_of(const Function& function);
 /// "a, axis=…, *, keepdims=…"
 std::string signature(const std::vector<Parameter>& parameters);
 
@@ -59,7 +60,7 @@ class Arguments {
   std::vector<std::int64_t> integers(int parameter, std::string_view wanted) const;
 
   const Function& function_;
-  std::vector<Parameter> parameters_;
+  const std::vector<Parameter>& parameters_;
   std::vector<std::optional<Value>> values_;
   mutable std::vector<Tensor> lists_;  // by parameter: what operand() made of a list
   std::size_t offset_;

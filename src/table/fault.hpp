@@ -9,6 +9,7 @@ namespace sinter::table {
 struct Fault {
   std::size_t offset;
   std::string message;
+  bool of_kind = false;  // an argument of the wrong kind, too many or too few: Python's TypeError
 };
 
 }  // namespace sinter::table

@@ -1635,6 +1635,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::span<const Function> functions() { return kFunctions; }
+std::span<const Function> members() { return kMembers; }
 
 const Function* find_function(std::string_view name) {
   const Function* end = std::end(kFunctions);

@@ -25,6 +25,8 @@ const Function* find_function(std::string_view name);
 /// Of one of NumPy's modules, linalg or random: with the order of arguments and the defaults that it has there. Null for an unknown one.
 const Function* find_member(std::string_view module, std::string_view name);
 std::span<const Function> functions();
+/// The rows of NumPy's modules, named "linalg.cross", "random.normal", ...
+std::span<const Function> members();
 
 struct Argument {
   std::string_view keyword;  // empty: positional

@@ -31,7 +31,7 @@ bool holds_tensor(const Value& value) {
 
 [[noreturn]] void ragged(const Value& value, std::string_view user) { throw Fault{value.offset, fmt::format("the lists of {}() are not of one shape", user)}; }
 [[noreturn]] void not_a_number(const Value& value, std::string_view user) {
-  throw Fault{value.offset, fmt::format("{}() takes tensors, numbers and lists of them, and this is {}", user, kind_name(value))};
+  throw Fault{value.offset, fmt::format("{}() takes tensors, numbers and lists of them, and this is {}", user, kind_name(value)), true};
 }
 
 void collect(const Value& value, std::string_view user, std::size_t depth, Numbers& numbers, bool first) {

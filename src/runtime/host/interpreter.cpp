@@ -267,6 +267,11 @@ class Interpreter::Frame {
     std::atomic_ref(flags[1]).store(value[p_.values[check.value].varying ? failed - holds : 0], std::memory_order_relaxed);
   }
 
+  /// a + b * c modulo 2^64: a place that was looked up may be any number until its check has refused it.
+  static std::int64_t wrapping_sum(std::int64_t a, std::int64_t b, std::int64_t c) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b) * static_cast<std::uint64_t>(c));
+  }
+
   void evaluate(int number) {
     const Index& index = nest_.indices[number];
     std::int64_t base = index.constant == kNone ? 0 : ints(index.constant), slope = 0;
@@ -276,7 +281,7 @@ class Interpreter::Frame {
         base += coeff * axis_[term.axis];
         if (term.axis == nest_.lane_axis()) slope += coeff;
       } else if (term.value >= 0) {
-        if (!p_.values[term.value].varying) base += coeff * *static_cast<const std::int64_t*>(values_[term.value]);
+        if (!p_.values[term.value].varying) base = wrapping_sum(base, coeff, *static_cast<const std::int64_t*>(values_[term.value]));
       } else if (p_.walks[term.inner] == Walk::constant) {
         std::int64_t value = base_[term.inner] / factor(term.div);
         if (term.mod != kNone) value %= factor(term.mod);
@@ -295,7 +300,7 @@ class Interpreter::Frame {
       if (term.value >= 0 && p_.values[term.value].varying) {
         const auto* values = static_cast<const std::int64_t*>(values_[term.value]);
         const std::int64_t coeff = factor(term.coeff);
-        for (std::int64_t k = 0; k < n_; ++k) out[k] += coeff * values[k];
+        for (std::int64_t k = 0; k < n_; ++k) out[k] = wrapping_sum(out[k], coeff, values[k]);
       } else if (term.inner >= 0 && p_.walks[term.inner] != Walk::constant && !adds_linearly(term)) add_irregular(term, out);
   }
   bool adds_linearly(const Index::Term& term) const { return p_.walks[term.inner] == Walk::linear && term.div == kOne && term.mod == kNone; }

@@ -1,4 +1,4 @@
-#include "printing.hpp"
+#include "table/printing.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,13 +7,15 @@
 
 #include "sinter/ops.hpp"
 
-namespace sinter::tools {
+namespace sinter::table {
 namespace {
 
 /// Each element as NumPy writes it among the others: of one width, with the spaces before and behind it.
 std::vector<std::string> elements(const Tensor& x, PrintOptions options) {
   options.threshold = std::numeric_limits<std::int64_t>::max();
   options.linewidth = std::numeric_limits<int>::max();
+  options.separator = " ";
+  options.indent = 0;
   const std::string text = to_string(reshape(x, Shape{-1}), options);  // [a b c]
   const auto count = static_cast<std::size_t>(x.size());
   std::vector<std::string> words;
@@ -30,20 +32,22 @@ std::string imaginary_part(const std::string& word, bool minus) {
 }
 
 /// Of an axis of more than two times `edge` elements those at its ends, and dots; 0: all.
-void write(const std::vector<std::string>& words, const Shape& shape, std::size_t axis, std::size_t& next, std::int64_t edge, int width, std::string& text) {
+void write(const std::vector<std::string>& words, const Shape& shape, std::size_t axis, std::size_t& next, std::int64_t edge, const PrintOptions& options,
+           std::string& text) {
   const std::int64_t size = shape[axis];
   std::int64_t inside = 1;
   for (std::size_t k = axis + 1; k < shape.size(); ++k) inside *= shape[k];
   text += '[';
-  const std::string indent(axis + 1, ' ');
+  const std::string indent(axis + 1 + static_cast<std::size_t>(options.indent), ' ');
+  const std::string at_end(options.separator, 0, options.separator.find_last_not_of(' ') + 1);
   std::size_t column = indent.size();
   const auto put = [&](const std::string& word, bool first) {
-    if (!first && column + word.size() + 1 + (shape.size() - axis) > static_cast<std::size_t>(width)) {
-      text += "\n" + indent;
+    if (!first && column + word.size() + 1 + (shape.size() - axis) > static_cast<std::size_t>(options.linewidth)) {
+      text += at_end + "\n" + indent;
       column = indent.size();
     } else if (!first) {
-      text += ' ';
-      ++column;
+      text += options.separator;
+      column += options.separator.size();
     }
     text += word;
     column += word.size();
@@ -51,15 +55,15 @@ void write(const std::vector<std::string>& words, const Shape& shape, std::size_
   for (std::int64_t k = 0; k < size; ++k) {
     if (edge > 0 && size > 2 * edge && k == edge) {
       if (axis + 1 == shape.size()) put("...", false);
-      else text += std::string(shape.size() - axis - 1, '\n') + indent + "...";
+      else text += at_end + std::string(shape.size() - axis - 1, '\n') + indent + "...";
       next += static_cast<std::size_t>((size - 2 * edge) * inside);
       k = size - edge;
     }
     if (axis + 1 == shape.size()) {
       put(words[next++], k == 0);
     } else {
-      if (k > 0) text += std::string(shape.size() - axis - 1, '\n') + indent;
-      write(words, shape, axis + 1, next, edge, width, text);
+      if (k > 0) text += at_end + std::string(shape.size() - axis - 1, '\n') + indent;
+      write(words, shape, axis + 1, next, edge, options, text);
     }
   }
   text += ']';
@@ -81,8 +85,8 @@ std::string complex_text(const Complex& numbers, const PrintOptions& options) {
   if (re.size() == 0) return to_string(re, options);
   std::string text;
   std::size_t next = 0;
-  write(words, re.shape(), 0, next, re.size() > options.threshold ? options.edgeitems : 0, options.linewidth, text);
+  write(words, re.shape(), 0, next, re.size() > options.threshold ? options.edgeitems : 0, options, text);
   return text;
 }
 
-}  // namespace sinter::tools
+}  // namespace sinter::table

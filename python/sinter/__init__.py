@@ -1,0 +1,19 @@
+"""sinter: NumPy-like arrays whose operations are recorded, fused into few kernels, and compiled when a value is needed.
+
+    >>> import sinter as np
+    >>> x = np.linspace(0, 1, 5)
+    >>> np.sum(np.exp(-x) * x)        # one kernel
+"""
+from . import _core
+
+from ._core import *  # noqa: F401,F403  errors, element types, Array, ufunc, eval, options, counters, ...
+from ._core import __version__
+from ._functions import *  # noqa: F401,F403  the table of functions
+from ._types import *  # noqa: F401,F403  constants, kinds of types, finfo, result_type, ...
+from ._engine import *  # noqa: F401,F403  freeze, explain, profile, kernels, Model, load, save, ...
+from ._arrays import complete as _complete
+from . import fft, linalg, random  # noqa: F401
+from ._types import __array_namespace_info__  # noqa: F401
+
+_complete(_core.Array)
+__array_api_version__ = "2024.12"

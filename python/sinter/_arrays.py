@@ -1,0 +1,153 @@
+"""What arrays have beside operators and indexing: NumPy's methods, and the protocols by which other libraries take them."""
+from . import _core
+from ._core import Array, functions as _table, methods as _methods
+
+_NAMES = ("all any argmax argmin argpartition argsort choose clip compress conj conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel repeat "
+          "reshape round searchsorted squeeze std sum swapaxes take trace transpose var view").split()
+_CHANGES = {"sort": "sort", "partition": "partition", "put": "put"}
+
+
+def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, device=None):
+    """The array in another element type."""
+    wanted = _core.find_dtype(dtype)
+    if self.dtype == wanted:
+        return _core.same(self)
+    if self.dtype.kind == "c" and wanted.kind != "c":
+        import warnings
+
+        warnings.warn("casting complex numbers to real ones drops the imaginary part", stacklevel=2)
+        return _methods["astype"](self.real, wanted)
+    return _methods["astype"](self, wanted)
+
+
+def _changer(name):
+    function = _table[name]
+
+    def change(self, *arguments, **keywords):
+        self._assign(function(self, *arguments, **keywords))
+
+    change.__doc__ = f"Gives this handle the result of sinter.{name}()."
+    return change
+
+
+def _fill(self, value):
+    """Gives this handle an array of its shape and type with this value everywhere."""
+    self._assign(_table["full_like"](self, value))
+
+
+def _numpy(self, dtype=None, copy=None):
+    """The elements as a NumPy array: read-only and without a copy where they are real numbers on the CPU."""
+    import numpy
+
+    if self.dtype.name.startswith(("bfloat16", "float8")):
+        import ml_dtypes
+
+        bits = "uint16" if self.dtype.itemsize == 2 else "uint8"
+        made = numpy.asarray(memoryview(_table["view"](self, bits))).view(getattr(ml_dtypes, self.dtype.name))
+    else:
+        if copy is False and self.dtype.kind == "c":
+            raise _core.ValueError("complex arrays are two planes: NumPy's array of them is a copy, and copy=False forbids it")
+        made = numpy.asarray(memoryview(self))
+    if dtype is not None and made.dtype != dtype:
+        if copy is False:
+            raise _core.ValueError("another dtype needs a copy, and copy=False forbids it")
+        return made.astype(dtype)
+    return made.copy() if copy else made
+
+
+def _ufunc(self, ufunc, method, *inputs, out=(), **keywords):
+    """NumPy's functions on arrays of sinter are sinter's functions of the same names; of others NumPy is told that there is none."""
+    from . import _functions
+
+    function = getattr(_functions, ufunc.__name__, None)
+    if function is None or any(x is not None and not isinstance(x, Array) for x in out):
+        return NotImplemented
+    if out:
+        keywords["out"] = out[0] if len(out) == 1 else out
+    if method == "__call__":
+        return function(*inputs, **keywords)
+    return getattr(function, method)(*inputs, **keywords) if hasattr(function, method) else NotImplemented
+
+
+def _function(self, function, types, arguments, keywords):
+    """Likewise for NumPy's other functions."""
+    import sinter
+
+    space = sinter
+    for module in function.__module__.split(".")[1:]:
+        space = getattr(space, module, None)
+    ours = getattr(space, function.__name__, None)
+    return ours(*arguments, **keywords) if callable(ours) else NotImplemented
+
+
+def _namespace(self, /, *, api_version=None):
+    import sinter
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise _core.ValueError(f"sinter follows the Array API standard up to {sinter.__array_api_version__}, not {api_version}")
+    return sinter
+
+
+def _format(self, spec):
+    if self.ndim == 0:
+        return format(self.item(), spec)
+    if spec:
+        raise TypeError("a format is for one number; this array has several")
+    return str(self)
+
+
+def _reduce(self):
+    if self.dtype.name.startswith(("bfloat16", "float8")):
+        bits = "uint16" if self.dtype.itemsize == 2 else "uint8"
+        return _restored, (self.dtype.name, self.shape, bytes(memoryview(_table["view"](self, bits))))
+    return _restored, (self.dtype.name, self.shape, bytes(memoryview(self)))
+
+
+def _restored(name, shape, data):
+    dtype = _core.find_dtype(name)
+    return _core.from_bytes(data, dtype, shape)
+
+
+def _to_device(self, device, /, *, stream=None):
+    """The array on the device where it is: there is one for a process, which options() tells."""
+    _core.check_device(device)
+    return self
+
+
+def _html(self):
+    from ._notebook import array_html
+
+    return array_html(self)
+
+
+def _explain(self, target=""):
+    """What computes this array: sinter.explain(x)."""
+    from ._engine import explain
+
+    return explain(self, target=target)
+
+
+def complete(array):
+    """Adds all this to the class."""
+    for name in _NAMES:
+        setattr(array, name, _methods[name])
+    for name, function in _CHANGES.items():
+        setattr(array, name, _changer(function))
+    array.astype, array.fill, array.explain = _astype, _fill, _explain
+    array.flat = property(lambda self: self.reshape(-1), doc="The elements in one axis.")
+    array.device = property(lambda self: "cpu", doc="Where the Array API standard looks for the device.")
+    array.to_device = _to_device
+    array.strides = property(lambda self: _strides(self), doc="Bytes from an element to the next one along each axis, row after row.")
+    array.__array__, array.__array_ufunc__, array.__array_function__, array.__array_namespace__ = _numpy, _ufunc, _function, _namespace
+    array.__array_priority__ = 1000
+    array.__format__, array.__reduce__, array._repr_html_ = _format, _reduce, _html
+    array.__round__ = lambda self, ndigits=0: self.round(ndigits)
+    array.__module__ = "sinter"
+
+
+def _strides(self):
+    strides, step = [], self.itemsize
+    for size in reversed(self.shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

@@ -1,0 +1,223 @@
+"""The functions of the table under NumPy's names, and the few that Python itself has to write: those that take functions, and those that change an array."""
+import functools as _functools
+from collections import namedtuple as _namedtuple
+
+from . import _core
+from ._core import Array, asarray_of as _asarray_of, functions as _table
+
+# Random numbers and what modules of NumPy hold have modules of their own here; Python has its own of the last ones.
+_ELSEWHERE = set("bernoulli beta binomial categorical cauchy chisquare choice dirichlet exponential gamma geometric gumbel integers laplace logistic lognormal normal "
+                 "pareto permutation poisson rademacher rayleigh shuffle standard_t truncated_normal uniform weibull "
+                 "len enumerate list range reversed slice tuple zip ndenumerate ndindex binary_repr finfo iinfo isdtype issubdtype".split())
+globals().update({name: function for name, function in _table.items() if name not in _ELSEWHERE})
+__all__ = [name for name in _table if name not in _ELSEWHERE and name != "fft"]  # which is the module
+
+
+def _public(function):
+    function.__module__ = "sinter"
+    __all__.append(function.__name__) if function.__name__ not in __all__ else None
+    return function
+
+
+@_public
+def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
+    """An array of an object: an array, a number, nested lists, or another library's array, whose elements are copied. copy=False shares them or raises."""
+    _core.check_device(device)
+    if isinstance(obj, Array):
+        if dtype is not None and not obj.dtype == dtype:
+            if copy is False:
+                raise _core.ValueError("asarray: another dtype needs a copy, and copy=False forbids it")
+            return obj.astype(dtype)
+        return obj.copy() if copy else obj
+    if copy is False:
+        if hasattr(obj, "__dlpack__"):
+            made = _core.from_dlpack(obj)
+            if dtype is None or made.dtype == dtype:
+                return made
+        raise _core.ValueError("asarray: the elements have to be copied, and copy=False forbids it")
+    return _asarray_of(obj, dtype)
+
+
+@_public
+def array(object, dtype=None, *, copy=True, order=None, ndmin=0, subok=False):
+    """An array of an object, as asarray makes it; `ndmin` axes at least."""
+    made = asarray(object, dtype)
+    if isinstance(object, Array) and made is object:
+        made = _core.same(made)
+    while made.ndim < ndmin:
+        made = made[None]
+    return made
+
+
+@_public
+def astype(x, dtype, /, *, copy=True, device=None):
+    """The array in another element type."""
+    _core.check_device(device)
+    return x.astype(dtype, copy=copy)
+
+
+asanyarray = asarray
+
+
+def _changes(name):
+    """NumPy changes the first array; so its handle gets the new value."""
+    function = _table[name]
+
+    @_functools.wraps(function)
+    def changed(a, *arguments, **keywords):
+        if not isinstance(a, Array):
+            raise _core.DTypeError(f"{name}() changes an array of sinter, which {type(a).__name__} is not")
+        a._assign(function(a, *arguments, **keywords))
+
+    return changed
+
+
+for _name in ("copyto", "put", "put_along_axis", "putmask", "place", "fill_diagonal"):
+    globals()[_name] = _changes(_name)
+
+
+def _with_fields(name, fields):
+    """Several results, by name too."""
+    function = _table[name]
+    kind = _namedtuple("".join(word.capitalize() for word in name.split("_")) + "Result", fields)
+
+    @_functools.wraps(function)
+    def named(*arguments, **keywords):
+        results = function(*arguments, **keywords)
+        return kind(*results) if isinstance(results, (tuple, list)) and len(results) == len(kind._fields) else results
+
+    return named
+
+
+for _name, _fields in {"unique_all": "values indices inverse_indices counts", "unique_counts": "values counts", "unique_inverse": "values inverse_indices",
+                       "eigh": "eigenvalues eigenvectors", "eig": "eigenvalues eigenvectors", "qr": "Q R", "slogdet": "sign logabsdet", "svd": "U S Vh"}.items():
+    globals()[_name] = _with_fields(_name, _fields)
+
+
+@_public
+def vectorize(pyfunc, otypes=None, excluded=None, signature=None):
+    """A function of numbers as a function of arrays: it is called once with the whole arrays where it can be, else for each element."""
+    if signature is not None or excluded is not None:
+        raise _core.ValueError("vectorize: signature= and excluded= are not there; apply_along_axis goes along an axis")
+
+    @_functools.wraps(pyfunc)
+    def over_arrays(*operands):
+        operands = [asarray(x) for x in operands]
+        operands = _table["broadcast_arrays"](*operands) if len(operands) > 1 else operands
+        flat = [x.reshape(-1).tolist() for x in operands]
+        results = [pyfunc(*numbers) for numbers in zip(*flat)]
+        made = asarray(results, dtype=otypes[0] if otypes else None)
+        return made.reshape(operands[0].shape)
+
+    return over_arrays
+
+
+@_public
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    """The function of each vector along an axis."""
+    arr = _table["moveaxis"](asarray(arr), axis, -1)
+    rows = arr.reshape(-1, arr.shape[-1])
+    results = _table["stack"]([asarray(func1d(row, *args, **kwargs)) for row in rows])
+    made = results.reshape(*arr.shape[:-1], *results.shape[1:])
+    added = results.ndim - 1
+    return made if added == 0 else _table["moveaxis"](made, list(range(-added, 0)), [axis % arr.ndim + k for k in range(added)])
+
+
+@_public
+def apply_over_axes(func, a, axes):
+    """The function over one axis after the other, each kept with size 1."""
+    for axis in (axes if isinstance(axes, (tuple, list)) else [axes]):
+        result = func(a, axis)
+        a = result if result.ndim == a.ndim else _table["expand_dims"](result, axis)
+    return a
+
+
+@_public
+def fromfunction(function, shape, *, dtype=float, **kwargs):
+    """The function of the coordinates of each element."""
+    grids = _table["meshgrid"](*[_table["arange"](size, dtype=dtype) for size in shape], indexing="ij") if len(shape) > 1 else [_table["arange"](shape[0], dtype=dtype)]
+    return function(*grids, **kwargs)
+
+
+def _signature(self):
+    import inspect
+
+    words = self.__text_signature__.strip("()")
+    return inspect.signature(eval(f"lambda {words}, /, *, out=None, where=True, dtype=None: None"))
+
+
+_core.ufunc.__signature__ = property(_signature)
+_piecewise = _table["piecewise"]
+
+
+@_public
+def piecewise(x, condlist, funclist, *args, **kw):
+    """Where a condition holds, its value or its function of x; of several the last one counts."""
+    x = asarray(x)
+    return _piecewise(x, condlist, tuple(asarray(f(x, *args, **kw) if callable(f) else f) for f in funclist))
+
+
+@_public
+def ndindex(*shape):
+    """All places of an array of this shape, as tuples."""
+    import itertools
+
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    return itertools.product(*[range(size) for size in sizes])
+
+
+@_public
+def ndenumerate(arr):
+    """Each place with its element."""
+    return zip(ndindex(arr.shape), arr.reshape(-1).tolist())
+
+
+class _Places:
+    def __init__(self, tuples):
+        self._tuples = tuples
+
+    def __getitem__(self, item):
+        return item if isinstance(item, tuple) or not self._tuples else (item,)
+
+
+s_, index_exp = _Places(False), _Places(True)
+
+
+class _Grid:
+    """mgrid[0:3, 0:4] and ogrid."""
+
+    def __init__(self, whole):
+        self._whole = whole
+
+    def __getitem__(self, item):
+        one = not isinstance(item, tuple)
+        ranges = []
+        for part in (item,) if one else item:
+            start, step = part.start or 0, 1 if part.step is None else part.step
+            ranges.append(_table["linspace"](start, part.stop, int(abs(step))) if isinstance(step, complex) else _table["arange"](start, part.stop, step))
+        if one:
+            return ranges[0]
+        if self._whole:
+            return _table["stack"](_table["meshgrid"](*ranges, indexing="ij"))
+        return _table["meshgrid"](*ranges, indexing="ij", sparse=True)
+
+
+class _Joined:
+    """r_[a, 0, 1:5] along the first axis, c_[a, b] as columns."""
+
+    def __init__(self, columns):
+        self._columns = columns
+
+    def __getitem__(self, item):
+        parts = []
+        for part in item if isinstance(item, tuple) else (item,):
+            if isinstance(part, slice):
+                step = 1 if part.step is None else part.step
+                start = part.start or 0
+                part = _table["linspace"](start, part.stop, int(abs(step))) if isinstance(step, complex) else _table["arange"](start, part.stop, step)
+            parts.append(_table["atleast_1d"](asarray(part)))
+        return _table["column_stack"](parts) if self._columns else _table["concatenate"](parts)
+
+
+mgrid, ogrid, r_, c_ = _Grid(True), _Grid(False), _Joined(False), _Joined(True)
+__all__ += ["asanyarray", "s_", "index_exp", "mgrid", "ogrid", "r_", "c_"]

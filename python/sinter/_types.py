@@ -1,0 +1,160 @@
+"""Constants, kinds of element types, their limits and how they promote."""
+import contextlib
+import math
+
+from . import _core
+from ._core import Array, DType, functions as _table
+from ._core import bool as _bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+
+pi, e, inf, nan, euler_gamma, newaxis = math.pi, math.e, math.inf, math.nan, 0.5772156649015329, None
+half, single, double, float_ = float16, float32, float64, float64
+byte, short, intc, int_, long, longlong, intp = int8, int16, int32, int64, int64, int64, int64
+ubyte, ushort, uintc, uint, ulong, ulonglong, uintp = uint8, uint16, uint32, uint64, uint64, uint64, uint64
+cfloat, cdouble, csingle, complex_ = complex128, complex128, complex64, complex128
+
+
+class _Kind:
+    """A kind of types, as numpy.floating."""
+
+    def __init__(self, name, letters):
+        self.__name__, self._letters = name, letters
+
+    def __repr__(self):
+        return f"sinter.{self.__name__}"
+
+
+number, inexact, floating = _Kind("number", "iufc"), _Kind("inexact", "fc"), _Kind("floating", "f")
+integer, signedinteger, unsignedinteger = _Kind("integer", "iu"), _Kind("signedinteger", "i"), _Kind("unsignedinteger", "u")
+complexfloating, generic = _Kind("complexfloating", "c"), _Kind("generic", "biufc")
+
+_KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f", "complex floating": "c", "numeric": "iufc"}
+
+
+def dtype(of):
+    """The element type that a name, a type of Python or NumPy, or an array means."""
+    return _core.find_dtype(of.dtype if isinstance(of, Array) else of)
+
+
+def isdtype(dtype, kind):
+    """Whether a type is another one, or of a kind such as 'real floating', or any of a tuple of these."""
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, one) for one in kind)
+    if isinstance(kind, str):
+        if kind not in _KINDS:
+            raise _core.ValueError(f"isdtype: there is no kind '{kind}'; there are {', '.join(map(repr, _KINDS))}")
+        return _core.find_dtype(dtype).kind in _KINDS[kind]
+    return _core.find_dtype(dtype) == kind
+
+
+def issubdtype(arg1, arg2):
+    """Whether a type is another one, or of a kind such as sinter.floating."""
+    kind = _core.find_dtype(arg1).kind
+    if isinstance(arg2, _Kind):
+        return kind in arg2._letters
+    if arg2 in (int, float, complex):
+        return kind in {int: "i", float: "f", complex: "c"}[arg2] and _core.find_dtype(arg1).itemsize == _core.find_dtype(arg2).itemsize
+    return _core.find_dtype(arg1) == _core.find_dtype(arg2)
+
+
+def _limits(name, type):
+    found = _core.find_dtype(type.dtype if isinstance(type, Array) else type)
+    real = {complex64: float32, complex128: float64}.get(found, found)
+    return _table[name](real)
+
+
+def finfo(type, /):
+    """The limits of a floating type: bits, eps, min, max, smallest_normal, smallest_subnormal."""
+    return _limits("finfo", type)
+
+
+def iinfo(type, /):
+    """The limits of an integer type: bits, min, max."""
+    return _limits("iinfo", type)
+
+
+def _real(type):
+    return {complex64: float32, complex128: float64}.get(type, type)
+
+
+def _complex(parts):
+    return complex64 if parts == float32 else complex128
+
+
+def promote_types(type1, type2):
+    """The type of what arrays of the two types make together."""
+    first, second = _core.find_dtype(type1), _core.find_dtype(type2)
+    if "c" not in (first.kind, second.kind):
+        return _table["promote_types"](first, second)
+    parts = _table["promote_types"](_real(first), _real(second))
+    return _complex(_table["promote_types"](parts, float32))
+
+
+def result_type(*arrays_and_dtypes):
+    """The type that arrays, types and numbers make together; numbers are weak."""
+    if not arrays_and_dtypes:
+        raise _core.ValueError("result_type: there is neither an array nor a type")
+    strong, weak = [], []
+    for each in arrays_and_dtypes:
+        if type(each) in (bool, int, float, complex):
+            weak.append(each)
+        else:
+            strong.append(_core.find_dtype(each.dtype if hasattr(each, "dtype") else each))
+    if not any(t.kind == "c" for t in strong) and not any(isinstance(w, complex) for w in weak):
+        return _table["result_type"](*strong, *weak)
+    found = strong[0] if strong else complex128
+    for each in strong[1:]:
+        found = promote_types(found, each)
+    if found.kind == "c":
+        return found
+    return _complex(_table["promote_types"](found, float32) if found.kind == "f" else float64)
+
+
+def can_cast(from_, to, casting="safe"):
+    """Whether a cast between types is allowed: 'no', 'safe', 'same_kind' or 'unsafe'."""
+    source, target = _core.find_dtype(from_.dtype if isinstance(from_, Array) else from_), _core.find_dtype(to)
+    if "c" not in (source.kind, target.kind):
+        return _table["can_cast"](source, target, casting)
+    if casting == "unsafe" or source == target:
+        return True
+    if casting == "no" or target.kind != "c":
+        return False
+    return _table["can_cast"](_real(source), _real(target), casting)
+
+
+@contextlib.contextmanager
+def errstate(**kinds):
+    """NumPy's setting of warnings. Arithmetic here never warns, so nothing changes."""
+    yield
+
+
+def seterr(**kinds):
+    """NumPy's setting of warnings. Arithmetic here never warns, so nothing changes."""
+    return {"divide": "ignore", "over": "ignore", "under": "ignore", "invalid": "ignore"}
+
+
+class __array_namespace_info__:
+    """What the Array API standard asks of a namespace: capabilities, devices and types."""
+
+    __module__ = "sinter"
+
+    def capabilities(self):
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self):
+        return "cpu"
+
+    def devices(self):
+        return ["cpu"]
+
+    def default_dtypes(self, *, device=None):
+        _core.check_device(device)
+        return {"real floating": float64, "complex floating": complex128, "integral": int64, "indexing": int64}
+
+    def dtypes(self, *, device=None, kind=None):
+        _core.check_device(device)
+        all_types = {"bool": _bool, "int8": int8, "int16": int16, "int32": int32, "int64": int64, "uint8": uint8, "uint16": uint16, "uint32": uint32, "uint64": uint64,
+                     "float32": float32, "float64": float64, "complex64": complex64, "complex128": complex128}
+        return all_types if kind is None else {name: t for name, t in all_types.items() if isdtype(t, kind)}
+
+
+__all__ = [name for name in dir() if not name.startswith("_") and name not in ("contextlib", "math", "Array", "DType")]

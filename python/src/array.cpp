@@ -1,0 +1,414 @@
+// sinter.Array: operators, indexing, numbers, text.
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core.hpp"
+#include "sinter/errors.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/print.hpp"
+#include "sinter/types.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/fault.hpp"
+#include "table/printing.hpp"
+
+namespace sinter::python {
+namespace {
+
+PyTypeObject* array_type;
+PyObject* view_warning;
+
+// ---- operators
+
+/// An operand that needs no thought: a real array, or an exact number of Python. It refers to the array.
+std::optional<Arg> quick(PyObject* object) {
+  if (Py_TYPE(object) == array_type) {
+    const Array* array = nb::inst_ptr<Array>(object);
+    if (array->is_complex()) return std::nullopt;
+    return Arg(array->re, Location{});
+  }
+  PyTypeObject* const type = Py_TYPE(object);
+  if (type == &PyFloat_Type) return Arg(PyFloat_AsDouble(object), Location{});
+  if (type == &PyBool_Type) return Arg(object == Py_True, Location{});
+  if (type == &PyLong_Type) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow == 0) return Arg(static_cast<std::int64_t>(value), Location{});
+  }
+  return std::nullopt;
+}
+
+/// Whether an operator of ours takes this object; another library's class that does not show its elements has operators of its own.
+bool is_operand(PyObject* object) {
+  return Py_TYPE(object) == array_type || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || PyList_Check(object) ||
+         PyTuple_Check(object) || (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
+}
+
+nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
+
+/// An operator is a function of C++, and of the table for everything but real arrays and numbers.
+struct Operator {
+  const char* name;
+  Tensor (*record)(const Arg&, const Arg&);
+  Tensor& (Tensor::*update)(const Arg&)& = nullptr;
+};
+nb::object by_table(const char* name, PyObject* a, PyObject* b) {
+  if (!is_operand(a) || !is_operand(b)) return not_implemented();
+  PyObject* const operands[] = {a, b};
+  return invoke(*table::find_function(name), nullptr, operands, 2, nullptr);
+}
+template <const Operator& op> PyObject* binary(PyObject* a, PyObject* b) noexcept {
+  return guarded([&]() -> nb::object {
+    const auto left = quick(a), right = quick(b);
+    if (!left || !right) return by_table(op.name, a, b);
+    const Here here(op.name);
+    return new_array(op.record(*left, *right));
+  });
+}
+template <const Operator& op> PyObject* power(PyObject* a, PyObject* b, PyObject*) noexcept { return binary<op>(a, b); }
+
+/// NumPy would change the array that this one is a view of as well.
+void warn_of_view(Array& array) {
+  if (!array.base.is_valid()) return;
+  const nb::object base = array.base();
+  array.base.reset();
+  if (base.is_none()) return;
+  if (PyErr_WarnEx(view_warning,
+                   "this array was a view of another one, which NumPy would change too; here each array is a value: assign to the other one's part instead", 1) != 0)
+    throw nb::python_error();
+}
+
+template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) noexcept {
+  return guarded([&]() -> nb::object {
+    Array& array = *nb::inst_ptr<Array>(self);
+    warn_of_view(array);
+    const auto right = quick(other);
+    if (right && !array.is_complex() && op.update) {
+      const Here here(op.name);
+      (array.re.*op.update)(*right);
+      return nb::borrow(self);
+    }
+    const nb::object result = by_table(op.name, self, other);
+    const Array* computed = as_array(result);
+    if (!computed) return result;
+    if (computed->is_complex() != array.is_complex() || !can_cast(computed->re.dtype(), array.re.dtype(), Casting::same_kind))
+      throw DTypeError(fmt::format("{}: {} is not assigned to an array of {}; write x = x … y", op.name, type_name(type_of(*computed)), type_name(type_of(array))));
+    if (computed->re.shape() != array.re.shape())
+      throw ShapeError(fmt::format("{}: a result of shape {} is not assigned to an array of {}", op.name, to_string(computed->re.shape()), to_string(array.re.shape())));
+    const Here here(op.name);
+    array.re = astype(computed->re, array.re.dtype());
+    if (array.is_complex()) array.im = astype(computed->im, array.im.dtype());
+    return nb::borrow(self);
+  });
+}
+
+constexpr Operator kAdd{"add", &add, &Tensor::operator+=};
+constexpr Operator kSubtract{"subtract", &subtract, &Tensor::operator-=};
+constexpr Operator kMultiply{"multiply", &multiply, &Tensor::operator*=};
+constexpr Operator kDivide{"divide", &divide, &Tensor::operator/=};
+constexpr Operator kFloorDivide{"floor_divide", &floor_divide};
+constexpr Operator kRemainder{"remainder", &remainder};
+constexpr Operator kPower{"power", &sinter::power};
+constexpr Operator kMatmul{"matmul", &matmul};
+constexpr Operator kAnd{"bitwise_and", &bitwise_and, &Tensor::operator&=};
+constexpr Operator kOr{"bitwise_or", &bitwise_or, &Tensor::operator|=};
+constexpr Operator kXor{"bitwise_xor", &bitwise_xor, &Tensor::operator^=};
+constexpr Operator kLeft{"left_shift", &left_shift, &Tensor::operator<<=};
+constexpr Operator kRight{"right_shift", &right_shift, &Tensor::operator>>=};
+constexpr Operator kLess{"less", &less}, kLessEqual{"less_equal", &less_equal}, kEqual{"equal", &equal}, kNotEqual{"not_equal", &not_equal},
+    kGreater{"greater", &greater}, kGreaterEqual{"greater_equal", &greater_equal};
+
+struct Sign {
+  const char* name;
+  Tensor (*record)(const Arg&);
+};
+constexpr Sign kNegative{"negative", &negative}, kPositive{"positive", &positive}, kAbsolute{"abs", &sinter::abs}, kInvert{"bitwise_not", &bitwise_not};
+template <const Sign& op> PyObject* unary(PyObject* a) noexcept {
+  return guarded([&]() -> nb::object {
+    const auto operand = quick(a);
+    if (!operand) return invoke(*table::find_function(op.name), nullptr, &a, 1, nullptr);
+    const Here here(op.name);
+    return new_array(op.record(*operand));
+  });
+}
+PyObject* divided(PyObject* a, PyObject* b) noexcept {
+  return guarded([&]() -> nb::object {
+    const nb::object quotient = nb::steal(binary<kFloorDivide>(a, b));
+    if (!quotient.is_valid()) throw nb::python_error();
+    if (quotient.ptr() == Py_NotImplemented) return quotient;
+    const nb::object rest = nb::steal(binary<kRemainder>(a, b));
+    if (!rest.is_valid()) throw nb::python_error();
+    return nb::make_tuple(quotient, rest);
+  });
+}
+PyObject* compare(PyObject* a, PyObject* b, int op) noexcept {
+  switch (op) {
+    case Py_LT: return binary<kLess>(a, b);
+    case Py_LE: return binary<kLessEqual>(a, b);
+    case Py_EQ: return binary<kEqual>(a, b);
+    case Py_NE: return binary<kNotEqual>(a, b);
+    case Py_GT: return binary<kGreater>(a, b);
+    default: return binary<kGreaterEqual>(a, b);
+  }
+}
+
+// ---- numbers
+
+int truth(PyObject* self) noexcept {
+  return guarded_int([&] {
+    const Array& array = *nb::inst_ptr<Array>(self);
+    if (array.re.size() != 1)
+      throw ValueError(fmt::format("the truth of an array of {} elements is not one value; x.any() or x.all() says what is meant", array.re.size()));
+    const int result = PyObject_IsTrue(to_number(array).ptr());
+    if (result < 0) throw nb::python_error();
+    return result;
+  });
+}
+template <PyObject* (*Convert)(PyObject*)> PyObject* number(PyObject* self) noexcept {
+  return guarded([&]() -> nb::object {
+    const Array& array = *nb::inst_ptr<Array>(self);
+    if (array.is_complex()) raise(PyExc_TypeError, "a complex number is no real one; x.real is its real part");
+    return nb::steal(Convert(to_number(array).ptr()));
+  });
+}
+PyObject* index_number(PyObject* self) noexcept {
+  return guarded([&]() -> nb::object {
+    const Array& array = *nb::inst_ptr<Array>(self);
+    if (array.is_complex() || array.re.ndim() != 0 || !is_integer(array.re.dtype())) raise(PyExc_TypeError, "only an array of integers without axes is an index of Python's lists");
+    return to_number(array);
+  });
+}
+Py_ssize_t length(PyObject* self) noexcept {
+  const Array& array = *nb::inst_ptr<Array>(self);
+  if (array.re.ndim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "an array without axes has no length");
+    return -1;
+  }
+  return array.re.shape()[0];
+}
+
+// ---- indexing
+
+/// One position of an index. `places` is set for arrays of places, whose elements are no view.
+Index index_item(nb::handle item, bool& places) {
+  PyObject* const o = item.ptr();
+  if (PyLong_CheckExact(o)) return Index(static_cast<std::int64_t>(nb::cast<std::int64_t>(item)), Location{});
+  if (o == Py_None) return Index(newaxis, Location{});
+  if (o == Py_Ellipsis) return Index(ellipsis, Location{});
+  if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
+  if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o))
+    return Index(nb::cast<std::int64_t>(nb::steal(PyNumber_Index(o))), Location{});
+  if (PyUnicode_Check(o) || PyFloat_Check(o)) raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or of truths");
+  Array array = array_of(item);
+  if (array.is_complex()) raise(PyExc_IndexError, "complex numbers are no places");
+  if (array.re.size() == 0 && PyList_Check(o)) array.re = astype(array.re, DType::int64);  // x[[]]
+  places = true;
+  return Index(array.re, Location{});
+}
+std::vector<Index> index_of(nb::handle key, bool& places) {
+  std::vector<Index> index;
+  if (PyTuple_Check(key.ptr())) {
+    const Py_ssize_t size = PyTuple_Size(key.ptr());
+    for (Py_ssize_t k = 0; k < size; ++k) index.push_back(index_item(PyTuple_GetItem(key.ptr(), k), places));
+    if (size == 0) index.emplace_back(ellipsis, Location{});
+  } else {
+    index.push_back(index_item(key, places));
+  }
+  return index;
+}
+
+nb::object view_of(nb::handle self, Array made) {
+  made.base = nb::steal(PyWeakref_NewRef(self.ptr(), nullptr));
+  return new_array(std::move(made));
+}
+
+PyObject* item(PyObject* self, PyObject* key) noexcept {
+  return guarded([&]() -> nb::object {
+    const Array& array = *nb::inst_ptr<Array>(self);
+    bool places = false;
+    const Here here("index");
+    const std::vector<Index> index = index_of(key, places);
+    Array made{std::as_const(array.re).at(index, Location{}), array.is_complex() ? std::as_const(array.im).at(index, Location{}) : Tensor(), {}};
+    return places ? new_array(std::move(made)) : view_of(self, std::move(made));
+  });
+}
+/// What is assigned, in a type that the array takes: NumPy cuts numbers off for integers where they stand in an array, and so it is here for numbers alone.
+int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
+  return guarded_int([&] {
+    if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted; sinter.delete(x, places) makes an array without them");
+    Array& array = *nb::inst_ptr<Array>(self);
+    warn_of_view(array);
+    bool places = false;
+    const Here here("assign");
+    const std::vector<Index> index = index_of(key, places);
+    if (const auto operand = quick(value); operand && !array.is_complex()) {
+      array.re.at(index, Location{}) = *operand;
+      return 0;
+    }
+    const Array given = array_of(value);
+    if (given.is_complex() && !array.is_complex()) throw DTypeError("assign: complex numbers do not fit into an array of real ones");
+    array.re.at(index, Location{}) = Arg(given.re, Location{});
+    if (array.is_complex()) array.im.at(index, Location{}) = given.is_complex() ? Arg(given.im, Location{}) : Arg(0, Location{});
+    return 0;
+  });
+}
+/// Of an array that is evaluated, so that its elements are read and not computed.
+PyObject* iterate(PyObject* self) noexcept {
+  return guarded([&]() -> nb::object {
+    if (length(self) < 0) throw nb::python_error();
+    return nb::steal(PySeqIter_New(self));
+  });
+}
+PyObject* sequence_item(PyObject* self, Py_ssize_t k) noexcept {
+  const Array& array = *nb::inst_ptr<Array>(self);
+  if (array.re.ndim() == 0 || k < 0 || k >= array.re.shape()[0]) {
+    PyErr_SetString(PyExc_IndexError, "the index is out of range");
+    return nullptr;
+  }
+  const nb::object key = nb::int_(k);
+  return item(self, key.ptr());
+}
+int contains(PyObject* self, PyObject* value) noexcept {
+  return guarded_int([&] {
+    const nb::object same = nb::steal(compare(self, value, Py_EQ));
+    if (!same.is_valid()) throw nb::python_error();
+    if (!as_array(same)) return 0;
+    const nb::object any = invoke(*table::find_function("any"), same.ptr(), nullptr, 0, nullptr);
+    return PyObject_IsTrue(any.ptr());
+  });
+}
+
+// ---- text
+
+std::string text_of(const Array& array, const PrintOptions& options) {
+  evaluate(array);
+  if (array.is_complex()) return table::complex_text(array.pair(), options);
+  return to_string(array.re, options, Location{});
+}
+/// NumPy's repr: commas, and the type where it is not the one that the numbers would have.
+std::string representation(const Array& array) {
+  PrintOptions options = printoptions();
+  options.separator = ", ";
+  options.indent = 6;
+  std::string made = "array(" + text_of(array, options);
+  const ElementType type = type_of(array);
+  const bool usual = type.is_complex ? type.parts == DType::float64 : type.parts == DType::float64 || type.parts == DType::int64 || is_bool(type.parts);
+  if (array.re.size() == 0 && (array.re.ndim() > 1)) made += ", shape=" + to_string(array.re.shape());
+  return made + (usual && array.re.size() > 0 ? ")" : fmt::format(", dtype={})", type_name(type)));
+}
+PyObject* represent(PyObject* self) noexcept {
+  return guarded([&]() -> nb::object {
+    const std::string text = representation(*nb::inst_ptr<Array>(self));
+    return nb::str(text.c_str(), text.size());
+  });
+}
+PyObject* write(PyObject* self) noexcept {
+  return guarded([&]() -> nb::object {
+    const Array& array = *nb::inst_ptr<Array>(self);
+    if (array.re.ndim() == 0) return nb::str(to_number(array));
+    const std::string text = text_of(array, printoptions());
+    return nb::str(text.c_str(), text.size());
+  });
+}
+
+template <class F> void* slot(F function) { return reinterpret_cast<void*>(function); }
+
+nb::object complex_of(const Array& array) {
+  const nb::object value = to_number(array);
+  if (array.is_complex()) return value;
+  return nb::steal(PyComplex_FromDoubles(PyFloat_AsDouble(nb::object(nb::steal(PyNumber_Float(value.ptr()))).ptr()), 0));
+}
+
+Array part(const Array& array, bool imaginary) {
+  const Here here(imaginary ? "imag" : "real");
+  if (array.is_complex()) return {imaginary ? array.im : array.re, {}, {}};
+  return {imaginary ? sinter::imag(array.re) : array.re, {}, {}};
+}
+template <Tensor (Tensor::*Turn)(Location) const> nb::object turned(nb::handle self) {
+  const Array& array = *nb::inst_ptr<Array>(self);
+  const Here here("transpose");
+  return view_of(self, {(array.re.*Turn)(Location{}), array.is_complex() ? (array.im.*Turn)(Location{}) : Tensor(), {}});
+}
+
+}  // namespace
+
+Array* as_array(nb::handle object) {
+  if (Py_TYPE(object.ptr()) == array_type) return nb::inst_ptr<Array>(object);
+  return array_type && PyObject_TypeCheck(object.ptr(), array_type) ? nb::inst_ptr<Array>(object) : nullptr;
+}
+
+nb::object new_array(Array array) {
+  nb::object made = nb::inst_alloc(reinterpret_cast<PyObject*>(array_type));
+  new (nb::inst_ptr<Array>(made)) Array(std::move(array));
+  nb::inst_mark_ready(made);
+  return made;
+}
+
+void add_array(nb::module_& module) {
+  static PyType_Slot slots[64];
+  std::size_t count = 0;
+  const auto put = [&](int id, void* function) { slots[count++] = {id, function}; };
+  put(Py_nb_add, slot(&binary<kAdd>)), put(Py_nb_subtract, slot(&binary<kSubtract>)), put(Py_nb_multiply, slot(&binary<kMultiply>));
+  put(Py_nb_true_divide, slot(&binary<kDivide>)), put(Py_nb_floor_divide, slot(&binary<kFloorDivide>)), put(Py_nb_remainder, slot(&binary<kRemainder>));
+  put(Py_nb_power, slot(&power<kPower>)), put(Py_nb_matrix_multiply, slot(&binary<kMatmul>)), put(Py_nb_divmod, slot(&divided));
+  put(Py_nb_and, slot(&binary<kAnd>)), put(Py_nb_or, slot(&binary<kOr>)), put(Py_nb_xor, slot(&binary<kXor>));
+  put(Py_nb_lshift, slot(&binary<kLeft>)), put(Py_nb_rshift, slot(&binary<kRight>));
+  put(Py_nb_inplace_add, slot(&update<kAdd>)), put(Py_nb_inplace_subtract, slot(&update<kSubtract>)), put(Py_nb_inplace_multiply, slot(&update<kMultiply>));
+  put(Py_nb_inplace_true_divide, slot(&update<kDivide>)), put(Py_nb_inplace_floor_divide, slot(&update<kFloorDivide>));
+  put(Py_nb_inplace_remainder, slot(&update<kRemainder>)), put(Py_nb_inplace_matrix_multiply, slot(&update<kMatmul>));
+  put(Py_nb_inplace_power, slot(+[](PyObject* a, PyObject* b, PyObject*) noexcept -> PyObject* { return update<kPower>(a, b); }));
+  put(Py_nb_inplace_and, slot(&update<kAnd>)), put(Py_nb_inplace_or, slot(&update<kOr>)), put(Py_nb_inplace_xor, slot(&update<kXor>));
+  put(Py_nb_inplace_lshift, slot(&update<kLeft>)), put(Py_nb_inplace_rshift, slot(&update<kRight>));
+  put(Py_nb_negative, slot(&unary<kNegative>)), put(Py_nb_positive, slot(&unary<kPositive>)), put(Py_nb_absolute, slot(&unary<kAbsolute>));
+  put(Py_nb_invert, slot(&unary<kInvert>)), put(Py_nb_bool, slot(&truth));
+  put(Py_nb_float, slot(&number<PyNumber_Float>)), put(Py_nb_int, slot(&number<PyNumber_Long>)), put(Py_nb_index, slot(&index_number));
+  put(Py_tp_richcompare, slot(&compare)), put(Py_tp_hash, slot(&PyObject_HashNotImplemented)), put(Py_tp_iter, slot(&iterate));
+  put(Py_mp_subscript, slot(&item)), put(Py_mp_ass_subscript, slot(&set_item)), put(Py_mp_length, slot(&length));
+  put(Py_sq_length, slot(&length)), put(Py_sq_item, slot(&sequence_item)), put(Py_sq_contains, slot(&contains));
+  put(Py_tp_repr, slot(&represent)), put(Py_tp_str, slot(&write));
+  for (const PyType_Slot* more = buffer_slots(); more->slot != 0; ++more) put(more->slot, more->pfunc);
+  slots[count] = {0, nullptr};
+
+  view_warning = PyErr_NewExceptionWithDoc("sinter.ViewWarning", "A view is changed, and the array behind it is not: NumPy would change both.", PyExc_UserWarning, nullptr);
+  module.attr("ViewWarning") = nb::handle(view_warning);
+
+  nb::class_<Array> type(module, "Array", nb::type_slots(slots), nb::is_weak_referenceable(),
+                         "An array whose value is computed when it is needed. It is a handle: assigning to a part gives the handle a new value.");
+  array_type = reinterpret_cast<PyTypeObject*>(type.ptr());
+  type.def_prop_ro("shape", [](const Array& x) {
+        nb::object sizes = nb::steal(PyTuple_New(x.re.ndim()));
+        for (int k = 0; k < x.re.ndim(); ++k) PyTuple_SetItem(sizes.ptr(), k, PyLong_FromLongLong(x.re.shape()[static_cast<std::size_t>(k)]));
+        return sizes;
+      })
+      .def_prop_ro("ndim", [](const Array& x) { return x.re.ndim(); })
+      .def_prop_ro("size", [](const Array& x) { return x.re.size(); })
+      .def_prop_ro("dtype", [](const Array& x) { return dtype_object(type_of(x)); })
+      .def_prop_ro("itemsize", [](const Array& x) { return x.re.itemsize() * (x.is_complex() ? 2 : 1); }, "The bytes of an element.")
+      .def_prop_ro("nbytes", [](const Array& x) { return x.re.nbytes() * (x.is_complex() ? 2 : 1); })
+      .def_prop_ro("T", &turned<&Tensor::T>, "All axes reversed.")
+      .def_prop_ro("mT", &turned<&Tensor::mT>, "The last two axes exchanged.")
+      .def_prop_ro("real", [](const Array& x) { return new_array(part(x, false)); })
+      .def_prop_ro("imag", [](const Array& x) { return new_array(part(x, true)); })
+      .def_prop_ro("evaluated", [](const Array& x) { return is_evaluated(x.re) && (!x.is_complex() || is_evaluated(x.im)); }, "Whether the elements are in memory.")
+      .def("item", [](nb::handle self, nb::args where) {
+        const Array& x = *nb::inst_ptr<Array>(self);
+        if (where.size() == 0) return to_number(x);
+        const bool flat = where.size() == 1 && !PyTuple_Check(nb::object(where[0]).ptr()) && x.re.ndim() != 1;
+        const nb::object whole = flat ? nb::object(self.attr("reshape")(-1)) : nb::borrow(self);
+        const nb::object at = where.size() == 1 ? nb::object(where[0]) : nb::object(where);
+        return to_number(*as_array(nb::object(whole[at])));
+      }, "The element at a place, or the only one, as a number of Python.")
+      .def("tolist", &to_list, "The elements as lists of Python's numbers.")
+      .def("__complex__", &complex_of)
+      .def("__copy__", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); })
+      .def("__deepcopy__", [](const Array& x, nb::handle) { return new_array(Array{x.re, x.im, {}}); }, nb::arg("memo").none())
+      .def("_assign", [](Array& x, const Array& y) {
+        warn_of_view(x);
+        x.re = y.re, x.im = y.im;
+      });
+}
+
+}  // namespace sinter::python

@@ -1,0 +1,246 @@
+// Objects of Python as values of the table, and back.
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "core.hpp"
+#include "sinter/adopt.hpp"
+#include "sinter/errors.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/types.hpp"
+#include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/fault.hpp"
+
+namespace sinter::python {
+namespace {
+
+using table::Fault;
+using table::Tuple;
+using table::Value;
+
+/// Nested lists of Python's own numbers, read at once: the elements of large lists are no values of the table one by one.
+struct Numbers {
+  Shape shape;
+  std::vector<std::int64_t> integers;
+  std::vector<double> floats;
+  bool all_bools = true, any_float = false;
+
+  /// False for anything else within the lists, and for lists that are not of one shape.
+  bool read(PyObject* list, std::size_t depth, bool first) {
+    const bool is_list = PyList_Check(list);
+    if (!is_list && !PyTuple_Check(list)) return false;
+    const Py_ssize_t size = is_list ? PyList_Size(list) : PyTuple_Size(list);
+    if (first && depth == shape.size()) shape.push_back(size);
+    else if (depth >= shape.size() || shape[depth] != size) return false;
+    for (Py_ssize_t k = 0; k < size; ++k) {
+      PyObject* const item = is_list ? PyList_GetItem(list, k) : PyTuple_GetItem(list, k);
+      if (PyList_Check(item) || PyTuple_Check(item)) {
+        if (!read(item, depth + 1, first && k == 0)) return false;
+      } else if (depth + 1 != shape.size() || !number(item)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool number(PyObject* item) {
+    PyTypeObject* const type = Py_TYPE(item);
+    if (type == &PyFloat_Type) {
+      any_float = true;
+      all_bools = false;
+      floats.resize(integers.size());
+      floats.push_back(PyFloat_AsDouble(item));
+      integers.push_back(0);
+      return true;
+    }
+    if (type != &PyLong_Type && type != &PyBool_Type) return false;
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(item, &overflow);
+    if (overflow != 0) return false;
+    all_bools &= type == &PyBool_Type;
+    integers.push_back(value);
+    if (any_float) floats.push_back(static_cast<double>(value));
+    return true;
+  }
+
+ public:
+  Tensor tensor() {
+    if (any_float) {
+      for (std::size_t k = 0; k < integers.size(); ++k)
+        if (integers[k] != 0) floats[k] = static_cast<double>(integers[k]);
+      return adopt(std::move(floats), shape, Location{});
+    }
+    if (integers.empty()) return zeros(shape, DType::float64, Location{});
+    const Tensor whole = adopt(std::move(integers), shape, Location{});
+    return all_bools ? astype(whole, DType::bool_) : whole;
+  }
+};
+
+std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::object(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__"))); }
+
+Value number_of(PyObject* integer) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(integer, &overflow);
+  if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+  if (overflow == 0) return {static_cast<std::int64_t>(value)};
+  const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(integer) : 0;
+  if (overflow < 0 || PyErr_Occurred()) {
+    PyErr_Clear();
+    raise(PyExc_OverflowError, "this integer has more than 64 bits");
+  }
+  return {static_cast<std::uint64_t>(large)};
+}
+
+Value value_of(const Array& array) {
+  if (array.is_complex()) return table::complex_value(array.pair(), 0);
+  return {array.re};
+}
+
+template <class T> nb::object element(T value) {
+  if constexpr (std::is_same_v<T, bool>) return nb::bool_(value);
+  else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) return nb::steal(PyLong_FromUnsignedLongLong(value));
+  else if constexpr (std::is_integral_v<T>) return nb::steal(PyLong_FromLongLong(value));
+  else return nb::steal(PyFloat_FromDouble(static_cast<double>(value)));
+}
+
+template <class Item> nb::object nested(const Shape& shape, std::size_t axis, std::int64_t& next, Item&& item) {
+  if (axis == shape.size()) return item(next++);
+  nb::object list = nb::steal(PyList_New(shape[axis]));
+  for (std::int64_t k = 0; k < shape[axis]; ++k) PyList_SetItem(list.ptr(), k, nested(shape, axis + 1, next, item).release().ptr());
+  return list;
+}
+
+/// finfo(dtype), iinfo(dtype): an object with these attributes.
+nb::object limits(DType dtype) {
+  const nb::object made = nb::module_::import_("types").attr("SimpleNamespace")();
+  made.attr("bits") = 8 * itemsize(dtype);
+  made.attr("dtype") = dtype_object({dtype});
+  if (is_floating(dtype)) {
+    const FloatInfo info = finfo(dtype, Location{});
+    made.attr("eps") = info.eps;
+    made.attr("min") = info.min;
+    made.attr("max") = info.max;
+    made.attr("smallest_normal") = made.attr("tiny") = nb::float_(info.smallest_normal);
+    made.attr("smallest_subnormal") = info.smallest_subnormal;
+    made.attr("resolution") = 1e-6 < info.eps ? 1e-3 : dtype == DType::float32 ? 1e-6 : 1e-15;
+  } else {
+    const IntegerInfo info = iinfo(dtype, Location{});
+    made.attr("min") = nb::steal(PyLong_FromLongLong(info.min));
+    made.attr("max") = nb::steal(PyLong_FromUnsignedLongLong(info.max));
+  }
+  return made;
+}
+
+}  // namespace
+
+Value value_of(nb::handle object) {
+  PyObject* const o = object.ptr();
+  if (const Array* array = as_array(object)) return value_of(*array);
+  PyTypeObject* const type = Py_TYPE(o);
+  if (type == &PyFloat_Type) return {PyFloat_AsDouble(o)};
+  if (type == &PyBool_Type) return {o == Py_True};
+  if (type == &PyLong_Type) return number_of(o);
+  if (o == Py_None) return {table::None{}};
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    const bool is_list = PyList_Check(o);
+    const Py_ssize_t size = is_list ? PyList_Size(o) : PyTuple_Size(o);
+    constexpr Py_ssize_t kLong = 32;
+    if (size > kLong) {
+      if (Numbers numbers; numbers.read(o, 0, true)) return {numbers.tensor()};
+    }
+    Tuple items;
+    items.is_list = is_list;
+    for (Py_ssize_t k = 0; k < size; ++k) items.push_back(value_of(nb::handle(is_list ? PyList_GetItem(o, k) : PyTuple_GetItem(o, k))));
+    return {std::move(items)};
+  }
+  if (PyUnicode_Check(o)) return {nb::cast<std::string>(object)};
+  if (o == Py_Ellipsis) return {Ellipsis{}};
+  if (type == &PyComplex_Type)
+    return table::complex_value({full({}, PyComplex_RealAsDouble(o), DType::float64), full({}, PyComplex_ImagAsDouble(o), DType::float64)}, 0, true);
+  if (const auto element_type = PyType_Check(o) || nb::isinstance<ElementType>(object) ? find_element_type(object) : std::nullopt) {
+    if (element_type->is_complex) return {table::ComplexType{element_type->parts}};
+    return {element_type->parts};
+  }
+  if (PySlice_Check(o)) {
+    Slice slice;
+    const auto end = [&](const char* name) -> std::optional<std::int64_t> {
+      const nb::object at = object.attr(name);
+      return at.is_none() ? std::nullopt : std::optional(nb::cast<std::int64_t>(nb::steal(PyNumber_Index(at.ptr()))));
+    };
+    slice.start = end("start"), slice.stop = end("stop"), slice.step = end("step");
+    return {slice};
+  }
+  if (PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o)) return value_of(from_buffer(object));
+  if (PyFloat_Check(o)) return {PyFloat_AsDouble(o)};
+  if (PyLong_Check(o)) return number_of(o);
+  if (PyRange_Check(o)) return value_of(nb::steal(PySequence_List(o)));
+  if (nb::hasattr(object, "__dlpack__")) return value_of(from_dlpack(object, true));
+  if (const auto element_type = find_element_type(object)) {  // numpy.dtype('float32')
+    if (element_type->is_complex) return {table::ComplexType{element_type->parts}};
+    return {element_type->parts};
+  }
+  if (nb::hasattr(object, "__index__")) return number_of(nb::object(nb::steal(PyNumber_Index(o))).ptr());
+  if (nb::hasattr(object, "__array__")) return value_of(from_buffer(object.attr("__array__")()));
+  if (PyIter_Check(o)) return value_of(nb::steal(PySequence_List(o)));
+  throw Fault{0, fmt::format("an object of type {} is no array, number, list of these, or option", kind_of(object)), true};
+}
+
+nb::object object_of(const Value& value) {
+  if (const auto* tensor = value.as<Tensor>()) return new_array(*tensor);
+  if (value.is_complex()) return new_array(table::complex_of(value, ""));
+  if (const auto* items = value.as<Tuple>()) {
+    nb::object list = nb::steal(PyList_New(0));
+    for (const Value& item : *items) PyList_Append(list.ptr(), object_of(item).ptr());
+    return items->is_list ? list : nb::steal(PyList_AsTuple(list.ptr()));
+  }
+  if (const auto* b = value.as<bool>()) return nb::bool_(*b);
+  if (const auto* i = value.as<std::int64_t>()) return nb::steal(PyLong_FromLongLong(*i));
+  if (const auto* large = value.as<std::uint64_t>()) return nb::steal(PyLong_FromUnsignedLongLong(*large));
+  if (const auto* f = value.as<double>()) return nb::float_(*f);
+  if (const auto* dtype = value.as<DType>()) return dtype_object({*dtype});
+  if (const auto* complex = value.as<table::ComplexType>()) return dtype_object({complex->of_parts, true});
+  if (const auto* text = value.as<std::string>()) return nb::str(text->c_str(), text->size());
+  if (const auto* range = value.as<table::Limits>()) return limits(range->dtype);
+  return nb::none();
+}
+
+Array array_of(nb::handle object) {
+  if (const Array* array = as_array(object)) return {array->re, array->im, {}};
+  PyObject* const o = object.ptr();
+  if (PyList_Check(o) || PyTuple_Check(o)) {
+    if (Numbers numbers; numbers.read(o, 0, true)) return {numbers.tensor(), {}, {}};
+  }
+  const Value value = value_of(object);
+  if (table::holds_complex(value)) {
+    Complex pair = table::complex_of(value, "asarray");
+    return {std::move(pair.re), std::move(pair.im), {}};
+  }
+  return {table::array_of(value, "asarray"), {}, {}};
+}
+
+nb::object to_list(const Array& array) {
+  evaluate(array);
+  std::int64_t next = 0;
+  const Shape& shape = array.re.shape();
+  if (array.is_complex()) {
+    const std::vector<double> re = array.re.to_vector<double>(Location{}), im = array.im.to_vector<double>(Location{});
+    return nested(shape, 0, next, [&](std::int64_t k) { return nb::steal(PyComplex_FromDoubles(re[static_cast<std::size_t>(k)], im[static_cast<std::size_t>(k)])); });
+  }
+  return visit_storage(array.re.dtype(), [&]<class T>() {
+    const auto* elements = static_cast<const T*>(detail::host_address(array.re, array.re.dtype(), "tolist", Location{}));
+    return nested(shape, 0, next, [&](std::int64_t k) { return element(elements[k]); });
+  });
+}
+
+nb::object to_number(const Array& array) {
+  if (array.re.size() != 1) throw ValueError(fmt::format("only an array of one element is a number; this one is of shape {}", to_string(array.re.shape())));
+  if (array.re.ndim() == 0) return to_list(array);
+  return to_list(Array{reshape(array.re, Shape{}), array.is_complex() ? reshape(array.im, Shape{}) : Tensor(), {}});
+}
+
+}  // namespace sinter::python

@@ -1,0 +1,337 @@
+// Evaluating, looking at what was fused, frozen functions, settings, files.
+#include <fmt/format.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <memory>
+
+#include "core.hpp"
+#include "sinter/engine.hpp"
+#include "sinter/errors.hpp"
+#include "sinter/freeze.hpp"
+#include "sinter/ops.hpp"
+#include "sinter/print.hpp"
+#include "sinter/profile.hpp"
+#include "sinter/random.hpp"
+#include "sinter/tune.hpp"
+#include "table/files.hpp"
+#ifdef SINTER_MODELS
+#include "sinter/freeze_model.hpp"
+#include "sinter/model.hpp"
+#endif
+
+namespace sinter::python {
+namespace {
+
+// ---- Ctrl-C
+
+pthread_t main_thread;
+struct sigaction before;  // who took SIGINT until now: Python, mostly
+
+/// Stops the evaluation, and tells whoever listened before.
+void on_interrupt(int number, siginfo_t* info, void* context) {
+  interrupt();
+  if (before.sa_flags & SA_SIGINFO) before.sa_sigaction(number, info, context);
+  else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) before.sa_handler(number);
+}
+
+}  // namespace
+
+Released::Released() : listens_(pthread_equal(pthread_self(), main_thread) != 0) {
+  if (listens_) {
+    struct sigaction ours {};
+    ours.sa_sigaction = on_interrupt;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGINT, nullptr, &before);
+    listens_ = !(before.sa_flags & SA_SIGINFO) && before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL;
+    if (listens_) sigaction(SIGINT, &ours, nullptr);
+  }
+  state_ = PyEval_SaveThread();
+}
+Released::~Released() {
+  PyEval_RestoreThread(state_);
+  if (listens_) sigaction(SIGINT, &before, nullptr);
+}
+
+void evaluate(const std::vector<Tensor>& tensors) {
+  const Location where = location();
+  const Released released;
+  sinter::eval(tensors, where);
+}
+
+namespace {
+
+std::vector<Tensor> tensors_of(nb::args arrays) {
+  std::vector<Tensor> tensors;
+  for (nb::handle object : arrays) {
+    const Array* array = as_array(object);
+    if (!array) raise(PyExc_TypeError, "these are arrays of sinter");
+    tensors.push_back(array->re);
+    if (array->is_complex()) tensors.push_back(array->im);
+  }
+  return tensors;
+}
+
+nb::object as_tuple(const std::vector<Tensor>& tensors) {
+  nb::object made = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (std::size_t k = 0; k < tensors.size(); ++k) PyTuple_SetItem(made.ptr(), static_cast<Py_ssize_t>(k), new_array(tensors[k]).release().ptr());
+  return made;
+}
+
+std::vector<Tensor> tensors_in(nb::handle sequence) {
+  std::vector<Tensor> tensors;
+  for (nb::handle object : sequence) {
+    const Array* array = as_array(object);
+    if (!array) raise(PyExc_TypeError, "these are arrays of sinter");
+    if (array->is_complex()) raise(PyExc_TypeError, "complex arrays do not go through a frozen function; give their real and imaginary parts");
+    tensors.push_back(array->re);
+  }
+  return tensors;
+}
+
+/// A formula of Python: called with the GIL, from whatever thread.
+struct Formula {
+  std::shared_ptr<nb::object> function;
+  explicit Formula(nb::object given) : function(new nb::object(std::move(given)), [](nb::object* object) {
+    if (!Py_IsInitialized()) return;
+    const nb::gil_scoped_acquire held;
+    delete object;
+  }) {}
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
+    const nb::gil_scoped_acquire held;
+    return tensors_in((*function)(*as_tuple(inputs)));
+  }
+};
+
+InputSpec spec_of(nb::handle given) {
+  InputSpec spec;
+  const auto type = find_element_type(given[0]);
+  if (!type || type->is_complex) raise(PyExc_TypeError, "a spec is (dtype, shape, name), of a real dtype");
+  spec.dtype = type->parts;
+  for (nb::handle size : nb::object(given[1])) {
+    if (PyLong_Check(size.ptr())) spec.shape.emplace_back(nb::cast<std::int64_t>(size));
+    else spec.shape.emplace_back(nb::cast<std::string>(size[0]), nb::cast<std::int64_t>(size[1]));
+  }
+  spec.name = nb::cast<std::string>(given[2]);
+  return spec;
+}
+
+nb::dict options_dict() {
+  const Options o = options();
+  nb::dict made;
+  made["device"] = o.device, made["backend"] = o.backend, made["fuse"] = o.fuse, made["fast_math"] = o.fast_math, made["threads"] = o.threads;
+  made["wait"] = o.wait, made["schedule"] = o.schedule, made["tuned"] = o.tuned, made["keep_plans"] = o.keep_plans, made["memory"] = o.memory;
+  made["log"] = o.log, made["dump"] = o.dump, made["cache_dir"] = o.cache_dir, made["cache_size"] = o.cache_size;
+  return made;
+}
+void configure_with(nb::kwargs changes) {
+  Options o = options();
+  for (auto [key, value] : changes) {
+    const auto name = nb::cast<std::string>(key);
+    const auto set = [&](auto& member) { member = nb::cast<std::remove_reference_t<decltype(member)>>(value); };
+    if (name == "device") set(o.device);
+    else if (name == "backend") set(o.backend);
+    else if (name == "fuse") set(o.fuse);
+    else if (name == "fast_math") set(o.fast_math);
+    else if (name == "threads") set(o.threads);
+    else if (name == "wait") set(o.wait);
+    else if (name == "schedule") set(o.schedule);
+    else if (name == "tuned") set(o.tuned);
+    else if (name == "keep_plans") set(o.keep_plans);
+    else if (name == "memory") set(o.memory);
+    else if (name == "log") set(o.log);
+    else if (name == "dump") set(o.dump);
+    else if (name == "cache_dir") set(o.cache_dir);
+    else if (name == "cache_size") set(o.cache_size);
+    else throw ValueError(fmt::format("there is no option '{}'; sinter.options() shows those that there are", name));
+  }
+  configure(o);
+}
+
+nb::dict counters_dict() {
+  const Counters c = counters();
+  nb::dict made;
+  made["kernels_launched"] = c.kernels_launched, made["library_calls"] = c.library_calls, made["host_calls"] = c.host_calls, made["epilogues"] = c.epilogues;
+  made["replays"] = c.replays, made["graph_launches"] = c.graph_launches, made["kernels_compiled"] = c.kernels_compiled;
+  made["kernels_from_disk"] = c.kernels_from_disk, made["kernels_from_memory"] = c.kernels_from_memory, made["plans_made"] = c.plans_made;
+  made["plans_from_disk"] = c.plans_from_disk, made["plans_reused"] = c.plans_reused, made["guards_checked"] = c.guards_checked;
+  made["sources_generated"] = c.sources_generated, made["fallbacks"] = c.fallbacks, made["bytes_now"] = c.bytes_now, made["bytes_peak"] = c.bytes_peak;
+  return made;
+}
+
+}  // namespace
+
+void add_engine(nb::module_& module) {
+  main_thread = pthread_self();
+  module.attr("__version__") = std::string(version());
+  module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); }, "Computes the arrays now, together: what they share is computed once.");
+  module.def("explain_text", [](nb::args arrays, bool json, const std::string& target) {
+    const std::vector<Tensor> tensors = tensors_of(arrays);
+    const Released released;
+    return sinter::explain(tensors, json ? Format::json : Format::text, target);
+  }, nb::arg("arrays"), nb::kw_only(), nb::arg("json") = false, nb::arg("target") = "");
+  module.def("dump_kernels", [](nb::args arrays, const std::string& directory, const std::string& target, bool assembly) {
+    const std::vector<Tensor> tensors = tensors_of(arrays);
+    const Released released;
+    return sinter::dump_kernels(tensors, directory, target, assembly);
+  }, nb::arg("arrays"), nb::kw_only(), nb::arg("directory"), nb::arg("target") = "", nb::arg("assembly") = false,
+             "Writes the strings that are compiled, and gives their paths.");
+  module.def("options", &options_dict, "The settings as they are.");
+  module.def("configure", &configure_with, "Changes settings, by the names that options() shows.");
+  module.def("counters", &counters_dict, "What this process did so far.");
+  module.def("reset_peak", &reset_peak, "Sets the counter bytes_peak to bytes_now.");
+  module.def("trim", &trim, "Gives memory back to the system that is kept for later arrays.");
+  module.def("interrupt", [] { interrupt(); }, "Stops the evaluations that are running, or the next one.");
+  module.def("synchronize", [] {
+    const Released released;
+    synchronize();
+  }, "Waits until everything that was asked for is done.");
+  module.def("set_printoptions", [](std::optional<int> precision, std::optional<std::int64_t> threshold, std::optional<std::int64_t> edgeitems, std::optional<int> linewidth,
+                                    std::optional<bool> suppress) {
+    PrintOptions o = printoptions();
+    o.precision = precision.value_or(o.precision), o.threshold = threshold.value_or(o.threshold), o.edgeitems = edgeitems.value_or(o.edgeitems);
+    o.linewidth = linewidth.value_or(o.linewidth), o.suppress = suppress.value_or(o.suppress);
+    set_printoptions(o, location());
+  }, nb::arg("precision").none() = nb::none(), nb::arg("threshold").none() = nb::none(), nb::arg("edgeitems").none() = nb::none(),
+             nb::arg("linewidth").none() = nb::none(), nb::arg("suppress").none() = nb::none(), "How arrays are written as text, as NumPy's.");
+
+  module.def("load_file", [](const std::string& path) { return new_array(table::load_file(path)); });
+  module.def("save_file", [](const std::string& path, const Array& array) {
+    evaluate(array);
+    table::save_file(path, array.re);
+  });
+  module.def("save_archive", [](const std::string& path, nb::list arrays, const std::vector<std::string>& names) { table::save_archive(path, tensors_in(arrays), names); });
+  module.def("fold_in", [](std::uint64_t seed, std::uint64_t number) { return static_cast<std::int64_t>(random::Key(seed).fold_in(number).bits()); });
+  module.def("placeholder", [](nb::handle dtype, const Shape& shape) {
+    const auto type = find_element_type(dtype);
+    if (!type || type->is_complex) raise(PyExc_TypeError, "a placeholder is of a real dtype");
+    return new_array(sinter::placeholder(shape, type->parts, location()));
+  }, nb::arg("dtype"), nb::arg("shape"));
+
+  nb::class_<Function>(module, "Frozen", "A formula that is recorded and planned once, and called many times.")
+      .def("__call__", [](const Function& f, nb::args inputs) {
+        const std::vector<Tensor> given = tensors_in(inputs);
+        const Location where = location();
+        std::vector<Tensor> results;
+        {
+          const Released released;
+          results = f(given, where);
+        }
+        return as_tuple(results);
+      })
+      .def("save", [](const Function& f, const std::string& path) {
+        const Location where = location();
+        const Released released;
+        f.save(path, where);
+      })
+      .def("explain", [](const Function& f) { return f.explain(); })
+      .def("serves", &Function::serves)
+      .def("plans", &Function::plans)
+      .def("inputs", [](const Function& f) {
+        std::vector<std::string> specs;
+        for (const InputSpec& spec : f.inputs()) specs.push_back(to_string(spec));
+        return specs;
+      });
+  module.def("freeze_formula", [](nb::object formula, nb::list specs) {
+    std::vector<InputSpec> read;
+    for (nb::handle spec : specs) read.push_back(spec_of(spec));
+    const Location where = location();
+    const Released released;
+    return sinter::freeze(Function::Formula(Formula(std::move(formula))), read, {}, where);
+  });
+  module.def("load_plan", [](const std::string& path) {
+    const Location where = location();
+    const Released released;
+    return Function::load(path, where);
+  }, nb::arg("path"), "Reads a frozen function that was saved. Nothing is compiled.");
+
+  nb::class_<Profile>(module, "Profiling")
+      .def(nb::init<>())
+      .def("text", [](const Profile& profile, int most) { return to_string(profile, most); }, nb::arg("most") = 25)
+      .def("seconds", &Profile::seconds)
+      .def("steps", [](const Profile& profile) {
+        nb::list made;
+        for (const ProfiledStep& step : profile.steps()) {
+          nb::dict row;
+          row["name"] = step.name, row["library"] = step.library, row["runs"] = step.runs, row["seconds"] = step.seconds, row["fastest"] = step.fastest, row["bytes"] = step.bytes;
+          made.append(row);
+        }
+        return made;
+      });
+  module.def("tune_arrays", [](nb::args arrays) {
+    const std::vector<Tensor> tensors = tensors_of(arrays);
+    std::vector<TunedKernel> tuned;
+    {
+      const Released released;
+      tuned = sinter::tune(tensors);
+    }
+    nb::list made;
+    for (const TunedKernel& kernel : tuned) {
+      nb::dict row;
+      row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried, row["kept"] = kernel.kept;
+      made.append(row);
+    }
+    return made;
+  });
+
+#ifdef SINTER_MODELS
+  nb::class_<Model>(module, "ModelFile")
+      .def("inputs", [](const Model& m) {
+        std::vector<std::string> all;
+        for (const ModelValue& value : m.inputs()) all.push_back(to_string(value));
+        return all;
+      })
+      .def("input_names", [](const Model& m) {
+        std::vector<std::string> all;
+        for (const ModelValue& value : m.inputs()) all.push_back(value.name);
+        return all;
+      })
+      .def("output_names", [](const Model& m) {
+        std::vector<std::string> all;
+        for (const ModelValue& value : m.outputs()) all.push_back(value.name);
+        return all;
+      })
+      .def("outputs", [](const Model& m) {
+        std::vector<std::string> all;
+        for (const ModelValue& value : m.outputs()) all.push_back(to_string(value));
+        return all;
+      })
+      .def("__call__", [](const Model& m, nb::list inputs) {
+        const std::vector<Tensor> given = tensors_in(inputs);
+        const Location where = location();
+        std::vector<Tensor> results;
+        {
+          const Released released;
+          results = m(given, where);
+        }
+        return as_tuple(results);
+      });
+  module.def("load_model", [](const std::string& path, const std::vector<std::string>& without) {
+    ModelOptions how;
+    how.without = without;
+    const Location where = location();
+    const Released released;
+    return Model::load(path, how, where);
+  }, nb::arg("path"), nb::arg("without") = std::vector<std::string>());
+#endif
+}
+
+}  // namespace sinter::python
+
+NB_MODULE(_core, module) {
+  using namespace sinter::python;
+  nb::set_leak_warnings(false);
+  add_errors(module);
+  add_dtypes(module);
+  add_array(module);
+  add_exchange(module);
+  add_functions(module);
+  add_engine(module);
+}

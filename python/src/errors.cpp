@@ -1,0 +1,101 @@
+// The errors of sinter as exceptions of Python: each is what NumPy's users expect to catch.
+#include <initializer_list>
+#include <string>
+
+#include "core.hpp"
+#include "sinter/errors.hpp"
+#include "table/fault.hpp"
+
+namespace sinter::python {
+namespace {
+
+PyObject *error, *shape_error, *dtype_error, *axis_error, *index_error, *value_error, *io_error, *compile_error, *device_error, *memory_error, *interrupted,
+    *internal_error, *model_error;
+
+PyObject* add(nb::module_& module, const char* name, const char* text, std::initializer_list<PyObject*> bases) {
+  nb::list list;
+  for (PyObject* base : bases) list.append(nb::handle(base));
+  PyObject* made = PyErr_NewExceptionWithDoc((std::string("sinter.") + name).c_str(), text, nb::tuple(list).ptr(), nullptr);
+  if (made == nullptr) throw nb::python_error();
+  module.attr(name) = nb::handle(made);
+  return made;
+}
+
+/// The model's errors come from a library that this file does not see.
+PyObject* of_name(const Error& e) { return std::string_view(typeid(e).name()).find("ModelError") != std::string_view::npos ? model_error : error; }
+
+}  // namespace
+
+void raise(PyObject* type, const char* message) {
+  PyErr_SetString(type, message);
+  throw nb::python_error();
+}
+
+void set_error() noexcept {
+  try {
+    throw;
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const nb::cast_error&) {
+    PyErr_SetString(PyExc_TypeError, "an argument is of a type that is not taken here");
+  } catch (const table::Fault& fault) {
+    PyErr_SetString(fault.of_kind ? dtype_error : value_error, fault.message.c_str());
+  } catch (const Interrupted& e) {
+    if (PyErr_CheckSignals() == 0) PyErr_SetString(interrupted, e.what());
+  } catch (const ShapeError& e) {
+    PyErr_SetString(shape_error, e.what());
+  } catch (const DTypeError& e) {
+    PyErr_SetString(dtype_error, e.what());
+  } catch (const AxisError& e) {
+    PyErr_SetString(axis_error, e.what());
+  } catch (const IndexError& e) {
+    PyErr_SetString(index_error, e.what());
+  } catch (const ValueError& e) {
+    PyErr_SetString(value_error, e.what());
+  } catch (const IoError& e) {
+    PyErr_SetString(io_error, e.what());
+  } catch (const CompileError& e) {
+    PyErr_SetString(compile_error, e.what());
+  } catch (const MemoryError& e) {
+    PyErr_SetString(memory_error, e.what());
+  } catch (const DeviceError& e) {
+    PyErr_SetString(device_error, e.what());
+  } catch (const InternalError& e) {
+    PyErr_SetString(internal_error, e.what());
+  } catch (const Error& e) {
+    PyErr_SetString(of_name(e), e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(memory_error, "there is no memory for this");
+  } catch (const std::exception& e) {
+    PyErr_SetString(internal_error, e.what());
+  }
+}
+
+void add_errors(nb::module_& module) {
+  error = add(module, "Error", "The base of every error of sinter.", {PyExc_Exception});
+  shape_error = add(module, "ShapeError", "Shapes that do not fit.", {error, PyExc_ValueError});
+  dtype_error = add(module, "DTypeError", "An element type, or a kind of argument, that the function does not take.", {error, PyExc_TypeError});
+  axis_error = add(module, "AxisError", "An axis or an index that is out of range, or an axis that is given twice.", {error, PyExc_ValueError, PyExc_IndexError});
+  index_error = add(module, "IndexError", "An element of an index array that is out of range; it is found when the value is computed.", {error, PyExc_IndexError});
+  value_error = add(module, "ValueError", "A value that has no meaning.", {error, PyExc_ValueError});
+  io_error = add(module, "IoError", "A file that is missing, unreadable, or malformed.", {error, PyExc_OSError});
+  compile_error = add(module, "CompileError", "A compiler refused a kernel; the message has its log.", {error, PyExc_RuntimeError});
+  device_error = add(module, "DeviceError", "A device that is missing or failed.", {error, PyExc_RuntimeError});
+  memory_error = add(module, "MemoryError", "There is no memory for an array.", {device_error, PyExc_MemoryError});
+  interrupted = add(module, "Interrupted", "An evaluation was stopped by interrupt().", {error, PyExc_RuntimeError});
+  internal_error = add(module, "InternalError", "A mistake in sinter itself, which is worth a report.", {error, PyExc_RuntimeError});
+  model_error = add(module, "ModelError", "A model that cannot be read, or an operator that is not there.", {error, PyExc_ValueError});
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (nb::python_error&) {
+      throw;
+    } catch (nb::builtin_exception&) {
+      throw;
+    } catch (...) {
+      set_error();
+    }
+  });
+}
+
+}  // namespace sinter::python

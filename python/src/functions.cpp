@@ -1,0 +1,225 @@
+// The table of functions as functions of Python, as methods of arrays, and as ufuncs.
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core.hpp"
+#include "sinter/errors.hpp"
+#include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
+#include "table/descriptions.hpp"
+#include "table/fault.hpp"
+#include "table/ufuncs.hpp"
+
+namespace sinter::python {
+namespace {
+
+using table::Argument;
+using table::Function;
+using table::Value;
+
+/// Views in NumPy: what is assigned to their results would be assigned to the array.
+bool gives_view(std::string_view name) {
+  constexpr std::string_view names[] = {"broadcast_to", "diagonal", "expand_dims", "flip", "moveaxis", "permute_dims", "ravel", "reshape", "squeeze", "swapaxes",
+                                        "transpose", "view"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// "x1, x2, /, out=None" as Python reads it.
+std::string signature_of(const Function& function, bool method) {
+  std::string text = "(";
+  bool keywords = false, defaults = false;
+  int place = 0;
+  const auto add = [&](std::string_view word) { text += fmt::format("{}{}", text.size() == 1 ? "" : ", ", word); };
+  for (const table::Parameter& parameter : table::parameters_of(function)) {
+    const bool self = method && place++ == 0;
+    if (parameter.keyword_only && !keywords) add("*"), keywords = true;
+    if (parameter.takes_rest && !self) {
+      add(fmt::format("*{}", parameter.name)), keywords = true;
+      continue;
+    }
+    defaults |= parameter.optional;
+    const std::string_view name = self ? "self" : parameter.name;
+    add(!self && (parameter.optional || (defaults && !parameter.keyword_only)) ? fmt::format("{}=None", name) : std::string(name));
+  }
+  return text + ")";
+}
+
+/// What Python shows as help: the signature, a line, and the example.
+std::string documentation(const Function& function, std::string_view name, bool method) {
+  const table::Description* described = table::find_description(function);
+  std::string text = fmt::format("{}{}\n--\n\n", name, signature_of(function, method));
+  if (described) text += fmt::format("{}\n\n    {}", described->text, described->example);
+  return text;
+}
+
+nb::object call(const Function& function, PyObject* self, std::vector<Argument> arguments, Array* out) {
+  const Value result = table::call_with_keywords(function, std::move(arguments), 0);
+  if (out) {
+    const Array made = array_of(object_of(result));
+    out->re = made.re, out->im = made.im;
+  }
+  nb::object made = object_of(result);
+  if (self && gives_view(function.name))
+    if (Array* view = as_array(made)) view->base = nb::steal(PyWeakref_NewRef(self, nullptr));
+  return made;
+}
+
+std::vector<Argument> arguments_of(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords, nb::object& out) {
+  std::vector<Argument> arguments;
+  if (self) arguments.push_back({{}, value_of(nb::handle(self))});
+  for (Py_ssize_t k = 0; k < count; ++k) arguments.push_back({{}, value_of(nb::handle(given[k]))});
+  const Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
+  for (Py_ssize_t k = 0; k < named; ++k) {
+    const auto name = nb::cast<std::string_view>(nb::handle(PyTuple_GetItem(keywords, k)));
+    nb::object value = nb::borrow(given[count + k]);
+    if (name == "device" || name == "stream") continue;  // of the Array API standard: there is one device
+    if (name == "out") {
+      if (PyTuple_Check(value.ptr()) && PyTuple_Size(value.ptr()) == 1) value = nb::borrow(PyTuple_GetItem(value.ptr(), 0));
+      if (value.is_none()) continue;
+      if (!as_array(value)) raise(PyExc_TypeError, "out is an array of sinter");
+      out = value;
+    }
+    arguments.push_back({name, value_of(value)});
+  }
+  return arguments;
+}
+
+constexpr std::size_t kMostRows = 640, kMostMembers = 64;
+template <std::size_t I> PyObject* row(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) noexcept {
+  return guarded([&] { return invoke(table::functions()[I], nullptr, given, count, keywords); });
+}
+template <std::size_t I> PyObject* method(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) noexcept {
+  return guarded([&] { return invoke(table::functions()[I], self, given, count, keywords); });
+}
+template <std::size_t I> PyObject* member(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) noexcept {
+  return guarded([&] { return invoke(table::members()[I], nullptr, given, count, keywords); });
+}
+using Entry = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> rows(std::index_sequence<I...>) { return {row<I>...}; }
+template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> methods(std::index_sequence<I...>) { return {method<I>...}; }
+template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> all_members(std::index_sequence<I...>) { return {member<I>...}; }
+
+/// Lives as long as the process, as Python wants it.
+PyMethodDef* definition(Entry entry, std::string_view name, const std::string& text) {
+  auto* const words = new std::pair<std::string, std::string>(name, text);
+  return new PyMethodDef{words->first.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL | METH_KEYWORDS, words->second.c_str()};
+}
+
+/// sinter.ufunc: an elementwise function, which has methods.
+struct Ufunc {
+  const Function* function;
+};
+nb::object call_ufunc(const Function& function, PyObject* arguments, PyObject* keywords) {
+  std::vector<PyObject*> given;
+  for (Py_ssize_t k = 0; k < PyTuple_Size(arguments); ++k) given.push_back(PyTuple_GetItem(arguments, k));
+  const auto count = static_cast<Py_ssize_t>(given.size());
+  nb::object names;
+  if (keywords && PyDict_Size(keywords) > 0) {
+    const nb::object list = nb::steal(PyDict_Keys(keywords));
+    names = nb::steal(PyList_AsTuple(list.ptr()));
+    for (Py_ssize_t k = 0; k < PyTuple_Size(names.ptr()); ++k) given.push_back(PyDict_GetItem(keywords, PyTuple_GetItem(names.ptr(), k)));
+  }
+  return invoke(function, nullptr, given.data(), count, names.ptr());
+}
+PyObject* ufunc_called(PyObject* self, PyObject* arguments, PyObject* keywords) noexcept {
+  return guarded([&] { return call_ufunc(*nb::inst_ptr<Ufunc>(self)->function, arguments, keywords); });
+}
+std::string name_of(const Function& function) { return std::string(function.name); }
+std::string help_of(const Function& function) {
+  const std::string text = documentation(function, function.name, false);
+  return text.substr(text.find("--\n\n") + 4);
+}
+std::string words_of(const Function& function) { return signature_of(function, false); }
+template <std::string (*Text)(const Function&)> PyObject* text_of(PyObject* self, void*) noexcept {
+  return guarded([&]() -> nb::object { return nb::str(Text(*nb::inst_ptr<Ufunc>(self)->function).c_str()); });
+}
+nb::object ufunc_method(const Ufunc& ufunc, const char* name, nb::args given, nb::kwargs keywords) {
+  const Here here(ufunc.function->name.data());
+  std::vector<Argument> arguments;
+  std::vector<std::string> names;
+  names.reserve(keywords.size());
+  nb::object out;
+  for (nb::handle value : given) arguments.push_back({{}, value_of(value)});
+  for (auto [key, value] : keywords) {
+    names.push_back(nb::cast<std::string>(key));
+    if (names.back() == "out") {
+      if (value.is_none()) continue;
+      out = nb::borrow(value);
+      continue;
+    }
+    arguments.push_back({names.back(), value_of(value)});
+  }
+  const Value result = table::call_ufunc_method(*ufunc.function, name, std::move(arguments), 0);
+  Array* target = std::string_view(name) == "at" ? as_array(given[0]) : out.is_valid() ? as_array(out) : nullptr;
+  nb::object made = object_of(result);
+  if (target) {
+    const Array computed = array_of(made);
+    target->re = computed.re, target->im = computed.im;
+    if (std::string_view(name) == "at") return nb::none();
+    return out;
+  }
+  return made;
+}
+
+}  // namespace
+
+nb::object invoke(const Function& function, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  const Here here(function.name.data());
+  nb::object out;
+  std::vector<Argument> arguments = arguments_of(self, given, count, keywords, out);
+  nb::object made = call(function, self ? self : count > 0 && as_array(given[0]) ? given[0] : nullptr, std::move(arguments), out.is_valid() ? as_array(out) : nullptr);
+  return out.is_valid() ? out : made;
+}
+
+void add_functions(nb::module_& module) {
+  static constexpr auto entries = rows(std::make_index_sequence<kMostRows>());
+  static constexpr auto method_entries = methods(std::make_index_sequence<kMostRows>());
+  static constexpr auto member_entries = all_members(std::make_index_sequence<kMostMembers>());
+  static PyGetSetDef of_ufuncs[] = {{"__name__", text_of<name_of>, nullptr, nullptr, nullptr},
+                                    {"__qualname__", text_of<name_of>, nullptr, nullptr, nullptr},
+                                    {"__doc__", text_of<help_of>, nullptr, nullptr, nullptr},
+                                    {"__text_signature__", text_of<words_of>, nullptr, nullptr, nullptr},
+                                    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyType_Slot ufunc_slots[] = {
+      {Py_tp_call, reinterpret_cast<void*>(ufunc_called)}, {Py_tp_getset, reinterpret_cast<void*>(of_ufuncs)}, {0, nullptr}};
+  nb::class_<Ufunc>(module, "ufunc", nb::type_slots(ufunc_slots))
+      .def_prop_ro("nin", [](const Ufunc& u) { return table::parameters_of(*u.function).size(); })
+      .def_prop_ro("nout", [](const Ufunc&) { return 1; })
+      .def("__repr__", [](const Ufunc& u) { return fmt::format("<ufunc '{}'>", u.function->name); })
+      .def("__reduce__", [](const Ufunc& u) { return std::string(u.function->name); })
+      .def("reduce", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "reduce", a, k); })
+      .def("accumulate", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "accumulate", a, k); })
+      .def("reduceat", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "reduceat", a, k); })
+      .def("outer", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "outer", a, k); })
+      .def("at", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "at", a, k); });
+
+  if (table::functions().size() > kMostRows || table::members().size() > kMostMembers) throw InternalError("the table has more rows than the extension has entries");
+  const nb::object of_module = nb::str("sinter");
+  const nb::dict functions, members, methods_of_arrays;
+  for (std::size_t k = 0; k < table::functions().size(); ++k) {
+    const Function& function = table::functions()[k];
+    const std::string name(function.name);
+    if (table::is_elementwise(function)) {
+      functions[name.c_str()] = nb::cast(Ufunc{&function});
+    } else {
+      functions[name.c_str()] = nb::steal(PyCFunction_NewEx(definition(entries[k], name, documentation(function, name, false)), nullptr, of_module.ptr()));
+    }
+    methods_of_arrays[name.c_str()] = nb::steal(
+        PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(nb::object(module.attr("Array")).ptr()), definition(method_entries[k], name, documentation(function, name, true))));
+  }
+  for (std::size_t k = 0; k < table::members().size(); ++k) {
+    const Function& function = table::members()[k];
+    const std::string full(function.name), name = full.substr(full.find('.') + 1), owner = "sinter." + full.substr(0, full.find('.'));
+    members[full.c_str()] = nb::steal(PyCFunction_NewEx(definition(member_entries[k], name, documentation(function, name, false)), nullptr, nb::str(owner.c_str()).ptr()));
+  }
+  module.attr("functions") = functions;
+  module.attr("members") = members;
+  module.attr("methods") = methods_of_arrays;
+}
+
+}  // namespace sinter::python

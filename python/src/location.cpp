@@ -1,0 +1,65 @@
+// The caller's line. A frame's code object tells the file; each is looked up once.
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core.hpp"
+
+namespace sinter::python {
+namespace {
+
+struct File {
+  const char* name = "";
+  bool ours = false;  // a file of the package
+};
+
+/// The names of files, for the life of the process, and the codes that were met. A code that is remembered is kept alive, so that no other takes its address.
+struct Files {
+  std::mutex mutex;
+  std::unordered_set<std::string> names;
+  std::unordered_map<PyObject*, File> codes;
+  std::string package;  // the package's folder
+
+  File of(PyObject* code) {
+    const std::lock_guard lock(mutex);
+    if (const auto known = codes.find(code); known != codes.end()) return known->second;
+    constexpr std::size_t kMost = 20000;  // of a program that makes functions without end
+    if (codes.size() > kMost) {
+      for (const auto& [old, file] : codes) Py_DECREF(old);
+      codes.clear();
+    }
+    const nb::object name = nb::steal(PyObject_GetAttrString(code, "co_filename"));
+    const char* text = name.is_valid() ? PyUnicode_AsUTF8AndSize(name.ptr(), nullptr) : nullptr;
+    if (text == nullptr) PyErr_Clear();
+    const std::string& kept = *names.emplace(text ? text : "").first;
+    Py_INCREF(code);
+    return codes[code] = {kept.c_str(), !package.empty() && kept.starts_with(package)};
+  }
+};
+Files& files() {
+  static Files& all = *new Files;
+  if (all.package.empty()) {
+    const nb::object path = nb::module_::import_("sinter").attr("__file__");
+    const std::string init = nb::cast<std::string>(path);
+    all.package = init.substr(0, init.rfind('/') + 1);
+  }
+  return all;
+}
+
+}  // namespace
+
+Location location() {
+  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  Location first;
+  while (frame.is_valid() && !frame.is_none()) {
+    auto* const at = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
+    const File file = files().of(code.ptr());
+    if (!file.ours) return {file.name, static_cast<std::uint32_t>(PyFrame_GetLineNumber(at))};
+    frame = nb::steal(PyObject_GetAttrString(frame.ptr(), "f_back"));
+  }
+  return first;
+}
+
+}  // namespace sinter::python
