@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what NumPy prints for each program of tests/tools/scripts beside it, for tests/tools/test_functions.cpp, where the command's language runs them.
+"""Writes what NumPy prints for each program of tests/tools/scripts beside it, for the tests that run the programs.
 
     python3 -m venv venv && venv/bin/pip install numpy && venv/bin/python scripts/numpy_scripts.py"""
 import pathlib

@@ -105,7 +105,7 @@ _sinter() {{
     COMPREPLY=($(compgen -W "$options" -- "$cur"))
   elif [[ $prev == = || $cur == = ]]; then  # NAME=FILE
     COMPREPLY=($(compgen -f -- "${{cur#=}}"))
-  elif [[ -n $expression && $cur == @* ]]; then  # a script
+  elif [[ -n $expression && $cur == @* ]]; then  # a file of statements
     COMPREPLY=($(compgen -f -P @ -- "${{cur#@}}"))
   elif [[ -n $expression ]]; then  # the last name of an expression may be the begin of a function's
     local text=${{cur#[\'\"]}}

@@ -46,14 +46,11 @@ class Lexer {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
       number();
-    } else if ((peek(1) == '\'' || peek(1) == '"') && (c == 'f' || c == 'F' || c == 'r' || c == 'R')) {
-      ++at_;
-      string();
-      tokens_.back().formatted = c == 'f' || c == 'F';
-      tokens_.back().raw = !tokens_.back().formatted;
     } else if (is_name_start(c)) {
       std::size_t length = 1;
       while (is_name(peek(length))) ++length;
+      if (peek(length) == '\'' || peek(length) == '"')
+        throw Fault{at_, fmt::format("a string with '{}' before it belongs to a program; {}", text_.substr(at_, length), kPrograms)};
       push(TokenKind::name, length);
     } else if (c == '\'' || c == '"') {
       string();
@@ -82,15 +79,8 @@ class Lexer {
   }
 
   void string() {
-    if (const std::string_view quotes = text_.substr(at_, 3); quotes == "\"\"\"" || quotes == "'''") {  // may go over several lines
-      const std::size_t close = text_.find(quotes, at_ + 3);
-      if (close == std::string_view::npos) throw Fault{at_, "this string has no end"};
-      tokens_.push_back({.kind = TokenKind::string, .offset = at_, .text = text_.substr(at_ + 3, close - at_ - 3)});
-      at_ = close + 3;
-      return;
-    }
     std::size_t close = at_ + 1;
-    while (close < text_.size() && text_[close] != peek() && text_[close] != '\n') close += text_[close] == '\\' ? 2 : 1;
+    while (close < text_.size() && text_[close] != peek() && text_[close] != '\n') ++close;
     if (close >= text_.size() || text_[close] == '\n') throw Fault{at_, "this string has no end"};
     tokens_.push_back({.kind = TokenKind::string, .offset = at_, .text = text_.substr(at_ + 1, close - at_ - 1)});
     at_ = close + 1;

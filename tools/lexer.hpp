@@ -12,8 +12,8 @@ namespace sinter::tools {
 
 using namespace table;
 
-/// A fault has the place in the expression; evaluate() makes a ValueError of it that shows the line.
-using table::Fault;
+/// Messages about the words of Python that expressions do not have end with this.
+inline constexpr std::string_view kPrograms = "this command reads expressions, and python -c 'import sinter as np; …' runs programs";
 
 enum class TokenKind : std::uint8_t { name, integer, floating, imaginary, string, symbol, separator, end };
 
@@ -24,8 +24,6 @@ struct Token {
   std::int64_t integer = 0;
   bool above_int64 = false;  // integer holds the bits of a std::uint64_t
   double floating = 0;       // of 2j the 2
-  bool formatted = false;    // a string written f'…'
-  bool raw = false;          // a string written r'…', whose backslashes are themselves
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
   bool is_word(std::string_view word) const { return kind == TokenKind::name && text == word; }

@@ -24,10 +24,10 @@ namespace tools = sinter::tools;
 constexpr const char* kExamples = R"(
 Examples:
   sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain
-  sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (len - 1)' x=x.npy len=100
+  sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (n - 1)' x=x.npy n=100
   sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10
   sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy
-  sinter eval @script.sn x=x.npy
+  sinter eval @expression.txt x=x.npy
   sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
   sinter check resnet50.onnx
   sinter explain resnet50.onnx --size N=1
@@ -60,8 +60,9 @@ std::string function_list() {
   std::string text =
       "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
       "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
-      "def f(x, y=2): return x * y defines a function; a body of several lines is indented.\n"
-      "@FILE in place of the expression reads it from a script, @- from the standard input.\n"
+      "The statements before it assign: a = x + 1, q, r = divmod(x, 3), a += 1, a[0] = 2.\n"
+      "@FILE in place of the expression reads it from a file, @- from the standard input.\n"
+      "python -c 'import sinter as np; …' runs programs, with loops and functions.\n"
       "An expression that starts with - goes after --.\n\nFunctions (sinter help NAME tells of one):\n";
   std::string line = " ";
   for (const tools::Function& function : tools::functions()) {

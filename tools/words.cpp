@@ -1,5 +1,7 @@
 #include "words.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <numbers>
 #include <utility>
@@ -9,26 +11,31 @@
 namespace sinter::tools {
 namespace {
 
-constexpr Operator kOperators[] = {{"==", kComparison, equal}, {"!=", kComparison, not_equal}, {"<", kComparison, less}, {"<=", kComparison, less_equal},
-                                   {">", kComparison, greater}, {">=", kComparison, greater_equal},
-                                   {"|", kOr, bitwise_or, &Tensor::operator|=, &Part::operator|= },
-                                    {"^", kXor, bitwise_xor, &Tensor::operator^=, &Part::operator^= },
-                                     {"&", kAnd, bitwise_and, &Tensor::operator&=, &Part::operator&= },
-                                      {"<<", kShift, left_shift, &Tensor::operator<<=, &Part::operator<<= },
-                                       {">>", kShift, right_shift, &Tensor::operator>>=, &Part::operator>>= },
-                                        {"+", kSum, add, &Tensor::operator+=, &Part::operator+= },
-                                         {"-", kSum, subtract, &Tensor::operator-=, &Part::operator-= },
-                                          {"*", kProduct, multiply, &Tensor::operator*=, &Part::operator*= },
-                                           {"/", kProduct, divide, &Tensor::operator/=, &Part::operator/= },
-                                            {
-                                                "%",
-                                                kProduct,
-                                                remainder,
-                                                &Tensor::operator%=,
-                                                &Part::operator%= },
-                                                {"//", kProduct, floor_divide},
-                                                {"@", kProduct, matmul},
-                                           };
+// clang-format off
+constexpr Operator kOperators[] = {
+    {"==", kComparison, equal},
+    {"!=", kComparison, not_equal},
+    {"<", kComparison, less},
+    {"<=", kComparison, less_equal},
+    {">", kComparison, greater},
+    {">=", kComparison, greater_equal},
+    {"|", kOr, bitwise_or, &Tensor::operator|=, &Part::operator|=},
+    {"^", kXor, bitwise_xor, &Tensor::operator^=, &Part::operator^=},
+    {"&", kAnd, bitwise_and, &Tensor::operator&=, &Part::operator&=},
+    {"<<", kShift, left_shift, &Tensor::operator<<=, &Part::operator<<=},
+    {">>", kShift, right_shift, &Tensor::operator>>=, &Part::operator>>=},
+    {"+", kSum, add, &Tensor::operator+=, &Part::operator+=},
+    {"-", kSum, subtract, &Tensor::operator-=, &Part::operator-=},
+    {"*", kProduct, multiply, &Tensor::operator*=, &Part::operator*=},
+    {"/", kProduct, divide, &Tensor::operator/=, &Part::operator/=},
+    {"%", kProduct, remainder, &Tensor::operator%=, &Part::operator%=},
+    {"//", kProduct, floor_divide},
+    {"@", kProduct, matmul},
+};
+// clang-format on
+
+/// Looks a word up in a list whose words have spaces around them.
+bool holds(std::string_view list, std::string_view word) { return list.find(fmt::format(" {} ", word)) != std::string_view::npos; }
 
 }  // namespace
 
@@ -74,22 +81,32 @@ std::string_view find_kind(std::string_view name) {
   return {};
 }
 
-std::string_view advice_on_word(std::string_view word) {
+std::string advice_on(const Token& token) {
+  const std::string_view word = token.text;
+  if (token.is("&&") || token.is("||") || token.is("!")) return fmt::format("'{}' is written '{}' here", word, token.is("!") ? "~" : word.substr(0, 1));
+  if (token.is(":=")) return "a name is assigned to by a statement of its own: name = …";
+  if (token.is("{") || token.is("}")) return fmt::format("dictionaries and sets belong to a program; {}", kPrograms);
+  if (token.kind != TokenKind::name) return {};
   if (word == "and") return "'and' does not work on arrays; write (a) & (b)";
   if (word == "or") return "'or' does not work on arrays; write (a) | (b)";
   if (word == "not") return "'not' does not work on arrays; write ~(a) or logical_not(a)";
-  if (word == "if" || word == "else" || word == "elif") return "a condition is one truth value; where(condition, a, b) chooses element by element";
-  if (word == "for" || word == "while") return "a loop begins a statement: for k in range(n): …";
-  if (word == "lambda") return "a nameless function is written lambda x: …";
-  if (word == "def") return "a function is defined at the start of a statement: def f(x): return …";
-  if (word == "return") return "return belongs into a function: def f(x): return …";
-  if (word == "import" || word == "from") return "nothing can be imported but numpy and math, whose functions are here by themselves";
-  if (word == "in" || word == "is" || word == "pass" || word == "break" || word == "continue" || word == "assert" || word == "raise" || word == "with" ||
-      word == "try" || word == "except" || word == "del")
-    return "this word has a meaning of its own";
-  if (word == "global" || word == "nonlocal" || word == "class" || word == "yield")
-    return "only expressions, assignments, functions, loops and conditions are understood here";
-  return {};
+  if (word == "in") return "'in' is written isin(a, b) or any(a == b) here";
+  if (word == "if" || word == "else" || word == "elif")
+    return fmt::format("where(condition, a, b) chooses element by element; '{}' belongs to a program: {}", word, kPrograms);
+  constexpr std::string_view reserved =
+      " as assert async await break class continue def del except finally for from global import is lambda nonlocal pass raise return try while with yield ";
+  if (!holds(reserved, word)) return {};
+  return fmt::format("'{}' belongs to a program; {}", word, kPrograms);
+}
+
+std::string advice_on_name(std::string_view name) {
+  constexpr std::string_view others =
+      " append apply_along_axis binary_repr chr default_rng dict enumerate errstate exec extend filter format fromfunction getattr hasattr input isinstance "
+      "item "
+      "iter len list map math ndenumerate ndindex open ord print range repr reversed set seterr set_printoptions slice sorted str tolist tuple type vectorize "
+      "zip ";
+  if (!holds(others, name)) return {};
+  return fmt::format("'{}' is Python's and belongs to a program; {}", name, kPrograms);
 }
 
 }  // namespace sinter::tools

@@ -1,5 +1,6 @@
-// What the symbols and words of an expression mean: operators, constants, and words of Python that are not in this language.
+// The table of an expression's symbols and words: operators, constants, and words of Python that belong to programs.
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,7 +37,9 @@ const std::vector<Constant>& constants();
 /// np.floating, np.integer, ...: the kind of types as isdtype() calls it; empty for another word.
 std::string_view find_kind(std::string_view name);
 
-/// What to write instead of a word of Python that is not in this language; empty for other words.
-std::string_view advice_on_word(std::string_view word);
+/// Returns the message about a word or a symbol that expressions do not have; empty for others.
+std::string advice_on(const Token& token);
+/// Returns the message about a function of Python's own, as range and print; empty for other names.
+std::string advice_on_name(std::string_view name);
 
 }  // namespace sinter::tools

@@ -36,12 +36,9 @@ std::string_view kind_name(const Value& value) {
                                         "a tuple",
                                         "the limits of a type",
                                         "an integer above 2**63 - 1",
-                                        "a function",
                                         "a slice",
-                                        "a complex type",
-                                        "a dictionary"};
+                                        "a complex type"};
   if (value.is_complex()) return "complex";
-  if (value.as<Dictionary>() && value.as<Dictionary>()->is_set) return "a set";
   return names[value.is.index()];
 }
 

@@ -426,24 +426,6 @@ bool holds_complex(const Value& value) {
   return items && std::any_of(items->begin(), items->end(), holds_complex);
 }
 
-Tuple complex_slices(const Value& value, std::size_t offset) {
-  const Complex z = complex_of(value, "");
-  if (z.re.ndim() == 0) throw Fault{value.offset, "a complex number is one; there is nothing in it to go over"};
-  const std::vector<Tensor> re = unstack(z.re, 0, Location{}), im = unstack(z.im, 0, Location{});
-  Tuple slices;
-  for (std::size_t k = 0; k < re.size(); ++k) slices.push_back(complex_value({re[k], im[k]}, offset));
-  return slices;
-}
-
-Value complex_list(const Value& value, std::size_t offset) {
-  const Complex z = complex_of(value, "");
-  if (z.re.ndim() == 0) return complex_value(z, offset, true);
-  Tuple list = complex_slices(value, offset);
-  for (Value& item : list) item = complex_list(item, offset);
-  list.is_list = true;
-  return {std::move(list), offset};
-}
-
 Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
   const DType type = parts_type(left, right);
   const bool weak = is_weak(left) && is_weak(right), left_real = !holds_complex(left), right_real = !holds_complex(right);

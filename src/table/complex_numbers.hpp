@@ -15,11 +15,6 @@ Complex complex_of(const Value& value, std::string_view user);
 /// A complex value, or a list with one in it.
 bool holds_complex(const Value& value);
 
-/// What a loop goes over: along the first axis.
-Tuple complex_slices(const Value& value, std::size_t offset);
-/// Lists of Python's numbers.
-Value complex_list(const Value& value, std::size_t offset);
-
 /// Either side is complex; Python's numbers, 2j among them, take the other side's precision. Throws Fault for what complex numbers have not.
 Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset);
 

@@ -1062,14 +1062,6 @@ Value finite_array_(const Arguments& a) {
   if (!all(isfinite(*array.as<Tensor>())).item<bool>(Location{})) a.fail(0, "array must not contain infs or NaNs");
   return array;
 }
-Value len_(const Arguments& a) {
-  if (const auto* text = a.given(0) ? a.given(0)->as<std::string>() : nullptr) return {static_cast<std::int64_t>(characters(*text, 0).size())};
-  if (const auto* dictionary = a.given(0) ? a.given(0)->as<Dictionary>() : nullptr) return {static_cast<std::int64_t>(dictionary->keys.size())};
-  if (const Tuple* items = a.given(0) && !a.given(0)->is_complex() ? a.given(0)->as<Tuple>() : nullptr) return {static_cast<std::int64_t>(items->size())};
-  const Tensor x = a.given(0) && a.given(0)->is_complex() ? *a.given(0)->as<Tuple>()->front().as<Tensor>() : a.tensor(0);
-  if (x.ndim() == 0) a.fail(0, "a tensor without axes has no length");
-  return {x.shape()[0]};
-}
 
 constexpr std::string_view kArray = "object|obj dtype? * copy? order? ndmin?";
 constexpr std::string_view kReduceFrom = "a axis? dtype? * keepdims? initial? where?", kExtreme = "a axis? * keepdims? initial? where?";
@@ -1134,7 +1126,6 @@ constexpr Function kFunctions[] = {
     {"batch_norm", "input running_mean running_var weight? bias? * eps?", batch_norm_},
     {"bernoulli", "size p? * key", bernoulli_},
     {"beta", "size a b * key dtype?", random_between<random::beta>},
-    {"binary_repr", "num width?", binary_repr_},
     {"bincount", "x weights? minlength?", bincount_},
     {"binomial", "size n p * key dtype?", binomial_},
     {"bitwise_and", "x1 x2", binary<bitwise_and>},
@@ -1224,7 +1215,6 @@ constexpr Function kFunctions[] = {
     {"embedding", "input weight", embedding_},
     {"empty", "shape dtype? order?", filled<empty>},
     {"empty_like", "a|prototype dtype? order? subok? shape?", filled_like<empty>},
-    {"enumerate", "iterable start?", enumerate_},
     {"equal", "x1 x2", binary<equal>},
     {"erf", "x", unary<erf>},
     {"erfc", "x", unary<erfc>},
@@ -1338,7 +1328,6 @@ constexpr Function kFunctions[] = {
     {"ldexp", "x1 x2", binary<ldexp>},
     {"leaky_relu", "x negative_slope?", leaky_relu_},
     {"left_shift", "x1 x2", binary<left_shift>},
-    {"len", "obj", len_},
     {"lerp", "input end weight", lerp_},
     {"less", "x1 x2", binary<less>},
     {"less_equal", "x1 x2", binary<less_equal>},
@@ -1346,7 +1335,6 @@ constexpr Function kFunctions[] = {
     {"lgamma", "x", unary<lgamma>},
     {"linear", "input weight bias?", linear_},
     {"linspace", "start stop num? endpoint? dtype? * retstep? axis?", linspace_},
-    {"list", "iterable?", list_},
     {"local_response_norm", "input size alpha? beta? k?", local_response_norm_},
     {"log", "x", unary<log>},
     {"log10", "x", unary<log10>},
@@ -1406,9 +1394,7 @@ constexpr Function kFunctions[] = {
     {"nanstd", kSpread, spread<nanstd>},
     {"nansum", kReduceFrom, nan_reduce_from<sum, add, 0>},
     {"nanvar", kSpread, spread<nanvar>},
-    {"ndenumerate", "arr", ndenumerate_},
     {"ndim", "a", ndim_},
-    {"ndindex", "shape+", ndindex_},
     {"ndtr", "x", unary<ndtr>},
     {"negative", "x", unary<negative>},
     {"nextafter", "x1 x2", binary<nextafter>},
@@ -1459,7 +1445,6 @@ constexpr Function kFunctions[] = {
     {"rad2deg", "x", unary<rad2deg>},
     {"rademacher", "size * key dtype?", rademacher_},
     {"radians", "x", unary<deg2rad>},
-    {"range", "start stop? step?", range_},
     {"ravel", "a order?", ravel_},
     {"ravel_multi_index", "multi_index dims mode? order?", ravel_multi_index_},
     {"rayleigh", "size scale? * key dtype?", random_of<random::rayleigh>},
@@ -1473,7 +1458,6 @@ constexpr Function kFunctions[] = {
     {"reshape", "a shape+ order? * copy?", reshape_},
     {"resize", "a new_shape+", resize_},
     {"result_type", "arrays_and_dtypes+", result_type_},
-    {"reversed", "sequence", reversed_},
     {"rfft", "a n? axis? norm?", rfft_},
     {"rfft2", "a s? axes? norm?", rfftn_<2>},
     {"rfftfreq", "n d?", rfftfreq_},
@@ -1504,7 +1488,6 @@ constexpr Function kFunctions[] = {
     {"sinc", "x", unary<sinc>},
     {"sinh", "x", unary<sinh>},
     {"size", "a axis?", size_},
-    {"slice", "start? stop? step?", slice_},
     {"sliding_window_view", "x window_shape axis? * subok? writeable?", sliding_window_view_},
     {"slogdet", "a", slogdet_},
     {"softmax", "x axis?", over_last_axis<softmax>},
@@ -1554,7 +1537,6 @@ constexpr Function kFunctions[] = {
     {"true_divide", "x1 x2", binary<divide>},
     {"trunc", "x", unary<trunc>},
     {"truncated_normal", "size lower upper * key dtype?", random_between<random::truncated_normal>},
-    {"tuple", "iterable?", tuple_},
     {"unfold", "input kernel_size dilation? padding? stride?", unfold_},
     {"uniform", "size low? high? * key dtype?", random_between<random::uniform>},
     {"union1d", "ar1 ar2", binary<union1d>},
@@ -1580,7 +1562,6 @@ constexpr Function kFunctions[] = {
     {"where", "condition x? y?", where_},
     {"zeros", "shape dtype? order?", filled<zeros>},
     {"zeros_like", "a|prototype dtype? order? subok? shape?", filled_like<zeros>},
-    {"zip", "iterables+", zip_},
 };
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions), [](const Function& a, const Function& b) { return a.name < b.name; }),
               "find_function searches by halves");

@@ -313,124 +313,13 @@ Value polyfit_(const Arguments& a) {
 }
 
 Value view_(const Arguments& a) { return {a.given(1) ? view(a.operand(0), *a.dtype(1)) : a.tensor(0)}; }
-Value slice_(const Arguments& a) {
-  const auto end = [&](int parameter) { return a.given(parameter) ? std::optional(a.integer(parameter, 0)) : std::nullopt; };
-  if (!a.given(0) && !a.none(0)) a.fail(0, "slice() needs an end");
-  const bool one = !a.given(1) && !a.none(1) && !a.given(2);
-  return {one ? Slice{{}, end(0), {}} : Slice{end(0), end(1), end(2)}};
-}
-namespace {
-
-/// What Python iterates over: the items of a list, the slices of a tensor.
-Tuple items(const Arguments& a, const Value& value) {
-  if (value.is_complex()) return complex_slices(value, value.offset);
-  if (const Tuple* tuple = value.as<Tuple>()) return *tuple;
-  if (const auto* text = value.as<std::string>()) return characters(*text, value.offset);
-  if (const auto* dictionary = value.as<Dictionary>()) {
-    Tuple keys;
-    keys.assign(dictionary->keys.begin(), dictionary->keys.end());
-    return keys;
-  }
-  const Tensor* tensor = value.as<Tensor>();
-  if (!tensor || tensor->ndim() == 0)
-    throw Fault{value.offset, fmt::format("{}() goes over lists and tensors' first axes, not {}", a.function(), tensor ? "a 0-d tensor" : kind_name(value))};
-  Tuple slices;
-  for (const Tensor& slice : unstack(*tensor, 0, kNowhere)) slices.push_back({slice, value.offset});
-  return slices;
-}
-Value as_list(Tuple all) {
-  all.is_list = true;
-  return {std::move(all)};
-}
-
-}  // namespace
-Value enumerate_(const Arguments& a) {
-  Tuple all;
-  std::int64_t number = a.integer(1, 0);
-  for (Value& item : items(a, *a.given(0))) {
-    all.push_back({Tuple{{number}, std::move(item)}});
-    if (__builtin_add_overflow(number, 1, &number)) a.fail(1, "the items' numbers pass 2**63 - 1");
-  }
-  return as_list(std::move(all));
-}
 Value fromiter_(const Arguments& a) {
-  Tuple all = items(a, *a.given(0));
-  all.is_list = true;
-  const Tensor numbers = array_of({std::move(all), a.given(0)->offset}, a.function());
+  const Tensor numbers = a.tensor(0);
   if (numbers.ndim() != 1) a.fail(0, "fromiter() takes numbers");
   const std::int64_t count = a.integer(2, -1);
   if (count > numbers.size()) a.fail(2, fmt::format("there are {} numbers, not {}", numbers.size(), count));
   const Tensor first = count < 0 ? numbers : numbers(Slice{0, count});
   return {a.given(1) ? astype(first, *a.dtype(1)) : first};
-}
-namespace {
-
-constexpr std::int64_t kMostIndices = 1000000;
-/// The indices of a shape in order, the last axis first.
-Tuple indices_of(const Shape& shape, const Arguments& a) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape) {
-    if (size < 0) a.fail(0, fmt::format("shape {} has a negative size", to_string(shape)));
-    if (size > kMostIndices || (count *= size) > kMostIndices)
-      a.fail(0, fmt::format("lists hold a million items at most, and shape {} has more indices; indices() is a tensor of them", to_string(shape)));
-  }
-  Tuple all;
-  for (std::int64_t k = 0; k < count; ++k) {
-    Tuple index(shape.size());
-    std::int64_t rest = k;
-    for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) index[axis] = {rest % shape[axis]};
-    all.push_back({std::move(index)});
-  }
-  return all;
-}
-
-}  // namespace
-Value ndindex_(const Arguments& a) { return as_list(indices_of(a.shape(0), a)); }
-Value ndenumerate_(const Arguments& a) {
-  const Tensor x = a.tensor(0);
-  Tuple all = indices_of(x.shape(), a);
-  const std::vector<Tensor> elements = all.empty() ? std::vector<Tensor>{} : unstack(reshape(x, Shape{-1}), 0, kNowhere);
-  for (std::size_t k = 0; k < all.size(); ++k) all[k] = {Tuple{std::move(all[k]), {elements[k]}}};
-  return as_list(std::move(all));
-}
-Value binary_repr_(const Arguments& a) {
-  const std::int64_t number = a.integer(0, 0), width = a.integer(1, 0);
-  if (width < 0 || width > 64) a.fail(1, "width is at most 64");
-  std::uint64_t bits = static_cast<std::uint64_t>(number);
-  if (number < 0 && width == 0) return {"-" + fmt::format("{:b}", 0 - bits)};
-  if (number < 0 && width < 64) bits &= (std::uint64_t{1} << width) - 1;
-  const std::string digits = fmt::format("{:0{}b}", bits, static_cast<int>(width));
-  const bool fits = number >= 0 ? static_cast<std::int64_t>(digits.size()) <= width || width == 0 : width == 64 || number >= -(std::int64_t{1} << (width - 1));
-  if (!fits) a.fail(1, fmt::format("{} does not fit in {} bits", number, width));
-  return {digits};
-}
-Value zip_(const Arguments& a) {
-  const Tuple one{*a.given(0)};
-  const Tuple* several = a.given(0)->as<Tuple>();
-  std::vector<Tuple> lists;
-  std::size_t count = std::numeric_limits<std::size_t>::max();
-  for (const Value& value : several ? *several : one) {
-    lists.push_back(items(a, value));
-    count = std::min(count, lists.back().size());
-  }
-  Tuple all;
-  for (std::size_t k = 0; !lists.empty() && k < count; ++k) {
-    Tuple together;
-    for (const Tuple& list : lists) together.push_back(list[k]);
-    all.push_back({std::move(together)});
-  }
-  return as_list(std::move(all));
-}
-Value list_(const Arguments& a) { return as_list(a.given(0) ? items(a, *a.given(0)) : Tuple{}); }
-Value tuple_(const Arguments& a) {
-  Tuple all = a.given(0) ? items(a, *a.given(0)) : Tuple{};
-  all.is_list = false;
-  return {std::move(all)};
-}
-Value reversed_(const Arguments& a) {
-  Tuple all = items(a, *a.given(0));
-  std::reverse(all.begin(), all.end());
-  return as_list(std::move(all));
 }
 Value min_scalar_type_(const Arguments& a) {
   if (const Tensor* tensor = a.given(0)->as<Tensor>()) return {tensor->dtype()};
@@ -461,18 +350,6 @@ Value common_type_(const Arguments& a) {
 Value putmask_(const Arguments& a) {
   const Tensor x = a.tensor(0), values = astype(a.tensor(2), x.dtype());
   return {where(broadcast_to(a.operand(1), x.shape()), values.ndim() == 0 || values.shape() == x.shape() ? values : cycle_to(values, x.shape()), x)};
-}
-Value range_(const Arguments& a) {
-  const std::int64_t start = a.given(1) ? a.integer(0, 0) : 0, stop = a.integer(a.given(1) ? 1 : 0, 0), step = a.integer(2, 1);
-  if (step == 0) a.fail(2, "range() takes a step other than 0");
-  Tuple numbers;
-  for (std::int64_t k = start; step > 0 ? k < stop : k > stop;) {
-    if (numbers.size() == 100000) a.fail(0, "range() of more than 100000 numbers; arange() makes a tensor");
-    numbers.push_back({k, a.given(0)->offset});
-    if (__builtin_add_overflow(k, step, &k)) break;
-  }
-  numbers.is_list = true;
-  return {std::move(numbers)};
 }
 Value rollaxis_(const Arguments& a) {
   const Tensor x = a.tensor(0);

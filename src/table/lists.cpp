@@ -1,8 +1,5 @@
-// Lists of numbers and tensors as tensors, and tensors as lists of numbers.
+// Lists of numbers and tensors as tensors.
 #include <fmt/format.h>
-
-#include <limits>
-#include <utility>
 
 #include "sinter/ops.hpp"
 #include "sinter/types.hpp"
@@ -68,14 +65,6 @@ Tensor stacked(const Value& value, std::string_view user) {
   return stack(parts, 0, Location{});
 }
 
-Value nested(const Shape& shape, std::size_t level, std::vector<Value>::iterator& next_one, std::size_t offset) {
-  if (level == shape.size()) return *next_one++;
-  Tuple items;
-  items.is_list = true;
-  for (std::int64_t k = 0; k < shape[level]; ++k) items.push_back(nested(shape, level + 1, next_one, offset));
-  return {std::move(items), offset};
-}
-
 }  // namespace
 
 Tensor array_of(const Value& value, std::string_view user) {
@@ -88,37 +77,6 @@ Tensor array_of(const Value& value, std::string_view user) {
   collect(value, user, 0, numbers, true);
   if (numbers.floats.empty() || numbers.dtype == DType::float64) return from_span(numbers.floats, numbers.shape, Location{});
   return astype(from_span(numbers.integers, numbers.shape, Location{}), numbers.dtype);
-}
-
-Value numbers_of(const Tensor& tensor, std::size_t offset) {
-  std::vector<Value> flat;
-  const auto read = [&]<class E>(const std::vector<E>& elements) {
-    for (const E element : elements) flat.push_back({element, offset});
-  };
-  if (is_bool(tensor.dtype())) {
-    for (const bool element : tensor.to_vector<bool>(Location{})) flat.push_back({element, offset});
-  } else if (is_floating(tensor.dtype())) {
-    read(astype(tensor, DType::float64).to_vector<double>(Location{}));
-  } else if (tensor.dtype() == DType::uint64) {
-    for (const std::uint64_t element : tensor.to_vector<std::uint64_t>(Location{}))
-      if (element > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) flat.push_back({element, offset});
-      else flat.push_back({static_cast<std::int64_t>(element), offset});
-  } else {
-    read(astype(tensor, DType::int64).to_vector<std::int64_t>(Location{}));
-  }
-  auto next_one = flat.begin();
-  return nested(tensor.shape(), 0, next_one, offset);
-}
-
-Tuple characters(std::string_view text, std::size_t offset) {
-  Tuple all;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at + 1;
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-    all.push_back({std::string(text.substr(at, end - at)), offset});
-    at = end;
-  }
-  return all;
 }
 
 }  // namespace sinter::table

@@ -1,4 +1,4 @@
-// How the command prints what sinter has no type for.
+// Text of complex numbers, for which sinter has no element type.
 #pragma once
 #include <string>
 

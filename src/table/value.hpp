@@ -26,28 +26,13 @@ struct Limits {
   DType dtype;
 };
 
-/// A function as a value: one of the text, by its number there, or one of the table.
-struct Function;
-struct Callable {
-  std::size_t number = 0;
-  const Function* function = nullptr;
-  bool is_generator = false;   // of random numbers, by its number among the text's
-  std::string_view math = {};  // a function of Python's math, by its name
-};
-
-/// {key: value}, in the order in which the keys came; a set has no values. Keys are numbers, strings, truths and tuples of them.
-struct Dictionary {
-  std::vector<Value> keys, values;
-  bool is_set = false;
-};
-
 /// complex64, complex128, which are no element types of tensors.
 struct ComplexType {
   DType of_parts;
 };
 
 struct Value {
-  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t, Callable, Slice, ComplexType, Dictionary>
+  std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t, Slice, ComplexType>
       is;                  // std::uint64_t: an integer above 2^63 - 1
   std::size_t offset = 0;  // where in the expression it came from
 
@@ -67,11 +52,5 @@ Arg operand(const Value& value, std::string_view user);
 /// What NumPy's asarray makes of a tensor, a number or lists of them: bool, int64 or float64 of numbers, what all promote to of tensors.
 /// Throws Fault, at the item, for lists that are not of one shape and for anything else.
 Tensor array_of(const Value& value, std::string_view user);
-
-/// Numbers and lists of them, as Python has them; evaluates.
-Value numbers_of(const Tensor& tensor, std::size_t offset);
-
-/// The characters, each a string.
-Tuple characters(std::string_view text, std::size_t offset);
 
 }  // namespace sinter::table

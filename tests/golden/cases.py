@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes cases.txt and cases.npy beside this file: some nine thousand expressions of the command's language over every function of NumPy's
+"""Writes cases.txt and cases.npy beside this file: some nine thousand of the command's expressions over every function of NumPy's
 that it has, every element type, memory layouts and edge values, with the results of NumPy 2. For tests/tools/test_golden.cpp.
 
     python3 -m venv venv && venv/bin/pip install numpy mpmath && venv/bin/python tests/golden/cases.py

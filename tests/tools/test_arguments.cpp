@@ -99,12 +99,7 @@ constexpr const char* kWrong[] = {"None",
                                   "'float32'",
                                   "1j",
                                   "array([1j, 2])",
-                                  "...",
-                                  "slice(1, 2)",
-                                  "{1: 2}",
-                                  "{1, 2}",
-                                  "range(3)",
-                                  "sum"};
+                                  "..."};
 constexpr std::size_t kWrongCount = std::size(kWrong);
 
 /// Expressions for which the table of functions has no row, or no example: places for arguments stand between '@'.
@@ -156,36 +151,19 @@ constexpr const char* kForms[] = {"arange(24.).reshape(2, 3, 4)[@0@]",
                                   "random.standard_t(@3.@, @(4,)@, key=@7@)",
                                   "random.uniform(@0.@, @1.@, @(4,)@, key=@7@)",
                                   "random.weibull(@2.@, @(4,)@, key=@7@)",
-                                  "random.default_rng(@7@).normal(size=@3@)",
                                   "@ones((2, 3))@.reshape(@3@, @2@)",
                                   "@arange(6)@.astype(@float32@)",
                                   "@ones((2, 3))@.transpose(@1@, @0@)",
-                                  "@ones((2, 3))@.item(@0@)",
                                   "@ones((2, 3))@.sum(@0@, keepdims=@True@)",
                                   "@arange(6)@.view(@int32@)",
                                   "int(@2.5@)",
                                   "float(@2@)",
                                   "bool(@1@)",
-                                  "complex(@1@, @2@)",
-                                  "str(@1@)",
-                                  "max(@1@, @2@)",
                                   "round(@2.5@, @1@)",
                                   "abs(@-2@)",
-                                  "math.floor(@2.5@)",
-                                  "math.factorial(@3@)",
-                                  "math.comb(@5@, @2@)",
-                                  "math.gcd(@4@, @6@)",
-                                  "math.sqrt(@2.@)",
                                   "pow(@2@, @3@)",
                                   "divmod(@7@, @2@)",
-                                  "any(@[1, 0]@)",
-                                  "sorted(@[2, 1]@)",
-                                  "len(@[1, 2]@)",
-                                  "sum(k for k in range(@3@))",
-                                  "[k * @2@ for k in @[1, 2]@]",
-                                  "f'{@1.5@}'",
-                                  "format(@1.5@, @'.2f'@)",
-                                  "isinstance(@1@, @int@)"};
+                                  "any(@[1, 0]@)"};
 
 /// A call as text in pieces: pieces between the arguments, and the arguments that are replaced.
 struct Call {
@@ -295,9 +273,7 @@ std::vector<std::string> calls_of(const Call& call, const std::vector<std::strin
   return calls;
 }
 
-std::vector<sn::Tensor> evaluated(const std::string& call) {
-  return sn::tools::evaluate(call, {}, [](const std::string&) {}).results;
-}
+std::vector<sn::Tensor> evaluated(const std::string& call) { return sn::tools::evaluate(call, {}).results; }
 
 }  // namespace
 
@@ -337,15 +313,6 @@ TEST_CASE("what is made of each item or for each of a count is bounded before it
                                     "choose([0, 1], zeros(2**40))",
                                     "lexsort(zeros(2**40))",
                                     "unstack(zeros(2**40))",
-                                    "list(zeros(2**40))",
-                                    "tuple(arange(2**40))",
-                                    "enumerate(arange(2**40))",
-                                    "zip(arange(2**40), arange(2**40))",
-                                    "reversed(arange(2**40))",
-                                    "[k for k in arange(2**40)]",
-                                    "x = 0\nfor k in arange(2**40): x = k\nx",
-                                    "a, *b = zeros(2**40)\na",
-                                    "sum(k for k in zeros(2**40))",
                                     "split(zeros(2**40), 2**40)",
                                     "array_split(arange(5), 10**12)",
                                     "array_split(arange(5), 2**62)",
@@ -353,10 +320,7 @@ TEST_CASE("what is made of each item or for each of a count is bounded before it
                                     "adaptive_max_pool2d(arange(16.).reshape(1, 1, 4, 4), 2**31)",
                                     "pixel_shuffle(ones((1, 4, 2, 2)), 2**32)",
                                     "pixel_unshuffle(ones((1, 4, 2, 2)), 2**32)",
-                                    "einsum(','.join(['i'] * 3001), [ones(2)] * 3001)",
-                                    "ndindex(2**32, 2**32)",
-                                    "range(10**12)",
-                                    "math.comb(2**62, 2**61)",
+                                    "choose([0, 1], [ones(2)] * 10**12)",
                                     "polyval(zeros(2**40), 2.)",
                                     "poly(zeros(2**40))",
                                     "diff(zeros(2**40), 2**40)",
@@ -369,9 +333,7 @@ TEST_CASE("what is made of each item or for each of a count is bounded before it
                                     "linspace(0, 1, 2**62)",
                                     "random.binomial(2**62, 0.5, 3, key=7)",
                                     "multi_dot([ones((2, 2))] * 3001)",
-                                    "'x' * 10**12",
                                     "[1] * 10**12",
-                                    "math.factorial(10**12)",
                                     "pad(ones(3), 10**12, mode='wrap')",
                                     "histogram(ones(3), 2**62)",
                                     "sliding_window_view(zeros(2**40), 2**39)[0, 0, 0]",

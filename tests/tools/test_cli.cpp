@@ -506,23 +506,19 @@ TEST_CASE("arguments that make no sense: exit code 2") {
   }
 }
 
-TEST_CASE("scripts: functions, comments and several results, out of a file or the standard input") {
+TEST_CASE("files of statements: comments and several results, out of a file or the standard input") {
   const Sandbox box;
   const std::vector<float> values = random_floats(60, 11);
   box.save("x.npy", from_span(values, {12, 5}));
-  write_text(box.path / "standard.sn", R"(# Columns of mean 0 and deviation 1.
-import numpy as np
+  write_text(box.path / "standard.txt", R"(# Columns of mean 0 and deviation 1.
+mean = x.mean(axis=0, keepdims=True)
 
-def standard(a, axis=0):
-  "each column on its own"
-  m = a.mean(axis=axis, keepdims=True)
-  return (a - m) / a.std(axis=axis, keepdims=True), m
-
-z, mean = standard(x)   # two results
+z = (x - mean) / np.std(x,
+                        axis=0, keepdims=True)
 z[np.abs(z) > 2] = 0    # outliers
 z, mean
 )");
-  for (const std::vector<std::string>& how : {std::vector<std::string>{"eval", "@standard.sn"}, {"eval", "-f", "standard.sn"}}) {
+  for (const std::vector<std::string>& how : {std::vector<std::string>{"eval", "@standard.txt"}, {"eval", "-f", "standard.txt"}}) {
     std::vector<std::string> arguments = how;
     arguments.insert(arguments.end(), {"x=x.npy", "-o", "z.npy,m.npy"});
     const Outcome done = box.run(arguments);
@@ -541,19 +537,26 @@ z, mean
       }
     }
   }
-  const Outcome unmarked = box.run({"eval", "standard.sn", "x=x.npy"});
+  const Outcome unmarked = box.run({"eval", "standard.txt", "x=x.npy"});
   CHECK(unmarked.code == 2);
-  CHECK(contains(unmarked.err, "standard.sn is a file; write @standard.sn"));
+  CHECK(contains(unmarked.err, "standard.txt is a file; write @standard.txt"));
   std::string lengthy = "1";
   for (int k = 0; k < 3000; ++k) lengthy += " + 1";  // no file's name
   CHECK(box.run({"eval", lengthy}).out == "3001\n");
-  const Outcome missing = box.run({"eval", "@none.sn"});
+  const Outcome missing = box.run({"eval", "@none.txt"});
   CHECK(missing.code == 1);
-  CHECK(contains(missing.err, "none.sn: the expression's file cannot be read"));
-  write_text(box.path / "wrong.sn", "def f(a):\n  return a @ a\n\nf(x)\n");
-  const Outcome wrong = box.run({"eval", "@wrong.sn", "x=x.npy"});
+  CHECK(contains(missing.err, "none.txt: the expression's file cannot be read"));
+  write_text(box.path / "wrong.txt", "y = x + 1\ny @ y\n");
+  const Outcome wrong = box.run({"eval", "@wrong.txt", "x=x.npy"});
   CHECK(wrong.code == 1);
-  CHECK(contains(wrong.err, "(line 2)\n    return a @ a\n             ^\nf() is called here (line 4)\n  f(x)\n  ^\n"));
+  CHECK(contains(wrong.err, "(line 2)\n  y @ y\n    ^\n"));
+  write_text(box.path / "program.txt", "import numpy as np\nfor k in range(3):\n  print(k)\n");
+  const Outcome program = box.run({"eval", "@program.txt"});
+  CHECK(program.code == 1);
+  CHECK(program.err ==
+        "sinter: error: 'import' belongs to a program; this command reads expressions, and python -c 'import sinter as np; …' runs programs (line 1)\n"
+        "  import numpy as np\n  ^\n");
+  CHECK(contains(box.run({"kernels", "[x for k in y]", "x=f32[3]"}).err, "'for' belongs to a program"));
 }
 
 TEST_CASE("help tells of a function out of the table, with its example computed") {

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -84,47 +81,6 @@ void as_numpy(const std::string& path) {
 TEST_CASE("compositions as NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
 TEST_CASE("keywords, methods of functions of two, and types as NumPy") { as_numpy(SINTER_GOLDEN "keywords.txt"); }
 TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
-
-namespace {
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  REQUIRE(file.is_open());
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-/// Words and numbers, without the names of types that NumPy's repr puts around them.
-std::vector<std::string> words(std::string text) {
-  static const std::regex types(R"(np\.\w+\(|array\(|dtype=\w+)"), word(R"([A-Za-z_]+|-?\d+\.?\d*(e[+-]?\d+)?)");
-  text = std::regex_replace(text, types, "");
-  return {std::sregex_token_iterator(text.begin(), text.end(), word), {}};
-}
-
-}  // namespace
-
-TEST_CASE("programs of NumPy's print what they print with NumPy") {
-  if (on_cuda()) return;  // a kernel for each of thousands of lines
-  int programs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(SINTER_GOLDEN "../tools/scripts")) {
-    if (entry.path().extension() != ".py") continue;
-    CAPTURE(entry.path().filename().string());
-    std::string printed;
-    sn::tools::evaluate(contents(entry.path()), {}, [&](const std::string& text) { printed += text; });
-    const std::vector<std::string> got = words(printed), want = words(contents(std::filesystem::path(entry.path()).replace_extension(".txt")));
-    REQUIRE(got.size() == want.size());
-    for (std::size_t k = 0; k < want.size(); ++k) {
-      if (got[k] == want[k]) continue;
-      CAPTURE(k);
-      CAPTURE(got[k]);
-      CAPTURE(want[k]);
-      char *end_got = nullptr, *end_want = nullptr;
-      const double a = std::strtod(got[k].c_str(), &end_got), b = std::strtod(want[k].c_str(), &end_want);
-      REQUIRE((*end_got == 0 && *end_want == 0));
-      REQUIRE(std::fabs(a - b) <= 2e-7 * std::max({1.0, std::fabs(a), std::fabs(b)}));  // of eight digits the last may differ
-    }
-    ++programs;
-  }
-  CHECK(programs >= 100);
-}
 
 TEST_CASE("every function of the table has a description and an example that can be computed") {
   if (on_cuda()) return;  // recording and the host only

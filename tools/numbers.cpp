@@ -1,15 +1,11 @@
-#include "scalars.hpp"
+#include "numbers.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
-#include <numeric>
 
-#include "lexer.hpp"
-#include "sinter/whole.hpp"
+#include "table/fault.hpp"
 
 namespace sinter::tools {
 namespace {
@@ -105,7 +101,7 @@ Value compare(std::string_view symbol, const auto& a, const auto& b, std::size_t
 
 }  // namespace
 
-Value scalar_binary(std::string_view symbol, const Value& a, const Value& b, std::size_t offset) {
+Value number_binary(std::string_view symbol, const Value& a, const Value& b, std::size_t offset) {
   const bool floating = a.as<double>() || b.as<double>();
   if (symbol == "==" || symbol == "!=" || symbol == "<" || symbol == "<=" || symbol == ">" || symbol == ">=")
     return floating ? compare(symbol, as_double(a), as_double(b), offset) : compare(symbol, as_integer(a), as_integer(b), offset);
@@ -132,7 +128,7 @@ Value scalar_binary(std::string_view symbol, const Value& a, const Value& b, std
   throw Fault{offset, fmt::format("{} takes integers, not floats", symbol)};
 }
 
-Value scalar_unary(std::string_view symbol, const Value& x, std::size_t offset) {
+Value number_unary(std::string_view symbol, const Value& x, std::size_t offset) {
   if (const auto* f = x.as<double>()) {
     if (symbol == "~") throw Fault{offset, "~ takes integers, not floats"};
     return {symbol == "-" ? -*f : *f, offset};
@@ -141,75 +137,6 @@ Value scalar_unary(std::string_view symbol, const Value& x, std::size_t offset) 
   // NumPy's meaning of ~ on truth values, which is what masks want.
   if (symbol == "~") return x.as<bool>() ? Value{!*x.as<bool>(), offset} : fitting(symbol, ~i, offset);
   return fitting(symbol, symbol == "+" ? i : -i, offset);
-}
-
-Value scalar_function(std::string_view name, const std::vector<Value>& arguments, std::size_t offset) {
-  struct OfOne {
-    std::string_view name;
-    double (*function)(double);
-  };
-  static constexpr OfOne ones[] = {
-      {"acos", std::acos},    {"acosh", std::acosh},   {"asin", std::asin},   {"asinh", std::asinh}, {"atan", std::atan},
-      {"atanh", std::atanh},  {"cbrt", std::cbrt},     {"cos", std::cos},     {"cosh", std::cosh},   {"erf", std::erf},
-      {"erfc", std::erfc},    {"exp", std::exp},       {"exp2", std::exp2},   {"expm1", std::expm1}, {"fabs", std::fabs},
-      {"gamma", std::tgamma}, {"lgamma", std::lgamma}, {"log10", std::log10}, {"log1p", std::log1p}, {"log2", std::log2},
-      {"sin", std::sin},      {"sinh", std::sinh},     {"sqrt", std::sqrt},   {"tan", std::tan},     {"tanh", std::tanh},
-  };
-  for (const Value& value : arguments)
-    if (!value.is_number()) throw Fault{value.offset, fmt::format("math.{}() takes numbers; np.{}() takes tensors", name, name)};
-  const auto x = [&](std::size_t k) { return as_double(arguments[k]); };
-  const auto finite = [&](double result) -> Value {  // Python's ValueError
-    if (std::isnan(result) && std::none_of(arguments.begin(), arguments.end(), [](const Value& value) { return std::isnan(as_double(value)); }))
-      throw Fault{offset, fmt::format("math.{}() has no value there", name)};
-    return {result, offset};
-  };
-  const auto whole = [&](double result) -> Value {
-    if (const auto integer = detail::whole(result)) return {*integer, offset};
-    throw Fault{offset, fmt::format("math.{}(): {} is no integer of 64 bits", name, result)};
-  };
-  const std::size_t count = arguments.size();
-  if (count == 1) {
-    for (const OfOne& row : ones)
-      if (row.name == name) return finite(row.function(x(0)));
-    if (name == "log") {
-      if (!(x(0) > 0) && !std::isnan(x(0))) throw Fault{offset, "math.log() takes positive numbers"};
-      return {std::log(x(0)), offset};
-    }
-    if (name == "degrees") return {x(0) * 180 / std::numbers::pi, offset};
-    if (name == "radians") return {x(0) * std::numbers::pi / 180, offset};
-    if (name == "isnan") return {std::isnan(x(0)), offset};
-    if (name == "isinf") return {std::isinf(x(0)), offset};
-    if (name == "isfinite") return {std::isfinite(x(0)), offset};
-    const bool integer = !arguments[0].as<double>();
-    if (name == "floor" || name == "ceil" || name == "trunc")
-      return integer ? Value{arguments[0].is, offset} : whole(name == "floor" ? std::floor(x(0)) : name == "ceil" ? std::ceil(x(0)) : std::trunc(x(0)));
-    if (name == "factorial" && integer && x(0) >= 0 && x(0) <= 20) {
-      std::int64_t product = 1;
-      for (std::int64_t k = 2; static_cast<double>(k) <= x(0); ++k) product *= k;
-      return {product, offset};
-    }
-  }
-  if (count == 2) {
-    const auto *a = arguments[0].as<std::int64_t>(), *b = arguments[1].as<std::int64_t>();
-    if (name == "log") return finite(std::log(x(0)) / std::log(x(1)));
-    if (name == "atan2") return {std::atan2(x(0), x(1)), offset};
-    if (name == "hypot") return {std::hypot(x(0), x(1)), offset};
-    if (name == "pow") return finite(std::pow(x(0), x(1)));
-    if (name == "fmod") return finite(std::fmod(x(0), x(1)));
-    if (name == "copysign") return {std::copysign(x(0), x(1)), offset};
-    if (name == "gcd" && a && b) return {std::gcd(*a, *b), offset};
-    if (name == "comb" && a && b && *a >= 0 && *b >= 0) {
-      if (*b > *a) return {std::int64_t{0}, offset};
-      const std::int64_t chosen = std::min(*b, *a - *b);  // few, or the result is large soon
-      Int result = 1;
-      for (std::int64_t k = 1; k <= chosen; ++k) {
-        if (__builtin_mul_overflow(result, Int{*a - chosen + k}, &result)) overflow("math.comb()", offset);
-        result /= k;
-      }
-      return fitting("math.comb()", result, offset);
-    }
-  }
-  throw Fault{offset, fmt::format("math.{}() of {} number{} is not known here", name, count, count == 1 ? "" : "s")};
 }
 
 }  // namespace sinter::tools
