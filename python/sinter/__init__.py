@@ -12,8 +12,9 @@ from ._functions import *  # noqa: F401,F403  the table of functions
 from ._types import *  # noqa: F401,F403  constants, kinds of types, finfo, result_type, ...
 from ._engine import *  # noqa: F401,F403  freeze, explain, profile, kernels, Model, load, save, ...
 from ._arrays import complete as _complete
-from . import fft, linalg, random  # noqa: F401
+from . import fft, lib, linalg, random  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401
 
 _complete(_core.Array)
+ndarray = _core.Array
 __array_api_version__ = "2024.12"

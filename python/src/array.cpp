@@ -235,7 +235,7 @@ PyObject* item(PyObject* self, PyObject* key) noexcept {
     return places ? new_array(std::move(made)) : view_of(self, std::move(made));
   });
 }
-/// What is assigned, in a type that the array takes: NumPy cuts numbers off for integers where they stand in an array, and so it is here for numbers alone.
+/// Of real numbers NumPy's unsafe cast to the array's type; of complex ones into an array of real numbers an error.
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   return guarded_int([&] {
     if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted; sinter.delete(x, places) makes an array without them");
@@ -244,14 +244,17 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
     bool places = false;
     const Here here("assign");
     const std::vector<Index> index = index_of(key, places);
-    if (const auto operand = quick(value); operand && !array.is_complex()) {
-      array.re.at(index, Location{}) = *operand;
+    const DType dtype = array.re.dtype();
+    if (const auto operand = quick(value); operand && !array.is_complex() && !operand->is_tensor()) {
+      const bool fits = is_floating(dtype) || operand->kind() == Arg::Kind::boolean || (operand->kind() == Arg::Kind::integer && !is_bool(dtype));
+      if (fits) array.re.at(index, Location{}) = *operand;
+      else array.re.at(index, Location{}) = Arg(is_bool(dtype) ? Tensor(operand->as_double() != 0) : astype(*operand, dtype), Location{});
       return 0;
     }
     const Array given = array_of(value);
-    if (given.is_complex() && !array.is_complex()) throw DTypeError("assign: complex numbers do not fit into an array of real ones");
-    array.re.at(index, Location{}) = Arg(given.re, Location{});
-    if (array.is_complex()) array.im.at(index, Location{}) = given.is_complex() ? Arg(given.im, Location{}) : Arg(0, Location{});
+    if (given.is_complex() && !array.is_complex()) throw DTypeError("assign: complex numbers do not fit into an array of real ones; x.real does");
+    array.re.at(index, Location{}) = Arg(astype(given.re, dtype), Location{});
+    if (array.is_complex()) array.im.at(index, Location{}) = given.is_complex() ? Arg(astype(given.im, dtype), Location{}) : Arg(0, Location{});
     return 0;
   });
 }

@@ -29,22 +29,32 @@ bool gives_view(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// "x1, x2, /, out=None" as Python reads it.
+/// Functions that make an array of nothing else take the device of the Array API standard.
+bool makes_array(std::string_view name) {
+  constexpr std::string_view names[] = {"arange", "empty", "empty_like", "eye", "fftfreq", "full", "full_like", "linspace", "ones", "ones_like", "rfftfreq", "zeros", "zeros_like"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// "(x1, x2, *, axis=None)" as Python reads it.
 std::string signature_of(const Function& function, bool method) {
   std::string text = "(";
   bool keywords = false, defaults = false;
-  int place = 0;
+  std::size_t place = 0;
   const auto add = [&](std::string_view word) { text += fmt::format("{}{}", text.size() == 1 ? "" : ", ", word); };
   for (const table::Parameter& parameter : table::parameters_of(function)) {
-    const bool self = method && place++ == 0;
+    const bool first = place++ == 0, self = method && first, rest = parameter.takes_rest && (first || method) && !self;
     if (parameter.keyword_only && !keywords) add("*"), keywords = true;
-    if (parameter.takes_rest && !self) {
+    if (rest) {
       add(fmt::format("*{}", parameter.name)), keywords = true;
       continue;
     }
     defaults |= parameter.optional;
     const std::string_view name = self ? "self" : parameter.name;
-    add(!self && (parameter.optional || (defaults && !parameter.keyword_only)) ? fmt::format("{}=None", name) : std::string(name));
+    add(!self && (parameter.optional || (defaults && !keywords)) ? fmt::format("{}=None", name) : std::string(name));
+  }
+  if (makes_array(function.name)) {
+    if (!keywords) add("*");
+    add("device=None");
   }
   return text + ")";
 }
@@ -77,7 +87,10 @@ std::vector<Argument> arguments_of(PyObject* self, PyObject* const* given, Py_ss
   for (Py_ssize_t k = 0; k < named; ++k) {
     const auto name = nb::cast<std::string_view>(nb::handle(PyTuple_GetItem(keywords, k)));
     nb::object value = nb::borrow(given[count + k]);
-    if (name == "device" || name == "stream") continue;  // of the Array API standard: there is one device
+    if (name == "device") {
+      nb::module_::import_("sinter._core").attr("check_device")(value);
+      continue;
+    }
     if (name == "out") {
       if (PyTuple_Check(value.ptr()) && PyTuple_Size(value.ptr()) == 1) value = nb::borrow(PyTuple_GetItem(value.ptr(), 0));
       if (value.is_none()) continue;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -99,7 +100,15 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Ar
   const bool root =
       F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(stddev) || F == static_cast<Tensor (*)(const Arg&, const Axes&, bool, int)>(nanstd);
   if (a.given(3) && a.given(5)) a.fail(5, "ddof and correction are the same; give one of them");
-  const int ddof = a.small_integer(a.given(5) ? 5 : 3, 0);
+  const int correction = a.given(5) ? 5 : 3;
+  if (const double wanted = a.number(correction, 0); wanted != std::floor(wanted)) {  // the mean square, times n / (n - correction)
+    const Arg x = a.operand(0);
+    const Tensor square = nan ? nanvar(x, a.axes(1), a.flag(4), 0) : var(x, a.axes(1), a.flag(4), 0);
+    const Tensor count = nan ? sum(logical_not(isnan(x)), a.axes(1), a.flag(4)) : full({}, Arg(x.tensor().size() / std::max<std::int64_t>(1, square.size()), Location{}));
+    const Tensor scaled = square * astype(count / maximum(count - wanted, 0), square.dtype());
+    return {root ? sqrt(scaled) : scaled};
+  }
+  const int ddof = static_cast<int>(a.number(correction, 0));
   const std::optional<DType> dtype = a.dtype(2);
   if (dtype && !is_floating(*dtype)) return whole_spread(a, *dtype, ddof, root);
   if (a.given(6) || a.given(7)) {
@@ -138,7 +147,7 @@ Value clip_(const Arguments& a) {
   if (low && high) return {clip(a.operand(0), a.operand(1), a.operand(2))};
   if (low) return {maximum(a.operand(0), a.operand(1))};
   if (high) return {minimum(a.operand(0), a.operand(2))};
-  a.fail(0, "clip() needs a_min, a_max or both");
+  return {a.tensor(0)};
 }
 Value nonzero_(const Arguments& a);
 Value where_(const Arguments& a) {
@@ -227,6 +236,7 @@ Value arange_(const Arguments& a) {
   const auto typed = [&](int parameter) { return a.given(parameter) ? a.given(parameter)->as<Tensor>() : nullptr; };
   if (!dtype && typed(0) && typed(1) && typed(2))
     dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype(), Location{}), typed(2)->dtype(), Location{});  // no number has a say
+  if (a.given(2) && !a.given(1)) return {arange(Arg(0, Location{}), end_of_range(a, 0), end_of_range(a, 2), dtype)};
   if (a.given(2)) return {arange(end_of_range(a, 0), end_of_range(a, 1), end_of_range(a, 2), dtype)};
   if (a.given(1)) return {arange(end_of_range(a, 0), end_of_range(a, 1), dtype)};
   return {arange(end_of_range(a, 0), dtype)};
@@ -448,7 +458,10 @@ Value diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1
 
 Value matrix_cross_(const Arguments& a) { return {cross(a.operand(0), a.operand(1), a.integer(2, -1))}; }
 Value matrix_diagonal_(const Arguments& a) { return {diagonal(a.operand(0), a.integer(1, 0), -2, -1)}; }
-Value matrix_trace_(const Arguments& a) { return {matrix_trace(a.operand(0), a.integer(1, 0), -2, -1)}; }
+Value matrix_trace_(const Arguments& a) {
+  if (!a.given(2)) return {matrix_trace(a.operand(0), a.integer(1, 0), -2, -1)};
+  return {sum(diagonal(a.operand(0), a.integer(1, 0), -2, -1), -1, false, a.dtype(2))};
+}
 
 random::Key key_of(const Arguments& a, int parameter) { return random::Key(static_cast<std::uint64_t>(a.integer(parameter, 0))); }
 template <Tensor (*F)(random::Key, const Shape&, const Arg&, const Arg&, DType)> Value random_between(const Arguments& a) {
@@ -600,13 +613,20 @@ template <Tensor (*F)(const Arg&)> Value each(const Arguments& a) {
   for (const Tensor& tensor : a.tensors(0)) results.push_back(F(tensor));
   return results.size() == 1 ? Value{results[0]} : list(results);
 }
+/// NumPy's split and its kind give lists; what others give is a tuple.
+Value parts_list(const std::vector<Tensor>& tensors) {
+  Tuple items;
+  for (const Tensor& tensor : tensors) items.push_back({tensor});
+  items.is_list = true;
+  return {std::move(items)};
+}
 Value split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
-  return list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+  return parts_list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
 }
 Value array_split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
-  return list(sections ? array_split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+  return parts_list(sections ? array_split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
 }
 Value unstack_(const Arguments& a) { return list(unstack(a.operand(0), a.integer(1, 0), Location{})); }
 Value moveaxis_(const Arguments& a) { return {moveaxis(a.operand(0), a.list(1), a.list(2))}; }
@@ -917,16 +937,29 @@ template <int last> Value ifftn_(const Arguments& a) {
 }
 template <int last> Value rfftn_(const Arguments& a) { return complex_numbers(fft::rfftn(a.operand(0), sizes_of(a), axes_of<last>(a), norm_of(a, 3))); }
 template <int last> Value irfftn_(const Arguments& a) { return {fft::irfftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{})}; }
-Value fftfreq_(const Arguments& a) { return {fft::fftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
-Value rfftfreq_(const Arguments& a) { return {fft::rfftfreq(a.integer(0, 1), a.number(1, 1), Location{})}; }
-Value pinv_(const Arguments& a) { return {pinv(a.operand(0), number_or_none(a, a.given(3) ? 3 : 1))}; }
+Value fftfreq_(const Arguments& a) {
+  const Tensor made = fft::fftfreq(a.integer(0, 1), a.number(1, 1), Location{});
+  return {a.given(2) ? astype(made, *a.dtype(2)) : made};
+}
+Value rfftfreq_(const Arguments& a) {
+  const Tensor made = fft::rfftfreq(a.integer(0, 1), a.number(1, 1), Location{});
+  return {a.given(2) ? astype(made, *a.dtype(2)) : made};
+}
+Value pinv_(const Arguments& a) {
+  if (const Tensor* each = a.given(3) ? a.given(3)->as<Tensor>() : nullptr; each && each->ndim() > 0) {  // a threshold for each matrix
+    const auto [u, s, vh] = svd(a.operand(0), false);
+    const Tensor least = expand_dims(*each, -1) * max(s, -1, true), inverse = where(s > least, 1.0 / where(s > least, s, 1.0), 0.0);
+    return {matmul(matrix_transpose(vh), expand_dims(astype(inverse, s.dtype()), -1) * matrix_transpose(u))};
+  }
+  return {pinv(a.operand(0), number_or_none(a, a.given(3) ? 3 : 1))};
+}
 Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), number_or_none(a, 3), number_or_none(a, 1))}; }
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
 template <std::vector<Tensor> (*F)(const Arg&, std::int64_t), std::int64_t axis> Value split_along(const Arguments& a) {
-  if (a.given(1)->as<std::int64_t>()) return list(F(a.operand(0), a.integer(1, 1)));
+  if (a.given(1)->as<std::int64_t>()) return parts_list(F(a.operand(0), a.integer(1, 1)));
   const Tensor x = a.tensor(0);
-  return list(split(x, a.list(1), axis == 1 && x.ndim() == 1 ? 0 : axis));
+  return parts_list(split(x, a.list(1), axis == 1 && x.ndim() == 1 ? 0 : axis));
 }
 Value append_(const Arguments& a) { return {append(a.operand(0), a.operand(1), a.axis(2))}; }
 Value insert_(const Arguments& a) { return {insert(a.operand(0), a.integer(1, 0), a.operand(2), a.axis(3))}; }
@@ -1152,7 +1185,7 @@ constexpr Function kFunctions[] = {
     {"cholesky", "a * upper?", cholesky_},
     {"choose", "a choices mode?", choose_},
     {"clamp", "input min? max?", clip_},
-    {"clip", "a a_min|min? a_max|max?", clip_},
+    {"clip", "a min|a_min? max|a_max?", clip_},
     {"column_stack", "tup * dtype? casting?", stacked<column_stack>},
     {"common_type", "arrays+", common_type_},
     {"compress", "condition a axis?", compress_},
@@ -1230,7 +1263,7 @@ constexpr Function kFunctions[] = {
     {"fabs", "x", fabs_},
     {"fft", "a n? axis? norm?", fft_},
     {"fft2", "a s? axes? norm?", fftn_<2>},
-    {"fftfreq", "n d?", fftfreq_},
+    {"fftfreq", "n d? * dtype?", fftfreq_},
     {"fftn", "a s? axes? norm?", fftn_<0>},
     {"fftshift", "x axes?", over_axes<fft::fftshift>},
     {"fill_diagonal", "a val wrap?", fill_diagonal_},
@@ -1460,7 +1493,7 @@ constexpr Function kFunctions[] = {
     {"result_type", "arrays_and_dtypes+", result_type_},
     {"rfft", "a n? axis? norm?", rfft_},
     {"rfft2", "a s? axes? norm?", rfftn_<2>},
-    {"rfftfreq", "n d?", rfftfreq_},
+    {"rfftfreq", "n d? * dtype?", rfftfreq_},
     {"rfftn", "a s? axes? norm?", rfftn_<0>},
     {"right_shift", "x1 x2", binary<right_shift>},
     {"rint", "x", unary<rint>},
@@ -1570,7 +1603,7 @@ static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions), [](co
 constexpr Function kMembers[] = {
     {"linalg.cross", "x1 x2 * axis?", matrix_cross_},
     {"linalg.diagonal", "x * offset?", matrix_diagonal_},
-    {"linalg.trace", "x * offset?", matrix_trace_},
+    {"linalg.trace", "x * offset? dtype?", matrix_trace_},
     {"random.beta", "a b size? * key dtype?", numpy_between<random::beta>},
     {"random.binomial", "n p size? * key dtype?", numpy_binomial_},
     {"random.chisquare", "df size? * key dtype?", numpy_of<random::chisquare>},
