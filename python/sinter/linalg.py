@@ -1,6 +1,6 @@
 """Linear algebra, by NumPy's names and those of the Array API standard."""
 from . import _functions as _f
-from ._core import ValueError as LinAlgError
+from ._core import LinAlgError
 from ._core import members as _members
 
 _NAMES = ("cholesky cond det eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm matrix_power matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve "

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core.hpp"
+#include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
 #include "table/fault.hpp"
 
@@ -10,7 +11,7 @@ namespace sinter::python {
 namespace {
 
 PyObject *error, *shape_error, *dtype_error, *axis_error, *index_error, *value_error, *io_error, *compile_error, *device_error, *memory_error, *interrupted,
-    *internal_error, *model_error;
+    *internal_error, *model_error, *linear_algebra_error;
 
 PyObject* add(nb::module_& module, const char* name, const char* text, std::initializer_list<PyObject*> bases) {
   nb::list list;
@@ -52,6 +53,8 @@ void set_error() noexcept {
     PyErr_SetString(index_error, e.what());
   } catch (const ValueError& e) {
     PyErr_SetString(value_error, e.what());
+  } catch (const LinAlgError& e) {
+    PyErr_SetString(linear_algebra_error, e.what());
   } catch (const IoError& e) {
     PyErr_SetString(io_error, e.what());
   } catch (const CompileError& e) {
@@ -85,6 +88,7 @@ void add_errors(nb::module_& module) {
   interrupted = add(module, "Interrupted", "An evaluation was stopped by interrupt().", {error, PyExc_RuntimeError});
   internal_error = add(module, "InternalError", "A mistake in sinter itself, which is worth a report.", {error, PyExc_RuntimeError});
   model_error = add(module, "ModelError", "A model that cannot be read, or an operator that is not there.", {error, PyExc_ValueError});
+  linear_algebra_error = add(module, "LinAlgError", "A matrix that has no such decomposition.", {error, PyExc_ValueError});
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
