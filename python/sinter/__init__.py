@@ -11,6 +11,7 @@ from ._core import __version__
 from ._functions import *  # noqa: F401,F403  the table of functions
 from ._types import *  # noqa: F401,F403  constants, kinds of types, finfo, result_type, ...
 from ._engine import *  # noqa: F401,F403  freeze, explain, profile, kernels, Model, load, save, ...
+from ._text import *  # noqa: F401,F403  how arrays are written
 from ._arrays import complete as _complete
 from . import fft, lib, linalg, random  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401

@@ -1,0 +1,107 @@
+"""How arrays are written as text, and read from bytes."""
+import contextlib
+import math
+
+from . import _core
+from ._functions import asarray
+
+__all__ = ["array2string", "array_repr", "array_str", "base_repr", "binary_repr", "frombuffer", "fromstring", "get_printoptions", "iterable", "printoptions", "set_printoptions"]
+_options = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False}
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, suppress=None):
+    """How arrays are written as text, by NumPy's options."""
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth, "suppress": suppress}
+    given = {name: option for name, option in given.items() if option is not None}
+    for name in ("threshold", "linewidth"):
+        if given.get(name) == math.inf:
+            given[name] = 2**31 - 1
+    _core.set_printoptions(**given)
+    _options.update(given)
+
+
+def get_printoptions():
+    """The options that set_printoptions takes."""
+    return dict(_options)
+
+
+@contextlib.contextmanager
+def printoptions(**options):
+    """Sets options for the statements of a with block."""
+    before = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield get_printoptions()
+    finally:
+        set_printoptions(**before)
+
+
+def array_repr(arr):
+    """The text that repr() gives."""
+    return repr(asarray(arr))
+
+
+def array_str(a):
+    """The text that str() gives."""
+    return str(asarray(a))
+
+
+def array2string(a, max_line_width=None, precision=None, suppress_small=None, *, threshold=None, edgeitems=None):
+    """The text that str() gives under these options."""
+    with printoptions(precision=precision, suppress=suppress_small, threshold=threshold, edgeitems=edgeitems, linewidth=max_line_width):
+        return str(asarray(a))
+
+
+def base_repr(number, base=2, padding=0):
+    """An integer in digits of a base up to 36."""
+    if not 2 <= base <= 36:
+        raise _core.ValueError(f"base_repr: the base is 2 to 36, not {base}")
+    number, rest = int(number), abs(int(number))
+    digits = ""
+    while rest:
+        rest, digit = divmod(rest, base)
+        digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit] + digits
+    return ("-" if number < 0 else "") + "0" * padding + (digits or ("" if padding else "0"))
+
+
+def binary_repr(num, width=None):
+    """An integer in binary digits; a negative one as its two's complement where a width is given."""
+    num = int(num)
+    if num < 0 and width is not None:
+        shortest = (-num - 1).bit_length() + 1
+        if width < shortest:
+            raise _core.ValueError(f"binary_repr: {num} needs {shortest} digits, and the width is {width}")
+        return format(num + (1 << width), f"0{width}b")
+    digits = format(num, f"0{width or 0}b")
+    if width is not None and len(digits) > width:
+        raise _core.ValueError(f"binary_repr: {num} needs {len(digits)} digits, and the width is {width}")
+    return digits
+
+
+def frombuffer(buffer, dtype=float, count=-1, offset=0):
+    """An array of the elements that bytes hold."""
+    found, data = _core.find_dtype(dtype), memoryview(buffer).cast("B")[offset:]
+    size = found.itemsize
+    if count < 0 and len(data) % size:
+        raise _core.ValueError(f"frombuffer: {len(data)} bytes are no whole number of elements of {size} bytes")
+    count = len(data) // size if count < 0 else count
+    if count * size > len(data):
+        raise _core.ValueError(f"frombuffer: {count} elements of {size} bytes are more than {len(data)} bytes")
+    return _core.from_bytes(bytes(data[: count * size]), found, (count,))
+
+
+def fromstring(string, dtype=float, count=-1, *, sep):
+    """An array of the numbers of a text, which stand between separators."""
+    words = [word for word in (string.split() if not sep.strip() else string.split(sep)) if word.strip()]
+    words = words if count < 0 else words[:count]
+    whole = _core.find_dtype(dtype).kind in "biu"
+    return asarray([int(word) if whole else float(word) for word in words], dtype=dtype)
+
+
+def iterable(y):
+    """Whether the object can be iterated over."""
+    try:
+        iter(y)
+    except TypeError:
+        return False
+    return True

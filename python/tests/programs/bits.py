@@ -1,0 +1,13 @@
+import sinter as np
+x = np.array([1.0, -2.5, 3.14], dtype=np.float32)
+bits = x.view(np.int32)
+print(bits)
+i = 0x5f3759df - (bits[[0, 2]] >> 1)
+y = i.view(np.float32)
+y = y * (1.5 - 0.5 * x[[0, 2]] * y * y)
+print(y)
+print(np.packbits([1, 0, 1, 1, 0, 0, 0, 1], bitorder='little'), np.unpackbits(np.array([5], np.uint8), bitorder='little', count=4))
+a = np.array([0b1100, 0b1010], dtype=np.uint8)
+print(a & 0b110, a ^ 0xff, ~a, a << 2, np.bitwise_count(a))
+print(np.array([300, -1]).astype(np.uint8), np.int8(100) + np.int8(27))
+print(np.iinfo(np.int16).max, np.finfo(np.float32).eps, np.half(1.5), np.single(2), np.intp(3))

@@ -1,0 +1,20 @@
+import sinter as np
+rng = np.random.default_rng(42)
+data = rng.normal(loc=10, scale=2, size=500)
+means = []
+for i in range(200):
+    sample = rng.choice(data, size=len(data), replace=True)
+    means.append(sample.mean())
+means = np.array(means)
+lo, hi = np.percentile(means, [2.5, 97.5])
+print(abs(means.mean() - 10) < 0.5, 0.2 < hi - lo < 0.6)
+pi = 4 * np.mean(np.sum(rng.random((20000, 2))**2, axis=1) < 1)
+print(abs(pi - np.pi) < 0.1)
+walk = np.cumsum(rng.choice([-1, 1], size=(100, 50)), axis=1)
+print(walk.shape, walk.dtype, (np.abs(walk) <= 50).all())
+p = rng.permutation(10)
+print(np.sort(p))
+deck = np.arange(52)
+rng.shuffle(deck)
+print(np.array_equal(np.sort(deck), np.arange(52)), rng.integers(1, 7, size=5).shape)
+print(rng.uniform(0, 1) < 1, rng.exponential(2.0, size=3).shape, rng.poisson(3, 4).dtype, rng.standard_normal(3).shape)

@@ -1,0 +1,15 @@
+import sinter as np
+x=np.array([1.5,-2.0,0.25],dtype=np.float32)
+print((x*1j).dtype, (x*1j), np.sqrt(np.array([-1+0j, 3+4j, -3-4j])), np.log(np.array([1j,-1,1+1e-9j])))
+print(np.array([1+1j,2])**3, np.array([1+1j,2])**0.5, 2**np.array([1j,1]), np.tanh(np.array([0.5+1j,30-2j])), np.tan(np.array([1+0.5j])))
+print(np.sin(1+2j), np.cos(1-1j), np.sinh(0.3j), np.cosh(2+1j), np.exp(np.array([0,1j*np.pi])))
+A=np.array([[1+1j,2],[3,4-1j]])
+print(A@A, A@np.array([1,1j]), A.T, A.conj().T, np.linalg.inv(A), np.linalg.solve(A,[1,1j]))
+print(np.vdot([1j,2],[1j,1]), np.dot(np.array([1j,2]),[1,1]), np.outer([1j],[1,2j]), A.sum(axis=0), A.mean(), A.prod(), np.trace(A), A.std(), np.abs(A).max())
+z=np.zeros(4,dtype=complex); z[1:3]=[1j,2]; z[0]=3; z*=2; z+=1j; z[z.imag>2]=0
+print(z, z.dtype, z.shape, len(z), z[0].real, z.tolist(), z.dtype==np.complex128)
+for v in z: print(v, end=' ')
+print(np.where(z==0, 1, z), np.concatenate([z,[1,2]]), np.allclose(z,z+1e-12), np.isclose(z[0],z[0]), np.array_equal(z,z))
+print(complex(1,2)*complex(3), 1j, -1j, 2+3j, (1+2j).conjugate() if False else 0, abs(3+4j), (1+2j)/(3-4j), f"{1+2j:.2f}", 1j**2, 1j==1j)
+print(np.full((2,2),1j), np.ones(2,dtype=np.complex64), np.polyval([1,0,1],1j), np.real(A), np.imag(A), np.angle(1+1j), np.iscomplex([1j,1]))
+print(np.complex64(1+2j).dtype if False else 1, x.astype(complex), np.zeros_like(z), z.reshape(2,2), np.linalg.norm([3j,4]), np.round(z*1.2345,2))

@@ -1,0 +1,12 @@
+import sinter as np
+temps = np.array([12.5, np.nan, 15.0, 14.2, np.nan, 16.8])
+ok = ~np.isnan(temps)
+print(np.nanmean(temps), temps[ok], np.nan_to_num(temps, nan=0.0))
+filled = temps.copy()
+filled[~ok] = np.interp(np.flatnonzero(~ok), np.flatnonzero(ok), temps[ok])
+print(filled)
+idx = np.where(ok, np.arange(len(temps)), 0)
+np.maximum.accumulate(idx, out=idx)
+print(temps[idx])
+grade = np.select([filled < 13, filled < 15], [0, 1], default=2)
+print([['cold', 'mild', 'warm'][g] for g in grade])

@@ -1,0 +1,21 @@
+import sinter as np
+x = np.arange(2 * 3 * 8 * 8).reshape(2, 3, 8, 8) / 100
+w = np.linspace(-1, 1, 4 * 3 * 3 * 3).reshape(4, 3, 3, 3)
+def im2col(x, k):
+    win = np.lib.stride_tricks.sliding_window_view(x, (k, k), axis=(2, 3))
+    return win.transpose(0, 2, 3, 1, 4, 5)
+cols = im2col(x, 3)
+out = np.tensordot(cols, w, axes=([3, 4, 5], [1, 2, 3])).transpose(0, 3, 1, 2)
+print(out.shape, out.sum().round(4), out[0, 0, 0, :3].round(5))
+pooled = out[:, :, :6, :6].reshape(2, 4, 3, 2, 3, 2).max(axis=(3, 5))
+print(pooled.shape, pooled.mean().round(5))
+act = np.maximum(0, pooled)
+flat = act.reshape(len(act), -1)
+mean, var = flat.mean(0), flat.var(0)
+norm = (flat - mean) / np.sqrt(var + 1e-5)
+print(norm.shape, norm.std().round(4))
+q, k, v = (norm[:, i * 12:(i + 1) * 12] for i in range(3))
+scores = q @ k.T / np.sqrt(q.shape[-1])
+att = np.exp(scores - scores.max(-1, keepdims=True))
+att /= att.sum(-1, keepdims=True)
+print((att @ v).shape, att.sum(-1))

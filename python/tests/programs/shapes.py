@@ -1,0 +1,12 @@
+import sinter as np
+x = np.arange(6).reshape(2, 3)
+print(np.vstack((x, x)).shape, np.hstack([x, x]).shape, np.dstack((x, x)).shape, np.stack([x, x], axis=-1).shape)
+print(np.split(np.arange(9), 3), np.array_split(np.arange(7), 3), np.split(np.arange(8), [3, 5]))
+print(np.insert([1, 2, 3], 1, 9), np.delete([1, 2, 3], 0), np.append([1, 2], [[3], [4]]))
+print(np.pad([1, 2], (1, 2), mode='constant', constant_values=(0, 9)), np.flip([1, 2, 3]), np.roll([1, 2, 3], 1))
+print(np.squeeze(x[None]).shape, np.expand_dims(x, (0, -1)).shape, np.moveaxis(np.zeros((1, 2, 3)), 0, -1).shape, np.swapaxes(x, 0, 1).tolist())
+print(np.tile([1, 2], (2, 2)), np.repeat([1, 2], [2, 3]), np.rot90(x), np.trim_zeros(np.array([0, 0, 1, 2, 0])))
+print(np.ravel_multi_index((1, 2), (2, 3)), [int(k) for k in np.unravel_index(5, (2, 3))], np.unravel_index([1, 5], (2, 3)))
+print(np.isin([1, 2, 5], [2, 5, 7]), np.union1d([1, 2], [2, 3]), np.setdiff1d([1, 2, 3], [2]), np.setxor1d([1, 2], [2, 3]))
+print(np.apply_along_axis(lambda r: r[::-1].cumsum(), 1, x))
+print([tuple(int(k) for k in np.unravel_index(i, (2, 2))) for i in range(4)])

@@ -1,0 +1,18 @@
+import sinter as np
+a = np.array([5.1, 4.9, 6.2, 5.8, 6.0, 5.5, 5.3, 6.7])
+b = np.array([4.1, 5.0, 5.5, 5.1, 4.9, 4.4, 5.2, 5.7])
+t = (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1)/len(a) + b.var(ddof=1)/len(b))
+print("t =", t)
+print(np.corrcoef(a, b))
+print(np.cov(a, b, ddof=0))
+rank = a.argsort().argsort()
+print(rank)
+print(np.median(a), np.ptp(a), np.std(a), np.average(a, weights=b))
+vals, counts = np.unique(np.round(a), return_counts=True)
+print(vals, counts)
+print(vals[counts.argmax()])
+h, e = np.histogram(a, bins='auto')
+print(h, e)
+print(np.cumsum(h) / h.sum())
+skew = ((a - a.mean())**3).mean() / a.std()**3
+print(f"{skew:8.3f}|{a.mean():>10.2f}|{len(a):05d}|{0.256:.1%}")

@@ -1,0 +1,58 @@
+"""Programs as people write them for NumPy print the same with sinter. scripts/numpy_scripts.py writes what NumPy prints."""
+import contextlib
+import io
+import math
+import pathlib
+import re
+import warnings
+
+import pytest
+
+import sinter
+
+PROGRAMS = sorted((pathlib.Path(__file__).parent / "programs").glob("*.py"))
+# Programs whose numbers are of float32, or are printed rounded, or lose digits on the way.
+TOLERANCE = {"bits": 1e-6}
+# Defects of the package that are known; a program that prints the same again has to leave this list.
+VIEWS = "x[0] += 1 gives a ViewWarning, though the statement assigns to x"
+AWAITED = {name: VIEWS for name in "audio cellular complex_arrays complex_values gauss hamming impedance implicit_heat lu targets".split()}
+AWAITED["strings"] = "the text of a float32 number has the digits of a float64"
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def parts(text):
+    """What stands between the numbers of a text, with blanks as one, and the numbers."""
+    return [" ".join(piece.split()) for piece in NUMBER.split(text)], NUMBER.findall(text)
+
+
+def first_difference(printed, expected, tolerance):
+    """The first place where two texts differ, for a message; empty where they agree."""
+    words, numbers = parts(printed)
+    expected_words, expected_numbers = parts(expected)
+    for place, (number, wanted) in enumerate(zip(numbers, expected_numbers)):
+        same = number == wanted or "." in number + wanted and math.isclose(float(number), float(wanted), rel_tol=tolerance, abs_tol=2e-15)
+        if not same or words[place] != expected_words[place]:
+            return f"number {place}: {words[place]}{number}, and NumPy prints {expected_words[place]}{wanted}"
+    return "" if words == expected_words else f"NumPy prints\n{expected}"
+
+
+def parameter(path):
+    marks = [pytest.mark.xfail(strict=True, reason=AWAITED[path.stem])] if path.stem in AWAITED else []
+    return pytest.param(path, marks=marks, id=path.stem)
+
+
+@pytest.mark.parametrize("program", [parameter(path) for path in PROGRAMS])
+def test_program(program):
+    before = sinter.get_printoptions()
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("error", sinter.ViewWarning)
+            exec(compile(program.read_text(), str(program), "exec"), {"__name__": "__main__"})
+    finally:
+        sinter.set_printoptions(**before)
+    assert not (difference := first_difference(printed.getvalue(), program.with_suffix(".txt").read_text(), TOLERANCE.get(program.stem, 1e-12))), difference
+
+
+def test_every_program_is_there():
+    assert len(PROGRAMS) > 100
