@@ -18,6 +18,14 @@ class Caller {
   alignas(void*) unsigned char scope_[5 * sizeof(void*)];
 };
 
+/// Called on a thread before it computes anything and afterwards, with what `before` gave: a language whose threads share a lock gives it up meanwhile. Both may
+/// be called within each other. Null pointers: nothing is called.
+struct Around {
+  void* (*before)() = nullptr;
+  void (*after)(void*) = nullptr;
+};
+void around_evaluations(Around calls);
+
 /// True for a tensor whose elements are in memory already: reading them evaluates nothing.
 bool is_evaluated(const Tensor& tensor);
 

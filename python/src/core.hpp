@@ -87,13 +87,13 @@ nb::object to_list(const Array& array);
 /// The only element as a number of Python. Evaluates.
 nb::object to_number(const Array& array);
 
-/// Evaluates with the GIL released. Ctrl-C stops it.
+/// Evaluates. Whoever evaluates, be it the library while it records, gives the GIL up meanwhile, and Ctrl-C stops it.
 void evaluate(const std::vector<Tensor>& tensors);
 inline void evaluate(const Array& array) {
   if (array.is_complex()) evaluate(std::vector{array.re, array.im});
   else if (!is_evaluated(array.re)) evaluate(std::vector{array.re});
 }
-/// Runs `work` with the GIL released, while Ctrl-C stops evaluations.
+/// While one lives, this thread has given the GIL up, unless it had already, and Ctrl-C stops evaluations.
 class Released {
  public:
   Released();
@@ -101,8 +101,19 @@ class Released {
   Released(const Released&) = delete;
 
  private:
-  PyThreadState* state_;
-  bool listens_;
+  bool given_up_, listens_;
+  PyThreadState* state_ = nullptr;
+};
+/// While one lives, this thread has the GIL.
+class Held {
+ public:
+  Held();
+  ~Held();
+  Held(const Held&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+  bool without_;
 };
 
 /// Calls a function of the table as Python would: with `self` before the arguments, if it is not null.

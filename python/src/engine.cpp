@@ -37,34 +37,47 @@ struct sigaction before;  // who took SIGINT until now: Python, mostly
 
 /// Stops the evaluation, and tells whoever listened before.
 void on_interrupt(int number, siginfo_t* info, void* context) {
-  interrupt();
-  if (before.sa_flags & SA_SIGINFO) before.sa_sigaction(number, info, context);
-  else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) before.sa_handler(number);
+  if (before.sa_flags & SA_SIGINFO) {
+    interrupt();
+    before.sa_sigaction(number, info, context);
+  } else if (before.sa_handler == SIG_DFL) {
+    sigaction(SIGINT, &before, nullptr);
+    ::raise(SIGINT);
+  } else if (before.sa_handler != SIG_IGN) {
+    interrupt();
+    before.sa_handler(number);
+  }
 }
+
+/// Whether this thread has given the GIL up.
+thread_local bool without_gil = false;
 
 }  // namespace
 
-Released::Released() : listens_(pthread_equal(pthread_self(), main_thread) != 0) {
+Released::Released() : given_up_(!without_gil && PyGILState_GetThisThreadState() != nullptr), listens_(given_up_ && pthread_equal(pthread_self(), main_thread) != 0) {
+  if (!given_up_) return;
   if (listens_) {
     struct sigaction ours {};
     ours.sa_sigaction = on_interrupt;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGINT, nullptr, &before);
-    listens_ = !(before.sa_flags & SA_SIGINFO) && before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL;
-    if (listens_) sigaction(SIGINT, &ours, nullptr);
+    sigaction(SIGINT, &ours, &before);
   }
+  without_gil = true;
   state_ = PyEval_SaveThread();
 }
 Released::~Released() {
+  if (!given_up_) return;
   PyEval_RestoreThread(state_);
+  without_gil = false;
   if (listens_) sigaction(SIGINT, &before, nullptr);
 }
-
-void evaluate(const std::vector<Tensor>& tensors) {
-  const Location where = location();
-  const Released released;
-  sinter::eval(tensors, where);
+Held::Held() : state_(PyGILState_Ensure()), without_(without_gil) { without_gil = false; }
+Held::~Held() {
+  without_gil = without_;
+  PyGILState_Release(state_);
 }
+
+void evaluate(const std::vector<Tensor>& tensors) { sinter::eval(tensors, location()); }
 
 namespace {
 
@@ -101,11 +114,11 @@ struct Formula {
   std::shared_ptr<nb::object> function;
   explicit Formula(nb::object given) : function(new nb::object(std::move(given)), [](nb::object* object) {
     if (!Py_IsInitialized()) return;
-    const nb::gil_scoped_acquire held;
+    const Held held;
     delete object;
   }) {}
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
-    const nb::gil_scoped_acquire held;
+    const Held held;
     return tensors_in((*function)(*as_tuple(inputs)));
   }
 };
@@ -170,6 +183,7 @@ nb::dict counters_dict() {
 
 void add_engine(nb::module_& module) {
   main_thread = pthread_self();
+  around_evaluations({[]() -> void* { return new Released; }, [](void* released) { delete static_cast<Released*>(released); }});
   module.attr("__version__") = std::string(version());
   module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); }, "Computes the arrays now, together: what they share is computed once.");
   module.def("explain_text", [](nb::args arrays, bool json, const std::string& target) {

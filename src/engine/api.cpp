@@ -72,6 +72,7 @@ Counters counters() { return engine::Engine::get().counters(); }
 void reset_peak() { engine::Engine::get().reset_peak(); }
 void synchronize() { engine::Engine::get().synchronize(); }
 void trim() { engine::Engine::get().trim(); }
+void around_evaluations(Around calls) { engine::Engine::surround(calls); }
 void interrupt() noexcept { request_interrupt(); }
 Options options() { return engine::Engine::get().options(); }
 void configure(const Options& options) { engine::Engine::get().configure(options); }

@@ -524,6 +524,25 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
   checks.verify();
 }
 
+namespace {
+
+std::atomic<void* (*)()> call_before;
+std::atomic<void (*)(void*)> call_after;
+struct Surrounded {
+  void (*const after)(void*) = call_after.load(std::memory_order_relaxed);
+  void* const token = after ? call_before.load(std::memory_order_relaxed)() : nullptr;
+  ~Surrounded() {
+    if (after) after(token);
+  }
+};
+
+}  // namespace
+
+void Engine::surround(Around calls) {
+  call_before = calls.before;
+  call_after = calls.after;
+}
+
 void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::Site& site, bool asked) {
   const ForkGate::Inside inside(gate);
   Borrowed borrowed;
@@ -533,6 +552,7 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
     if (!root->evaluated()) work.roots.push_back(root);
   }
   if (work.roots.empty()) return;
+  const Surrounded surrounded;
   if (asked) trace::evaluation_asked();
   const Setup& now = setup();
   std::vector<std::vector<trace::RecordedPtr>> waiting;  // the last one is next

@@ -17,6 +17,7 @@
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "engine/stored_plans.hpp"
+#include "sinter/caller.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/tune.hpp"
 #include "trace/outline.hpp"
@@ -45,6 +46,8 @@ class Engine {
 
   /// `site`: who wants the values. `asked`: by the user, not by recording that found a loop.
   void evaluate(std::span<const trace::RecordedPtr> roots, const trace::Site& site, bool asked = true);
+  /// What is called around each evaluation (sinter/caller.hpp).
+  static void surround(Around calls);
   /// Host address of a node's contents; evaluates and downloads.
   const void* host_data(const trace::RecordedPtr& node, const trace::Site& site);
   /// Evaluates; all that computes the elements is done. Where they are on the current device there, else on the host. `copy`: others with the same values.
