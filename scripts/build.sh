@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Sets up and builds the release preset into build/release; arguments go to scripts/setup.sh. Quick when nothing has changed.
+# The Python package is built where setup.sh --tests has made build/venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh "$@"
-[ -f build/release/build.ninja ] || cmake --preset release
+python=()
+if [ -x build/venv/bin/python ]; then python=(-DSINTER_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build/venv/bin/python"); fi
+if [ ! -f build/release/build.ninja ] || { [ ${#python[@]} -gt 0 ] && ! grep -q '^SINTER_PYTHON:BOOL=ON' build/release/CMakeCache.txt; }; then
+  cmake --preset release "${python[@]}"
+fi
 cmake --build --preset release

@@ -2,7 +2,8 @@
 # Installs what building needs (Debian and Ubuntu, as root or through sudo). Elsewhere it names what is missing. Quick when nothing is missing.
 # LLVM, oneDNN and CUDA are optional at run time; the first two are installed because the examples use them.
 #
-#   scripts/setup.sh [--tests]      --tests: also what the tests need, z3 and the packages of tests/requirements.txt, which lie in build/venv
+#   scripts/setup.sh [--tests] [--long]      --tests: also what the tests and the Python package need, z3 and the packages of tests/requirements.txt, which
+#                                            lie in build/venv; --long: with them those of tests/requirements_long.txt, the Python package's neighbours
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,10 +14,15 @@ boost=
 if grep -qs '^VERSION_CODENAME=bookworm$' /etc/os-release; then boost=1.81; fi
 packages+=("libboost$boost-dev" "libboost-context$boost-dev")
 tests=
-if [ "${1:-}" = --tests ]; then
-  tests=yes
-  packages+=(python3-venv z3)
-fi
+requirements=(tests/requirements.txt)
+for argument in "$@"; do
+  case $argument in
+    --tests) tests=yes ;;
+    --long) requirements+=(tests/requirements_long.txt) ;;
+    *) echo "setup: there is no option $argument" >&2 && exit 1 ;;
+  esac
+done
+if [ -n "$tests" ]; then packages+=(python3-venv libpython3-dev z3); fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not Debian or Ubuntu. Install with your package manager what stands for:" >&2
@@ -53,19 +59,20 @@ install_packages() {
 # The distribution's Python, whatever else stands in the path: the packages are pinned for it. CUDA's lie under a folder whose name has Python's
 # version in it, in the layout of a toolkit but for lib64.
 make_venv() {
-  echo "setup: installing the packages of tests/requirements.txt in build/venv"
+  echo "setup: installing the packages of ${requirements[*]} in build/venv"
   rm -rf build/venv
   /usr/bin/python3 -m venv build/venv
   local certificates=$bundle
   if [ -f "$kept_bundle" ]; then certificates=$kept_bundle; fi
   if [ -z "${PIP_CERT:-}" ] && [ -f "$certificates" ] && ! build/venv/bin/pip config get global.cert >/dev/null 2>&1; then export PIP_CERT=$certificates; fi
-  build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements.txt
+  local list
+  for list in "${requirements[@]}"; do build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r "$list"; done
   local site
   site=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   ln -s lib "$site/nvidia/cu13/lib64"
   ln -s "$site/nvidia/cu13" build/venv/cuda
   ln -s "$site/onnx/backend/test/data/node" build/venv/onnx_node_tests
-  cp tests/requirements.txt build/venv/
+  cp "${requirements[@]}" build/venv/
 }
 
 missing=()
@@ -79,4 +86,8 @@ done
 
 if [ -f "$bundle" ] && ! installed ca-certificates; then mkdir -p build && cp "$bundle" "$kept_bundle"; fi
 if [ ${#missing[@]} -gt 0 ] || [ -z "$have_llvm" ]; then install_packages; fi
-if [ -n "$tests" ] && ! cmp -s tests/requirements.txt build/venv/requirements.txt; then make_venv; fi
+has_packages() {
+  local list
+  for list in "${requirements[@]}"; do cmp -s "$list" "build/venv/$(basename "$list")" || return 1; done
+}
+if [ -n "$tests" ] && ! has_packages; then make_venv; fi

@@ -5,9 +5,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 which=(--label-exclude long)
+setup=(--tests)
 if [ "${1:-}" = --long ]; then
   which=()
+  setup+=(--long)
   shift
 fi
-scripts/build.sh --tests
+scripts/build.sh "${setup[@]}"
 exec ctest --preset release "${which[@]}" "$@"
