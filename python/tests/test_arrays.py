@@ -38,8 +38,8 @@ def operand(dtype, shape=(2, 3), seed=0):
     low = 1 if dtype in UNSIGNED or dtype == "bool" else -4
     flat = [numbers.choice([k for k in range(low, 5) if k]) for _ in range(count)]
     if dtype == "bool":
-        return numpy.array([k > 2 for k in flat]).reshape(shape)
-    made = numpy.array(flat).reshape(shape).astype(dtype)
+        return numpy.array([k > 2 for k in flat], dtype=bool).reshape(shape)
+    made = numpy.array(flat, dtype=float).reshape(shape).astype(dtype)
     if made.dtype.kind in "fc":
         made += made.dtype.type(0.5)
     if made.dtype.kind == "c":
