@@ -203,16 +203,22 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
   if (!told.planned) return;
   const Planned& plan = *told.planned;
   const std::size_t before = kernels.size() + calls.size();
+  std::map<int, std::size_t> writer;  // of a value: the step
   const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
-    for (int value : values) list.push_back({{"dtype", std::string(name(plan.value(value).dtype))}, {"shape", plan.value(value).shape}});
+    for (int value : values) {
+      list.push_back({{"dtype", std::string(name(plan.value(value).dtype))}, {"shape", plan.value(value).shape}});
+      if (const auto found = writer.find(value); found != writer.end()) list.back()["of_step"] = found->second;
+    }
     return list;
   };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
+    const json read = described(step.reads), written = described(step.writes);
+    for (const int value : step.writes) writer[value] = before + s;
     json entry{{"step", before + s},
-               {"inputs", described(step.reads)},
-               {"outputs", described(step.writes)},
+               {"inputs", read},
+               {"outputs", written},
                {"cut", {{"reason", std::string(fuse::name(step.cut.reason))}, {"detail", step.cut.detail}}},
                {"bytes_moved", step.bytes_moved},
                {"bytes_unfused", step.bytes_unfused}};
