@@ -2,6 +2,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "sinter/caller.hpp"
 #include "sinter/complex.hpp"
+#include "sinter/errors.hpp"
 #include "sinter/tensor.hpp"
 #include "table/functions.hpp"
 
@@ -38,6 +40,12 @@ Location location();
 class Here : public Caller {
  public:
   explicit Here(const char* function) : Caller(function, location()) {}
+};
+
+/// An exception that a formula of Python raised, on its way through the library.
+struct FormulaError : Error {
+  explicit FormulaError(nb::python_error&& raised) : Error(raised.what()), original(std::make_shared<nb::python_error>(std::move(raised))) {}
+  std::shared_ptr<nb::python_error> original;
 };
 
 /// Makes Python's error of the C++ exception that is being handled.

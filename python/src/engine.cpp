@@ -119,7 +119,12 @@ struct Formula {
   }) {}
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
     const Held held;
-    return tensors_in((*function)(*as_tuple(inputs)));
+    try {
+      return tensors_in((*function)(*as_tuple(inputs)));
+    } catch (nb::python_error& raised) {
+      if (!raised.matches(PyExc_Exception)) throw;
+      throw FormulaError(std::move(raised));
+    }
   }
 };
 

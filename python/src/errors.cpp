@@ -37,6 +37,8 @@ void set_error() noexcept {
     throw;
   } catch (nb::python_error& e) {
     e.restore();
+  } catch (const FormulaError& e) {
+    e.original->restore();
   } catch (const nb::cast_error&) {
     PyErr_SetString(PyExc_TypeError, "an argument is of a type that is not taken here");
   } catch (const table::Fault& fault) {
