@@ -53,7 +53,7 @@ def array(object, dtype=None, *, copy=True, order=None, ndmin=0, subok=False):
 def astype(x, dtype, /, *, copy=True, device=None):
     """The array in another element type."""
     _core.check_device(device)
-    return x.astype(dtype, copy=copy)
+    return asarray(x).astype(dtype, copy=copy)
 
 
 asanyarray = asarray
@@ -147,7 +147,14 @@ def _signature(self):
 
 
 _core.ufunc.__signature__ = property(_signature)
-_piecewise = _table["piecewise"]
+_piecewise, _einsum = _table["piecewise"], _table["einsum"]
+
+
+@_public
+@_functools.wraps(_einsum)
+def einsum(subscripts, *operands, dtype=None, **keywords):
+    made = _einsum(subscripts, *operands, **keywords)
+    return made if dtype is None else made.astype(dtype)
 
 
 @_public

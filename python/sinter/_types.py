@@ -35,6 +35,20 @@ def dtype(of):
     return _core.find_dtype(of.dtype if isinstance(of, Array) else of)
 
 
+def _numpy_dtype(self):
+    import numpy
+
+    if self.name.startswith(("bfloat16", "float8")):
+        import ml_dtypes
+
+        return numpy.dtype(getattr(ml_dtypes, self.name))
+    return numpy.dtype(self.name)
+
+
+DType.dtype = property(_numpy_dtype, doc="NumPy's type of the same name, by which NumPy takes this one for a type.")
+DType.type = property(lambda self: self.dtype.type, doc="The class of NumPy's scalars of this type.")
+
+
 def isdtype(dtype, kind):
     """Whether a type is another one, or of a kind such as 'real floating', or any of a tuple of these."""
     if isinstance(kind, tuple):
@@ -98,7 +112,7 @@ def result_type(*arrays_and_dtypes):
         if type(each) in (bool, int, float, complex):
             weak.append(each)
         else:
-            strong.append(_core.find_dtype(each.dtype if hasattr(each, "dtype") else each))
+            strong.append(_core.find_dtype(each if isinstance(each, DType) or not hasattr(each, "dtype") else each.dtype))
     if not any(t.kind == "c" for t in strong) and not any(isinstance(w, complex) for w in weak):
         return _table["result_type"](*strong, *weak)
     found = strong[0] if strong else complex128

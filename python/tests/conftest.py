@@ -1,5 +1,9 @@
 """The package's tests run under pytest against NumPy: PYTHONPATH=build/dev/python python -m pytest python/tests. Those marked `long` run where --long is given."""
+import os
+
 import pytest
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when they are imported
 
 
 def pytest_addoption(parser):

@@ -560,6 +560,12 @@ def test_the_warning_names_the_line(text):
     assert [warning.filename for warning in changes_a_view(text)] == ["<string>"]
 
 
+@awaited("a view of a view knows the one before it alone, which is gone")
+@pytest.mark.parametrize("text", ["y = x.reshape(2, 6)[0]; y[0] = 1", "a, b = x.reshape(2, 6); a[0] = 1", "y = x[1:][0]; y += 1"])
+def test_a_view_of_a_view_warns(text):
+    assert changes_a_view(text)
+
+
 @awaited("x.real is no view of x")
 def test_a_part_of_complex_numbers_is_a_view():
     assert changes_a_view("z = x + 1j * x; z.real[0] = 1") and changes_a_view("y = x.real; y[0] = 1")
