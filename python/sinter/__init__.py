@@ -19,4 +19,4 @@ from ._types import __array_namespace_info__  # noqa: F401
 _complete(_core.Array)
 ndarray = _core.Array
 _core.ufunc.__module__ = _core.DType.__module__ = __name__  # where pickle finds them
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"

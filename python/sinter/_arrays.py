@@ -83,7 +83,7 @@ def _function(self, function, types, arguments, keywords):
 def _namespace(self, /, *, api_version=None):
     import sinter
 
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
         raise _core.ValueError(f"sinter follows the Array API standard up to {sinter.__array_api_version__}, not {api_version}")
     return sinter
 
