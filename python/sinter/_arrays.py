@@ -1,4 +1,6 @@
 """What arrays have beside operators and indexing: NumPy's methods, and the protocols by which other libraries take them."""
+import math
+
 from . import _core
 from ._core import Array, functions as _table, methods as _methods
 
@@ -108,6 +110,17 @@ def _restored(name, shape, data):
     return _core.from_bytes(data, dtype, shape)
 
 
+def _rounded(self, ndigits=None):
+    """round(x) of one number is an integer of Python."""
+    return round(self.item()) if ndigits is None and self.ndim == 0 else self.round(ndigits or 0)
+
+
+def _tobytes(self, order="C"):
+    """The bytes of the elements, row after row; for order='F' column after column."""
+    made = _numpy(self)
+    return made.tobytes(order)
+
+
 def _to_device(self, device, /, *, stream=None):
     """The array on the device where it is: there is one for a process, which options() tells."""
     _core.check_device(device)
@@ -141,7 +154,7 @@ def complete(array):
     array.__array__, array.__array_ufunc__, array.__array_function__, array.__array_namespace__ = _numpy, _ufunc, _function, _namespace
     array.__array_priority__ = 1000
     array.__format__, array.__reduce__, array._repr_html_ = _format, _reduce, _html
-    array.__round__ = lambda self, ndigits=0: self.round(ndigits)
+    array.__round__, array.__trunc__, array.tobytes = _rounded, lambda self: math.trunc(self.item()), _tobytes
     array.__module__ = "sinter"
 
 

@@ -1,6 +1,7 @@
 """The class Array against NumPy: creation, operators, numbers of Python, indexing, assignment, conversions, errors."""
 import copy
 import itertools
+import math
 import operator
 import pickle
 import random
@@ -11,6 +12,7 @@ import pytest
 
 import sinter
 
+pytestmark = pytest.mark.filterwarnings("ignore:casting complex numbers")
 BOOL, SIGNED, UNSIGNED = ["bool"], ["int8", "int16", "int32", "int64"], ["uint8", "uint16", "uint32", "uint64"]
 INTEGERS, FLOATS, COMPLEX = SIGNED + UNSIGNED, ["float16", "float32", "float64"], ["complex64", "complex128"]
 REAL = BOOL + INTEGERS + FLOATS
@@ -238,6 +240,253 @@ def test_large_integers():
     check(sinter.array([1], dtype="uint64") + 2**63, numpy.array([1], "uint64") + 2**63)
 
 
+# --- expressions as people write them
+
+EXPRESSIONS = """
+np.array([1, 200], dtype='uint8') == 300
+np.array([1, 200], dtype='uint8') < 300
+np.array([1, 200], dtype='uint8') > -1
+np.array([1, 200], dtype='int64') < 2**63
+np.array([1, 200], dtype='uint64') >= -1
+300 != np.array([1, 200], dtype='uint8')
+np.array([1.5], dtype='float32') + 1e300
+np.array([1.5], dtype='float16') * 1e10
+np.array([True]) + 1
+np.array([True]) + 1.5
+np.array([True]) * True
+-np.array([1], dtype='uint8')
+np.array([1], dtype='uint8') - 2
+np.array([1], dtype='uint8') + (-1)
+np.array(5) + 1
+np.array(5, dtype='int8') + 1
+np.int8(5) + np.array([1], dtype='int16')
+np.array([1, 2]) ** -1
+np.array([1, 2]) ** 2.0
+2 ** np.array([1, 2])
+2.0 ** np.array([1, 2], dtype='float32')
+(-8.0) ** np.array([1 / 3])
+np.array([1, 2]) // 0
+np.array([1, 2]) % 0
+np.array([1.0, 2]) // 0
+np.array([7]) << 70
+np.array([7]) >> 70
+np.array([7]) << -1
+np.array([1, 2], dtype='int32') / 2
+np.array([1, 2], dtype='int8') / np.array([2], dtype='int8')
+np.array([1, 2], dtype='int16') / np.float32(2)
+np.array([True, False]) / 2
+np.array([True, False]) - np.array([True, True])
+~np.array([1.5])
+np.array([1.5]) & 1
+np.array([1, 2]) @ np.array([3, 4])
+np.array([[1, 2]]) @ 2
+np.array([1 + 1j]) // 2
+np.array([1 + 1j]) % 2
+abs(np.array([3 + 4j], dtype='complex64'))
+np.array([1 + 1j]) ** 2
+np.array([1 + 1j]) ** 0.5
+np.array([0j]) ** 0
+np.array([1j]) * np.array([1], dtype='float32')
+np.array([1], dtype='complex64') + 1.0
+np.array([1], dtype='complex64') + np.array([1.0])
+np.array([1], dtype='float32') + 1j
+np.array([1], dtype='int32') + 1j
+np.array([1.5]).astype('int8')
+np.array([300]).astype('uint8')
+np.array([-1.5]).astype('bool')
+np.array([1 + 2j]).astype('float32')
+np.array([1, 2, 3])[np.array([True, False, True])]
+divmod(np.array([7, -7]), 3)[1]
+divmod(7, np.array([2, 3]))[0]
+np.array([[1, 2], [3, 4]]).T @ np.array([1.5, 2])
+np.add(np.array([1], dtype='int8'), np.array([1], dtype='uint8'))
+np.add(1, 2)
+np.sin(1)
+np.maximum(np.array([1], dtype='uint8'), 3)
+np.where(True, 1, 2.5)
+np.where(np.array([True]), np.array([1], dtype='int8'), 2)
+np.sum(np.array([1, 2], dtype='int8'))
+np.sum(np.array([1, 2], dtype='uint8'))
+np.sum(np.array([True, True]))
+np.prod(np.array([1, 2], dtype='int32'))
+np.mean(np.array([1, 2], dtype='int8'))
+np.mean(np.array([1, 2], dtype='float32'))
+np.cumsum(np.array([1, 2], dtype='int8'))
+np.sum(np.array([1, 2], dtype='float16'))
+np.floor(np.array([1, 2]))
+np.sqrt(np.array([4], dtype='int8'))
+np.sqrt(np.array([4], dtype='int32'))
+np.exp(np.array([True]))
+np.clip(np.array([1, 5], dtype='int8'), 0, 3)
+np.clip(np.array([1, 5]), 0.5, 3)
+np.linspace(0, 10, 3, dtype=int)
+np.arange(3, dtype='int8').sum()
+np.array([1, 2, 3]) == [1, 2, 4]
+np.array([1, 2]) != None
+np.array([1, 2]) == 'a'
+np.array([])
+np.array([[], []]) + 1
+np.array([1, 2]).dtype.name
+np.array([2**63], dtype='uint64') + 1
+np.array([2**62]) * 4
+np.array([1, 2, 3], dtype='f4').dtype.name
+np.array([1, 2], dtype=float)
+np.array([1, 2], dtype=bool)
+np.empty(0).max()
+np.zeros((0, 3)).sum(axis=0)
+np.zeros((0, 3)).max(axis=1)
+np.array([3, 1, 2]).argsort()[::-1]
+np.array([np.nan, 1]).max()
+np.array([np.nan, 1]).argmax()
+np.array([1, 2, 3]).mean(dtype='float32')
+np.bool_(True) & np.array([True])
+np.float32(1) + np.array([1], dtype='float16')
+np.array([1], dtype='float16') + np.array([1], dtype='int16')
+np.array([1], dtype='float32') + np.array([1], dtype='int64')
+np.array([1], dtype='float32') * np.array(2.0)
+np.array([1], dtype='uint64') + np.array([1], dtype='int64')
+np.array([1, 2, 3]).take([0, 5], mode='clip')
+np.array([1, 2, 3]).sum(where=np.array([True, False, True]))
+np.array([1, 2, 3]).max(initial=7)
+np.add.reduce(np.array([[1, 2], [3, 4]]), axis=1)
+np.array([1, 2]).reshape(2, 1, order='F')
+np.arange(6).reshape(2, 3, order='F')
+np.arange(6).reshape(2, 3).flatten('F')
+np.arange(6).reshape(2, 3).ravel(order='F')
+np.array([1.5, 2]).tolist()
+np.arange(4).reshape(2, 2).item(1, 0)
+np.arange(4).view('int32')
+np.arange(4).tobytes()
+np.arange(4).astype(np.float32, copy=False)
+np.asarray([1, 2], dtype='i2').dtype.name
+np.iinfo('int8').max
+np.finfo('float32').eps
+np.array(3.7).astype(int)
+int(np.array([3.7])[0])
+np.dtype('float32').itemsize
+np.issubdtype(np.float32, np.floating)
+np.result_type('int8', 'uint8')
+np.can_cast('int64', 'float32')
+np.promote_types('int64', 'float32')
+np.array([1, 2, 3])[1.0]
+np.array([1, 2, 3])[np.array(1)]
+np.array([1, 2, 3])[[True, False, True]]
+np.array([1, 2, 3])[True]
+np.arange(3)[::-1]
+np.arange(5)[slice(None, None, -2)]
+np.arange(24).reshape(2, 3, 4)[:, [0, 1], [1, 2]]
+np.arange(24).reshape(2, 3, 4)[[0, 1], :, [1, 2]]
+np.arange(24).reshape(2, 3, 4)[0, :, [1, 2]]
+np.arange(24).reshape(2, 3, 4)[np.array([[True, False, True], [False, True, False]])]
+len(np.arange(24).reshape(2, 3, 4))
+np.arange(3) in [1]
+sum(np.arange(4))
+max(np.arange(4))
+sorted(np.array([3, 1, 2]))
+list(map(float, np.array([1, 2])))
+[*np.array([1, 2])]
+dict(zip('ab', np.array([1, 2])))['b']
+any(np.array([0, 1]))
+np.array([1.23456]).round(2)
+'%d' % np.array(3)
+'{:.3f}'.format(np.array(3.14159))
+f'{np.array(3)!r:>12}'
+str(np.array(True))
+str(np.array(1e20))
+str(np.array([1e20, 1]))
+float('nan') in np.array([np.nan])
+np.array([1, 2, 3]).nonzero()[0]
+isinstance(np.array(1), np.ndarray)
+np.isscalar(np.array(1))
+np.ndim(np.array(1).sum())
+np.array(1).shape
+np.array([[1, 2], [3, 4]]).trace()
+"""
+
+
+def same_value(ours, theirs):
+    """Whether two results that may be arrays, numbers, lists or texts are the same."""
+    if isinstance(theirs, (numpy.ndarray, numpy.generic)) and isinstance(ours, sinter.Array):
+        a = numpy.asarray(ours)
+        return a.dtype == theirs.dtype and a.shape == theirs.shape and numpy.allclose(a, theirs, equal_nan=True)
+    if isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(float(a) == float(b) for a, b in zip(ours, theirs))
+    if isinstance(theirs, numpy.dtype):
+        return ours.name == theirs.name
+    return bool(numpy.all(ours == theirs))
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS.strip().splitlines())
+def test_expressions(text):
+    ours, theirs = attempt(eval, text, {"np": sinter}), attempt(eval, text, {"np": numpy})
+    if isinstance(theirs, Exception):
+        assert isinstance(ours, Exception), f"NumPy refuses ({theirs}), and sinter gives {ours!r}"
+    else:
+        assert not isinstance(ours, Exception), f"NumPy gives {theirs!r}, and sinter refuses: {ours}"
+        assert same_value(ours, theirs), f"NumPy gives {theirs!r}, and sinter {ours!r}"
+
+
+@awaited("an integer of more than 64 bits is refused everywhere")
+@pytest.mark.parametrize("text", ["np.array([1, 200]) == 2**70", "np.array([1.5]) == 2**70", "np.array([1.5]) + 2**70"])
+def test_integers_of_more_than_64_bits(text):
+    assert same_value(eval(text, {"np": sinter}), eval(text, {"np": numpy}))
+
+
+@awaited("the error is a ValueError")
+def test_an_integer_that_does_not_fit_is_an_overflow():
+    with pytest.raises(OverflowError):
+        sinter.array([1], dtype="uint8") + 300
+
+
+@awaited("the error is a ValueError")
+def test_a_function_that_takes_no_complex_numbers_raises_a_type_error():
+    with pytest.raises(TypeError):
+        sinter.array([1j]) // 2
+
+
+def extremes(dtype):
+    """The numbers at the ends of a type, about zero, and the special ones."""
+    if dtype == "bool":
+        return numpy.array([False, True])
+    if numpy.dtype(dtype).kind in "iu":
+        limits = numpy.iinfo(dtype)
+        return numpy.array(sorted({limits.min, limits.max, 0, 1, 2, 3, limits.max // 2, limits.max - 1} | ({-1, -2, -3, limits.min + 1} if limits.min < 0 else set())), dtype=dtype)
+    limits = numpy.finfo(dtype)
+    return numpy.array([0.0, -0.0, 1, -1, 0.5, -2.5, 3, numpy.inf, -numpy.inf, numpy.nan, limits.max, limits.min, limits.tiny, limits.smallest_subnormal, limits.eps], dtype=dtype)
+
+
+@pytest.mark.parametrize("op", BINARY + COMPARISONS, **ids)
+def test_extreme_values(op):
+    for first, second in itertools.product(REAL, REAL):
+        if op in COMPARISONS and {first, second} == {"int64", "uint64"}:
+            continue  # see test_comparisons_of_signed_and_unsigned_integers
+        a, b = extremes(first)[:, None], extremes(second)[None]
+        if op is operator.pow and second in SIGNED:
+            b = b[b >= 0][None]
+        wanted = attempt(op, a, b)
+        if isinstance(wanted, Exception):
+            continue
+        got = op(sinter.array(a), sinter.array(b))
+        for ours, theirs in zip(got, wanted) if op is divmod else [(got, wanted)]:
+            ours = numpy.asarray(ours)
+            assert ours.dtype == theirs.dtype
+            same = (ours == theirs) | (ours != ours) & (theirs != theirs)
+            if theirs.dtype.kind == "f":
+                same |= abs(ours.astype(float) - theirs.astype(float)) <= abs(theirs.astype(float)) * 2 * numpy.finfo(theirs.dtype).eps
+                same &= (numpy.signbit(ours) == numpy.signbit(theirs)) | numpy.isnan(theirs)
+            if not same.all():
+                place = tuple(numpy.argwhere(~same)[0])
+                x, y = (array[place] for array in numpy.broadcast_arrays(a, b))
+                raise AssertionError(f"{op.__name__}({x!r}, {y!r}) is {ours[place]!r}, and NumPy's is {theirs[place]!r}")
+
+
+@awaited("int64 and uint64 are compared as float64")
+@pytest.mark.parametrize("op", [operator.lt, operator.ge, operator.eq, operator.ne], **ids)
+def test_comparisons_of_signed_and_unsigned_integers(op):
+    a, b = extremes("int64")[:, None], extremes("uint64")[None]
+    assert (numpy.asarray(op(sinter.array(a), sinter.array(b))) == op(a, b)).all()
+
+
 # --- indexing
 
 def random_index(numbers, shape, kinds):
@@ -378,7 +627,8 @@ def test_numbers():
     assert int(sinter.array(3.7)) == 3 and float(sinter.array(3)) == 3.0 and complex(sinter.array(2)) == 2 and complex(sinter.array(1 + 2j)) == 1 + 2j
     assert bool(sinter.array(1)) and not bool(sinter.array([0.0])) and bool(sinter.array(float("nan"))) and not sinter.array(0j)
     assert operator.index(sinter.array(3)) == 3 and [10, 20, 30][sinter.array(1)] == 20 and list(range(sinter.array(2))) == [0, 1]
-    assert round(float(sinter.array(2.567)), 1) == 2.6 and "%d %.2f" % (sinter.array(3), sinter.array(0.5)) == "3 0.50"
+    assert round(sinter.array(2.567)) == 3 and type(round(sinter.array(2.567))) is int and round(sinter.array(2.567), 1) == 2.6 and math.trunc(sinter.array(2.9)) == 2
+    assert math.floor(sinter.array(2.9)) == 2 and math.sqrt(sinter.array(4)) == 2 and "%d %.2f" % (sinter.array(3), sinter.array(0.5)) == "3 0.50"
     for refused in (lambda: bool(sinter.arange(2)), lambda: float(sinter.arange(2)), lambda: int(sinter.arange(2)), lambda: operator.index(sinter.array(1.0)), lambda: operator.index(sinter.array([1])),
                     lambda: float(sinter.array(1j)), lambda: int(sinter.array(1j)), lambda: bool(sinter.zeros((0,)))):
         with pytest.raises((TypeError, ValueError)):
