@@ -176,6 +176,7 @@ def ndindex(*shape):
 @_public
 def ndenumerate(arr):
     """Each place with its element."""
+    arr = asarray(arr)
     return zip(ndindex(arr.shape), arr.reshape(-1).tolist())
 
 

@@ -5,6 +5,8 @@ import math
 import operator
 import pickle
 import random
+import subprocess
+import sys
 import warnings
 
 import numpy
@@ -34,7 +36,7 @@ def numpy_is_quiet():
 
 
 def operand(dtype, shape=(2, 3), seed=0):
-    """Small numbers other than zero, exact in every type."""
+    """Draws small numbers other than zero, which are exact in every type."""
     numbers = random.Random(seed)
     count = int(numpy.prod(shape))
     low = 1 if dtype in UNSIGNED or dtype == "bool" else -4
@@ -50,7 +52,7 @@ def operand(dtype, shape=(2, 3), seed=0):
 
 
 def check(ours, theirs, about=""):
-    """The array is one of sinter with the shape, the type and the elements of NumPy's."""
+    """Checks that the array is one of sinter and has the shape, the type and the elements of NumPy's."""
     assert isinstance(ours, sinter.Array), f"{about}: {type(ours)}"
     theirs = numpy.asarray(theirs)
     assert ours.dtype.name == theirs.dtype.name, f"{about}: the type is {ours.dtype}, NumPy's is {theirs.dtype}"
@@ -63,7 +65,7 @@ def check(ours, theirs, about=""):
 
 
 def attempt(function, *arguments):
-    """The result, computed, or the exception."""
+    """Calls the function; the answer is its result, computed, or its exception."""
     try:
         result = function(*arguments)
         for one in result if isinstance(result, tuple) else [result]:
@@ -75,7 +77,7 @@ def attempt(function, *arguments):
 
 
 def check_same(function, ours, theirs, about):
-    """The function gives the same for sinter's and NumPy's operands, or refuses both."""
+    """Checks that the function gives the same for sinter's and NumPy's operands, or refuses both."""
     got, wanted = attempt(function, *ours), attempt(function, *theirs)
     if isinstance(wanted, Exception):
         assert isinstance(got, Exception), f"{about}: NumPy refuses ({wanted}), and sinter gives {got!r}"
@@ -405,7 +407,7 @@ np.array([[1, 2], [3, 4]]).trace()
 
 
 def same_value(ours, theirs):
-    """Whether two results that may be arrays, numbers, lists or texts are the same."""
+    """Tells whether two results that may be arrays, numbers, lists or texts are the same."""
     if isinstance(theirs, (numpy.ndarray, numpy.generic)) and isinstance(ours, sinter.Array):
         a = numpy.asarray(ours)
         return a.dtype == theirs.dtype and a.shape == theirs.shape and numpy.allclose(a, theirs, equal_nan=True)
@@ -445,7 +447,7 @@ def test_a_function_that_takes_no_complex_numbers_raises_a_type_error():
 
 
 def extremes(dtype):
-    """The numbers at the ends of a type, about zero, and the special ones."""
+    """Gives the numbers at the ends of a type, some about zero, and the special ones."""
     if dtype == "bool":
         return numpy.array([False, True])
     if numpy.dtype(dtype).kind in "iu":
@@ -490,7 +492,7 @@ def test_comparisons_of_signed_and_unsigned_integers(op):
 # --- indexing
 
 def random_index(numbers, shape, kinds):
-    """A random index of an array of this shape, as an expression for both libraries: with `np` for arrays."""
+    """Draws an index of an array of this shape, as an expression that both libraries understand as `np`."""
     parts, axis, ellipsis_used, arrays = [], 0, False, None
     while axis < len(shape) and numbers.random() < 0.9:
         size, kind = shape[axis], numbers.choice(kinds)
@@ -784,6 +786,55 @@ def test_errors_name_the_line(fault):
         fault()
     first = fault.__code__.co_firstlineno
     assert any(f"{__file__}:{line}" in str(caught.value) for line in range(first, first + 5)), str(caught.value)
+
+
+# --- refusals that must not end the process
+
+REFUSED = ["x[1.0:]", "x['a':]", "m[0, 1.5:]", "x.__setitem__(slice(1.0, None), 1)", "x[Bad()]", "x[Bad():]", "np.array(BadIterator())", "np.array(itself)", "np.concatenate(itself)", "x[itself]"]
+SCRIPT = """
+import os, sys
+import sinter as np
+class Bad:
+    def __index__(self): raise KeyError("x")
+class BadIterator:
+    def __iter__(self): return self
+    def __next__(self): raise KeyError("x")
+itself = []
+itself.append(itself)
+for text in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        x, m = np.arange(3), np.ones((3, 3))
+        try:
+            eval(text)
+        except Exception:
+            os._exit(0)
+        os._exit(1)
+    print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.fixture(scope="module")
+def exits():
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *REFUSED], capture_output=True, text=True, timeout=100)
+    return dict(zip(REFUSED, done.stdout.split(), strict=True))
+
+
+@awaited("the process ends: an error of Python is not looked at, or there is no limit of depth")
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_refusal_leaves_the_process_alive(exits, text):
+    assert exits[text] == "0"
+
+
+@awaited("NumPy's scalar shows its bytes")
+def test_a_date_is_no_array():
+    with pytest.raises(TypeError):
+        sinter.asarray(numpy.datetime64("2020-01-01"))
+
+
+@awaited("ends of a slice have 64 bits at most")
+def test_slices_with_large_ends():
+    assert sinter.arange(3)[: 10**30].tolist() == [0, 1, 2] and sinter.arange(3)[-(10**30) :].tolist() == [0, 1, 2]
 
 
 # --- values, not views

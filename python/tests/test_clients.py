@@ -472,7 +472,7 @@ def plain(name):
     return lambda: {name: importlib.import_module(name), "x": TABLE}
 
 
-# module, its name in the table, what its calls find, the calls
+# Each module has its name in the table, a function that gives the names its calls use, and the calls.
 LIBRARIES = {"scipy": ("SciPy, SCIPY_ARRAY_API=1", of_scipy, SCIPY), "sklearn": ("scikit-learn, array_api_dispatch=True", of_sklearn, SKLEARN),
              "array_api_compat": ("array-api-compat", plain("array_api_compat"), COMPAT), "xarray": ("xarray", of_xarray, XARRAY),
              "dask": ("Dask, sinter's arrays as chunks", of_dask, DASK), "einops": ("einops", of_einops, EINOPS), "opt_einsum": ("opt_einsum", plain("opt_einsum"), OPT_EINSUM),
@@ -482,7 +482,7 @@ found = {}
 
 
 def value(text, names, take, xp):
-    """The call with arrays of one library, computed where another library puts it off."""
+    """Makes the call with arrays of one library, and computes it where another library puts that off."""
     given = {name: take(array) if isinstance(array, numpy.ndarray) else array for name, array in names.items()} | {"xp": xp}
     if "chunked" in names:
         given["d"] = names["chunked"](given["d"])
@@ -492,7 +492,7 @@ def value(text, names, take, xp):
 
 
 def problem(library, text):
-    """The reason why a call does not do as with NumPy; empty where it does."""
+    """Tells why a call does not do as with NumPy; the reason is empty where it does."""
     if library not in found:
         found[library] = LIBRARIES[library][1]()
     with warnings.catch_warnings():
@@ -539,7 +539,7 @@ def test_notebooks_of_xarray():
 
 
 def report():
-    """The Markdown table."""
+    """Gives the lines of the page."""
     yield "# Libraries that compute with sinter's arrays"
     yield ""
     yield "`python python/tests/test_clients.py > docs/python-clients.md` writes this page from a run: each call is made with arrays of sinter and of NumPy, and counts where"
@@ -569,7 +569,7 @@ def report():
         yield f"| {reason} | {cells} |"
     yield ""
     yield "A library that writes through a view gets a `sinter.ViewWarning` at the line that writes. `torch.asarray(x)` reads the buffer of an array as one axis; `torch.from_dlpack(x)` and"
-    yield "`torch.as_tensor(x)` keep its shape."
+    yield "`torch.as_tensor(x)` keep its shape. PyTorch's operators take no arrays of sinter, nor sinter's operators tensors: `sinter.asarray(t)` converts one first."
 
 
 if __name__ == "__main__":

@@ -160,7 +160,7 @@ def test_copies_of_dlpack_are_not_shared(take):
 
 
 class Exporter:
-    """An object with DLPack alone."""
+    """This object speaks DLPack alone."""
 
     def __init__(self, array):
         self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__

@@ -11,9 +11,9 @@ import pytest
 import sinter
 
 PROGRAMS = sorted((pathlib.Path(__file__).parent / "programs").glob("*.py"))
-# Programs whose numbers are of float32, or are printed rounded, or lose digits on the way.
+# These programs print float32 numbers, whose last digits are free.
 TOLERANCE = {"bits": 1e-6}
-# Defects of the package that are known; a program that prints the same again has to leave this list.
+# These programs fail by known defects of the package; a program that prints the same again has to leave this list.
 VIEWS = "x[0] += 1 gives a ViewWarning, though the statement assigns to x"
 AWAITED = {name: VIEWS for name in "audio cellular complex_arrays complex_values gauss hamming impedance implicit_heat lu targets".split()}
 AWAITED["strings"] = "the text of a float32 number has the digits of a float64"
@@ -21,12 +21,12 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def parts(text):
-    """What stands between the numbers of a text, with blanks as one, and the numbers."""
+    """Splits a text into the words between its numbers, with single blanks, and the numbers."""
     return [" ".join(piece.split()) for piece in NUMBER.split(text)], NUMBER.findall(text)
 
 
 def first_difference(printed, expected, tolerance):
-    """The first place where two texts differ, for a message; empty where they agree."""
+    """Tells the first place where two texts differ; the message is empty where they agree."""
     words, numbers = parts(printed)
     expected_words, expected_numbers = parts(expected)
     for place, (number, wanted) in enumerate(zip(numbers, expected_numbers)):
