@@ -23,23 +23,31 @@ PyObject* view_warning;
 
 // ---- operators
 
-/// An operand that needs no thought: a real array, or an exact number of Python. It refers to the array.
-std::optional<Arg> quick(PyObject* object) {
-  if (Py_TYPE(object) == array_type) {
-    const Array* array = nb::inst_ptr<Array>(object);
-    if (array->is_complex()) return std::nullopt;
-    return Arg(array->re, Location{});
+/// An operand that needs no thought: a real array, or an exact number of Python; `arg` is empty for another object. The tensor is held: recording may give the
+/// GIL up, and another thread may give the array's handle a new value.
+struct Quick {
+  Tensor tensor;
+  std::optional<Arg> arg;
+
+  explicit Quick(PyObject* object) {
+    PyTypeObject* const type = Py_TYPE(object);
+    if (type == array_type) {
+      const Array* array = nb::inst_ptr<Array>(object);
+      if (array->is_complex()) return;
+      tensor = array->re;
+      arg.emplace(tensor, Location{});
+    } else if (type == &PyFloat_Type) {
+      arg.emplace(PyFloat_AsDouble(object), Location{});
+    } else if (type == &PyBool_Type) {
+      arg.emplace(object == Py_True, Location{});
+    } else if (type == &PyLong_Type) {
+      int overflow = 0;
+      const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+      if (overflow == 0) arg.emplace(static_cast<std::int64_t>(value), Location{});
+    }
   }
-  PyTypeObject* const type = Py_TYPE(object);
-  if (type == &PyFloat_Type) return Arg(PyFloat_AsDouble(object), Location{});
-  if (type == &PyBool_Type) return Arg(object == Py_True, Location{});
-  if (type == &PyLong_Type) {
-    int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow == 0) return Arg(static_cast<std::int64_t>(value), Location{});
-  }
-  return std::nullopt;
-}
+  Quick(const Quick&) = delete;
+};
 
 /// Whether an operator of ours takes this object; another library's class that does not show its elements has operators of its own.
 bool is_operand(PyObject* object) {
@@ -62,10 +70,10 @@ nb::object by_table(const char* name, PyObject* a, PyObject* b) {
 }
 template <const Operator& op> PyObject* binary(PyObject* a, PyObject* b) noexcept {
   return guarded([&]() -> nb::object {
-    const auto left = quick(a), right = quick(b);
-    if (!left || !right) return by_table(op.name, a, b);
+    const Quick left(a), right(b);
+    if (!left.arg || !right.arg) return by_table(op.name, a, b);
     const Here here(op.name);
-    return new_array(op.record(*left, *right));
+    return new_array(op.record(*left.arg, *right.arg));
   });
 }
 template <const Operator& op> PyObject* power(PyObject* a, PyObject* b, PyObject*) noexcept { return binary<op>(a, b); }
@@ -77,18 +85,20 @@ void warn_of_view(Array& array) {
   array.base.reset();
   if (base.is_none()) return;
   if (PyErr_WarnEx(view_warning,
-                   "this array was a view of another one, which NumPy would change too; here each array is a value: assign to the other one's part instead", 1) != 0)
+                   "this array was a view of another one, which NumPy would change too; here each array is a value: assign to the other one's part instead", stack_level()) != 0)
     throw nb::python_error();
 }
 
 template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) noexcept {
   return guarded([&]() -> nb::object {
     Array& array = *nb::inst_ptr<Array>(self);
-    warn_of_view(array);
-    const auto right = quick(other);
-    if (right && !array.is_complex() && op.update) {
+    if (Py_REFCNT(self) > 1) warn_of_view(array);  // else it is the element of `x[0] += 1`, which is assigned to x afterwards
+    const Quick right(other);
+    if (right.arg && !array.is_complex() && op.update) {
       const Here here(op.name);
-      (array.re.*op.update)(*right);
+      Tensor updated = array.re;
+      (updated.*op.update)(*right.arg);
+      array.re = std::move(updated);
       return nb::borrow(self);
     }
     const nb::object result = by_table(op.name, self, other);
@@ -128,10 +138,10 @@ struct Sign {
 constexpr Sign kNegative{"negative", &negative}, kPositive{"positive", &positive}, kAbsolute{"abs", &sinter::abs}, kInvert{"bitwise_not", &bitwise_not};
 template <const Sign& op> PyObject* unary(PyObject* a) noexcept {
   return guarded([&]() -> nb::object {
-    const auto operand = quick(a);
-    if (!operand) return invoke(*table::find_function(op.name), nullptr, &a, 1, nullptr);
+    const Quick operand(a);
+    if (!operand.arg) return invoke(*table::find_function(op.name), nullptr, &a, 1, nullptr);
     const Here here(op.name);
-    return new_array(op.record(*operand));
+    return new_array(op.record(*operand.arg));
   });
 }
 PyObject* divided(PyObject* a, PyObject* b) noexcept {
@@ -159,7 +169,7 @@ PyObject* compare(PyObject* a, PyObject* b, int op) noexcept {
 
 int truth(PyObject* self) noexcept {
   return guarded_int([&] {
-    const Array& array = *nb::inst_ptr<Array>(self);
+    const Array array = *nb::inst_ptr<Array>(self);
     if (array.re.size() != 1)
       throw ValueError(fmt::format("the truth of an array of {} elements is not one value; x.any() or x.all() says what is meant", array.re.size()));
     const int result = PyObject_IsTrue(to_number(array).ptr());
@@ -169,7 +179,7 @@ int truth(PyObject* self) noexcept {
 }
 template <PyObject* (*Convert)(PyObject*)> PyObject* number(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
-    const Array& array = *nb::inst_ptr<Array>(self);
+    const Array array = *nb::inst_ptr<Array>(self);
     if (array.is_complex()) raise(PyExc_TypeError, "a complex number is no real one; x.real is its real part");
     return nb::steal(Convert(to_number(array).ptr()));
   });
@@ -195,16 +205,27 @@ Py_ssize_t length(PyObject* self) noexcept {
 /// One position of an index. `places` is set for arrays of places, whose elements are no view.
 Index index_item(nb::handle item, bool& places) {
   PyObject* const o = item.ptr();
-  if (PyLong_CheckExact(o)) return Index(static_cast<std::int64_t>(nb::cast<std::int64_t>(item)), Location{});
+  const auto integer = [](PyObject* number) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow != 0) raise(PyExc_IndexError, "the index has more than 64 bits");
+    return Index(static_cast<std::int64_t>(value), Location{});
+  };
+  if (PyLong_CheckExact(o)) return integer(o);
   if (o == Py_None) return Index(newaxis, Location{});
   if (o == Py_Ellipsis) return Index(ellipsis, Location{});
   if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
   if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o))
-    return Index(nb::cast<std::int64_t>(nb::steal(PyNumber_Index(o))), Location{});
+{
+    const nb::object number = nb::steal(PyNumber_Index(o));
+    if (!number.is_valid()) throw nb::python_error();
+    return integer(number.ptr());
+  }
   if (PyUnicode_Check(o) || PyFloat_Check(o)) raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or of truths");
   Array array = array_of(item);
   if (array.is_complex()) raise(PyExc_IndexError, "complex numbers are no places");
   if (array.re.size() == 0 && PyList_Check(o)) array.re = astype(array.re, DType::int64);  // x[[]]
+  if (!is_bool(array.re.dtype()) && !is_integer(array.re.dtype())) raise(PyExc_IndexError, "arrays of places are of integers or of truths");
   places = true;
   return Index(array.re, Location{});
 }
@@ -221,20 +242,37 @@ std::vector<Index> index_of(nb::handle key, bool& places) {
 }
 
 nb::object view_of(nb::handle self, Array made) {
-  made.base = nb::steal(PyWeakref_NewRef(self.ptr(), nullptr));
+  made.base = base_of(self);
   return new_array(std::move(made));
 }
 
 PyObject* item(PyObject* self, PyObject* key) noexcept {
   return guarded([&]() -> nb::object {
-    const Array& array = *nb::inst_ptr<Array>(self);
+    const Array array = *nb::inst_ptr<Array>(self);
     bool places = false;
     const Here here("index");
     const std::vector<Index> index = index_of(key, places);
-    Array made{std::as_const(array.re).at(index, Location{}), array.is_complex() ? std::as_const(array.im).at(index, Location{}) : Tensor(), {}};
+    const auto part = [&](const Tensor& x) {
+      try {
+        return x.at(index, Location{});
+      } catch (const ShapeError& e) {  // NumPy's word for arrays of places that do not fit
+        throw IndexError(e.what());
+      }
+    };
+    Array made{part(array.re), array.is_complex() ? part(array.im) : Tensor(), {}};
     return places ? new_array(std::move(made)) : view_of(self, std::move(made));
   });
 }
+/// Assigns while the array's handle is taken out of it, for the assignment may give the GIL up; a copy would keep elements from being written in place.
+template <class Assign> void assign_to(Tensor& handle, Assign&& assign) {
+  struct Taken {
+    Tensor& handle;
+    Tensor tensor = std::move(handle);
+    ~Taken() { handle = std::move(tensor); }
+  } taken{handle};
+  assign(taken.tensor);
+}
+
 /// Of real numbers NumPy's unsafe cast to the array's type; of complex ones into an array of real numbers an error.
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   return guarded_int([&] {
@@ -245,16 +283,19 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
     const Here here("assign");
     const std::vector<Index> index = index_of(key, places);
     const DType dtype = array.re.dtype();
-    if (const auto operand = quick(value); operand && !array.is_complex() && !operand->is_tensor()) {
-      const bool fits = is_floating(dtype) || operand->kind() == Arg::Kind::boolean || (operand->kind() == Arg::Kind::integer && !is_bool(dtype));
-      if (fits) array.re.at(index, Location{}) = *operand;
-      else array.re.at(index, Location{}) = Arg(is_bool(dtype) ? Tensor(operand->as_double() != 0) : astype(*operand, dtype), Location{});
+    if (const Quick operand(value); operand.arg && !array.is_complex() && !operand.arg->is_tensor()) {
+      const Arg& number = *operand.arg;
+      const bool fits = is_floating(dtype) || number.kind() == Arg::Kind::boolean || (number.kind() == Arg::Kind::integer && !is_bool(dtype));
+      const Tensor cast = fits ? Tensor() : is_bool(dtype) ? Tensor(number.as_double() != 0) : astype(number, dtype);
+      assign_to(array.re, [&](Tensor& re) { re.at(index, Location{}) = fits ? number : Arg(cast, Location{}); });
       return 0;
     }
     const Array given = array_of(value);
     if (given.is_complex() && !array.is_complex()) throw DTypeError("assign: complex numbers do not fit into an array of real ones; x.real does");
-    array.re.at(index, Location{}) = Arg(astype(given.re, dtype), Location{});
-    if (array.is_complex()) array.im.at(index, Location{}) = given.is_complex() ? Arg(astype(given.im, dtype), Location{}) : Arg(0, Location{});
+    const bool complex = array.is_complex();
+    const Tensor real = astype(given.re, dtype), imaginary = complex && given.is_complex() ? astype(given.im, dtype) : Tensor();
+    assign_to(array.re, [&](Tensor& re) { re.at(index, Location{}) = Arg(real, Location{}); });
+    if (complex) assign_to(array.im, [&](Tensor& im) { im.at(index, Location{}) = given.is_complex() ? Arg(imaginary, Location{}) : Arg(0, Location{}); });
     return 0;
   });
 }
@@ -288,6 +329,10 @@ int contains(PyObject* self, PyObject* value) noexcept {
 
 std::string text_of(const Array& array, const PrintOptions& options) {
   evaluate(array);
+  if (array.is_complex() && array.re.ndim() == 0) {  // as an element of an array
+    const std::string text = table::complex_text({reshape(array.re, Shape{1}), reshape(array.im, Shape{1})}, options);
+    return text.substr(1, text.size() - 2);
+  }
   if (array.is_complex()) return table::complex_text(array.pair(), options);
   return to_string(array.re, options, Location{});
 }
@@ -304,14 +349,14 @@ std::string representation(const Array& array) {
 }
 PyObject* represent(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
-    const std::string text = representation(*nb::inst_ptr<Array>(self));
+    const std::string text = representation(Array(*nb::inst_ptr<Array>(self)));
     return nb::str(text.c_str(), text.size());
   });
 }
 PyObject* write(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
-    const Array& array = *nb::inst_ptr<Array>(self);
-    if (array.re.ndim() == 0) return nb::str(to_number(array));
+    const Array array = *nb::inst_ptr<Array>(self);
+    if (array.re.ndim() == 0 && array.is_complex()) return nb::str(to_number(array));
     const std::string text = text_of(array, printoptions());
     return nb::str(text.c_str(), text.size());
   });
@@ -331,7 +376,7 @@ Array part(const Array& array, bool imaginary) {
   return {imaginary ? sinter::imag(array.re) : array.re, {}, {}};
 }
 template <Tensor (Tensor::*Turn)(Location) const> nb::object turned(nb::handle self) {
-  const Array& array = *nb::inst_ptr<Array>(self);
+  const Array array = *nb::inst_ptr<Array>(self);
   const Here here("transpose");
   return view_of(self, {(array.re.*Turn)(Location{}), array.is_complex() ? (array.im.*Turn)(Location{}) : Tensor(), {}});
 }
@@ -341,6 +386,12 @@ template <Tensor (Tensor::*Turn)(Location) const> nb::object turned(nb::handle s
 Array* as_array(nb::handle object) {
   if (Py_TYPE(object.ptr()) == array_type) return nb::inst_ptr<Array>(object);
   return array_type && PyObject_TypeCheck(object.ptr(), array_type) ? nb::inst_ptr<Array>(object) : nullptr;
+}
+
+nb::object base_of(nb::handle array) {
+  const Array& held = *as_array(array);
+  if (held.base.is_valid() && !held.base().is_none()) return held.base;
+  return nb::steal(PyWeakref_NewRef(array.ptr(), nullptr));
 }
 
 nb::object new_array(Array array) {
@@ -393,8 +444,11 @@ void add_array(nb::module_& module) {
       .def_prop_ro("nbytes", [](const Array& x) { return x.re.nbytes() * (x.is_complex() ? 2 : 1); })
       .def_prop_ro("T", &turned<&Tensor::T>, "All axes reversed.")
       .def_prop_ro("mT", &turned<&Tensor::mT>, "The last two axes exchanged.")
-      .def_prop_ro("real", [](const Array& x) { return new_array(part(x, false)); })
-      .def_prop_ro("imag", [](const Array& x) { return new_array(part(x, true)); })
+      .def_prop_ro("real", [](nb::handle x) { return view_of(x, part(*nb::inst_ptr<Array>(x), false)); })
+      .def_prop_ro("imag", [](nb::handle x) {
+        const Array& array = *nb::inst_ptr<Array>(x);
+        return array.is_complex() ? view_of(x, part(array, true)) : new_array(part(array, true));
+      })
       .def_prop_ro("evaluated", [](const Array& x) { return is_evaluated(x.re) && (!x.is_complex() || is_evaluated(x.im)); }, "Whether the elements are in memory.")
       .def("item", [](nb::handle self, nb::args where) {
         const Array& x = *nb::inst_ptr<Array>(self);

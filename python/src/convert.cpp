@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -32,7 +33,8 @@ struct Numbers {
   /// False for anything else within the lists, and for lists that are not of one shape.
   bool read(PyObject* list, std::size_t depth, bool first) {
     const bool is_list = PyList_Check(list);
-    if (!is_list && !PyTuple_Check(list)) return false;
+    constexpr std::size_t kDeepest = 64;
+    if ((!is_list && !PyTuple_Check(list)) || depth >= kDeepest) return false;
     const Py_ssize_t size = is_list ? PyList_Size(list) : PyTuple_Size(list);
     if (first && depth == shape.size()) shape.push_back(size);
     else if (depth >= shape.size() || shape[depth] != size) return false;
@@ -96,6 +98,31 @@ Value number_of(PyObject* integer) {
   return {static_cast<std::uint64_t>(large)};
 }
 
+/// An end of a slice: beyond 64 bits it is as far away as any.
+std::int64_t end_of(nb::handle object) {
+  const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
+  if (!integer.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow != 0) return overflow > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return value;
+}
+
+nb::object list_of(PyObject* iterable) {
+  nb::object list = nb::steal(PySequence_List(iterable));
+  if (!list.is_valid()) throw nb::python_error();
+  return list;
+}
+
+/// Lists within lists, as deep as Python's own stack may be.
+struct Depth {
+  Depth() {
+    if (Py_EnterRecursiveCall(" in the lists of an array") != 0) throw nb::python_error();
+  }
+  ~Depth() { Py_LeaveRecursiveCall(); }
+  Depth(const Depth&) = delete;
+};
+
 Value value_of(const Array& array) {
   if (array.is_complex()) return table::complex_value(array.pair(), 0);
   return {array.re};
@@ -147,6 +174,7 @@ Value value_of(nb::handle object) {
   if (type == &PyLong_Type) return number_of(o);
   if (o == Py_None) return {table::None{}};
   if (PyTuple_Check(o) || PyList_Check(o)) {
+    const Depth depth;
     const bool is_list = PyList_Check(o);
     const Py_ssize_t size = is_list ? PyList_Size(o) : PyTuple_Size(o);
     constexpr Py_ssize_t kLong = 32;
@@ -170,7 +198,7 @@ Value value_of(nb::handle object) {
     Slice slice;
     const auto end = [&](const char* name) -> std::optional<std::int64_t> {
       const nb::object at = object.attr(name);
-      return at.is_none() ? std::nullopt : std::optional(nb::cast<std::int64_t>(nb::steal(PyNumber_Index(at.ptr()))));
+      return at.is_none() ? std::nullopt : std::optional(end_of(at));
     };
     slice.start = end("start"), slice.stop = end("stop"), slice.step = end("step");
     return {slice};
@@ -178,15 +206,19 @@ Value value_of(nb::handle object) {
   if (PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o)) return value_of(from_buffer(object));
   if (PyFloat_Check(o)) return {PyFloat_AsDouble(o)};
   if (PyLong_Check(o)) return number_of(o);
-  if (PyRange_Check(o)) return value_of(nb::steal(PySequence_List(o)));
+  if (PyRange_Check(o)) return value_of(list_of(o));
   if (nb::hasattr(object, "__dlpack__")) return value_of(from_dlpack(object, true));
   if (const auto element_type = find_element_type(object)) {  // numpy.dtype('float32')
     if (element_type->is_complex) return {table::ComplexType{element_type->parts}};
     return {element_type->parts};
   }
-  if (nb::hasattr(object, "__index__")) return number_of(nb::object(nb::steal(PyNumber_Index(o))).ptr());
+  if (nb::hasattr(object, "__index__")) {
+    const nb::object integer = nb::steal(PyNumber_Index(o));
+    if (!integer.is_valid()) throw nb::python_error();
+    return number_of(integer.ptr());
+  }
   if (nb::hasattr(object, "__array__")) return value_of(from_buffer(object.attr("__array__")()));
-  if (PyIter_Check(o)) return value_of(nb::steal(PySequence_List(o)));
+  if (PyIter_Check(o)) return value_of(list_of(o));
   throw Fault{0, fmt::format("an object of type {} is no array, number, list of these, or option", kind_of(object)), true};
 }
 
@@ -223,7 +255,7 @@ Array array_of(nb::handle object) {
   return {table::array_of(value, "asarray"), {}, {}};
 }
 
-nb::object to_list(const Array& array) {
+nb::object to_list(Array array) {
   evaluate(array);
   std::int64_t next = 0;
   const Shape& shape = array.re.shape();
@@ -237,7 +269,7 @@ nb::object to_list(const Array& array) {
   });
 }
 
-nb::object to_number(const Array& array) {
+nb::object to_number(Array array) {
   if (array.re.size() != 1) throw ValueError(fmt::format("only an array of one element is a number; this one is of shape {}", to_string(array.re.shape())));
   if (array.re.ndim() == 0) return to_list(array);
   return to_list(Array{reshape(array.re, Shape{}), array.is_complex() ? reshape(array.im, Shape{}) : Tensor(), {}});

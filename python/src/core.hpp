@@ -36,6 +36,9 @@ struct ElementType {
 /// The line of Python that called, with the file's name at an address that stays the same. Lines of the package itself do not count.
 Location location();
 
+/// How many frames up from the present one the caller's is, from 1 on: for warnings.
+int stack_level();
+
 /// While one lives, what is recorded is recorded for this function and the caller's line.
 class Here : public Caller {
  public:
@@ -70,6 +73,8 @@ template <class Work> int guarded_int(Work&& work) noexcept {
 }
 [[noreturn]] void raise(PyObject* type, const char* message);
 
+/// What a view of this array remembers: a weak reference to the array itself, or to the one that it is a view of, while that lives.
+nb::object base_of(nb::handle array);
 /// The array behind an object, or null.
 Array* as_array(nb::handle object);
 nb::object new_array(Array array);
@@ -90,10 +95,10 @@ Array array_of(nb::handle object);
 Array from_buffer(nb::handle object);
 /// The elements of an object with __dlpack__, shared where `copy` is not true.
 Array from_dlpack(nb::handle object, bool copy);
-/// The elements as Python's numbers, in lists for the axes. Evaluates.
-nb::object to_list(const Array& array);
+/// The elements as Python's numbers, in lists for the axes. Evaluates; the array is a copy of the handle, since another thread may change that meanwhile.
+nb::object to_list(Array array);
 /// The only element as a number of Python. Evaluates.
-nb::object to_number(const Array& array);
+nb::object to_number(Array array);
 
 /// Evaluates. Whoever evaluates, be it the library while it records, gives the GIL up meanwhile, and Ctrl-C stops it.
 void evaluate(const std::vector<Tensor>& tensors);

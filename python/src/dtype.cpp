@@ -40,7 +40,7 @@ std::optional<ElementType> find_type(nb::handle object) {
   nb::object name;
   if (PyUnicode_Check(o)) name = nb::borrow(object);
   else if (PyType_Check(o)) name = nb::hasattr(object, "dtype") ? nb::object(object.attr("__name__")) : nb::object();                     // numpy.float32
-  else if (nb::hasattr(object, "itemsize") && nb::hasattr(object, "kind") && !nb::hasattr(object, "shape")) name = object.attr("name");  // numpy.dtype
+  else if (nb::hasattr(object, "itemsize") && nb::hasattr(object, "kind")) name = object.attr("name");  // numpy.dtype
   if (!name.is_valid() || !PyUnicode_Check(name.ptr())) return std::nullopt;
   const auto text = nb::cast<std::string_view>(name);
   if (const auto parts = table::find_complex_type(text)) return ElementType{*parts, true};

@@ -108,7 +108,7 @@ struct Shown {
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   return guarded_int([&] {
-    const Array& array = *as_array(nb::handle(self));
+    const Array array = *as_array(nb::handle(self));
     const ElementType type = type_of(array);
     view->obj = nullptr;
     if (flags & PyBUF_WRITABLE) raise(PyExc_BufferError, "an array of sinter is a value: its buffer can be read, not written");
@@ -156,7 +156,7 @@ void forget_capsule(PyObject* capsule) {
     }
 }
 
-nb::object to_capsule(const Array& array, nb::object stream, nb::object version, nb::object device, std::optional<bool> copy) {
+nb::object to_capsule(Array array, nb::object stream, nb::object version, nb::object device, std::optional<bool> copy) {
   if (array.is_complex()) raise(PyExc_BufferError, "complex arrays are two planes, which DLPack cannot share; x.real and x.imag can be");
   if (!device.is_none()) {
     const auto [type, number] = nb::cast<std::pair<int, int>>(device);
@@ -175,7 +175,7 @@ nb::object to_capsule(const Array& array, nb::object stream, nb::object version,
   return nb::steal(PyCapsule_New(managed, versioned ? "dltensor_versioned" : "dltensor", forget_capsule));
 }
 
-std::pair<int, int> device_of(const Array& array) {
+std::pair<int, int> device_of(Array array) {
   evaluate(array);
   dlpack::Versioned* const managed = dlpack::to_versioned(array.re, false, Location{});
   const std::pair<int, int> device{static_cast<int>(managed->tensor.device.type), managed->tensor.device.id};
@@ -190,6 +190,8 @@ PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {
 const PyType_Slot* buffer_slots() { return slots; }
 
 Array from_buffer(nb::handle object) {
+  if (nb::hasattr(object, "dtype") && !find_element_type(object.attr("dtype")))
+    throw DTypeError(fmt::format("elements of {} are no elements of sinter's arrays", nb::cast<std::string>(nb::str(object.attr("dtype")))));
   const Buffer buffer(object);
   if (!buffer.open) {  // NumPy's arrays of types that the protocol has no letter for, as bfloat16 of ml_dtypes
     const auto type = nb::hasattr(object, "dtype") ? find_element_type(object.attr("dtype")) : std::nullopt;
@@ -230,9 +232,12 @@ Array from_dlpack(nb::handle object, bool copy) {
   };
   Tensor tensor = PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") ? take.operator()<dlpack::Versioned>("dltensor_versioned", "used_dltensor_versioned")
                                                                          : take.operator()<dlpack::Unversioned>("dltensor", "used_dltensor");
-  if (copy) {
-    tensor = contiguous(tensor);
+  if (copy) {  // into memory of our own, whatever becomes of theirs
     evaluate(std::vector{tensor});
+    const std::size_t bytes = static_cast<std::size_t>(tensor.nbytes());
+    const std::shared_ptr<void> memory = room(bytes);
+    if (bytes > 0) std::memcpy(memory.get(), detail::host_address(tensor, tensor.dtype(), "from_dlpack", location()), bytes);
+    return {adopt_memory(memory, memory.get(), tensor.dtype(), tensor.shape(), location()), {}, {}};
   }
   return {tensor, {}, {}};
 }

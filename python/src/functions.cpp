@@ -75,12 +75,13 @@ nb::object call(const Function& function, PyObject* self, std::vector<Argument> 
   }
   nb::object made = object_of(result);
   if (self && gives_view(function.name))
-    if (Array* view = as_array(made)) view->base = nb::steal(PyWeakref_NewRef(self, nullptr));
+    if (Array* view = as_array(made)) view->base = base_of(self);
   return made;
 }
 
 std::vector<Argument> arguments_of(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords, nb::object& out) {
   std::vector<Argument> arguments;
+  arguments.reserve(static_cast<std::size_t>(count) + (self ? 1 : 0) + (keywords ? static_cast<std::size_t>(PyTuple_Size(keywords)) : 0));
   if (self) arguments.push_back({{}, value_of(nb::handle(self))});
   for (Py_ssize_t k = 0; k < count; ++k) arguments.push_back({{}, value_of(nb::handle(given[k]))});
   const Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
@@ -139,8 +140,12 @@ nb::object call_ufunc(const Function& function, PyObject* arguments, PyObject* k
   }
   return invoke(function, nullptr, given.data(), count, names.ptr());
 }
+const Function& function_of(PyObject* ufunc) {
+  if (!nb::inst_ready(nb::handle(ufunc))) raise(PyExc_TypeError, "functions of the table are made by sinter alone");
+  return *nb::inst_ptr<Ufunc>(ufunc)->function;
+}
 PyObject* ufunc_called(PyObject* self, PyObject* arguments, PyObject* keywords) noexcept {
-  return guarded([&] { return call_ufunc(*nb::inst_ptr<Ufunc>(self)->function, arguments, keywords); });
+  return guarded([&] { return call_ufunc(function_of(self), arguments, keywords); });
 }
 std::string name_of(const Function& function) { return std::string(function.name); }
 std::string help_of(const Function& function) {
@@ -149,7 +154,7 @@ std::string help_of(const Function& function) {
 }
 std::string words_of(const Function& function) { return signature_of(function, false); }
 template <std::string (*Text)(const Function&)> PyObject* text_of(PyObject* self, void*) noexcept {
-  return guarded([&]() -> nb::object { return nb::str(Text(*nb::inst_ptr<Ufunc>(self)->function).c_str()); });
+  return guarded([&]() -> nb::object { return nb::str(Text(function_of(self)).c_str()); });
 }
 nb::object ufunc_method(const Ufunc& ufunc, const char* name, nb::args given, nb::kwargs keywords) {
   const Here here(ufunc.function->name.data());

@@ -49,17 +49,32 @@ Files& files() {
 
 }  // namespace
 
-Location location() {
+namespace {
+
+/// Calls `use` with the frame of the nearest caller that is no part of the package, its file, and how far up it is.
+template <class Use> void at_caller(Use&& use) {
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-  Location first;
-  while (frame.is_valid() && !frame.is_none()) {
+  for (int level = 1; frame.is_valid() && !frame.is_none(); ++level) {
     auto* const at = reinterpret_cast<PyFrameObject*>(frame.ptr());
     const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
     const File file = files().of(code.ptr());
-    if (!file.ours) return {file.name, static_cast<std::uint32_t>(PyFrame_GetLineNumber(at))};
+    if (!file.ours) return use(at, file, level);
     frame = nb::steal(PyObject_GetAttrString(frame.ptr(), "f_back"));
   }
-  return first;
+}
+
+}  // namespace
+
+Location location() {
+  Location found;
+  at_caller([&](PyFrameObject* frame, const File& file, int) { found = {file.name, static_cast<std::uint32_t>(PyFrame_GetLineNumber(frame))}; });
+  return found;
+}
+
+int stack_level() {
+  int found = 1;
+  at_caller([&](PyFrameObject*, const File&, int level) { found = level; });
+  return found;
 }
 
 }  // namespace sinter::python

@@ -87,7 +87,7 @@ const std::vector<Parameter>& parameters_of(const Function& function) {
 }
 
 Arguments::Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset)
-    : function_(function), parameters_(parameters_of(function)), values_(parameters_.size()), lists_(parameters_.size()), offset_(offset) {
+    : function_(function), parameters_(parameters_of(function)), values_(parameters_.size()), offset_(offset) {
   std::size_t position = 0;
   Tuple rest;
   for (Argument& argument : arguments) {
@@ -159,7 +159,7 @@ Arg Arguments::operand(int parameter) const {
   const Value* value = given(parameter);
   if (!value || !(value->is_operand() || value->as<Tuple>())) wrong_kind(parameter, "a tensor or a number");
   if (!value->as<Tuple>()) return table::operand(*value, function_.name);
-  Tensor& list = lists_[static_cast<std::size_t>(parameter)];
+  Tensor& list = lists_[parameter];
   if (list.empty_handle()) list = array_of(*value, function_.name);
   return {list, Location{}};
 }
@@ -210,6 +210,7 @@ bool Arguments::flag(int parameter, bool otherwise) const {
   const Value* value = given(parameter);
   if (!value) return otherwise;
   if (const auto* b = value->as<bool>()) return *b;
+  if (const auto* i = value->as<std::int64_t>(); i && (*i == 0 || *i == 1)) return *i == 1;
   wrong_kind(parameter, "True or False");
 }
 

@@ -1,5 +1,6 @@
 // The arguments of one call, bound to a function's parameters.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,7 +63,7 @@ class Arguments {
   const Function& function_;
   const std::vector<Parameter>& parameters_;
   std::vector<std::optional<Value>> values_;
-  mutable std::vector<Tensor> lists_;  // by parameter: what operand() made of a list
+  mutable std::map<int, Tensor> lists_;  // by parameter: what operand() made of a list
   std::size_t offset_;
   bool gathered_ = false;  // what is left of the positional arguments was several
 };

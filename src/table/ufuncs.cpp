@@ -225,6 +225,8 @@ bool is_elementwise(const Function& function) {
 bool is_ufunc_method(std::string_view name) { return name == "reduce" || name == "accumulate" || name == "outer" || name == "reduceat" || name == "at"; }
 
 Value call_with_keywords(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
+  if (std::all_of(arguments.begin(), arguments.end(), [](const Argument& argument) { return argument.keyword.empty(); }))
+    return call(function, std::move(arguments), offset);
   const std::optional<Value> out = taken(arguments, "out");
   std::optional<Value> where, dtype;
   if (is_elementwise(function)) {
