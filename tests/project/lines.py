@@ -8,7 +8,7 @@ import sys
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 kinds = {".cpp", ".hpp", ".inl", ".def", ".proto", ".cmake", ".sh", ".py"}
-scripts = root / "tests/tools/scripts"  # programs whose output is compared: data
+scripts = root / "python/tests/programs"  # programs whose output is compared: data
 
 too_long, total = [], 0
 for line in (here / "lines.txt").read_text().splitlines():
