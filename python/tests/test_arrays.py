@@ -101,7 +101,6 @@ def test_creation_of_lists(dtype):
     assert sinter.dtype(dtype).itemsize == values.itemsize
 
 
-@awaited("numpy.dtype has an attribute shape, by which it is not taken for a type")
 def test_types_of_numpy():
     for dtype in DTYPES:
         assert sinter.zeros(2, dtype=numpy.dtype(dtype)).dtype == dtype
@@ -440,7 +439,6 @@ def test_an_integer_that_does_not_fit_is_an_overflow():
         sinter.array([1], dtype="uint8") + 300
 
 
-@awaited("the error is a ValueError")
 def test_a_function_that_takes_no_complex_numbers_raises_a_type_error():
     with pytest.raises(TypeError):
         sinter.array([1j]) // 2
@@ -584,7 +582,6 @@ def test_assignment_through_every_kind():
 
 
 @pytest.mark.parametrize("text", ["x[[0, 1], [0, 1, 2]]", "x[np.array([True])]", "x[np.array([1.5])]"])
-@awaited("a refused index raises ShapeError or DTypeError")
 def test_every_refused_index_is_an_index_error(text):
     with pytest.raises(IndexError):
         eval(text, {"x": sinter.zeros((3, 4)), "np": sinter})
@@ -673,12 +670,10 @@ def test_text():
     assert str(sinter.array([1 / 3])) == "[0.33333333]"
 
 
-@awaited("the text of a float32 number has the digits of a float64")
 def test_text_of_a_float32():
     assert str(sinter.array(0.1, dtype="float32")) == "0.1"
 
 
-@awaited("the text of a complex number without axes has parentheses")
 def test_text_of_a_complex_number():
     assert repr(sinter.array(1 + 2j)) == "array(1.+2.j)"
 
@@ -820,19 +815,16 @@ def exits():
     return dict(zip(REFUSED, done.stdout.split(), strict=True))
 
 
-@awaited("the process ends: an error of Python is not looked at, or there is no limit of depth")
 @pytest.mark.parametrize("text", REFUSED)
 def test_a_refusal_leaves_the_process_alive(exits, text):
     assert exits[text] == "0"
 
 
-@awaited("NumPy's scalar shows its bytes")
 def test_a_date_is_no_array():
     with pytest.raises(TypeError):
         sinter.asarray(numpy.datetime64("2020-01-01"))
 
 
-@awaited("ends of a slice have 64 bits at most")
 def test_slices_with_large_ends():
     assert sinter.arange(3)[: 10**30].tolist() == [0, 1, 2] and sinter.arange(3)[-(10**30) :].tolist() == [0, 1, 2]
 
@@ -855,19 +847,16 @@ def test_a_changed_view_warns(text):
     assert len(told) >= 1, "there is no warning"
 
 
-@pytest.mark.parametrize("text", ["y = x[0]; y[1] = 5", "y = x[0]; y += 1", *[pytest.param(text, marks=awaited("the warning names a line of the package")) for text in
-                                                                                   ("y = x[0]; y.fill(1)", "y = x[0]; y.sort()", "y = x[0]; np.put(y, [0], 1)")]])
+@pytest.mark.parametrize("text", ["y = x[0]; y[1] = 5", "y = x[0]; y += 1", "y = x[0]; y.fill(1)", "y = x[0]; y.sort()", "y = x[0]; np.put(y, [0], 1)"])
 def test_the_warning_names_the_line(text):
     assert [warning.filename for warning in changes_a_view(text)] == ["<string>"]
 
 
-@awaited("a view of a view knows the one before it alone, which is gone")
 @pytest.mark.parametrize("text", ["y = x.reshape(2, 6)[0]; y[0] = 1", "a, b = x.reshape(2, 6); a[0] = 1", "y = x[1:][0]; y += 1"])
 def test_a_view_of_a_view_warns(text):
     assert changes_a_view(text)
 
 
-@awaited("x.real is no view of x")
 def test_a_part_of_complex_numbers_is_a_view():
     assert changes_a_view("z = x + 1j * x; z.real[0] = 1") and changes_a_view("y = x.real; y[0] = 1")
 
@@ -881,8 +870,7 @@ def test_nothing_else_warns(text):
 
 @pytest.mark.parametrize("text", ["x[0] += 1", "x[0, 1] *= 2", "x[1:] -= x[:-1]", "x[:, 0] /= 2", "x[x > 3] += 1", "x[[0, 1]] += 1", "x[..., 1] **= 2"])
 def test_an_update_of_a_part_does_not_warn(text):
-    if changes_a_view(text):
-        pytest.xfail("x[0] += 1 gives a ViewWarning, though the statement assigns to x")
+    assert not changes_a_view(text)
 
 
 def test_handles():

@@ -150,7 +150,6 @@ def test_dlpack_of_numpy():
     assert sinter.from_dlpack(y := sinter.arange(3)) is y
 
 
-@awaited("contiguous() gives the same memory for elements that lie row after row")
 @pytest.mark.parametrize("take", [lambda a: sinter.from_dlpack(a, copy=True), lambda a: sinter.asarray(Exporter(a))], ids=["copy=True", "asarray"])
 def test_copies_of_dlpack_are_not_shared(take):
     a = numpy.arange(4.0)
@@ -248,7 +247,6 @@ def test_narrow_types_of_ml_dtypes():
         assert numpy.asarray(x, dtype="float32").tolist() == [0.5, -2, 3]
 
 
-@awaited("numpy.dtype has an attribute shape, by which it is not taken for a type")
 def test_narrow_types_of_ml_dtypes_come_back():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
@@ -391,7 +389,6 @@ for thread in threads:
 """
 
 
-@pytest.mark.xfail(reason="a thread that reads an array meets the tensor that another thread assigned while the first one evaluated")
 def test_a_thread_assigns_while_others_read():
     done = subprocess.run([sys.executable, "-c", RACE], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"{done.returncode} {done.stderr[-500:]}"

@@ -13,10 +13,6 @@ import sinter
 PROGRAMS = sorted((pathlib.Path(__file__).parent / "programs").glob("*.py"))
 # These programs print float32 numbers, whose last digits are free.
 TOLERANCE = {"bits": 1e-6}
-# These programs fail by known defects of the package; a program that prints the same again has to leave this list.
-VIEWS = "x[0] += 1 gives a ViewWarning, though the statement assigns to x"
-AWAITED = {name: VIEWS for name in "audio cellular complex_arrays complex_values gauss hamming impedance implicit_heat lu targets".split()}
-AWAITED["strings"] = "the text of a float32 number has the digits of a float64"
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -36,12 +32,7 @@ def first_difference(printed, expected, tolerance):
     return "" if words == expected_words else f"NumPy prints\n{expected}"
 
 
-def parameter(path):
-    marks = [pytest.mark.xfail(strict=True, reason=AWAITED[path.stem])] if path.stem in AWAITED else []
-    return pytest.param(path, marks=marks, id=path.stem)
-
-
-@pytest.mark.parametrize("program", [parameter(path) for path in PROGRAMS])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_program(program):
     before = sinter.get_printoptions()
     printed = io.StringIO()
