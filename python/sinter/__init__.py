@@ -16,6 +16,9 @@ from ._arrays import complete as _complete
 from . import fft, lib, linalg, random  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401
 
+for _name in ("ModelFile Profiling asarray_of check_device explain_text find_dtype fold_in freeze_formula from_bytes functions load_file load_model members methods same "
+              "save_archive save_file tune_arrays").split():  # the package's own, which come with the star
+    globals().pop(_name, None)
 _complete(_core.Array)
 ndarray = _core.Array
 _core.ufunc.__module__ = _core.DType.__module__ = __name__  # where pickle finds them
