@@ -69,6 +69,8 @@ inline bool is_library(Op op) { return primitive(op).kind == OpKind::library; }
 constexpr DType scan_carry(Op reduction, DType dtype) {
   return (reduction == Op::reduce_sum || reduction == Op::reduce_prod) && dtype == DType::float32 ? DType::float64 : dtype;
 }
+/// Computed by a step of its own, whose result lies in memory.
+inline bool is_step(Op op) { return is_library(op) || op == Op::scan; }
 inline bool is_view(Op op) { return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast || op == Op::windows; }
 
 }  // namespace sinter::trace
