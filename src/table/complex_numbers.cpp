@@ -177,7 +177,10 @@ Value power_(const Arguments& a) { return complex_binary("**", *a.given(0), *a.g
 Value equal_(const Arguments& a) { return complex_binary("==", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value not_equal_(const Arguments& a) { return complex_binary("!=", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value square_(const Arguments& a) { return of(first(a) * first(a)); }
-Value reciprocal_(const Arguments& a) { return complex_binary("/", {1.0, 0}, *a.given(0), a.given(0)->offset); }
+Value reciprocal_(const Arguments& a) {
+  const Complex z = first(a);
+  return of(Complex{ones_like(z.re), -zeros_like(z.im)} / z);
+}
 Value log_to(const Arguments& a, double base) {
   const Complex z = log(first(a));
   const double scale = std::log(base);
@@ -315,14 +318,26 @@ struct Row {
   Value (*build)(const Arguments&);
 };
 constexpr Row kRows[] = {
+    {"acos", map<acos>},
+    {"acosh", map<acosh>},
     {"add", arithmetic<'+'>},
     {"all", all_},
     {"allclose", allclose_},
     {"any", any_},
+    {"arccos", map<acos>},
+    {"arccosh", map<acosh>},
+    {"arcsin", map<asin>},
+    {"arcsinh", map<asinh>},
+    {"arctan", map<atan>},
+    {"arctanh", map<atanh>},
     {"array", array_},
     {"array_equal", array_equal_},
     {"asanyarray", array_},
     {"asarray", array_},
+    {"asin", map<asin>},
+    {"asinh", map<asinh>},
+    {"atan", map<atan>},
+    {"atanh", map<atanh>},
     {"cos", map<cos>},
     {"cosh", map<cosh>},
     {"divide", arithmetic<'/'>},
@@ -330,6 +345,7 @@ constexpr Row kRows[] = {
     {"empty_like", zeros_like_},
     {"equal", equal_},
     {"exp", map<exp>},
+    {"expm1", map<expm1>},
     {"inv", inv_},
     {"isclose", isclose_},
     {"isfinite", isfinite_},
@@ -337,6 +353,7 @@ constexpr Row kRows[] = {
     {"isnan", isnan_},
     {"log", map<log>},
     {"log10", log10_},
+    {"log1p", map<log1p>},
     {"log2", log2_},
     {"matmul", matmul_},
     {"multiply", arithmetic<'*'>},
@@ -351,6 +368,7 @@ constexpr Row kRows[] = {
     {"prod", prod_},
     {"reciprocal", reciprocal_},
     {"shape", shape_},
+    {"sign", map<sign>},
     {"sin", map<sin>},
     {"sinh", map<sinh>},
     {"size", size_},
