@@ -47,7 +47,7 @@ Tensor log_of_size(const Tensor& x, const Tensor& y, const Tensor& near_one) {
 Complex sign(const ComplexArg& x) {
   const Scope scope("sign", x.where());
   const Tensor infinite = is_infinite(x);
-  const auto direction = [&](const Tensor& part) { return where(infinite, where(isinf(part), copysign(ones_like(part), part), 0 * part), part); };
+  const auto direction = [&](const Tensor& part) { return where(infinite, where(isinf(part), copysign(ones_like(part), part), 0 * abs(part)), part); };
   const Tensor re = direction(x.re()), im = direction(x.im()), larger = maximum(abs(re), abs(im)), a = re / larger, b = im / larger, size = hypot(a, b);
   return {where(larger == 0, 0, a / size), where(larger == 0, 0, b / size)};
 }

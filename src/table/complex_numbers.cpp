@@ -69,6 +69,7 @@ constexpr ByParts kByParts[] = {
     {"contiguous"},
     {"copy"},
     {"cumsum"},
+    {"cumulative_sum"},
     {"delete"},
     {"diag"},
     {"diagflat"},
@@ -83,7 +84,7 @@ constexpr ByParts kByParts[] = {
     {"fliplr"},
     {"flipud"},
     {"full", 2},
-    {"full_like", 2},
+    {"full_like", 3},
     {"hsplit"},
     {"hstack"},
     {"ifftshift"},
@@ -165,10 +166,6 @@ Complex first(const Arguments& a) { return complex_of(*a.given(0), a.function())
 Value of(const Complex& z) { return complex_value(z, 0); }
 
 template <Complex (*f)(const ComplexArg&)> Value map(const Arguments& a) { return of(f(first(a))); }
-template <Tensor (*f)(const Arg&, Location)> Value either(const Arguments& a) {
-  const Complex z = first(a);
-  return {logical_or(f(z.re, Location{}), f(z.im, Location{}))};
-}
 template <char symbol> Value arithmetic(const Arguments& a) {
   constexpr char text[] = {symbol, 0};
   return complex_binary(text, *a.given(0), *a.given(1), a.given(0)->offset);
@@ -176,10 +173,13 @@ template <char symbol> Value arithmetic(const Arguments& a) {
 Value power_(const Arguments& a) { return complex_binary("**", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value equal_(const Arguments& a) { return complex_binary("==", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value not_equal_(const Arguments& a) { return complex_binary("!=", *a.given(0), *a.given(1), a.given(0)->offset); }
-Value square_(const Arguments& a) { return of(first(a) * first(a)); }
-Value reciprocal_(const Arguments& a) {
+Value square_(const Arguments& a) {
   const Complex z = first(a);
-  return of(Complex{ones_like(z.re), -zeros_like(z.im)} / z);
+  return of({(z.re - z.im) * (z.re + z.im), (z.re + z.re) * z.im});
+}
+Value reciprocal_(const Arguments& a) {
+  const Complex z = first(a), inverse = Complex{ones_like(z.re), zeros_like(z.im)} / z;
+  return of({copysign(inverse.re, z.re), copysign(inverse.im, -z.im)});
 }
 Value log_to(const Arguments& a, double base) {
   const Complex z = log(first(a));
@@ -200,14 +200,6 @@ Value isinf_(const Arguments& a) {
   const Complex z = first(a);
   return {logical_or(isinf(z.re), isinf(z.im))};
 }
-Value any_(const Arguments& a) {
-  const Complex z = first(a);
-  return {any(logical_or(z.re != 0, z.im != 0), a.axes(1))};
-}
-Value all_(const Arguments& a) {
-  const Complex z = first(a);
-  return {all(logical_or(z.re != 0, z.im != 0), a.axes(1))};
-}
 Value array_(const Arguments& a) {
   const std::optional<DType> wanted = !a.given(1)                     ? std::nullopt
                                       : a.given(1)->as<ComplexType>() ? a.given(1)->as<ComplexType>()->of_parts
@@ -217,35 +209,67 @@ Value array_(const Arguments& a) {
   return of(complex_of(*a.given(0), a.function()));
 }
 
-/// The products of halves, until one slice is left.
+Complex slices(const Complex& z, std::int64_t begin, std::int64_t end) {
+  const std::vector<Index> index{Index(Slice{begin, end}, Location{})};
+  return {z.re.at(index, Location{}), z.im.at(index, Location{})};
+}
+Complex joined(const Complex& a, const Complex& b) { return {concatenate({a.re, b.re}, 0, Location{}), concatenate({a.im, b.im}, 0, Location{})}; }
+Complex ones_of(const Complex& z, const Shape& shape) { return {ones(shape, z.re.dtype()), zeros(shape, z.re.dtype())}; }
+/// The products of halves along the first axis, until one slice is left, which is kept.
+Complex product(Complex z) {
+  if (z.re.shape()[0] == 0) {
+    Shape shape = z.re.shape();
+    shape[0] = 1;
+    return ones_of(z, shape);
+  }
+  for (std::int64_t size = z.re.shape()[0]; size > 1; size = z.re.shape()[0]) {
+    const Complex both = slices(z, 0, size / 2) * slices(z, size / 2, size / 2 * 2);
+    z = size % 2 == 0 ? both : joined(both, slices(z, size / 2 * 2, size));
+  }
+  return z;
+}
 Value prod_(const Arguments& a) {
   Complex z = first(a);
-  const bool flat = !a.given(1);
-  const std::int64_t axis = flat ? 0 : a.integer(1, 0);
-  z = flat ? Complex{reshape(z.re, Shape{-1}), reshape(z.im, Shape{-1})} : Complex{moveaxis(z.re, axis, 0), moveaxis(z.im, axis, 0)};
-  const auto slices = [&](std::int64_t begin, std::int64_t end) {
-    const std::vector<Index> index{Index(Slice{begin, end}, Location{})};
-    return Complex{std::as_const(z.re).at(index, Location{}), std::as_const(z.im).at(index, Location{})};
-  };
-  if (z.re.shape()[0] == 0)
-    return of(
-        {ones(Shape(z.re.shape().begin() + 1, z.re.shape().end()), z.re.dtype()), zeros(Shape(z.re.shape().begin() + 1, z.re.shape().end()), z.re.dtype())});
-  for (std::int64_t size = z.re.shape()[0]; size > 1; size = z.re.shape()[0]) {
-    const Complex both = slices(0, size / 2) * slices(size / 2, size / 2 * 2), last = slices(size / 2 * 2, size);
-    z = size % 2 == 0 ? both : Complex{concatenate({both.re, last.re}, 0, Location{}), concatenate({both.im, last.im}, 0, Location{})};
+  if (a.given(5)) {  // where=: what is left out counts as 1
+    const Tensor chosen = a.tensor(5);
+    z = {where(chosen, z.re, 1), where(chosen, z.im, 0)};
   }
-  return of({squeeze(z.re, {0}), squeeze(z.im, {0})});
+  const int rank = z.re.ndim();
+  std::vector<std::int64_t> axes = a.given(1) ? a.list(1) : std::vector<std::int64_t>{};
+  for (std::int64_t axis = 0; axis < rank && !a.given(1); ++axis) axes.push_back(axis);
+  for (const std::int64_t axis : axes) {
+    z = product({moveaxis(z.re, axis, 0), moveaxis(z.im, axis, 0)});
+    z = {moveaxis(z.re, 0, axis), moveaxis(z.im, 0, axis)};
+  }
+  if (a.given(4)) z = z * complex_of(*a.given(4), a.function());
+  if (!a.flag(3) && !axes.empty()) z = {squeeze(z.re, axes), squeeze(z.im, axes)};
+  return of(z);
 }
-/// The mean of the squared distances from the mean.
-Tensor variance(const Arguments& a) {
+/// The product so far, along an axis: each pass multiplies by what lies twice as far back.
+Complex products_so_far(Complex z, std::int64_t axis) {
+  z = {moveaxis(z.re, axis, 0), moveaxis(z.im, axis, 0)};
+  const std::int64_t size = z.re.shape()[0];
+  for (std::int64_t step = 1; step < size; step *= 2) z = joined(slices(z, 0, step), slices(z, step, size) * slices(z, 0, size - step));
+  return {moveaxis(z.re, 0, axis), moveaxis(z.im, 0, axis)};
+}
+Value cumprod_(const Arguments& a) {
   const Complex z = first(a);
-  const Axes axes = a.axes(1);
-  const Tensor re = z.re - mean(z.re, axes, true), im = z.im - mean(z.im, axes, true);
-  const Tensor total = sum(re * re + im * im, axes, a.flag(4));
-  return total / (static_cast<double>(z.re.size()) / static_cast<double>(std::max<std::int64_t>(1, total.size())) - a.number(3, 0));
+  if (!a.given(1)) return of(products_so_far({reshape(z.re, Shape{-1}), reshape(z.im, Shape{-1})}, 0));
+  return of(products_so_far(z, a.integer(1, 0)));
 }
-Value var_(const Arguments& a) { return {variance(a)}; }
-Value std_(const Arguments& a) { return {sqrt(variance(a))}; }
+Value cumulative_prod_(const Arguments& a) {
+  const Complex z = first(a);
+  if (!a.given(1) && z.re.ndim() != 1) a.fail(0, "cumulative_prod() of more than one axis needs axis=");
+  const std::int64_t axis = a.integer(1, 0);
+  Complex found = products_so_far(z, axis);
+  if (a.flag(3)) {
+    Shape shape = moveaxis(z.re, axis, 0).shape();
+    shape[0] = 1;
+    found = joined(ones_of(z, shape), {moveaxis(found.re, axis, 0), moveaxis(found.im, axis, 0)});
+    found = {moveaxis(found.re, 0, axis), moveaxis(found.im, 0, axis)};
+  }
+  return of(found);
+}
 
 Value matmul_(const Arguments& a) { return complex_binary("@", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value dot_(const Arguments& a) {
@@ -256,10 +280,6 @@ Value vdot_(const Arguments& a) {
   const auto flat = [](const Complex& z) { return Complex{reshape(z.re, Shape{-1}), reshape(z.im, Shape{-1})}; };
   return complex_binary("@", of(conj(flat(complex_of(*a.given(0), "vdot")))), of(flat(complex_of(*a.given(1), "vdot"))), a.given(0)->offset);
 }
-Value outer_(const Arguments& a) {
-  const Complex x = complex_of(*a.given(0), "outer"), y = complex_of(*a.given(1), "outer");
-  return of(Complex{reshape(x.re, Shape{-1, 1}), reshape(x.im, Shape{-1, 1})} * Complex{reshape(y.re, Shape{1, -1}), reshape(y.im, Shape{1, -1})});
-}
 Value polyval_(const Arguments& a) {
   const Complex p = complex_of(*a.given(0), "polyval"), x = complex_of(*a.given(1), "polyval");
   Complex sum{zeros_like(x.re), zeros_like(x.re)};
@@ -269,7 +289,6 @@ Value polyval_(const Arguments& a) {
   }
   return of(sum);
 }
-Value norm_(const Arguments& a) { return {norm(abs(first(a)))}; }
 Tensor distances_within(const Arguments& a) {
   const Complex x = complex_of(*a.given(0), a.function()), y = complex_of(*a.given(1), a.function());
   return logical_or(abs(x - y) <= a.number(3, 1e-8) + a.number(2, 1e-5) * abs(y), logical_and(x.re == y.re, x.im == y.im));
@@ -280,39 +299,44 @@ Value array_equal_(const Arguments& a) {
   const Complex x = complex_of(*a.given(0), a.function()), y = complex_of(*a.given(1), a.function());
   return {logical_and(array_equal(x.re, y.re), array_equal(x.im, y.im))};
 }
-/// The real matrix [[re, -im], [im, re]] does to [re; im] what the complex one does.
-Tensor doubled(const Complex& z) {
-  return concatenate({concatenate({z.re, -z.im}, -1, Location{}), concatenate({z.im, z.re}, -1, Location{})}, -2, Location{});
+Value solve_(const Arguments& a) { return of(solve(complex_of(*a.given(0), "solve"), complex_of(*a.given(1), "solve"))); }
+Value matrix_power_(const Arguments& a) { return of(matrix_power(first(a), a.integer(1, 1))); }
+Value pinv_(const Arguments& a) {
+  const int rtol = a.given(3) ? 3 : 1;
+  return of(pinv(first(a), a.given(rtol) ? std::optional(a.number(rtol, 0)) : std::nullopt));
 }
-Complex halves_of(const Tensor& both, std::int64_t axis) {
-  const std::vector<Tensor> parts = split(both, 2, axis);
-  return {parts[0], parts[1]};
+Value matrix_rank_(const Arguments& a) {
+  const auto number = [&](int k) { return a.given(k) ? std::optional(a.number(k, 0)) : std::nullopt; };
+  return {matrix_rank(first(a), number(3), number(1))};
 }
-Value solve_(const Arguments& a) {
-  const Complex x = complex_of(*a.given(0), "solve"), y = complex_of(*a.given(1), "solve");
-  const std::int64_t axis = y.re.ndim() == 1 ? 0 : -2;
-  return of(halves_of(solve(doubled(x), concatenate({y.re, y.im}, axis, Location{})), axis));
+Value slogdet_(const Arguments& a) {
+  const auto [sign, logarithm] = slogdet(first(a));
+  return {Tuple{of(sign), {logarithm}}};
 }
-Value inv_(const Arguments& a) {
-  const Tensor both = inv(doubled(first(a)));
-  return of(halves_of(split(both, 2, -1)[0], -2));
+Value cholesky_(const Arguments& a) { return of(cholesky(first(a), a.flag(1))); }
+Value qr_(const Arguments& a) {
+  const std::string mode = a.text(1, "reduced");
+  if (mode != "reduced" && mode != "complete" && mode != "r") a.fail(1, "mode is 'reduced', 'complete' or 'r'");
+  const auto [q, r] = qr(first(a), mode == "complete" ? QRMode::complete : QRMode::reduced);
+  if (mode == "r") return of(r);
+  return {Tuple{of(q), of(r)}};
 }
-Value zeros_like_(const Arguments& a) {
-  const Complex z = first(a);
-  return of({zeros_like(z.re), zeros_like(z.re)});
+Value svd_(const Arguments& a) {
+  if (!a.flag(2, true)) return {svdvals(first(a))};
+  const auto [u, s, vh] = svd(first(a), a.flag(1, true));
+  return {Tuple{of(u), {s}, of(vh)}};
 }
-Value ones_like_(const Arguments& a) {
-  const Complex z = first(a);
-  return of({ones_like(z.re), zeros_like(z.re)});
+Value svdvals_(const Arguments& a) { return {svdvals(first(a))}; }
+Triangle triangle(const Arguments& a) { return a.text(1, "L") == "U" ? Triangle::upper : Triangle::lower; }
+Value eigh_(const Arguments& a) {
+  const auto [values, vectors] = eigh(first(a), triangle(a));
+  return {Tuple{{values}, of(vectors)}};
 }
-Value shape_(const Arguments& a) {
-  Tuple sizes;
-  for (const std::int64_t size : first(a).re.shape()) sizes.push_back({size, 0});
-  return {std::move(sizes)};
+Value eigvalsh_(const Arguments& a) { return {eigvalsh(first(a), triangle(a))}; }
+Value eig_(const Arguments& a) {
+  const auto [values, vectors] = eig(first(a));
+  return {Tuple{of(values), of(vectors)}};
 }
-Value ndim_(const Arguments& a) { return {std::int64_t{first(a).re.ndim()}}; }
-Value size_(const Arguments& a) { return {first(a).re.size()}; }
-
 struct Row {
   std::string_view name;
   Value (*build)(const Arguments&);
@@ -321,9 +345,7 @@ constexpr Row kRows[] = {
     {"acos", map<acos>},
     {"acosh", map<acosh>},
     {"add", arithmetic<'+'>},
-    {"all", all_},
     {"allclose", allclose_},
-    {"any", any_},
     {"arccos", map<acos>},
     {"arccosh", map<acosh>},
     {"arcsin", map<asin>},
@@ -338,15 +360,22 @@ constexpr Row kRows[] = {
     {"asinh", map<asinh>},
     {"atan", map<atan>},
     {"atanh", map<atanh>},
+    {"cholesky", cholesky_},
     {"cos", map<cos>},
     {"cosh", map<cosh>},
+    {"cumprod", cumprod_},
+    {"cumulative_prod", cumulative_prod_},
+    {"det", map<det>},
     {"divide", arithmetic<'/'>},
     {"dot", dot_},
-    {"empty_like", zeros_like_},
+    {"eig", eig_},
+    {"eigh", eigh_},
+    {"eigvals", map<eigvals>},
+    {"eigvalsh", eigvalsh_},
     {"equal", equal_},
     {"exp", map<exp>},
     {"expm1", map<expm1>},
-    {"inv", inv_},
+    {"inv", map<inv>},
     {"isclose", isclose_},
     {"isfinite", isfinite_},
     {"isinf", isinf_},
@@ -356,34 +385,124 @@ constexpr Row kRows[] = {
     {"log1p", map<log1p>},
     {"log2", log2_},
     {"matmul", matmul_},
+    {"matrix_power", matrix_power_},
+    {"matrix_rank", matrix_rank_},
     {"multiply", arithmetic<'*'>},
-    {"ndim", ndim_},
-    {"norm", norm_},
     {"not_equal", not_equal_},
-    {"ones_like", ones_like_},
-    {"outer", outer_},
+    {"pinv", pinv_},
     {"polyval", polyval_},
     {"pow", power_},
     {"power", power_},
     {"prod", prod_},
+    {"qr", qr_},
     {"reciprocal", reciprocal_},
-    {"shape", shape_},
     {"sign", map<sign>},
     {"sin", map<sin>},
     {"sinh", map<sinh>},
-    {"size", size_},
+    {"slogdet", slogdet_},
     {"solve", solve_},
     {"sqrt", map<sqrt>},
     {"square", square_},
-    {"std", std_},
     {"subtract", arithmetic<'-'>},
+    {"svd", svd_},
+    {"svdvals", svdvals_},
     {"tan", map<tan>},
     {"tanh", map<tanh>},
     {"true_divide", arithmetic<'/'>},
-    {"var", var_},
     {"vdot", vdot_},
-    {"zeros_like", zeros_like_},
 };
+
+/// Functions that are linear in each array: numbers are split into their parts one after another. Some take the conjugate of their first array.
+struct Multilinear {
+  std::string_view name;
+  bool conjugate = false;
+};
+constexpr Multilinear kMultilinear[] = {{"convolve"}, {"cross"}, {"einsum"}, {"inner"}, {"kron"}, {"linalg.cross"}, {"multi_dot"}, {"outer"}, {"tensordot"}, {"vecdot", true}};
+
+/// The value with its first complex number replaced by that number's real or imaginary part.
+Value with_part(const Value& value, std::size_t which, bool& done) {
+  if (done || !holds_complex(value)) return value;
+  if (value.is_complex()) {
+    done = true;
+    return {part(value, which), value.offset};
+  }
+  Tuple items = *value.as<Tuple>();
+  for (Value& item : items) item = with_part(item, which, done);
+  return {std::move(items), value.offset};
+}
+Complex multilinear(const Function& function, const std::vector<Argument>& arguments, std::size_t offset) {
+  const auto complex = [](const Argument& argument) { return holds_complex(argument.value); };
+  const auto found = std::find_if(arguments.begin(), arguments.end(), complex);
+  if (found == arguments.end()) return complex_of(call(function, arguments, offset), function.name);
+  const auto with = [&](std::size_t which) {
+    std::vector<Argument> parts = arguments;
+    bool done = false;
+    Value& value = parts[static_cast<std::size_t>(found - arguments.begin())].value;
+    value = with_part(value, which, done);
+    const bool is_real = std::none_of(parts.begin(), parts.end(), complex);
+    return std::pair{multilinear(function, parts, offset), is_real};
+  };
+  const auto [re, real] = with(0);
+  const Complex im = with(1).first;
+  return real ? Complex{re.re, im.re} : Complex{re.re - im.im, re.im + im.re};
+}
+
+/// Functions of a real array that is made of the complex ones: which elements are not 0, how large they are.
+Tensor nonzero_of(const Complex& z) { return logical_or(z.re != 0, z.im != 0); }
+Tensor size_of(const Complex& z) { return abs(z); }
+Tensor real_part_of(const Complex& z) { return z.re; }
+struct Through {
+  std::string_view name;
+  Tensor (*made)(const Complex&);
+};
+constexpr Through kThrough[] = {
+    {"all", nonzero_of},         {"any", nonzero_of},         {"argwhere", nonzero_of},    {"count_nonzero", nonzero_of}, {"flatnonzero", nonzero_of},
+    {"logical_and", nonzero_of}, {"logical_not", nonzero_of}, {"logical_or", nonzero_of},  {"logical_xor", nonzero_of},   {"matrix_norm", size_of},
+    {"ndim", real_part_of},      {"nonzero", nonzero_of},     {"norm", size_of},           {"shape", real_part_of},       {"size", real_part_of},
+    {"vector_norm", size_of},
+};
+Value through(const Function& function, Tensor (*made)(const Complex&), std::vector<Argument> arguments, std::size_t offset) {
+  for (Argument& argument : arguments)
+    if (holds_complex(argument.value)) argument.value = {made(complex_of(argument.value, function.name)), argument.value.offset};
+  return call(function, std::move(arguments), offset);
+}
+/// The norms that singular values make are those of the doubled matrix, which has each value twice. Nothing for other norms.
+std::optional<Value> norm_of_values(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
+  const std::vector<Parameter>& parameters = parameters_of(function);
+  const auto find = [&](std::string_view name) -> const Value* {
+    for (std::size_t k = 0; k < arguments.size(); ++k)
+      if (arguments[k].keyword == name || (arguments[k].keyword.empty() && k < parameters.size() && parameters[k].name == name)) return &arguments[k].value;
+    return nullptr;
+  };
+  const Value *order = find("ord"), *axes = find("axis"), *keep = find("keepdims");
+  const Complex z = complex_of(arguments[0].value, function.name);
+  const bool nuclear = order && order->as<std::string>() && *order->as<std::string>() == "nuc";
+  const bool two = order && ((order->as<std::int64_t>() && std::abs(*order->as<std::int64_t>()) == 2) || (order->as<double>() && std::fabs(*order->as<double>()) == 2));
+  const Tuple* both = axes ? axes->as<Tuple>() : nullptr;
+  const bool matrix = both ? both->size() == 2 : !(axes && axes->as<std::int64_t>()) && (function.name == "matrix_norm" || z.re.ndim() == 2);
+  if (!(nuclear || two) || !matrix) return std::nullopt;
+  const std::vector<std::int64_t> at = both ? std::vector{whole_number((*both)[0]), whole_number((*both)[1])} : std::vector<std::int64_t>{-2, -1};
+  const Tensor s = svdvals(Complex{moveaxis(z.re, at, {-2, -1}), moveaxis(z.im, at, {-2, -1})});
+  const bool smallest = two && (order->as<double>() ? *order->as<double>() < 0 : *order->as<std::int64_t>() < 0);
+  Tensor found = nuclear ? sum(s, -1) : smallest ? min(s, -1) : max(s, -1);
+  if (keep && keep->as<bool>() && *keep->as<bool>()) found = moveaxis(expand_dims(found, {-2, -1}), {-2, -1}, at);
+  return Value{found, offset};
+}
+/// The variance of complex numbers is the sum of those of their parts.
+Value spread_of_parts(const Function& function, const std::vector<Argument>& arguments, std::size_t offset) {
+  const Function& variance = *find_function("var");
+  Tensor sum;
+  for (std::size_t which = 0; which < 2; ++which) {
+    std::vector<Argument> of_part = arguments;
+    for (Argument& argument : of_part)
+      if (holds_complex(argument.value)) argument.value = part_of(argument.value, which);
+    const Tensor one = array_of(call(variance, std::move(of_part), offset), function.name);
+    sum = which == 0 ? one : sum + one;
+  }
+  return {function.name == "std" ? sqrt(sum) : sum, offset};
+}
+
+bool is_like(const Function& function) { return function.name == "zeros_like" || function.name == "ones_like" || function.name == "empty_like"; }
 
 /// The complex type that dtype= asks for, taken out of the arguments where it can be made of the real function.
 std::optional<DType> complex_dtype(const Function& function, const std::vector<Argument>& arguments) {
@@ -396,18 +515,44 @@ std::optional<DType> complex_dtype(const Function& function, const std::vector<A
   }
   return std::nullopt;
 }
-/// zeros(3, dtype=complex), x.astype(complex64): the real function of the parts' type beside zeros.
+/// The call of a function some of whose arguments are complex; nothing where it has no meaning for them.
+std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
+  const std::string_view name = function.name.substr(function.name.rfind('.') + 1);  // linalg.diagonal is diagonal
+  const auto row_of = [&](const auto& rows) {
+    const auto* const row = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
+    return row == std::end(rows) ? nullptr : row;
+  };
+  if (const ByParts* row = row_of(kByParts)) return by_parts(function, *row, arguments, offset);
+  if (const Multilinear* row = row_of(kMultilinear)) {
+    Value& left = arguments[0].value;
+    if (row->conjugate && holds_complex(left)) left = of(conj(complex_of(left, name)));
+    return of(multilinear(function, arguments, offset));
+  }
+  if (name == "norm" || name == "matrix_norm")
+    if (auto norm = norm_of_values(function, arguments, offset)) return norm;
+  if (const Through* row = row_of(kThrough)) return through(function, row->made, std::move(arguments), offset);
+  if (name == "var" || name == "std") return spread_of_parts(function, arguments, offset);
+  if (const Row* row = row_of(kRows)) {
+    Value result = row->build(Arguments(function, std::move(arguments), offset));
+    result.offset = offset;
+    return result;
+  }
+  return std::nullopt;
+}
+/// zeros(3, dtype=complex), x.astype(complex64), sum(x, dtype=complex): the real function of the parts' type, or the complex one of numbers of that type.
 Value made_complex(const Function& function, std::vector<Argument> arguments, DType type, std::size_t offset) {
-  const std::vector<Parameter> parameters = parameters_of(function);
+  const std::vector<Parameter>& parameters = parameters_of(function);
   for (std::size_t k = 0; k < arguments.size(); ++k)
     if (arguments[k].keyword == "dtype" || (arguments[k].keyword.empty() && k < parameters.size() && parameters[k].name == "dtype"))
       arguments[k].value.is = type;
   const bool complex = std::any_of(arguments.begin(), arguments.end(), [](const Argument& argument) { return holds_complex(argument.value); });
-  const ByParts* row = std::find_if(std::begin(kByParts), std::end(kByParts), [&](const ByParts& r) { return r.name == function.name; });
-  if (complex && row != std::end(kByParts)) return by_parts(function, *row, arguments, offset);
-  if (complex && (function.name == "zeros_like" || function.name == "ones_like" || function.name == "empty_like"))
-    arguments[0].value = {complex_of(arguments[0].value, function.name).re, offset};
-  else if (complex) return complex_value(of_type(arguments[0].value, function.name, type), offset);
+  const bool converts = function.name == "astype" || function.name == "array" || function.name == "asarray" || function.name == "asanyarray";
+  if (complex && converts) return complex_value(of_type(arguments[0].value, function.name, type), offset);
+  if (complex && !is_like(function)) {
+    if (holds_complex(arguments[0].value)) arguments[0].value = of(of_type(arguments[0].value, function.name, type));
+    if (auto result = of_complex(function, arguments, offset)) return *std::move(result);
+  }
+  if (complex) arguments[0].value = {complex_of(arguments[0].value, function.name).re, offset};
   const Tensor re = array_of(call(function, std::move(arguments), offset), function.name);
   return complex_value({re, zeros_like(re)}, offset);
 }
@@ -486,15 +631,14 @@ std::optional<Value> complex_call(const Function& function, const std::vector<Ar
   if (const auto type = complex_dtype(function, arguments)) return made_complex(function, arguments, *type, offset);
   const auto complex = [](const Argument& argument) { return holds_complex(argument.value); };
   if (std::none_of(arguments.begin(), arguments.end(), complex)) return std::nullopt;
-  for (const ByParts& row : kByParts)
-    if (row.name == function.name) return by_parts(function, row, arguments, offset);
-  for (const Row& row : kRows)
-    if (row.name == function.name) {
-      Value result = row.build(Arguments(function, arguments, offset));
-      result.offset = offset;
-      return result;
-    }
-  return std::nullopt;
+  if (is_like(function)) {
+    std::vector<Argument> of_real = arguments;
+    of_real[0].value = {complex_of(arguments[0].value, function.name).re, offset};
+    const bool other_type = std::any_of(arguments.begin() + 1, arguments.end(), [](const Argument& a) { return a.value.as<DType>() || a.value.as<std::string>(); });
+    const Value made = call(function, std::move(of_real), offset);
+    return other_type ? made : complex_value({array_of(made, function.name), zeros_like(array_of(made, function.name))}, offset);
+  }
+  return of_complex(function, arguments, offset);
 }
 
 std::optional<DType> find_complex_type(std::string_view name) {
