@@ -63,7 +63,7 @@ Tensor doubled(const ComplexArg& x) {
 
 Complex solve(const ComplexArg& a, const ComplexArg& b) {
   const Scope scope("solve", a.where());
-  const std::int64_t axis = b.re().ndim() == 1 ? 0 : -2;
+  const std::int64_t axis = b.re().ndim() == 1 ? -1 : -2;
   const std::vector<Tensor> parts = split(solve(doubled(a), concatenate({b.re(), b.im()}, axis)), 2, axis);
   return {parts[0], parts[1]};
 }

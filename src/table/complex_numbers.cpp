@@ -13,6 +13,7 @@
 #include "sinter/elementary.hpp"
 #include "sinter/linalg.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/sets.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
 #include "table/arguments.hpp"
@@ -61,6 +62,7 @@ constexpr ByParts kByParts[] = {
     {"atleast_1d"},
     {"atleast_2d"},
     {"atleast_3d"},
+    {"broadcast_arrays"},
     {"broadcast_to"},
     {"column_stack"},
     {"compress", 2},
@@ -74,7 +76,7 @@ constexpr ByParts kByParts[] = {
     {"diag"},
     {"diagflat"},
     {"diagonal"},
-    {"diff"},
+    {"diff", 25},
     {"dstack"},
     {"expand_dims"},
     {"extract", 2},
@@ -91,6 +93,7 @@ constexpr ByParts kByParts[] = {
     {"insert", 5},
     {"matrix_transpose"},
     {"mean"},
+    {"meshgrid"},
     {"moveaxis"},
     {"nan_to_num"},
     {"negative"},
@@ -117,6 +120,7 @@ constexpr ByParts kByParts[] = {
     {"transpose"},
     {"tril"},
     {"triu"},
+    {"unstack"},
     {"vsplit"},
     {"vstack"},
     {"where", 6},
@@ -146,11 +150,13 @@ Value joined(const Value& re, const Value& im, std::size_t offset) {
 }
 Value by_parts(const Function& function, const ByParts& row, const std::vector<Argument>& arguments, std::size_t offset) {
   const std::vector<Parameter> parameters = parameters_of(function);
+  const auto takes_rest = std::find_if(parameters.begin(), parameters.end(), [](const Parameter& parameter) { return parameter.takes_rest; });
+  const auto rest = std::min(static_cast<std::size_t>(takes_rest - parameters.begin()), parameters.size() - 1);
   std::array<Value, 2> results;
   for (std::size_t which = 0; which < 2; ++which) {
     std::vector<Argument> of_part = arguments;
     for (std::size_t k = 0; k < of_part.size(); ++k) {
-      std::size_t place = std::min(k, parameters.size() - 1);
+      std::size_t place = std::min(k, rest);
       for (std::size_t p = 0; p < parameters.size() && !of_part[k].keyword.empty(); ++p)
         if (parameters[p].name == of_part[k].keyword || parameters[p].other_name == of_part[k].keyword) place = p;
       if (row.numbers >> place & 1u) of_part[k].value = part_of(of_part[k].value, which);
@@ -173,10 +179,7 @@ template <char symbol> Value arithmetic(const Arguments& a) {
 Value power_(const Arguments& a) { return complex_binary("**", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value equal_(const Arguments& a) { return complex_binary("==", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value not_equal_(const Arguments& a) { return complex_binary("!=", *a.given(0), *a.given(1), a.given(0)->offset); }
-Value square_(const Arguments& a) {
-  const Complex z = first(a);
-  return of({(z.re - z.im) * (z.re + z.im), (z.re + z.re) * z.im});
-}
+Value square_(const Arguments& a) { return of(first(a) * first(a)); }
 Value reciprocal_(const Arguments& a) {
   const Complex z = first(a), inverse = Complex{ones_like(z.re), zeros_like(z.im)} / z;
   return of({copysign(inverse.re, z.re), copysign(inverse.im, -z.im)});
@@ -337,6 +340,18 @@ Value eig_(const Arguments& a) {
   const auto [values, vectors] = eig(first(a));
   return {Tuple{of(values), of(vectors)}};
 }
+/// Numbers in order of their real, then their imaginary parts: those of the places that the parts have among their own values.
+Value unique_of(const Arguments& a) {
+  const Complex z = first(a);
+  const Unique all = unique_all(unique_inverse(z.re).second * std::max<std::int64_t>(z.re.size(), 1) + unique_inverse(z.im).second);
+  const auto chosen = [&](const Tensor& part) { return take(reshape(part, Shape{-1}), all.indices, 0); };
+  const Value values = of({chosen(z.re), chosen(z.im)});
+  if (a.function() == "unique_values") return values;
+  if (a.function() == "unique_counts") return {Tuple{values, {all.counts}}};
+  if (a.function() == "unique_inverse") return {Tuple{values, {all.inverse}}};
+  return {Tuple{values, {all.indices}, {all.inverse}, {all.counts}}};
+}
+
 struct Row {
   std::string_view name;
   Value (*build)(const Arguments&);
@@ -409,6 +424,10 @@ constexpr Row kRows[] = {
     {"tan", map<tan>},
     {"tanh", map<tanh>},
     {"true_divide", arithmetic<'/'>},
+    {"unique_all", unique_of},
+    {"unique_counts", unique_of},
+    {"unique_inverse", unique_of},
+    {"unique_values", unique_of},
     {"vdot", vdot_},
 };
 

@@ -69,13 +69,17 @@ Refusal determinant(Matrix a, double* out) {
   return Refusal::none;
 }
 
+/// Of the matrix divided by a power of 2, since Eigen squares the elements.
 Refusal qr(Matrix a, std::int64_t kept, double* out) {
+  const double largest = a.size() == 0 ? 0 : std::max(a.real().cwiseAbs().maxCoeff(), a.imag().cwiseAbs().maxCoeff());
+  const double scale = std::isfinite(largest) && largest > 0 ? std::exp2(std::clamp(std::ilogb(largest), -1000, 1000)) : 1.0;
+  a /= scale;
   const Eigen::HouseholderQR<Eigen::Ref<Matrix>> qr(a);
   Matrix q = Matrix::Identity(a.rows(), kept);
   q.applyOnTheLeft(qr.householderQ());
   Result result(out, kept, a.rows() + a.cols());
   result.set(0, 0, q.transpose());
-  result.set(0, a.rows(), a.topRows(kept).triangularView<Eigen::Upper>());
+  result.set(0, a.rows(), Matrix(a.topRows(kept).triangularView<Eigen::Upper>()) * scale);
   return Refusal::none;
 }
 
