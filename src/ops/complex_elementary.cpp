@@ -28,17 +28,15 @@ Tensor exp_times(const Tensor& size, const Tensor& factor) {
   const Tensor wide = size > most;
   return where(wide, exp(size - most) * factor * std::exp(most), exp(size) * factor);
 }
-/// The imaginary part, with 0 in place of what has no angle where the real part is -infinity: the exponential is 0 there.
-Tensor angle_of_exp(const ComplexArg& x) {
-  return where(logical_and(x.re() == -INFINITY, logical_not(isfinite(x.im()))), 0, x.im());
-}
-/// An infinite size stays one even though the angle is none.
+/// The imaginary part. Where the real part is -infinity the exponential is 0, and an infinite or NaN imaginary part counts as 0.
+Tensor angle_of_exp(const ComplexArg& x) { return where(logical_and(x.re() == -INFINITY, logical_not(isfinite(x.im()))), 0, x.im()); }
+/// An infinite size whose angle is infinite or NaN: the result is infinite nevertheless.
 Tensor infinite_without_angle(const ComplexArg& x) { return logical_and(isinf(x.re()), logical_not(isfinite(x.im()))); }
 
 /// log(hypot(x, y)), of which near_one is half of log1p of the square less 1.
 Tensor log_of_size(const Tensor& x, const Tensor& y, const Tensor& near_one) {
   const Tensor size = hypot(x, y);
-  const Tensor wide = log(hypot(0.5 * x, 0.5 * y)) + std::numbers::ln2;  // whose size may be above the largest number
+  const Tensor wide = log(hypot(0.5 * x, 0.5 * y)) + std::numbers::ln2;  // the size itself may be above the largest number
   return where(logical_and(size > 0.7, size < 1.4), near_one, where(size > 1e30, wide, log(size)));
 }
 
@@ -99,14 +97,15 @@ Complex sinh(const ComplexArg& x) {
 Complex cosh(const ComplexArg& x) {
   const Scope scope("cosh", x.where());
   const Tensor size = abs(x.re()), wide = size > 20, sine = sin(x.im()), cosine = cos(x.im()), sign = copysign(ones_like(size), x.re());
-  const Tensor re = where(wide, exp_times(size, 0.5 * cosine), cosh(x.re()) * cosine), im = where(wide, sign * exp_times(size, 0.5 * sine), sinh(x.re()) * sine);
+  const Tensor re = where(wide, exp_times(size, 0.5 * cosine), cosh(x.re()) * cosine),
+               im = where(wide, sign * exp_times(size, 0.5 * sine), sinh(x.re()) * sine);
   const Tensor real = logical_or(x.im() == 0, infinite_without_angle(x));
   return {where(real, cosh(size), re), where(x.im() == 0, sign * x.im(), where(x.re() == 0, copysign(x.re(), sign * sine), im))};
 }
 Complex tanh(const ComplexArg& x) {
   const Scope scope("tanh", x.where());
   const Tensor tangent = tan(x.im()), sine = sinh(x.re()), beta = 1 + tangent * tangent, below = 1 + beta * sine * sine;
-  const Tensor far = abs(x.re()) > 22;  // there 1 - |re| is less than half a unit of the last place, and sinh squared overflows
+  const Tensor far = abs(x.re()) > 22;                          // there 1 - |re| is less than half a unit of the last place, and sinh squared overflows
   const Tensor no_angle = where(isinf(x.re()), 0, 0 * x.im());  // NaN where neither the real part nor the angle decides
   const Tensor re = where(far, copysign(ones_like(x.re()), x.re()) + no_angle, beta * sqrt(1 + sine * sine) * sine / below);
   const Tensor decayed = where(isinf(x.re()), copysign(zeros_like(x.im()), x.im()), 4 * sin(x.im()) * cos(x.im()) * exp(-2 * abs(x.re())));

@@ -50,16 +50,14 @@ Complex halved(const Tensor& both) {
 /// Each second one of values that come in pairs.
 Tensor each_second(const Tensor& values) { return values.at({ellipsis, Slice{{}, {}, 2}}); }
 
-/// What counts as 0 beside the largest singular value, as of a real matrix of these sizes.
+/// The share of the largest singular value below which one counts as 0: that of a real matrix of these sizes.
 double relative(const Matrices& m, std::optional<double> rtol) {
   return rtol.value_or(finfo(m.as.type).eps * static_cast<double>(std::max(m.rows, m.columns)));
 }
 
 }  // namespace
 
-Tensor doubled(const ComplexArg& x) {
-  return concatenate({concatenate({x.re(), -x.im()}, -1), concatenate({x.im(), x.re()}, -1)}, -2);
-}
+Tensor doubled(const ComplexArg& x) { return concatenate({concatenate({x.re(), -x.im()}, -1), concatenate({x.im(), x.re()}, -1)}, -2); }
 
 Complex solve(const ComplexArg& a, const ComplexArg& b) {
   const Scope scope("solve", a.where());
@@ -126,8 +124,7 @@ ComplexSVDResult svd(const ComplexArg& x, bool full_matrices) {
   const Scope scope("svd", x.where());
   const ComplexMatrices z = complex_matrices(scope.site(), x);
   const std::int64_t rows = z.m.rows, columns = z.m.columns, k = z.m.shorter(), us = full_matrices ? rows : k, vs = full_matrices ? columns : k;
-  if (z.m.empty())
-    return {us == 0 ? z.nothing({rows, 0}) : z.identities(us), z.m(nothing(z.m, {0})), vs == 0 ? z.nothing({0, columns}) : z.identities(vs)};
+  if (z.m.empty()) return {us == 0 ? z.nothing({rows, 0}) : z.identities(us), z.m(nothing(z.m, {0})), vs == 0 ? z.nothing({0, columns}) : z.identities(vs)};
   const Complex packed = decomposed_complex(scope.site(), full_matrices ? Op::complex_svd_full : Op::complex_svd, z);
   return {z(transposed(part(packed, us, 0, rows))), z.m(column(packed.re, k, rows)), z(part(packed, vs, rows + 1, columns))};
 }

@@ -35,7 +35,9 @@ Numbers numbers(const Complex& z) {
   for (std::size_t k = 0; k < re.size(); ++k) all.emplace_back(re[k], im[k]);
   return all;
 }
-bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)) || (a != 0 && std::fabs(a - b) < 1e-14 * std::fabs(b)); }
+bool same(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)) || (a != 0 && std::fabs(a - b) < 1e-14 * std::fabs(b));
+}
 
 struct Row {
   const char* name;
@@ -43,9 +45,10 @@ struct Row {
   Number (*of_c)(const Number&);
 };
 const Row rows[] = {
-    {"exp", sn::exp, std::exp},       {"log", sn::log, std::log},       {"sqrt", sn::sqrt, std::sqrt},    {"sin", sn::sin, std::sin},       {"cos", sn::cos, std::cos},
-    {"tan", sn::tan, std::tan},       {"sinh", sn::sinh, std::sinh},    {"cosh", sn::cosh, std::cosh},    {"tanh", sn::tanh, std::tanh},    {"asin", sn::asin, std::asin},
-    {"acos", sn::acos, std::acos},    {"atan", sn::atan, std::atan},    {"asinh", sn::asinh, std::asinh}, {"acosh", sn::acosh, std::acosh}, {"atanh", sn::atanh, std::atanh},
+    {"exp", sn::exp, std::exp},       {"log", sn::log, std::log},       {"sqrt", sn::sqrt, std::sqrt},    {"sin", sn::sin, std::sin},
+    {"cos", sn::cos, std::cos},       {"tan", sn::tan, std::tan},       {"sinh", sn::sinh, std::sinh},    {"cosh", sn::cosh, std::cosh},
+    {"tanh", sn::tanh, std::tanh},    {"asin", sn::asin, std::asin},    {"acos", sn::acos, std::acos},    {"atan", sn::atan, std::atan},
+    {"asinh", sn::asinh, std::asinh}, {"acosh", sn::acosh, std::acosh}, {"atanh", sn::atanh, std::atanh},
 };
 
 Complex random_matrices(const sn::Shape& shape) {

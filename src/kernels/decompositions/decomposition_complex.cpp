@@ -69,7 +69,7 @@ Refusal determinant(Matrix a, double* out) {
   return Refusal::none;
 }
 
-/// Of the matrix divided by a power of 2, since Eigen squares the elements.
+/// The matrix is divided by a power of 2 first, since Eigen squares its elements.
 Refusal qr(Matrix a, std::int64_t kept, double* out) {
   const double largest = a.size() == 0 ? 0 : std::max(a.real().cwiseAbs().maxCoeff(), a.imag().cwiseAbs().maxCoeff());
   const double scale = std::isfinite(largest) && largest > 0 ? std::exp2(std::clamp(std::ilogb(largest), -1000, 1000)) : 1.0;
@@ -86,7 +86,7 @@ Refusal qr(Matrix a, std::int64_t kept, double* out) {
 Refusal svd(const Matrix& a, bool full, double* out) {
   const std::int64_t m = a.rows(), n = a.cols();
   Result result(out, full ? std::max(m, n) : std::min(m, n), m + 1 + n);
-  if (a.hasNaN()) return Refusal::diverges;  // as of real matrices
+  if (a.hasNaN()) return Refusal::diverges;  // real matrices with NaN are refused too
   if (!a.allFinite()) {
     result.set_nan();
     return Refusal::none;
@@ -99,7 +99,7 @@ Refusal svd(const Matrix& a, bool full, double* out) {
   return Refusal::none;
 }
 
-/// Of the lower triangle.
+/// The upper triangle is not read.
 Refusal eigh(const Matrix& a, double* out) {
   Result result(out, a.rows(), 1 + a.rows());
   if (!Matrix(a.triangularView<Eigen::Lower>()).allFinite()) {
@@ -113,7 +113,7 @@ Refusal eigh(const Matrix& a, double* out) {
   return Refusal::none;
 }
 
-/// Of any square matrix. Vectors are of length 1, and their largest element is real.
+/// Vectors have length 1, and their largest element is real.
 Refusal eig(const Matrix& a, double* out) {
   if (!a.allFinite()) return Refusal::infinite;
   const Eigen::ComplexEigenSolver<Matrix> solver(a);
