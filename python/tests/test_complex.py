@@ -169,6 +169,8 @@ def test_products(dtype):
     near(sinter.einsum("bij,bjk->ik", s(a), s(b)), numpy.einsum("bij,bjk->ik", a, b), dtype)
     for name in ("outer", "inner", "kron", "vdot", "dot"):
         near(getattr(sinter, name)(s(v), s(w)), getattr(numpy, name)(v, w), dtype)
+    near(sinter.outer([1j], [1, 2j]), numpy.outer([1j], [1, 2j]))
+    near(sinter.linalg.multi_dot([s(a[0]), s(b[0]), s(a[1])]), a[0] @ b[0] @ a[1], dtype)
     near(sinter.linalg.trace(s(a @ b)), numpy.linalg.trace(a @ b), dtype)
     near(sinter.linalg.cross(s(v[:3]), s(w[:3])), numpy.cross(v[:3], w[:3]), dtype)
     near(sinter.fft.fftn(s(a)), numpy.fft.fftn(a), dtype, 10)

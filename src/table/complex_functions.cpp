@@ -415,6 +415,14 @@ struct Multilinear {
 constexpr Multilinear kMultilinear[] = {{"convolve"},     {"cross"},     {"einsum"}, {"inner"},     {"kron"},
                                         {"linalg.cross"}, {"multi_dot"}, {"outer"},  {"tensordot"}, {"vecdot", true}};
 
+/// The value with its lists of numbers made complex arrays, each of which is split as one; a list of arrays has its items made so.
+Value with_whole_arrays(const Value& value, bool of_arrays) {
+  if (value.is_complex() || !holds_complex(value)) return value;
+  if (!of_arrays) return of(complex_of(value, ""));
+  Tuple items = *value.as<Tuple>();
+  for (Value& item : items) item = with_whole_arrays(item, false);
+  return {std::move(items), value.offset};
+}
 /// The value with its first complex number replaced by that number's real or imaginary part.
 Value with_part(const Value& value, std::size_t which, bool& done) {
   if (done || !holds_complex(value)) return value;
@@ -523,6 +531,7 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
   if (const Multilinear* row = row_of(kMultilinear)) {
     Value& left = arguments[0].value;
     if (row->conjugate && holds_complex(left)) left = of(conj(complex_of(left, name)));
+    for (Argument& argument : arguments) argument.value = with_whole_arrays(argument.value, name == "multi_dot");
     return of(multilinear(function, arguments, offset));
   }
   if (name == "norm" || name == "matrix_norm")
