@@ -36,7 +36,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mprefer-vector-width=512")
 endif()
 # The decompositions likewise, for two of them; -O3 would compile for twice as long.
-set_source_files_properties(${kernels}/decompositions/decomposition_baseline.cpp PROPERTIES COMPILE_OPTIONS "-O1;-fwrapv")
+set_source_files_properties(${kernels}/decompositions/decomposition_baseline.cpp ${kernels}/decompositions/decomposition_complex.cpp PROPERTIES COMPILE_OPTIONS "-O1;-fwrapv")
 # What the steps of a recurrent layer do between products.
 set_source_files_properties(${kernels}/recurrence.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 # Of the transforms the whole time is spent in loops of their library.

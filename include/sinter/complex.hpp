@@ -31,8 +31,11 @@ Complex operator-(const ComplexArg& x);
 Complex conj(const ComplexArg& x);
 Tensor abs(const ComplexArg& x);    ///< hypot(re, im)
 Tensor angle(const ComplexArg& x);  ///< atan2(im, re)
+Complex sign(const ComplexArg& x);  ///< x / abs(x), and 0 of 0
 Complex exp(const ComplexArg& x);
-Complex log(const ComplexArg& x);   ///< the angle in (-pi, pi]
+Complex expm1(const ComplexArg& x);
+Complex log(const ComplexArg& x);  ///< the angle in (-pi, pi]
+Complex log1p(const ComplexArg& x);
 Complex sqrt(const ComplexArg& x);  ///< the root whose real part is not negative
 Complex sin(const ComplexArg& x);
 Complex cos(const ComplexArg& x);
@@ -40,6 +43,12 @@ Complex tan(const ComplexArg& x);
 Complex sinh(const ComplexArg& x);
 Complex cosh(const ComplexArg& x);
 Complex tanh(const ComplexArg& x);
+Complex asin(const ComplexArg& x);  ///< the inverse functions have the branch cuts of C's, where the sign of a zero tells the side
+Complex acos(const ComplexArg& x);
+Complex atan(const ComplexArg& x);
+Complex asinh(const ComplexArg& x);
+Complex acosh(const ComplexArg& x);
+Complex atanh(const ComplexArg& x);
 /// exp(exponent log(base)); a whole exponent of a few hundred multiplies.
 Complex power(const ComplexArg& base, const ComplexArg& exponent);
 Complex power(const ComplexArg& base, std::int64_t exponent);

@@ -84,6 +84,41 @@ Tensor matrix_rank(const Arg& x, std::optional<double> rtol = {}, std::optional<
 /// norm(x, p) * norm(inv(x), p); for p = 2 and -2 the quotient of the singular values. Infinity where x is singular.
 Tensor cond(const Arg& x, NormOrder p = 2);
 
+// The same of complex matrices. The conjugate transpose takes the place of the transpose: cholesky and eigh are of Hermitian matrices.
+Complex solve(const ComplexArg& a, const ComplexArg& b);
+Complex inv(const ComplexArg& x);
+Complex pinv(const ComplexArg& x, std::optional<double> rtol = {});
+Complex matrix_power(const ComplexArg& x, std::int64_t n);
+Complex det(const ComplexArg& x);
+struct ComplexSlogdetResult {
+  Complex sign;
+  Tensor logabsdet;
+};
+ComplexSlogdetResult slogdet(const ComplexArg& x);
+Complex cholesky(const ComplexArg& x, bool upper = false);
+struct ComplexQRResult {
+  Complex Q, R;
+};
+ComplexQRResult qr(const ComplexArg& x, QRMode mode = QRMode::reduced);
+struct ComplexSVDResult {
+  Complex U;
+  Tensor S;
+  Complex Vh;
+};
+ComplexSVDResult svd(const ComplexArg& x, bool full_matrices = true);
+Tensor svdvals(const ComplexArg& x);
+Tensor matrix_rank(const ComplexArg& x, std::optional<double> rtol = {}, std::optional<double> tol = {});
+struct ComplexEighResult {
+  Tensor eigenvalues;
+  Complex eigenvectors;
+};
+ComplexEighResult eigh(const ComplexArg& x, Triangle triangle = Triangle::lower);
+Tensor eigvalsh(const ComplexArg& x, Triangle triangle = Triangle::lower);
+EigResult eig(const ComplexArg& x);
+Complex eigvals(const ComplexArg& x);
+/// The real matrix [[re, -im], [im, re]], which does to [re; im] of a vector what the complex one does to the vector. It has each singular value twice.
+Tensor doubled(const ComplexArg& x);
+
 /// Array API's and NumPy's namespace of that name.
 namespace linalg {
 using sinter::cholesky, sinter::cond, sinter::det, sinter::eig, sinter::eigh, sinter::eigvals, sinter::eigvalsh, sinter::inv, sinter::lstsq,

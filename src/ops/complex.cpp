@@ -1,4 +1,4 @@
-// Complex numbers: compositions over pairs of real tensors.
+// Arithmetic of complex numbers: compositions over pairs of real tensors.
 #include "sinter/complex.hpp"
 
 #include "ops/recording.hpp"
@@ -23,7 +23,9 @@ Complex operator*(const ComplexArg& a, const ComplexArg& b) {
 }
 Complex operator/(const ComplexArg& a, const ComplexArg& b) {
   const Scope scope("divide", a.where());
-  const Tensor scale = maximum(abs(b.re()), abs(b.im())), re = b.re() / scale, im = b.im() / scale, size = b.re() * re + b.im() * im;
+  const Tensor scale = maximum(abs(b.re()), abs(b.im())), infinite = isinf(scale);
+  const auto scaled = [&](const Tensor& part) { return where(infinite, copysign(astype(isinf(part), part.dtype()), part), part / scale); };
+  const Tensor re = scaled(b.re()), im = scaled(b.im()), size = where(infinite, scale, b.re() * re + b.im() * im);
   return {(a.re() * re + a.im() * im) / size, (a.im() * re - a.re() * im) / size};
 }
 Complex operator-(const ComplexArg& x) {
@@ -42,55 +44,6 @@ Tensor angle(const ComplexArg& x) {
   const Scope scope("angle", x.where());
   return atan2(x.im(), x.re());
 }
-
-namespace {
-
-/// (re, im) times i, and divided by it: the circular functions are the hyperbolic ones turned by it.
-Complex times_i(const ComplexArg& x) { return {-x.im(), x.re()}; }
-Complex by_i(const ComplexArg& x) { return {x.im(), -x.re()}; }
-
-}  // namespace
-
-Complex exp(const ComplexArg& x) {
-  const Scope scope("exp", x.where());
-  const Tensor size = exp(x.re());
-  // Of a real number the infinite size times sin 0 would be NaN.
-  return {where(x.im() == 0, size, size * cos(x.im())), where(x.im() == 0, x.im(), size * sin(x.im()))};
-}
-Complex log(const ComplexArg& x) {
-  const Scope scope("log", x.where());
-  const Tensor a = abs(x.re()), b = abs(x.im()), larger = maximum(a, b), smaller = minimum(a, b), size = hypot(a, b);
-  // Near the unit circle the logarithm of the rounded size has no correct digits.
-  const Tensor near_one = 0.5 * log1p((larger - 1) * (larger + 1) + smaller * smaller);
-  return {where(logical_and(size > 0.7, size < 1.4), near_one, log(size)), atan2(x.im(), x.re())};
-}
-Complex sqrt(const ComplexArg& x) {
-  const Scope scope("sqrt", x.where());
-  // The part that is not cancelled; the other one follows from it.
-  const Tensor size = sqrt(0.5 * hypot(x.re(), x.im()) + 0.5 * abs(x.re()));
-  const Tensor other = where(size == 0, abs(x.im()), 0.5 * abs(x.im()) / size);
-  const Tensor right = signbit(x.re()), wide = isinf(x.im());
-  return {where(wide, abs(x.im()), where(right, other, size)), where(wide, x.im(), copysign(where(right, size, other), x.im()))};
-}
-Complex sinh(const ComplexArg& x) {
-  const Scope scope("sinh", x.where());
-  return {where(x.im() == 0, sinh(x.re()), sinh(x.re()) * cos(x.im())), where(x.im() == 0, x.im(), cosh(x.re()) * sin(x.im()))};
-}
-Complex cosh(const ComplexArg& x) {
-  const Scope scope("cosh", x.where());
-  const Tensor im = where(logical_or(x.im() == 0, x.re() == 0), x.im() * copysign(minimum(abs(x.re()), 1), x.re()), sinh(x.re()) * sin(x.im()));
-  return {where(x.im() == 0, cosh(x.re()), cosh(x.re()) * cos(x.im())), im};
-}
-Complex tanh(const ComplexArg& x) {
-  const Scope scope("tanh", x.where());
-  const Tensor tangent = tan(x.im()), sine = sinh(x.re()), beta = 1 + tangent * tangent, below = 1 + beta * sine * sine;
-  const Tensor far = abs(x.re()) > 22;  // there 1 - |re| is less than half a unit of the last place, and sinh squared overflows
-  return {where(far, copysign(ones_like(x.re()), x.re()), beta * sqrt(1 + sine * sine) * sine / below),
-          where(far, 4 * sin(x.im()) * cos(x.im()) * exp(-2 * abs(x.re())), tangent / below)};
-}
-Complex sin(const ComplexArg& x) { return by_i(sinh(times_i(x))); }
-Complex cos(const ComplexArg& x) { return cosh(times_i(x)); }
-Complex tan(const ComplexArg& x) { return by_i(tanh(times_i(x))); }
 
 Complex power(const ComplexArg& base, const ComplexArg& exponent) {
   const Scope scope("power", base.where());

@@ -9,8 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/composed.hpp"
-#include "ops/recording.hpp"
+#include "ops/matrices.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
@@ -19,47 +18,6 @@ namespace sinter {
 namespace {
 
 using namespace ops;
-
-/// Matrices in the type that they are decomposed in.
-struct Matrices {
-  Composed as;
-  Shape batch;
-  std::int64_t rows, columns;
-
-  Tensor operator()(const Tensor& result) const { return as(result); }
-  /// The batch's shape, then these axes.
-  Shape with(std::initializer_list<std::int64_t> axes) const {
-    Shape shape = batch;
-    shape.insert(shape.end(), axes);
-    return shape;
-  }
-  std::int64_t shorter() const { return std::min(rows, columns); }
-  bool empty() const { return rows == 0 || columns == 0; }
-};
-
-Matrices matrices(const Site& site, const Arg& x) {
-  Composed as = floating(site, x);
-  const Shape& shape = as.values.shape();
-  if (shape.size() < 2) fail<ShapeError>(site, fmt::format("shape {} is no matrix", to_string(shape)));
-  Shape batch(shape.begin(), shape.end() - 2);
-  return {as, std::move(batch), shape[shape.size() - 2], shape.back()};
-}
-Matrices square_matrices(const Site& site, const Arg& x) {
-  Matrices m = matrices(site, x);
-  if (m.rows != m.columns) fail<ShapeError>(site, fmt::format("shape {} is no square matrix", to_string(m.as.values.shape())));
-  return m;
-}
-
-Tensor call(const Site& site, Op op, const Tensor& x) { return Tensor(make_library(site, op, {x.node()})); }
-
-/// Rows [0, rows) and columns [begin, begin + columns) of what a call gave.
-Tensor part(const Tensor& packed, std::int64_t rows, std::int64_t begin, std::int64_t columns) {
-  return packed.at({ellipsis, Slice{0, rows}, Slice{begin, begin + columns}});
-}
-Tensor column(const Tensor& packed, std::int64_t rows, std::int64_t at) { return packed.at({ellipsis, Slice{0, rows}, at}); }
-
-Tensor identities(const Matrices& m, std::int64_t n) { return broadcast_to(eye(n, {}, 0, m.as.type), m.with({n, n})); }
-Tensor nothing(const Matrices& m, std::initializer_list<std::int64_t> axes) { return zeros(m.with(axes), m.as.type); }
 
 /// Below this share of the largest singular value one counts as 0.
 double relative(const Matrices& m, std::optional<double> rtol) {
@@ -120,29 +78,29 @@ Tensor solve_triangular(const Arg& a, const Arg& b, Triangle triangle, bool unit
 Tensor inv(const Arg& x) {
   const Scope scope("inv", x.where());
   const Matrices m = square_matrices(scope.site(), x);
-  return m(call(scope.site(), Op::inverse, m.as.values));
+  return m(decomposed(scope.site(), Op::inverse, m.as.values));
 }
 
 Tensor det(const Arg& x) {
   const Scope scope("det", x.where());
   const Matrices m = square_matrices(scope.site(), x);
   if (m.empty()) return ones(m.batch, m.as.type);
-  return m(call(scope.site(), Op::determinant, m.as.values).at({ellipsis, 0}));
+  return m(decomposed(scope.site(), Op::determinant, m.as.values).at({ellipsis, 0}));
 }
 
 SlogdetResult slogdet(const Arg& x) {
   const Scope scope("slogdet", x.where());
   const Matrices m = square_matrices(scope.site(), x);
   if (m.empty()) return {ones(m.batch, m.as.type), zeros(m.batch, m.as.type)};
-  const Tensor packed = call(scope.site(), Op::determinant, m.as.values);
+  const Tensor packed = decomposed(scope.site(), Op::determinant, m.as.values);
   return {m(packed.at({ellipsis, 1})), m(packed.at({ellipsis, 2}))};
 }
 
 Tensor cholesky(const Arg& x, bool upper) {
   const Scope scope("cholesky", x.where());
   const Matrices m = square_matrices(scope.site(), x);
-  if (!upper) return m(call(scope.site(), Op::cholesky, m.as.values));
-  return m(matrix_transpose(call(scope.site(), Op::cholesky, matrix_transpose(m.as.values))));
+  if (!upper) return m(decomposed(scope.site(), Op::cholesky, m.as.values));
+  return m(matrix_transpose(decomposed(scope.site(), Op::cholesky, matrix_transpose(m.as.values))));
 }
 
 QRResult qr(const Arg& x, QRMode mode) {
@@ -150,7 +108,7 @@ QRResult qr(const Arg& x, QRMode mode) {
   const Matrices m = matrices(scope.site(), x);
   const std::int64_t k = mode == QRMode::complete ? m.rows : m.shorter();
   if (m.empty()) return {k == 0 ? nothing(m, {m.rows, k}) : identities(m, k), nothing(m, {k, m.columns})};
-  const Tensor packed = call(scope.site(), mode == QRMode::complete ? Op::qr_complete : Op::qr, m.as.values);
+  const Tensor packed = decomposed(scope.site(), mode == QRMode::complete ? Op::qr_complete : Op::qr, m.as.values);
   return {m(matrix_transpose(part(packed, k, 0, m.rows))), m(part(packed, k, m.rows, m.columns))};
 }
 
@@ -161,35 +119,35 @@ SVDResult svd(const Arg& x, bool full_matrices) {
   if (m.empty()) {
     return {us == 0 ? nothing(m, {m.rows, 0}) : identities(m, us), nothing(m, {0}), vs == 0 ? nothing(m, {0, m.columns}) : identities(m, vs)};
   }
-  const Tensor packed = call(scope.site(), full_matrices ? Op::svd_full : Op::svd, m.as.values);
+  const Tensor packed = decomposed(scope.site(), full_matrices ? Op::svd_full : Op::svd, m.as.values);
   return {m(matrix_transpose(part(packed, us, 0, m.rows))), m(column(packed, k, m.rows)), m(part(packed, vs, m.rows + 1, m.columns))};
 }
 
 Tensor svdvals(const Arg& x) {
   const Scope scope("svdvals", x.where());
   const Matrices m = matrices(scope.site(), x);
-  return m(call(scope.site(), Op::svdvals, m.as.values));
+  return m(decomposed(scope.site(), Op::svdvals, m.as.values));
 }
 
 EighResult eigh(const Arg& x, Triangle triangle) {
   const Scope scope("eigh", x.where());
   const Matrices m = square_matrices(scope.site(), x);
   if (m.empty()) return {nothing(m, {0}), nothing(m, {0, 0})};
-  const Tensor packed = call(scope.site(), Op::eigh, triangle == Triangle::lower ? m.as.values : matrix_transpose(m.as.values));
+  const Tensor packed = decomposed(scope.site(), Op::eigh, triangle == Triangle::lower ? m.as.values : matrix_transpose(m.as.values));
   return {m(column(packed, m.rows, 0)), m(matrix_transpose(part(packed, m.rows, 1, m.rows)))};
 }
 
 Tensor eigvalsh(const Arg& x, Triangle triangle) {
   const Scope scope("eigvalsh", x.where());
   const Matrices m = square_matrices(scope.site(), x);
-  return m(call(scope.site(), Op::eigvalsh, triangle == Triangle::lower ? m.as.values : matrix_transpose(m.as.values)));
+  return m(decomposed(scope.site(), Op::eigvalsh, triangle == Triangle::lower ? m.as.values : matrix_transpose(m.as.values)));
 }
 
 EigResult eig(const Arg& x) {
   const Scope scope("eig", x.where());
   const Matrices m = square_matrices(scope.site(), x);
   if (m.empty()) return {{nothing(m, {0}), nothing(m, {0})}, {nothing(m, {0, 0}), nothing(m, {0, 0})}};
-  const Tensor packed = call(scope.site(), Op::eig, m.as.values);
+  const Tensor packed = decomposed(scope.site(), Op::eig, m.as.values);
   const auto vectors = [&](std::int64_t begin) { return m(matrix_transpose(part(packed, m.rows, begin, m.rows))); };
   return {{m(column(packed, m.rows, 0)), m(column(packed, m.rows, 1))}, {vectors(2), vectors(2 + m.rows)}};
 }
@@ -198,7 +156,7 @@ Complex eigvals(const Arg& x) {
   const Scope scope("eigvals", x.where());
   const Matrices m = square_matrices(scope.site(), x);
   if (m.empty()) return {nothing(m, {0}), nothing(m, {0})};
-  const Tensor packed = call(scope.site(), Op::eigvals, m.as.values);
+  const Tensor packed = decomposed(scope.site(), Op::eigvals, m.as.values);
   return {m(column(packed, m.rows, 0)), m(column(packed, m.rows, 1))};
 }
 
@@ -259,7 +217,7 @@ Tensor cond(const Arg& x, NormOrder p) {
     const Tensor s = svdvals(values), largest = s.at({ellipsis, 0}), smallest = s.at({ellipsis, -1});
     return *p.number() > 0 ? largest / smallest : smallest / largest;
   };
-  const Tensor found = two ? quotient() : matrix_norm(values, false, p) * matrix_norm(call(scope.site(), Op::inverse_or_nan, values), false, p);
+  const Tensor found = two ? quotient() : matrix_norm(values, false, p) * matrix_norm(decomposed(scope.site(), Op::inverse_or_nan, values), false, p);
   return m(where(logical_and(isnan(found), logical_not(any(isnan(values), {-2, -1}))), std::numeric_limits<double>::infinity(), found));
 }
 

@@ -12,6 +12,8 @@ namespace sinter::table {
 Value complex_value(const Complex& z, std::size_t offset, bool is_weak = false);
 /// Of a complex value, of real numbers, and of lists with either. Throws Fault for anything else.
 Complex complex_of(const Value& value, std::string_view user);
+/// The same with parts of this type.
+Complex complex_of_type(const Value& value, std::string_view user, DType type);
 /// A complex value, or a list with one in it.
 bool holds_complex(const Value& value);
 

@@ -111,6 +111,16 @@ Shape complex_values_and_vectors(std::span<const Shape> operands, std::span<cons
 }
 Shape complex_values(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), 2}); }
 
+/// Complex matrices have their real parts in the first half of their columns and their imaginary parts in the second half. So has the result of a call.
+template <Shape (*of_real)(std::span<const Shape>, std::span<const std::int64_t>)>
+Shape two_halves(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
+  Shape matrices = operands[0];
+  matrices.back() /= 2;
+  Shape shape = of_real({&matrices, 1}, ints);
+  shape.back() *= 2;
+  return shape;
+}
+
 // Fourier transforms of (..., n): real parts, then imaginary parts.
 
 Shape two_rows(std::span<const Shape> operands, std::span<const std::int64_t>) {
@@ -216,6 +226,8 @@ bool gate_sums(const CallTerms& call) {
 }
 
 bool matrix(const CallTerms& call) { return call.shapes[0].size() >= 2 && is_real(call) && call.ints.empty(); }
+bool complex_matrix(const CallTerms& call) { return matrix(call) && columns(call.shapes[0]) % 2 == 0; }
+bool complex_square(const CallTerms& call) { return matrix(call) && 2 * rows(call.shapes[0]) == columns(call.shapes[0]); }
 bool square(const CallTerms& call) { return matrix(call) && rows(call.shapes[0]) == columns(call.shapes[0]); }
 bool system_of_equations(const CallTerms& call) {
   return square(call) && same_batch(call.shapes[0], call.shapes[1]) && rows(call.shapes[1]) == rows(call.shapes[0]);

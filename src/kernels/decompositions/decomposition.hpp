@@ -21,5 +21,8 @@ using DecomposeFn = Refusal (*)(trace::Op op, DType dtype, const MatrixIn& a, co
 
 Refusal decompose_baseline(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 Refusal decompose_avx2(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
+/// A complex matrix has its real parts in the first half of its columns and its imaginary parts in the second half; the result likewise.
+Refusal decompose_complex(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
+bool is_of_complex_matrices(trace::Op op);
 
 }  // namespace sinter::kernels

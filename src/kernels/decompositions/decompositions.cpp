@@ -15,7 +15,8 @@ namespace {
 /// Fewer operations than this are done sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
 
-DecomposeFn decomposer() {
+DecomposeFn decomposer(trace::Op op) {
+  if (is_of_complex_matrices(op)) return &decompose_complex;
   static const DecomposeFn chosen = [] {
 #if defined(SINTER_DECOMPOSITIONS_X86)
     __builtin_cpu_init();
@@ -64,7 +65,7 @@ void decompose(const fuse::LibraryCall& call, std::span<void* const> pointers, i
     const MatrixIn right = call.operands.size() > 1 ? matrix(call.operands[1], call.dtype, pointers[1], element) : MatrixIn{};
     void* const result = static_cast<char*>(pointers.back()) + static_cast<std::size_t>(element) * bytes;
     std::vector<double> wide(call.dtype == DType::float32 ? static_cast<std::size_t>(results) : 0);
-    const Refusal refusal = decomposer()(call.op, call.dtype, left, right, wide.empty() ? static_cast<double*>(result) : wide.data());
+    const Refusal refusal = decomposer(call.op)(call.op, call.dtype, left, right, wide.empty() ? static_cast<double*>(result) : wide.data());
     std::transform(wide.begin(), wide.end(), static_cast<float*>(result), [](double x) { return static_cast<float>(x); });
     if (refusal == Refusal::none) return;
     const std::lock_guard lock(mutex);

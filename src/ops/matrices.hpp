@@ -1,0 +1,54 @@
+// The operands of decompositions: checked matrices, and the parts of a packed result.
+#pragma once
+#include <algorithm>
+#include <initializer_list>
+
+#include <fmt/format.h>
+
+#include "ops/composed.hpp"
+#include "sinter/creation.hpp"
+
+namespace sinter::ops {
+
+/// Matrices in the type that they are decomposed in.
+struct Matrices {
+  Composed as;
+  Shape batch;
+  std::int64_t rows, columns;
+
+  Tensor operator()(const Tensor& result) const { return as(result); }
+  /// The batch's shape, then these axes.
+  Shape with(std::initializer_list<std::int64_t> axes) const {
+    Shape shape = batch;
+    shape.insert(shape.end(), axes);
+    return shape;
+  }
+  std::int64_t shorter() const { return std::min(rows, columns); }
+  bool empty() const { return rows == 0 || columns == 0; }
+};
+
+inline Matrices matrices(const Site& site, const Arg& x) {
+  Composed as = floating(site, x);
+  const Shape& shape = as.values.shape();
+  if (shape.size() < 2) fail<ShapeError>(site, fmt::format("shape {} is no matrix", to_string(shape)));
+  Shape batch(shape.begin(), shape.end() - 2);
+  return {as, std::move(batch), shape[shape.size() - 2], shape.back()};
+}
+inline Matrices square_matrices(const Site& site, const Arg& x) {
+  Matrices m = matrices(site, x);
+  if (m.rows != m.columns) fail<ShapeError>(site, fmt::format("shape {} is no square matrix", to_string(m.as.values.shape())));
+  return m;
+}
+
+inline Tensor decomposed(const Site& site, Op op, const Tensor& x) { return Tensor(make_library(site, op, {x.node()})); }
+
+/// Rows [0, rows) and columns [begin, begin + columns) of what a call gave.
+inline Tensor part(const Tensor& packed, std::int64_t rows, std::int64_t begin, std::int64_t columns) {
+  return packed.at({ellipsis, Slice{0, rows}, Slice{begin, begin + columns}});
+}
+inline Tensor column(const Tensor& packed, std::int64_t rows, std::int64_t at) { return packed.at({ellipsis, Slice{0, rows}, at}); }
+
+inline Tensor identities(const Matrices& m, std::int64_t n) { return broadcast_to(eye(n, {}, 0, m.as.type), m.with({n, n})); }
+inline Tensor nothing(const Matrices& m, std::initializer_list<std::int64_t> axes) { return zeros(m.with(axes), m.as.type); }
+
+}  // namespace sinter::ops
