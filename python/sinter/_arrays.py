@@ -133,6 +133,12 @@ def _html(self):
     return array_html(self)
 
 
+def _bundle(self, include=None, exclude=None):
+    from ._notebook import array_bundle
+
+    return array_bundle(self)
+
+
 def _explain(self, target=""):
     """What computes this array: sinter.explain(x)."""
     from ._engine import explain
@@ -153,7 +159,7 @@ def complete(array):
     array.strides = property(lambda self: _strides(self), doc="Bytes from an element to the next one along each axis, row after row.")
     array.__array__, array.__array_ufunc__, array.__array_function__, array.__array_namespace__ = _numpy, _ufunc, _function, _namespace
     array.__array_priority__ = 1000
-    array.__format__, array.__reduce__, array._repr_html_ = _format, _reduce, _html
+    array.__format__, array.__reduce__, array._repr_html_, array._repr_mimebundle_ = _format, _reduce, _html, _bundle
     array.__round__, array.__trunc__, array.tobytes = _rounded, lambda self: math.trunc(self.item()), _tobytes
     array.__module__ = "sinter"
 

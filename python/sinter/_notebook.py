@@ -2,6 +2,7 @@
 import base64
 import html
 import struct
+import sys
 import zlib
 
 
@@ -35,6 +36,14 @@ def array_html(x):
         return f"<div>{head}</div><pre>{html.escape(str(x))}</pre>"
     except Exception as error:  # a placeholder has no values; an error of the evaluation belongs to the cell that asks for them
         return f"<div>{head}; {html.escape(str(error))}</div>"
+
+
+def array_bundle(x):
+    """The HTML and the plain text of an array for a Jupyter kernel, which would compute the array for the plain text otherwise; nothing for other shells, which call repr()."""
+    if "IPython" not in sys.modules or not hasattr(sys.modules["IPython"].get_ipython(), "kernel"):
+        return {}
+    shown = array_html(x)  # computes the values of a small array
+    return {"text/html": shown, "text/plain": repr(x) if x.evaluated else f"<array of shape {x.shape} and type {x.dtype.name}, which is not computed>"}
 
 
 def _bytes(count):

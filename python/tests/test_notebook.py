@@ -6,6 +6,8 @@ CELLS = [
     "(np.ones((2000, 30)) + 1)",
     "np.explain(np.softmax(np.gelu(np.placeholder(np.float32, [64, 32])) @ np.placeholder(np.float32, [32, 16])))",
     "np.zeros(3) + np.zeros(4)",
+    "np.placeholder(np.float32, [3])",
+    "x + 1",
 ]
 
 
@@ -18,6 +20,7 @@ def test_a_kernel_of_jupyter_shows_arrays_and_explanations(tmp_path):
     nbclient.NotebookClient(book, timeout=120, allow_errors=True, kernel_name="python3").execute()
     shown = [cell["outputs"][0] for cell in book.cells]
     assert "[[ 0.  1.  2.  3.]" in shown[0]["data"]["text/html"] and shown[0]["data"]["text/plain"].startswith("array([[ 0.,")
-    assert "not computed" in shown[1]["data"]["text/html"]
+    assert "not computed" in shown[1]["data"]["text/html"] and "not computed" in shown[1]["data"]["text/plain"]
     assert "<svg" in shown[2]["data"]["text/html"] and "library call" in shown[2]["data"]["text/html"]
     assert shown[3]["ename"] == "ShapeError" and "broadcast" in shown[3]["evalue"]
+    assert "placeholder" in shown[4]["data"]["text/html"] and "[[ 1.,  2.,  3.,  4.]" in shown[5]["data"]["text/plain"]
