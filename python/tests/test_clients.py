@@ -402,7 +402,7 @@ LIMITS = {
     "integrate.nsum(lambda k: 1 / k**2, xp.asarray(1.0), xp.asarray(xp.inf)).sum": VIEWS,
     "scipy.interpolate.PchipInterpolator(xp.arange(6.0), x[0])(1.5)": VIEWS,
     "mixture.GaussianMixture(2, random_state=0, init_params='random').fit(x).means_": VIEWS, "mixture.GaussianMixture(2, random_state=0, init_params='random_from_data').fit(x).predict(x)": VIEWS,
-    "covariance.LedoitWolf().fit(x).covariance_": VIEWS, "covariance.empirical_covariance(x)": "sinter.cov takes bias=True, and not bias=1",
+    "covariance.LedoitWolf().fit(x).covariance_": VIEWS,
     "cluster.KMeans(2, n_init=1, random_state=0).fit(x).cluster_centers_": ITS_OWN, "model_selection.cross_val_score(linear_model.Ridge(solver='svd'), x, r, cv=3)": ITS_OWN,
     "gaussian_process.kernels.RBF()(x)": ITS_OWN, "neighbors.KNeighborsClassifier(3).fit(x, y).predict(x)": ITS_OWN,
     "einops.rearrange(x, 'a b -> b a')": "einops knows its own list of types; einops.array_api takes the array", "einops.einsum(x, x, 'a b, c b -> a c')": "einops knows its own list of types; einops.array_api takes the array",
@@ -410,12 +410,6 @@ LIMITS = {
     "da.linalg.solve(d[:, :4].rechunk((4, 4)) + da.eye(4), d[:, :1].rechunk((4, 1)))": ITS_OWN, "pandas.DataFrame(x).to_numpy()": ITS_OWN, "pandas.Series(x[0]).sum()": ITS_OWN,
 }
 LIMITS |= {text: NUMPY_TYPES for text in XARRAY.splitlines() if any(word in text for word in ("where(X(x) > 1)", "rolling", "shift", "pad(", "xr.corr", "weighted", "reindex", "idxmax"))}
-
-try:
-    sinter.zeros(1, dtype=numpy.dtype("int8"))
-    AWAITED = {}
-except TypeError:  # a known defect: once it is mended, this clause has to go
-    AWAITED = {"dask": "numpy.dtype has an attribute shape, by which it is not taken for a type"}
 
 
 def of_scipy():
@@ -521,8 +515,6 @@ def test_client(library, text):
     if text in LIMITS:
         assert reason, f"this call is in LIMITS and works now ({LIMITS[text]})"
         pytest.xfail(LIMITS[text])
-    if reason and library in AWAITED:
-        pytest.xfail(AWAITED[library])
     assert not reason, reason
 
 
@@ -558,7 +550,7 @@ def report():
         yield f"| {name} | {version} | {len(calls)} | {sum(not reason for reason in problems.values())} |"
         for text, reason in problems.items():
             if reason:
-                failed[LIMITS.get(text) or AWAITED.get(library) or reason.splitlines()[0][:160]].append((library, text))
+                failed[LIMITS.get(text) or reason.splitlines()[0][:160]].append((library, text))
     yield ""
     yield "## What does not work"
     yield ""
