@@ -569,7 +569,7 @@ std::optional<Value> complex_call(const Function& function, const std::vector<Ar
   if (const auto type = complex_dtype(function, arguments)) return made_complex(function, arguments, *type, offset);
   const auto complex = [](const Argument& argument) { return holds_complex(argument.value); };
   if (std::none_of(arguments.begin(), arguments.end(), complex)) return std::nullopt;
-  if (is_like(function)) {
+  if (is_like(function) && holds_complex(arguments[0].value)) {
     std::vector<Argument> of_real = arguments;
     of_real[0].value = {complex_of(arguments[0].value, function.name).re, offset};
     const bool other_type =
