@@ -18,8 +18,8 @@ class Caller {
   alignas(void*) unsigned char scope_[5 * sizeof(void*)];
 };
 
-/// Called on a thread before it computes anything and afterwards, with what `before` gave: a language whose threads share a lock gives it up meanwhile. Both may
-/// be called within each other. Null pointers: nothing is called.
+/// Called on a thread before it computes anything and afterwards, with what `before` gave: a language whose threads share a lock gives it up meanwhile. Both
+/// may be called within each other. Null pointers: nothing is called.
 struct Around {
   void* (*before)() = nullptr;
   void (*after)(void*) = nullptr;

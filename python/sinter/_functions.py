@@ -95,6 +95,20 @@ for _name, _fields in {"unique_all": "values indices inverse_indices counts", "u
 
 
 @_public
+def broadcast_shapes(*shapes):
+    """The shape that all of them broadcast to."""
+    return _table["broadcast_shapes"](*shapes) if shapes else ()
+
+
+@_public
+def broadcast_arrays(*arrays, subok=False):
+    """The arrays, each broadcast to the shape that they have together."""
+    arrays = [asarray(x) for x in arrays]
+    shape = broadcast_shapes(*[x.shape for x in arrays])
+    return tuple(_table["broadcast_to"](x, shape) for x in arrays)
+
+
+@_public
 def vectorize(pyfunc, otypes=None, excluded=None, signature=None):
     """A function of numbers as a function of arrays: it is called once with the whole arrays where it can be, else for each element."""
     if signature is not None or excluded is not None:

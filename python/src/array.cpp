@@ -85,7 +85,8 @@ void warn_of_view(Array& array) {
   array.base.reset();
   if (base.is_none()) return;
   if (PyErr_WarnEx(view_warning,
-                   "this array was a view of another one, which NumPy would change too; here each array is a value: assign to the other one's part instead", stack_level()) != 0)
+                   "this array was a view of another one, which NumPy would change too; here each array is a value: assign to the other one's part instead",
+                   stack_level()) != 0)
     throw nb::python_error();
 }
 
@@ -105,9 +106,11 @@ template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) 
     const Array* computed = as_array(result);
     if (!computed) return result;
     if (computed->is_complex() != array.is_complex() || !can_cast(computed->re.dtype(), array.re.dtype(), Casting::same_kind))
-      throw DTypeError(fmt::format("{}: {} is not assigned to an array of {}; write x = x … y", op.name, type_name(type_of(*computed)), type_name(type_of(array))));
+      throw DTypeError(
+          fmt::format("{}: {} is not assigned to an array of {}; write x = x … y", op.name, type_name(type_of(*computed)), type_name(type_of(array))));
     if (computed->re.shape() != array.re.shape())
-      throw ShapeError(fmt::format("{}: a result of shape {} is not assigned to an array of {}", op.name, to_string(computed->re.shape()), to_string(array.re.shape())));
+      throw ShapeError(
+          fmt::format("{}: a result of shape {} is not assigned to an array of {}", op.name, to_string(computed->re.shape()), to_string(array.re.shape())));
     const Here here(op.name);
     array.re = astype(computed->re, array.re.dtype());
     if (array.is_complex()) array.im = astype(computed->im, array.im.dtype());
@@ -115,19 +118,19 @@ template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) 
   });
 }
 
-constexpr Operator kAdd{"add", &add, &Tensor::operator+=};
-constexpr Operator kSubtract{"subtract", &subtract, &Tensor::operator-=};
-constexpr Operator kMultiply{"multiply", &multiply, &Tensor::operator*=};
-constexpr Operator kDivide{"divide", &divide, &Tensor::operator/=};
+constexpr Operator kAdd{"add", &add, &Tensor::operator+= };
+constexpr Operator kSubtract{"subtract", &subtract, &Tensor::operator-= };
+constexpr Operator kMultiply{"multiply", &multiply, &Tensor::operator*= };
+constexpr Operator kDivide{"divide", &divide, &Tensor::operator/= };
 constexpr Operator kFloorDivide{"floor_divide", &floor_divide};
 constexpr Operator kRemainder{"remainder", &remainder};
 constexpr Operator kPower{"power", &sinter::power};
 constexpr Operator kMatmul{"matmul", &matmul};
-constexpr Operator kAnd{"bitwise_and", &bitwise_and, &Tensor::operator&=};
-constexpr Operator kOr{"bitwise_or", &bitwise_or, &Tensor::operator|=};
-constexpr Operator kXor{"bitwise_xor", &bitwise_xor, &Tensor::operator^=};
-constexpr Operator kLeft{"left_shift", &left_shift, &Tensor::operator<<=};
-constexpr Operator kRight{"right_shift", &right_shift, &Tensor::operator>>=};
+constexpr Operator kAnd{"bitwise_and", &bitwise_and, &Tensor::operator&= };
+constexpr Operator kOr{"bitwise_or", &bitwise_or, &Tensor::operator|= };
+constexpr Operator kXor{"bitwise_xor", &bitwise_xor, &Tensor::operator^= };
+constexpr Operator kLeft{"left_shift", &left_shift, &Tensor::operator<<= };
+constexpr Operator kRight{"right_shift", &right_shift, &Tensor::operator>>= };
 constexpr Operator kLess{"less", &less}, kLessEqual{"less_equal", &less_equal}, kEqual{"equal", &equal}, kNotEqual{"not_equal", &not_equal},
     kGreater{"greater", &greater}, kGreaterEqual{"greater_equal", &greater_equal};
 
@@ -187,7 +190,8 @@ template <PyObject* (*Convert)(PyObject*)> PyObject* number(PyObject* self) noex
 PyObject* index_number(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
     const Array& array = *nb::inst_ptr<Array>(self);
-    if (array.is_complex() || array.re.ndim() != 0 || !is_integer(array.re.dtype())) raise(PyExc_TypeError, "only an array of integers without axes is an index of Python's lists");
+    if (array.is_complex() || array.re.ndim() != 0 || !is_integer(array.re.dtype()))
+      raise(PyExc_TypeError, "only an array of integers without axes is an index of Python's lists");
     return to_number(array);
   });
 }
@@ -215,13 +219,13 @@ Index index_item(nb::handle item, bool& places) {
   if (o == Py_None) return Index(newaxis, Location{});
   if (o == Py_Ellipsis) return Index(ellipsis, Location{});
   if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
-  if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o))
-{
+  if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o)) {
     const nb::object number = nb::steal(PyNumber_Index(o));
     if (!number.is_valid()) throw nb::python_error();
     return integer(number.ptr());
   }
-  if (PyUnicode_Check(o) || PyFloat_Check(o)) raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or of truths");
+  if (PyUnicode_Check(o) || PyFloat_Check(o))
+    raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or of truths");
   Array array = array_of(item);
   if (array.is_complex()) raise(PyExc_IndexError, "complex numbers are no places");
   if (array.re.size() == 0 && PyList_Check(o)) array.re = astype(array.re, DType::int64);  // x[[]]
@@ -426,42 +430,51 @@ void add_array(nb::module_& module) {
   for (const PyType_Slot* more = buffer_slots(); more->slot != 0; ++more) put(more->slot, more->pfunc);
   slots[count] = {0, nullptr};
 
-  view_warning = PyErr_NewExceptionWithDoc("sinter.ViewWarning", "A view is changed, and the array behind it is not: NumPy would change both.", PyExc_UserWarning, nullptr);
+  view_warning = PyErr_NewExceptionWithDoc("sinter.ViewWarning", "A view is changed, and the array behind it is not: NumPy would change both.",
+                                           PyExc_UserWarning, nullptr);
   module.attr("ViewWarning") = nb::handle(view_warning);
 
   nb::class_<Array> type(module, "Array", nb::type_slots(slots), nb::is_weak_referenceable(),
                          "An array whose value is computed when it is needed. It is a handle: assigning to a part gives the handle a new value.");
   array_type = reinterpret_cast<PyTypeObject*>(type.ptr());
-  type.def_prop_ro("shape", [](const Array& x) {
-        nb::object sizes = nb::steal(PyTuple_New(x.re.ndim()));
-        for (int k = 0; k < x.re.ndim(); ++k) PyTuple_SetItem(sizes.ptr(), k, PyLong_FromLongLong(x.re.shape()[static_cast<std::size_t>(k)]));
-        return sizes;
-      })
+  type.def_prop_ro("shape",
+                   [](const Array& x) {
+                     nb::object sizes = nb::steal(PyTuple_New(x.re.ndim()));
+                     for (int k = 0; k < x.re.ndim(); ++k) PyTuple_SetItem(sizes.ptr(), k, PyLong_FromLongLong(x.re.shape()[static_cast<std::size_t>(k)]));
+                     return sizes;
+                   })
       .def_prop_ro("ndim", [](const Array& x) { return x.re.ndim(); })
       .def_prop_ro("size", [](const Array& x) { return x.re.size(); })
       .def_prop_ro("dtype", [](const Array& x) { return dtype_object(type_of(x)); })
-      .def_prop_ro("itemsize", [](const Array& x) { return x.re.itemsize() * (x.is_complex() ? 2 : 1); }, "The bytes of an element.")
+      .def_prop_ro(
+          "itemsize", [](const Array& x) { return x.re.itemsize() * (x.is_complex() ? 2 : 1); }, "The bytes of an element.")
       .def_prop_ro("nbytes", [](const Array& x) { return x.re.nbytes() * (x.is_complex() ? 2 : 1); })
       .def_prop_ro("T", &turned<&Tensor::T>, "All axes reversed.")
       .def_prop_ro("mT", &turned<&Tensor::mT>, "The last two axes exchanged.")
       .def_prop_ro("real", [](nb::handle x) { return view_of(x, part(*nb::inst_ptr<Array>(x), false)); })
-      .def_prop_ro("imag", [](nb::handle x) {
-        const Array& array = *nb::inst_ptr<Array>(x);
-        return array.is_complex() ? view_of(x, part(array, true)) : new_array(part(array, true));
-      })
-      .def_prop_ro("evaluated", [](const Array& x) { return is_evaluated(x.re) && (!x.is_complex() || is_evaluated(x.im)); }, "Whether the elements are in memory.")
-      .def("item", [](nb::handle self, nb::args where) {
-        const Array& x = *nb::inst_ptr<Array>(self);
-        if (where.size() == 0) return to_number(x);
-        const bool flat = where.size() == 1 && !PyTuple_Check(nb::object(where[0]).ptr()) && x.re.ndim() != 1;
-        const nb::object whole = flat ? nb::object(self.attr("reshape")(-1)) : nb::borrow(self);
-        const nb::object at = where.size() == 1 ? nb::object(where[0]) : nb::object(where);
-        return to_number(*as_array(nb::object(whole[at])));
-      }, "The element at a place, or the only one, as a number of Python.")
+      .def_prop_ro("imag",
+                   [](nb::handle x) {
+                     const Array& array = *nb::inst_ptr<Array>(x);
+                     return array.is_complex() ? view_of(x, part(array, true)) : new_array(part(array, true));
+                   })
+      .def_prop_ro(
+          "evaluated", [](const Array& x) { return is_evaluated(x.re) && (!x.is_complex() || is_evaluated(x.im)); }, "Whether the elements are in memory.")
+      .def(
+          "item",
+          [](nb::handle self, nb::args where) {
+            const Array& x = *nb::inst_ptr<Array>(self);
+            if (where.size() == 0) return to_number(x);
+            const bool flat = where.size() == 1 && !PyTuple_Check(nb::object(where[0]).ptr()) && x.re.ndim() != 1;
+            const nb::object whole = flat ? nb::object(self.attr("reshape")(-1)) : nb::borrow(self);
+            const nb::object at = where.size() == 1 ? nb::object(where[0]) : nb::object(where);
+            return to_number(*as_array(nb::object(whole[at])));
+          },
+          "The element at a place, or the only one, as a number of Python.")
       .def("tolist", &to_list, "The elements as lists of Python's numbers.")
       .def("__complex__", &complex_of)
       .def("__copy__", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); })
-      .def("__deepcopy__", [](const Array& x, nb::handle) { return new_array(Array{x.re, x.im, {}}); }, nb::arg("memo").none())
+      .def(
+          "__deepcopy__", [](const Array& x, nb::handle) { return new_array(Array{x.re, x.im, {}}); }, nb::arg("memo").none())
       .def("_assign", [](Array& x, const Array& y) {
         warn_of_view(x);
         x.re = y.re, x.im = y.im;

@@ -28,7 +28,7 @@ struct Numbers {
   Shape shape;
   std::vector<std::int64_t> integers;
   std::vector<double> floats;
-  bool all_bools = true, any_float = false;
+  bool all_bools = true, any_float = false, any_negative = false, any_large = false;  // large: above the greatest int64, kept as the bits of a uint64
 
   /// False for anything else within the lists, and for lists that are not of one shape.
   bool read(PyObject* list, std::size_t depth, bool first) {
@@ -53,6 +53,7 @@ struct Numbers {
   bool number(PyObject* item) {
     PyTypeObject* const type = Py_TYPE(item);
     if (type == &PyFloat_Type) {
+      if (any_large) return false;
       any_float = true;
       all_bools = false;
       floats.resize(integers.size());
@@ -62,8 +63,18 @@ struct Numbers {
     }
     if (type != &PyLong_Type && type != &PyBool_Type) return false;
     int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(item, &overflow);
-    if (overflow != 0) return false;
+    long long value = PyLong_AsLongLongAndOverflow(item, &overflow);
+    if (overflow != 0) {
+      const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(item) : 0;
+      if (overflow < 0 || PyErr_Occurred() || any_float) {
+        PyErr_Clear();
+        return false;
+      }
+      any_large = true;
+      value = static_cast<long long>(large);
+    } else {
+      any_negative |= value < 0;
+    }
     all_bools &= type == &PyBool_Type;
     integers.push_back(value);
     if (any_float) floats.push_back(static_cast<double>(value));
@@ -78,12 +89,16 @@ struct Numbers {
       return adopt(std::move(floats), shape, Location{});
     }
     if (integers.empty()) return zeros(shape, DType::float64, Location{});
+    const bool unsigned_bits = any_large && !any_negative;
     const Tensor whole = adopt(std::move(integers), shape, Location{});
+    if (unsigned_bits) return view(whole, DType::uint64);
     return all_bools ? astype(whole, DType::bool_) : whole;
   }
 };
 
-std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::object(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__"))); }
+std::string kind_of(nb::handle object) {
+  return nb::cast<std::string>(nb::object(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__")));
+}
 
 Value number_of(PyObject* integer) {
   int overflow = 0;
@@ -179,7 +194,7 @@ Value value_of(nb::handle object) {
     const Py_ssize_t size = is_list ? PyList_Size(o) : PyTuple_Size(o);
     constexpr Py_ssize_t kLong = 32;
     if (size > kLong) {
-      if (Numbers numbers; numbers.read(o, 0, true)) return {numbers.tensor()};
+      if (Numbers numbers; numbers.read(o, 0, true) && !(numbers.any_large && numbers.any_negative)) return {numbers.tensor()};
     }
     Tuple items;
     items.is_list = is_list;
@@ -245,7 +260,7 @@ Array array_of(nb::handle object) {
   if (const Array* array = as_array(object)) return {array->re, array->im, {}};
   PyObject* const o = object.ptr();
   if (PyList_Check(o) || PyTuple_Check(o)) {
-    if (Numbers numbers; numbers.read(o, 0, true)) return {numbers.tensor(), {}, {}};
+    if (Numbers numbers; numbers.read(o, 0, true) && !(numbers.any_large && numbers.any_negative)) return {numbers.tensor(), {}, {}};
   }
   const Value value = value_of(object);
   if (table::holds_complex(value)) {
@@ -261,7 +276,8 @@ nb::object to_list(Array array) {
   const Shape& shape = array.re.shape();
   if (array.is_complex()) {
     const std::vector<double> re = array.re.to_vector<double>(Location{}), im = array.im.to_vector<double>(Location{});
-    return nested(shape, 0, next, [&](std::int64_t k) { return nb::steal(PyComplex_FromDoubles(re[static_cast<std::size_t>(k)], im[static_cast<std::size_t>(k)])); });
+    return nested(shape, 0, next,
+                  [&](std::int64_t k) { return nb::steal(PyComplex_FromDoubles(re[static_cast<std::size_t>(k)], im[static_cast<std::size_t>(k)])); });
   }
   return visit_storage(array.re.dtype(), [&]<class T>() {
     const auto* elements = static_cast<const T*>(detail::host_address(array.re, array.re.dtype(), "tolist", Location{}));

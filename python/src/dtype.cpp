@@ -39,8 +39,8 @@ std::optional<ElementType> find_type(nb::handle object) {
   if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return ElementType{DType::float64, true};
   nb::object name;
   if (PyUnicode_Check(o)) name = nb::borrow(object);
-  else if (PyType_Check(o)) name = nb::hasattr(object, "dtype") ? nb::object(object.attr("__name__")) : nb::object();                     // numpy.float32
-  else if (nb::hasattr(object, "itemsize") && nb::hasattr(object, "kind")) name = object.attr("name");  // numpy.dtype
+  else if (PyType_Check(o)) name = nb::hasattr(object, "dtype") ? nb::object(object.attr("__name__")) : nb::object();  // numpy.float32
+  else if (nb::hasattr(object, "itemsize") && nb::hasattr(object, "kind")) name = object.attr("name");                 // numpy.dtype
   if (!name.is_valid() || !PyUnicode_Check(name.ptr())) return std::nullopt;
   const auto text = nb::cast<std::string_view>(name);
   if (const auto parts = table::find_complex_type(text)) return ElementType{*parts, true};
@@ -62,30 +62,40 @@ void add_dtypes(nb::module_& module) {
   dtype_type = type.ptr();
   type.def_prop_ro("name", &type_name)
       .def_prop_ro("itemsize", &size_of, "The bytes of an element.")
-      .def_prop_ro("kind", [](ElementType t) { return std::string(1, kind(t)); }, "'b', 'i', 'u', 'f' or 'c', as NumPy has it.")
+      .def_prop_ro(
+          "kind", [](ElementType t) { return std::string(1, kind(t)); }, "'b', 'i', 'u', 'f' or 'c', as NumPy has it.")
       .def_prop_ro("alignment", [](ElementType t) { return static_cast<int>(itemsize(t.parts)); })
       .def_prop_ro("str", [](ElementType t) { return fmt::format("{}{}{}", size_of(t) == 1 ? '|' : '<', kind(t), size_of(t)); })
       .def_prop_ro("hasobject", [](ElementType) { return false; })
       .def("__repr__", [](ElementType t) { return fmt::format("sinter.{}", type_name(t)); })
       .def("__str__", &type_name)
       .def("__hash__", [](ElementType t) { return static_cast<Py_hash_t>(number(t) + 1); })
-      .def("__eq__", [](ElementType a, nb::handle b) {
-        const auto other = find_type(b);
-        return other && number(a) == number(*other);
-      }, nb::arg("other").none())
-      .def("__ne__", [](ElementType a, nb::handle b) {
-        const auto other = find_type(b);
-        return !other || number(a) != number(*other);
-      }, nb::arg("other").none())
+      .def(
+          "__eq__",
+          [](ElementType a, nb::handle b) {
+            const auto other = find_type(b);
+            return other && number(a) == number(*other);
+          },
+          nb::arg("other").none())
+      .def(
+          "__ne__",
+          [](ElementType a, nb::handle b) {
+            const auto other = find_type(b);
+            return !other || number(a) != number(*other);
+          },
+          nb::arg("other").none())
       .def("__reduce__", [](ElementType t) { return std::string(type_name(t)); })
       .def("__copy__", [](nb::handle self) { return nb::borrow(self); })
       .def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); })
-      .def("__call__", [](ElementType t, nb::handle value) {
-        const table::Function* astype = table::find_function("astype");
-        const nb::object array = new_array(array_of(value)), wanted = dtype_object(t);
-        PyObject* const given[] = {array.ptr(), wanted.ptr()};
-        return invoke(*astype, nullptr, given, 2, nullptr);
-      }, nb::arg("value") = 0);
+      .def(
+          "__call__",
+          [](ElementType t, nb::handle value) {
+            const table::Function* astype = table::find_function("astype");
+            const nb::object array = new_array(array_of(value)), wanted = dtype_object(t);
+            PyObject* const given[] = {array.ptr(), wanted.ptr()};
+            return invoke(*astype, nullptr, given, 2, nullptr);
+          },
+          nb::arg("value") = 0);
   for (int k = 0; k < kDTypeCount + 2; ++k) {
     const ElementType element = k < kDTypeCount ? ElementType{static_cast<DType>(k)} : ElementType{k == kDTypeCount ? DType::float32 : DType::float64, true};
     objects[number(element)] = nb::cast(element).release().ptr();

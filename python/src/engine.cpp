@@ -54,7 +54,8 @@ thread_local bool without_gil = false;
 
 }  // namespace
 
-Released::Released() : given_up_(!without_gil && PyGILState_GetThisThreadState() != nullptr), listens_(given_up_ && pthread_equal(pthread_self(), main_thread) != 0) {
+Released::Released()
+    : given_up_(!without_gil && PyGILState_GetThisThreadState() != nullptr), listens_(given_up_ && pthread_equal(pthread_self(), main_thread) != 0) {
   if (!given_up_) return;
   if (listens_) {
     struct sigaction ours {};
@@ -112,11 +113,12 @@ std::vector<Tensor> tensors_in(nb::handle sequence) {
 /// A formula of Python: called with the GIL, from whatever thread.
 struct Formula {
   std::shared_ptr<nb::object> function;
-  explicit Formula(nb::object given) : function(new nb::object(std::move(given)), [](nb::object* object) {
-    if (!Py_IsInitialized()) return;
-    const Held held;
-    delete object;
-  }) {}
+  explicit Formula(nb::object given)
+      : function(new nb::object(std::move(given)), [](nb::object* object) {
+          if (!Py_IsInitialized()) return;
+          const Held held;
+          delete object;
+        }) {}
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
     const Held held;
     try {
@@ -191,65 +193,83 @@ void add_engine(nb::module_& module) {
   around_evaluations({[]() -> void* { return new Released; }, [](void* released) { delete static_cast<Released*>(released); }});
   module.attr("__version__") = std::string(version());
   module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); }, "Computes the arrays now, together: what they share is computed once.");
-  module.def("explain_text", [](nb::args arrays, bool json, const std::string& target) {
-    const std::vector<Tensor> tensors = tensors_of(arrays);
-    const Released released;
-    return sinter::explain(tensors, json ? Format::json : Format::text, target);
-  }, nb::arg("arrays"), nb::kw_only(), nb::arg("json") = false, nb::arg("target") = "");
-  module.def("dump_kernels", [](nb::args arrays, const std::string& directory, const std::string& target, bool assembly) {
-    const std::vector<Tensor> tensors = tensors_of(arrays);
-    const Released released;
-    return sinter::dump_kernels(tensors, directory, target, assembly);
-  }, nb::arg("arrays"), nb::kw_only(), nb::arg("directory"), nb::arg("target") = "", nb::arg("assembly") = false,
-             "Writes the strings that are compiled, and gives their paths.");
+  module.def(
+      "explain_text",
+      [](nb::args arrays, bool json, const std::string& target) {
+        const std::vector<Tensor> tensors = tensors_of(arrays);
+        const Released released;
+        return sinter::explain(tensors, json ? Format::json : Format::text, target);
+      },
+      nb::arg("arrays"), nb::kw_only(), nb::arg("json") = false, nb::arg("target") = "");
+  module.def(
+      "dump_kernels",
+      [](nb::args arrays, const std::string& directory, const std::string& target, bool assembly) {
+        const std::vector<Tensor> tensors = tensors_of(arrays);
+        const Released released;
+        return sinter::dump_kernels(tensors, directory, target, assembly);
+      },
+      nb::arg("arrays"), nb::kw_only(), nb::arg("directory"), nb::arg("target") = "", nb::arg("assembly") = false,
+      "Writes the strings that are compiled, and gives their paths.");
   module.def("options", &options_dict, "The settings as they are.");
   module.def("configure", &configure_with, "Changes settings, by the names that options() shows.");
   module.def("counters", &counters_dict, "What this process did so far.");
   module.def("reset_peak", &reset_peak, "Sets the counter bytes_peak to bytes_now.");
   module.def("trim", &trim, "Gives memory back to the system that is kept for later arrays.");
   module.def("interrupt", [] { interrupt(); }, "Stops the evaluations that are running, or the next one.");
-  module.def("synchronize", [] {
-    const Released released;
-    synchronize();
-  }, "Waits until everything that was asked for is done.");
-  module.def("set_printoptions", [](std::optional<int> precision, std::optional<std::int64_t> threshold, std::optional<std::int64_t> edgeitems, std::optional<int> linewidth,
-                                    std::optional<bool> suppress) {
-    PrintOptions o = printoptions();
-    o.precision = precision.value_or(o.precision), o.threshold = threshold.value_or(o.threshold), o.edgeitems = edgeitems.value_or(o.edgeitems);
-    o.linewidth = linewidth.value_or(o.linewidth), o.suppress = suppress.value_or(o.suppress);
-    set_printoptions(o, location());
-  }, nb::arg("precision").none() = nb::none(), nb::arg("threshold").none() = nb::none(), nb::arg("edgeitems").none() = nb::none(),
-             nb::arg("linewidth").none() = nb::none(), nb::arg("suppress").none() = nb::none(), "How arrays are written as text, as NumPy's.");
+  module.def(
+      "synchronize",
+      [] {
+        const Released released;
+        synchronize();
+      },
+      "Waits until everything that was asked for is done.");
+  module.def(
+      "set_printoptions",
+      [](std::optional<int> precision, std::optional<std::int64_t> threshold, std::optional<std::int64_t> edgeitems, std::optional<int> linewidth,
+         std::optional<bool> suppress) {
+        PrintOptions o = printoptions();
+        o.precision = precision.value_or(o.precision), o.threshold = threshold.value_or(o.threshold), o.edgeitems = edgeitems.value_or(o.edgeitems);
+        o.linewidth = linewidth.value_or(o.linewidth), o.suppress = suppress.value_or(o.suppress);
+        set_printoptions(o, location());
+      },
+      nb::arg("precision").none() = nb::none(), nb::arg("threshold").none() = nb::none(), nb::arg("edgeitems").none() = nb::none(),
+      nb::arg("linewidth").none() = nb::none(), nb::arg("suppress").none() = nb::none(), "How arrays are written as text, as NumPy's.");
 
   module.def("load_file", [](const std::string& path) { return new_array(table::load_file(path)); });
   module.def("save_file", [](const std::string& path, const Array& array) {
     evaluate(array);
     table::save_file(path, array.re);
   });
-  module.def("save_archive", [](const std::string& path, nb::list arrays, const std::vector<std::string>& names) { table::save_archive(path, tensors_in(arrays), names); });
+  module.def("save_archive",
+             [](const std::string& path, nb::list arrays, const std::vector<std::string>& names) { table::save_archive(path, tensors_in(arrays), names); });
   module.def("fold_in", [](std::uint64_t seed, std::uint64_t number) { return static_cast<std::int64_t>(random::Key(seed).fold_in(number).bits()); });
-  module.def("placeholder", [](nb::handle dtype, const Shape& shape) {
-    const auto type = find_element_type(dtype);
-    if (!type || type->is_complex) raise(PyExc_TypeError, "a placeholder is of a real dtype");
-    return new_array(sinter::placeholder(shape, type->parts, location()));
-  }, nb::arg("dtype"), nb::arg("shape"));
+  module.def(
+      "placeholder",
+      [](nb::handle dtype, const Shape& shape) {
+        const auto type = find_element_type(dtype);
+        if (!type || type->is_complex) raise(PyExc_TypeError, "a placeholder is of a real dtype");
+        return new_array(sinter::placeholder(shape, type->parts, location()));
+      },
+      nb::arg("dtype"), nb::arg("shape"));
 
   nb::class_<Function>(module, "Frozen", "A formula that is recorded and planned once, and called many times.")
-      .def("__call__", [](const Function& f, nb::args inputs) {
-        const std::vector<Tensor> given = tensors_in(inputs);
-        const Location where = location();
-        std::vector<Tensor> results;
-        {
-          const Released released;
-          results = f(given, where);
-        }
-        return as_tuple(results);
-      })
-      .def("save", [](const Function& f, const std::string& path) {
-        const Location where = location();
-        const Released released;
-        f.save(path, where);
-      })
+      .def("__call__",
+           [](const Function& f, nb::args inputs) {
+             const std::vector<Tensor> given = tensors_in(inputs);
+             const Location where = location();
+             std::vector<Tensor> results;
+             {
+               const Released released;
+               results = f(given, where);
+             }
+             return as_tuple(results);
+           })
+      .def("save",
+           [](const Function& f, const std::string& path) {
+             const Location where = location();
+             const Released released;
+             f.save(path, where);
+           })
       .def("explain", [](const Function& f) { return f.explain(); })
       .def("serves", &Function::serves)
       .def("plans", &Function::plans)
@@ -265,21 +285,26 @@ void add_engine(nb::module_& module) {
     const Released released;
     return sinter::freeze(Function::Formula(Formula(std::move(formula))), read, {}, where);
   });
-  module.def("load_plan", [](const std::string& path) {
-    const Location where = location();
-    const Released released;
-    return Function::load(path, where);
-  }, nb::arg("path"), "Reads a frozen function that was saved. Nothing is compiled.");
+  module.def(
+      "load_plan",
+      [](const std::string& path) {
+        const Location where = location();
+        const Released released;
+        return Function::load(path, where);
+      },
+      nb::arg("path"), "Reads a frozen function that was saved. Nothing is compiled.");
 
   nb::class_<Profile>(module, "Profiling")
       .def(nb::init<>())
-      .def("text", [](const Profile& profile, int most) { return to_string(profile, most); }, nb::arg("most") = 25)
+      .def(
+          "text", [](const Profile& profile, int most) { return to_string(profile, most); }, nb::arg("most") = 25)
       .def("seconds", &Profile::seconds)
       .def("steps", [](const Profile& profile) {
         nb::list made;
         for (const ProfiledStep& step : profile.steps()) {
           nb::dict row;
-          row["name"] = step.name, row["library"] = step.library, row["runs"] = step.runs, row["seconds"] = step.seconds, row["fastest"] = step.fastest, row["bytes"] = step.bytes;
+          row["name"] = step.name, row["library"] = step.library, row["runs"] = step.runs, row["seconds"] = step.seconds, row["fastest"] = step.fastest,
+          row["bytes"] = step.bytes;
           made.append(row);
         }
         return made;
@@ -294,7 +319,8 @@ void add_engine(nb::module_& module) {
     nb::list made;
     for (const TunedKernel& kernel : tuned) {
       nb::dict row;
-      row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried, row["kept"] = kernel.kept;
+      row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried,
+      row["kept"] = kernel.kept;
       made.append(row);
     }
     return made;
@@ -302,26 +328,30 @@ void add_engine(nb::module_& module) {
 
 #ifdef SINTER_MODELS
   nb::class_<Model>(module, "ModelFile")
-      .def("inputs", [](const Model& m) {
-        std::vector<std::string> all;
-        for (const ModelValue& value : m.inputs()) all.push_back(to_string(value));
-        return all;
-      })
-      .def("input_names", [](const Model& m) {
-        std::vector<std::string> all;
-        for (const ModelValue& value : m.inputs()) all.push_back(value.name);
-        return all;
-      })
-      .def("output_names", [](const Model& m) {
-        std::vector<std::string> all;
-        for (const ModelValue& value : m.outputs()) all.push_back(value.name);
-        return all;
-      })
-      .def("outputs", [](const Model& m) {
-        std::vector<std::string> all;
-        for (const ModelValue& value : m.outputs()) all.push_back(to_string(value));
-        return all;
-      })
+      .def("inputs",
+           [](const Model& m) {
+             std::vector<std::string> all;
+             for (const ModelValue& value : m.inputs()) all.push_back(to_string(value));
+             return all;
+           })
+      .def("input_names",
+           [](const Model& m) {
+             std::vector<std::string> all;
+             for (const ModelValue& value : m.inputs()) all.push_back(value.name);
+             return all;
+           })
+      .def("output_names",
+           [](const Model& m) {
+             std::vector<std::string> all;
+             for (const ModelValue& value : m.outputs()) all.push_back(value.name);
+             return all;
+           })
+      .def("outputs",
+           [](const Model& m) {
+             std::vector<std::string> all;
+             for (const ModelValue& value : m.outputs()) all.push_back(to_string(value));
+             return all;
+           })
       .def("__call__", [](const Model& m, nb::list inputs) {
         const std::vector<Tensor> given = tensors_in(inputs);
         const Location where = location();
@@ -332,13 +362,16 @@ void add_engine(nb::module_& module) {
         }
         return as_tuple(results);
       });
-  module.def("load_model", [](const std::string& path, const std::vector<std::string>& without) {
-    ModelOptions how;
-    how.without = without;
-    const Location where = location();
-    const Released released;
-    return Model::load(path, how, where);
-  }, nb::arg("path"), nb::arg("without") = std::vector<std::string>());
+  module.def(
+      "load_model",
+      [](const std::string& path, const std::vector<std::string>& without) {
+        ModelOptions how;
+        how.without = without;
+        const Location where = location();
+        const Released released;
+        return Model::load(path, how, where);
+      },
+      nb::arg("path"), nb::arg("without") = std::vector<std::string>());
 #endif
 }
 

@@ -43,7 +43,8 @@ std::optional<ElementType> type_of_format(const char* format, Py_ssize_t itemsiz
   if (text == "Zf") return ElementType{DType::float32, true};
   if (text == "Zd") return ElementType{DType::float64, true};
   if (text.size() != 1) return std::nullopt;
-  const bool is_signed = std::string_view("bhilqn").find(text[0]) != std::string_view::npos, is_unsigned = std::string_view("BHILQN").find(text[0]) != std::string_view::npos;
+  const bool is_signed = std::string_view("bhilqn").find(text[0]) != std::string_view::npos,
+             is_unsigned = std::string_view("BHILQN").find(text[0]) != std::string_view::npos;
   if (!is_signed && !is_unsigned) return std::nullopt;
   switch (itemsize) {
     case 1: return ElementType{is_signed ? DType::int8 : DType::uint8};
@@ -101,8 +102,8 @@ template <class T> void together(const Complex& pair, void* to) {
 
 /// What a buffer of ours refers to while somebody has it.
 struct Shown {
-  Tensor tensor;                 // whose elements these are: while it lives nobody writes them
-  std::shared_ptr<void> pairs;   // of complex numbers
+  Tensor tensor;                // whose elements these are: while it lives nobody writes them
+  std::shared_ptr<void> pairs;  // of complex numbers
   std::vector<Py_ssize_t> shape, strides;
 };
 
@@ -202,7 +203,8 @@ Array from_buffer(nb::handle object) {
   const Py_buffer& view = buffer.view;
   const auto type = type_of_format(view.format, view.itemsize);
   if (!type) {
-    if (view.format && (view.format[0] == '>' || view.format[0] == '!')) return from_buffer(object.attr("astype")(object.attr("dtype").attr("newbyteorder")("=")));
+    if (view.format && (view.format[0] == '>' || view.format[0] == '!'))
+      return from_buffer(object.attr("astype")(object.attr("dtype").attr("newbyteorder")("=")));
     throw DTypeError(fmt::format("elements of format '{}' are no elements of sinter's arrays", view.format ? view.format : ""));
   }
   Shape shape(view.shape, view.shape + view.ndim);
@@ -253,31 +255,42 @@ void add_exchange(nb::module_& module) {
     if (data.size() != count * size) raise(PyExc_ValueError, "the bytes are not those of an array of this shape");
     const std::shared_ptr<void> memory = room(data.size());
     std::memcpy(memory.get(), data.c_str(), data.size());
-    if (type->is_complex) return new_array(type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count));
+    if (type->is_complex)
+      return new_array(type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count));
     return new_array(adopt_memory(memory, memory.get(), type->parts, shape, location()));
   });
-  module.def("asarray_of", [](nb::handle object, nb::handle dtype) {
-    const Here here("asarray");
-    const nb::object made = new_array(array_of(object));
-    if (dtype.is_none()) return made;
-    const auto type = find_element_type(dtype);
-    if (!type) throw DTypeError(fmt::format("asarray: this is no element type: {}", nb::cast<std::string>(nb::str(dtype))));
-    if (type->is_complex == as_array(made)->is_complex() && type->parts == as_array(made)->re.dtype()) return made;
-    const nb::object wanted = dtype_object(*type);
-    PyObject* const given[] = {made.ptr(), wanted.ptr()};
-    return invoke(*table::find_function("astype"), nullptr, given, 2, nullptr);
-  }, nb::arg("object").none(), nb::arg("dtype").none());
+  module.def(
+      "asarray_of",
+      [](nb::handle object, nb::handle dtype) {
+        const Here here("asarray");
+        const nb::object made = new_array(array_of(object));
+        if (dtype.is_none()) return made;
+        const auto type = find_element_type(dtype);
+        if (!type) throw DTypeError(fmt::format("asarray: this is no element type: {}", nb::cast<std::string>(nb::str(dtype))));
+        if (type->is_complex == as_array(made)->is_complex() && type->parts == as_array(made)->re.dtype()) return made;
+        const nb::object wanted = dtype_object(*type);
+        PyObject* const given[] = {made.ptr(), wanted.ptr()};
+        return invoke(*table::find_function("astype"), nullptr, given, 2, nullptr);
+      },
+      nb::arg("object").none(), nb::arg("dtype").none());
   module.def("same", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); });
-  module.def("find_dtype", [](nb::handle object) {
-    const auto type = find_element_type(object);
-    if (!type) throw DTypeError(fmt::format("this is no element type: {}", nb::cast<std::string>(nb::str(object))));
-    return dtype_object(*type);
-  }, nb::arg("object").none());
-  module.def("check_device", [](nb::handle device) {
-    if (device.is_none()) return;
-    if (nb::isinstance<nb::str>(device) && nb::cast<std::string>(device) == "cpu") return;
-    throw ValueError(fmt::format("there is no device '{}' for an array; options() tells where arrays are computed", nb::cast<std::string>(nb::str(device))));
-  }, nb::arg("device").none());
+  module.def(
+      "find_dtype",
+      [](nb::handle object) {
+        const auto type = find_element_type(object);
+        if (!type) throw DTypeError(fmt::format("this is no element type: {}", nb::cast<std::string>(nb::str(object))));
+        return dtype_object(*type);
+      },
+      nb::arg("object").none());
+  module.def(
+      "check_device",
+      [](nb::handle device) {
+        if (device.is_none()) return;
+        if (nb::isinstance<nb::str>(device) && nb::cast<std::string>(device) == "cpu") return;
+        throw ValueError(
+            fmt::format("there is no device '{}' for an array; options() tells where arrays are computed", nb::cast<std::string>(nb::str(device))));
+      },
+      nb::arg("device").none());
   module.def(
       "from_dlpack",
       [](nb::handle x, nb::object device, std::optional<bool> copy) {

@@ -24,14 +24,15 @@ using table::Value;
 
 /// Views in NumPy: what is assigned to their results would be assigned to the array.
 bool gives_view(std::string_view name) {
-  constexpr std::string_view names[] = {"broadcast_to", "diagonal", "expand_dims", "flip", "moveaxis", "permute_dims", "ravel", "reshape", "squeeze", "swapaxes",
-                                        "transpose", "view"};
+  constexpr std::string_view names[] = {"broadcast_to", "diagonal", "expand_dims", "flip",     "moveaxis",  "permute_dims",
+                                        "ravel",        "reshape",  "squeeze",     "swapaxes", "transpose", "view"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 /// Functions that make an array of nothing else take the device of the Array API standard.
 bool makes_array(std::string_view name) {
-  constexpr std::string_view names[] = {"arange", "empty", "empty_like", "eye", "fftfreq", "full", "full_like", "linspace", "ones", "ones_like", "rfftfreq", "zeros", "zeros_like"};
+  constexpr std::string_view names[] = {"arange",   "empty", "empty_like", "eye",      "fftfreq", "full",      "full_like",
+                                        "linspace", "ones",  "ones_like",  "rfftfreq", "zeros",   "zeros_like"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -121,7 +122,8 @@ template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> all_member
 /// Lives as long as the process, as Python wants it.
 PyMethodDef* definition(Entry entry, std::string_view name, const std::string& text) {
   auto* const words = new std::pair<std::string, std::string>(name, text);
-  return new PyMethodDef{words->first.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL | METH_KEYWORDS, words->second.c_str()};
+  return new PyMethodDef{words->first.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL | METH_KEYWORDS,
+                         words->second.c_str()};
 }
 
 /// sinter.ufunc: an elementwise function, which has methods.
@@ -190,7 +192,11 @@ nb::object invoke(const Function& function, PyObject* self, PyObject* const* giv
   const Here here(function.name.data());
   nb::object out;
   std::vector<Argument> arguments = arguments_of(self, given, count, keywords, out);
-  nb::object made = call(function, self ? self : count > 0 && as_array(given[0]) ? given[0] : nullptr, std::move(arguments), out.is_valid() ? as_array(out) : nullptr);
+  nb::object made = call(function,
+                         self                              ? self
+                         : count > 0 && as_array(given[0]) ? given[0]
+                                                           : nullptr,
+                         std::move(arguments), out.is_valid() ? as_array(out) : nullptr);
   return out.is_valid() ? out : made;
 }
 
@@ -203,8 +209,7 @@ void add_functions(nb::module_& module) {
                                     {"__doc__", text_of<help_of>, nullptr, nullptr, nullptr},
                                     {"__text_signature__", text_of<words_of>, nullptr, nullptr, nullptr},
                                     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  static PyType_Slot ufunc_slots[] = {
-      {Py_tp_call, reinterpret_cast<void*>(ufunc_called)}, {Py_tp_getset, reinterpret_cast<void*>(of_ufuncs)}, {0, nullptr}};
+  static PyType_Slot ufunc_slots[] = {{Py_tp_call, reinterpret_cast<void*>(ufunc_called)}, {Py_tp_getset, reinterpret_cast<void*>(of_ufuncs)}, {0, nullptr}};
   nb::class_<Ufunc>(module, "ufunc", nb::type_slots(ufunc_slots))
       .def_prop_ro("nin", [](const Ufunc& u) { return table::parameters_of(*u.function).size(); })
       .def_prop_ro("nout", [](const Ufunc&) { return 1; })
@@ -216,7 +221,8 @@ void add_functions(nb::module_& module) {
       .def("outer", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "outer", a, k); })
       .def("at", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "at", a, k); });
 
-  if (table::functions().size() > kMostRows || table::members().size() > kMostMembers) throw InternalError("the table has more rows than the extension has entries");
+  if (table::functions().size() > kMostRows || table::members().size() > kMostMembers)
+    throw InternalError("the table has more rows than the extension has entries");
   const nb::object of_module = nb::str("sinter");
   const nb::dict functions, members, methods_of_arrays;
   for (std::size_t k = 0; k < table::functions().size(); ++k) {
@@ -227,13 +233,14 @@ void add_functions(nb::module_& module) {
     } else {
       functions[name.c_str()] = nb::steal(PyCFunction_NewEx(definition(entries[k], name, documentation(function, name, false)), nullptr, of_module.ptr()));
     }
-    methods_of_arrays[name.c_str()] = nb::steal(
-        PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(nb::object(module.attr("Array")).ptr()), definition(method_entries[k], name, documentation(function, name, true))));
+    methods_of_arrays[name.c_str()] = nb::steal(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(nb::object(module.attr("Array")).ptr()),
+                                                                  definition(method_entries[k], name, documentation(function, name, true))));
   }
   for (std::size_t k = 0; k < table::members().size(); ++k) {
     const Function& function = table::members()[k];
     const std::string full(function.name), name = full.substr(full.find('.') + 1), owner = "sinter." + full.substr(0, full.find('.'));
-    members[full.c_str()] = nb::steal(PyCFunction_NewEx(definition(member_entries[k], name, documentation(function, name, false)), nullptr, nb::str(owner.c_str()).ptr()));
+    members[full.c_str()] =
+        nb::steal(PyCFunction_NewEx(definition(member_entries[k], name, documentation(function, name, false)), nullptr, nb::str(owner.c_str()).ptr()));
   }
   module.attr("functions") = functions;
   module.attr("members") = members;

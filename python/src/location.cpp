@@ -1,5 +1,4 @@
 // The caller's line. A frame's code object tells the file; each is looked up once.
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,18 +10,18 @@ namespace {
 
 struct File {
   const char* name = "";
-  bool ours = false;  // a file of the package
+  bool ours = false;                                   // a file of the package
+  std::unordered_map<long, std::uint32_t> lines = {};  // by the place in the code: CPython reads its table of lines from the start each time
 };
 
 /// The names of files, for the life of the process, and the codes that were met. A code that is remembered is kept alive, so that no other takes its address.
 struct Files {
-  std::mutex mutex;
   std::unordered_set<std::string> names;
   std::unordered_map<PyObject*, File> codes;
   std::string package;  // the package's folder
 
-  File of(PyObject* code) {
-    const std::lock_guard lock(mutex);
+  /// The reference stays valid while the GIL is held.
+  File& of(PyObject* code) {
     if (const auto known = codes.find(code); known != codes.end()) return known->second;
     constexpr std::size_t kMost = 20000;  // of a program that makes functions without end
     if (codes.size() > kMost) {
@@ -35,6 +34,15 @@ struct Files {
     const std::string& kept = *names.emplace(text ? text : "").first;
     Py_INCREF(code);
     return codes[code] = {kept.c_str(), !package.empty() && kept.starts_with(package)};
+  }
+
+  std::uint32_t line_of(PyFrameObject* frame, File& file) {
+    static PyObject* const name = PyUnicode_InternFromString("f_lasti");
+    const nb::object place = nb::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(frame), name));
+    if (!place.is_valid()) throw nb::python_error();
+    const auto [line, added] = file.lines.try_emplace(PyLong_AsLong(place.ptr()), 0);
+    if (added) line->second = static_cast<std::uint32_t>(PyFrame_GetLineNumber(frame));
+    return line->second;
   }
 };
 Files& files() {
@@ -57,7 +65,7 @@ template <class Use> void at_caller(Use&& use) {
   for (int level = 1; frame.is_valid() && !frame.is_none(); ++level) {
     auto* const at = reinterpret_cast<PyFrameObject*>(frame.ptr());
     const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
-    const File file = files().of(code.ptr());
+    File& file = files().of(code.ptr());
     if (!file.ours) return use(at, file, level);
     frame = nb::steal(PyObject_GetAttrString(frame.ptr(), "f_back"));
   }
@@ -67,7 +75,7 @@ template <class Use> void at_caller(Use&& use) {
 
 Location location() {
   Location found;
-  at_caller([&](PyFrameObject* frame, const File& file, int) { found = {file.name, static_cast<std::uint32_t>(PyFrame_GetLineNumber(frame))}; });
+  at_caller([&](PyFrameObject* frame, File& file, int) { found = {file.name, files().line_of(frame, file)}; });
   return found;
 }
 

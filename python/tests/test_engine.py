@@ -145,7 +145,9 @@ def test_notebook_texts():
 
 
 SLOW = """
+import signal
 import sinter as sn
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process that a shell starts in the background ignores it
 x = sn.random.normal(size=(3000, 3000), key=1)
 y = x
 print("ready", flush=True)
@@ -161,12 +163,15 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_stops_an_evaluation():
-    process = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    with subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.5)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert out == "stopped [2.0, 2.0, 2.0]\n"
     assert time.monotonic() - begin < 30
 

@@ -304,7 +304,8 @@ std::string to_string(const Tensor& tensor, const PrintOptions& options, Locatio
   std::vector<std::int64_t> shown;
   collect(contents.shape, 0, 0, edge, shown);
   const Format format(contents, shown, options);
-  return Layout(contents, format, edge, options.separator).nested(0, 0, std::string(static_cast<std::size_t>(options.indent) + 1, ' '), static_cast<std::size_t>(options.linewidth));
+  return Layout(contents, format, edge, options.separator)
+      .nested(0, 0, std::string(static_cast<std::size_t>(options.indent) + 1, ' '), static_cast<std::size_t>(options.linewidth));
 }
 
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }

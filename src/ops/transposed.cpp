@@ -54,7 +54,8 @@ void check_phases(const Site& site, std::int64_t filters, const std::vector<std:
   constexpr double kMost = 0x1p40;  // filters of a convolution, each of which has bytes
   double all = static_cast<double>(filters);
   for (const std::int64_t s : stride) all *= static_cast<double>(s);
-  if (all > kMost) fail<ShapeError>(site, fmt::format("{} filters with strides of {} are too many filters, one for each phase", filters, fmt::join(stride, ", ")));
+  if (all > kMost)
+    fail<ShapeError>(site, fmt::format("{} filters with strides of {} are too many filters, one for each phase", filters, fmt::join(stride, ", ")));
 }
 
 TransposedConvolution::TransposedConvolution(const Site& site, const ConvTransposeOptions& given, const Shape& x, const Shape& weight)

@@ -109,8 +109,9 @@ Arguments::Arguments(const Function& function, std::vector<Argument> arguments, 
         std::vector<std::string_view> names;
         for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
         const std::string near = nearest(argument.keyword, names);
-        throw Fault{argument.value.offset, fmt::format("{}() has no parameter '{}'{}; it takes {}", function.name, argument.keyword,
-                                                       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), signature(parameters_)),
+        throw Fault{argument.value.offset,
+                    fmt::format("{}() has no parameter '{}'{}; it takes {}", function.name, argument.keyword,
+                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near), signature(parameters_)),
                     true};
       }
     }
@@ -192,9 +193,10 @@ std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wa
   std::vector<std::int64_t> result;
   for (const Value& item : *value->as<Tuple>()) {
     if (!is_whole_number(item))
-      throw Fault{item.offset, fmt::format("{} of {}() is {}, and this is {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
-                                           kind_name(item)),
-                  true};
+      throw Fault{
+          item.offset,
+          fmt::format("{} of {}() is {}, and this is {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted, kind_name(item)),
+          true};
     result.push_back(whole_number(item));
   }
   return result;

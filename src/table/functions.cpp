@@ -104,7 +104,8 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Ar
   if (const double wanted = a.number(correction, 0); wanted != std::floor(wanted)) {  // the mean square, times n / (n - correction)
     const Arg x = a.operand(0);
     const Tensor square = nan ? nanvar(x, a.axes(1), a.flag(4), 0) : var(x, a.axes(1), a.flag(4), 0);
-    const Tensor count = nan ? sum(logical_not(isnan(x)), a.axes(1), a.flag(4)) : full({}, Arg(x.tensor().size() / std::max<std::int64_t>(1, square.size()), Location{}));
+    const Tensor count =
+        nan ? sum(logical_not(isnan(x)), a.axes(1), a.flag(4)) : full({}, Arg(x.tensor().size() / std::max<std::int64_t>(1, square.size()), Location{}));
     const Tensor scaled = square * astype(count / maximum(count - wanted, 0), square.dtype());
     return {root ? sqrt(scaled) : scaled};
   }

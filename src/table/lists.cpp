@@ -51,8 +51,7 @@ void collect(const Value& value, std::string_view user, std::size_t depth, Numbe
 
 [[noreturn]] void not_real(const Value& value, std::string_view user) {
   throw Fault{value.offset,
-              fmt::format("{} takes real numbers, and this is complex, a pair (re, im): take abs(z), angle(z), z.real or z.imag of it first", user),
-              true};
+              fmt::format("{} takes real numbers, and this is complex, a pair (re, im): take abs(z), angle(z), z.real or z.imag of it first", user), true};
 }
 
 Tensor stacked(const Value& value, std::string_view user) {

@@ -206,8 +206,8 @@ std::uint32_t Outline::number_last() {
 }
 
 // What is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later. Operands before users:
-// of a line that was computed a second time further down, what is held further up is stored at once. What a library or a scan computed lies in memory anyway, and
-// is stored the first time. Whoever holds a view holds what is behind it.
+// of a line that was computed a second time further down, what is held further up is stored at once. What a library or a scan computed lies in memory anyway,
+// and is stored the first time. Whoever holds a view holds what is behind it.
 void Outline::keep_more(std::vector<RecordedPtr>& roots) {
   std::vector<RecordedPtr> kept;
   const auto is_held = [](const Visited& visited) { return visited.handle->use_count() > visited.uses; };
