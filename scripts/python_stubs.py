@@ -38,7 +38,8 @@ BY_NAME = {
 BY_FUNCTION = {("interp", "right"): "complex | None", ("interp", "left"): "complex | None"}
 # Results that no example shows.
 RESULTS = {"vectorize": "Callable[..., Array]", "apply_along_axis": "Array", "apply_over_axes": "Array", "piecewise": "Array", "ndindex": "Iterator[tuple[int, ...]]",
-           "ndenumerate": "Iterator[tuple[tuple[int, ...], Any]]", "select": "Array", "gradient": "Any", "shuffle": "None"}
+           "ndenumerate": "Iterator[tuple[tuple[int, ...], Any]]", "select": "Array", "gradient": "Any", "shuffle": "None",
+           "broadcast_arrays": "tuple[Array, ...]", "broadcast_shapes": "tuple[int, ...]"}
 # Functions that give more where one of these parameters is true: the parameters, the result without, the result with.
 FLAGS = {"unique": (["return_index", "return_inverse", "return_counts"], "Array", "tuple[Array, ...]"), "average": (["returned"], "Array", "tuple[Array, Array]"),
          "linspace": (["retstep"], "Array", "tuple[Array, Array]"), "intersect1d": (["return_indices"], "Array", "tuple[Array, Array, Array]"),
