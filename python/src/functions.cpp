@@ -36,6 +36,12 @@ bool makes_array(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+/// In NumPy these give lists, and all others tuples.
+bool gives_list(std::string_view name) {
+  constexpr std::string_view names[] = {"array_split", "dsplit", "hsplit", "split", "vsplit"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 /// "(x1, x2, *, axis=None)" as Python reads it.
 std::string signature_of(const Function& function, bool method) {
   std::string text = "(";
@@ -75,6 +81,7 @@ nb::object call(const Function& function, PyObject* self, std::vector<Argument> 
     out->re = made.re, out->im = made.im;
   }
   nb::object made = object_of(result);
+  if (gives_list(function.name)) return nb::steal(PySequence_List(made.ptr()));
   if (self && gives_view(function.name))
     if (Array* view = as_array(made)) view->base = base_of(self);
   return made;

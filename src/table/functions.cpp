@@ -614,20 +614,13 @@ template <Tensor (*F)(const Arg&)> Value each(const Arguments& a) {
   for (const Tensor& tensor : a.tensors(0)) results.push_back(F(tensor));
   return results.size() == 1 ? Value{results[0]} : list(results);
 }
-/// NumPy's split and its kind give lists; what others give is a tuple.
-Value parts_list(const std::vector<Tensor>& tensors) {
-  Tuple items;
-  for (const Tensor& tensor : tensors) items.push_back({tensor});
-  items.is_list = true;
-  return {std::move(items)};
-}
 Value split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
-  return parts_list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+  return list(sections ? split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
 }
 Value array_split_(const Arguments& a) {
   const bool sections = a.given(1) && a.given(1)->as<std::int64_t>();
-  return parts_list(sections ? array_split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
+  return list(sections ? array_split(a.operand(0), a.integer(1, 1), a.integer(2, 0)) : split(a.operand(0), a.list(1), a.integer(2, 0)));
 }
 Value unstack_(const Arguments& a) { return list(unstack(a.operand(0), a.integer(1, 0), Location{})); }
 Value moveaxis_(const Arguments& a) { return {moveaxis(a.operand(0), a.list(1), a.list(2))}; }
@@ -958,9 +951,9 @@ Value matrix_rank_(const Arguments& a) { return {matrix_rank(a.operand(0), numbe
 Value vector_norm_(const Arguments& a) { return {vector_norm(a.operand(0), a.axes(1), a.flag(2), a.number(3, 2))}; }
 
 template <std::vector<Tensor> (*F)(const Arg&, std::int64_t), std::int64_t axis> Value split_along(const Arguments& a) {
-  if (a.given(1)->as<std::int64_t>()) return parts_list(F(a.operand(0), a.integer(1, 1)));
+  if (a.given(1)->as<std::int64_t>()) return list(F(a.operand(0), a.integer(1, 1)));
   const Tensor x = a.tensor(0);
-  return parts_list(split(x, a.list(1), axis == 1 && x.ndim() == 1 ? 0 : axis));
+  return list(split(x, a.list(1), axis == 1 && x.ndim() == 1 ? 0 : axis));
 }
 Value append_(const Arguments& a) { return {append(a.operand(0), a.operand(1), a.axis(2))}; }
 Value insert_(const Arguments& a) { return {insert(a.operand(0), a.integer(1, 0), a.operand(2), a.axis(3))}; }
