@@ -205,27 +205,25 @@ std::uint32_t Outline::number_last() {
   return fresh;
 }
 
-// What is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later. Operands before users:
-// of a line that was computed a second time further down, what is held further up is stored at once. What a library or a scan computed lies in memory anyway,
-// and is stored the first time. Whoever holds a view holds what is behind it.
+// A value that is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later. Operands come before users:
+// of a line that was computed a second time further down, a value that is held further up is stored at once. The result of a library call or a scan lies in
+// memory anyway, and is stored the first time. Whoever holds a view holds the value behind it.
 void Outline::keep_more(std::vector<RecordedPtr>& roots) {
-  std::vector<RecordedPtr> kept;
-  const auto is_held = [](const Visited& visited) { return visited.handle->use_count() > visited.uses; };
-  std::vector<const Recorded*> behind_views;
-  for (const Visited& visited : visited_) {
-    if (visited.pending == Pending::kLeaf || pending_[static_cast<std::size_t>(visited.pending)].asked) continue;
-    if (!is_view((*visited.handle)->op) || !is_held(visited)) continue;
-    const Recorded* node = visited.handle->get();
-    while (is_view(node->op) && !node->evaluated()) node = node->pending.front().get();
-    behind_views.push_back(node);
+  held_.assign(pending_.size(), 0);
+  for (const Visited& visited : visited_)
+    if (visited.pending != Pending::kLeaf) held_[static_cast<std::size_t>(visited.pending)] = visited.handle->use_count() > visited.uses;
+  for (std::size_t k = pending_.size(); k-- > 0;) {  // users before operands
+    const Pending& view = pending_[k];
+    if (held_[k] && !view.asked && is_view((*view.handle)->op) && view.inputs[0] != Pending::kLeaf) held_[static_cast<std::size_t>(view.inputs[0])] = 1;
   }
+  std::vector<RecordedPtr> kept;
   for (auto visited = visited_.rbegin(); visited != visited_.rend(); ++visited) {
     if (visited->pending == Pending::kLeaf) continue;
     const Recorded& node = **visited->handle;
-    if (pending_[static_cast<std::size_t>(visited->pending)].asked) continue;
-    const bool step = is_step(node.op);
+    const auto number = static_cast<std::size_t>(visited->pending);
+    if (pending_[number].asked) continue;
+    const bool step = is_step(node.op), held = held_[number] != 0;
     if (!step && !is_elementwise(node.op) && !is_reduction(node.op) && node.op != Op::gather && node.op != Op::pad) continue;
-    const bool held = is_held(*visited) || std::find(behind_views.begin(), behind_views.end(), &node) != behind_views.end();
     if (step ? !held : !worth_storing(node, held)) continue;
     kept.push_back(*visited->handle);
     outputs_.push_back(visited->id);

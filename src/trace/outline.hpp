@@ -145,6 +145,7 @@ class Outline {
   std::vector<std::uint64_t> literals_;
   std::vector<GatherSite> gathers_;
   std::vector<CallSite> calls_;
+  std::vector<char> held_;  // of pending_: by somebody outside of the graph
   std::vector<SymbolNumbers::Slice> slices_;
 };
 
