@@ -6,7 +6,7 @@ from ._core import Array, functions as _table, methods as _methods
 
 _NAMES = ("all any argmax argmin argpartition argsort choose clip compress conj conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel repeat "
           "reshape round searchsorted squeeze std sum swapaxes take trace transpose var view").split()
-_CHANGES = {"sort": "sort", "partition": "partition", "put": "put"}
+_CHANGES = ("sort", "partition", "put")
 
 
 def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, device=None):
@@ -37,15 +37,19 @@ def _fill(self, value):
     self._assign(_table["full_like"](self, value))
 
 
+def _bits(self):
+    """A buffer of the elements; of types that the buffer protocol has no letter for, of unsigned integers with the same bits."""
+    if self.dtype.name.startswith(("bfloat16", "float8")):
+        return memoryview(_table["view"](self, "uint16" if self.dtype.itemsize == 2 else "uint8"))
+    return memoryview(self)
+
+
 def _numpy(self, dtype=None, copy=None):
     """The elements as a NumPy array: read-only and without a copy where they are real numbers on the CPU."""
     import numpy
 
     if self.dtype.name.startswith(("bfloat16", "float8")):
-        import ml_dtypes
-
-        bits = "uint16" if self.dtype.itemsize == 2 else "uint8"
-        made = numpy.asarray(memoryview(_table["view"](self, bits))).view(getattr(ml_dtypes, self.dtype.name))
+        made = numpy.asarray(_bits(self)).view(self.dtype.dtype)
     else:
         if copy is False and self.dtype.kind == "c":
             raise _core.ValueError("complex arrays are two planes: NumPy's array of them is a copy, and copy=False forbids it")
@@ -99,10 +103,7 @@ def _format(self, spec):
 
 
 def _reduce(self):
-    if self.dtype.name.startswith(("bfloat16", "float8")):
-        bits = "uint16" if self.dtype.itemsize == 2 else "uint8"
-        return _restored, (self.dtype.name, self.shape, bytes(memoryview(_table["view"](self, bits))))
-    return _restored, (self.dtype.name, self.shape, bytes(memoryview(self)))
+    return _restored, (self.dtype.name, self.shape, bytes(_bits(self)))
 
 
 def _restored(name, shape, data):
@@ -150,8 +151,8 @@ def complete(array):
     """Adds all this to the class."""
     for name in _NAMES:
         setattr(array, name, _methods[name])
-    for name, function in _CHANGES.items():
-        setattr(array, name, _changer(function))
+    for name in _CHANGES:
+        setattr(array, name, _changer(name))
     array.astype, array.fill, array.explain = _astype, _fill, _explain
     array.flat = property(lambda self: self.reshape(-1), doc="The elements in one axis.")
     array.device = property(lambda self: "cpu", doc="Where the Array API standard looks for the device.")

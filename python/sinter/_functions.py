@@ -5,10 +5,10 @@ from collections import namedtuple as _namedtuple
 from . import _core
 from ._core import Array, asarray_of as _asarray_of, functions as _table
 
-# Random numbers and what modules of NumPy hold have modules of their own here; Python has its own of the last ones.
+# Random numbers have a module of their own; the last four are written in _types.py, which knows complex types.
 _ELSEWHERE = set("bernoulli beta binomial categorical cauchy chisquare choice dirichlet exponential gamma geometric gumbel integers laplace logistic lognormal normal "
                  "pareto permutation poisson rademacher rayleigh shuffle standard_t truncated_normal uniform weibull "
-                 "len enumerate list range reversed slice tuple zip ndenumerate ndindex binary_repr finfo iinfo isdtype issubdtype".split())
+                 "finfo iinfo isdtype issubdtype".split())
 globals().update({name: function for name, function in _table.items() if name not in _ELSEWHERE})
 __all__ = [name for name in _table if name not in _ELSEWHERE and name != "fft"]  # which is the module
 
@@ -110,7 +110,7 @@ def broadcast_arrays(*arrays, subok=False):
 
 @_public
 def vectorize(pyfunc, otypes=None, excluded=None, signature=None):
-    """A function of numbers as a function of arrays: it is called once with the whole arrays where it can be, else for each element."""
+    """A function of numbers as a function of arrays: it is called for each element."""
     if signature is not None or excluded is not None:
         raise _core.ValueError("vectorize: signature= and excluded= are not there; apply_along_axis goes along an axis")
 
@@ -205,6 +205,12 @@ class _Places:
 s_, index_exp = _Places(False), _Places(True)
 
 
+def _range(part):
+    """The numbers of start:stop:step; an imaginary step counts them."""
+    start, step = part.start or 0, 1 if part.step is None else part.step
+    return _table["linspace"](start, part.stop, int(abs(step))) if isinstance(step, complex) else _table["arange"](start, part.stop, step)
+
+
 class _Grid:
     """mgrid[0:3, 0:4] and ogrid."""
 
@@ -213,10 +219,7 @@ class _Grid:
 
     def __getitem__(self, item):
         one = not isinstance(item, tuple)
-        ranges = []
-        for part in (item,) if one else item:
-            start, step = part.start or 0, 1 if part.step is None else part.step
-            ranges.append(_table["linspace"](start, part.stop, int(abs(step))) if isinstance(step, complex) else _table["arange"](start, part.stop, step))
+        ranges = [_range(part) for part in ((item,) if one else item)]
         if one:
             return ranges[0]
         if self._whole:
@@ -231,13 +234,7 @@ class _Joined:
         self._columns = columns
 
     def __getitem__(self, item):
-        parts = []
-        for part in item if isinstance(item, tuple) else (item,):
-            if isinstance(part, slice):
-                step = 1 if part.step is None else part.step
-                start = part.start or 0
-                part = _table["linspace"](start, part.stop, int(abs(step))) if isinstance(step, complex) else _table["arange"](start, part.stop, step)
-            parts.append(_table["atleast_1d"](asarray(part)))
+        parts = [_table["atleast_1d"](_range(part) if isinstance(part, slice) else asarray(part)) for part in (item if isinstance(item, tuple) else (item,))]
         return _table["column_stack"](parts) if self._columns else _table["concatenate"](parts)
 
 

@@ -72,8 +72,7 @@ def issubdtype(arg1, arg2):
 
 def _limits(name, type):
     found = _core.find_dtype(type.dtype if isinstance(type, Array) else type)
-    real = {complex64: float32, complex128: float64}.get(found, found)
-    return _table[name](real)
+    return _table[name](_real(found))
 
 
 def finfo(type, /):

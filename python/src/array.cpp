@@ -219,11 +219,8 @@ Index index_item(nb::handle item, bool& places) {
   if (o == Py_None) return Index(newaxis, Location{});
   if (o == Py_Ellipsis) return Index(ellipsis, Location{});
   if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
-  if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o)) {
-    const nb::object number = nb::steal(PyNumber_Index(o));
-    if (!number.is_valid()) throw nb::python_error();
-    return integer(number.ptr());
-  }
+  if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o))
+    return integer(integer_of(item).ptr());
   if (PyUnicode_Check(o) || PyFloat_Check(o))
     raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or of truths");
   Array array = array_of(item);
@@ -277,7 +274,7 @@ template <class Assign> void assign_to(Tensor& handle, Assign&& assign) {
   assign(taken.tensor);
 }
 
-/// Of real numbers NumPy's unsafe cast to the array's type; of complex ones into an array of real numbers an error.
+/// Real numbers are cast to the array's type as NumPy casts them, to any type. Complex numbers do not fit into an array of real ones.
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   return guarded_int([&] {
     if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted; sinter.delete(x, places) makes an array without them");
@@ -303,7 +300,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
     return 0;
   });
 }
-/// Of an array that is evaluated, so that its elements are read and not computed.
+/// The elements along the first axis, one after the other.
 PyObject* iterate(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
     if (length(self) < 0) throw nb::python_error();

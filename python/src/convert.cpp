@@ -115,8 +115,7 @@ Value number_of(PyObject* integer) {
 
 /// An end of a slice: beyond 64 bits it is as far away as any.
 std::int64_t end_of(nb::handle object) {
-  const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
-  if (!integer.is_valid()) throw nb::python_error();
+  const nb::object integer = integer_of(object);
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
   if (overflow != 0) return overflow > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
@@ -180,6 +179,12 @@ nb::object limits(DType dtype) {
 
 }  // namespace
 
+nb::object integer_of(nb::handle object) {
+  nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
+  if (!integer.is_valid()) throw nb::python_error();
+  return integer;
+}
+
 Value value_of(nb::handle object) {
   PyObject* const o = object.ptr();
   if (const Array* array = as_array(object)) return value_of(*array);
@@ -227,11 +232,7 @@ Value value_of(nb::handle object) {
     if (element_type->is_complex) return {table::ComplexType{element_type->parts}};
     return {element_type->parts};
   }
-  if (nb::hasattr(object, "__index__")) {
-    const nb::object integer = nb::steal(PyNumber_Index(o));
-    if (!integer.is_valid()) throw nb::python_error();
-    return number_of(integer.ptr());
-  }
+  if (nb::hasattr(object, "__index__")) return number_of(integer_of(object).ptr());
   if (nb::hasattr(object, "__array__")) return value_of(from_buffer(object.attr("__array__")()));
   if (PyIter_Check(o)) return value_of(list_of(o));
   throw Fault{0, fmt::format("an object of type {} is no array, number, list of these, or option", kind_of(object)), true};

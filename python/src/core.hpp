@@ -91,6 +91,12 @@ table::Value value_of(nb::handle object);
 nb::object object_of(const table::Value& value);
 /// What asarray makes of an object: an array, a number, nested lists of these, another library's array, whose elements are copied.
 Array array_of(nb::handle object);
+/// The same in an element type.
+nb::object as_type(nb::object array, ElementType type);
+/// Throws ValueError for a device other than None and 'cpu', the one of the Array API standard.
+void check_device(nb::handle device);
+/// What __index__ of an object gives.
+nb::object integer_of(nb::handle object);
 /// A copy of the elements that an object with the buffer protocol shows.
 Array from_buffer(nb::handle object);
 /// The elements of an object with __dlpack__, shared where `copy` is not true.

@@ -55,6 +55,12 @@ std::optional<ElementType> find_element_type(nb::handle object) { return find_ty
 
 std::string_view type_name(ElementType type) { return type.is_complex ? table::complex_type_name(type.parts) : sinter::name(type.parts); }
 
+nb::object as_type(nb::object array, ElementType type) {
+  const nb::object wanted = dtype_object(type);
+  PyObject* const given[] = {array.ptr(), wanted.ptr()};
+  return invoke(*table::find_function("astype"), nullptr, given, 2, nullptr);
+}
+
 nb::object dtype_object(ElementType type) { return nb::borrow(objects[number(type)]); }
 
 void add_dtypes(nb::module_& module) {
@@ -87,15 +93,7 @@ void add_dtypes(nb::module_& module) {
       .def("__reduce__", [](ElementType t) { return std::string(type_name(t)); })
       .def("__copy__", [](nb::handle self) { return nb::borrow(self); })
       .def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); })
-      .def(
-          "__call__",
-          [](ElementType t, nb::handle value) {
-            const table::Function* astype = table::find_function("astype");
-            const nb::object array = new_array(array_of(value)), wanted = dtype_object(t);
-            PyObject* const given[] = {array.ptr(), wanted.ptr()};
-            return invoke(*astype, nullptr, given, 2, nullptr);
-          },
-          nb::arg("value") = 0);
+      .def("__call__", [](ElementType t, nb::handle value) { return as_type(new_array(array_of(value)), t); }, nb::arg("value") = 0);
   for (int k = 0; k < kDTypeCount + 2; ++k) {
     const ElementType element = k < kDTypeCount ? ElementType{static_cast<DType>(k)} : ElementType{k == kDTypeCount ? DType::float32 : DType::float64, true};
     objects[number(element)] = nb::cast(element).release().ptr();

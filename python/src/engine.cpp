@@ -82,6 +82,12 @@ void evaluate(const std::vector<Tensor>& tensors) { sinter::eval(tensors, locati
 
 namespace {
 
+/// The result of work during which this thread has given the GIL up.
+template <class Work> auto released(Work&& work) {
+  const Released outside;
+  return work();
+}
+
 std::vector<Tensor> tensors_of(nb::args arrays) {
   std::vector<Tensor> tensors;
   for (nb::handle object : arrays) {
@@ -143,36 +149,31 @@ InputSpec spec_of(nb::handle given) {
   return spec;
 }
 
+/// Calls `use` with the name and the value of each setting.
+template <class Settings, class Use> void each_option(Settings& o, Use&& use) {
+  use("device", o.device), use("backend", o.backend), use("fuse", o.fuse), use("fast_math", o.fast_math), use("threads", o.threads), use("wait", o.wait);
+  use("schedule", o.schedule), use("tuned", o.tuned), use("keep_plans", o.keep_plans), use("memory", o.memory), use("log", o.log), use("dump", o.dump);
+  use("cache_dir", o.cache_dir), use("cache_size", o.cache_size);
+}
 nb::dict options_dict() {
-  const Options o = options();
   nb::dict made;
-  made["device"] = o.device, made["backend"] = o.backend, made["fuse"] = o.fuse, made["fast_math"] = o.fast_math, made["threads"] = o.threads;
-  made["wait"] = o.wait, made["schedule"] = o.schedule, made["tuned"] = o.tuned, made["keep_plans"] = o.keep_plans, made["memory"] = o.memory;
-  made["log"] = o.log, made["dump"] = o.dump, made["cache_dir"] = o.cache_dir, made["cache_size"] = o.cache_size;
+  const Options now = options();
+  each_option(now, [&](const char* name, const auto& option) { made[name] = option; });
   return made;
 }
 void configure_with(nb::kwargs changes) {
-  Options o = options();
+  Options wanted = options();
   for (auto [key, value] : changes) {
-    const auto name = nb::cast<std::string>(key);
-    const auto set = [&](auto& member) { member = nb::cast<std::remove_reference_t<decltype(member)>>(value); };
-    if (name == "device") set(o.device);
-    else if (name == "backend") set(o.backend);
-    else if (name == "fuse") set(o.fuse);
-    else if (name == "fast_math") set(o.fast_math);
-    else if (name == "threads") set(o.threads);
-    else if (name == "wait") set(o.wait);
-    else if (name == "schedule") set(o.schedule);
-    else if (name == "tuned") set(o.tuned);
-    else if (name == "keep_plans") set(o.keep_plans);
-    else if (name == "memory") set(o.memory);
-    else if (name == "log") set(o.log);
-    else if (name == "dump") set(o.dump);
-    else if (name == "cache_dir") set(o.cache_dir);
-    else if (name == "cache_size") set(o.cache_size);
-    else throw ValueError(fmt::format("there is no option '{}'; sinter.options() shows those that there are", name));
+    const auto given = nb::cast<std::string>(key);
+    bool known = false;
+    each_option(wanted, [&](const char* name, auto& option) {
+      if (given != name) return;
+      option = nb::cast<std::remove_reference_t<decltype(option)>>(value);
+      known = true;
+    });
+    if (!known) throw ValueError(fmt::format("there is no option '{}'; sinter.options() shows those that there are", given));
   }
-  configure(o);
+  configure(wanted);
 }
 
 nb::dict counters_dict() {
@@ -197,16 +198,14 @@ void add_engine(nb::module_& module) {
       "explain_text",
       [](nb::args arrays, bool json, const std::string& target) {
         const std::vector<Tensor> tensors = tensors_of(arrays);
-        const Released released;
-        return sinter::explain(tensors, json ? Format::json : Format::text, target);
+        return released([&] { return sinter::explain(tensors, json ? Format::json : Format::text, target); });
       },
       nb::arg("arrays"), nb::kw_only(), nb::arg("json") = false, nb::arg("target") = "");
   module.def(
       "dump_kernels",
       [](nb::args arrays, const std::string& directory, const std::string& target, bool assembly) {
         const std::vector<Tensor> tensors = tensors_of(arrays);
-        const Released released;
-        return sinter::dump_kernels(tensors, directory, target, assembly);
+        return released([&] { return sinter::dump_kernels(tensors, directory, target, assembly); });
       },
       nb::arg("arrays"), nb::kw_only(), nb::arg("directory"), nb::arg("target") = "", nb::arg("assembly") = false,
       "Writes the strings that are compiled, and gives their paths.");
@@ -216,13 +215,7 @@ void add_engine(nb::module_& module) {
   module.def("reset_peak", &reset_peak, "Sets the counter bytes_peak to bytes_now.");
   module.def("trim", &trim, "Gives memory back to the system that is kept for later arrays.");
   module.def("interrupt", [] { interrupt(); }, "Stops the evaluations that are running, or the next one.");
-  module.def(
-      "synchronize",
-      [] {
-        const Released released;
-        synchronize();
-      },
-      "Waits until everything that was asked for is done.");
+  module.def("synchronize", [] { released([] { synchronize(); }); }, "Waits until everything that was asked for is done.");
   module.def(
       "set_printoptions",
       [](std::optional<int> precision, std::optional<std::int64_t> threshold, std::optional<std::int64_t> edgeitems, std::optional<int> linewidth,
@@ -257,18 +250,12 @@ void add_engine(nb::module_& module) {
            [](const Function& f, nb::args inputs) {
              const std::vector<Tensor> given = tensors_in(inputs);
              const Location where = location();
-             std::vector<Tensor> results;
-             {
-               const Released released;
-               results = f(given, where);
-             }
-             return as_tuple(results);
+             return as_tuple(released([&] { return f(given, where); }));
            })
       .def("save",
            [](const Function& f, const std::string& path) {
              const Location where = location();
-             const Released released;
-             f.save(path, where);
+             released([&] { f.save(path, where); });
            })
       .def("explain", [](const Function& f) { return f.explain(); })
       .def("serves", &Function::serves)
@@ -282,15 +269,13 @@ void add_engine(nb::module_& module) {
     std::vector<InputSpec> read;
     for (nb::handle spec : specs) read.push_back(spec_of(spec));
     const Location where = location();
-    const Released released;
-    return sinter::freeze(Function::Formula(Formula(std::move(formula))), read, {}, where);
+    return released([&] { return sinter::freeze(Function::Formula(Formula(std::move(formula))), read, {}, where); });
   });
   module.def(
       "load_plan",
       [](const std::string& path) {
         const Location where = location();
-        const Released released;
-        return Function::load(path, where);
+        return released([&] { return Function::load(path, where); });
       },
       nb::arg("path"), "Reads a frozen function that was saved. Nothing is compiled.");
 
@@ -311,11 +296,7 @@ void add_engine(nb::module_& module) {
       });
   module.def("tune_arrays", [](nb::args arrays) {
     const std::vector<Tensor> tensors = tensors_of(arrays);
-    std::vector<TunedKernel> tuned;
-    {
-      const Released released;
-      tuned = sinter::tune(tensors);
-    }
+    const std::vector<TunedKernel> tuned = released([&] { return sinter::tune(tensors); });
     nb::list made;
     for (const TunedKernel& kernel : tuned) {
       nb::dict row;
@@ -355,12 +336,7 @@ void add_engine(nb::module_& module) {
       .def("__call__", [](const Model& m, nb::list inputs) {
         const std::vector<Tensor> given = tensors_in(inputs);
         const Location where = location();
-        std::vector<Tensor> results;
-        {
-          const Released released;
-          results = m(given, where);
-        }
-        return as_tuple(results);
+        return as_tuple(released([&] { return m(given, where); }));
       });
   module.def(
       "load_model",
@@ -368,8 +344,7 @@ void add_engine(nb::module_& module) {
         ModelOptions how;
         how.without = without;
         const Location where = location();
-        const Released released;
-        return Model::load(path, how, where);
+        return released([&] { return Model::load(path, how, where); });
       },
       nb::arg("path"), nb::arg("without") = std::vector<std::string>());
 #endif

@@ -28,10 +28,6 @@ std::shared_ptr<void> room(std::size_t bytes) {
   return {memory, [](void* p) { std::free(p); }};
 }
 
-struct Format {
-  std::string_view letters;
-  ElementType type;
-};
 /// PEP 3118's letters, by the kind and the bytes of an element: C's own sizes are those of 64-bit systems.
 std::optional<ElementType> type_of_format(const char* format, Py_ssize_t itemsize) {
   std::string_view text = format == nullptr ? "B" : format;
@@ -244,6 +240,12 @@ Array from_dlpack(nb::handle object, bool copy) {
   return {tensor, {}, {}};
 }
 
+void check_device(nb::handle device) {
+  if (device.is_none()) return;
+  if (nb::isinstance<nb::str>(device) && nb::cast<std::string>(device) == "cpu") return;
+  throw ValueError(fmt::format("there is no device '{}' for an array; options() tells where arrays are computed", nb::cast<std::string>(nb::str(device))));
+}
+
 void add_exchange(nb::module_& module) {
   nb::handle type = module.attr("Array");
   nb::cpp_function_def(&to_capsule, nb::scope(type), nb::name("__dlpack__"), nb::is_method(), nb::kw_only(), nb::arg("stream").none() = nb::none(),
@@ -268,9 +270,7 @@ void add_exchange(nb::module_& module) {
         const auto type = find_element_type(dtype);
         if (!type) throw DTypeError(fmt::format("asarray: this is no element type: {}", nb::cast<std::string>(nb::str(dtype))));
         if (type->is_complex == as_array(made)->is_complex() && type->parts == as_array(made)->re.dtype()) return made;
-        const nb::object wanted = dtype_object(*type);
-        PyObject* const given[] = {made.ptr(), wanted.ptr()};
-        return invoke(*table::find_function("astype"), nullptr, given, 2, nullptr);
+        return as_type(made, *type);
       },
       nb::arg("object").none(), nb::arg("dtype").none());
   module.def("same", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); });
@@ -282,15 +282,7 @@ void add_exchange(nb::module_& module) {
         return dtype_object(*type);
       },
       nb::arg("object").none());
-  module.def(
-      "check_device",
-      [](nb::handle device) {
-        if (device.is_none()) return;
-        if (nb::isinstance<nb::str>(device) && nb::cast<std::string>(device) == "cpu") return;
-        throw ValueError(
-            fmt::format("there is no device '{}' for an array; options() tells where arrays are computed", nb::cast<std::string>(nb::str(device))));
-      },
-      nb::arg("device").none());
+  module.def("check_device", &check_device, nb::arg("device").none());
   module.def(
       "from_dlpack",
       [](nb::handle x, nb::object device, std::optional<bool> copy) {

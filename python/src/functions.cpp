@@ -74,13 +74,16 @@ std::string documentation(const Function& function, std::string_view name, bool 
   return text;
 }
 
+/// Gives a handle the value of an array, or of what asarray makes an array of.
+void rebind(Array& handle, nb::handle value) {
+  const Array made = array_of(value);
+  handle.re = made.re, handle.im = made.im;
+}
+
 nb::object call(const Function& function, PyObject* self, std::vector<Argument> arguments, Array* out) {
   const Value result = table::call_with_keywords(function, std::move(arguments), 0);
-  if (out) {
-    const Array made = array_of(object_of(result));
-    out->re = made.re, out->im = made.im;
-  }
   nb::object made = object_of(result);
+  if (out) rebind(*out, made);
   if (gives_list(function.name)) return nb::steal(PySequence_List(made.ptr()));
   if (self && gives_view(function.name))
     if (Array* view = as_array(made)) view->base = base_of(self);
@@ -97,7 +100,7 @@ std::vector<Argument> arguments_of(PyObject* self, PyObject* const* given, Py_ss
     const auto name = nb::cast<std::string_view>(nb::handle(PyTuple_GetItem(keywords, k)));
     nb::object value = nb::borrow(given[count + k]);
     if (name == "device") {
-      nb::module_::import_("sinter._core").attr("check_device")(value);
+      check_device(value);
       continue;
     }
     if (name == "out") {
@@ -185,8 +188,7 @@ nb::object ufunc_method(const Ufunc& ufunc, const char* name, nb::args given, nb
   Array* target = std::string_view(name) == "at" ? as_array(given[0]) : out.is_valid() ? as_array(out) : nullptr;
   nb::object made = object_of(result);
   if (target) {
-    const Array computed = array_of(made);
-    target->re = computed.re, target->im = computed.im;
+    rebind(*target, made);
     if (std::string_view(name) == "at") return nb::none();
     return out;
   }
