@@ -5,8 +5,8 @@
 
 namespace sinter {
 
-/// While one lives, what this thread records is recorded for this function and line, whatever C++ function records it; errors name them. Of several the
-/// outermost counts. Both texts have to stay where they are for the life of the process: recording compares their addresses, not their letters.
+/// While a Caller lives, each operation that this thread records carries this function and line, and errors name them. Where several live, the outermost
+/// counts. Both texts must stay at their addresses for the life of the process, because recording compares addresses and not letters.
 class Caller {
  public:
   Caller(const char* function, Location where);

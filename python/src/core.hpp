@@ -1,4 +1,4 @@
-// What the parts of the extension share: arrays, values of the table as objects of Python and back, errors, and the caller's line.
+// Declarations for all files of the extension: arrays, conversion between values of the table and objects of Python, errors, and the caller's line.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -73,7 +73,7 @@ template <class Work> int guarded_int(Work&& work) noexcept {
 }
 [[noreturn]] void raise(PyObject* type, const char* message);
 
-/// What a view of this array remembers: a weak reference to the array itself, or to the one that it is a view of, while that lives.
+/// A weak reference for a view of this array to remember: to the base of this array while that lives, else to this array.
 nb::object base_of(nb::handle array);
 /// The array behind an object, or null.
 Array* as_array(nb::handle object);
@@ -89,7 +89,7 @@ std::optional<ElementType> find_element_type(nb::handle object);
 /// An argument of a call. Arrays of other libraries are copied. Throws a Fault that names the object's type where it is none.
 table::Value value_of(nb::handle object);
 nb::object object_of(const table::Value& value);
-/// What asarray makes of an object: an array, a number, nested lists of these, another library's array, whose elements are copied.
+/// The array that asarray makes of an object: of an array, a number, nested lists of these, or another library's array, whose elements are copied.
 Array array_of(nb::handle object);
 /// The same in an element type.
 nb::object as_type(nb::object array, ElementType type);
@@ -106,7 +106,7 @@ nb::object to_list(Array array);
 /// The only element as a number of Python. Evaluates.
 nb::object to_number(Array array);
 
-/// Evaluates. Whoever evaluates, be it the library while it records, gives the GIL up meanwhile, and Ctrl-C stops it.
+/// Evaluates. Every evaluation releases the GIL, and Ctrl-C stops it. This holds too for an evaluation that the library begins while it records.
 void evaluate(const std::vector<Tensor>& tensors);
 inline void evaluate(const Array& array) {
   if (array.is_complex()) evaluate(std::vector{array.re, array.im});

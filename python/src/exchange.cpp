@@ -96,7 +96,7 @@ template <class T> void together(const Complex& pair, void* to) {
   for (std::int64_t k = 0; k < pair.re.size(); ++k) out[2 * k] = re[k], out[2 * k + 1] = im[k];
 }
 
-/// What a buffer of ours refers to while somebody has it.
+/// The owner of the memory behind an exported buffer.
 struct Shown {
   Tensor tensor;                // whose elements these are: while it lives nobody writes them
   std::shared_ptr<void> pairs;  // of complex numbers

@@ -46,7 +46,7 @@ class Engine {
 
   /// `site`: who wants the values. `asked`: by the user, not by recording that found a loop.
   void evaluate(std::span<const trace::RecordedPtr> roots, const trace::Site& site, bool asked = true);
-  /// What is called around each evaluation (sinter/caller.hpp).
+  /// Sets the functions that are called around each evaluation (sinter/caller.hpp).
   static void surround(Around calls);
   /// Host address of a node's contents; evaluates and downloads.
   const void* host_data(const trace::RecordedPtr& node, const trace::Site& site);

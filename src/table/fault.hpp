@@ -1,4 +1,4 @@
-// What is wrong with the arguments of a call.
+// A fault: the message for arguments that a call does not take.
 #pragma once
 #include <cstddef>
 #include <string>
