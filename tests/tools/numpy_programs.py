@@ -450,7 +450,17 @@ def tolerance(arrays, want):
     return {2: 2e-2, 4: 1e-4, 8: 1e-9}[least.itemsize]
 
 
-def difference(got, want, eps):
+def rounding_of_terms(program, sizes, arrays):
+    """Per result, how far rounding may move a sum: the unit roundoff times the sum of the terms' magnitudes, which the program gives on the inputs' magnitudes."""
+    wide = {name: np.abs(array).astype(np.float64) if array.dtype.kind == "f" else array for name, array in arrays.items()}
+    roundoff = max((np.finfo(a.dtype).eps for a in arrays.values() if a.dtype.kind == "f"), default=0)
+    try:
+        return [roundoff * np.abs(result.astype(np.float64)) for result in reference(program, sizes, wide)]
+    except Exception:  # a program that the magnitudes do not suit
+        return []
+
+
+def difference(got, want, eps, rounding=0):
     if got.dtype != want.dtype:
         return f"type {got.dtype}, NumPy {want.dtype}"
     if got.shape != want.shape:
@@ -463,7 +473,7 @@ def difference(got, want, eps):
         a, b = got.astype(np.float64), want.astype(np.float64)
         finite = np.abs(b[np.isfinite(b)])
         scale = max(1.0, float(finite.max()) if finite.size else 1.0)
-        wrong = ~((np.abs(a - b) <= eps * (scale if scale < 1e3 else np.maximum(np.abs(b), scale * 1e-3))) | (a == b) | (np.isnan(a) & np.isnan(b)))
+        wrong = ~((np.abs(a - b) <= rounding) | (np.abs(a - b) <= eps * (scale if scale < 1e3 else np.maximum(np.abs(b), scale * 1e-3))) | (a == b) | (np.isnan(a) & np.isnan(b)))
     if not wrong.any():
         return None
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -499,7 +509,11 @@ def run(command, program, inputs, seed, flags, folder):
         return f"{what}\n    sinter refuses: {done.stderr.strip()[:600]}"
     eps = tolerance(arrays, want)
     for k, (path, right) in enumerate(zip(outputs, want)):
-        if problem := difference(np.load(path), right, eps):
+        got = np.load(path)
+        if not difference(got, right, eps):
+            continue
+        rounding = rounding_of_terms(program, sizes, arrays)[k : k + 1]
+        if problem := difference(got, right, eps, rounding[0] if rounding and rounding[0].shape == right.shape else 0):
             return f"{what}\n    result {k}: {problem}"
     return None
 
