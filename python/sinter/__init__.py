@@ -11,9 +11,11 @@ from ._core import __version__
 from ._functions import *  # noqa: F401,F403  the table of functions
 from ._types import *  # noqa: F401,F403  constants, kinds of types, finfo, result_type, ...
 from ._engine import *  # noqa: F401,F403  freeze, explain, profile, kernels, Model, load, save, ...
+from ._progress import *  # noqa: F401,F403  progress
 from ._text import *  # noqa: F401,F403  how arrays are written
 from ._arrays import complete as _complete
 from . import fft, lib, linalg, random  # noqa: F401
+from ._progress import load_ipython_extension, unload_ipython_extension  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401
 
 for _name in ("ModelFile Profiling asarray_of check_device explain_text find_dtype fold_in freeze_formula from_bytes functions load_file load_model members methods same "

@@ -6,6 +6,7 @@ import os
 from . import _core
 from ._core import Array, DType
 from ._functions import asarray
+from ._progress import progress
 
 __all__ = ["freeze", "load_plan", "explain", "Explanation", "kernels", "profile", "tune", "Model", "load", "save", "savez", "savez_compressed", "loadtxt", "savetxt"]
 
@@ -180,8 +181,9 @@ class profile:
 
 
 def tune(*arrays):
-    """Measures how the kernels of these arrays run best, and keeps the fastest schedules in the disk cache."""
-    return _core.tune_arrays(*arrays)
+    """Measures how the kernels of these arrays run best, and keeps the fastest schedules in the disk cache. A notebook and a terminal show the part that is done."""
+    with progress() as shown:
+        return _core.tune_arrays(*arrays, progress=shown.part_done)
 
 
 # --- models

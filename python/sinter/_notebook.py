@@ -2,8 +2,9 @@
 import base64
 import html
 import struct
-import sys
 import zlib
+
+from ._progress import in_notebook
 
 
 def png(rows):
@@ -40,7 +41,7 @@ def array_html(x):
 
 def array_bundle(x):
     """The HTML and the plain text of an array for a Jupyter kernel, which would compute the array for the plain text otherwise; nothing for other shells, which call repr()."""
-    if "IPython" not in sys.modules or not hasattr(sys.modules["IPython"].get_ipython(), "kernel"):
+    if not in_notebook():
         return {}
     shown = array_html(x)  # computes the values of a small array
     return {"text/html": shown, "text/plain": repr(x) if x.evaluated else f"<array of shape {x.shape} and type {x.dtype.name}, which is not computed>"}

@@ -294,18 +294,25 @@ void add_engine(nb::module_& module) {
         }
         return made;
       });
-  module.def("tune_arrays", [](nb::args arrays) {
-    const std::vector<Tensor> tensors = tensors_of(arrays);
-    const std::vector<TunedKernel> tuned = released([&] { return sinter::tune(tensors); });
-    nb::list made;
-    for (const TunedKernel& kernel : tuned) {
-      nb::dict row;
-      row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried,
-      row["kept"] = kernel.kept;
-      made.append(row);
-    }
-    return made;
-  });
+  module.def(
+      "tune_arrays",
+      [](nb::args arrays, const nb::callable& progress) {
+        const std::vector<Tensor> tensors = tensors_of(arrays);
+        const auto told = [&](double done, std::string_view kernel) {
+          const Held inside;
+          progress(done, nb::str(kernel.data(), kernel.size()));
+        };
+        const std::vector<TunedKernel> tuned = released([&] { return sinter::tune(tensors, told); });
+        nb::list made;
+        for (const TunedKernel& kernel : tuned) {
+          nb::dict row;
+          row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried,
+          row["kept"] = kernel.kept;
+          made.append(row);
+        }
+        return made;
+      },
+      nb::arg("arrays"), nb::kw_only(), nb::arg("progress"));
 
 #ifdef SINTER_MODELS
   nb::class_<Model>(module, "ModelFile")

@@ -8,6 +8,9 @@ CELLS = [
     "np.zeros(3) + np.zeros(4)",
     "np.placeholder(np.float32, [3])",
     "x + 1",
+    "with np.progress(after=0.05, every=0.05):\n    import time; np.eval(x * 3); time.sleep(0.3)",
+    "%load_ext sinter\nx",
+    "import time; np.eval(x * 5); time.sleep(1.5)",
 ]
 
 
@@ -24,3 +27,4 @@ def test_a_kernel_of_jupyter_shows_arrays_and_explanations(tmp_path):
     assert "<svg" in shown[2]["data"]["text/html"] and "library call" in shown[2]["data"]["text/html"]
     assert shown[3]["ename"] == "ShapeError" and "broadcast" in shown[3]["evalue"]
     assert "placeholder" in shown[4]["data"]["text/html"] and "[[ 1.,  2.,  3.,  4.]" in shown[5]["data"]["text/plain"]
+    assert "1 launched" in shown[6]["data"]["text/plain"] and "[[ 0." in shown[7]["data"]["text/html"] and "1 launched" in shown[8]["data"]["text/html"]

@@ -84,7 +84,9 @@ TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER
 
 TEST_CASE("every function of the table has a description and an example that can be computed") {
   if (on_cuda()) return;  // recording and the host only
-  for (const sn::table::Function& function : sn::table::functions()) {
+  std::vector<sn::table::Function> all(sn::table::functions().begin(), sn::table::functions().end());
+  all.insert(all.end(), sn::table::members().begin(), sn::table::members().end());
+  for (const sn::table::Function& function : all) {
     CAPTURE(std::string(function.name));
     CHECK(!sn::table::parameters_of(function).empty());
     const sn::table::Description* description = sn::table::find_description(function);

@@ -1,0 +1,114 @@
+"""A line that tells how long work gets on: in a notebook below the cell, on a terminal in its last line, elsewhere nothing."""
+import contextvars
+import html
+import sys
+import threading
+import time
+
+from . import _core
+
+__all__ = ["progress"]
+
+
+def in_notebook():
+    """Whether this runs in a Jupyter kernel."""
+    return "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
+
+
+class _InNotebook:
+    def __init__(self):
+        self._shown = None
+
+    def show(self, text):
+        content = {"text/html": f"<div><code>{html.escape(text)}</code></div>", "text/plain": text}
+        if self._shown is None:
+            from IPython.display import display
+
+            self._shown = display(content, raw=True, display_id=True)
+        else:
+            self._shown.update(content, raw=True)
+
+    def close(self, text):
+        if self._shown is not None:
+            self.show(text)
+
+
+class _OnTerminal:
+    def show(self, text):
+        print(f"\r{text[:100]}\033[K", end="", file=sys.stderr, flush=True)
+
+    def close(self, text):
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+class progress:
+    """Shows what is compiled and computed within, once it takes longer than `after` seconds: `with sinter.progress(): ...`. `%load_ext sinter` does so for each cell."""
+
+    def __init__(self, after=1.0, every=0.2):
+        self._after, self._every = after, every
+        self._part = None
+
+    def __enter__(self):
+        self._start, self._before = time.monotonic(), _core.counters()
+        self._stop, self._thread = threading.Event(), None
+        where = _InNotebook() if in_notebook() else _OnTerminal() if sys.stderr is not None and sys.stderr.isatty() else None
+        if where is not None:
+            # A notebook finds the cell that an output belongs to in the context.
+            self._thread = threading.Thread(target=contextvars.copy_context().run, args=(self._draw, where), daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def part_done(self, part, what):
+        """The part of the work that is done, from 0 to 1, and what is at work."""
+        self._part = f"{100 * part:3.0f} %  {what}"
+
+    def _text(self):
+        now = _core.counters()
+        counted = {name: now[name] - self._before[name] for name in now}
+        parts = [self._part, f"{counted['kernels_compiled']} kernels compiled", f"{counted['kernels_from_disk']} from the cache",
+                 f"{counted['kernels_launched'] + counted['replays']} launched", f"{time.monotonic() - self._start:.1f} s"]
+        return ", ".join(part for part in parts if part)
+
+    def _draw(self, where):
+        if self._stop.wait(self._after):
+            return
+        where.show(self._text())
+        while not self._stop.wait(self._every):
+            where.show(self._text())
+        where.close(self._text())
+
+
+class _EachCell:
+    """Progress from before a cell runs until after it."""
+
+    def __init__(self):
+        self._running = None
+
+    def before(self, info=None):
+        self._running = progress().__enter__()
+
+    def after(self, result=None):
+        if self._running is not None:
+            self._running.__exit__()
+            self._running = None
+
+
+_each_cell = _EachCell()
+
+
+def load_ipython_extension(shell):
+    """%load_ext sinter: each cell that takes longer than a second shows what is compiled and computed."""
+    shell.events.register("pre_run_cell", _each_cell.before)
+    shell.events.register("post_run_cell", _each_cell.after)
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext sinter: cells show no progress any more."""
+    shell.events.unregister("pre_run_cell", _each_cell.before)
+    shell.events.unregister("post_run_cell", _each_cell.after)
+    _each_cell.after()

@@ -1,0 +1,48 @@
+"""What long work shows: on a terminal its last line, nothing in a file; tests of notebooks have the rest."""
+import os
+import pty
+import subprocess
+import sys
+
+PROGRAM = """
+import time, sinter as np
+with np.progress(after=0.05, every=0.02):
+    np.eval(np.ones(100) + 1)
+    time.sleep(0.3)
+"""
+
+
+def test_a_terminal_shows_a_line_and_clears_it():
+    outer, inner = pty.openpty()
+    done = subprocess.run([sys.executable, "-c", PROGRAM], stderr=inner, stdout=subprocess.PIPE, check=True)
+    os.close(inner)
+    shown = os.read(outer, 65536).decode()
+    os.close(outer)
+    assert "launched" in shown and "kernels compiled" in shown and shown.endswith("\r\033[K")
+    assert done.stdout == b""
+
+
+def test_a_file_gets_nothing():
+    assert subprocess.run([sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, check=True).stderr == b""
+
+
+def test_tune_tells_its_progress():
+    import sinter as np
+    from sinter import _core
+
+    told = []
+    x = np.ones((64, 64)) + 1
+    _core.tune_arrays(np.exp(x).sum(axis=1), progress=lambda part, kernel: told.append((part, kernel)))
+    assert told and all(0 <= part <= 1 and kernel for part, kernel in told) and told == sorted(told, key=lambda pair: pair[0])
+
+
+def test_an_error_of_progress_ends_tune():
+    import pytest
+    import sinter as np
+    from sinter import _core
+
+    def fail(part, kernel):
+        raise RuntimeError("stop here")
+
+    with pytest.raises(RuntimeError, match="stop here"):
+        _core.tune_arrays(np.exp(np.ones((64, 64)) + 2).sum(axis=1), progress=fail)
