@@ -245,8 +245,14 @@ struct Ended {
 Ended run_and_signal(const fs::path& cache, const std::vector<std::string>& arguments, int number, std::chrono::microseconds wait) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
+  // No signal may run doctest's handler in the child: it allocates, and until fork() returns malloc's locks may be held there.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t child = fork();
   if (child == 0) {
+    signal(SIGINT, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     dup2(ends[1], 1);
     dup2(ends[1], 2);
     close(ends[0]);
@@ -258,6 +264,7 @@ Ended run_and_signal(const fs::path& cache, const std::vector<std::string>& argu
     execv(SINTER_COMMAND, argv.data());
     _exit(127);
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(ends[1]);
   std::thread other([&] {
     std::this_thread::sleep_for(wait);
