@@ -26,6 +26,9 @@ struct Around {
 };
 void around_evaluations(Around calls);
 
+/// Evaluations that begin from now on are not stopped by calls of interrupt() until now: for a signal that came as an evaluation ended.
+void withdraw_interrupt() noexcept;
+
 /// True for a tensor whose elements are in memory already: reading them evaluates nothing.
 bool is_evaluated(const Tensor& tensor);
 

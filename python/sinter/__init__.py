@@ -4,6 +4,8 @@
     >>> x = np.linspace(0, 1, 5)
     >>> np.sum(np.exp(-x) * x)        # one kernel
 """
+import atexit as _atexit
+
 from . import _core
 
 from ._core import *  # noqa: F401,F403  errors, element types, Array, ufunc, eval, options, counters, ...
@@ -18,10 +20,11 @@ from . import fft, lib, linalg, random  # noqa: F401
 from ._progress import load_ipython_extension, unload_ipython_extension  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401
 
-for _name in ("ModelFile Profiling asarray_of check_device explain_text find_dtype fold_in freeze_formula from_bytes functions load_file load_model members methods same "
-              "save_archive save_file tune_arrays").split():  # the package's own, which come with the star
+for _name in ("ModelFile Profiling begin_end complex_of asarray_of check_device explain_text find_dtype fold_in freeze_formula from_bytes functions load_file load_model members methods same "
+              "save_archive save_file tune_arrays tuning").split():  # the package's own, which come with the star
     globals().pop(_name, None)
 _complete(_core.Array)
+_atexit.register(_core.begin_end)
 ndarray = _core.Array
 _core.ufunc.__module__ = _core.DType.__module__ = __name__  # where pickle finds them
 __array_api_version__ = "2025.12"

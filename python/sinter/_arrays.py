@@ -1,10 +1,11 @@
 """What arrays have beside operators and indexing: NumPy's methods, and the protocols by which other libraries take them."""
 import math
+import types
 
 from . import _core
 from ._core import Array, functions as _table, methods as _methods
 
-_NAMES = ("all any argmax argmin argpartition argsort choose clip compress conj conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel repeat "
+_NAMES = ("all any argmax argmin argpartition argsort choose clip conj conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel repeat "
           "reshape round searchsorted squeeze std sum swapaxes take trace transpose var view").split()
 _CHANGES = ("sort", "partition", "put")
 
@@ -12,6 +13,11 @@ _CHANGES = ("sort", "partition", "put")
 def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, device=None):
     """The array in another element type."""
     wanted = _core.find_dtype(dtype)
+    if casting != "unsafe":
+        from ._types import can_cast
+
+        if not can_cast(self.dtype, wanted, casting):
+            raise _core.DTypeError(f"astype: {self.dtype.name} is not cast to {wanted.name} under casting='{casting}'")
     if self.dtype == wanted:
         return _core.same(self)
     if self.dtype.kind == "c" and wanted.kind != "c":
@@ -20,6 +26,11 @@ def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, 
         warnings.warn("casting complex numbers to real ones drops the imaginary part", stacklevel=2)
         return _methods["astype"](self.real, wanted)
     return _methods["astype"](self, wanted)
+
+
+def _compress(self, condition, axis=None, out=None):
+    """The slices along an axis where the condition holds."""
+    return _table["compress"](condition, self, axis=axis, **({} if out is None else {"out": out}))
 
 
 def _changer(name):
@@ -66,8 +77,16 @@ def _ufunc(self, ufunc, method, *inputs, out=(), **keywords):
     from . import _functions
 
     function = getattr(_functions, ufunc.__name__, None)
-    if function is None or any(x is not None and not isinstance(x, Array) for x in out):
+    if function is None:
         return NotImplemented
+    if any(x is not None and not isinstance(x, Array) for x in out):  # NumPy's own arrays get a copy of the elements
+        import numpy
+
+        made = _ufunc(self, ufunc, method, *inputs, **keywords)
+        if made is NotImplemented or len(out) != 1:
+            return NotImplemented
+        numpy.copyto(out[0], numpy.asarray(made), casting="same_kind")
+        return out[0]
     if out:
         keywords["out"] = out[0] if len(out) == 1 else out
     if method == "__call__":
@@ -79,6 +98,9 @@ def _function(self, function, types, arguments, keywords):
     """Likewise for NumPy's other functions."""
     import sinter
 
+    if function.__name__ == "copyto" and not isinstance(arguments[0], Array):
+        plain = [_numpy(x) if isinstance(x, Array) else x for x in arguments[1:]]
+        return function(arguments[0], *plain, **{name: _numpy(x) if isinstance(x, Array) else x for name, x in keywords.items()})
     space = sinter
     for module in function.__module__.split(".")[1:]:
         space = getattr(space, module, None)
@@ -153,7 +175,8 @@ def complete(array):
         setattr(array, name, _methods[name])
     for name in _CHANGES:
         setattr(array, name, _changer(name))
-    array.astype, array.fill, array.explain = _astype, _fill, _explain
+    array.astype, array.fill, array.explain, array.compress = _astype, _fill, _explain, _compress
+    array.__class_getitem__ = classmethod(types.GenericAlias)
     array.flat = property(lambda self: self.reshape(-1), doc="The elements in one axis.")
     array.device = property(lambda self: "cpu", doc="Where the Array API standard looks for the device.")
     array.to_device = _to_device

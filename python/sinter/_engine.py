@@ -2,14 +2,19 @@
 import functools
 import json
 import os
+import threading
+from collections import OrderedDict
 
 from . import _core
 from ._core import Array, DType
-from ._functions import asarray
+from ._functions import asarray, squeeze
 from ._progress import progress
 
 __all__ = ["freeze", "load_plan", "explain", "Explanation", "kernels", "profile", "tune", "Model", "load", "save", "savez", "savez_compressed", "loadtxt", "savetxt"]
 
+
+_MOST_FORMS = 256  # that a frozen function keeps; the oldest goes first
+_NOTHING = asarray(0)  # stands for the results of a function without arrays in them
 
 # --- trees of tuples, lists and dictionaries
 
@@ -24,47 +29,84 @@ def _flatten(tree, leaves):
     if isinstance(tree, (tuple, list)):
         return (type(tree), *[_flatten(part, leaves) for part in tree])
     if isinstance(tree, dict):
-        return (dict, tuple(tree), *[_flatten(part, leaves) for part in tree.values()])
-    if hasattr(tree, "__array__") or hasattr(tree, "__dlpack__"):
+        return (OrderedDict if isinstance(tree, OrderedDict) else dict, tuple(tree), *[_flatten(part, leaves) for part in tree.values()])
+    if not isinstance(tree, type) and (hasattr(tree, "__array__") or hasattr(tree, "__dlpack__")):
         return _flatten(asarray(tree), leaves)
-    return ("value", tree)
+    if isinstance(tree, (float, complex)):
+        return ("number", type(tree), repr(tree))  # 0.0 equals -0.0, and NaN nothing
+    return ("value", type(tree), tree)  # 1 equals True
 
 
 def _unflatten(form, leaves):
     if form == "array":
         return next(leaves)
     if form == "complex":
-        return next(leaves) + 1j * next(leaves)
+        return _core.complex_of(next(leaves), next(leaves))
     if form[0] == "value":
-        return form[1]
-    if form[0] is dict:
-        return {key: _unflatten(part, leaves) for key, part in zip(form[1], form[2:])}
+        return form[2]
+    if form[0] == "number":
+        return form[1](form[2])
+    if form[0] in (dict, OrderedDict):
+        return form[0]((key, _unflatten(part, leaves)) for key, part in zip(form[1], form[2:]))
     parts = [_unflatten(part, leaves) for part in form[1:]]
     return form[0](*parts) if hasattr(form[0], "_fields") else form[0](parts)
+
+
+def _has_values(form):
+    """Whether something in the form is no array: it may depend on the sizes of the arguments."""
+    return not isinstance(form, str) and (form[0] in ("value", "number") or any(_has_values(part) for part in form[1:] if isinstance(part, (tuple, str)) and part != ()))
+
+
+_recording = threading.local()  # `.depth`: how many formulas this thread records now
 
 
 class _Recorded:
     """A formula frozen for one form of arguments."""
 
     def __init__(self, formula, form, leaves):
-        self.result_form = None
+        self._forms = {}  # of the results, by the arrays' shapes
+        self._form = None  # the one form of all that was recorded, where it has no values
 
         def flat(*inputs):
             arguments, keywords = _unflatten(form, iter(inputs))
             results = []
-            self.result_form = _flatten(formula(*arguments, **keywords), results)
-            return tuple(results)
+            _recording.depth = getattr(_recording, "depth", 0) + 1
+            try:
+                made = _flatten(formula(*arguments, **keywords), results)
+            except _core.ValueError as error:
+                if "placeholder" not in str(error):
+                    raise
+                raise _core.ValueError(f"freeze: {getattr(formula, '__name__', 'the function')} asks for values of its arguments while it is recorded; np.where() chooses between values, "
+                                       f"and what needs a value stays outside ({error})") from None
+            finally:
+                _recording.depth -= 1
+            if len(self._forms) > 4096:
+                self._forms.clear()
+            self._forms[tuple([x.shape for x in inputs])] = made
+            return tuple(results) or (_NOTHING,)
 
+        self._flat = flat
         names = {}
         specs = []
         for number, leaf in enumerate(leaves):
             shape = [size if size < 2 else (names.setdefault(size, f"n{len(names)}"), size) for size in leaf.shape]
             specs.append((leaf.dtype, shape, f"x{number}"))
         self.function = _core.freeze_formula(flat, specs)
+        first = next(iter(self._forms.values()))
+        if not _has_values(first) and all(form == first for form in self._forms.values()):
+            self._form = first
 
     def __call__(self, leaves):
         results = self.function(*leaves)
-        return results[0] if self.result_form == "array" else _unflatten(self.result_form, iter(results))
+        form = self._form
+        if form == "array":
+            return results[0]
+        if form is None or len(self._forms) > 1:
+            shapes = tuple([x.shape for x in leaves])
+            if (form := self._forms.get(shapes)) is None:
+                self._flat(*[_core.placeholder(x.dtype, list(x.shape)) for x in leaves])
+                form = self._forms[shapes]
+        return _unflatten(form, iter(results))
 
 
 class FrozenFunction:
@@ -76,6 +118,8 @@ class FrozenFunction:
         self._known = {}  # by dtypes and shapes, of calls with real arrays alone
 
     def __call__(self, *arguments, **keywords):
+        if getattr(_recording, "depth", 0):  # within another frozen function: recorded as a part of it
+            return self._formula(*arguments, **keywords)
         known = None
         if not keywords and all([type(x) is Array for x in arguments]):
             known = tuple([(x.dtype, x.shape) for x in arguments])
@@ -91,6 +135,8 @@ class FrozenFunction:
         except TypeError as error:
             raise _core.DTypeError(f"freeze: an argument that is no array has to be hashable, since it is part of what was recorded ({error})") from None
         if recorded is None:
+            while len(self._recorded) >= _MOST_FORMS:
+                self._recorded.pop(next(iter(self._recorded)), None)
             recorded = self._recorded[key] = _Recorded(self._formula, form, leaves)
         self._last = recorded
         if known is not None and len(leaves) == len(arguments):
@@ -100,7 +146,10 @@ class FrozenFunction:
         return recorded(leaves)
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else _Method(self, instance)
+
+    def __reduce__(self):
+        return self.__qualname__  # found in its module, as a function is
 
     def _called(self, what):
         if self._last is None:
@@ -114,6 +163,16 @@ class FrozenFunction:
     def explain(self):
         """What explain() says of the plan that was called last."""
         return self._called("explain").explain()
+
+
+class _Method(functools.partial):
+    """A frozen function of a class, with its first argument."""
+
+    def save(self, path):
+        self.func.save(path)
+
+    def explain(self):
+        return self.func.explain()
 
 
 def freeze(function):
@@ -182,8 +241,12 @@ class profile:
 
 def tune(*arrays):
     """Measures how the kernels of these arrays run best, and keeps the fastest schedules in the disk cache. A notebook and a terminal show the part that is done."""
-    with progress() as shown:
-        return _core.tune_arrays(*arrays, progress=shown.part_done)
+    def part():
+        done, kernel = _core.tuning()
+        return f"{100 * done:3.0f} %  {kernel}"
+
+    with progress(part=part):
+        return _core.tune_arrays(*arrays)
 
 
 # --- models
@@ -215,7 +278,8 @@ def load(file):
 
 def save(file, arr):
     """Writes an array by the name's ending; without one as .npy."""
-    _core.save_file(os.fspath(file), asarray(arr))
+    path = os.fspath(file)
+    _core.save_file(path if os.path.splitext(path)[1] else path + ".npy", asarray(arr))
 
 
 def savez(file, *args, **kwds):
@@ -234,7 +298,8 @@ def loadtxt(fname, delimiter=None):
     if path.endswith((".csv", ".tsv")) and delimiter in (None, ",", "\t"):
         return _core.load_file(path)
     with open(path) as lines:
-        return asarray([[float(word) for word in line.split(delimiter)] for line in lines if line.split("#")[0].strip()])
+        rows = [line.split("#")[0].strip() for line in lines]
+        return squeeze(asarray([[float(word) for word in row.split(delimiter)] for row in rows if row]))
 
 
 def savetxt(fname, X, delimiter=" ", fmt="%.18e"):

@@ -35,7 +35,19 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
             if dtype is None or made.dtype == dtype:
                 return made
         raise _core.ValueError("asarray: the elements have to be copied, and copy=False forbids it")
+    if dtype is not None and isinstance(obj, (int, float, list, tuple)) and (wanted := _core.find_dtype(dtype)).kind in "iu":
+        bits = 8 * wanted.itemsize
+        _check_range(obj, wanted.name, *((0, 2**bits) if wanted.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))))
     return _asarray_of(obj, dtype)
+
+
+def _check_range(numbers, name, low, end):
+    """Raises where a number of Python, or of lists of them, does not fit into a type of integers."""
+    if isinstance(numbers, (list, tuple)):
+        for part in numbers:
+            _check_range(part, name, low, end)
+    elif isinstance(numbers, (int, float)) and not (low <= numbers < end or low - 1 < numbers < low):  # a float's fraction is cut off
+        raise _core.ValueError(f"asarray: {numbers} does not fit into {name}")
 
 
 @_public
@@ -132,7 +144,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     arr = _table["moveaxis"](asarray(arr), axis, -1)
     rows = arr.reshape(-1, arr.shape[-1])
     results = _table["stack"]([asarray(func1d(row, *args, **kwargs)) for row in rows])
-    made = results.reshape(*arr.shape[:-1], *results.shape[1:])
+    made = results.reshape((*arr.shape[:-1], *results.shape[1:]))
     added = results.ndim - 1
     return made if added == 0 else _table["moveaxis"](made, list(range(-added, 0)), [axis % arr.ndim + k for k in range(added)])
 

@@ -44,9 +44,8 @@ class _OnTerminal:
 class progress:
     """Shows what is compiled and computed within, once it takes longer than `after` seconds: `with sinter.progress(): ...`. `%load_ext sinter` does so for each cell."""
 
-    def __init__(self, after=1.0, every=0.2):
-        self._after, self._every = after, every
-        self._part = None
+    def __init__(self, after=1.0, every=0.2, part=lambda: None):
+        self._after, self._every, self._part = after, every, part  # `part` gives what is done, in words, or None
 
     def __enter__(self):
         self._start, self._before = time.monotonic(), _core.counters()
@@ -63,14 +62,10 @@ class progress:
         if self._thread is not None:
             self._thread.join()
 
-    def part_done(self, part, what):
-        """The part of the work that is done, from 0 to 1, and what is at work."""
-        self._part = f"{100 * part:3.0f} %  {what}"
-
     def _text(self):
         now = _core.counters()
         counted = {name: now[name] - self._before[name] for name in now}
-        parts = [self._part, f"{counted['kernels_compiled']} kernels compiled", f"{counted['kernels_from_disk']} from the cache",
+        parts = [self._part(), f"{counted['kernels_compiled']} kernels compiled", f"{counted['kernels_from_disk']} from the cache",
                  f"{counted['kernels_launched'] + counted['replays']} launched", f"{time.monotonic() - self._start:.1f} s"]
         return ", ".join(part for part in parts if part)
 

@@ -76,9 +76,14 @@ template <const Operator& op> PyObject* binary(PyObject* a, PyObject* b) noexcep
     return new_array(op.record(*left.arg, *right.arg));
   });
 }
-template <const Operator& op> PyObject* power(PyObject* a, PyObject* b, PyObject*) noexcept { return binary<op>(a, b); }
+template <const Operator& op> PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) noexcept {
+  if (modulus == Py_None) return binary<op>(a, b);
+  PyErr_SetString(PyExc_TypeError, "pow() of arrays takes no modulus; (a ** b) % m computes it");
+  return nullptr;
+}
 
-/// NumPy would change the array that this one is a view of as well.
+}  // namespace
+
 void warn_of_view(Array& array) {
   if (!array.base.is_valid()) return;
   const nb::object base = array.base();
@@ -89,6 +94,8 @@ void warn_of_view(Array& array) {
                    stack_level()) != 0)
     throw nb::python_error();
 }
+
+namespace {
 
 template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) noexcept {
   return guarded([&]() -> nb::object {

@@ -93,6 +93,8 @@ nb::object object_of(const table::Value& value);
 Array array_of(nb::handle object);
 /// The same in an element type.
 nb::object as_type(nb::object array, ElementType type);
+/// Tells that NumPy would change the array that this one is a view of as well.
+void warn_of_view(Array& array);
 /// Throws ValueError for a device other than None and 'cpu', the one of the Array API standard.
 void check_device(nb::handle device);
 /// What __index__ of an object gives.
@@ -131,7 +133,7 @@ class Held {
   Held(const Held&) = delete;
 
  private:
-  PyGILState_STATE state_;
+  PyGILState_STATE state_{};
   bool without_;
 };
 

@@ -9,10 +9,15 @@
 #include <nanobind/stl/vector.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "core.hpp"
+#include "sinter/caller.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/freeze.hpp"
@@ -33,10 +38,13 @@ namespace {
 // ---- Ctrl-C
 
 pthread_t main_thread;
+std::atomic<bool> signalled{false};     // a signal came since the main thread gave the GIL up
+thread_local bool signal_came = false;  // one came while this thread had last given it up
 struct sigaction before;  // who took SIGINT until now: Python, mostly
 
 /// Stops the evaluation, and tells whoever listened before.
 void on_interrupt(int number, siginfo_t* info, void* context) {
+  signalled = true;
   if (before.sa_flags & SA_SIGINFO) {
     interrupt();
     before.sa_sigaction(number, info, context);
@@ -51,6 +59,30 @@ void on_interrupt(int number, siginfo_t* info, void* context) {
 
 /// Whether this thread has given the GIL up.
 thread_local bool without_gil = false;
+
+// ---- the end of the process
+
+// Python ends a thread that asks for the GIL of a finalized interpreter by an exception, which no function of C++ that is noexcept may let through.
+std::atomic<bool> ending{false};
+std::atomic<int> asking{0};  // threads that wait for the GIL here
+
+/// Takes the GIL; a thread that asks too late sleeps until the process has ended.
+template <class Take> void take_gil(Take&& take) {
+  ++asking;
+  if (ending && pthread_equal(pthread_self(), main_thread) == 0) {
+    --asking;
+    for (;;) pause();
+  }
+  take();
+  --asking;
+}
+/// Before the interpreter is finalized.
+void begin_end() {
+  ending = true;
+  PyThreadState* state = PyEval_SaveThread();
+  while (asking > 0) std::this_thread::yield();
+  PyEval_RestoreThread(state);
+}
 
 }  // namespace
 
@@ -68,17 +100,33 @@ Released::Released()
 }
 Released::~Released() {
   if (!given_up_) return;
-  PyEval_RestoreThread(state_);
+  take_gil([this] { PyEval_RestoreThread(state_); });
   without_gil = false;
-  if (listens_) sigaction(SIGINT, &before, nullptr);
+  if (!listens_) return;
+  sigaction(SIGINT, &before, nullptr);
+  signal_came = signalled.exchange(false);
+  if (signal_came) withdraw_interrupt();  // Python's handler has its turn now
 }
-Held::Held() : state_(PyGILState_Ensure()), without_(without_gil) { without_gil = false; }
+Held::Held() : without_(without_gil) {
+  take_gil([this] { state_ = PyGILState_Ensure(); });
+  without_gil = false;
+}
 Held::~Held() {
   without_gil = without_;
   PyGILState_Release(state_);
 }
 
-void evaluate(const std::vector<Tensor>& tensors) { sinter::eval(tensors, location()); }
+// A signal whose handler raises nothing ends no evaluation.
+void evaluate(const std::vector<Tensor>& tensors) {
+  for (;;) {
+    try {
+      return sinter::eval(tensors, location());
+    } catch (const Interrupted&) {
+      if (!signal_came) throw;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+  }
+}
 
 namespace {
 
@@ -294,25 +342,31 @@ void add_engine(nb::module_& module) {
         }
         return made;
       });
-  module.def(
-      "tune_arrays",
-      [](nb::args arrays, const nb::callable& progress) {
-        const std::vector<Tensor> tensors = tensors_of(arrays);
-        const auto told = [&](double done, std::string_view kernel) {
-          const Held inside;
-          progress(done, nb::str(kernel.data(), kernel.size()));
-        };
-        const std::vector<TunedKernel> tuned = released([&] { return sinter::tune(tensors, told); });
-        nb::list made;
-        for (const TunedKernel& kernel : tuned) {
-          nb::dict row;
-          row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried,
-          row["kept"] = kernel.kept;
-          made.append(row);
-        }
-        return made;
-      },
-      nb::arg("arrays"), nb::kw_only(), nb::arg("progress"));
+  // The part of tune_arrays that is done, and its kernel. A callback would ask for the GIL in the middle of an evaluation, for which a fork may wait.
+  static std::mutex mutex;
+  static std::pair<double, std::string> tuning;
+  module.def("tuning", [] {
+    const std::lock_guard lock(mutex);
+    return tuning;
+  });
+  module.def("tune_arrays", [](nb::args arrays) {
+    const std::vector<Tensor> tensors = tensors_of(arrays);
+    const auto told = [](double done, std::string_view kernel) {
+      const std::lock_guard lock(mutex);
+      tuning = {done, std::string(kernel)};
+    };
+    told(0, "");
+    const std::vector<TunedKernel> tuned = released([&] { return sinter::tune(tensors, told); });
+    nb::list made;
+    for (const TunedKernel& kernel : tuned) {
+      nb::dict row;
+      row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried,
+      row["kept"] = kernel.kept;
+      made.append(row);
+    }
+    return made;
+  });
+  module.def("begin_end", &begin_end);
 
 #ifdef SINTER_MODELS
   nb::class_<Model>(module, "ModelFile")

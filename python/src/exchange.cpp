@@ -273,6 +273,7 @@ void add_exchange(nb::module_& module) {
         return as_type(made, *type);
       },
       nb::arg("object").none(), nb::arg("dtype").none());
+  module.def("complex_of", [](const Array& re, const Array& im) { return new_array(Array{re.re, im.re, {}}); });
   module.def("same", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); });
   module.def(
       "find_dtype",

@@ -201,6 +201,7 @@ nb::object invoke(const Function& function, PyObject* self, PyObject* const* giv
   const Here here(function.name.data());
   nb::object out;
   std::vector<Argument> arguments = arguments_of(self, given, count, keywords, out);
+  if (out.is_valid()) warn_of_view(*as_array(out));
   nb::object made = call(function,
                          self                              ? self
                          : count > 0 && as_array(given[0]) ? given[0]

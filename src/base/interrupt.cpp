@@ -15,6 +15,7 @@ thread_local std::uint64_t seen_here = 0;
 }  // namespace
 
 void request_interrupt() noexcept { requested.fetch_add(1); }
+void withdraw_interrupts() noexcept { answered.store(requested.load()); }
 void begin_interruptible() noexcept { seen_here = answered.load(std::memory_order_relaxed); }
 std::uint64_t interrupts_seen() noexcept { return seen_here; }
 WorksFor::WorksFor(std::uint64_t seen) noexcept : before_(std::exchange(seen_here, seen)) {}

@@ -6,6 +6,8 @@ namespace sinter {
 
 /// Safe in a signal handler.
 void request_interrupt() noexcept;
+/// Evaluations that begin from now on are not stopped by the requests that were made until now.
+void withdraw_interrupts() noexcept;
 
 /// The calling thread begins an evaluation: what was requested and already answered by an earlier one does not count.
 void begin_interruptible() noexcept;

@@ -74,6 +74,7 @@ void synchronize() { engine::Engine::get().synchronize(); }
 void trim() { engine::Engine::get().trim(); }
 void around_evaluations(Around calls) { engine::Engine::surround(calls); }
 void interrupt() noexcept { request_interrupt(); }
+void withdraw_interrupt() noexcept { withdraw_interrupts(); }
 Options options() { return engine::Engine::get().options(); }
 void configure(const Options& options) { engine::Engine::get().configure(options); }
 std::string_view version() { return SINTER_VERSION; }

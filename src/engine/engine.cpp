@@ -544,7 +544,6 @@ void Engine::surround(Around calls) {
 }
 
 void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::Site& site, bool asked) {
-  const ForkGate::Inside inside(gate);
   Borrowed borrowed;
   Workspace& work = *borrowed;
   for (const auto& root : wanted) {
@@ -552,7 +551,8 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
     if (!root->evaluated()) work.roots.push_back(root);
   }
   if (work.roots.empty()) return;
-  const Surrounded surrounded;
+  const Surrounded surrounded;  // outside of the gate: a thread that forks may hold the lock that `after` waits for, and fork waits for all that are inside
+  const ForkGate::Inside inside(gate);
   if (asked) trace::evaluation_asked();
   const Setup& now = setup();
   std::vector<std::vector<trace::RecordedPtr>> waiting;  // the last one is next
@@ -663,8 +663,8 @@ void Engine::run_recorded(const Executable& executable, const Target& target, Wo
 }
 
 const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site& site) {
-  const ForkGate::Inside inside(gate);
   if (!node->evaluated()) evaluate({&node, 1}, site);
+  const ForkGate::Inside inside(gate);
   try {
     return host_memory_of(*node->storage).get();
   } catch (const DeviceError& error) {
@@ -716,8 +716,8 @@ runtime::DevicePtr Engine::device_at(std::string_view kind, int ordinal, const t
 }
 
 Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const trace::Site& site) {
-  const ForkGate::Inside inside(gate);
   if (!node->evaluated()) evaluate({&node, 1}, site);
+  const ForkGate::Inside inside(gate);
   Storage& storage = *node->storage;
   try {
     const runtime::DevicePtr& device = setup().target.device;

@@ -16,8 +16,8 @@ double work_per_point(const jit::LoopNest& nest, std::int64_t row_points) {
   return once + row * static_cast<double>(row_points);
 }
 
-/// Operations of a piece, at most: about a second's. An interrupt ends an evaluation between two pieces.
-constexpr double kLongestPiece = 0x1p31;
+/// Operations of a piece, at most: about a quarter of a second's. An interrupt ends an evaluation between two pieces.
+constexpr double kLongestPiece = 0x1p29;
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
