@@ -18,7 +18,7 @@ enum class Norm : std::uint8_t { backward, ortho, forward };
 Complex fft(const Complex& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward, Location where = Location::current());
 Complex fft(const Arg& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward);
 Complex ifft(const Complex& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward, Location where = Location::current());
-/// Of real numbers: the n/2 + 1 frequencies from 0 on, of which the others are the conjugates.
+/// Transforms real numbers and returns the n/2 + 1 frequencies from 0 on; the others are their conjugates.
 Complex rfft(const Arg& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward);
 /// Inverts rfft and returns `n` elements, 2 * (m - 1) by default: an odd n has to be given. The imaginary part of the first element, and for an even n of the
 /// last, is treated as 0.
