@@ -1,4 +1,4 @@
-// Tensors over memory that is there already, without a copy. Opt-in: sinter.hpp does not include it. What else is shared: sinter/dlpack.hpp, sinter/eigen.hpp.
+// Tensors over existing memory, without a copy. Opt-in: sinter.hpp does not include this header. sinter/dlpack.hpp and sinter/eigen.hpp share memory, too.
 #pragma once
 #include <memory>
 #include <type_traits>
@@ -9,11 +9,11 @@
 
 namespace sinter {
 
-/// A tensor whose elements are where they are, row-major, kept by `owner` for as long as somebody needs them. Nobody may write them meanwhile;
-/// of bool each must be 0 or 1. Throws ValueError for a pointer that is null or not aligned to the type.
+/// Returns a tensor over row-major elements in place, which `owner` keeps alive as long as anything needs them. Nobody may write the elements meanwhile; each
+/// bool must be 0 or 1. Throws ValueError for a pointer that is null or not aligned to the type.
 Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType dtype, const Shape& shape, Location where = Location::current());
 
-/// The vector's elements, which move into the tensor.
+/// Moves the vector's elements into a tensor.
 template <Element E>
   requires(!std::is_same_v<E, bool>)
 Tensor adopt(std::vector<E>&& values, Shape shape = {-1}, Location where = Location::current()) {

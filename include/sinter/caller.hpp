@@ -1,12 +1,12 @@
-// For those who bring sinter to another language. Opt-in: sinter.hpp does not include it.
+// Support for binding sinter to another language. Opt-in: sinter.hpp does not include this header.
 #pragma once
 #include "sinter/location.hpp"
 #include "sinter/tensor.hpp"
 
 namespace sinter {
 
-/// While a Caller lives, each operation that this thread records carries this function and line, and errors name them. Where several live, the outermost
-/// counts. Both texts must stay at their addresses for the life of the process, because recording compares addresses and not letters.
+/// While a Caller lives, each operation that this thread records carries this function and line, and errors name them. If several live, the outermost one
+/// counts. Both texts must stay at their addresses for the life of the process, because recording compares addresses, not characters.
 class Caller {
  public:
   Caller(const char* function, Location where);
@@ -18,8 +18,8 @@ class Caller {
   alignas(void*) unsigned char scope_[5 * sizeof(void*)];
 };
 
-/// Called on a thread before it computes anything and afterwards, with what `before` gave: a language whose threads share a lock gives it up meanwhile. Both
-/// may be called within each other. Null pointers: nothing is called.
+/// Functions called on a thread before it computes and after it, with the result of `before`. A language whose threads share a lock releases the lock in
+/// between. Calls may nest. Null pointers mean that nothing is called.
 struct Around {
   void* (*before)() = nullptr;
   void (*after)(void*) = nullptr;
@@ -29,7 +29,7 @@ void around_evaluations(Around calls);
 /// Evaluations that begin from now on are not stopped by calls of interrupt() until now: for a signal that came as an evaluation ended.
 void withdraw_interrupt() noexcept;
 
-/// True for a tensor whose elements are in memory already: reading them evaluates nothing.
+/// Returns true for a tensor whose elements are already in memory: reading them evaluates nothing.
 bool is_evaluated(const Tensor& tensor);
 
 }  // namespace sinter

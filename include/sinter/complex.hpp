@@ -1,4 +1,4 @@
-// Complex numbers as pairs of real tensors: sinter has no complex element type (docs/decisions.md). What fft.hpp takes and gives.
+// Complex numbers as pairs of real tensors, as fft.hpp takes and returns them. sinter has no complex element type (docs/decisions.md).
 #pragma once
 #include <cstdint>
 
@@ -6,11 +6,11 @@
 
 namespace sinter {
 
-/// re + i im, of one shape or of shapes that broadcast.
+/// re + i im; both have one shape or shapes that broadcast.
 struct Complex {
   Tensor re, im;
 };
-/// A complex operand, made implicitly at the call as an Arg is; refers to its pair.
+/// A complex operand, made implicitly at the call as an Arg is. It refers to its pair.
 class ComplexArg {
  public:
   ComplexArg(const Complex& pair, Location where = Location::current()) : pair_(&pair), where_(where) {}
@@ -25,16 +25,16 @@ class ComplexArg {
 Complex operator+(const ComplexArg& a, const ComplexArg& b);
 Complex operator-(const ComplexArg& a, const ComplexArg& b);
 Complex operator*(const ComplexArg& a, const ComplexArg& b);
-/// Scaled by the larger part of b, so that no square overflows; NaN where b is 0.
+/// Divides; the larger part of b scales both, so that no square overflows. The result is NaN where b is 0.
 Complex operator/(const ComplexArg& a, const ComplexArg& b);
 Complex operator-(const ComplexArg& x);
 Complex conj(const ComplexArg& x);
 Tensor abs(const ComplexArg& x);    ///< hypot(re, im)
 Tensor angle(const ComplexArg& x);  ///< atan2(im, re)
-Complex sign(const ComplexArg& x);  ///< x / abs(x), and 0 of 0
+Complex sign(const ComplexArg& x);  ///< x / abs(x), and 0 for 0
 Complex exp(const ComplexArg& x);
 Complex expm1(const ComplexArg& x);
-Complex log(const ComplexArg& x);  ///< the angle in (-pi, pi]
+Complex log(const ComplexArg& x);  ///< the angle is in (-pi, pi]
 Complex log1p(const ComplexArg& x);
 Complex sqrt(const ComplexArg& x);  ///< the root whose real part is not negative
 Complex sin(const ComplexArg& x);
@@ -43,20 +43,20 @@ Complex tan(const ComplexArg& x);
 Complex sinh(const ComplexArg& x);
 Complex cosh(const ComplexArg& x);
 Complex tanh(const ComplexArg& x);
-Complex asin(const ComplexArg& x);  ///< the inverse functions have the branch cuts of C's, where the sign of a zero tells the side
+Complex asin(const ComplexArg& x);  ///< the inverse functions have C's branch cuts, where the sign of a zero selects the side
 Complex acos(const ComplexArg& x);
 Complex atan(const ComplexArg& x);
 Complex asinh(const ComplexArg& x);
 Complex acosh(const ComplexArg& x);
 Complex atanh(const ComplexArg& x);
-/// exp(exponent log(base)); a whole exponent of a few hundred multiplies.
+/// Returns exp(exponent log(base)); a whole exponent of up to a few hundred uses products.
 Complex power(const ComplexArg& base, const ComplexArg& exponent);
 Complex power(const ComplexArg& base, std::int64_t exponent);
 Complex matmul(const ComplexArg& a, const ComplexArg& b);
-/// radius * (cos(angle) + i sin(angle))
+/// Returns radius * (cos(angle) + i sin(angle)).
 Complex polar(const Arg& radius, const Arg& angle);
 
-// Of real numbers, as NumPy has them: x itself, zeros of x's type, x itself, and pi where x is negative.
+// For real numbers these return, as in NumPy, x itself, zeros of x's type, x itself, and pi where x is negative.
 Tensor real(const Arg& x);
 Tensor imag(const Arg& x);
 Tensor conj(const Arg& x);

@@ -1,4 +1,4 @@
-// Tensors of another's shape and type, and those whose values do not matter.
+// Tensors with another tensor's shape and type, and tensors whose values do not matter.
 #pragma once
 #include <optional>
 
@@ -6,9 +6,9 @@
 
 namespace sinter {
 
-/// Zeros: a tensor has a value, and these cost a kernel nothing.
+/// Returns zeros, because a tensor always has a value; they cost a kernel nothing.
 Tensor empty(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
-/// Of x's shape, and of its type unless told otherwise.
+/// These have x's shape, and by default x's type.
 Tensor empty_like(const Arg& x, std::optional<DType> dtype = {});
 Tensor zeros_like(const Arg& x, std::optional<DType> dtype = {});
 Tensor ones_like(const Arg& x, std::optional<DType> dtype = {});

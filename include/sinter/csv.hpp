@@ -1,4 +1,4 @@
-// Tables of numbers as text.
+// Reading and writing tables of numbers as text.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,24 +8,24 @@
 namespace sinter {
 
 struct CsvOptions {
-  /// Between the fields of a line; 0: the first of , ; tab that the first line has, else spaces.
+  /// The separator of fields; 0 selects the first of , ; tab in the first line, else spaces.
   char delimiter = 0;
-  enum class Header : std::uint8_t { find, yes, no } header = Header::find;  // find: a first line without a number
+  enum class Header : std::uint8_t { find, yes, no } header = Header::find;  // find: a first line without a number is a header
   DType dtype = DType::float64;
 };
 
 struct Csv {
   Tensor values;                   // (lines, fields)
-  std::vector<std::string> names;  // of the fields, by the header line; empty without one
-  /// The field of that name, a vector. Throws ValueError.
+  std::vector<std::string> names;  // of the fields, from the header line; empty without one
+  /// Returns the field with that name, a vector. Throws ValueError for an unknown name.
   Tensor column(const std::string& name, Location where = Location::current()) const;
 };
 
-/// Reads numbers: a line each, blank lines and those that begin with # left out (a first one with names is a header). An empty field is NaN, and
-/// an IoError where the type has none. Fields may be quoted. Throws IoError naming the file and the line that is wrong.
+/// Reads one row per line. Blank lines and lines that begin with # are skipped (a first one with names is a header). An empty field is NaN, or an IoError where
+/// the type has no NaN. Fields may be quoted. Throws IoError naming the file and the faulty line.
 Csv load_csv(const std::string& path, const CsvOptions& options = {}, Location where = Location::current());
-/// Evaluates and writes a vector, as one field a line, or (lines, fields); each number in the fewest digits that give it again. `names`: a header
-/// line. The file is replaced whole or not at all.
+/// Evaluates and writes a vector, one field per line, or (lines, fields); each number has the fewest digits that read back to it. `names` adds a header line.
+/// The file is replaced as a whole or not at all.
 void save_csv(const std::string& path, const Tensor& tensor, const std::vector<std::string>& names = {}, char delimiter = ',',
               Location where = Location::current());
 

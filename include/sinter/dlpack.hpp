@@ -1,6 +1,6 @@
-// Tensors exchanged with other libraries by DLPack 1.x, without a copy where that is possible. Opt-in: sinter.hpp does not include it.
+// Exchanges tensors with other libraries by DLPack 1.x, without a copy where that is possible. Opt-in: sinter.hpp does not include this header.
 //
-// The structures are those of the protocol's C interface, in sinter's words, so that nothing of dlpack.h is needed; a program that has it casts:
+// The structures are those of the protocol's C interface under sinter's names, so that dlpack.h is not needed. A program that has it casts:
 // reinterpret_cast<DLManagedTensorVersioned*>(dlpack::to_versioned(x)). https://dmlc.github.io/dlpack/latest/c_api.html
 #pragma once
 #include <cstdint>
@@ -56,24 +56,23 @@ struct Versioned {
   std::uint64_t flags;
   View tensor;
 };
-/// DLManagedTensor, of before version 1: a capsule's "dltensor". It cannot say that the elements may only be read.
+/// DLManagedTensor, from before version 1: a capsule's "dltensor". It has no flag for read-only elements.
 struct Unversioned {
   View tensor;
   void* manager;
   void (*deleter)(Unversioned*);
 };
 
-/// Evaluates, waits until the elements are there for any stream, and shares them, row-major and read-only: a tensor is a value. With `copy` the
-/// consumer gets elements of its own, and may write. Whoever takes it calls its deleter once.
+/// Evaluates the tensor, waits until every stream can read the elements, and shares them, row-major and read-only, because a tensor is a value. With `copy` the
+/// consumer gets elements of its own and may write them. The consumer calls the deleter once.
 Versioned* to_versioned(const Tensor& tensor, bool copy = false, Location where = Location::current());
-/// A copy, since the consumer may write.
+/// Returns a copy, because the consumer may write.
 Unversioned* to_unversioned(const Tensor& tensor, Location where = Location::current());
 
-/// Takes it over: its deleter is called when nobody needs the elements any more, and for elements on a GPU when everything that reads them is done.
-/// The elements are used where they are if their strides are those of a contiguous array with its axes in some order, on the CPU or on a GPU of
-/// this process; else they are copied. Nobody may write them meanwhile; a stream that does is waited for before.
-/// Throws, and leaves it to the caller: DTypeError for elements that sinter has not, DeviceError for another device, ValueError for what is malformed or
-/// of another major version.
+/// Takes ownership: the deleter is called when nobody needs the elements any more, and for elements on a GPU when every kernel that reads them is done. The
+/// elements are used in place if their strides are those of a contiguous array with its axes in some order, on the CPU or on a GPU of this process; otherwise
+/// they are copied. Nobody may write them meanwhile; the caller waits for a stream that writes them before. Throws, and leaves the ownership with
+/// the caller: DTypeError for elements that sinter does not have, DeviceError for another device, ValueError for a malformed tensor or another major version.
 Tensor from_dlpack(Versioned* managed, Location where = Location::current());
 Tensor from_dlpack(Unversioned* managed, Location where = Location::current());
 

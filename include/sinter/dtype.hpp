@@ -1,4 +1,4 @@
-// Element types: the enumeration, and the table of what each one is (sinter/dtypes.def) as data.
+// Element types: the enumeration, and the table of their properties (sinter/dtypes.def) as data.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class DType : std::uint8_t {
 
 enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
 
-/// A row of the table of element types; its columns are explained there.
+/// A row of the table of element types; sinter/dtypes.def explains the columns.
 struct DTypeTraits {
   std::string_view name, alias;
   DTypeKind kind;
@@ -38,20 +38,20 @@ inline constexpr DTypeTraits kDTypes[] = {
 inline constexpr int kDTypeCount = static_cast<int>(std::size(kDTypes));
 
 constexpr const DTypeTraits& traits(DType t) { return kDTypes[static_cast<int>(t)]; }
-/// Bytes per element; a bool takes one byte, 0 or 1.
+/// Returns the bytes per element; a bool takes one byte, 0 or 1.
 constexpr std::size_t itemsize(DType t) { return traits(t).size; }
-/// NumPy's name of the type: "float32", "bool", ...
+/// Returns NumPy's name of the type: "float32", "bool", ...
 constexpr std::string_view name(DType t) { return traits(t).name; }
 constexpr bool is_floating(DType t) { return traits(t).kind == DTypeKind::floating; }
 constexpr bool is_unsigned(DType t) { return traits(t).kind == DTypeKind::unsigned_integer; }
 constexpr bool is_integer(DType t) { return traits(t).kind == DTypeKind::signed_integer || is_unsigned(t); }
 constexpr bool is_bool(DType t) { return traits(t).kind == DTypeKind::boolean; }
-/// True for a type that is only stored: arithmetic is done in another one.
+/// Returns true for a storage type: arithmetic uses another type.
 constexpr bool is_storage_only(DType t) { return traits(t).compute != t; }
-/// True for a type of NumPy itself, whose promotion is NumPy's.
+/// Returns true for a type that NumPy itself has. Such types promote as in NumPy.
 constexpr bool is_numpy(DType t) { return !traits(t).npy.empty(); }
 
-/// f.template operator()<T>() for the C++ type of an element in memory.
+/// Calls f.template operator()<T>() with the C++ type of an element in memory.
 template <class Function> constexpr decltype(auto) visit_storage(DType t, Function&& f) {
   switch (t) {
 #define SINTER_DTYPE(id, name, alias, storage, ...) \
@@ -71,7 +71,7 @@ template <DType> struct StorageOf;
 #include "sinter/dtypes.def"
 #undef SINTER_DTYPE
 
-/// The row whose elements a C++ type is: its own, or for an integer any of its kind and size.
+/// Finds the DType of a C++ type: the row with this type, or for an integer the row of the same kind and size.
 template <class T> constexpr DType dtype_of_impl() {
 #define SINTER_DTYPE(id, name, alias, storage, ...)           \
   if constexpr (std::is_same_v<T, storage>) return DType::id; \
@@ -96,7 +96,7 @@ template <class T> inline constexpr DType dtype_of = detail::dtype_of_impl<std::
 /// The C++ type of a DType's elements.
 template <DType t> using storage_type = typename detail::StorageOf<t>::type;
 
-/// The layout of a narrow floating type.
+/// Returns the layout of a narrow floating type.
 constexpr FloatFormat float_format(DType t) {
   return visit_storage(t, []<class T>() {
     if constexpr (Narrow<T>) return T::format;
@@ -104,7 +104,7 @@ constexpr FloatFormat float_format(DType t) {
   });
 }
 
-/// f.template operator()<T>() for the C++ type that arithmetic is done in: float for the narrow floating types.
+/// Calls f.template operator()<T>() with the C++ type that arithmetic uses: float for the narrow floating types.
 template <class Function> constexpr decltype(auto) visit_compute(DType t, Function&& f) {
   return visit_storage(t, [&]<class T>() -> decltype(auto) { return f.template operator()<storage_type<traits(dtype_of<T>).compute>>(); });
 }

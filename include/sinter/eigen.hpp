@@ -1,4 +1,4 @@
-// Eigen in and out. Opt-in: sinter.hpp does not include it.
+// Conversions from and to Eigen. Opt-in: sinter.hpp does not include this header.
 #pragma once
 #include <Eigen/Core>
 
@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-/// A row-major view of an evaluated tensor's elements; 0-d and 1-D tensors are one row. Valid while the handle lives.
+/// Returns a row-major view of an evaluated tensor's elements; 0-d and 1-D tensors are one row. It is valid while the handle lives.
 template <Element Scalar>
 Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> eigen_map(const Tensor& tensor, Location where = Location::current(),
                                                                                                   const char* function = "eigen_map") {
@@ -19,7 +19,7 @@ Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::Row
 }
 template <Element Scalar> void eigen_map(const Tensor&&, Location = Location::current(), const char* = "") = delete;
 
-/// A copy as an Eigen matrix, array or vector; a 1-D tensor becomes a column where the type is a column vector.
+/// Copies to an Eigen matrix, array or vector; a 1-D tensor becomes a column where the type is a column vector.
 template <class Matrix> Matrix to_eigen(const Tensor& tensor, Location where = Location::current()) {
   using Scalar = typename Matrix::Scalar;
   const auto view = eigen_map<Scalar>(tensor, where, "to_eigen");
@@ -33,7 +33,7 @@ template <class Matrix> Matrix to_eigen(const Tensor& tensor, Location where = L
   return Matrix(view.matrix());
 }
 
-/// A copy of an Eigen matrix, array or expression; a column or row vector type becomes 1-D.
+/// Copies an Eigen matrix, array or expression; a column or row vector type becomes 1-D.
 template <class Derived> Tensor from_eigen(const Eigen::DenseBase<Derived>& value, Location where = Location::current()) {
   using Scalar = typename Derived::Scalar;
   const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = value.derived();
@@ -41,7 +41,7 @@ template <class Derived> Tensor from_eigen(const Eigen::DenseBase<Derived>& valu
   return from_pointer(rows.data(), shape, {}, where);
 }
 
-/// The elements of an Eigen matrix, array or vector, which move into the tensor: no copy. Eigen's default layout becomes a transposed view.
+/// Moves the elements of an Eigen matrix, array or vector into a tensor without a copy. Eigen's default layout becomes a transposed view.
 template <class Held>
   requires(std::is_base_of_v<Eigen::PlainObjectBase<Held>, Held>)
 Tensor adopt_eigen(Held&& value, Location where = Location::current()) {

@@ -1,4 +1,4 @@
-// Eigen's tensors (unsupported/Eigen/CXX11/Tensor) in and out. Opt-in: sinter.hpp does not include it.
+// Conversions from and to Eigen's tensors (unsupported/Eigen/CXX11/Tensor). Opt-in: sinter.hpp does not include this header.
 #pragma once
 #include <unsupported/Eigen/CXX11/Tensor>
 
@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-/// A row-major view of an evaluated tensor's elements. Valid while the handle lives.
+/// Returns a row-major view of an evaluated tensor's elements. It is valid while the handle lives.
 template <Element Scalar, int Rank>
 Eigen::TensorMap<const Eigen::Tensor<const Scalar, Rank, Eigen::RowMajor>> eigen_tensor_map(const Tensor& tensor, Location where = Location::current()) {
   const Shape& shape = tensor.shape();
@@ -18,7 +18,7 @@ Eigen::TensorMap<const Eigen::Tensor<const Scalar, Rank, Eigen::RowMajor>> eigen
 }
 template <Element Scalar, int Rank> void eigen_tensor_map(const Tensor&&, Location = Location::current()) = delete;
 
-/// The Eigen tensor's elements, which move into the tensor: no copy. Eigen's default layout becomes a transposed view.
+/// Moves the Eigen tensor's elements into a tensor without a copy. Eigen's default layout becomes a transposed view.
 template <class Scalar, int Rank, int Options, class Index>
 Tensor adopt_eigen(Eigen::Tensor<Scalar, Rank, Options, Index>&& value, Location where = Location::current()) {
   using Held = Eigen::Tensor<Scalar, Rank, Options, Index>;

@@ -1,12 +1,12 @@
-// Every failure a user can cause or meet is one of these. Messages name the op, the shapes and dtypes,
-// the user's file and line, and what to do.
+// The exceptions of sinter: every failure that a user can cause or meet is one of these. Messages name the op, the shapes and dtypes, the user's file and line,
+// and a remedy.
 #pragma once
 #include <stdexcept>
 #include <string>
 
 namespace sinter {
 
-/// The base of every exception sinter throws.
+/// The base of every exception that sinter throws.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -14,7 +14,7 @@ struct Error : std::runtime_error {
 struct ShapeError : Error {
   using Error::Error;
 };
-/// An element type that the operation does not take.
+/// An element type that the operation does not accept.
 struct DTypeError : Error {
   using Error::Error;
 };
@@ -22,7 +22,7 @@ struct DTypeError : Error {
 struct AxisError : Error {
   using Error::Error;
 };
-/// An element of an index tensor that is out of range: found when the value is computed.
+/// An element of an index tensor that is out of range. It is thrown when the value is computed.
 struct IndexError : Error {
   using Error::Error;
 };
@@ -42,7 +42,7 @@ struct CompileError : Error {
 struct DeviceError : Error {
   using Error::Error;
 };
-/// There is no memory for a tensor, on a device or on the host, or Options::memory does not allow it. The message tells how many bytes were asked for.
+/// No memory for a tensor, on a device or on the host, or Options::memory forbids it. The message gives the number of bytes requested.
 struct MemoryError : DeviceError {
   using DeviceError::DeviceError;
 };
@@ -50,7 +50,7 @@ struct MemoryError : DeviceError {
 struct Interrupted : Error {
   using Error::Error;
 };
-/// A broken invariant inside sinter: always a bug worth reporting.
+/// A broken invariant inside sinter: always a bug, please report it.
 struct InternalError : Error {
   using Error::Error;
 };

@@ -1,10 +1,11 @@
-// Tensors and element types in fmt::format and fmt::print. Opt-in: sinter.hpp does not include it. Shapes: fmt/ranges.h or to_string().
+// Formatters of tensors and element types for fmt::format and fmt::print. Opt-in: sinter.hpp does not include this header. For shapes use fmt/ranges.h or
+// to_string().
 #pragma once
 #include <fmt/format.h>
 
 #include "sinter/print.hpp"
 
-/// "{}" is to_string(tensor); "{:.3}" with three digits after the point.
+/// Formats "{}" as to_string(tensor) and "{:.3}" with three digits after the point.
 template <> struct fmt::formatter<sinter::Tensor> {
   constexpr auto parse(format_parse_context& context) {
     auto at = context.begin();

@@ -1,4 +1,4 @@
-// Frozen functions: a formula recorded and planned once, called many times. A call binds the inputs and runs the plan's kernels.
+// Frozen functions: a formula is recorded and planned once and called many times. A call binds the inputs and runs the plan's kernels.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -17,21 +17,21 @@
 
 namespace sinter {
 
-/// A size of an input: a number, or a name, which stands for any size, the same wherever it appears.
+/// A size of an input: a number, or a name, which stands for any size, the same wherever the name appears.
 struct AxisSize {
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
   AxisSize(T number) : size(static_cast<std::int64_t>(number)) {}
-  /// `hint`: the size that is planned for first.
+  /// `hint` is the size for which the first plan is made.
   AxisSize(std::string axis, std::int64_t hint = kUsual) : size(hint), name(std::move(axis)) {}
   AxisSize(const char* axis, std::int64_t hint = kUsual) : size(hint), name(axis) {}
 
   static constexpr std::int64_t kUsual = 40;
   std::int64_t size = 0;
-  std::string name;  // empty: a number
+  std::string name;  // empty for a number
 };
 
-/// What an input has to be.
+/// The required type and shape of an input.
 struct InputSpec {
   DType dtype = DType::float32;
   std::vector<AxisSize> shape;
@@ -39,29 +39,29 @@ struct InputSpec {
 };
 std::string to_string(const InputSpec& spec);  // "x: float32[batch, 3, 224, 224]"
 
-/// What a call at some sizes takes.
+/// The cost of a call at one combination of sizes.
 struct FrozenFigures {
   std::map<std::string, std::int64_t> sizes;  // of the named axes
   int kernels = 0, library_calls = 0;
-  int operations = 0;             // that these compute: so many launches it would be, one for each
-  double bytes_moved = 0;         // to and from memory, at the sizes that the plan was made for
-  double bytes_unfused = 0;       // one launch for each operation
-  std::uint64_t arena_bytes = 0;  // one block for all values on the way
-  std::uint64_t least_bytes = 0;  // the most that is alive at one step: no block can be smaller
-  std::uint64_t apart_bytes = 0;  // of all values: a block for each
+  int operations = 0;             // operations that these kernels and calls compute; without fusion each would be a launch
+  double bytes_moved = 0;         // to and from memory, at the sizes for which the plan was made
+  double bytes_unfused = 0;       // the same with one launch for each operation
+  std::uint64_t arena_bytes = 0;  // one block for all intermediate values
+  std::uint64_t least_bytes = 0;  // the most bytes that are live at one step: no block can be smaller
+  std::uint64_t apart_bytes = 0;  // the sum over all values if each had a block of its own
 };
 
-/// A frozen formula: a counted handle; any number of threads may call it at once.
+/// A frozen formula: a counted handle. Any number of threads may call it at once.
 class Function {
  public:
   using Formula = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
   Function() = default;  ///< empty: a call throws ValueError
 
-  /// Computes the formula. The results have memory of their own. Sizes of named axes that were not met before are planned for once, and kept; so are
-  /// the last 64 combinations of sizes, bound. Throws ValueError for another number of inputs, DTypeError and ShapeError for what the specs do not
-  /// allow, naming the input; and, of a function that was loaded, ShapeError for sizes that no plan in the file holds for,
-  /// DeviceError where its plan has products of a library's that there is not here, or that has no algorithm for them.
+  /// Computes the formula. The results have memory of their own. New sizes of named axes are planned once, and the plan is stored; the last 64 combinations of
+  /// sizes stay bound. Throws ValueError for a wrong number of inputs, DTypeError and ShapeError for inputs that the specs do not allow, naming the input. A
+  /// loaded function also throws ShapeError for sizes that no plan in the file serves, DeviceError where its plan calls a library's products that are missing
+  /// here, or that have no algorithm for them.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, Location where = Location::current()) const;
   std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs, Location where = Location::current()) const {
     return (*this)(std::vector<Tensor>(inputs), where);
@@ -72,33 +72,33 @@ class Function {
     return (*this)(std::vector<Tensor>{first.is_tensor() ? first.tensor() : Tensor(), rest...}, first.where());
   }
 
-  /// Writes the function to a file: its plans, machine code, and what it has captured. For sizes other than those that its plans were made with, a
-  /// loaded function relies on rules that are found now by recording the formula at several sizes: an axis is free where all numbers of the recording
-  /// are sums of products of the named axes' sizes, and the same operations result. A formula that does something else at some sizes
-  /// (if (x.size(0) * x.size(1) > 1000) ...) is served up to there: the corners of what is served, and many sizes within, record the same. One that does so
-  /// at single sizes only, far from those that are looked at, is not found out (docs/models.md lists them). Sizes that were prepared are served in any case.
-  /// Throws IoError, and ValueError for a function that was loaded itself.
+  /// Writes the function to a file: its plans, machine code, and the tensors that it has captured. To serve sizes without a plan of their own, a loaded
+  /// function uses rules that save() finds by recording the formula at several sizes: an axis is free where all numbers of the recording are sums of products
+  /// of the named axes' sizes, and the operations are the same. If a formula behaves differently at some sizes (if (x.size(0) * x.size(1) > 1000) ...), it is
+  /// served up to there: the corners of the served sizes, and many sizes within, record the same. A formula that differs only at single sizes, far from the
+  /// tested ones, is not detected (docs/models.md lists them). Prepared sizes are always served. Throws IoError, and ValueError for a function that was itself
+  /// loaded.
   void save(std::string_view path, Location where = Location::current()) const;
-  /// Reads a function without its formula, for the present device. No compiler is opened. The file is mapped, and checked for damage; it holds machine
-  /// code, and has to be trusted as a program has. Throws IoError for one that is
-  /// damaged or of another version of sinter, DeviceError for one of another device; kernels of another processor are compiled again, DeviceError
-  /// where there is no compiler.
+  /// Reads a function without its formula, for the present device. It opens no compiler. The file is mapped and checked for damage; it holds machine code, so
+  /// trust it only as you would trust a program. Throws IoError for a file that is damaged or of another version of sinter, DeviceError for a file of another
+  /// device. Kernels of another processor are compiled again; DeviceError where there is no compiler.
   static Function load(std::string_view path, Location where = Location::current());
 
-  /// Plans for these sizes of the named axes now; those that are left out are as the specs have them.
+  /// Makes plans for these sizes of the named axes now; names that are left out have the specs' sizes.
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where = Location::current()) const;
 
   const std::vector<InputSpec>& inputs() const;
-  const std::vector<std::string>& outputs() const;  ///< names: y0, y1, ... unless freeze() was told others
-  int plans() const;                                ///< how many were made, or loaded
-  /// Of each combination of sizes that is bound, the one called last first.
+  const std::vector<std::string>& outputs() const;  ///< names: y0, y1, ... unless freeze() received others
+  int plans() const;                                ///< number of plans made or loaded
+  /// Returns the figures of each bound combination of sizes, the latest call first.
   std::vector<FrozenFigures> figures() const;
-  /// The sizes that each plan of a loaded function serves: "batch 4 to 7, seq = 16", the sizes of each name around the planned one, while the others are as
-  /// planned for.
+  /// Returns the sizes that each plan of a loaded function serves: "batch 4 to 7, seq = 16". The range of a name applies while the other names have the planned
+  /// sizes.
   std::vector<std::string> serves() const;
-  /// Of each plan of a loaded function, a line for each name: for which size it was made, which would be planned the same, and why it serves no others.
+  /// Returns for each plan of a loaded function one line per name: the size of the plan, the sizes that give the same plan, and the reason why it serves no
+  /// others.
   std::vector<std::string> ends() const;
-  /// The figures, and what explain() says of the plan that was called last.
+  /// Returns the figures, and explain() of the plan that was called last.
   std::string explain() const;
 
  private:
@@ -107,8 +107,8 @@ class Function {
   std::shared_ptr<State> state_;
 };
 
-/// Records the formula on placeholders, computes what of it depends on no input, plans the rest and compiles it, for the present device. The formula is
-/// kept, and called again for sizes that it was not recorded with. What it has captured is part of it as it is now.
+/// Records the formula on placeholders, computes the parts that depend on no input, plans the rest and compiles it, for the present device. The formula is
+/// stored, and called again for new sizes. Captured tensors are stored with their present values.
 Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, std::vector<std::string> outputs = {}, Location where = Location::current());
 
 namespace detail {
@@ -124,7 +124,7 @@ template <class F, std::size_t... I> constexpr bool takes(std::index_sequence<I.
 inline std::vector<Tensor> as_list(Tensor result) { return {std::move(result)}; }
 inline std::vector<Tensor> as_list(std::vector<Tensor> results) { return results; }
 
-/// How many tensors the formula takes one by one, up to eight.
+/// Counts the tensors that the formula takes one by one, up to eight.
 template <class F, std::size_t N = 1> constexpr std::size_t arity() {
   if constexpr (takes<F>(std::make_index_sequence<N>())) return N;
   else if constexpr (N < 8) return arity<F, N + 1>();
@@ -133,7 +133,7 @@ template <class F, std::size_t N = 1> constexpr std::size_t arity() {
 
 }  // namespace detail
 
-/// Of a function of tensors one by one, that returns a tensor or several: freeze([](const Tensor& x, const Tensor& w) { return relu(x % w); }, ...).
+/// Freezes a function of separate tensors that returns a tensor or several: freeze([](const Tensor& x, const Tensor& w) { return relu(x % w); }, ...).
 template <class F>
   requires(!std::is_invocable_v<const F&, const std::vector<Tensor>&> && detail::arity<F>() > 0)
 Function freeze(F formula, const std::vector<InputSpec>& specs, std::vector<std::string> outputs = {}, Location where = Location::current()) {

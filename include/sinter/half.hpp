@@ -9,31 +9,31 @@
 
 namespace sinter {
 
-/// The layout of a narrow floating type: a sign, an exponent and a fraction, as in IEEE 754. A type that is finite only has numbers where others have
-/// infinities and NaN; its code of all ones is NaN, which is what numbers beyond its range become.
+/// The layout of a narrow floating type: a sign, an exponent and a fraction, as in IEEE 754. A finite-only type has numbers where others have infinities and
+/// NaN; its code of all ones is NaN, and numbers beyond its range become NaN.
 struct FloatFormat {
   int exponent = 0, fraction = 0;  // bits
   bool finite_only = false;
 
-  // The numbers from which a conversion is made, in C++ here and in the code that is generated for CPUs and GPUs. Codes are those without the sign.
+  // Constants of the conversions, in C++ here and in the code generated for CPUs and GPUs. Codes exclude the sign.
   constexpr int bits() const { return 1 + exponent + fraction; }
-  constexpr int shift() const { return 23 - fraction; }  // so many more bits has a float's fraction
+  constexpr int shift() const { return 23 - fraction; }  // extra bits of a float's fraction
   constexpr int bias() const { return (1 << (exponent - 1)) - 1; }
-  constexpr std::uint32_t rebias() const { return static_cast<std::uint32_t>(127 - bias()) << 23; }  // from its exponent to a float's
+  constexpr std::uint32_t rebias() const { return static_cast<std::uint32_t>(127 - bias()) << 23; }  // from this type's exponent to a float's
   constexpr std::uint32_t sign() const { return 1u << (exponent + fraction); }
   constexpr std::uint32_t overflow() const { return finite_only ? sign() - 1 : sign() - (1u << fraction); }  // infinity, or NaN
   constexpr std::uint32_t nan() const { return finite_only ? sign() - 1 : sign() - (1u << (fraction - 1)); }
   constexpr std::uint32_t normal() const { return 1u << fraction; }  // the smallest normal number
   constexpr std::uint32_t normal_as_float() const { return rebias() + (1u << 23); }
-  /// Bits of a power of two as a float, whose last place is the smallest number of the type: adding it to a subnormal number rounds that.
+  /// Returns the bits of a power of two as a float whose last place is the smallest number of the type: adding it rounds a subnormal number.
   constexpr std::uint32_t rounder() const { return rebias() + (static_cast<std::uint32_t>(1 + shift()) << 23); }
-  /// A NaN of 16 bits has the upper bits of the float's, as processors convert it; one of 8 bits has its sign alone.
+  /// Returns whether a NaN keeps the upper bits of the float's payload, as processors convert it (16 bits), or only its sign (8 bits).
   constexpr bool keeps_payload() const { return bits() == 16; }
 };
 
 namespace detail {
 
-/// A float so near to x that rounding it to 16 bits or fewer rounds x: what is lost on the way shows in the last bit (round to odd).
+/// Returns a float so near to x that rounding it to 16 bits or fewer rounds x: its last bit records what was lost (round to odd).
 constexpr float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const double back = nearest;
@@ -79,18 +79,18 @@ template <int Exponent, int Fraction, bool FiniteOnly = false> struct NarrowFloa
 struct half : NarrowFloat<5, 10> {
   using NarrowFloat::NarrowFloat;
 };
-/// The upper half of a float.
+/// bfloat16: the upper half of a float.
 struct bfloat16 : NarrowFloat<8, 7> {
   using NarrowFloat::NarrowFloat;
 };
 struct float8_e4m3 : NarrowFloat<4, 3> {
   using NarrowFloat::NarrowFloat;
 };
-/// The e4m3 of GPUs and of models: numbers to 448 and no infinity.
+/// The e4m3 of GPUs and models: numbers up to 448 and no infinity.
 struct float8_e4m3fn : NarrowFloat<4, 3, true> {
   using NarrowFloat::NarrowFloat;
 };
-/// The upper half of a half.
+/// e5m2: the upper half of a half.
 struct float8_e5m2 : NarrowFloat<5, 2> {
   using NarrowFloat::NarrowFloat;
 };
@@ -100,7 +100,7 @@ concept Narrow = std::same_as<std::remove_cv_t<decltype(T::format)>, FloatFormat
 template <class A, class B>
 concept WithNarrow = (Narrow<A> && (Narrow<B> || std::is_arithmetic_v<B>)) || (std::is_arithmetic_v<A> && Narrow<B>);
 namespace detail {
-/// The type that arithmetic with a narrow float is done in: float, or double where the other operand is a double.
+/// The type of arithmetic with a narrow float: float, or double where the other operand is a double.
 template <class A, class B> using Widened = std::conditional_t<std::same_as<A, double> || std::same_as<B, double>, double, float>;
 }  // namespace detail
 
@@ -145,6 +145,6 @@ template <sinter::Narrow T> struct std::numeric_limits<T> {
   static constexpr T lowest() { return of(T::format.sign() | (T::format.overflow() - 1)); }
   static constexpr T epsilon() { return T(1.0f / T::format.normal()); }
   static constexpr T denorm_min() { return of(1); }
-  static constexpr T infinity() { return of(T::format.overflow()); }  // NaN where it has none
+  static constexpr T infinity() { return of(T::format.overflow()); }  // NaN where the type has no infinity
   static constexpr T quiet_NaN() { return of(T::format.nan()); }
 };

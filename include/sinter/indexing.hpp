@@ -1,8 +1,7 @@
-// Elements chosen by masks and written at computed places.
+// Selection by masks, and writing at computed places.
 //
-// How many elements a mask has is known when it is computed. What says "evaluates" computes it there and then, and gives an ordinary
-// tensor: the numbers of the chosen elements are looked up in what reads them, so the elements themselves are gathered in the kernel that
-// uses them.
+// The number of elements that a mask selects is known only when the mask is computed. Functions that say "Evaluates" compute it at once and return an ordinary
+// tensor. The kernel that uses the selected elements gathers them.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -15,31 +14,31 @@
 
 namespace sinter {
 
-/// Where x is not zero: a vector of indices for each axis, in row-major order. Evaluates x. x(mask) reads such elements at once.
+/// Returns the places where x is not zero: a vector of indices for each axis, in row-major order. Evaluates x. x(mask) reads such elements at once.
 std::vector<Tensor> nonzero(const Arg& x);
-/// The same in the flat tensor, and as rows of indices. Evaluates x.
+/// Return the same places in the flat tensor, and as rows of indices. Evaluate x.
 Tensor flatnonzero(const Arg& x);
 Tensor argwhere(const Arg& x);
-/// The slices of x along an axis where the vector `condition` is not zero; it may be shorter than the axis. Without an axis, of the flat
+/// Selects the slices of x along an axis where the vector `condition` is not zero; it may be shorter than the axis. Without an axis it selects from the flat
 /// tensor. Evaluates the condition.
 Tensor compress(const Arg& condition, const Arg& x, std::optional<std::int64_t> axis = {});
-/// The elements of the flat x where the flat condition is not zero. Evaluates the condition.
+/// Selects the elements of the flat x where the flat condition is not zero. Evaluates the condition.
 Tensor extract(const Arg& condition, const Arg& x);
 
-/// Places in the flat tensor of this shape as an index for each axis, and back. The flat place has to be in range, which is not checked.
+/// Convert places in the flat tensor of this shape to an index for each axis, and back. The flat place has to be in range, which is not checked.
 std::vector<Tensor> unravel_index(const Arg& indices, const Shape& shape);
 Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape, Location where = Location::current());
 
-/// x with values added at the places that an index selects, x(index), once for each time that a place is named: NumPy's add.at. Places
-/// are added up in their order, whatever the threads: the same bits in each run. Values broadcast to x(index), and are of a type that
-/// x's takes in place. 16-bit floats are added up in float32.
+/// Adds values to x at the places that an index selects, x(index), once for each time that a place is named: NumPy's add.at. Additions to a place run in a
+/// fixed order for any number of threads: the same bits in each run. Values broadcast to x(index), and their type must convert to x's in place. 16-bit floats
+/// are added up in float32.
 Tensor add_at(const Arg& x, const Index& index, const Arg& values);
 Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
 template <std::integral I> Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
   return add_at(x, Index(places, x.where()), values);
 }
-/// How the values for one place come together: with each other in pairs, then with x, for associative functions; or one after the other with x, at most a
-/// thousand for a place.
+/// The order in which the values of one place are combined: in pairs with each other, then with x, for associative functions; or one after the other with x, at
+/// most a thousand for a place.
 enum class Combining : std::uint8_t { in_pairs, one_by_one };
 namespace detail {
 struct Combiner {
@@ -49,8 +48,8 @@ struct Combiner {
 };
 Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, Combining how, const Combiner& f);
 }  // namespace detail
-/// NumPy's ufunc.at: x with f(what is there, the value) at the places that an index selects, for each value. combine_at(x, i, v, sn::maximum). The order is
-/// fixed, so are the bits. Evaluates the places. Of what f gives, x's type takes what it takes in place.
+/// Sets x to f(x, value) at the places that an index selects, once for each value: NumPy's ufunc.at, as in combine_at(x, i, v, sn::maximum). The order is
+/// fixed, and so are the bits. Evaluates the places. The results of f must convert to x's type in place.
 template <class F> Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
   return detail::combine_at(x, index, values, how,
                             {&f, [](const void* function, const Tensor& a, const Tensor& b) -> Tensor { return (*static_cast<const F*>(function))(a, b); }});
@@ -62,23 +61,23 @@ template <std::integral I, class F>
 Tensor combine_at(const Arg& x, std::initializer_list<I> places, const Arg& values, F f, Combining how = Combining::in_pairs) {
   return combine_at(x, std::vector<Index>{Index(places, x.where())}, values, f, how);
 }
-/// x with result[.., indices[.., i, ..], ..] = values[.., i, ..] along the axis; of several values for one place the last one counts.
-/// Values broadcast to the indices. Without an axis, of the flat tensor.
+/// Returns x with result[.., indices[.., i, ..], ..] = values[.., i, ..] along the axis; the last value for a place counts. Values broadcast to the indices.
+/// Without an axis it uses the flat tensor.
 Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis = -1);
-/// x with the flat places `indices` replaced by values, which are repeated as often as needed.
+/// Returns x with the flat places `indices` replaced by values, which are repeated as often as needed.
 Tensor put(const Arg& x, const Arg& indices, const Arg& values);
-/// x with the elements where the mask is true replaced by the next of the values, which are repeated as often as needed.
+/// Returns x with the elements where the mask is true replaced by the next of the values, which are repeated as often as needed.
 Tensor place(const Arg& x, const Arg& mask, const Arg& values);
-/// x with a value, or values in turn, on the diagonal of a matrix or of a cube of more axes; with `wrap` a tall matrix has it again below.
+/// Returns x with a value, or values in turn, on the diagonal of a matrix or of a cube of more axes; `wrap` repeats the diagonal below in a tall matrix.
 Tensor fill_diagonal(const Arg& x, const Arg& value, bool wrap = false);
 
-// Indices, one vector for each axis: of a square's diagonal, of the places of a matrix on a diagonal and below it, and above it.
+// These return indices, one vector for each axis: of a square's diagonal, of a matrix's places on a diagonal and below it, and above it.
 std::vector<Tensor> diag_indices(std::int64_t n, int ndim = 2, Location where = Location::current());
 std::vector<Tensor> tril_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());
 std::vector<Tensor> triu_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());
-/// Vectors of places, each along an axis of its own, so that x(ix[0], ix[1]) is the grid of these rows and columns. Masks are evaluated.
+/// Returns vectors of places, each along an axis of its own, so that x(ix[0], ix[1]) is the grid of these rows and columns. Evaluates masks.
 std::vector<Tensor> ix_(const std::vector<Tensor>& vectors, Location where = Location::current());
-/// Of each element the choice with that number; numbers and choices broadcast.
+/// Selects for each element the choice with that number; numbers and choices broadcast.
 Tensor choose(const Arg& which, const std::vector<Tensor>& choices, IndexMode mode = IndexMode::raise);
 
 }  // namespace sinter

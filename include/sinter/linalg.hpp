@@ -1,4 +1,4 @@
-// Products and norms, lowered to views, matmul or one fused reduction.
+// Products and norms, expressed by views, matmul or one fused reduction.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,34 +10,34 @@
 
 namespace sinter {
 
-/// The sum of products along an axis; the others broadcast.
+/// Returns the sum of products along an axis; the other axes broadcast.
 Tensor vecdot(const Arg& a, const Arg& b, std::int64_t axis = -1);
-/// Of the flat tensors: result(i, j) = a(i) * b(j).
+/// Returns result(i, j) = a(i) * b(j) for the flat tensors.
 Tensor outer(const Arg& a, const Arg& b);
-/// Over the last axis of both, all others kept.
+/// Sums products over the last axis of both; the result has all other axes of both.
 Tensor inner(const Arg& a, const Arg& b);
-/// Over the last `axes` axes of a and the first of b.
+/// Sums products over the last `axes` axes of a and the first of b.
 Tensor tensordot(const Arg& a, const Arg& b, std::int64_t axes = 2);
-/// Over these axes of a and of b, pair by pair.
+/// Sums products over these axes of a and of b, pair by pair.
 Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& axes_a, const std::vector<std::int64_t>& axes_b);
-/// einsum("ij,jk->ik", {a, b}): letters name axes, what the result does not name is summed; "..." stands for axes that broadcast.
-/// Two operands at a time, those first whose product is smallest. ValueError for more than 64 operands.
+/// Evaluates subscripts as in einsum("ij,jk->ik", {a, b}): letters name axes, axes that the result does not name are summed, "..." stands for axes that
+/// broadcast. Operands are multiplied in pairs, the pair with the smallest product first. Throws ValueError for more than 64 operands.
 Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where = Location::current());
 Tensor kron(const Arg& a, const Arg& b);
-/// The product of two matrices or more, of which the first and the last may be vectors, in the order that costs least.
+/// Multiplies two matrices or more in the order that costs least; the first and the last may be vectors.
 Tensor multi_dot(const std::vector<Tensor>& matrices, Location where = Location::current());
-/// NumPy's trace, which is a namespace here: the sum along a diagonal; of bool and integers in int64 or uint64.
+/// Returns the sum along a diagonal, in int64 or uint64 for bool and integers. It is NumPy's trace; sinter::trace is a namespace.
 Tensor matrix_trace(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
-/// The last two axes exchanged.
+/// Exchanges the last two axes.
 Tensor matrix_transpose(const Arg& x);
-/// x @ x @ ... n times, by squaring; of the inverse for a negative n.
+/// Returns x @ x @ ... n times, by squaring; for a negative n, of the inverse.
 Tensor matrix_power(const Arg& x, std::int64_t n);
-/// The cross product of vectors of 3 numbers along an axis; the others broadcast.
+/// Returns the cross product of vectors of 3 numbers along an axis; the other axes broadcast.
 Tensor cross(const Arg& a, const Arg& b, std::int64_t axis = -1);
-/// (sum |x|^ord)^(1/ord); ord may be 0 (elements that are not 0), infinity (the largest) and -infinity (the smallest).
+/// Returns (sum |x|^ord)^(1/ord); ord may be 0 (the number of elements that are not 0), infinity (the largest) and -infinity (the smallest).
 Tensor vector_norm(const Arg& x, const Axes& axes = {}, bool keepdims = false, double ord = 2);
 
-/// Which norm: a number, "fro" or "nuc".
+/// The order of a norm: a number, "fro" or "nuc".
 class NormOrder {
  public:
   template <class Number>
@@ -45,17 +45,17 @@ class NormOrder {
   NormOrder(Number number) : number_(static_cast<double>(number)) {}
   NormOrder(const char* name) : name_(name) {}
   std::optional<double> number() const { return number_; }
-  std::string_view name() const { return name_; }  // where it is no number
+  std::string_view name() const { return name_; }  // empty for a number
 
  private:
   std::optional<double> number_;
   std::string_view name_;
 };
 
-/// Of the matrices in the last two axes: "fro", the root of the sum of squares; 1 and -1, the largest and smallest sum of a column's magnitudes;
-/// infinity and -infinity, of a row's; 2 and -2, the largest and smallest singular value; "nuc", their sum.
+/// Returns a norm of the matrices in the last two axes: "fro" is the root of the sum of squares; 1 and -1 are the largest and smallest sum of a column's
+/// magnitudes; infinity and -infinity those of a row's; 2 and -2 are the largest and smallest singular value; "nuc" is their sum.
 Tensor matrix_norm(const Arg& x, bool keepdims = false, NormOrder ord = "fro");
-/// As NumPy's linalg.norm: without `ord` the root of the sum of squares; else of one axis a vector's norm, of two a matrix's.
+/// Follows NumPy's linalg.norm: without `ord` the root of the sum of squares; with it a vector's norm for one axis, a matrix's norm for two.
 Tensor norm(const Arg& x, std::optional<NormOrder> ord = {}, const Axes& axes = {}, bool keepdims = false);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Where in the user's program something was written.
+// A place in the user's program.
 #pragma once
 #include <cstdint>
 

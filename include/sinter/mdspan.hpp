@@ -1,4 +1,4 @@
-// std::mdspan in and out, where the standard library has it (C++23); else this header declares nothing. Opt-in: sinter.hpp does not include it.
+// Conversions from and to std::mdspan, where the standard library has it (C++23); otherwise this header is empty. Opt-in: sinter.hpp does not include it.
 #pragma once
 #include <version>
 #ifdef __cpp_lib_mdspan
@@ -9,7 +9,7 @@
 
 namespace sinter {
 
-/// A row-major view of an evaluated tensor's elements. Valid while the handle lives.
+/// Returns a row-major view of an evaluated tensor's elements. It is valid while the handle lives.
 template <Element E, std::size_t Rank>
 std::mdspan<const E, std::dextents<std::int64_t, Rank>> to_mdspan(const Tensor& tensor, Location where = Location::current()) {
   if (tensor.shape().size() != Rank) detail::refuse_shape(tensor.shape(), "has another number of axes than the mdspan", "to_mdspan", where);
@@ -19,7 +19,7 @@ std::mdspan<const E, std::dextents<std::int64_t, Rank>> to_mdspan(const Tensor& 
 }
 template <Element E, std::size_t Rank> void to_mdspan(const Tensor&&, Location = Location::current()) = delete;
 
-/// A copy, of any strided layout.
+/// Copies a view of any strided layout.
 template <class E, class Extents, class Layout> Tensor from_mdspan(const std::mdspan<E, Extents, Layout>& view, Location where = Location::current()) {
   Shape shape;
   std::vector<std::int64_t> strides;

@@ -1,4 +1,4 @@
-// Tensors with names, as files hold them.
+// Tensors with names, as files store them.
 #pragma once
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Vectors of vectors in and out.
+// Conversions from and to vectors of vectors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ template <class T> void sizes_of(const std::vector<T>& list, Shape& shape) {
   shape.push_back(static_cast<std::int64_t>(list.size()));
   if (!list.empty()) sizes_of(list.front(), shape);
 }
-/// The innermost vectors, one after another; false for a ragged list.
+/// Visits the innermost vectors in order; returns false for a ragged list.
 template <class T, class Put> bool walk(const std::vector<T>& list, const Shape& shape, std::size_t axis, Put put) {
   if (static_cast<std::int64_t>(list.size()) != shape[axis]) return false;
   if constexpr (Nested<T>::depth == 0) {
@@ -49,13 +49,13 @@ template <class T, class E> T nested(const E*& next, const Shape& shape, std::si
 }
 }  // namespace detail
 
-/// A copy of vectors of vectors, as many axes as they are deep. A ragged list is a ShapeError.
+/// Copies vectors of vectors into a tensor with an axis for each level. Throws ShapeError for a ragged list.
 template <class T> Tensor from_nested(const std::vector<T>& list, Location where = Location::current()) {
   using E = typename detail::Nested<T>::element;
   constexpr std::size_t depth = 1 + detail::Nested<T>::depth;
   Shape shape;
   detail::sizes_of(list, shape);
-  shape.resize(depth, 0);  // below an empty list
+  shape.resize(depth, 0);  // sizes below an empty list
   std::vector<std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>> flat;
   if (!detail::walk(list, shape, 0, [&](const std::vector<E>& row) { flat.insert(flat.end(), row.begin(), row.end()); }))
     detail::refuse_shape(shape, "is that of the first items, and others differ: the nested vectors are ragged", "from_nested", where);
@@ -63,7 +63,7 @@ template <class T> Tensor from_nested(const std::vector<T>& list, Location where
   return std::is_same_v<E, bool> ? tensor.astype(DType::bool_, where) : tensor;
 }
 
-/// Vectors of vectors, as deep as the tensor has axes: to_nested<std::vector<std::vector<float>>>(x). Evaluates.
+/// Evaluates the tensor and returns vectors of vectors with a level for each axis: to_nested<std::vector<std::vector<float>>>(x).
 template <class T> T to_nested(const Tensor& tensor, Location where = Location::current()) {
   using E = typename detail::Nested<T>::element;
   if (tensor.shape().size() != detail::Nested<T>::depth)

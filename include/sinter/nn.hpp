@@ -1,6 +1,6 @@
-// What networks are made of, by PyTorch's names and in its order of arguments. x is (batch, channels, places..), with 1 to 3 axes of
-// places, or without the batch. Floating tensors of every type; 16-bit ones are computed in float32 and rounded once. What is wrong with
-// shapes is a ShapeError, with numbers a ValueError, with types a DTypeError.
+// Neural network layers with PyTorch's names and order of arguments. x is (batch, channels, places..), with 1 to 3 axes of places, or without the batch. All
+// floating types are taken; 16-bit ones are computed in float32 and rounded once. Wrong shapes throw ShapeError, wrong numbers ValueError, wrong types
+// DTypeError.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace sinter {
 
-/// One number for every axis of places, or one for each: 2, or {2, 1}.
+/// One number for all axes of places, or one for each: 2, or {2, 1}.
 class PerAxis {
  public:
   template <class T>
@@ -27,8 +27,8 @@ class PerAxis {
   std::vector<std::int64_t> list_;
 };
 
-/// Places added around: 1 on both sides of every axis, {1, 2} of each, {{0, 1}, {0, 1}} before and after each; same(): as many as leave a
-/// convolution of stride 1 its size, the odd one after.
+/// The padding: 1 on both sides of every axis, {1, 2} for each axis, {{0, 1}, {0, 1}} before and after each. same() pads so that a convolution of stride 1
+/// keeps the size; an odd number puts the extra place behind.
 class Padding {
  public:
   template <class T>
@@ -61,10 +61,10 @@ struct ConvOptions {
   PerAxis dilation = 1;
   std::int64_t groups = 1;
 };
-/// Cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, places..). Integers convolve too, in
-/// int32 or int64. A library's step, whose epilogue takes what is computed from its result where the library can.
+/// Returns the cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, places..). Integers are convolved in int32
+/// or int64. It is a library call that takes an epilogue where the library can.
 Tensor conv(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
-/// The same for one number of axes, which is checked.
+/// Call conv and check the number of axes.
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
 Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
 Tensor conv3d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
@@ -76,33 +76,33 @@ struct ConvTransposeOptions {
   std::int64_t groups = 1;
   PerAxis dilation = 1;
 };
-/// The transpose of conv as a map: weight (channels, filters / groups, taps..); sizes become (size - 1) * stride - padding on both sides +
-/// dilation * (taps - 1) + output_padding + 1. Computed as one convolution, of stride 1, whose filters are the phases of the result:
-/// taps that a phase lacks are zeros, so that an infinity of x may make NaN where no tap reads it.
+/// Returns the transpose of conv as a linear map: weight (channels, filters / groups, taps..); sizes become (size - 1) * stride - padding on both sides +
+/// dilation * (taps - 1) + output_padding + 1. It is computed as one convolution of stride 1 whose filters are the phases of the result. Taps that a phase
+/// lacks are zeros, so an infinity of x may cause NaN where no tap reads it.
 Tensor conv_transpose(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose3d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 
-/// The windows of a convolution as columns: (batch, channels, rows, columns) -> (batch, channels * taps, windows).
+/// Returns the windows of a convolution as columns: (batch, channels, rows, columns) -> (batch, channels * taps, windows).
 Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation = 1, const Padding& padding = 0, const PerAxis& stride = 1);
-/// x @ weight.T + bias, weight (out, in).
+/// Returns x @ weight.T + bias; weight is (out, in).
 Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias = {});
 
-// --- pools: over as many of the last axes as kernel_size has numbers, or as the function's name says; one number stands for all axes
+// --- pools reduce as many of the last axes as kernel_size has numbers, or as the function's name says; one number stands for all axes
 // behind batch and channels: max_pool(x, 2) of (batch, channels, rows, columns) is max_pool2d(x, 2) ----------------------------------------
 
 struct PoolOptions {
-  std::optional<PerAxis> stride = {};  // the kernel's size
+  std::optional<PerAxis> stride = {};  // by default the kernel's size
   Padding padding = 0;
   PerAxis dilation = 1;
-  bool ceil_mode = false;         // a last window that begins inside may reach over the end
-  bool count_include_pad = true;  // averages: places that were added count
+  bool ceil_mode = false;         // true: a last window that begins inside x may extend over the end
+  bool count_include_pad = true;  // true: averages count the padding
   std::optional<std::int64_t> divisor_override = {};
 };
-Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  // ShapeError where a window is longer than its axis by more than 65536
+Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  // ShapeError: a window exceeds its axis by more than 65536
 Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
-/// (sum |x|^p)^(1/p)
+/// Returns (sum |x|^p)^(1/p).
 Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor max_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor max_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
@@ -110,43 +110,43 @@ Tensor max_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& h
 Tensor avg_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
-/// Window i of n goes from floor(i * size / n) to ceil((i + 1) * size / n). ValueError for more than 65536 windows of several sizes.
+/// Window i of n spans floor(i * size / n) to ceil((i + 1) * size / n). Throws ValueError for more than 65536 windows of several sizes.
 Tensor adaptive_avg_pool(const Arg& x, const PerAxis& output_size);
 Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);
-/// Over all places; their axes stay, of size 1.
+/// These reduce all places; their axes remain with size 1.
 Tensor global_avg_pool(const Arg& x);
 Tensor global_max_pool(const Arg& x);
 
 // --- norms; an empty handle for weight or bias leaves it out --------------------------------------------------------------------
 
-/// By running statistics, at inference: (x - mean) / sqrt(var + eps) * weight + bias for each channel.
+/// Normalises by running statistics, at inference: (x - mean) / sqrt(var + eps) * weight + bias for each channel.
 Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
-/// Mean and variance of each group of channels.
+/// Normalises by the mean and variance of each group of channels.
 Tensor group_norm(const Arg& x, std::int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
-/// Of each channel.
+/// Normalises by the mean and variance of each channel.
 Tensor instance_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
-/// x / (k + alpha * the mean of squares of `size` neighbouring channels)^beta
+/// Returns x / (k + alpha * the mean of squares of `size` neighbouring channels)^beta.
 Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha = 1e-4, double beta = 0.75, double k = 1);
 
 // --- attention and embeddings -------------------------------------------------------------------------------------------------------
 
 struct AttentionOptions {
   Tensor mask = {};                  // bool: true takes part; floating: added to the scores
-  bool is_causal = false;            // a query sees the keys up to its own number
-  std::optional<double> scale = {};  // 1 / sqrt(the last axis)
-  bool enable_gqa = false;           // fewer heads of keys and values, each for several of the queries'
+  bool is_causal = false;            // true: a query sees the keys up to its own number
+  std::optional<double> scale = {};  // by default 1 / sqrt(the last axis)
+  bool enable_gqa = false;           // true: keys and values have fewer heads, each shared by several of the queries' heads
 };
-/// softmax(query @ key.T * scale + mask) @ value over the last two axes; those before are batches and heads.
+/// Returns softmax(query @ key.T * scale + mask) @ value over the last two axes; the axes before are batches and heads.
 Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const Tensor& value, const AttentionOptions& how = {});
-/// Rows of weight.
+/// Selects rows of weight.
 Tensor embedding(const Arg& indices, const Tensor& weight);
-/// 1 at the index, 0 elsewhere, along a new last axis; int64 unless told otherwise.
+/// Writes 1 at the index and 0 elsewhere along a new last axis; int64 by default.
 Tensor one_hot(const Arg& indices, std::int64_t num_classes, DType dtype = DType::int64);
 
 // --- sizes ----------------------------------------------------------------------------------------------------------------------------
 
 enum class Interpolation : std::uint8_t { nearest, linear, cubic };
-/// Where place i of the result lies among x's places: ONNX's names.
+/// The position of place i of the result among x's places, by ONNX's names.
 enum class Coordinates : std::uint8_t { half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, tf_crop_and_resize };
 enum class NearestRounding : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 struct ResizeOptions {
@@ -154,15 +154,15 @@ struct ResizeOptions {
   Coordinates coordinates = Coordinates::half_pixel;
   NearestRounding rounding = NearestRounding::round_prefer_floor;
   double cubic_a = -0.75;
-  bool exclude_outside = false;                        // cubic, antialias: what lies outside weighs nothing, instead of being the outermost place again
-  std::vector<double> scales = {};                     // of each axis that is resized; without them result over size
-  bool antialias = false;                              // linear, cubic: a smaller result weighs all places that it stands for
-  std::vector<std::pair<double, double>> region = {};  // tf_crop_and_resize: what is read of each axis, 0 being its first place and 1 its last
-  double extrapolation_value = 0;                      // tf_crop_and_resize: what lies outside of x
+  bool exclude_outside = false;                        // cubic, antialias: places outside of x weigh nothing; false repeats the outermost place
+  std::vector<double> scales = {};                     // of each resized axis; by default the new size divided by the old one
+  bool antialias = false;                              // linear, cubic: a smaller result averages all places that it covers
+  std::vector<std::pair<double, double>> region = {};  // tf_crop_and_resize: the part of each axis that is read; 0 is its first place, 1 its last
+  double extrapolation_value = 0;                      // tf_crop_and_resize: the value outside of x
 };
-/// The last axes of x in these sizes.
+/// Resizes the last axes of x to these sizes.
 Tensor resize(const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how = {});
-/// As PyTorch's: mode "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "area"; give `size` or `scale_factor`.
+/// Options as in PyTorch: mode is "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area"; set `size` or `scale_factor`.
 struct InterpolateOptions {
   std::vector<std::int64_t> size = {};  // one number serves all axes
   std::vector<double> scale_factor = {};
@@ -171,27 +171,27 @@ struct InterpolateOptions {
   bool antialias = false;  // bilinear and bicubic
 };
 Tensor interpolate(const Arg& x, const InterpolateOptions& how);
-/// (batch, channels * r * r, rows, columns) -> (batch, channels, rows * r, columns * r), and back. r is from 1 to 2^20.
+/// Rearrange (batch, channels * r * r, rows, columns) to (batch, channels, rows * r, columns * r), and back. r is from 1 to 2^20.
 Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor);
 Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor);
 
 // --- activations besides those of sinter/ops.hpp -----------------------------------------------------------------------------------------
 
-/// x where it is not negative, x times the weight of its channel elsewhere; weight has one number or one for each channel.
+/// Returns x where it is not negative, and x times the weight of its channel elsewhere; weight has one number or one for each channel.
 Tensor prelu(const Arg& x, const Tensor& weight);
 Tensor relu6(const Arg& x);
 Tensor hardtanh(const Arg& x, double min_val = -1, double max_val = 1);
-/// x where it is above the threshold, the value elsewhere.
+/// Returns x where it is above the threshold, and the value elsewhere.
 Tensor threshold(const Arg& x, double threshold, double value);
-/// x / (1 + |x|)
+/// Returns x / (1 + |x|).
 Tensor softsign(const Arg& x);
-/// log(sigmoid(x))
+/// Returns log(sigmoid(x)).
 Tensor logsigmoid(const Arg& x);
-/// x - tanh(x)
+/// Returns x - tanh(x).
 Tensor tanhshrink(const Arg& x);
-/// x where |x| > lambda, 0 elsewhere.
+/// Returns x where |x| > lambda, and 0 elsewhere.
 Tensor hardshrink(const Arg& x, double lambda = 0.5);
-/// x moved by lambda towards 0, which it does not pass.
+/// Moves x by lambda towards 0, at most to 0.
 Tensor softshrink(const Arg& x, double lambda = 0.5);
 
 }  // namespace sinter

@@ -6,13 +6,13 @@
 
 namespace sinter {
 
-/// Reads versions 1, 2 and 3, either byte order, C and Fortran order. Throws IoError naming the file and what is wrong
-/// with it: missing, truncated, malformed, a type sinter does not hold, pickled objects (refused).
+/// Reads versions 1, 2 and 3, either byte order, C and Fortran order. Throws IoError naming the file and the fault: missing, truncated, malformed, a type that
+/// sinter does not have, pickled objects (refused).
 Tensor load_npy(const std::string& path, Location where = Location::current());
-/// The elements stay in the file, which the system reads when they are looked at: for files larger than memory, of which parts are used. The
-/// file must not change meanwhile. What would have to be converted is an IoError: the other byte order, bool, elements that are not aligned.
+/// Maps the file; the system reads its pages when elements are accessed. Useful for files larger than memory that are read in part. The file must not change
+/// meanwhile. Throws IoError for contents that need a conversion: the other byte order, bool, elements that are not aligned.
 Tensor map_npy(const std::string& path, Location where = Location::current());
-/// Evaluates and writes. The file is replaced whole or not at all.
+/// Evaluates the tensor and writes it. The file is replaced as a whole or not at all.
 void save_npy(const std::string& path, const Tensor& tensor, Location where = Location::current());
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// NumPy's .npz archives: several .npy files in one zip file. Where sinter was built without minizip these throw ValueError.
+// NumPy's .npz archives: several .npy files in one zip file. If sinter was built without minizip, these throw ValueError.
 #pragma once
 #include <string>
 
@@ -6,13 +6,12 @@
 
 namespace sinter {
 
-/// All tensors of an archive, stored or deflated, in the order in which they lie there, by name without ".npy". Throws IoError naming the file, the
-/// name and what is wrong.
+/// Returns all tensors of an archive, stored or deflated, in archive order, by name without ".npy". Throws IoError naming the file, the name and the fault.
 NamedTensors load_npz(const std::string& path, Location where = Location::current());
-/// One of them; an unknown name is an IoError that lists those that are there.
+/// Returns one of them; an unknown name is an IoError that lists the names in the archive.
 Tensor load_npz(const std::string& path, const std::string& name, Location where = Location::current());
-/// Evaluates and writes; `compressed`: deflated, as np.savez_compressed. The file is replaced whole or not at all. A name that comes twice is a
-/// ValueError.
+/// Evaluates the tensors and writes them; `compressed` deflates them, as np.savez_compressed. The file is replaced as a whole or not at all. Throws ValueError
+/// for a repeated name.
 void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed = false, Location where = Location::current());
 
 }  // namespace sinter

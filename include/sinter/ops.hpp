@@ -1,5 +1,4 @@
-// Everything that records: operators, named functions with NumPy's names and rules, views, creation.
-// Nothing here computes; eval() and data access do.
+// Functions that record: operators, named functions with NumPy's names and rules, views, creation. Nothing here computes; eval() and data access do.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,8 +12,7 @@
 namespace sinter {
 
 // --- operators -----------------------------------------------------------------------------------------------------
-// && and || are not overloaded: logical_and, logical_or. Integer / integer gives float64, as in NumPy; % is NumPy's
-// remainder (the divisor's sign).
+// && and || are not overloaded: use logical_and, logical_or. Integer / integer gives float64, as in NumPy; % is NumPy's remainder (the divisor's sign).
 Tensor operator+(const Arg& a, const Arg& b);
 Tensor operator-(const Arg& a, const Arg& b);
 Tensor operator*(const Arg& a, const Arg& b);
@@ -35,7 +33,7 @@ Tensor operator+(const Arg& x);
 Tensor operator-(const Arg& x);
 Tensor operator~(const Arg& x);
 Tensor operator!(const Arg& x);     // logical_not
-Tensor operator!(const Tensor& x);  // as above; beside Tensor's operator bool it has to be an exact match
+Tensor operator!(const Tensor& x);  // the same; Tensor's operator bool requires an exact match
 
 // --- arithmetic ------------------------------------------------------------------------------------------------------
 Tensor add(const Arg& a, const Arg& b);
@@ -49,7 +47,7 @@ Tensor pow(const Arg& a, const Arg& b);
 Tensor minimum(const Arg& a, const Arg& b);
 Tensor maximum(const Arg& a, const Arg& b);
 Tensor atan2(const Arg& y, const Arg& x);
-/// sqrt(a * a + b * b), where neither square overflows or underflows.
+/// Returns sqrt(a * a + b * b), where neither square overflows or underflows.
 Tensor hypot(const Arg& a, const Arg& b);
 Tensor negative(const Arg& x);
 Tensor positive(const Arg& x);
@@ -58,28 +56,28 @@ Tensor abs(const Arg& x);
 Tensor sign(const Arg& x);
 Tensor square(const Arg& x);
 Tensor reciprocal(const Arg& x);
-/// The C remainder: the sign of the dividend.
+/// Returns the remainder as in C, with the sign of the dividend.
 Tensor fmod(const Arg& a, const Arg& b);
-/// floor_divide and remainder.
+/// Returns floor_divide and remainder.
 std::pair<Tensor, Tensor> divmod(const Arg& a, const Arg& b);
-/// The other operand where one is NaN.
+/// Return the other operand where one is NaN.
 Tensor fmin(const Arg& a, const Arg& b);
 Tensor fmax(const Arg& a, const Arg& b);
-/// Of integers; never negative.
+/// Take integers; the result is never negative.
 Tensor gcd(const Arg& a, const Arg& b);
 Tensor lcm(const Arg& a, const Arg& b);
-/// a + t * (b - a), exactly b where t is 1.
+/// Returns a + t * (b - a), exactly b where t is 1.
 Tensor lerp(const Arg& a, const Arg& b, const Arg& t);
-/// minimum(maximum(x, low), high)
+/// Returns minimum(maximum(x, low), high).
 Tensor clip(const Arg& x, const Arg& low, const Arg& high);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
-/// Of each element the first choice whose condition holds, or `otherwise`.
+/// Returns for each element the first choice whose condition is true, or `otherwise`.
 Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices, const Arg& otherwise = 0);
-/// In x's type, of each element the value of the last condition that holds; one more value serves the rest, which is 0 without it.
+/// Returns for each element the value of the last true condition, in x's type. One more value serves the rest, which is 0 by default.
 Tensor piecewise(const Arg& x, const std::vector<Tensor>& conditions, const std::vector<Tensor>& values);
-/// 0 below 0, 1 above, and `at_zero` between.
+/// Returns 0 below 0, 1 above, and `at_zero` at 0.
 Tensor heaviside(const Arg& x, const Arg& at_zero);
-/// NaN and infinities replaced; without values for infinities, by the largest and the least number of the type.
+/// Replaces NaN and infinities; infinities become by default the largest and the least number of the type.
 Tensor nan_to_num(const Arg& x, double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {});
 Tensor astype(const Arg& x, DType dtype);
 
@@ -87,21 +85,21 @@ Tensor astype(const Arg& x, DType dtype);
 Tensor floor(const Arg& x);
 Tensor ceil(const Arg& x);
 Tensor round(const Arg& x);  // half to even
-Tensor rint(const Arg& x);   // the same, and floating of integers too
+Tensor rint(const Arg& x);   // the same, but integers become floating
 Tensor trunc(const Arg& x);
-/// x as a fraction and a whole number, both of x's sign.
+/// Splits x into a fraction and a whole number, both with x's sign.
 std::pair<Tensor, Tensor> modf(const Arg& x);
 
 // --- parts of a floating number --------------------------------------------------------------------------------------
-/// The magnitude of a with the sign of b.
+/// Returns the magnitude of a with the sign of b.
 Tensor copysign(const Arg& a, const Arg& b);
-/// The sign bit: true for -0.0 too.
+/// Returns the sign bit: true for -0.0, too.
 Tensor signbit(const Arg& x);
-/// The next number after a towards b.
+/// Returns the next number after a towards b.
 Tensor nextafter(const Arg& a, const Arg& b);
-/// x * 2^n, rounded once.
+/// Returns x * 2^n, rounded once.
 Tensor ldexp(const Arg& x, const Arg& n);
-/// x = fraction * 2^exponent, with the fraction in [1/2, 1) and the exponent an int32.
+/// Returns x = fraction * 2^exponent, with the fraction in [1/2, 1) and the exponent an int32.
 std::pair<Tensor, Tensor> frexp(const Arg& x);
 
 // --- mathematics: integers and bool become float64 -------------------------------------------------------------------
@@ -128,28 +126,28 @@ Tensor acosh(const Arg& x);
 Tensor atanh(const Arg& x);
 Tensor cbrt(const Arg& x);
 Tensor erf(const Arg& x);
-/// 1 - erf(x), accurate where that is small.
+/// Returns 1 - erf(x), accurate also where the result is small.
 Tensor erfc(const Arg& x);
-/// y with erf(y) = x.
+/// Returns y with erf(y) = x.
 Tensor erfinv(const Arg& x);
-/// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
+/// Returns the cumulative normal distribution at x: erfc(-x / sqrt(2)) / 2.
 Tensor ndtr(const Arg& x);
-/// log(|gamma(x)|) and the derivative of log(gamma(x)).
+/// Return log(|gamma(x)|), and the derivative of log(gamma(x)).
 Tensor lgamma(const Arg& x);
 Tensor digamma(const Arg& x);
-/// sin(pi x) / (pi x)
+/// Returns sin(pi x) / (pi x).
 Tensor sinc(const Arg& x);
 Tensor deg2rad(const Arg& x);
 Tensor rad2deg(const Arg& x);
-/// log(exp(a) + exp(b))
+/// Returns log(exp(a) + exp(b)).
 Tensor logaddexp(const Arg& a, const Arg& b);
-/// log2(2^a + 2^b)
+/// Returns log2(2^a + 2^b).
 Tensor logaddexp2(const Arg& a, const Arg& b);
 Tensor isnan(const Arg& x);
 Tensor isinf(const Arg& x);
 Tensor isfinite(const Arg& x);
 
-/// |a - b| <= atol + rtol * |b|, or both the same infinity.
+/// Tests |a - b| <= atol + rtol * |b|, or that both are the same infinity.
 Tensor isclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Tensor allclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
@@ -170,31 +168,31 @@ Tensor bitwise_xor(const Arg& a, const Arg& b);
 Tensor bitwise_not(const Arg& x);
 Tensor left_shift(const Arg& a, const Arg& b);
 Tensor right_shift(const Arg& a, const Arg& b);
-/// How many bits of an integer's magnitude are 1, as uint8.
+/// Counts the 1 bits of an integer's magnitude, as uint8.
 Tensor bitwise_count(const Arg& x);
 
 // --- reductions ------------------------------------------------------------------------------------------------------
-// Over all axes by default. sum and prod of bool and signed integers give int64, of unsigned ones uint64; mean, var, stddev, logsumexp
-// of integers give float64. Floats of 8 and 16 bits accumulate in float32 and round once. A dtype converts first, so that
-// sum(x, 0, false, DType::float64) accumulates in float64.
+// Reductions cover all axes by default. sum and prod of bool and signed integers give int64, of unsigned ones uint64; mean, var, stddev, logsumexp of integers
+// give float64. Floats of 8 and 16 bits accumulate in float32 and round once. A dtype converts the elements first, so that sum(x, 0, false, DType::float64)
+// accumulates in float64.
 Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
 Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
-// Of two numbers the second would be an axis: minimum(a, b) and maximum(a, b) compare.
+// The second of two numbers would be an axis: use minimum(a, b) and maximum(a, b) to compare.
 template <Element A, Element B> Tensor min(A, B) = delete;
 template <Element A, Element B> Tensor max(A, B) = delete;
 Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
-/// Two passes: mean((x - mean(x))^2), divided by n - ddof.
+/// Computes in two passes: mean((x - mean(x))^2), as a sum divided by n - ddof.
 Tensor var(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
-/// NumPy's std, under a name that does not collide with the namespace.
+/// NumPy's std; the name differs because of the namespace.
 Tensor stddev(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 Tensor any(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor logsumexp(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 
-// --- scans: each element combined with all before it along an axis; without an axis, of the flat tensor --------------------
-// Sums and products of bool and int32 give int64; a dtype converts first. A NaN stays from where it is met.
+// --- scans combine each element with all before it along an axis; without an axis, they scan the flat tensor --------------------
+// Sums and products of bool and int32 give int64; a dtype converts first. All results from the first NaN on are NaN.
 Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
 Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
 Tensor cummax(const Arg& x, std::optional<std::int64_t> axis = {});
@@ -211,57 +209,57 @@ Tensor squeeze(const Arg& x, const Axes& axes = {});
 Tensor broadcast_to(const Arg& x, const Shape& shape);
 Tensor flip(const Arg& x, const Axes& axes = {});
 Tensor slice(const Arg& x, const std::vector<Index>& index);  // x.at(index)
-/// A copy of its own in row-major order, once evaluated: never folded into another kernel's reads.
+/// Makes a row-major copy when it is evaluated; it is never folded into another kernel's reads.
 Tensor contiguous(const Arg& x);
 
 // --- arranging: guarded reads inside the kernel that uses the result ---------------------------------------------------
 enum class PadMode : std::uint8_t {
   constant,
-  edge,       ///< the outermost element again
-  reflect,    ///< mirrored at the outermost element
-  symmetric,  ///< mirrored behind the outermost element
-  wrap,       ///< from the other end
+  edge,       ///< the outermost element is repeated
+  reflect,    ///< mirrored at the outermost element, which appears once
+  symmetric,  ///< mirrored behind the outermost element, which appears twice
+  wrap,       ///< continued from the other end
 };
-/// Elements before and after along each axis; one pair serves all axes. `value`, a number or a tensor of one element, is cast to x's dtype; a tensor of
-/// more elements is a ShapeError.
+/// Adds elements before and after along each axis; one pair serves all axes. `value`, a number or a tensor of one element, is cast to x's dtype. Throws
+/// ShapeError for a tensor of more elements.
 Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode = PadMode::constant, const Arg& value = 0);
-/// One after the other along an axis, in their common type.
+/// Joins along an axis, in the common type.
 Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis = 0, Location where = Location::current());
-/// The same along a new axis.
+/// Joins along a new axis.
 Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis = 0, Location where = Location::current());
-/// Elements shifted round along axes, each by its own shift or all by one; without axes the flat tensor.
+/// Shifts elements cyclically along axes, by a shift for each axis or one for all; without axes it shifts the flat tensor.
 Tensor roll(const Arg& x, const std::vector<std::int64_t>& shifts, const Axes& axes = {});
-/// The whole tensor again and again: along its last axes, and new ones in front, as often as `repetitions` say.
+/// Repeats the whole tensor along its last axes, and along new ones in front, as often as `repetitions` say.
 Tensor tile(const Arg& x, const std::vector<std::int64_t>& repetitions);
-/// Each element `count` times; without an axis of the flat tensor.
+/// Repeats each element `count` times; without an axis it uses the flat tensor.
 Tensor repeat(const Arg& x, std::int64_t count, std::optional<std::int64_t> axis = {});
-/// Zeros above the k-th diagonal of the last two axes.
+/// Replaces the elements above the k-th diagonal of the last two axes by zeros.
 Tensor tril(const Arg& x, std::int64_t k = 0);
-/// Zeros below it.
+/// Replaces the elements below it by zeros.
 Tensor triu(const Arg& x, std::int64_t k = 0);
-/// Ones on the k-th diagonal; square without `columns`.
+/// Writes ones on the k-th diagonal; square without `columns`.
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t k = 0, DType dtype = DType::float64, Location where = Location::current());
-/// The diagonal of two axes, as the last axis of the result: a view.
+/// Returns the diagonal of two axes as the last axis of the result: a view.
 Tensor diagonal(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
-/// A matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.
+/// Returns a matrix with the vector x on its k-th diagonal; for a matrix, that diagonal.
 Tensor diag(const Arg& x, std::int64_t k = 0);
 
 // --- elements at computed places ---------------------------------------------------------------------------------------
-/// What becomes of an index out of range. `raise`: IndexError with the op, the line, the index and the size, when it is computed;
-/// negative indices down to -size count from the end.
+/// The treatment of an index out of range. `raise`: an IndexError with the op, the line, the index and the size when the value is computed; negative indices
+/// down to -size count from the end.
 enum class IndexMode : std::uint8_t { raise, wrap, clip };
-/// The axis replaced by the indices' axes; without an axis, of the flat tensor.
+/// Replaces the axis by the indices' axes; without an axis it uses the flat tensor.
 Tensor take(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = {}, IndexMode mode = IndexMode::raise);
-/// result[.., i, ..] = x[.., indices[.., i, ..], ..]; all other axes broadcast. Without an axis, of the flat tensor.
+/// Returns result[.., i, ..] = x[.., indices[.., i, ..], ..]; all other axes broadcast. Without an axis it uses the flat tensor.
 Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = -1);
-/// Where the largest element lies: the first of several, a NaN before all others; int64. Without an axis, of the flat tensor.
+/// Returns the place of the largest element: the first of several, a NaN before all others; int64. Without an axis it uses the flat tensor.
 Tensor argmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
 // --- linear algebra --------------------------------------------------------------------------------------------------
-/// As NumPy: 1-D operands are vectors, leading axes broadcast.
+/// Multiplies matrices as NumPy does: 1-D operands are vectors, leading axes broadcast.
 Tensor matmul(const Arg& a, const Arg& b);
-/// The last axis of a with the second to last of b (the only one of a vector), all others kept; a number multiplies.
+/// Sums products over the last axis of a and the second to last of b (a vector's only axis) and retains all other axes; a number multiplies.
 Tensor dot(const Arg& a, const Arg& b);
 
 // --- compositions ----------------------------------------------------------------------------------------------------
@@ -271,49 +269,49 @@ Tensor relu(const Arg& x);
 Tensor gelu(const Arg& x, Approximate approximate = Approximate::exact);
 Tensor silu(const Arg& x);
 Tensor leaky_relu(const Arg& x, double negative_slope = 0.01);
-/// alpha * (exp(x) - 1) below 0.
+/// Returns alpha * (exp(x) - 1) below 0.
 Tensor elu(const Arg& x, double alpha = 1);
 Tensor selu(const Arg& x);
-/// alpha * (exp(x / alpha) - 1) below 0.
+/// Returns alpha * (exp(x / alpha) - 1) below 0.
 Tensor celu(const Arg& x, double alpha = 1);
-/// log(1 + exp(x))
+/// Returns log(1 + exp(x)).
 Tensor softplus(const Arg& x);
-/// x * tanh(softplus(x))
+/// Returns x * tanh(softplus(x)).
 Tensor mish(const Arg& x);
 Tensor hard_sigmoid(const Arg& x);
 Tensor hard_swish(const Arg& x);
-/// The first half of an axis times the sigmoid of the second.
+/// Returns the first half of an axis times the sigmoid of the second.
 Tensor glu(const Arg& x, std::int64_t axis = -1);
-/// The silu of the first half of an axis times the second.
+/// Returns the silu of the first half of an axis times the second.
 Tensor swiglu(const Arg& x, std::int64_t axis = -1);
 Tensor softmax(const Arg& x, const Axes& axes = -1);
 Tensor log_softmax(const Arg& x, const Axes& axes = -1);
-/// (x - mean) / sqrt(var + eps) * weight + bias over `axes`; an empty handle for weight or bias leaves it out.
+/// Returns (x - mean) / sqrt(var + eps) * weight + bias over `axes`; an empty handle for weight or bias omits it.
 Tensor layer_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5, const Axes& axes = -1);
-/// x / sqrt(mean(x^2) + eps) * weight
+/// Returns x / sqrt(mean(x^2) + eps) * weight.
 Tensor rms_norm(const Arg& x, const Tensor& weight = {}, double eps = 1e-6, const Axes& axes = -1);
 
 // --- creation --------------------------------------------------------------------------------------------------------
 Tensor zeros(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
 Tensor ones(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
-/// Without a dtype: the C++ type of the value.
+/// By default the dtype is the C++ type of the value.
 Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype = {});
-/// int64 for integers, float32 when every floating bound is a float, float64 otherwise.
+/// By default the dtype is int64 for integers, float32 when every floating bound is a float, float64 otherwise.
 Tensor arange(const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype = {});
-/// Without a dtype: float32 when every floating bound is a float, float64 otherwise. Between tensors, the points are along a new first axis.
+/// By default the dtype is float32 when every floating bound is a float, float64 otherwise. Between tensors, the points are along a new first axis.
 Tensor linspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, std::optional<DType> dtype = {});
-/// A shape and a type without a value: can be planned, explained and compiled for, never evaluated.
+/// Returns a tensor with a shape and a type but no value: it can be planned, explained and compiled for, but never evaluated.
 Tensor placeholder(const Shape& shape, DType dtype, Location where = Location::current());
 
-/// Copies elements in. Strides count elements and may be negative or zero; without them: row-major.
+/// Copies elements into a tensor. Strides count elements and may be negative or zero; by default the layout is row-major.
 Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides = {}, Location where = Location::current());
 template <Element T>
 Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::int64_t>& strides = {}, Location where = Location::current()) {
   return from_pointer(static_cast<const void*>(data), dtype_of<T>, shape, strides, where);
 }
-/// A span of any contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
+/// Copies a contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
 Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
 template <class Range> Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
   std::span elements(range);

@@ -1,4 +1,4 @@
-// How tensors are written as text.
+// Options and functions that write tensors as text.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace sinter {
 
-/// NumPy's set_printoptions: digits after the point at most; elements up to which all are shown, and how many at each end of an axis
-/// beyond that; characters in a line; whether small numbers stay without an exponent. Beside them what stands between elements, and how far all lines but the
-/// first are moved to the right: ", " and 6 write an array as NumPy's repr does behind "array(".
+/// NumPy's set_printoptions: the most digits after the point; the number of elements up to which all are shown, and how many are shown at each end of an axis
+/// beyond it; characters in a line; whether small numbers are written without an exponent. In addition: the text between elements, and the indentation of all
+/// lines but the first. ", " and 6 write an array as NumPy's repr does behind "array(".
 struct PrintOptions {
   int precision = 8;
   std::int64_t threshold = 1000;
@@ -20,9 +20,9 @@ struct PrintOptions {
   int indent = 0;
 };
 PrintOptions printoptions();
-/// From now on, for all threads. Throws ValueError for a negative number.
+/// Sets the options for all threads from now on. Throws ValueError for a negative number.
 void set_printoptions(const PrintOptions& options, Location where = Location::current());
-/// NumPy's name of the type.
+/// Writes NumPy's name of the type.
 std::ostream& operator<<(std::ostream& out, DType dtype);
 std::string to_string(const Tensor& tensor, const PrintOptions& options, Location where = Location::current());
 

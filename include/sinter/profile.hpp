@@ -1,4 +1,4 @@
-// Where the time of evaluations goes, step by step. Not part of sinter.hpp.
+// Profiling: the time that evaluations spend in each step. sinter.hpp does not include this header.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,18 +7,18 @@
 
 namespace sinter {
 
-/// A fused kernel or a library call with its sizes: all its runs together.
+/// The sum over all runs of a fused kernel or a library call at some sizes.
 struct ProfiledStep {
-  std::string name;  // "matmul float32 [8, 512] x [512, 64]", or the kernel's name and the sizes of what it writes
+  std::string name;  // "matmul float32 [8, 512] x [512, 64]", or the kernel's name and the sizes of its outputs
   bool library = false;
   std::uint64_t runs = 0;
   double seconds = 0;  // of all runs
-  double fastest = 0;  // of one run, in seconds: what it takes where nothing else runs
-  double bytes = 0;    // of all runs: what explain() says it moves, operands and result of a library call; 0 where the plan was made at other sizes
+  double fastest = 0;  // of the fastest run, in seconds: the time where nothing else runs
+  double bytes = 0;    // of all runs: a kernel's bytes moved by explain(), a library call's operands and result; 0 where the plan was made at other sizes
 };
 
-/// Times each step of the evaluations and the frozen functions' calls that this thread asks for, from its making to its end; one that is made
-/// meanwhile takes over until it ends. A device is waited for after each step, so the whole is slower than without.
+/// Times each step of the evaluations and frozen calls of this thread, from construction to destruction. A Profile that is made inside another one takes over
+/// until it ends. Each step waits for the device, so the whole is slower than without profiling.
 class Profile {
  public:
   Profile();
@@ -26,9 +26,9 @@ class Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// The most time first.
+  /// Returns the steps, the longest total time first.
   std::vector<ProfiledStep> steps() const;
-  /// From its making until now.
+  /// Returns the time since construction.
   double seconds() const;
 
   struct Times;
@@ -37,8 +37,8 @@ class Profile {
   std::unique_ptr<Times> times_;
 };
 
-/// A table of the first `most` steps, each with its share of the time, and what is left: of further steps, and of everything beside them
-/// (recording, planning, compiling, the program's own work).
+/// Writes a table of the first `most` steps with their shares of the time, then the rest: further steps, and all other work (recording, planning, compiling,
+/// the program's own).
 std::string to_string(const Profile& profile, int most = 25);
 
 }  // namespace sinter

@@ -1,8 +1,8 @@
-// Random numbers that depend on a key and a place alone: no state, the same on every device and for any number of threads, computed
-// inside the kernel that uses them.
+// Random numbers that depend only on a key and a place: they have no state, are the same on every device and for any number of threads, and are computed inside
+// the kernel that uses them.
 //
-// Element i of a tensor (in row-major order) is made from the 64 bits of Philox4x32-10 (Salmon et al., SC 2011) whose counter is i.
-// A key gives the same numbers each time it is used: split it for others.
+// Element i of a tensor (in row-major order) is made from the 64 bits of Philox4x32-10 (Salmon et al., SC 2011) whose counter is i. A key gives the same
+// numbers each time it is used: split it to get others.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace sinter::random {
 
-/// 64 bits. Numbers under different keys have nothing to do with each other.
+/// A key of 64 bits. Numbers under different keys are independent.
 class Key {
  public:
   explicit Key(std::uint64_t seed) : bits_(seed) {}
   std::uint64_t bits() const { return bits_; }
-  /// Keys unlike each other and this one: auto [a, b] = key.split(), or `count` of them.
+  /// Return new keys that differ from each other and from this one: auto [a, b] = key.split(), or `count` of them.
   std::array<Key, 2> split() const;
   std::vector<Key> split(std::size_t count) const;
-  /// The key for a number: a step of training, say.
+  /// Returns the key for a number, for example a step of training.
   Key fold_in(std::uint64_t number) const;
   friend bool operator==(const Key&, const Key&) = default;
 
@@ -29,78 +29,78 @@ class Key {
   std::uint64_t bits_;
 };
 
-/// All bits random; an integer type.
+/// Returns integers whose bits are all random.
 Tensor bits(Key key, const Shape& shape, DType dtype = DType::uint32, Location where = Location::current());
 
-/// In [low, high), as fine as the type's significand is near 1: multiples of 2^-24 (float32) or 2^-53 (float64) of high - low. low and
+/// Returns numbers in [low, high), at the resolution of the type's significand near 1: multiples of 2^-24 (float32) or 2^-53 (float64) of high - low. low and
 /// high broadcast to the shape. As in NumPy, rounding may give `high` itself where the two are not 0 and 1.
 Tensor uniform(Key key, const Shape& shape, const Arg& low = 0, const Arg& high = 1, DType dtype = DType::float64);
 inline Tensor uniform(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
   return uniform(key, shape, Arg(0, where), Arg(1, where), dtype);
 }
 
-/// By Box and Muller's transform of two uniform numbers: of 32 bits each for float32 and narrower types (so that no value is beyond
-/// 6.66 standard deviations), of 53 for float64 (8.57). mean and std broadcast to the shape.
+/// Applies Box and Muller's transform to two uniform numbers: of 32 bits each for float32 and narrower types (so that no value is beyond 6.66 standard
+/// deviations), of 53 for float64 (8.57). mean and std broadcast to the shape.
 Tensor normal(Key key, const Shape& shape, const Arg& mean = 0, const Arg& std = 1, DType dtype = DType::float64);
 inline Tensor normal(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
   return normal(key, shape, Arg(0, where), Arg(1, where), dtype);
 }
 
-/// In [low, high). The probability of a value is off by less than one part in 2^64 / (high - low).
+/// Returns integers in [low, high). The probability of a value is off by less than one part in 2^64 / (high - low).
 Tensor integers(Key key, const Shape& shape, std::int64_t low, std::int64_t high, DType dtype = DType::int64, Location where = Location::current());
 
-/// True with probability p, a number or a tensor that broadcasts to the shape.
+/// Returns true with probability p, a number or a tensor that broadcasts to the shape.
 Tensor bernoulli(Key key, const Shape& shape, const Arg& p = 0.5);
 
-/// Of mean `scale`, which broadcasts to the shape.
+/// Returns numbers with mean `scale`, which broadcasts to the shape.
 Tensor exponential(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
 inline Tensor exponential(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
   return exponential(key, shape, Arg(1, where), dtype);
 }
 
-// Of other distributions, as NumPy and JAX name and parametrise them; `loc` and `scale` broadcast to the shape. By the inverse of the
-// distribution's function, so their tails are as long as a uniform number of the type is fine.
+// Other distributions, with the names and parameters of NumPy and JAX; `loc` and `scale` broadcast to the shape. They apply the inverse of the cumulative
+// distribution function, so the resolution of a uniform number of the type limits the tails.
 Tensor laplace(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
 Tensor logistic(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
 Tensor gumbel(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
 Tensor cauchy(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
 Tensor rayleigh(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
 Tensor weibull(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
-/// NumPy's: of Lomax's distribution, from 0 on.
+/// Follows NumPy: samples Lomax's distribution, from 0 on.
 Tensor pareto(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
-/// exp of a normal number.
+/// Returns exp of a normal number.
 Tensor lognormal(Key key, const Shape& shape, const Arg& mean = 0, const Arg& sigma = 1, DType dtype = DType::float64);
-/// Normal numbers within [low, high], by the inverse of the error function.
+/// Returns normal numbers within [low, high], by the inverse of the error function.
 Tensor truncated_normal(Key key, const Shape& shape, const Arg& low, const Arg& high, DType dtype = DType::float64);
-/// 1 or -1.
+/// Returns 1 or -1.
 Tensor rademacher(Key key, const Shape& shape, DType dtype = DType::int64, Location where = Location::current());
 
-/// Of `a` > 0 by Marsaglia and Tsang's rejection (ACM TOMS 26, 2000): six tries of each element, of which one serves but for one time in
-/// 10^7 at most; a below 1 by a power of a uniform number. float32 and float64 compute in their type.
+/// Samples the gamma distribution with `a` > 0 by Marsaglia and Tsang's rejection (ACM TOMS 26, 2000): each element makes six tries, and all fail at most once
+/// in 10^7 times. For a below 1 it multiplies by a power of a uniform number. float32 and float64 compute in their type.
 Tensor gamma(Key key, const Shape& shape, const Arg& a, const Arg& scale = 1, DType dtype = DType::float64);
-/// log(gamma(key, shape, a)), where that itself may be too small to be told from 0.
+/// Returns log(gamma(key, shape, a)), also where gamma itself would underflow to 0.
 Tensor loggamma(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
 Tensor beta(Key key, const Shape& shape, const Arg& a, const Arg& b, DType dtype = DType::float64);
 Tensor chisquare(Key key, const Shape& shape, const Arg& df, DType dtype = DType::float64);
 Tensor standard_t(Key key, const Shape& shape, const Arg& df, DType dtype = DType::float64);
-/// Along the last axis of `shape`, which is alpha's: positive numbers whose sum is 1.
+/// Returns positive numbers whose sum along the last axis of `shape`, which is alpha's, is 1.
 Tensor dirichlet(Key key, const Tensor& alpha, const Shape& shape = {}, DType dtype = DType::float64, Location where = Location::current());
 
-/// Whole numbers, looked up in a table of the distribution's function by a uniform number of 53 bits.
-/// Throws ValueError for a variance of 10^10 or more.
+/// Return whole numbers by looking up a uniform number of 53 bits in a table of the cumulative distribution function. Throw ValueError for a variance of 10^10
+/// or more.
 Tensor poisson(Key key, const Shape& shape, double rate = 1, DType dtype = DType::int64, Location where = Location::current());
 Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dtype = DType::int64, Location where = Location::current());
-/// The number of tries until the first success, from 1 on; the largest value of the type where there are more, as NumPy.
+/// Returns the number of tries until the first success, from 1 on; a number beyond the type becomes the type's largest value, as in NumPy.
 Tensor geometric(Key key, const Shape& shape, double p, DType dtype = DType::int64, Location where = Location::current());
-/// Of one draw for each row: the number of an element along the axis, with probability softmax(logits). A shape draws more often: it ends
-/// with the shape of the rows.
+/// Draws once for each row the number of an element along the axis, with probability softmax(logits). A shape draws more often: it ends with the shape of the
+/// rows.
 Tensor categorical(Key key, const Arg& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = {});
 
-/// The numbers from 0 to n - 1, or the slices of x along an axis, in random order: sorted by 64 random bits.
+/// Return the numbers from 0 to n - 1, or the slices of x along an axis, in random order: sorted by 64 random bits.
 Tensor permutation(Key key, std::int64_t n, Location where = Location::current());
 Tensor permutation(Key key, const Tensor& x, std::int64_t axis = 0, Location where = Location::current());
-/// Elements of an axis of x, drawn with replacement or without; with probabilities p, a vector that is as long as the axis and need not
-/// sum to 1, without replacement by adding Gumbel numbers to its logarithm.
+/// Draws elements of an axis of x with or without replacement. The probabilities p are a vector as long as the axis that need not sum to 1. Without
+/// replacement, the function adds Gumbel numbers to the logarithm of p.
 Tensor choice(Key key, const Arg& x, std::int64_t count, std::int64_t axis = 0, bool replace = true, const Tensor& p = {});
 
 }  // namespace sinter::random

@@ -6,9 +6,9 @@
 
 namespace sinter {
 
-/// All tensors of a file, in the order in which they lie there. Throws IoError naming the file and what is wrong with it.
+/// Returns all tensors of a file, in file order. Throws IoError naming the file and the fault.
 NamedTensors load_safetensors(const std::string& path, Location where = Location::current());
-/// Evaluates and writes. The file is replaced whole or not at all. A name that comes twice is a ValueError.
+/// Evaluates the tensors and writes them. The file is replaced as a whole or not at all. Throws ValueError for a repeated name.
 void save_safetensors(const std::string& path, const NamedTensors& tensors, Location where = Location::current());
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Everything of sinter that a program needs. What other libraries need is apart: sinter/eigen.hpp, sinter/fmt.hpp.
+// Includes everything of sinter that a program needs, except the headers that need other libraries, such as sinter/eigen.hpp and sinter/fmt.hpp.
 #pragma once
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"

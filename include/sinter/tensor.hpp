@@ -1,4 +1,4 @@
-// Tensor: a counted handle on what was recorded, and the small types that its operations take.
+// Tensor: a counted handle to a recorded operation, and the small types that its operations take.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -28,11 +28,11 @@ class Index;
 class Part;
 class Rows;
 
-/// A C++ type that is an element of tensors: bool, integers, the narrow floats of sinter/half.hpp, float, double.
+/// A C++ type that can be an element of tensors: bool, integers, the narrow floats of sinter/half.hpp, float, double.
 template <class T>
 concept Element = (std::is_arithmetic_v<T> && !std::is_same_v<T, long double>) || Narrow<T>;
 
-/// The axes a function works on: Axes{} is all of them, -1 the last, {0, 2} two of them. An empty vector is none.
+/// The axes a function works on: Axes{} means all of them, -1 the last, {0, 2} two of them. An empty vector means none.
 class Axes {
  public:
   Axes() = default;
@@ -58,7 +58,7 @@ struct Number;
 /// recorded operation: copies are cheap, `auto t = a + b;` never dangles, assignment re-binds the handle.
 /// A default-constructed Tensor is empty: every operation on it throws ValueError.
 ///
-/// What NumPy has as a method is one here too; each is the free function of the same name with this tensor first.
+/// NumPy's methods of arrays are methods here, too; each is the free function of the same name with this tensor first.
 class Tensor {
  public:
   Tensor() noexcept;
@@ -67,12 +67,12 @@ class Tensor {
   Tensor& operator=(const Tensor& other) & noexcept;
   Tensor& operator=(Tensor&& other) & noexcept;
   ~Tensor();
-  explicit Tensor(trace::Handle node) noexcept;  // inside sinter (trace/record.hpp)
+  explicit Tensor(trace::Handle node) noexcept;  // for use inside sinter (trace/record.hpp)
 
-  /// A number: 0-d, of the number's C++ type.
+  /// Holds one number: 0-d, of the number's C++ type.
   template <Element E> Tensor(E value, Location where = Location::current());
-  /// From nested lists: Tensor x = {{1.f, 2.f}, {3.f, 4.f}}; the element type is the C++ type of the values, of several types the one
-  /// they promote to. Braces always list values: Tensor{2, 3} holds 2 and 3; Tensor::zeros({2, 3}) is of that shape.
+  /// Copies nested lists: Tensor x = {{1.f, 2.f}, {3.f, 4.f}}; the element type is the C++ type of the values; several types are promoted to one. Braces always
+  /// list values: Tensor{2, 3} holds 2 and 3; Tensor::zeros({2, 3}) has that shape.
   template <Element E> Tensor(std::initializer_list<E> values, Location where = Location::current());
   template <Element E> Tensor(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current());
   template <Element E> Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> values, Location where = Location::current());
@@ -93,8 +93,8 @@ class Tensor {
   bool empty_handle() const;
 
   // --- methods of NumPy's arrays
-  Tensor T(Location where = Location::current()) const;   ///< all axes reversed
-  Tensor mT(Location where = Location::current()) const;  ///< the last two exchanged
+  Tensor T(Location where = Location::current()) const;   ///< reverses all axes
+  Tensor mT(Location where = Location::current()) const;  ///< exchanges the last two axes
   std::int64_t itemsize() const { return static_cast<std::int64_t>(sinter::itemsize(dtype())); }
   std::int64_t nbytes() const { return size() * itemsize(); }
   Tensor reshape(const Shape& shape, Location where = Location::current()) const;
@@ -111,7 +111,7 @@ class Tensor {
   std::vector<Tensor> nonzero(Location where = Location::current()) const;
   Tensor astype(DType dtype, Location where = Location::current()) const;
   Tensor view(DType dtype, Location where = Location::current()) const;  ///< the same bytes as another type
-  Tensor copy(Location where = Location::current()) const;               ///< contiguous()
+  Tensor copy(Location where = Location::current()) const;               ///< the same as contiguous()
   Tensor clip(const Arg& low, const Arg& high, Location where = Location::current()) const;
   Tensor round(Location where = Location::current()) const;
   Tensor round(int decimals, Location where = Location::current()) const;
@@ -133,15 +133,15 @@ class Tensor {
   Tensor argsort(std::optional<std::int64_t> axis = -1, bool descending = false, Location where = Location::current()) const;
   Tensor argpartition(std::int64_t kth, std::optional<std::int64_t> axis = -1, Location where = Location::current()) const;
   Tensor searchsorted(const Arg& values, Location where = Location::current()) const;
-  // What changes an array in NumPy re-binds this handle; other handles keep the old value. sinter::sort(x) gives a sorted one.
+  // Methods that change an array in NumPy re-bind this handle; other handles keep the old value. sinter::sort(x) returns a sorted tensor.
   void sort(std::int64_t axis = -1, Location where = Location::current()) &;
   void partition(std::int64_t kth, std::int64_t axis = -1, Location where = Location::current()) &;
   void fill(const Arg& value) &;
   void put(const Arg& indices, const Arg& values, Location where = Location::current()) &;
 
-  /// Indexing as in NumPy: integers drop an axis, Slice{start, stop, step}, newaxis, ellipsis, and tensors of
-  /// integers, which broadcast against each other; never copies.
-  /// Of a named handle it gives a Part, which is a Tensor and can be assigned to: x(0) = y, x(Slice{0, 2}) += 5.f, x(mask) = 0.f.
+  /// Indexes as NumPy does, by integers (which drop an axis), Slice{start, stop, step}, newaxis, ellipsis, and tensors of integers, which broadcast against
+  /// each other. It never copies. On a named handle it returns a Part, which is a Tensor and can be assigned to: x(0) = y, x(Slice{0, 2}) += 5.f, x(mask) =
+  /// 0.f.
   Tensor operator()(const Index& i0) const&;
   Tensor operator()(const Index& i0, const Index& i1) const&;
   Tensor operator()(const Index& i0, const Index& i1, const Index& i2) const&;
@@ -156,12 +156,12 @@ class Tensor {
   Part operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4) &;
   Part operator[](const Index& i0) &;
   Part at(const std::vector<Index>& index, Location where = Location::current()) &;
-  /// Over the first axis: for (Tensor row : x).
+  /// Iterate over the first axis: for (Tensor row : x).
   Rows begin() const;
   Rows end() const;
 
-  /// Compound assignment re-binds this handle; other handles keep the old value. As in NumPy the shape and the element type stay: a
-  /// result of a higher kind (i += 0.5 on integers) is a DTypeError, a larger one a ShapeError.
+  /// Compound assignment re-binds this handle; other handles keep the old value. As in NumPy the shape and the element type stay: a result of a higher kind (i
+  /// += 0.5 on integers) is a DTypeError, a larger result a ShapeError.
   Tensor& operator+=(const Arg& other) &;
   Tensor& operator-=(const Arg& other) &;
   Tensor& operator*=(const Arg& other) &;
@@ -173,36 +173,36 @@ class Tensor {
   Tensor& operator<<=(const Arg& other) &;
   Tensor& operator>>=(const Arg& other) &;
 
-  /// The elements, row-major. Evaluates. E is the C++ type of dtype() or one that holds all its values (float64 of float32); of integers any
-  /// type of numbers that holds those that are there. DTypeError otherwise: astype converts.
+  /// Evaluates and returns the elements, row-major. E is the C++ type of dtype() or one that holds all its values (float64 for float32). Integers convert to
+  /// any type of numbers that holds the present values. Throws DTypeError otherwise; astype converts.
   template <Element E> std::vector<E> to_vector(Location where = Location::current()) const;
   template <Element E> void copy_to(std::span<E> out, Location where = Location::current()) const;  ///< out.size() must be size()
   template <Element E> E item(Location where = Location::current()) const;                          ///< the only element
-  /// Whether the only element is not zero, as in Python's `if x:`; any(x) or all(x) say what is meant of several. Evaluates. ShapeError.
+  /// Returns whether the only element is not zero, as in Python's `if x:`. Evaluates. Throws ShapeError for several elements: use any(x) or all(x).
   explicit operator bool() const;
-  /// Without a copy: E must be the C++ type of dtype(). Valid while this handle lives and is not re-bound.
+  /// Returns the elements without a copy: E must be the C++ type of dtype(). The span is valid while this handle lives and is not re-bound.
   template <Element E> std::span<const E> data(Location where = Location::current()) const&;
   template <Element E> std::span<const E> data(Location where = Location::current()) const&& = delete;
 
-  auto& node() const;  // inside sinter (trace/record.hpp)
+  auto& node() const;  // for use inside sinter (trace/record.hpp)
 
  private:
   friend class Part;
-  /// A std::shared_ptr, made in trace/record.cpp: <memory> was a fifth of the time that including sinter takes.
+  /// Holds a std::shared_ptr, constructed in trace/record.cpp: <memory> took a fifth of the time to compile sinter.hpp.
   alignas(void*) unsigned char held_[2 * sizeof(void*)];
 };
 
 namespace detail {
-/// Host address of the contents, of the type `wanted` and no other; evaluates. `function` names itself in errors.
+/// Evaluates and returns the host address of the contents, whose type must be `wanted`. Errors name `function`.
 const void* host_address(const Tensor& tensor, DType wanted, const char* function, Location where);
-/// The elements, converted where the type `wanted` holds all of them. `count` is how many there have to be.
+/// Copies the elements, converted where the type `wanted` holds all of them. There must be `count` elements.
 void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t count, const char* function, Location where);
 [[noreturn]] void refuse_shape(const Shape& shape, const char* why, const char* function, Location where);
 }  // namespace detail
 
-/// An operand: a tensor, a C++ scalar or a braced list of them. Scalars are weak as in NumPy 2: they take the tensor's dtype unless their kind
-/// (bool < integer < floating) is higher; then an integer is int64, and a floating scalar of its C++ type: 1.f float32, 1.0 float64. Made implicitly at the
-/// call, it remembers the caller's file and line. It refers to its tensor: a parameter type, not something to keep.
+/// An operand: a tensor, a C++ scalar or a braced list of scalars. Scalars are weak as in NumPy 2: they take the tensor's dtype unless their kind (bool <
+/// integer < floating) is higher. Then an integer becomes int64, and a floating scalar keeps its C++ type: 1.f float32, 1.0 float64. An Arg is made implicitly
+/// at the call and remembers the caller's file and line. It refers to its tensor, so it is a parameter type and must not be stored.
 class Arg {
  public:
   enum class Kind : std::uint8_t { tensor, boolean, integer, floating, too_large };
@@ -224,7 +224,7 @@ class Arg {
     }
   }
 
-  /// A braced list, as Tensor's: sn::dot(x, {0.2, 0.8}). `room` is a temporary in the call that the list is an argument of, and lives as long.
+  /// Takes a braced list, as Tensor does: sn::dot(x, {0.2, 0.8}). `room` is a temporary of the call that receives the Arg, and lives as long as the call.
   template <Element E> Arg(std::initializer_list<E> values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = Tensor(values, where), where) {}
   template <Element E> Arg(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current(), Tensor&& room = Tensor())
@@ -237,7 +237,7 @@ class Arg {
   Kind kind() const { return kind_; }
   bool is_tensor() const { return kind_ == Kind::tensor; }
   const Tensor& tensor() const { return *tensor_; }
-  std::int64_t integer() const { return integer_; }  // boolean, integer; too_large: the bits of a std::uint64_t
+  std::int64_t integer() const { return integer_; }  // boolean, integer; for too_large the bits of a std::uint64_t
   double floating() const { return floating_; }      // floating
   double as_double() const {
     if (kind_ == Kind::too_large) return static_cast<double>(static_cast<std::uint64_t>(integer_));
@@ -257,7 +257,7 @@ class Arg {
   DType native_ = DType::float64;
 };
 
-/// Python's start:stop:step; each may be left out: Slice{}, Slice{1, {}, 2}, Slice{{}, {}, -1}.
+/// Python's start:stop:step. Each may be omitted: Slice{}, Slice{1, {}, 2}, Slice{{}, {}, -1}.
 struct Slice {
   std::optional<std::int64_t> start = {}, stop = {}, step = {};
 };
@@ -276,11 +276,11 @@ class Index {
   Index(Slice slice, Location where = Location::current()) : kind_(Kind::slice), slice_(slice), where_(where) {}
   Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
   Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
-  /// A bool tensor is what its trues are, which evaluates it.
-  /// Integers: the axis is replaced by the tensor's axes, as take() does. Several look up an element each together: x(i, j)[k] = x(i[k],
-  /// j[k]); where a slice lies between them, and integers are places too, their axes come first, as in NumPy.
+  /// Selects by a tensor. A bool tensor selects the places where it is true, which evaluates it. An integer tensor replaces the axis by the tensor's axes, as
+  /// take() does. Several such tensors together look up one element each: x(i, j)[k] = x(i[k], j[k]). If a slice lies between them (an integer counts as such a
+  /// tensor here), their axes come first, as in NumPy.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
-  /// Braces list places: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
+  /// Lists places in braces: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
   template <Element E> Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
 
   Kind kind() const { return kind_; }
@@ -297,14 +297,14 @@ class Index {
   Location where_;
 };
 
-/// A part of a named handle. It is a Tensor, the elements as they are now, and a place to assign to, as long as it has no name itself:
-/// `x(0) = y` gives x a new value in which that part is y, broadcast and cast to x's type as NumPy does (a float into integers is a
-/// DTypeError); other handles keep the old one. `auto row = x(0)` is a handle of its own: assigning to it re-binds it and leaves x alone.
-/// Of a bool tensor, x(mask) is the elements where it is true, or slices over the axes that the mask has not. How many these are is known
-/// when the mask is computed: reading x(mask) evaluates the mask, assigning one value to it does not. Assigned tensors are one for all of
-/// the elements, or have one for each (which evaluates).
-/// Assigned to at tensors of integers, the last value for a place counts, as in NumPy: x(i) += 1 adds 1 once wherever i names a place
-/// several times; add_at (sinter/indexing.hpp) adds each time.
+/// A part of a named handle. It is a Tensor with the present elements, and as long as it has no name itself it can be assigned to: `x(0) = y` gives x a new
+/// value in which that part is y, broadcast and cast to x's type as NumPy does (a float into integers is a DTypeError). Other handles keep the old value. `auto
+/// row = x(0)` is a handle of its own: assigning to it re-binds it and leaves x alone.
+/// With a bool tensor, x(mask) is the elements where it is true, or slices over the axes that the mask lacks. Their number is known only when the mask is
+/// computed: reading x(mask) evaluates the mask, assigning one value to it does not. An assigned tensor has one value for all elements, or one value for each,
+/// which evaluates.
+/// If the index has tensors of integers, the last value for a place counts, as in NumPy: x(i) += 1 adds 1 once even where i names a place several times. add_at
+/// (sinter/indexing.hpp) adds each time.
 class Part : public Tensor {
  public:
   Part(const Part&) = default;
@@ -316,8 +316,8 @@ class Part : public Tensor {
   void operator=(const Part& value) &&;
   template <Element E> void operator=(std::initializer_list<E> values) && { std::move(*this) = Tensor(values, where_); }
 
-  /// A part of the part: x(0)(1) = y assigns to x. A ValueError where the first index is tensors of places: in NumPy that is a copy, and x
-  /// would stay as it is.
+  /// Selects a part of the part: x(0)(1) = y assigns to x. Throws ValueError where the first index is tensors of places: in NumPy that makes a copy, and x
+  /// would stay unchanged.
   using Tensor::operator(), Tensor::operator[];
   Part operator()(const Index& i0) &&;
   Part operator()(const Index& i0, const Index& i1) &&;
@@ -346,7 +346,7 @@ class Part : public Tensor {
   void replace(const char* op, Tensor whole);
 
   Tensor* whole_;
-  Part* outer_ = nullptr;  // where the whole is itself a part of something
+  Part* outer_ = nullptr;  // the enclosing part, where the whole is itself a part of a tensor
   std::vector<Index> index_;
   Location where_;
 };
@@ -376,17 +376,17 @@ class Rows {
   std::int64_t at_ = 0;
 };
 
-/// As NumPy prints an array (evaluates): aligned columns, 8 digits, "..." above 1000 elements.
+/// Evaluates the tensor and writes it as NumPy prints an array: aligned columns, 8 digits, "..." above 1000 elements.
 std::string to_string(const Tensor& tensor, Location where = Location::current());
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 namespace detail {
 
-/// One nested list, flattened: sizes per axis, checked for raggedness while values are appended.
+/// Flattens one nested list, records the sizes per axis and rejects ragged lists while values are appended.
 class ListReader {
  public:
   ListReader(DType dtype, int ndim, Location where);
-  void open(int level, std::size_t count);  // a list of `count` items at nesting level `level`
+  void open(int level, std::size_t count);  // begins a list of `count` items at nesting level `level`
   void append(const void* values, std::size_t count);
   Tensor finish();
 
@@ -428,7 +428,7 @@ template <Element E> Tensor::Tensor(std::initializer_list<std::initializer_list<
     : Tensor(detail::from_list<E>(4, v, where)) {}
 
 template <Element E> std::vector<E> Tensor::to_vector(Location where) const {
-  if (empty_handle() || dtype() == dtype_of<E> || is_bool(dtype_of<E>)) {  // an empty handle is refused there
+  if (empty_handle() || dtype() == dtype_of<E> || is_bool(dtype_of<E>)) {  // host_address refuses an empty handle
     const E* first = static_cast<const E*>(detail::host_address(*this, dtype_of<E>, "to_vector", where));
     return std::vector<E>(first, first + size());
   }

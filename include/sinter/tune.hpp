@@ -1,4 +1,4 @@
-// Measuring how kernels run best. Not part of sinter.hpp.
+// Tuning: measures which schedule runs each kernel fastest. sinter.hpp does not include this header.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,20 +9,19 @@
 
 namespace sinter {
 
-/// What tune() found for one kernel.
+/// The result of tune() for one kernel.
 struct TunedKernel {
-  std::string name;    // as it is chosen to run
-  std::string chosen;  // the schedule it is chosen to run by
-  std::string best;    // the fastest schedule; `chosen` where none is measurably faster
-  double ratio = 1;    // of the best one's time to the chosen one's
-  int tried = 0;       // other schedules
-  bool kept = false;   // the best one is in the disk cache: from now on, also in later processes, kernels of this structure, at sizes of
-                       // this magnitude, on this device, run so
+  std::string name;    // the kernel's name under the default schedule
+  std::string chosen;  // the default schedule
+  std::string best;    // the fastest schedule; equals `chosen` where none is measurably faster
+  double ratio = 1;    // the best schedule's time divided by the chosen schedule's time
+  int tried = 0;       // number of other schedules tried
+  bool kept = false;   // true if the best schedule is in the disk cache. Kernels of this structure, at sizes of this magnitude, on this device then use it,
+                       // also in later processes.
 };
-/// Times the ways in which each kernel of these tensors can run on the present device, over the tensors' own contents, and keeps what is
-/// faster than the way it is chosen to run. Results do not change by it on a CPU; on CUDA they may by the order in which sums are combined.
-/// `progress` is told the part that is done, and the kernel's name. Throws ValueError for what is evaluated already and where there is no
-/// disk cache.
+/// Measures the schedules of each kernel of these tensors on the present device, with the tensors' own contents, and stores each schedule that is faster than
+/// the default one. On a CPU this changes no result; on CUDA it may, because sums are combined in another order. `progress` receives the part that is done and
+/// the kernel's name. Throws ValueError for tensors that are evaluated already, and where there is no disk cache.
 std::vector<TunedKernel> tune(const std::vector<Tensor>& tensors, const std::function<void(double done, std::string_view kernel)>& progress = {});
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// Floating numbers as integers of the host. C++ leaves the cast of NaN, and of a number that the integer type does not hold, undefined;
-// every conversion of a number that a user, a file or a computation gave goes through these functions.
+// Conversions of floating numbers to integers on the host. C++ leaves the cast of NaN, and of a number that the integer type does not hold, undefined. Every
+// number from a user, a file or a computation is converted by these functions.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -11,13 +11,13 @@
 
 namespace sinter::detail {
 
-/// The number without its fraction; nothing for NaN and for a number that int64 does not hold.
+/// Returns the number without its fraction; nullopt for NaN and for a number that int64 does not hold.
 constexpr std::optional<std::int64_t> whole(double number) {
   if (!(number >= -0x1p63 && number < 0x1p63)) return std::nullopt;
   return static_cast<std::int64_t>(number);
 }
 
-/// The same; throws ValueError where there is none. `what` is the operation and the argument: "interpolate: scale_factor times a size of 5".
+/// Does the same, and throws ValueError instead of nullopt. `what` names the operation and the argument: "interpolate: scale_factor times a size of 5".
 inline std::int64_t whole(double number, const std::string& what) {
   if (const auto result = whole(number)) return *result;
   char text[32];
@@ -25,7 +25,7 @@ inline std::int64_t whole(double number, const std::string& what) {
   throw ValueError(what + " is " + text + ", which is no integer of 64 bits");
 }
 
-/// The nearest integer that int64 holds to the number without its fraction, as NumPy's random numbers saturate; `of_nan` for NaN.
+/// Returns the number without its fraction, clamped to int64, as NumPy's random numbers saturate; `of_nan` for NaN.
 constexpr std::int64_t saturated(double number, std::int64_t of_nan = 0) {
   if (const auto result = whole(number)) return *result;
   return number > 0 ? std::numeric_limits<std::int64_t>::max() : number < 0 ? std::numeric_limits<std::int64_t>::min() : of_nan;

@@ -20,7 +20,7 @@ std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1)
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-/// Where a buffer lies: an unmapped page, `pages` with the buffer in them, and an unmapped page again.
+/// The placement of a buffer: an unmapped page, `pages` that contain the buffer, and another unmapped page.
 struct Placement {
   std::size_t pages;   // bytes
   std::size_t before;  // bytes of the pattern before the buffer
@@ -32,7 +32,7 @@ Placement placement(std::size_t bytes, Guard guard) {
   return {pages, before, pages - before - bytes};
 }
 
-/// The first byte that is not the pattern's, or `count`.
+/// Returns the position of the first byte that differs from the pattern, or `count`.
 std::size_t first_changed(const unsigned char* bytes, std::size_t count) {
   std::size_t at = 0;
   while (at < count && bytes[at] == kPattern) ++at;
@@ -46,7 +46,7 @@ std::size_t first_changed(const unsigned char* bytes, std::size_t count) {
 
 }  // namespace
 
-// No static object of the function: a child of fork would wait for ever for the thread of its parent that was making it.
+// This is not a static object of the function: a child of fork would wait forever for its parent's thread that was constructing it.
 Guard guarding() {
   static constinit std::atomic<int> known{-1};
   if (const int guard = known.load(std::memory_order_relaxed); guard >= 0) return static_cast<Guard>(guard);

@@ -1,6 +1,6 @@
-// Memory between unmapped pages, for tests. SINTER_GUARD=end puts the end of every buffer against an unmapped page, SINTER_GUARD=start the
-// beginning: an access outside of the buffer then ends the process. Alignment leaves a few bytes between a buffer and its page. These bytes
-// hold a known pattern, which is compared when the buffer is freed.
+// Memory between unmapped pages, for tests. SINTER_GUARD=end puts the end of every buffer against an unmapped page, SINTER_GUARD=start its beginning: an access
+// outside the buffer then ends the process. Alignment leaves a few bytes between a buffer and its page. These bytes hold a known pattern, which is compared
+// when the buffer is freed.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -8,12 +8,12 @@
 namespace sinter {
 
 enum class Guard : unsigned char { none, start, end };
-/// SINTER_GUARD; read once.
+/// Returns SINTER_GUARD, which is read once.
 Guard guarding();
 
-/// `bytes` of memory, aligned to 64 bytes, guarded at that side. Null when the system has no more.
+/// Allocates `bytes` of memory, aligned to 64 bytes and guarded at that side. Returns null when the system has no more.
 void* allocate_guarded(std::size_t bytes, Guard guard);
-/// Gives the memory back to the system. Aborts with a message on stderr if bytes around it have changed. `bytes` and `guard` as they were asked for.
+/// Returns the memory to the system. Aborts with a message on stderr if bytes around it have changed. `bytes` and `guard` are those of the allocation.
 void free_guarded(void* memory, std::size_t bytes, Guard guard) noexcept;
 
 struct FreeAligned {
@@ -21,7 +21,7 @@ struct FreeAligned {
   void operator()(void* memory) const noexcept;
 };
 using AlignedMemory = std::unique_ptr<void, FreeAligned>;
-/// Memory of the system, aligned to 64 bytes, guarded if SINTER_GUARD asks for it. Null when there is no more.
+/// Allocates memory of the system, aligned to 64 bytes and guarded if SINTER_GUARD is set. Null when there is no more.
 AlignedMemory aligned_memory(std::size_t bytes);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Hashes, the same in every run.
+// Hashes that are the same in every run.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace sinter {
 
-/// One step of the hash of a small table: a multiplication and a shift.
+/// Computes one step of the hash of a small table: a multiplication and a shift.
 inline std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
 }
 
-/// Wide enough to stand for what was hashed.
+/// A hash wide enough to identify the hashed content.
 struct Hash128 {
   std::uint64_t a = 0, b = 0;
   friend bool operator==(const Hash128&, const Hash128&) = default;
 };
 
-/// Whether both rows of words are the same.
+/// Returns whether both rows of words are equal.
 inline bool same_words(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
-/// XXH3.
+/// Computes XXH3.
 std::uint64_t hash64(std::span<const std::uint64_t> words);
 Hash128 hash128(std::span<const std::byte> bytes);
 
-/// Numbers and texts in a row, and the hash of them all.
+/// Numbers and texts in a row, and the hash of all of them.
 class Words {
  public:
   void add(std::uint64_t word) { words_.push_back(word); }

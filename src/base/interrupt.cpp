@@ -9,7 +9,7 @@ namespace sinter {
 namespace {
 
 std::atomic<std::uint64_t> requested{0}, answered{0};
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a signal handler may interrupt whoever holds a lock
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a signal handler may interrupt a thread that holds a lock
 thread_local std::uint64_t seen_here = 0;
 
 }  // namespace

@@ -1,17 +1,17 @@
-// interrupt() (sinter/engine.hpp): the evaluations that are running stop at their next step, and if none is running, the next one does.
+// interrupt() (sinter/engine.hpp): the running evaluations stop at their next step; if none is running, the next one stops.
 #pragma once
 #include <cstdint>
 
 namespace sinter {
 
-/// Safe in a signal handler.
+/// Requests an interrupt; safe in a signal handler.
 void request_interrupt() noexcept;
 /// Evaluations that begin from now on are not stopped by the requests that were made until now.
 void withdraw_interrupts() noexcept;
 
-/// The calling thread begins an evaluation: what was requested and already answered by an earlier one does not count.
+/// Begins an evaluation on the calling thread: a request that an earlier evaluation has answered does not count.
 void begin_interruptible() noexcept;
-/// Which requests the calling thread's evaluation has seen.
+/// Returns the number of requests that the calling thread's evaluation has seen.
 std::uint64_t interrupts_seen() noexcept;
 /// Makes the calling thread work for an evaluation of another thread while it lives.
 class WorksFor {

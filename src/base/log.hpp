@@ -1,4 +1,4 @@
-// sinter's own logger: named "sinter", to stderr, so that a program's stdout stays its own.
+// sinter's own logger, named "sinter". It writes to stderr, so that stdout belongs to the program.
 #pragma once
 #include <spdlog/logger.h>
 

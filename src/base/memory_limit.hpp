@@ -1,15 +1,15 @@
-// The bound on the memory of all tensors, on the host and on devices together: Options::memory.
+// The limit on the memory of all tensors, on the host and on devices together: Options::memory.
 #pragma once
 #include <cstddef>
 
 namespace sinter {
 
-/// From now on; 0 is no bound. Memory that is held already stays.
+/// Sets the limit from now on; 0 means no limit. Memory that is already allocated stays.
 void set_memory_limit(std::size_t bytes);
 
-/// Counts memory that is about to be allocated on `device` ("cpu"). Throws MemoryError where the bound would be exceeded.
+/// Counts memory that is about to be allocated on `device` ("cpu"). Throws MemoryError where the limit would be exceeded.
 void claim_memory(std::size_t bytes, const char* device);
-/// Counts memory that was freed, or that was claimed and could not be had.
+/// Subtracts memory that was freed, or that was claimed but could not be allocated.
 void release_memory(std::size_t bytes) noexcept;
 
 }  // namespace sinter

@@ -1,12 +1,12 @@
-// An object for each thread that outlives the thread's other thread-locals: a tensor may be evaluated in the destructor of a static
-// object, when the main thread's thread-locals are gone.
+// An object for each thread that outlives the thread's other thread-locals: the destructor of a static object may evaluate a tensor when the main thread's
+// thread-locals are gone.
 #pragma once
 
 namespace sinter {
 
-/// The calling thread's T. Freed when the thread ends; one that is made after that (static destructors) is left to the system.
+/// Returns the calling thread's T. It is freed when the thread ends; one that is made later (by static destructors) is never freed.
 template <class T> T& per_thread() {
-  thread_local T* value = nullptr;  // has no destructor, so that it can be asked at any time
+  thread_local T* value = nullptr;  // has no destructor, so that it can be read at any time
   struct Reaper {
     ~Reaper() {
       delete value;

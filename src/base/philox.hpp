@@ -1,6 +1,6 @@
-// Philox4x32-10, the counter-based random generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011: ten rounds of a bijection of 128 bits, chosen by a key of 64. Written once over a value X of 64 unsigned bits that holds a
-// word of 32: a vector of a kernel being written (jit/llvm/expression.hpp) or a number.
+// Philox4x32-10, the counter-based random generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011: ten rounds of a
+// bijection of 128 bits, chosen by a key of 64. It is a template over a value X of 64 unsigned bits that holds a word of 32: a vector of a kernel that is being
+// generated (jit/llvm/expression.hpp) or a number.
 #pragma once
 #include <cstdint>
 
@@ -28,7 +28,7 @@ template <class X> PhiloxBlock<X> philox_block(X c0, X c1, X c2, X c3, X k0, X k
   return {{c0, c1, c2, c3}};
 }
 
-/// What the primitive philox gives: words 1 and 0 of the block whose counter is (counter, 0) under a key.
+/// Computes the primitive philox: words 1 and 0 of the block whose counter is (counter, 0) under a key.
 template <class X> X philox(const X& counter, const X& key, const X& zero) {
   const auto block = philox_block<X>(low_half(counter), high_half(counter), zero, zero, low_half(key), high_half(key));
   return joined_halves(block.word[1], block.word[0]);

@@ -1,11 +1,11 @@
-// Memory for small objects of one type that come and go by the thousand: freed ones wait on a list of the thread that freed them.
+// Memory for small objects of one type that are created and freed by the thousand: freed blocks wait on a list of the thread that freed them.
 #pragma once
 #include <cstddef>
 #include <new>
 
 namespace sinter {
 
-/// Blocks of one size. Never destroyed by hand: see thread_blocks().
+/// Blocks of one size. They are never destroyed explicitly: see thread_blocks().
 class FreeBlocks {
  public:
   explicit FreeBlocks(std::size_t bytes) : bytes_(bytes) {}
@@ -27,9 +27,9 @@ class FreeBlocks {
     Block* next;
   };
 #if defined(__SANITIZE_ADDRESS__)
-  static constexpr int kMost = 0;  // a use after the end is only found in memory that is not used again
+  static constexpr int kMost = 0;  // a sanitizer finds a use after free only in memory that is not reused
 #else
-  static constexpr int kMost = 4096;  // a thread that frees what another one makes should not hoard more
+  static constexpr int kMost = 4096;  // limits what a thread retains that frees objects of another thread
 #endif
 
   void* take() {
@@ -44,9 +44,9 @@ class FreeBlocks {
   int count_ = 0;
 };
 
-/// The calling thread's blocks of this size; null once the thread ends, when static objects may still record.
+/// Returns the calling thread's blocks of this size; null once the thread ends, when static objects may still record.
 template <std::size_t bytes> FreeBlocks* thread_blocks() {
-  thread_local FreeBlocks* blocks = nullptr;  // has no destructor, so that it can be asked at any time
+  thread_local FreeBlocks* blocks = nullptr;  // has no destructor, so that it can be read at any time
   thread_local bool over = false;
   struct Owner {
     FreeBlocks mine{bytes};
@@ -62,7 +62,7 @@ template <std::size_t bytes> FreeBlocks* thread_blocks() {
   return blocks;
 }
 
-/// An allocator of single objects for std::allocate_shared.
+/// Allocates single objects for std::allocate_shared.
 template <class T> struct PoolAllocator {
   using value_type = T;
   PoolAllocator() = default;

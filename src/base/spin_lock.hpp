@@ -1,4 +1,4 @@
-// A lock for a few copies, in four bytes: free, it is taken by one instruction and given back by a store.
+// A lock for short sections that only copy, in four bytes: without contention one instruction takes it and one store releases it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace sinter {
 
-/// The number of this process among its forefathers, from 1: a child of fork counts one more (engine/).
+/// The number of this process among its ancestors, from 1: a child of fork has the next number (engine/).
 inline std::atomic<std::uint32_t> process_generation{1};
 
-/// Held for a few copies: nobody sleeps for it. A child of fork takes over what other threads of its parent held while they recorded:
-/// they only read under it (evaluations are over before a fork), and are not there to give it back.
+/// A lock held only while copying: waiting threads do not sleep. A child of fork takes over the locks that other threads of its parent held while recording:
+/// these threads only read under them (evaluations end before a fork), and do not exist in the child to release them.
 class SpinLock {
  public:
   void lock() {
@@ -22,7 +22,7 @@ class SpinLock {
       }
     }
   }
-  /// Gives up after some looks, for those who hold other locks already.
+  /// Tries a few times and then returns false, for callers that already hold other locks.
   bool try_lock() {
     const std::uint32_t mine = process_generation.load(std::memory_order_relaxed);
     std::uint32_t held = 0;
@@ -35,7 +35,7 @@ class SpinLock {
   void unlock() { holder_.store(0, std::memory_order_release); }
 
  private:
-  std::atomic<std::uint32_t> holder_{0};  // the generation of the process that holds it; 0: free
+  std::atomic<std::uint32_t> holder_{0};  // the generation of the process that holds the lock; 0: free
 };
 
 }  // namespace sinter

@@ -19,9 +19,9 @@
 namespace sinter {
 namespace {
 
-/// More than this is taken for a mistake: each thread costs address space and a place in the system's tables.
+/// The largest number of threads; a larger request counts as a mistake: each thread costs address space and a place in the system's tables.
 constexpr int kMostThreads = 1024;
-/// How often an idle worker looks for work before it sleeps: waking it costs as much as a small launch.
+/// The number of times that an idle worker looks for work before it sleeps: waking it costs as much as a small launch.
 constexpr int kLooks = 4000;
 
 void relax() {
@@ -30,8 +30,8 @@ void relax() {
 #endif
 }
 
-/// One call of run_tasks. Each thread has a share of the tasks that lie side by side, the same one in every job, and helps with the others' when it is
-/// done with that: so it mostly finds in its caches what it wrote itself, where one step reads what the step before wrote.
+/// One call of run_tasks. Each thread has a share of neighbouring tasks, the same one in every job, and then helps with the others' shares: so it mostly finds
+/// its own results in its caches, where one step reads the results of the step before.
 class Job {
  public:
   Job(const std::function<void(std::int64_t)>& of, std::int64_t count, int threads)
@@ -43,15 +43,15 @@ class Job {
   }
 
   int seats;                    // workers that may still join; guarded by the pool's lock
-  std::atomic<int> helpers{0};  // workers that have joined and not left
+  std::atomic<int> helpers{0};  // workers that have joined and not yet left
   std::exception_ptr failure{};
 
   bool has_tasks() const {
     return std::any_of(shares_.begin(), shares_.end(), [](const Share& share) { return share.next.load(std::memory_order_relaxed) < share.end; });
   }
-  /// By the thread of this number.
+  /// Runs tasks on the thread with this number.
   void work(int thread) {
-    const WorksFor evaluation(interrupts_seen_);  // a task may have tasks of its own
+    const WorksFor evaluation(interrupts_seen_);  // a task may start tasks of its own
     for (std::size_t k = 0; k < shares_.size(); ++k) {
       Share& share = shares_[(static_cast<std::size_t>(thread) + k) % shares_.size()];
       for (std::int64_t next; (next = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) run(next);
@@ -78,15 +78,15 @@ class Job {
   const std::function<void(std::int64_t)>& task_;
   const std::uint64_t interrupts_seen_ = interrupts_seen();
   std::vector<Share> shares_;
-  std::mutex mutex_;  // guards failure until all have left
+  std::mutex mutex_;  // guards `failure` until all workers have left
 };
 
-/// Workers that are started when they are first wanted and never end. What the system does not let us start is done by those
-/// there are, at worst by the caller alone. Between two launches a worker looks for work and sleeps for none: the mutex is for those who slept.
+/// Workers that are started on demand and never end. If the system refuses to start some, the others do their work, at worst the caller alone. Between two
+/// launches a worker looks for work before it sleeps; the mutex is only for sleeping workers.
 class Pool {
  public:
   void run(Job& job) {
-    const int seats = job.seats;  // once the job is posted, workers take them
+    const int seats = job.seats;  // read here, because workers change it once the job is posted
     if (workers_.load(std::memory_order_relaxed) < seats) start(seats);
     {
       const std::lock_guard lock(lock_);
@@ -96,13 +96,13 @@ class Pool {
     if (sleeping_.load() > 0) {
       {
         const std::lock_guard lock(mutex_);
-      }  // who is about to sleep has done so, or has seen the job
+      }  // a worker about to sleep now either sleeps or has seen the job
       if (seats == 1) wake_.notify_one();
       else wake_.notify_all();
     }
     job.work(0);
     {
-      const std::lock_guard lock(lock_);  // from here on nobody joins
+      const std::lock_guard lock(lock_);  // from here on no worker joins
       jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
     }
     for (int looks = 0; looks < kLooks; ++looks) {
@@ -123,7 +123,7 @@ class Pool {
         std::thread([this, number = workers_ + 1] { serve(number); }).detach();
         ++workers_;
       } catch (const std::system_error& error) {
-        refused_ = true;  // asking again at every launch would only be slow
+        refused_ = true;  // a new attempt at every launch would only be slow
         log().warn("only {} of {} threads could be started ({}); going on with them", workers_.load() + 1, wanted + 1, error.what());
       }
     }
@@ -131,14 +131,14 @@ class Pool {
 
   void serve(int number) {
     for (;;) {
-      const std::uint64_t seen = posted_.load();  // before the jobs: one that is not among them changes it
+      const std::uint64_t seen = posted_.load();  // read before the jobs: a job posted later changes it
       Job* const job = join();
       if (!job) {
         await_more_than(seen);
         continue;
       }
       job->work(number);
-      if (job->helpers.fetch_sub(1) == 1 && waiting_.load() > 0) {  // the job may be gone
+      if (job->helpers.fetch_sub(1) == 1 && waiting_.load() > 0) {  // the job may be destroyed already
         {
           const std::lock_guard lock(mutex_);
         }
@@ -170,7 +170,7 @@ class Pool {
   SpinLock lock_;
   std::vector<Job*> jobs_;  // guarded by lock_
   std::atomic<std::uint64_t> posted_{0};
-  // A sleeper counts itself, then looks once more; who has something to tell looks for sleepers afterwards. One of the two sees the other.
+  // A sleeper counts itself and then looks once more; a thread with news looks for sleepers afterwards. One of the two sees the other.
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::atomic<int> sleeping_{0}, waiting_{0};
@@ -178,7 +178,7 @@ class Pool {
   bool refused_ = false;         // guarded by mutex_
 };
 
-/// Never destroyed, because its workers never end. A child of fork has none of them, and begins with a pool of its own.
+/// The pool is never destroyed, because its workers never end. A child of fork has none of them, and starts with a new pool.
 std::atomic<Pool*>& pool() {
   static std::atomic<Pool*>& current = *[] {
     pthread_atfork(nullptr, nullptr, [] { pool().store(new Pool, std::memory_order_relaxed); });

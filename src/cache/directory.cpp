@@ -28,7 +28,7 @@ class File {
   ~File() { close(); }
   File(const File&) = delete;
   int fd() const { return fd_; }
-  /// False if the file system reports an earlier failed write only now.
+  /// Closes the file; returns false if the file system only now reports an earlier failed write.
   bool close() {
     const int fd = fd_;
     fd_ = -1;
@@ -43,7 +43,7 @@ FileInfo info_of(const std::string& name, const struct stat& status) {
   return {name, static_cast<std::uint64_t>(status.st_size), status.st_dev, status.st_ino, status.st_mtim};
 }
 
-/// Why content written here could be somebody else's; empty when it could not.
+/// Returns the reason why other users could have written the content; empty if they could not.
 std::string distrust(const struct stat& status) {
   if (status.st_uid != geteuid()) return fmt::format("is owned by another user (uid {}, this process is uid {})", status.st_uid, geteuid());
   if (status.st_mode & kOthersMayWrite) return fmt::format("is writable by others (mode {:04o}); chmod go-w makes it usable", status.st_mode & 07777);
@@ -55,7 +55,7 @@ std::error_code make_directories(const fs::path& path) {
   for (const fs::path& part : path) {
     made /= part;
     if (mkdir(made.c_str(), 0700) == 0 || errno == EEXIST) continue;
-    // A parent on a read-only or foreign file system need not be makeable, only be there.
+    // A parent on a read-only or foreign file system must exist, but need not be makeable.
     const std::error_code error = last_error();
     struct stat status;
     if (stat(made.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return error;
@@ -76,7 +76,7 @@ bool write_all(int fd, std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 Directory::Opened Directory::open(const fs::path& path, bool create) {
-  // A link in a place where others may write could lead anywhere; the user's own links are his choice.
+  // A link in a place where others may write could lead anywhere; links of this user and of root are trusted.
   struct stat link;
   if (lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != geteuid() && link.st_uid != 0)
     return {nullptr, fmt::format("{} is a symbolic link that another user made", path.string())};
@@ -126,7 +126,7 @@ FileRead Directory::read(const std::string& name, bool touch) const {
     const ssize_t n = ::read(file.fd(), result.bytes.data() + have, result.bytes.size() - have);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return give_up(Status::failed, last_error().message());
-    if (n == 0) break;  // cut short since fstat: decoding finds it
+    if (n == 0) break;  // truncated since fstat: decoding detects it
     have += static_cast<std::size_t>(n);
   }
   result.bytes.resize(have);
@@ -139,13 +139,13 @@ std::error_code Directory::publish(const std::string& name, std::span<const std:
   const std::string temporary = temporary_name();
   File file(openat(fd_, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.fd() < 0) return last_error();
-  // fsync before the rename: after a crash the name must not stand for a file without its contents.
+  // fsync precedes the rename: after a crash the name must not refer to a file without its contents.
   if (!write_all(file.fd(), bytes) || fsync(file.fd()) != 0 || !file.close() || renameat(fd_, temporary.c_str(), fd_, name.c_str()) != 0) {
     const std::error_code error = last_error();
     unlinkat(fd_, temporary.c_str(), 0);
     return error;
   }
-  fsync(fd_);  // the name itself; some file systems cannot, and losing it costs a compile
+  fsync(fd_);  // stores the name itself; some file systems cannot, and losing it costs a compile
   return {};
 }
 
@@ -159,7 +159,7 @@ bool Directory::remove(const FileInfo& seen) const {
 std::vector<FileInfo> Directory::list(std::error_code& error) const {
   error.clear();
   std::vector<FileInfo> files;
-  // A descriptor of its own: fdopendir takes it over, and readdir moves its position.
+  // This needs a separate descriptor: fdopendir takes ownership of it, and readdir moves its position.
   const int fd = openat(fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* stream = fd < 0 ? nullptr : fdopendir(fd);
   if (stream == nullptr) {

@@ -1,5 +1,5 @@
-// A cache directory that can be trusted: owned by this user, writable by nobody else, and held open, so that what was
-// checked is what is used. Every failure is a value.
+// A trusted cache directory: owned by this user, writable by nobody else, and held open, so that the checked directory is the one used. Every failure is a
+// value.
 #pragma once
 #include <sys/stat.h>
 
@@ -13,7 +13,7 @@
 
 namespace sinter::cache {
 
-/// A file's identity and age, as the file system had it when it was read.
+/// A file's identity and age when it was read.
 struct FileInfo {
   std::string name;
   std::uint64_t bytes = 0;
@@ -27,7 +27,7 @@ struct FileRead {
     good,
     missing,
     refused,    // a symbolic link, not a plain file, or one that others may have written
-    failed,     // the file system's fault: permission, input/output, no memory
+    failed,     // a fault of the file system: permission, input/output, no memory
     oversized,  // larger than any entry
   } status = Status::missing;
   std::string why;
@@ -38,21 +38,21 @@ struct FileRead {
 class Directory {
  public:
   struct Opened {
-    std::shared_ptr<Directory> directory;  // null: missing, or the reason says why not
+    std::shared_ptr<Directory> directory;  // null: the directory is missing, or `reason` says why it is refused
     std::string reason;
   };
-  /// Opens the directory; with `create` makes it, and its missing parents, with mode 0700.
+  /// Opens the directory; with `create` makes it and its missing parents with mode 0700.
   static Opened open(const std::filesystem::path& path, bool create);
   ~Directory();
   Directory(const Directory&) = delete;
 
-  /// One open, one read. Marks the file as used (its modification time), at most once an hour.
+  /// Opens and reads the file once. Marks it as used (by its modification time), at most once an hour.
   FileRead read(const std::string& name, bool touch = true) const;
-  /// Writes under a temporary name, then renames: readers see all of it or nothing.
+  /// Writes under a temporary name, then renames: readers see the complete file or none.
   std::error_code publish(const std::string& name, std::span<const std::uint8_t> bytes) const;
-  /// Removes the very file that was seen: one published under the same name meanwhile stays. True if it is gone.
+  /// Removes exactly the given file: one published under the same name since then stays. Returns true if the given file is gone.
   bool remove(const FileInfo& seen) const;
-  /// Every name in the directory but "." and ".."; what vanishes while listing is left out.
+  /// Lists every name in the directory except "." and ".."; files that vanish while listing are skipped.
   std::vector<FileInfo> list(std::error_code& error) const;
 
  private:

@@ -20,10 +20,10 @@ namespace {
 
 using Status = FileRead::Status;
 
-// Other processes fill the directory too, so what it holds is counted anew after this many stores.
+// Other processes fill the directory, too, so its size is counted again after this many stores.
 constexpr int kStoresBetweenScans = 64;
 
-/// One warning per process for each directory and kind of trouble: a cache that does not work must not flood the log.
+/// Warns once per process for each directory and kind of trouble: a broken cache must not flood the log.
 void warn_once(const Settings& settings, std::string_view kind, const std::string& message) {
   static std::mutex& mutex = *new std::mutex;  // neither is ever destroyed: static tensors may outlive any order of destruction
   static auto& said = *new std::set<std::string>;
@@ -51,14 +51,14 @@ struct DiskCache::State {
   Settings settings;
   std::atomic<std::uint64_t> hits{0}, misses{0}, stores{0}, evicted{0}, corrupt{0};
 
-  mutable std::mutex mutex;  // guards what follows; never held over a read or a write of an entry
+  mutable std::mutex mutex;  // guards the members below; never held while an entry is read or written
   std::string disabled;
   std::shared_ptr<Directory> directory;
   std::uint64_t known_bytes = 0;
   int stores_until_scan = 0;
-  std::map<std::string, std::string> remembered;  // what this process wrote, so that it is written once
+  std::map<std::string, std::string> remembered;  // notes that this process wrote, so that each is written once
 
-  /// The directory, or null when it is missing (and not to be created) or the cache is off.
+  /// Returns the directory, or null when it is missing (and not to be created) or the cache is off.
   std::shared_ptr<Directory> open(bool create) {
     const std::lock_guard lock(mutex);
     if (directory || !disabled.empty()) return directory;
@@ -71,7 +71,7 @@ struct DiskCache::State {
     return directory;
   }
 
-  /// After the directory was removed under us: forget it, so that the next open makes a new one.
+  /// Forgets the directory after it was removed by others, so that the next open makes a new one.
   void reopen(const std::shared_ptr<Directory>& stale) {
     const std::lock_guard lock(mutex);
     if (directory == stale) directory.reset();
@@ -91,8 +91,8 @@ struct DiskCache::State {
       if (is_temporary_name(file.name) && is_abandoned(file.name, age_seconds(file))) from.remove(file);
   }
 
-  /// Counts the directory when it is due; deletes the least recently used entries when it has outgrown its size. Goes
-  /// one tenth below, so that a full cache is not listed at every store.
+  /// Counts the directory when that is due; deletes the least recently used entries when it exceeds its size. It deletes down to one tenth below the limit, so
+  /// that a full cache is not listed at every store.
   void keep_size(const Directory& from, const std::string& newest, std::uint64_t added) {
     {
       const std::lock_guard lock(mutex);
@@ -176,7 +176,7 @@ struct DiskCache::State {
     if (file.status == Status::good) discard(*from, file.info);
   }
 
-  // A note is an entry under a name of its own, which no key's hash can be: it is neither counted nor evicted.
+  // A note is an entry with a special name, which no key's hash can be: it is neither counted nor evicted.
   static std::string note_key(const std::string& name) { return fmt::format("sinter note {}", name); }
 
   void remember(const std::string& name, const std::string& value) {
@@ -209,7 +209,7 @@ struct DiskCache::State {
     return std::string(entry.payload.begin(), entry.payload.end());
   }
 
-  /// Runs `body`; whatever it throws (no memory, a broken locale) becomes a warning and `otherwise`.
+  /// Runs `body`; any exception (no memory, a broken locale) becomes a warning and `otherwise`.
   template <class Result, class Body> Result guarded(Result otherwise, Body body) noexcept {
     try {
       return body();

@@ -55,7 +55,7 @@ std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes) {
 }
 
 std::string key_text(const jit::Source& source) {
-  // Every field is preceded by its length, so that no two sources can share a text by shifting a boundary.
+  // Every field follows its length, so that moving a boundary between two fields changes the text.
   std::string key = fmt::format("sinter kernel, schema {}\n", kSchema);
   const auto field = [&](std::string_view name, std::string_view value) { fmt::format_to(std::back_inserter(key), "{} {}\n{}\n", name, value.size(), value); };
   field("target", source.target);
@@ -120,7 +120,7 @@ EntryView decode(std::span<const std::uint8_t> bytes) {
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return corrupt("not a sinter cache entry");
   if (header.schema != kSchema) return {.status = EntryView::Status::foreign_schema};
 
-  // Each length is compared with what is left of the file, so that no sum can wrap around.
+  // Each length is compared with the rest of the file, so that no sum can wrap around.
   std::size_t left = bytes.size() - sizeof header - sizeof(Hash128);
   for (const std::uint64_t length : {header.key_bytes, header.metadata_bytes, header.payload_bytes}) {
     if (length > left) return corrupt("truncated");

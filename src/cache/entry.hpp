@@ -1,8 +1,8 @@
-// One cache entry as bytes: encoding and decoding, no file system. Layout, in native byte order:
+// One cache entry as bytes: encoding and decoding, without the file system. Layout, in native byte order:
 //
 //   Header | key | metadata (JSON) | payload | checksum (XXH3-128 of everything before it)
 //
-// Nothing in a file is believed before the lengths add up to the file's own size and the checksum agrees.
+// A file's contents are used only after its lengths add up to its own size and the checksum agrees.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace sinter::cache {
 
-/// Part of every key and of every file: raise it when the layout below or the metadata changes. (A change of what is generated is in
-/// the key by itself, see generator_id().) Files of another schema are never touched, so that two versions of sinter can share a directory.
+/// The schema is part of every key and of every file: raise it when the layout below or the metadata changes. (A change of the generated code changes the key
+/// itself, see generator_id().) Files of another schema are never touched, so that two versions of sinter can share a directory.
 inline constexpr std::uint32_t kSchema = 1;
 
-/// Larger files are taken for damage: no kernel comes near, and a sparse file must not be able to claim all memory.
+/// The limit of a file's size; larger files count as damaged: no kernel is nearly as large, and a sparse file must not claim all memory.
 inline constexpr std::uint64_t kMaxEntryBytes = std::uint64_t{256} << 20;
 
-/// XXH3-128 of bytes that come one after the other, as every file that sinter keeps ends with.
+/// Computes XXH3-128 of bytes that arrive in pieces; every file that sinter stores ends with it.
 class Checksum {
  public:
   Checksum();
@@ -39,25 +39,25 @@ class Checksum {
 };
 std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes);
 
-/// The target that a key of key_text() names; empty for any other text.
+/// Returns the target in a key of key_text(); empty for any other text.
 std::string_view target_of(std::string_view key);
 
-/// "<32 hex digits>.sinter", from the XXH3-128 hash of the key.
+/// Returns "<32 hex digits>.sinter", from the XXH3-128 hash of the key.
 std::string entry_name(std::string_view key);
 bool is_entry_name(std::string_view name);
 
 std::vector<std::uint8_t> encode(std::string_view key, const jit::Binary& binary);
 
-/// What a file says, as views into its bytes.
+/// The contents of a file, as views into its bytes.
 struct EntryView {
   enum class Status : std::uint8_t { good, corrupt, foreign_schema } status = Status::corrupt;
-  std::string_view why;  // corrupt: what is wrong
+  std::string_view why;  // for a corrupt file, the fault
   std::string_view key, metadata;
   std::span<const std::uint8_t> payload;
 };
 EntryView decode(std::span<const std::uint8_t> bytes);
 
-/// The binary of a good entry; nothing if its metadata is not what encode() writes.
+/// Returns the binary of a good entry; nullopt if encode() did not write its metadata.
 std::optional<jit::Binary> binary_of(const EntryView& entry);
 
 }  // namespace sinter::cache

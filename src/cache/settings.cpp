@@ -1,4 +1,4 @@
-// Where the cache is and how large it may grow, from the environment.
+// Reads the cache's directory and size limit from the environment.
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// The user's home; empty where there is none.
+/// Returns the user's home directory; empty if there is none.
 fs::path home() {
   if (const std::string home = environment("HOME"); !home.empty()) return home;
   passwd entry{};

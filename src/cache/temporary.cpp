@@ -24,7 +24,7 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Process numbers mean something only within one boot of one machine and one process namespace.
+/// Returns a hash of the machine, boot and process namespace: process numbers are meaningful only within these.
 std::uint32_t machine() {
   static const std::uint32_t id = [] {
     std::string text = read_text("/proc/sys/kernel/random/boot_id");
@@ -36,10 +36,10 @@ std::uint32_t machine() {
   return id;
 }
 
-/// When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 where that is not known.
+/// Returns the start of a process in clock ticks since boot (field 22 of /proc/PID/stat); 0 where that is not known.
 std::uint64_t start_time(long pid) {
   const std::string stat = read_text(fmt::format("/proc/{}/stat", pid));
-  std::size_t at = stat.rfind(')');  // the command name before it may hold anything
+  std::size_t at = stat.rfind(')');  // the command name before it may contain any character
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
   unsigned long long ticks = 0;
   if (at != std::string::npos) std::sscanf(stat.c_str() + at, "%llu", &ticks);

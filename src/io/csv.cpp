@@ -1,4 +1,4 @@
-// Tables of numbers as text, RFC 4180 with what NumPy's loadtxt and genfromtxt take besides. https://www.rfc-editor.org/rfc/rfc4180
+// Tables of numbers as text: RFC 4180, and extensions of NumPy's loadtxt and genfromtxt. https://www.rfc-editor.org/rfc/rfc4180
 #include "sinter/csv.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Splits a line; `quoted` fields without their quotes.
+/// Splits a line into fields; `quoted` fields lose their quotes.
 void split(std::string_view line, char delimiter, std::vector<std::string_view>& fields) {
   fields.clear();
   if (delimiter == ' ') {
@@ -62,17 +62,17 @@ template <class T> std::optional<T> number(std::string_view field) {
   if (rest != field.data() + field.size()) return std::nullopt;
   if (error == std::errc{}) return value;
   if constexpr (std::is_floating_point_v<T>) {
-    // Out of range: too small is 0, too large infinity, as strtod has it.
+    // A number out of range is 0 if too small, infinity if too large, as in strtod.
     if (error == std::errc::result_out_of_range) return static_cast<T>(std::strtod(std::string(field).c_str(), nullptr));
   }
   return std::nullopt;
 }
 
-/// The lines that hold something, counted as an editor does.
+/// Iterates over the lines that are not blank, numbered as in an editor.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) {
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);  // the mark of UTF-8
+    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);  // the byte order mark of UTF-8
   }
   bool next() {
     while (!text_.empty()) {
@@ -115,7 +115,7 @@ template <class T> Csv parsed(const Site& site, const Reader& reader, std::strin
   std::size_t width = 0, rows = 0;
   char delimiter = options.delimiter;
   Csv csv;
-  std::string_view remark;  // the last one before the first line of fields
+  std::string_view remark;  // the last comment before the first line of fields
   for (bool first = true; lines.next();) {
     const std::string_view line = lines.line();
     if (trimmed(line).starts_with('#')) {
@@ -123,7 +123,7 @@ template <class T> Csv parsed(const Site& site, const Reader& reader, std::strin
       continue;
     }
     if (first && delimiter == 0) delimiter = delimiter_of(line);
-    if (first && options.header == Header::find && !remark.empty()) {  // names, if they are as many as there are fields
+    if (first && options.header == Header::find && !remark.empty()) {  // names, if there is one for each field
       split(line, delimiter, fields);
       const std::size_t count = fields.size();
       split(remark, delimiter, fields);

@@ -1,4 +1,4 @@
-// Files that are read with checks and written whole.
+// Reading files with checks, and writing them as a whole.
 #pragma once
 #include <atomic>
 #include <cerrno>
@@ -32,7 +32,7 @@ using File = std::unique_ptr<std::FILE, FileCloser>;
 
 inline std::string system_message(int code) { return std::generic_category().message(code); }
 
-/// What a file says, as a message may show it: a few bytes, those that are no plain text as \x1b. A terminal would obey them.
+/// Makes a file's text safe for messages: a few bytes, those that are not plain text as \x1b. A terminal would otherwise obey them.
 inline std::string printable(std::string_view text) {
   constexpr std::size_t kMost = 40;
   std::string out;
@@ -43,7 +43,7 @@ inline std::string printable(std::string_view text) {
   return text.size() > kMost ? out + "..." : out;
 }
 
-/// Bytes that are read one after another, as many as are said to be there: of a file, or of one inside an archive.
+/// A sequence of bytes of known length, read in order: of a file, or of a file inside an archive.
 class Input {
  public:
   Input(const Site& site, std::string name) : site_(site), name_(std::move(name)) {}
@@ -58,7 +58,7 @@ class Input {
     left_ -= bytes;
   }
   std::uint64_t left() const { return left_; }
-  /// Host memory for what is read.
+  /// Allocates host memory for the bytes.
   std::shared_ptr<void> allocate(std::size_t bytes) const {
     try {
       return allocate_host(bytes);
@@ -68,7 +68,7 @@ class Input {
   }
 
  protected:
-  /// All of the bytes, or false.
+  /// Reads exactly this number of bytes, or returns false.
   virtual bool fetch(void* to, std::uint64_t bytes) = 0;
 
   const Site& site_;
@@ -90,7 +90,7 @@ class Reader final : public Input {
     if (bytes > left_ || fseeko(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) != 0) refuse(fmt::format("{} bytes cannot be left out", bytes));
     left_ -= bytes;
   }
-  /// All that is left.
+  /// Reads the rest.
   std::string rest() {
     std::string bytes;
     try {
@@ -101,7 +101,7 @@ class Reader final : public Input {
     read(bytes.data(), bytes.size(), "the file");
     return bytes;
   }
-  /// What comes next as memory that the system reads when it is looked at; null where it is not aligned.
+  /// Maps the next bytes as memory that the system reads on access; null where they are not aligned.
   std::shared_ptr<void> map(std::uint64_t bytes) const {
     const auto at = static_cast<std::uint64_t>(ftello(file_.get()));
     if (bytes > left_ || at % 64 != 0) return nullptr;
@@ -117,15 +117,15 @@ class Reader final : public Input {
   File file_;
 };
 
-/// A file that appears under its name when it is complete.
+/// Writes a file that appears under its name when it is complete.
 class Writer {
  public:
   Writer(const Site& site, const std::string& path) : site_(site), path_(path) {
     static std::atomic<unsigned> counter{0};
     std::error_code error;
-    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);  // a link is written through
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);  // the target of a link is written
     target_ = error ? path : target.string();
-    // A device or a pipe is written to, never replaced.
+    // A device or a pipe is written directly, never replaced.
     direct_ = std::filesystem::exists(target_, error) && !std::filesystem::is_regular_file(target_, error);
     temporary_ = direct_ ? target_ : fmt::format("{}.{}.{}.tmp", target_, ::getpid(), counter++);
     file_.reset(std::fopen(temporary_.c_str(), "wb"));
@@ -139,7 +139,7 @@ class Writer {
   void write(const void* from, std::size_t bytes) {
     if (bytes != 0 && std::fwrite(from, 1, bytes, file_.get()) != bytes) refuse(system_message(errno));
   }
-  /// The file that is written to until then, for a library that writes it by name.
+  /// Returns the name of the temporary file, for a library that writes a file by name.
   const std::string& path() const { return temporary_; }
   void finish() {
     if (std::fclose(file_.release()) != 0) refuse(system_message(errno));

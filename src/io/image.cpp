@@ -1,4 +1,4 @@
-// Images: PNG by libpng, and netpbm's binary formats, which are a line of text and the samples. https://netpbm.sourceforge.net/doc/ppm.html
+// Images: PNG by libpng, and netpbm's binary formats, a line of text followed by the samples. https://netpbm.sourceforge.net/doc/ppm.html
 #include "sinter/image.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Geometry {
   std::size_t bytes() const { return row_bytes() * static_cast<std::size_t>(height); }
 };
 
-/// The tensor of an image that `fill` writes.
+/// Returns the tensor of an image; `fill` writes the samples.
 template <class Fill> Tensor image_of(const Site& site, const Reader& reader, const Geometry& geometry, Fill fill) {
   auto storage = std::make_shared<Storage>();
   storage->bytes = geometry.bytes();
@@ -40,7 +40,7 @@ template <class Fill> Tensor image_of(const Site& site, const Reader& reader, co
   return Tensor(make_data(site, geometry.dtype, std::move(shape), std::move(storage)));
 }
 
-/// Both formats are big-endian.
+/// Swaps the bytes of samples, because both formats are big-endian.
 void swap_samples(unsigned char* samples, std::size_t bytes) {
   if constexpr (std::endian::native == std::endian::little)
     for (std::size_t k = 0; k + 1 < bytes; k += 2) std::swap(samples[k], samples[k + 1]);
@@ -70,7 +70,7 @@ class Netpbm {
   }
 
  private:
-  /// Decimal digits behind spaces and comments.
+  /// Reads decimal digits after spaces and comments.
   std::int64_t number() {
     for (; at_ < bytes_.size(); ++at_) {
       if (bytes_[at_] == '#') at_ = std::min(bytes_.find('\n', at_), bytes_.size());
@@ -101,7 +101,7 @@ std::string netpbm(const Geometry& geometry, const unsigned char* samples) {
 
 #ifdef SINTER_PNG
 
-/// libpng leaves a failure by longjmp, past whatever is on the stack: the functions that call setjmp hold nothing with a destructor.
+/// libpng reports a failure by longjmp, which skips destructors: the functions that call setjmp hold no objects with destructors.
 struct Png {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -143,13 +143,13 @@ struct Png {
   }
 };
 
-/// False for a failure, as the next two; `message` says which.
+/// Returns false for a failure, like the next two functions; `message` then has the reason.
 bool read_png_header(Png& file, Geometry& geometry) {
   if (setjmp(png_jmpbuf(file.png))) return false;
   png_set_read_fn(file.png, &file, Png::take);
   png_set_user_limits(file.png, 1000000, 1000000);
   png_read_info(file.png, file.info);
-  png_set_expand(file.png);  // palettes, less than 8 bits, transparent colours
+  png_set_expand(file.png);  // palettes, fewer than 8 bits, transparent colours
   if constexpr (std::endian::native == std::endian::little) png_set_swap(file.png);
   png_set_interlace_handling(file.png);
   png_read_update_info(file.png, file.info);
@@ -192,7 +192,7 @@ Tensor png_image(const Site& site, const Reader& reader, std::string_view bytes)
 }
 std::string png_bytes(const Site& site, const Geometry& geometry, const unsigned char* samples) {
   Png file(false);
-  file.set_rows(const_cast<unsigned char*>(samples), geometry);  // libpng's signature; it reads them
+  file.set_rows(const_cast<unsigned char*>(samples), geometry);  // libpng's signature is not const; it only reads them
   if (!write_png(file, geometry)) fail<ValueError>(site, fmt::format("libpng refuses the image: {}", file.message));
   return std::move(file.out);
 }

@@ -29,7 +29,7 @@ void read_descr(std::string_view descr, NpyHeader& header) {
   throw IoError(fmt::format("elements of type '{}' are not supported (bool, integers and floats to 64 bits are)", printable(descr)));
 }
 
-/// The literals that NumPy writes: a dict of a string, a bool and a tuple of integers.
+/// Parses the literals that NumPy writes: a dict of a string, a bool and a tuple of integers.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -109,7 +109,7 @@ class Parser {
       if (error != std::errc{}) malformed("'shape' is not a tuple of integers");
       if (size < 0) malformed("a size in 'shape' is negative");
       at_ = static_cast<std::size_t>(end - text_.data());
-      accept('L');  // Python 2 wrote long integers so
+      accept('L');  // Python 2 wrote long integers with an L
       shape.push_back(size);
       if (shape.size() > kMaxAxes) malformed("'shape' has more than 64 axes");
       if (!accept(',')) {

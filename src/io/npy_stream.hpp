@@ -1,4 +1,4 @@
-// A tensor as the bytes of an .npy file, which stands alone or in an archive.
+// A tensor as the bytes of an .npy file, which is a file of its own or a member of an archive.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace sinter::io {
 
-/// Reads magic, header and elements. Throws IoError by the input's refuse().
+/// Reads magic, header and elements. Throws IoError through the input's refuse().
 Tensor read_npy(const Site& site, Input& input);
 
 struct NpyBytes {
-  std::string header;    // all that stands before the elements
-  const void* elements;  // valid while the node lives; null where there are none
+  std::string header;    // all bytes before the elements
+  const void* elements;  // valid while the node lives; null if there are no elements
   std::size_t size;      // of the elements
 };
-/// Evaluates. Throws DTypeError for a type that the format has not.
+/// Evaluates the node. Throws DTypeError for a type that the format lacks.
 NpyBytes npy_bytes(const Site& site, const RecordedPtr& node);
 
 }  // namespace sinter::io

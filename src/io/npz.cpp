@@ -23,13 +23,13 @@ using namespace io;
 
 std::string without_ending(std::string name) { return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name; }
 
-/// minizip counts in 32 bits.
+/// The largest piece of one call: minizip counts in 32 bits.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
 
 class Archive {
  public:
   Archive(const Site& site, const std::string& path) : site_(site), path_(path) {
-    const Reader whole(site, path);  // says why a file cannot be read
+    const Reader whole(site, path);  // throws for a file that cannot be read, with the reason
     zip_ = unzOpen64(path.c_str());
     if (zip_ == nullptr) whole.refuse("not a zip archive, or a damaged one");
     int found = unzGoToFirstFile(zip_);
@@ -74,7 +74,7 @@ class Member final : public Input {
     left_ = info.uncompressed_size;
   }
   ~Member() override { unzCloseCurrentFile(zip_); }
-  /// What was read is what was written.
+  /// Checks that the bytes read are those written.
   void verify() {
     std::vector<char> rest(1 << 16);
     while (left_ > 0) read(rest.data(), std::min<std::uint64_t>(left_, rest.size()), "what comes behind the elements");
@@ -139,7 +139,7 @@ Tensor load_npz(const std::string& path, const std::string& name, Location where
 void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed, Location where) {
   const Site site{"save_npz", where};
   std::set<std::string> names;
-  std::vector<NpyBytes> bytes;  // all of them are there before the file is touched
+  std::vector<NpyBytes> bytes;  // all tensors are evaluated before the file is touched
   for (const auto& [name, tensor] : tensors) {
     if (name.empty() || name.size() > 60000 || !names.insert(name).second)
       fail<ValueError>(
@@ -147,7 +147,7 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
     bytes.push_back(npy_bytes(site, node_of(site, tensor)));
   }
   Writer writer(site, path);
-  // minizip writes a file by name; ours is private until it is complete.
+  // minizip writes a file by name; this one is private until it is complete.
   zipFile zip = zipOpen64(writer.path().c_str(), APPEND_STATUS_CREATE);
   bool good = zip != nullptr;
   const auto put = [&](const void* from, std::size_t size) {
@@ -160,7 +160,7 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
   };
   for (std::size_t k = 0; good && k < tensors.size(); ++k) {
     zip_fileinfo info{};
-    info.tmz_date = {0, 0, 0, 1, 0, 1980};  // the same bytes from run to run
+    info.tmz_date = {0, 0, 0, 1, 0, 1980};  // a fixed date gives the same bytes from run to run
     good = zipOpenNewFileInZip64(zip, (tensors[k].first + ".npy").c_str(), &info, nullptr, 0, nullptr, 0, nullptr, compressed ? Z_DEFLATED : 0,
                                  Z_DEFAULT_COMPRESSION, 1) == ZIP_OK;
     put(bytes[k].header.data(), bytes[k].header.size());

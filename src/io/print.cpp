@@ -1,5 +1,4 @@
-// Printing as NumPy 2.4 prints: the layout rules are those of its arrayprint module, numbers are the shortest digits that
-// read back, cut at 8 after the point.
+// Prints as NumPy 2.4: the layout rules are those of its arrayprint module; numbers have the shortest digits that read back, cut at 8 after the point.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -17,14 +16,14 @@ namespace sinter {
 namespace {
 
 std::mutex options_mutex;
-constinit PrintOptions current_options;  // guarded by it
+constinit PrintOptions current_options;  // guarded by the mutex
 
 void check(const trace::Site& site, const PrintOptions& options) {
   if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1 || options.indent < 0)
     trace::fail<ValueError>(site, "precision, threshold and indent are not negative, edgeitems and linewidth at least 1");
 }
 
-/// What is printed: elements by their row-major position.
+/// The printed elements by their row-major position.
 struct Contents {
   const unsigned char* first;
   DType dtype;
@@ -49,7 +48,7 @@ struct Contents {
   }
 };
 
-/// A number cut at its point: "-1" and "25"; the exponent apart ("+03"), empty where there is none.
+/// A number split at its point: "-1" and "25"; the exponent is separate ("+03"), empty where there is none.
 struct Digits {
   std::string whole, fraction, exponent;
 };
@@ -71,7 +70,7 @@ class Number {
  public:
   explicit Number(DType dtype) : dtype_(dtype) {}
 
-  /// Shortest digits that read back, at most `precision` after the point.
+  /// Returns the shortest digits that read back, at most `precision` after the point.
   Digits shortest(double x, std::chars_format format, int precision) const {
     char text[400];
     char* const end = text + sizeof text;
@@ -87,14 +86,14 @@ class Number {
     }
     return d;
   }
-  /// Exactly `precision` digits after the point, rounded from the exact value.
+  /// Returns exactly `precision` digits after the point, rounded from the exact value.
   Digits exact(double x, std::chars_format format, int precision) const {
     char text[400];
     return split(text, std::to_chars(text, text + sizeof text, x, format, precision).ptr);
   }
 
  private:
-  /// The shortest decimal that a narrow type rounds to x.
+  /// Returns the shortest decimal that a narrow type rounds to x.
   template <class T> static double shortest_decimal(double x) {
     for (int precision = 0; precision < std::numeric_limits<T>::max_digits10; ++precision) {
       char text[40];
@@ -109,7 +108,7 @@ class Number {
   DType dtype_;
 };
 
-/// Numbers from 10 to this power on are written with an exponent: alone, and in an array.
+/// Return the power of 10 from which numbers have an exponent: for a scalar, and in an array.
 int scalar_digits(DType dtype) {
   return visit_storage(dtype, []<class T>() { return sizeof(T) == 8 ? 16 : std::max(2, std::numeric_limits<T>::digits10); });
 }
@@ -117,7 +116,7 @@ int array_digits(DType dtype) { return std::min(8, scalar_digits(dtype)); }
 
 std::string nonfinite(double x) { return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf"; }
 
-/// How the elements of one array are written: chosen from all that will be shown, so that columns align.
+/// The format of one array's elements, chosen from all shown elements, so that columns align.
 class Format {
  public:
   Format(const Contents& contents, const std::vector<std::int64_t>& shown, const PrintOptions& options)
@@ -156,7 +155,7 @@ class Format {
       low = std::min(low, x);
       high = std::max(high, x);
     }
-    // In the type itself, as NumPy: what it does not hold is infinite, or NaN.
+    // This computes in the type itself, as NumPy: a ratio beyond its range is infinite or NaN.
     const double ratio = visit_storage(contents_.dtype, [&]<class T>() { return static_cast<double>(static_cast<T>(high / low)); });
     const bool small = !options_.suppress && (low < 0.0001 || !(ratio <= 1000));
     scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || small);
@@ -187,12 +186,12 @@ class Format {
   Number number_;
   const PrintOptions& options_;
   std::size_t width_ = 0;                            // integers and bool
-  std::size_t left_ = 0, right_ = 0, exponent_ = 0;  // floats: characters before and after the point, of the exponent
+  std::size_t left_ = 0, right_ = 0, exponent_ = 0;  // floats: characters before and after the point, and of the exponent
   int precision_ = 0;
   bool scientific_ = false;
 };
 
-/// The positions that are printed, all or the corners only.
+/// Collects the positions that are printed: all, or only the corners.
 void collect(const Shape& shape, std::size_t axis, std::int64_t base, std::optional<std::int64_t> edge, std::vector<std::int64_t>& shown) {
   if (axis == shape.size()) {
     shown.push_back(base);
@@ -207,7 +206,7 @@ void collect(const Shape& shape, std::size_t axis, std::int64_t base, std::optio
 
 class Layout {
  public:
-  /// `edge`: how many elements are shown at each end of an axis; none: all of them.
+  /// `edge` is the number of elements shown at each end of an axis; nullopt shows all.
   Layout(const Contents& contents, const Format& format, std::optional<std::int64_t> edge, const std::string& separator)
       : shape_(contents.shape), format_(format), edge_(edge), separator_(separator), at_end_(separator, 0, separator.find_last_not_of(' ') + 1) {}
 
@@ -261,10 +260,10 @@ class Layout {
   const Shape& shape_;
   const Format& format_;
   std::optional<std::int64_t> edge_;
-  const std::string separator_, at_end_;  // between elements of a line, and at its end
+  const std::string separator_, at_end_;  // between elements of a line, and at the line's end
 };
 
-/// A 0-d tensor prints as a scalar: all its digits.
+/// Prints a 0-d tensor as a scalar, with all its digits.
 std::string scalar(const Contents& contents) {
   if (!is_floating(contents.dtype)) return contents.integer(0);
   const double x = contents.floating(0), size = std::fabs(x);

@@ -1,4 +1,4 @@
-// safetensors: eight bytes of length, that much JSON, the elements. https://github.com/huggingface/safetensors
+// safetensors: eight bytes with the length of the JSON header, the header, the elements. https://github.com/huggingface/safetensors
 #include "sinter/safetensors.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Entry {
   std::uint64_t begin = 0, end = 0;
 };
 
-/// What the header says of one tensor; `bytes` of elements are in the file.
+/// Parses the header's entry of one tensor; the file has `bytes` of elements.
 Entry entry_of(const Reader& reader, const std::string& name, const ordered_json& value, std::uint64_t bytes) {
   const auto refuse = [&](const std::string& why) { reader.refuse(fmt::format("tensor '{}': {}", printable(name), why)); };
   if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets"))
@@ -102,7 +102,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, Loca
   const Site site{"save_safetensors", where};
   ordered_json header = ordered_json::object();
   std::uint64_t at = 0;
-  // The widest elements first, so that all of them are aligned.
+  // The widest elements come first, so that all are aligned.
   std::vector<const std::pair<std::string, Tensor>*> order;
   std::set<std::string> names;
   for (const auto& named : tensors) {
@@ -127,7 +127,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, Loca
     fail<ValueError>(site, fmt::format("a name is not UTF-8: {}", error.what()));
   }
   text.append((8 - text.size() % 8) % 8, ' ');
-  std::vector<const void*> elements;  // all of them are there before the file is touched
+  std::vector<const void*> elements;  // all tensors are evaluated before the file is touched
   for (const auto* named : order) elements.push_back(bytes_of(named->second) != 0 ? host_data(named->second.node(), site) : nullptr);
   Writer writer(site, path);
   const std::uint64_t length = text.size();

@@ -1,4 +1,4 @@
-// Activation functions: compositions that keep their tails, however small the result.
+// Activation functions: compositions that are accurate also where the result is very small.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 using namespace ops;
 
 Tensor sigmoid_of(const Site& site, const Tensor& x) { return Tensor(make_elementwise(site, Op::sigmoid, {x.node()})); }
-/// x times a factor that is exp(x) far to the left: where that would be subnormal, and have few digits, it is taken further right and made smaller last.
+/// Multiplies x by a factor that is exp(x) far to the left. Where that would be subnormal, with few digits, it is evaluated further right and scaled down last.
 template <class Factor> Tensor times(const Tensor& x, Factor factor) {
   const bool wide = x.dtype() == DType::float64;
   const double far = wide ? -700 : -80, shift = wide ? 640 : 60;  // x + shift is exact
@@ -24,10 +24,10 @@ template <class Factor> Tensor times(const Tensor& x, Factor factor) {
 Tensor silu_of(const Site& site, const Tensor& x) {
   return times(x, [&](const Tensor& at) { return sigmoid_of(site, at); });
 }
-/// log(1 + exp(x)) without an overflow.
+/// Computes log(1 + exp(x)) without an overflow.
 Tensor softplus_of(const Tensor& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
 Tensor relu6_of(const Tensor& x) { return minimum(maximum(x, 0), 6); }
-/// alpha * (exp(x / scale) - 1) below 0. The other branch's argument is kept from overflowing.
+/// Computes alpha * (exp(x / scale) - 1) below 0. The argument of the other branch is clamped so that it does not overflow.
 Tensor elu_of(const Tensor& x, double alpha, double scale = 1) {
   const Tensor below = minimum(x, 0);
   return where(x > 0, x, alpha * expm1(scale == 1 ? below : below / scale));

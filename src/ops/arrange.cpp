@@ -1,5 +1,5 @@
-// Operations that arrange elements: pad, concatenate and what is composed of them. A piece of a result is put in its place by one
-// primitive, pad, so that the pieces are guarded reads inside the kernel that uses the result, never copies.
+// Operations that arrange elements: pad, concatenate and their compositions. One primitive, pad, puts each piece of a result in its place, so that the pieces
+// are guarded reads inside the kernel that uses the result, never copies.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@ RecordedPtr arranged(const Site& site, const Arg& x) { return as_node(site, x); 
 
 RecordedPtr zeros_of(const Site& site, DType dtype, Shape shape) { return make_constant(site, make_scalar_int(dtype, 0), std::move(shape)); }
 
-/// Elements [start, start + count) of an axis, by `step`.
+/// Returns elements [start, start + count) of an axis, by `step`.
 RecordedPtr part_of(const Site& site, const RecordedPtr& x, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count) {
   std::vector<std::int64_t> start_step;
   for (std::size_t k = 0; k < x->shape.size(); ++k) start_step.insert(start_step.end(), {0, 1});
@@ -28,13 +28,13 @@ RecordedPtr part_of(const Site& site, const RecordedPtr& x, std::size_t axis, st
   return make_slice(site, x, std::move(start_step), std::move(shape));
 }
 
-/// Pieces of one type that differ along the axis alone, one after the other.
+/// Joins pieces of one type that differ only along the axis.
 RecordedPtr joined(const Site& site, std::vector<RecordedPtr> pieces, std::size_t axis) {
   const RecordedPtr first = pieces.front();
-  // Where nothing is to be joined there is nothing to compute either.
+  // A piece without elements needs no computation.
   if (pieces.size() > 1) std::erase_if(pieces, [&](const RecordedPtr& piece) { return piece->shape[axis] == 0; });
   if (pieces.empty()) return first;
-  // Many pieces are joined in groups, the groups then: no value waits for all of them.
+  // Many pieces are joined in groups, and then the groups, so that no value waits for all pieces.
   constexpr std::size_t kGroup = 16;
   while (pieces.size() > 1) {
     std::vector<RecordedPtr> groups;
@@ -63,7 +63,7 @@ RecordedPtr joined(const Site& site, std::vector<RecordedPtr> pieces, std::size_
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-/// An axis continued on both sides by copies of itself, every second one mirrored where the mode says so.
+/// Continues an axis on both sides by copies of itself; every second one is mirrored if the mode says so.
 RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, std::int64_t before, std::int64_t after, PadMode mode) {
   const std::int64_t size = x->shape[axis];
   if (before == 0 && after == 0) return x;
@@ -77,7 +77,7 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
     };
     return joined(site, {repeated(0, before), x, repeated(size - 1, after)}, axis);
   }
-  // Stretches of this length follow one another: even ones run forwards from element 0, odd ones as the mode says.
+  // Stretches of this length follow one another: even ones run forwards from element 0, odd ones in the direction of the mode.
   const std::int64_t stretch = mode == PadMode::reflect ? size - 1 : size;
   constexpr std::int64_t kMaxStretches = 4096;
   if ((before + after) / stretch > kMaxStretches)
@@ -92,9 +92,9 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
   return joined(site, std::move(pieces), axis);
 }
 
-/// Row number + k, compared with the column number: shape (rows, columns), bool.
+/// Compares row number + k with the column number: shape (rows, columns), bool.
 Tensor on_diagonal(const Site& site, std::int64_t rows, std::int64_t columns, std::int64_t k, Tensor (*compare)(const Arg&, const Arg&)) {
-  k = std::clamp(k, -rows, columns);  // beyond lies no element, and sums of rows and k stay numbers of 64 bits
+  k = std::clamp(k, -rows, columns);  // no element lies beyond, and sums of rows and k fit in 64 bits
   const Shape shape{rows, columns};
   const Tensor row{make_broadcast(site, make_reshape(site, make_iota(site, rows), {rows, 1}), shape)};
   const Tensor column{make_broadcast(site, make_iota(site, columns), shape)};
@@ -277,7 +277,7 @@ Tensor diag(const Arg& x, std::int64_t k) {
   if (k < -kFar || k > kFar) fail<ShapeError>(site, fmt::format("no matrix is large enough for a diagonal {} from the main one", k));
   const std::int64_t shift = k < 0 ? -k : k, size = node->shape[0] + shift;
   check_shape(site, {size, size}, node->dtype);
-  // Above the diagonal the row says which element it is, below it the column.
+  // Above the diagonal the row gives the number of the element, below it the column.
   const RecordedPtr longer = make_pad(site, node, zeros_of(site, node->dtype, {size}), {0, shift});
   const RecordedPtr spread = make_broadcast(site, k < 0 ? longer : make_reshape(site, longer, {size, 1}), {size, size});
   return where(on_diagonal(site, size, size, k, equal), Tensor(spread), Tensor(zeros_of(site, node->dtype, {})));

@@ -15,7 +15,7 @@ namespace {
 
 using namespace ops;
 
-/// The tensor, flat where no axis is given, and the axis.
+/// The tensor and the axis; the tensor is flattened where no axis is given.
 struct Along {
   Along(const Site& site, const Arg& arg, std::optional<std::int64_t> wanted) : x(as_node(site, arg)) {
     if (!wanted) x = reshape(x, {-1});
@@ -69,13 +69,13 @@ Tensor insert(const Arg& arg, std::int64_t at, const Arg& values, std::optional<
   const Along along(site, arg, axis);
   const std::int64_t place = at < 0 ? at + along.size : at;
   if (place < 0 || place > along.size) fail<IndexError>(site, fmt::format("place {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
-  // As NumPy: values broadcast against x from the right; several slices are as many as they have along the axis.
+  // As in NumPy, values broadcast against x from the right; the number of slices is their size along the axis.
   Tensor block = astype(values, along.x.dtype());
   if (block.ndim() > along.x.ndim())
     fail<ShapeError>(site, fmt::format("values of shape {} have more axes than shape {}", to_string(block.shape()), to_string(along.x.shape())));
   Shape shape(static_cast<std::size_t>(along.x.ndim() - block.ndim()), 1);
   shape.insert(shape.end(), block.shape().begin(), block.shape().end());
-  if (axis && block.ndim() > 0 && block.ndim() < along.x.ndim()) {  // one slice: its own axes are the others
+  if (axis && block.ndim() > 0 && block.ndim() < along.x.ndim()) {  // one slice: it has all axes but this one
     shape = Shape(static_cast<std::size_t>(along.x.ndim() - 1 - block.ndim()), 1);
     shape.insert(shape.end(), block.shape().begin(), block.shape().end());
     shape.insert(shape.begin() + along.axis, 1);
@@ -142,9 +142,9 @@ Tensor vander(const Arg& arg, std::optional<std::int64_t> count, bool increasing
   if (x.ndim() != 1) fail<ShapeError>(scope.site(), fmt::format("powers are of a vector, not of shape {}", to_string(x.shape())));
   const std::int64_t n = count.value_or(x.size());
   if (n < 0) fail<ValueError>(scope.site(), fmt::format("{} powers", n));
-  const DType type = promote(scope.site(), x.dtype(), DType::int64);  // as NumPy
+  const DType type = promote(scope.site(), x.dtype(), DType::int64);  // as in NumPy
   if (n == 0 || x.size() == 0) return zeros({x.size(), n}, type);
-  // As NumPy, products one after another.
+  // As in NumPy, products are computed one after another.
   const Tensor column = broadcast_to(expand_dims(astype(x, type), 1), {x.size(), n - 1});
   const Tensor powers = cumprod(concatenate({ones({x.size(), 1}, type), column}, 1), 1, type);
   return increasing ? powers : flip(powers, 1);
@@ -170,7 +170,7 @@ Tensor geomspace(double start, double stop, std::int64_t count, bool endpoint, L
     fail<ValueError>(scope.site(), fmt::format("there is no geometric sequence from {} to {}", start, stop));
   const double sign = start < 0 ? -1 : 1;
   const Tensor between = sign * power(10.0, linspace(std::log10(start * sign), std::log10(stop * sign), count, endpoint, DType::float64));
-  // The ends as they were given.
+  // The ends are exactly those given.
   const Tensor k = arange(count);
   const Tensor from_start = sinter::where(k == 0, start, between);
   return endpoint && count > 1 ? sinter::where(k == count - 1, stop, from_start) : from_start;

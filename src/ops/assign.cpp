@@ -1,5 +1,5 @@
-// Assigning: to a handle in place, and to a part of it. The handle gets a new value, in which the part is read from what was assigned
-// and the rest from the old value: a pad, which is a guarded read inside the kernel that uses it.
+// Assignment to a handle in place, and to a part of it. The handle gets a new value that reads the part from the assigned value and the rest from the old
+// value: a pad, which is a guarded read inside the kernel that uses it.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -20,7 +20,7 @@ using namespace ops;
 
 using Binary = Tensor (*)(const Arg&, const Arg&);
 
-/// What takes the place of elements may be of another type of their kind or a lower one: NumPy's same_kind.
+/// Checks that the assigned value has the elements' kind or a lower one: NumPy's same_kind.
 void check_kind(const Site& site, DType given, DType dtype) {
   if (!same_kind(given, dtype))
     fail<DTypeError>(site, fmt::format("{} cannot take the place of {}; convert one of them with astype first", name(given), name(dtype)));
@@ -47,13 +47,13 @@ bool broadcasts(const Shape& given, const Shape& part) {
   return true;
 }
 
-/// The shape without axes of size 1 in front that the part has not.
+/// Removes leading axes of size 1 that the part lacks.
 Shape without_axes_in_front(Shape shape, const Shape& part) {
   while (shape.size() > part.size() && shape.front() == 1) shape.erase(shape.begin());
   return shape;
 }
 
-/// That shape; ShapeError where it does not broadcast to the part.
+/// Returns that shape; ShapeError where it does not broadcast to the part.
 Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
   Shape shape = without_axes_in_front(given, part);
   if (!broadcasts(shape, part))
@@ -66,7 +66,7 @@ Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
 RecordedPtr ops::fitted(const Site& site, const Arg& value, DType dtype, const Shape& part) {
   if (!value.is_tensor()) {
     using Kind = Arg::Kind;
-    const bool integer = value.kind() == Kind::integer || value.kind() == Kind::too_large;  // of any integer type that holds it
+    const bool integer = value.kind() == Kind::integer || value.kind() == Kind::too_large;  // fits any integer type that holds it
     check_kind(site, integer ? is_bool(dtype) ? DType::int64 : dtype : value.native(), dtype);
     return make_constant(site, literal(site, value, dtype), part);
   }
@@ -76,20 +76,20 @@ RecordedPtr ops::fitted(const Site& site, const Arg& value, DType dtype, const S
 
 namespace {
 
-/// Where along axis k a pad puts its first operand.
+/// The range along axis k where a pad puts its first operand.
 struct Range {
   std::int64_t begin, end;
   friend bool operator==(const Range&, const Range&) = default;
 };
 Range range_of(const Shape& shape, const std::vector<std::int64_t>& around, std::size_t k) { return {around[2 * k], shape[k] - around[2 * k + 1]}; }
 
-/// The value in the midst of the whole. In a loop that assigns to one row after the other every element of the last would ask all of the
-/// pads; so sixteen neighbours of one size are joined to one piece, and sixteen such pieces to a larger one.
+/// Puts the value inside the whole. In a loop that assigns to one row after another, every element would test the pads of all rows; therefore sixteen
+/// neighbours of one size are joined to one piece, and sixteen such pieces to a larger one.
 RecordedPtr put(const Site& site, RecordedPtr value, RecordedPtr whole, std::vector<std::int64_t> around) {
   constexpr std::size_t kGroup = 16;
   const Shape shape = whole->shape;
   for (;;) {
-    // The pads below that differ from this one along one axis, where each follows the one before it or comes before it.
+    // The pads below that differ from this one along one axis, where each lies directly after or directly before the one below it.
     std::vector<RecordedPtr> pieces{value};  // the last one first
     std::optional<std::size_t> axis;
     bool forwards = true;
@@ -135,12 +135,12 @@ RecordedPtr put(const Site& site, RecordedPtr value, RecordedPtr whole, std::vec
   }
 }
 
-/// The whole with a strided block of it replaced; the value has the block's shape.
+/// Replaces a strided block of the whole; the value has the block's shape.
 RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std::int64_t> start_step, RecordedPtr value) {
   const Shape block = value->shape;
   const std::size_t rank = block.size();
   if (element_count(block) == 0) return whole;
-  // Steps forward only: what runs backwards is turned round.
+  // Negative steps are reversed, so that all steps go forward.
   std::vector<std::int64_t> turn(2 * rank), starts(rank), steps(rank);
   Shape window(rank);  // from the first to the last element
   bool dense = true;
@@ -158,8 +158,8 @@ RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std
   std::vector<std::int64_t> around(2 * rank);
   for (std::size_t k = 0; k < rank; ++k) around[2 * k] = starts[k], around[2 * k + 1] = whole->shape[k] - starts[k] - window[k];
   if (!dense) {
-    // Every step-th element of the window: an axis of (count, step) whose first column is replaced. The window is filled up to whole
-    // steps for that, and cut again.
+    // Selects every step-th element of the window: an axis of (count, step) whose first column is replaced. For that the window is padded to whole steps, and
+    // cut again.
     std::vector<std::int64_t> read(2 * rank, 1), filling(2 * rank, 0), columns(4 * rank, 0), cut(2 * rank, 1);
     Shape full(rank), apart, column;
     for (std::size_t k = 0; k < rank; ++k) {
@@ -184,7 +184,7 @@ bool is_mask(const std::vector<Index>& index) {
   return index.size() == 1 && index[0].kind() == Index::Kind::places && !index[0].places().empty_handle() && is_bool(index[0].places().dtype());
 }
 
-/// The mask over the leading axes of a shape, with axes of size 1 for the others.
+/// Returns the mask over the leading axes of a shape, with axes of size 1 for the others.
 Tensor over_all_axes(const Site& site, const Tensor& mask, const Shape& shape) {
   check_mask(site, mask.shape(), shape);
   Shape wide = mask.shape();
@@ -192,17 +192,17 @@ Tensor over_all_axes(const Site& site, const Tensor& mask, const Shape& shape) {
   return Tensor(make_reshape(site, mask.node(), wide));
 }
 
-/// Each of the elements that a mask selects gets the same, however many they are: a value of this shape.
+/// Returns the shape of a value that all elements selected by a mask can share, whatever their number.
 Shape one_selected(const Tensor& mask, const Shape& whole) { return Shape(whole.begin() + mask.ndim(), whole.end()); }
 
-/// The elements where the mask is true, looked up when somebody reads them.
+/// Returns the elements where the mask is true, looked up when they are read.
 Tensor unread(const Tensor& whole, const Tensor& mask, Location where) {
   const Site site = site_of("index", where);
   check_mask(site, mask.shape(), node_of(site, whole)->shape);
   return Tensor(make_unread(site, whole.node(), mask.node()));
 }
 
-/// x(i, j) = 2 where the element can be written as it lies. What does not fit is left to what records it, and says so.
+/// Writes x(i, j) = 2 in place where that is possible. An invalid value is left to the recording, which reports it.
 bool written(const Site& site, Tensor& whole, const Selection& block, const Arg& value) {
   const DType dtype = whole.dtype();
   if (!value.is_tensor()) return write_in_place(site, whole, block, fitted(site, value, dtype, {}));
@@ -211,7 +211,7 @@ bool written(const Site& site, Tensor& whole, const Selection& block, const Arg&
          write_in_place(site, whole, block, elements);
 }
 
-/// x(i, j) += 2, likewise.
+/// Does the same for x(i, j) += 2.
 bool updated(const Site& site, Tensor& whole, const Selection& block, Binary function, const Arg& number) {
   const DType dtype = whole.dtype();
   const Op op = function == add ? Op::add : function == subtract ? Op::subtract : function == multiply ? Op::multiply : Op::divide;
@@ -243,7 +243,7 @@ Part::Part(Part& outer, std::vector<Index> index, Location where) : Part(static_
 
 void Part::assign(const char* op, const Arg& value) {
   const Site site = site_of(op, value.where());
-  static_cast<Tensor&>(*this) = Tensor();  // what was there before is not needed
+  static_cast<Tensor&>(*this) = Tensor();  // the value before is not needed
   const RecordedPtr& whole = node_of(site, *whole_);
   if (is_mask(index_)) {
     const Tensor& mask = index_[0].places();
@@ -282,7 +282,7 @@ void Part::update(const char* op, Binary function, const Arg& other) {
   }
   const Shape each = by_mask ? one_selected(index_[0].places(), node_of(site, *whole_)->shape) : Shape();
   const Shape given = without_axes_in_front(shape_of(site, other), each);
-  if (!by_mask || !broadcasts(given, each)) {  // of a mask: one for each element, as many as it has true, for which it is evaluated
+  if (!by_mask || !broadcasts(given, each)) {  // a mask needs one value for each true element, and is evaluated for that
     const Tensor value = function(Arg(*this, other.where()), other);
     return assign(op, Arg(value, other.where()));
   }

@@ -1,4 +1,4 @@
-// Attention, embeddings.
+// Attention and embeddings.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace ops;
 
-/// Each head `times` times, one copy next to the other.
+/// Repeats each head `times` times, with its copies side by side.
 Tensor shared_heads(const Site& site, const Tensor& x, std::int64_t heads) {
   const std::int64_t own = x.ndim() < 3 ? 1 : x.shape()[x.shape().size() - 3];
   if (own == heads) return x;
@@ -40,7 +40,7 @@ Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const T
     k = shared_heads(site, k, heads);
     v = shared_heads(site, v, heads);
   }
-  // The query is scaled, which has fewer elements than the scores.
+  // The scale is applied to the query, which has fewer elements than the scores.
   const double scale = how.scale.value_or(1 / std::sqrt(static_cast<double>(features)));
   Tensor scores = matmul(q.values * scale, swapaxes(k, -1, -2));
   constexpr double kNever = -std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// Channels in blocks of 16 side by side, down to views and a library call.
+// Blocked channels (blocks of 16 side by side), expressed by views and a library call.
 #include "sinter/blocked.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr std::array<std::int64_t, 2> kTapsOfWinograd{3, 3};
 
 std::int64_t blocks_of(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
 
-/// The axis as two: blocks, and what is side by side in one.
+/// Splits the axis in two: the blocks, and the elements of a block.
 Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
   Shape shape = x.shape();
   const std::int64_t blocks = blocks_of(shape[axis]), more = blocks * kChannelBlock - shape[axis];
@@ -31,7 +31,7 @@ Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
   return reshape(more > 0 ? pad(x, widths) : x, shape);
 }
 
-/// G w G' of the last two axes, 3x3 taps: (positions, filters, channels). In float64, rounded once.
+/// Computes G w G' over the last two axes of 3x3 taps: (positions, filters, channels). It computes in float64 and rounds once.
 Tensor transformed(const Tensor& filters) {
   constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
   std::vector<double> both;  // (taps, positions)
@@ -93,7 +93,7 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
     if (node->dtype != DType::float32) fail<DTypeError>(site, fmt::format("{} where it takes float32", name(node->dtype)));
   const Shape &in = data->shape, &taps = weight->shape;
   const std::size_t rank = taps.size();
-  const std::size_t first_tap = rank == 4 ? 1 : 2;  // after the blocks of filters, and the channels where filters read several
+  const std::size_t first_tap = rank == 4 ? 1 : 2;  // follows the blocks of filters, and the channels where filters read several
   const bool winograd = rank == 5 && in.size() == 5;
   const std::int64_t groups = rank == 6 ? given.groups : 1;
   if (!filters_read(in, taps, groups))

@@ -1,4 +1,4 @@
-// Convolutions of bytes, channels in blocks, down to views and a library call.
+// Convolutions of bytes with blocked channels, expressed by views and a library call.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace ops;
 
-/// Channels that one instruction multiplies and adds up.
+/// Number of channels that one instruction multiplies and adds.
 constexpr std::int64_t kFour = 4;
 
 Tensor filled_up(const Tensor& x, std::size_t axis, std::int64_t block) {
@@ -26,7 +26,7 @@ Tensor filled_up(const Tensor& x, std::size_t axis, std::int64_t block) {
   return pad(x, widths);
 }
 
-/// So many, as a row; zeros where they are left out.
+/// Returns `size` numbers as a row; zeros by default.
 Tensor numbers_of(const Site& site, const Tensor& tensor, DType dtype, std::int64_t size, const char* what) {
   if (tensor.empty_handle()) return Tensor(make_constant(site, make_scalar_int(dtype, 0), {size}));
   const RecordedPtr node = node_of(site, tensor);
@@ -93,12 +93,12 @@ Tensor matmul_panels(const Arg& x, const Tensor& panels, std::int64_t columns) {
 namespace {
 
 struct Given {
-  RecordedPtr x, weight, start;  // start: and what x is outside
+  RecordedPtr x, weight, start;  // start is joined with the value of x outside
   Convolution how;
-  Tensor begin;  // of all filters, with those that fill the last block
+  Tensor begin;  // for all filters, padded to whole blocks
 };
 
-/// Checked, and what is left out written down.
+/// Checks the operands and fills in the defaults.
 Given checked(const Site& site, const Arg& x, const Tensor& filters, const Tensor& start, const Tensor& outside, const ConvOptions& given) {
   const RecordedPtr data = as_node(site, x), weight = node_of(site, filters);
   const auto is = [&](const RecordedPtr& node, DType dtype) {
@@ -121,7 +121,7 @@ Given checked(const Site& site, const Arg& x, const Tensor& filters, const Tenso
 }
 
 bool is_empty(const Given& given) { return element_count(given.x->shape) == 0 || element_count(given.weight->shape) == 0; }
-/// Sums of nothing are what they begin with.
+/// Returns the result without products: the initial values of the sums.
 Tensor everywhere(const Given& given, const Tensor& each) {
   const std::array<Shape, 2> shapes{given.x->shape, given.weight->shape};
   return broadcast_to(reshape(each, {1, given.weight->shape[0], 1, 1, kChannelBlock}), library_shape(Op::conv_bytes, shapes, given.how.ints()));

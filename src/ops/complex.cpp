@@ -1,4 +1,4 @@
-// Arithmetic of complex numbers: compositions over pairs of real tensors.
+// Arithmetic of complex numbers, composed of operations on pairs of real tensors.
 #include "sinter/complex.hpp"
 
 #include "ops/recording.hpp"

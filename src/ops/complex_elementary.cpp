@@ -1,4 +1,4 @@
-// Elementary functions of complex numbers, composed of real ones. Zeros, infinities and NaN give what annex G of the C standard says.
+// Elementary functions of complex numbers, composed of real ones. Zeros, infinities and NaN give the results of annex G of the C standard.
 #include <cmath>
 #include <numbers>
 
@@ -16,27 +16,27 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-/// (re, im) times i, and divided by it: the circular functions are the hyperbolic ones turned by it.
+/// Multiply (re, im) by i, and divide it by i: this converts the hyperbolic functions to the circular ones.
 Complex times_i(const ComplexArg& x) { return {-x.im(), x.re()}; }
 Complex by_i(const ComplexArg& x) { return {x.im(), -x.re()}; }
 
 Tensor is_infinite(const ComplexArg& x) { return logical_or(isinf(x.re()), isinf(x.im())); }
 
-/// exp(size) * factor, where exp(size) alone may be above the largest number.
+/// Computes exp(size) * factor, where exp(size) alone may overflow.
 Tensor exp_times(const Tensor& size, const Tensor& factor) {
   const double most = std::floor(std::log(finfo(size.dtype()).max)) - 1;
   const Tensor wide = size > most;
   return where(wide, exp(size - most) * factor * std::exp(most), exp(size) * factor);
 }
-/// The imaginary part. Where the real part is -infinity the exponential is 0, and an infinite or NaN imaginary part counts as 0.
+/// Returns the imaginary part. Where the real part is -infinity the exponential is 0, and an infinite or NaN imaginary part counts as 0.
 Tensor angle_of_exp(const ComplexArg& x) { return where(logical_and(x.re() == -INFINITY, logical_not(isfinite(x.im()))), 0, x.im()); }
-/// An infinite size whose angle is infinite or NaN: the result is infinite nevertheless.
+/// Tests for an infinite size whose angle is infinite or NaN: the result is infinite nevertheless.
 Tensor infinite_without_angle(const ComplexArg& x) { return logical_and(isinf(x.re()), logical_not(isfinite(x.im()))); }
 
-/// log(hypot(x, y)), of which near_one is half of log1p of the square less 1.
+/// Returns log(hypot(x, y)); `near_one` is its value near 1: half of log1p of the square less 1.
 Tensor log_of_size(const Tensor& x, const Tensor& y, const Tensor& near_one) {
   const Tensor size = hypot(x, y);
-  const Tensor wide = log(hypot(0.5 * x, 0.5 * y)) + std::numbers::ln2;  // the size itself may be above the largest number
+  const Tensor wide = log(hypot(0.5 * x, 0.5 * y)) + std::numbers::ln2;  // the size itself may overflow
   return where(logical_and(size > 0.7, size < 1.4), near_one, where(size > 1e30, wide, log(size)));
 }
 
@@ -81,7 +81,7 @@ Complex sqrt(const ComplexArg& x) {
   const Tensor a = abs(x.re()), b = abs(x.im()), larger = maximum(a, b), wide = larger > limits.max / 16, tiny = larger < limits.smallest_normal / limits.eps;
   const Tensor scale = where(wide, 0x1p-4, where(tiny, 0x1p54, ones_like(a))), back = where(wide, 4, where(tiny, 0x1p-27, ones_like(a)));
   const Tensor re = scale * a, im = scale * b;
-  // The part that is not cancelled; the other one follows from it.
+  // This part has no cancellation; the other one follows from it.
   const Tensor size = sqrt(0.5 * hypot(re, im) + 0.5 * re), other = where(size == 0, im, 0.5 * im / size);
   const Tensor left = signbit(x.re()), infinite = isinf(x.im());
   return {where(infinite, b, back * where(left, other, size)), where(infinite, x.im(), copysign(back * where(left, size, other), x.im()))};
@@ -115,7 +115,7 @@ Complex sin(const ComplexArg& x) { return by_i(sinh(times_i(x))); }
 Complex cos(const ComplexArg& x) { return cosh(times_i(x)); }
 Complex tan(const ComplexArg& x) { return by_i(tanh(times_i(x))); }
 
-// The inverse functions are those of W. Kahan, "Branch cuts for complex elementary functions", 1987: no term of theirs cancels another.
+// The inverse functions follow W. Kahan, "Branch cuts for complex elementary functions", 1987: no term cancels another.
 
 Complex asin(const ComplexArg& x) {
   const Scope scope("asin", x.where());
@@ -135,7 +135,7 @@ Complex atanh(const ComplexArg& x) {
   const Scope scope("atanh", x.where());
   const FloatInfo limits = finfo(x.re().dtype());
   const Tensor a = abs(x.re()), b = abs(x.im()), infinite = is_infinite(x), far = logical_or(infinite, maximum(a, b) > 1 / std::sqrt(limits.eps));
-  // Far away the function is 1 / x and a right angle; near the poles the sum of squares would be below the smallest number.
+  // Far from 0 the function is 1 / x and a right angle; near the poles the sum of squares would underflow.
   const Tensor size = hypot(0.5 * a, 0.5 * b), distance = hypot(1 - a, b);
   const auto inverse = [&](const Tensor& part) { return where(infinite, 0, 0.25 * part / size / size); };
   const Tensor near_pole = 0.5 * (log(hypot(1 + a, b)) - log(distance)), between = 0.25 * log1p(4 * a / ((1 - a) * (1 - a) + b * b));

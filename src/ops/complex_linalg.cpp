@@ -1,4 +1,4 @@
-// Linear algebra of complex matrices: through the real matrix of twice the size where that has the same result, else through library calls of their own.
+// Linear algebra of complex matrices: through the real matrix of twice the size where that has the same result, otherwise through separate library calls.
 #include "ops/matrices.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/decompositions.hpp"
@@ -12,7 +12,7 @@ using namespace ops;
 
 namespace {
 
-/// Complex matrices as a library call takes them: the real parts, then the imaginary parts, as columns of one matrix.
+/// Complex matrices in the layout of a library call: the real parts, then the imaginary parts, as columns of one matrix.
 struct ComplexMatrices {
   Matrices m;  // with the columns of the complex ones
   Tensor both;
@@ -30,7 +30,7 @@ ComplexMatrices square_complex_matrices(const Site& site, const ComplexArg& x) {
   return complex_matrices(site, x);
 }
 
-/// A packed result, halved again.
+/// Splits a packed result into its real and imaginary half.
 Complex decomposed_complex(const Site& site, Op op, const ComplexMatrices& x) {
   const std::vector<Tensor> halves = split(decomposed(site, op, x.both), 2, -1);
   return {halves[0], halves[1]};
@@ -42,15 +42,15 @@ Complex transposed(const Complex& x) { return {matrix_transpose(x.re), matrix_tr
 Complex hermitian(const ComplexArg& x) { return {matrix_transpose(x.re()), -matrix_transpose(x.im())}; }
 Complex triangle_of(const ComplexArg& x, Triangle triangle) { return triangle == Triangle::lower ? Complex{x.re(), x.im()} : hermitian(x); }
 
-/// The complex matrix of a doubled one: its first columns.
+/// Returns the complex matrix of a doubled one: its first columns.
 Complex halved(const Tensor& both) {
   const std::vector<Tensor> parts = split(split(both, 2, -1)[0], 2, -2);
   return {parts[0], parts[1]};
 }
-/// Each second one of values that come in pairs.
+/// Returns every second one of values that come in pairs.
 Tensor each_second(const Tensor& values) { return values.at({ellipsis, Slice{{}, {}, 2}}); }
 
-/// The share of the largest singular value below which one counts as 0: that of a real matrix of these sizes.
+/// Returns the share of the largest singular value below which one counts as 0, as for a real matrix of these sizes.
 double relative(const Matrices& m, std::optional<double> rtol) {
   return rtol.value_or(finfo(m.as.type).eps * static_cast<double>(std::max(m.rows, m.columns)));
 }
@@ -103,7 +103,7 @@ Complex cholesky(const ComplexArg& x, bool upper) {
   if (upper) return hermitian(cholesky(hermitian(x)));
   const Matrices m = square_matrices(scope.site(), x.re());
   if (m.empty()) return {m(nothing(m, {0, 0})), m(nothing(m, {0, 0}))};
-  // With each element as the block [[re, -im], [im, re]] the factor of blocks is triangular with a positive diagonal: it is the real factor.
+  // If each element is the block [[re, -im], [im, re]], the factor of blocks is triangular with a positive diagonal: it is the real factor.
   const Tensor top = stack({x.re(), -x.im()}, -1), bottom = stack({x.im(), x.re()}, -1);
   const std::int64_t n = m.rows;
   const Tensor blocks = reshape(cholesky(reshape(stack({top, bottom}, -3), m.with({2 * n, 2 * n}))), m.with({n, 2, n, 2}));
@@ -152,7 +152,7 @@ Tensor eigvalsh(const ComplexArg& x, Triangle triangle) {
   const Scope scope("eigvalsh", x.where());
   square_matrices(scope.site(), x.re());
   const Complex z = triangle_of(x, triangle);
-  // The lower triangle of the doubled matrix has all of im, so that the upper triangle of im has to be that of a Hermitian matrix.
+  // The lower triangle of the doubled matrix contains all of im, so the upper triangle of im has to be that of a Hermitian matrix.
   const Tensor below = tril(z.im, -1);
   return each_second(eigvalsh(doubled(Complex{z.re, below - matrix_transpose(below)})));
 }

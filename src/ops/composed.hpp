@@ -1,13 +1,13 @@
-// Functions that are written with other functions.
+// Helpers for functions that are composed of other functions.
 #pragma once
 #include "ops/recording.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter::ops {
 
-/// What a composition computes: integers as float64, the 16-bit floating types in float32, so that it rounds once, at its end.
+/// An argument in the type of a composition: integers as float64, the 16-bit floating types as float32, so that the composition rounds once, at its end.
 struct Composed {
-  Tensor values;  // the argument in the type that is computed in
+  Tensor values;  // the argument in the type of the computation
   DType type;     // of the result
 
   Tensor operator()(Tensor result) const { return result.node()->dtype == type ? std::move(result) : result.astype(type); }
@@ -18,7 +18,7 @@ inline Composed floating(const Site& site, const Arg& x) {
   const DType type = is_floating(node->dtype) ? node->dtype : DType::float64;
   return {Tensor(make_cast(site, node, traits(type).compute)), type};
 }
-/// As NumPy's functions of real numbers: integers become the type's `real` column of sinter/dtypes.def.
+/// Converts as NumPy's functions of real numbers do: integers become the type's `real` column of sinter/dtypes.def.
 inline Composed real(const Site& site, const Arg& x) {
   const RecordedPtr node = as_node(site, x);
   const DType type = traits(node->dtype).real;

@@ -15,7 +15,7 @@ using namespace ops;
 
 constexpr double kPi = 3.14159265358979323846, kLn2 = 0.69314718055994530942, kLog2e = 1.44269504088896340736;
 
-/// Several arguments in the type that a primitive's rule gives, computed in what that computes in.
+/// Several arguments in the type of a primitive's rule, converted to its compute type.
 template <std::size_t N> struct Operands {
   std::array<Tensor, N> values;
   DType type;
@@ -30,8 +30,8 @@ template <class... Args> Operands<sizeof...(Args)> operands_of(const Site& site,
   return {{Tensor(operand(site, args, traits(type).compute, shape_of(site, args)))...}, type};
 }
 
-/// The neighbour of x towards y in a narrow type, of which both are float32 values: its unit in the last place away, which is half as
-/// large below a power of two.
+/// Returns the neighbour of x towards y in a narrow type; both are float32 values. It is one unit in the last place away, which is half as large below a power
+/// of two.
 Tensor next_of_narrow(const Tensor& x, const Tensor& y, DType type) {
   int digits = 0, least = 0;
   double largest = 0, smallest = 0;
@@ -48,7 +48,7 @@ Tensor next_of_narrow(const Tensor& x, const Tensor& y, DType type) {
   return where(x == y, y, where(isnan(x) | isnan(y), x + y, next));
 }
 
-/// Of the same size.
+/// Returns the unsigned type of the same size.
 DType unsigned_type(DType t) { return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64; }
 
 }  // namespace
@@ -58,7 +58,7 @@ Tensor fmod(const Arg& a, const Arg& b) {
   const auto fmod = operands_of(scope.site(), Op::remainder, a, b);
   const auto& [x, y] = fmod.values;
   if (is_floating(fmod.type)) return fmod(copysign(remainder(abs(x), abs(y)), x));
-  const Tensor rest = remainder(x, y);  // of the divisor's sign
+  const Tensor rest = remainder(x, y);  // has the divisor's sign
   return fmod(where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest));
 }
 
@@ -122,7 +122,7 @@ Tensor heaviside(const Arg& x, const Arg& at_zero) {
   const Scope scope("heaviside", x.where());
   const auto heaviside = operands_of(scope.site(), Op::atan2, x, at_zero);
   const auto& [v, middle] = heaviside.values;
-  return heaviside(where(v < 0, 0, where(v > 0, 1, where(v == 0, middle, v))));  // a NaN stays
+  return heaviside(where(v < 0, 0, where(v > 0, 1, where(v == 0, middle, v))));  // a NaN remains
 }
 
 Tensor nan_to_num(const Arg& x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
@@ -165,7 +165,7 @@ Tensor ldexp(const Arg& x, const Arg& n) {
   if (is_floating(exponent->dtype)) fail<DTypeError>(scope.site(), fmt::format("the exponent is {}; it has to be an integer", name(exponent->dtype)));
   const Composed ldexp = real(scope.site(), x);
   const DType type = ldexp.values.dtype();
-  // What is far beyond any exponent is the same as what is a little beyond, and exact in every type.
+  // Exponents far beyond the range act like those slightly beyond it, which are exact in every type.
   const Tensor near =
       is_bool(exponent->dtype) || itemsize(exponent->dtype) == 1 ? Tensor(exponent) : clip(Tensor(exponent), is_unsigned(exponent->dtype) ? 0 : -4000, 4000);
   const Tensor whole = near.astype(type);
@@ -180,7 +180,7 @@ std::pair<Tensor, Tensor> frexp(const Arg& x) {
   const Composed frexp = real(scope.site(), x);
   const Tensor& v = frexp.values;
   const Tensor ordinary = isfinite(v) & (v != 0);
-  // The logarithm may fall on the wrong side of a power of two, by one.
+  // The logarithm near a power of two may be wrong by one.
   const Tensor guess = where(ordinary, floor(log2(abs(v))) + 1, 0).astype(DType::int32);
   const Tensor fraction = ldexp(v, -guess), size = abs(fraction);
   const Tensor above = ordinary & (size >= 1), below = ordinary & (size < 0.5);
@@ -206,7 +206,7 @@ Tensor rad2deg(const Arg& x) {
   return rad2deg(rad2deg.values * (180 / kPi));
 }
 
-// Equal infinities have no difference, and are their own result.
+// Equal infinities have no difference; they are their own result.
 Tensor logaddexp(const Arg& a, const Arg& b) {
   const Scope scope("logaddexp", a.where());
   const auto logaddexp = operands_of(scope.site(), Op::atan2, a, b);
@@ -243,7 +243,7 @@ Tensor bitwise_count(const Arg& x) {
   const DType type = unsigned_type(from);
   const std::uint64_t ones = ~std::uint64_t{0} >> (64 - 8 * size);
   const auto mask = [&](std::uint64_t bits) { return bits & ones; };
-  // Neighbouring bits, pairs and halves of bytes are added side by side; then a product adds the bytes up in the topmost.
+  // Counts of neighbouring bits, pairs and halves of bytes are added side by side; then a product adds the bytes up in the topmost.
   Tensor v = abs(Tensor(node)).astype(type);
   v = v - ((v >> 1) & mask(0x5555555555555555u));
   v = (v & mask(0x3333333333333333u)) + ((v >> 2) & mask(0x3333333333333333u));

@@ -1,4 +1,4 @@
-// Convolutions, down to a library call.
+// Convolutions, expressed by a library call.
 #include <array>
 
 #include <fmt/format.h>
@@ -15,19 +15,19 @@ namespace {
 
 using namespace ops;
 
-/// What a library convolves a type in.
+/// Returns the type in which a library convolves a type.
 DType convolved_type(const Site& site, DType t) {
   if (is_bool(t)) fail<DTypeError>(site, "bool tensors cannot be convolved; cast them first");
   if (is_floating(t)) return traits(t).compute;
   return itemsize(t) <= 4 ? DType::int32 : DType::int64;  // integers wrap: the low bits of a wider product are the product
 }
 
-/// x and weight as they come, with a batch, and whether x had one.
+/// x and weight as given, with a batch axis, and whether x had one.
 struct Convolved {
   RecordedPtr x, weight;
   std::size_t axes;
   bool batched;
-  DType type, result;  // computed in, and handed out
+  DType type, result;  // of the computation, and of the result
 };
 Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::size_t axes) {
   const RecordedPtr data = as_node(site, x), taps = node_of(site, weight);
@@ -53,7 +53,7 @@ Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::s
   return both;
 }
 
-/// The library's call; zeros where there is no product to sum.
+/// Records the library call; zeros where there is no product to sum.
 RecordedPtr make_conv(const Site& site, const RecordedPtr& x, const RecordedPtr& weight, const Convolution& how) {
   const std::array<Shape, 2> shapes{x->shape, weight->shape};
   const Shape shape = library_shape(Op::conv, shapes, how.ints());
@@ -62,7 +62,7 @@ RecordedPtr make_conv(const Site& site, const RecordedPtr& x, const RecordedPtr&
   return make_library(site, Op::conv, {x, weight}, how.ints());
 }
 
-/// With the bias of each filter, without the batch that was added, in the type that is handed out.
+/// Adds each filter's bias, removes an added batch axis and converts to the result's type.
 Tensor finished(const Site& site, RecordedPtr y, const Convolved& both, const Tensor& bias) {
   DType result = both.result;
   if (!bias.empty_handle()) {

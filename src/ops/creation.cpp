@@ -1,4 +1,4 @@
-// Tensors from nothing and from memory.
+// Creation of tensors, and copies from memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -72,7 +72,7 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   const Scope scope("arange", stop.where());
   const Tensor steps{make_iota(scope.site(), count)};
   if (computed != DType::int64 && !is_floating(type)) {
-    // As NumPy: the first two elements are rounded to integers, and their difference is the step.
+    // As in NumPy, the first two elements are rounded to integers, and their difference is the step.
     const std::int64_t first = whole(site, start.as_double(), "start"), second = whole(site, start.as_double() + step.as_double(), "start + step");
     return astype(add(multiply(steps, second - first), first), type);
   }
@@ -81,7 +81,7 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
   return astype(add(multiply(astype(steps, wide), step), start), type);
 }
 
-/// linspace between tensors: the points along a new first axis.
+/// Computes linspace between tensors: the points lie along a new first axis.
 Tensor between(const Site& site, const Arg& from, const Arg& to, std::int64_t count, bool endpoint, std::optional<DType> wanted) {
   if (count < 0) fail<ValueError>(site, fmt::format("the count {} is negative", count));
   const std::array bounds{&from, &to};
@@ -95,7 +95,7 @@ Tensor between(const Site& site, const Arg& from, const Arg& to, std::int64_t co
   const Tensor i = reshape(astype(Tensor(make_iota(site, count)), wide), shape);
   if (intervals <= 0) return astype(add(multiply(i, distance), start), dtype);
   Tensor points = add(multiply(i, divide(distance, static_cast<double>(intervals))), start);
-  if (endpoint) points = sinter::where(equal(i, static_cast<double>(intervals)), stop, points);  // the last one exactly
+  if (endpoint) points = sinter::where(equal(i, static_cast<double>(intervals)), stop, points);  // the last one is exact
   return astype(is_integer(dtype) ? floor(points) : points, dtype);
 }
 
@@ -144,7 +144,7 @@ Tensor linspace(const Arg& from, const Arg& to, std::int64_t count, bool endpoin
   if (intervals <= 0) return filled(scope.site(), {count}, make_scalar(DType::float64, start)).astype(dtype);
   const Tensor i = astype(Tensor(make_iota(scope.site(), count)), DType::float64);
   Tensor points = add(multiply(i, (stop - start) / static_cast<double>(intervals)), start);
-  if (endpoint) points = sinter::where(equal(i, static_cast<double>(intervals)), stop, points);  // the last one exactly
+  if (endpoint) points = sinter::where(equal(i, static_cast<double>(intervals)), stop, points);  // the last one is exact
   return astype(is_integer(dtype) ? floor(points) : points, dtype);
 }
 
@@ -189,7 +189,7 @@ Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType d
   if (reinterpret_cast<std::uintptr_t>(data) % itemsize(dtype) != 0) fail<ValueError>(site, fmt::format("the pointer is not aligned to {}", name(dtype)));
   auto storage = std::make_shared<Storage>();
   storage->bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(dtype);
-  // Contents are read alone.
+  // Contents are only read.
   storage->host = std::const_pointer_cast<void>(std::shared_ptr<const void>(std::move(owner), data));
   return Tensor(make_data(site, dtype, shape, std::move(storage)));
 }
@@ -210,7 +210,7 @@ void ListReader::append(const void* values, std::size_t count) {
   bytes_.insert(bytes_.end(), first, first + count * itemsize(dtype_));
 }
 Tensor ListReader::finish() {
-  for (std::int64_t& size : shape_) size = size == -1 ? 0 : size;  // below an empty list
+  for (std::int64_t& size : shape_) size = size == -1 ? 0 : size;  // sizes below an empty list
   return from_pointer(bytes_.data(), dtype_, shape_, {}, where_);
 }
 
@@ -220,7 +220,7 @@ Tensor from_number(const Arg& value) { return full({}, value); }
 
 namespace {
 
-/// Numbers of several C++ types, in the one that they promote to.
+/// Collects numbers of several C++ types in their common type.
 class MixedReader {
  public:
   MixedReader(std::size_t rows, Location where) : site_{"Tensor", where}, rows_(rows) {}

@@ -1,5 +1,5 @@
-// Decompositions, down to library calls. Those with several results give one tensor, of which each result is a view; what follows from
-// singular values is composed of them.
+// Decompositions, expressed by library calls. A call with several results returns one tensor, and each result is a view of it. Functions of singular values are
+// composed.
 #include "sinter/decompositions.hpp"
 
 #include <algorithm>
@@ -19,19 +19,19 @@ namespace {
 
 using namespace ops;
 
-/// Below this share of the largest singular value one counts as 0.
+/// Returns the share of the largest singular value below which one counts as 0.
 double relative(const Matrices& m, std::optional<double> rtol) {
   if (rtol) return *rtol;
   return finfo(m.as.type).eps * static_cast<double>(std::max(m.rows, m.columns));
 }
-/// 1/s where s counts, else 0.
+/// Returns 1/s where s counts, else 0.
 Tensor inverted(const Tensor& s, double rtol) { return where(greater(s, max(s, -1, true) * rtol), 1 / s, 0); }
 
 }  // namespace
 
 namespace {
 
-/// x with a @ x = b, as a call of this op finds it.
+/// Returns x with a @ x = b by a call of this op.
 Tensor solved(const Site& site, Op op, const Arg& a, const Arg& b) {
   const RecordedPtr right = as_node(site, b);
   const std::array operands{&a, &b};

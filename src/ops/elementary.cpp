@@ -16,7 +16,7 @@ using namespace ops;
 
 namespace {
 
-/// NaN replaced by what is never chosen where there is a number.
+/// Replaces NaN by a value that loses against every number.
 Tensor without_nan(const Tensor& x, double instead) { return is_floating(x.dtype()) ? where(isnan(x), instead, x) : x; }
 
 }  // namespace
@@ -27,7 +27,7 @@ Tensor round(const Arg& arg, int decimals) {
   if (decimals == 0) return round(x);
   if (!is_floating(x.dtype())) {
     if (decimals > 0) return x;
-    // Integers: in float64, as NumPy.
+    // Integers are computed in float64, as in NumPy.
     const double unit = std::pow(10.0, -decimals);
     return astype(rint(astype(x, DType::float64) / unit) * unit, x.dtype());
   }

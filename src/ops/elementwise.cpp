@@ -1,4 +1,4 @@
-// The public elementwise functions: types by the table's rule, operands cast and broadcast, one node each.
+// The public elementwise functions: they find the type by the table's rule, cast and broadcast operands, and record one node each.
 #include <array>
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ Tensor unary(Op op, const char* name, const Arg& x) {
   return Tensor(make_elementwise(site, op, {operand(site, x, type, shape_of(site, x))}));
 }
 
-/// With `swapped` the node takes b, then a; messages speak of them as the user wrote them.
+/// Records a node; with `swapped` it takes b, then a. Messages use the user's order.
 Tensor binary_as(Op op, const Site& site, DType type, const Arg& a, const Arg& b, bool swapped = false) {
   const auto make = [&](const auto& shape) {
     RecordedPtr x = operand(site, a, type, shape), y = operand(site, b, type, shape);
@@ -45,8 +45,7 @@ Tensor binary(Op op, const char* name, const Arg& a, const Arg& b) {
   return binary_as(op, site, operand_type(op, site, operands), a, b);
 }
 
-/// As binary, but an integer literal that the other operand's type does not hold compares by value instead of being refused: it is
-/// less or greater than every element.
+/// Records a comparison. An integer literal that the other operand's type does not hold is not refused: it is less or greater than every element.
 Tensor compare(Op op, const char* name, const Arg& a, const Arg& b, bool swapped = false) {
   const Site site = site_of(name, a.where());
   require(site, a);
@@ -64,14 +63,14 @@ Tensor compare(Op op, const char* name, const Arg& a, const Arg& b, bool swapped
   return binary_as(op, site, type, a, b, swapped);
 }
 
-/// floor and its kind return integers and bool as they are.
+/// Records floor and similar functions; integers and bool are returned as they are.
 Tensor rounding(Op op, const char* name, const Arg& x) {
   const Site site = site_of(name, x.where());
   RecordedPtr node = as_node(site, x);
   return Tensor(is_floating(node->dtype) ? make_elementwise(site, op, {node}) : node);
 }
 
-/// isnan and its kind have one answer for integers and bool.
+/// Records isnan and similar functions; integers and bool have one constant answer.
 Tensor classify(Op op, const char* name, const Arg& x, bool of_integers) {
   const Site site = site_of(name, x.where());
   RecordedPtr node = as_node(site, x);
@@ -90,14 +89,14 @@ Tensor logical(Op op, const char* name, const Arg& a, const Arg& b) {
   return binary(op, name, Arg(x, a.where()), Arg(y, b.where()));
 }
 
-/// bool as int8, where NumPy has no arithmetic on bool.
+/// Converts bool to int8, because NumPy has no arithmetic on bool.
 Tensor number_of(const char* name, const Arg& x) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
   return Tensor(is_bool(node->dtype) ? make_cast(site, node, DType::int8) : node);
 }
 
-/// NumPy refuses negative integer powers of integers where it sees them; sinter sees literals.
+/// Refuses negative integer powers of integers. NumPy does so when it sees the values; sinter sees only literals.
 void check_power(const Site& site, DType type, const Arg& exponent) {
   if (is_floating(type)) return;
   const bool literal = exponent.kind() == Arg::Kind::integer;
@@ -123,7 +122,7 @@ Tensor power(const Arg& a, const Arg& b) {
     const RecordedPtr x = operand(site, a, type, shape_of(site, a));
     return Tensor(make_elementwise(site, Op::multiply, {x, x}));
   }
-  if (a.is_tensor() && is_literal(b, 0.5) && is_floating(type)) {  // as NumPy: -0.0 stays, -inf gives NaN
+  if (a.is_tensor() && is_literal(b, 0.5) && is_floating(type)) {  // as in NumPy: -0.0 stays, -inf gives NaN
     return Tensor(make_elementwise(site, Op::sqrt, {operand(site, a, type, shape_of(site, a))}));
   }
   return binary_as(Op::power, site, type, a, b);
@@ -206,7 +205,7 @@ Tensor ndtr(const Arg& x) { return unary(Op::ndtr, "ndtr", x); }
 Tensor floor(const Arg& x) { return rounding(Op::floor, "floor", x); }
 Tensor ceil(const Arg& x) { return rounding(Op::ceil, "ceil", x); }
 Tensor round(const Arg& x) { return rounding(Op::rint, "round", x); }
-Tensor rint(const Arg& x) {  // a function of real numbers, as NumPy has it
+Tensor rint(const Arg& x) {  // a function of real numbers, as in NumPy
   const Site site = site_of("rint", x.where());
   const RecordedPtr node = as_node(site, x);
   return rounding(Op::rint, "rint", Arg(Tensor(make_cast(site, node, traits(node->dtype).real)), x.where()));
@@ -217,7 +216,7 @@ Tensor isnan(const Arg& x) { return classify(Op::isnan, "isnan", x, false); }
 Tensor isinf(const Arg& x) { return classify(Op::isinf, "isinf", x, false); }
 Tensor isfinite(const Arg& x) { return classify(Op::isfinite, "isfinite", x, true); }
 
-// Of bool, NumPy computes both in int8; of an integer, the reciprocal is truncated to its type again.
+// For bool, NumPy computes both in int8; for an integer, the reciprocal is truncated to its type again.
 Tensor square(const Arg& x) {
   const Tensor widened = number_of("square", x);
   return binary(Op::multiply, "square", Arg(widened, x.where()), Arg(widened, x.where()));

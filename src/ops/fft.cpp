@@ -1,4 +1,4 @@
-// Fourier transforms, down to library calls along the last axis: one of complex numbers, and those that save half for real ones.
+// Fourier transforms, expressed by library calls along the last axis: one for complex numbers, and others that take half the work for real ones.
 #include "sinter/fft.hpp"
 
 #include <array>
@@ -15,10 +15,10 @@ namespace {
 
 using namespace ops;
 
-/// What results, and is computed with, for operands of a type.
+/// Returns the type of the computation and of its result for operands of a type.
 DType real_type(DType type) { return !is_floating(type) ? DType::float64 : traits(type).compute; }
 
-/// Cut to n elements along the axis, or filled up with zeros, the axis moved last.
+/// Moves the axis last and cuts it to n elements or pads it with zeros.
 Tensor prepared(const Site& site, const Tensor& x, std::int64_t n, std::int64_t axis) {
   if (n < 1) fail<ValueError>(site, fmt::format("a transform of {} numbers", n));
   const Tensor last = moveaxis(x, axis, -1);
@@ -38,7 +38,7 @@ std::int64_t length(const Site& site, const Tensor& x, std::optional<std::int64_
   return n.value_or(x.shape()[static_cast<std::size_t>(along)]);
 }
 
-/// (..., 2, m): the results' real parts, then the imaginary ones.
+/// Splits (..., 2, m) into the results' real parts and imaginary parts.
 Complex halves(const Tensor& packed, std::int64_t axis, double scale) {
   const auto half = [&](std::int64_t k) {
     const Tensor part = moveaxis(packed.at({ellipsis, k, Slice{}}), -1, axis);
@@ -47,7 +47,7 @@ Complex halves(const Tensor& packed, std::int64_t axis, double scale) {
   return {half(0), half(1)};
 }
 
-/// Both parts of one type and shape.
+/// Converts both parts to one type and shape.
 Complex matched(const Site& site, const Complex& x) {
   const Shape &a = node_of(site, x.re)->shape, &b = node_of(site, x.im)->shape;
   if (a != b) fail<ShapeError>(site, fmt::format("a real part of shape {} and an imaginary one of shape {}", to_string(a), to_string(b)));
@@ -59,7 +59,7 @@ Complex transformed(const Site& site, const Complex& given, std::optional<std::i
   const Complex x = matched(site, given);
   const std::int64_t count = length(site, x.re, n, axis);
   const Tensor re = prepared(site, x.re, count, axis), im = prepared(site, x.im, count, axis);
-  // The inverse is the transform with the parts exchanged, before and after.
+  // The inverse is the transform with the parts exchanged before and after.
   const Tensor packed(make_library(site, Op::fft, {(inverse ? im : re).node(), (inverse ? re : im).node()}));
   Complex result = halves(packed, axis, factor(count, norm, inverse));
   if (inverse) std::swap(result.re, result.im);
@@ -82,7 +82,7 @@ Tensor real_inverse(const Site& site, const Complex& given, std::optional<std::i
   return scale == 1 ? result : result * scale;
 }
 
-/// An axis and the size it is brought to.
+/// An axis and its size before the transform.
 struct Along {
   std::int64_t axis, size;
 };
@@ -106,7 +106,7 @@ const Along& last(const Site& site, const std::vector<Along>& order) {
   return order.back();
 }
 
-/// Last axis first, as NumPy.
+/// Transforms along the axes, the last axis first, as NumPy does.
 Complex along_all(const Site& site, Complex x, const std::vector<Along>& order, Norm norm, bool inverse) {
   for (std::size_t k = order.size(); k-- > 0;) x = transformed(site, x, order[k].size, order[k].axis, norm, inverse);
   return x;

@@ -1,4 +1,4 @@
-// Elements at computed places: take and take_along_axis, indexing with integer tensors, and where the largest and smallest lie.
+// Elements at computed places: take and take_along_axis, indexing with integer tensors, and the places of the largest and smallest elements.
 #include <limits>
 
 #include <fmt/format.h>
@@ -12,12 +12,12 @@ namespace {
 
 using namespace ops;
 
-/// Indices as int64 that count from the front; what the mode makes of those out of range.
+/// Converts indices to int64 that count from the front, and treats those out of range by the mode.
 RecordedPtr places(const Site& site, const Tensor& indices, std::int64_t size, std::int64_t axis, IndexMode mode) {
   if (is_bool(indices.dtype())) fail<DTypeError>(site, "indices are integers, not bool; x(mask) and compress() read where a mask is true");
   if (!is_integer(indices.dtype())) fail<DTypeError>(site, fmt::format("indices are integers, not {}", name(indices.dtype())));
   if (size == 0 && element_count(indices.shape()) != 0) fail<IndexError>(site, fmt::format("axis {} is empty: there is nothing to take from it", axis));
-  // What int64 cannot hold is out of range, not negative.
+  // A number that int64 cannot hold is out of range, not negative.
   const Tensor held = indices.dtype() == DType::uint64 ? minimum(indices, std::numeric_limits<std::int64_t>::max()) : indices;
   const Tensor wide = astype(held, DType::int64);
   switch (mode) {
@@ -45,7 +45,7 @@ Tensor extreme_place(const char* name, const Arg& x, std::optional<std::int64_t>
     fail<ValueError>(site, fmt::format("shape {} has no elements along axis {} to choose from", to_string(node->shape), along));
   const Tensor values(node);
   Tensor wanted = equal(values, extreme(values, static_cast<std::int64_t>(along), true));
-  if (is_floating(node->dtype)) wanted = logical_or(wanted, isnan(values));  // a NaN is the largest and the smallest
+  if (is_floating(node->dtype)) wanted = logical_or(wanted, isnan(values));  // a NaN counts as the largest and the smallest
   Shape count(node->shape.size(), 1);
   count[along] = size;
   const Tensor number{make_broadcast(site, make_reshape(site, make_iota(site, size), count), node->shape)};
@@ -78,7 +78,7 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
   const auto k = static_cast<std::size_t>(along);
   const std::int64_t size = node->shape[k];
   index = places(site, Tensor(index), size, along, IndexMode::raise);
-  // All axes but the one looked up broadcast against each other.
+  // All axes except the indexed one broadcast against each other.
   Shape a = node->shape;
   a[k] = 1;
   const Shape* shapes[] = {&a, &index->shape};
@@ -97,14 +97,14 @@ namespace sinter::ops {
 
 RecordedPtr make_take(const Site& site, const RecordedPtr& x, const RecordedPtr& places, std::int64_t axis) {
   const auto k = static_cast<std::ptrdiff_t>(axis);
-  if (places->shape.empty()) {  // one place: its axis goes
+  if (places->shape.empty()) {  // one place: its axis is removed
     const RecordedPtr one = make_take(site, x, make_reshape(site, places, {1}), axis);
     Shape without = one->shape;
     without.erase(without.begin() + k);
     return make_reshape(site, one, without);
   }
-  // before + (size,) + after looked up at I: the operand as before + (size, 1, ..) + after, the places as (1, ..) + I + (1, ..), both
-  // broadcast to before + I + after.
+  // before + (size,) + after is indexed by I: the operand becomes before + (size, 1, ..) + after, the places (1, ..) + I + (1, ..), and both broadcast to
+  // before + I + after.
   const Shape before(x->shape.begin(), x->shape.begin() + k), after(x->shape.begin() + k + 1, x->shape.end());
   const auto assembled = [&](const Shape& head, const Shape& middle, const Shape& tail) {
     Shape shape = head;
@@ -128,7 +128,7 @@ RecordedPtr checked_places(const Site& site, const Tensor& indices, std::int64_t
 RecordedPtr make_lookup(const Site& site, const RecordedPtr& x, const std::vector<Tensor>& indices, std::int64_t axis) {
   const auto first = static_cast<std::size_t>(axis);
   if (indices.size() == 1) return make_take(site, x, checked_places(site, indices[0], x->shape[first], axis), axis);
-  // Neighbouring axes are one of their product. Each index is looked up among the numbers of its own axis, which checks it there.
+  // Neighbouring axes become one axis of their product. Each index is looked up among the numbers of its own axis, which checks it there.
   std::vector<const Shape*> shapes;
   for (const Tensor& index : indices) shapes.push_back(&index.shape());
   const Shape common = broadcast_shape(site, shapes);

@@ -1,4 +1,4 @@
-// Counting: elements are numbered by their bins, and what they weigh is added up there in order.
+// Counting: elements are numbered by their bins, and their weights are added up there in order.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -16,13 +16,13 @@ namespace {
 
 using namespace ops;
 
-/// The elements, there and then.
+/// Evaluates the tensor and returns its elements.
 template <class T> std::vector<T> elements(const Site& site, const Tensor& x) {
   const T* first = static_cast<const T*>(host_data(x.node(), site));
   return std::vector<T>(first, first + x.size());
 }
 
-/// Sums over equal numbers in [0, count); others are left out. Without weights, how many there are.
+/// Sums the weights of equal numbers in [0, count), and skips other numbers. Without weights it counts.
 Tensor sums(const Site& site, const Tensor& numbers, const Tensor& weights, std::int64_t count) {
   if (!weights.empty_handle() && node_of(site, weights)->shape != numbers.shape())
     fail<ShapeError>(site, fmt::format("weights of shape {} for shape {}", to_string(weights.shape()), to_string(numbers.shape())));
@@ -51,10 +51,10 @@ std::pair<double, double> ends_of(const Site& site, const Tensor& x, std::option
 }
 
 struct Binned {
-  Tensor numbers, edges;  // of each element the bin, -1 outside
+  Tensor numbers, edges;  // the bin of each element, -1 outside
 };
 
-/// The bin of each element among equal ones: computed, then compared with its own edges, for the product rounds.
+/// Finds the bin of each element among equal ones: computes it, then compares the element with the bin's edges, because the product rounds.
 Binned equal_bins(const Site& site, const Tensor& x, std::int64_t bins, std::optional<std::pair<double, double>> range) {
   if (bins < 1) fail<ValueError>(site, fmt::format("{} bins: at least one is needed", bins));
   const auto [first, last] = ends_of(site, x, range);

@@ -13,11 +13,11 @@
 namespace sinter::ops {
 namespace {
 
-constexpr std::int64_t kSmall = 256;                  // elements of a block: to write them costs less than to record the assignment
-constexpr std::size_t kFewest = 8, kMost = 64;        // assignments that wait: of fewer a kernel reads its part as it goes; more are no short look any more
-constexpr std::size_t kRoom = std::size_t{16} << 20;  // bytes that are made of a number before anybody asked for them
+constexpr std::int64_t kSmall = 256;                  // elements of a block: writing them costs less than recording the assignment
+constexpr std::size_t kFewest = 8, kMost = 64;        // waiting assignments: a kernel reads the parts of fewer in place; more take too long to inspect
+constexpr std::size_t kRoom = std::size_t{16} << 20;  // bytes that a number may be expanded to before anybody reads them
 
-/// The elements, if this is all that refers to them.
+/// Returns the elements, if nothing else refers to the storage; null otherwise.
 std::byte* sole_elements(const Storage& storage) {
   return storage.own && !storage.device && storage.host.use_count() == 1 ? static_cast<std::byte*>(storage.host.get()) : nullptr;
 }
@@ -41,7 +41,7 @@ template <class Visit> void for_each_place(const Shape& whole, const std::vector
   }
 }
 
-/// Elements to write: of a number, or of a node that is evaluated.
+/// Elements to write: a number, or the elements of an evaluated node.
 class Source {
  public:
   Source(const RecordedPtr& node, std::int64_t count) : size_(itemsize(node->dtype)) {
@@ -82,14 +82,14 @@ std::vector<std::int64_t> starts_of(const std::vector<std::int64_t>& around) {
   return start_step;
 }
 
-/// A number in memory.
+/// Returns memory filled with a number.
 StoragePtr filled(const Recorded& constant) {
   const std::size_t size = itemsize(constant.dtype), count = static_cast<std::size_t>(element_count(constant.shape));
   StoragePtr storage;
   try {
     storage = host_storage({"assign", constant.where}, size * count);
   } catch (const DeviceError&) {
-    return nullptr;  // it stays a number, which takes no room
+    return nullptr;  // it stays a number, which takes no memory
   }
   const std::uint64_t bits = constant.scalar.bits();
   auto* const elements = static_cast<std::byte*>(storage->host.get());
@@ -99,15 +99,15 @@ StoragePtr filled(const Recorded& constant) {
   return storage;
 }
 
-/// The elements of a node that waits for small assignments, after they were written where the first of them assigned to; null where somebody else holds
-/// what one of them assigned to.
+/// Writes the small assignments that a node waits for into the elements to which the first of them assigned, and returns these; null where somebody else holds
+/// the target of one of them.
 StoragePtr written_out(const RecordedPtr& top) {
   std::vector<RecordedPtr> pads;  // the last one first
   RecordedPtr under = top;
   while (!under->evaluated() && under->op == Op::pad && !under->symbolic && pads.size() < kMost) {
     const Operands operands = under->inputs();
     if (operands.size() != 2) return nullptr;
-    // What was assigned to: held by the pad above it and by `operands`, and by nobody else. A number is only read.
+    // The assigned tensor must be held only by the pad above it and by `operands`. A number is only read.
     if ((operands[1].use_count() != 2 && (operands[1]->op != Op::constant || operands[1]->evaluated())) || element_count(operands[0]->shape) > kSmall ||
         (operands[0]->op != Op::constant && !operands[0]->evaluated()))
       return nullptr;
@@ -118,7 +118,7 @@ StoragePtr written_out(const RecordedPtr& top) {
   StoragePtr storage;
   if (under->evaluated()) {
     storage = under->storage;
-    if (storage.use_count() != 2) return nullptr;  // the node's, and this
+    if (storage.use_count() != 2) return nullptr;  // held by the node and by this variable
   } else if (under->op == Op::constant && pads.size() >= kFewest && bytes_of(*top) <= kRoom) {
     storage = filled(*under);
   }
@@ -127,14 +127,14 @@ StoragePtr written_out(const RecordedPtr& top) {
   for (std::size_t k = pads.size(); k-- > 0;) {
     const RecordedPtr value = pads[k]->inputs().front();
     Source source(value, element_count(value->shape));
-    if (!source) return nullptr;  // those before it are written, and are so again by whoever evaluates the pads
+    if (!source) return nullptr;  // the earlier ones are written, and whoever evaluates the pads writes them again
     source.write(elements, top->shape, starts_of(pads[k]->ints), value->shape);
   }
   return storage;
 }
 
-/// The elements that the handle alone holds, to be written to. It then refers to a leaf: of what another node is its op tells something, that it is a
-/// number, say, or not negative.
+/// Returns the elements that only the handle holds, for writing. The handle then refers to a leaf: the op of another node implies properties of the elements (a
+/// constant, not negative), which the write may break.
 std::byte* own_elements(const Site& site, Tensor& whole, const Selection& block) {
   const RecordedPtr& node = whole.node();
   if (ForAnySize::recording() || node.use_count() != 1 || node->symbolic || element_count(block.sliced) > kSmall) return nullptr;

@@ -21,7 +21,7 @@ namespace {
 
 using namespace ops;
 
-/// The sum in the type that is summed, as products of matrices are.
+/// Sums in the type of the elements, as products of matrices do.
 Tensor summed(const Tensor& x, const Axes& axes, bool keepdims = false) { return sum(x, axes, keepdims, x.dtype()); }
 
 }  // namespace
@@ -97,7 +97,7 @@ Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& ax
 
 namespace {
 
-/// A tensor whose axes have names, each once.
+/// A tensor whose axes have distinct names.
 struct Term {
   Tensor tensor;
   std::string labels;
@@ -141,7 +141,7 @@ class Einsum {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const { fail<ValueError>(site_, fmt::format("'{}' {}", subscripts_, why)); }
-  /// Axes of an ellipsis have the names 1, 2, ... from the last one on.
+  /// Writes a name; axes of an ellipsis have the names 1, 2, ... from the last one on.
   static std::string shown(char label) { return label < 32 ? "..." : std::string(1, label); }
 
   std::size_t ellipsis_rank(const std::string& names, const Shape& shape) const {
@@ -152,7 +152,7 @@ class Einsum {
     if (shape.size() - named > 31) refuse(fmt::format("leaves {} axes to an ellipsis", shape.size() - named));
     return shape.size() - named;
   }
-  /// A letter for each axis; `rank` is unknown for the result, whose ellipsis is the widest of the operands'.
+  /// Expands the ellipsis to a letter for each axis; `rank` is unknown for the result, whose ellipsis is the widest of the operands'.
   std::string expanded(const std::string& names, std::optional<std::size_t> rank) const {
     std::string labels = names;
     if (const auto dots = names.find("..."); dots != std::string::npos) {
@@ -166,7 +166,7 @@ class Einsum {
     if (rank && labels.size() != *rank) refuse(fmt::format("names {} axes of a tensor with {}", labels.size(), *rank));
     return labels;
   }
-  /// Without "->": the ellipsis, then what is named once, in alphabetical order.
+  /// Returns the result's axes without "->": the ellipsis, then the letters that appear once, in alphabetical order.
   std::string implied(const std::string& text) const {
     std::string labels;
     for (std::size_t k = spread_; k > 0; --k) labels += static_cast<char>(k);
@@ -176,7 +176,7 @@ class Einsum {
     return labels + std::string(letters.begin(), letters.end());
   }
 
-  /// An axis named twice is a diagonal.
+  /// Converts an operand to a term; an axis named twice becomes a diagonal.
   Term term(const Tensor& operand, std::string labels) {
     Tensor tensor = operand;
     for (std::size_t k = 0; k < labels.size(); ++k) {
@@ -204,7 +204,7 @@ class Einsum {
     const auto k = t.labels.find(label);
     return k == std::string::npos ? 1 : t.tensor.shape()[k];
   }
-  /// Summed over all axes that are not needed.
+  /// Sums over all axes that are not needed.
   Term without(const Term& t, const std::string& needed) const {
     std::vector<std::int64_t> gone;
     std::string labels;
@@ -220,7 +220,7 @@ class Einsum {
       if (k != i && k != j) needed += terms_[k].labels;
     return needed;
   }
-  /// How much a product adds to what is in memory: its elements less those of its operands.
+  /// Returns how many elements a product adds to memory: its elements less those of its operands.
   double cost(std::size_t i, std::size_t j) const {
     const std::string needed = needed_beside(i, j);
     std::set<char> labels(terms_[i].labels.begin(), terms_[i].labels.end());
@@ -242,7 +242,7 @@ class Einsum {
     terms_[first] = std::move(product);
   }
 
-  /// Axes in this order; those the term has not are of size 1.
+  /// Arranges the axes in this order; missing axes get size 1.
   Tensor arranged(const Term& t, const std::string& labels) const {
     std::vector<std::int64_t> order;
     Shape shape;
@@ -298,7 +298,7 @@ Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, 
   const Scope scope("einsum", where);
   if (operands.empty()) fail<ValueError>(scope.site(), "there are no operands");
   check_parts(scope.site(), static_cast<std::int64_t>(operands.size()), "operands",
-              64);  // as NumPy; the search for the cheapest pairs grows with their fourth power
+              64);  // as in NumPy; the search for the cheapest pairs takes time proportional to the fourth power
   return Einsum(scope.site(), subscripts, operands).run();
 }
 
@@ -365,7 +365,7 @@ Tensor vector_norm(const Arg& arg, const Axes& axes, bool keepdims, double ord) 
   const Tensor x = astype(given, traits(type).compute);
   const auto result = [&](const Tensor& norm) { return astype(norm, type); };
   if (ord == 2) return result(sqrt(sum(square(x), axes, keepdims)));
-  if (ord == std::numeric_limits<double>::infinity()) return result(x.size() == 0 ? sum(x, axes, keepdims) : max(abs(x), axes, keepdims));  // of nothing 0
+  if (ord == std::numeric_limits<double>::infinity()) return result(x.size() == 0 ? sum(x, axes, keepdims) : max(abs(x), axes, keepdims));  // of no elements: 0
   if (ord == -std::numeric_limits<double>::infinity()) return result(min(abs(x), axes, keepdims));
   if (ord == 0) return result(sum(astype(not_equal(x, 0), x.dtype()), axes, keepdims));
   if (ord == 1) return result(sum(abs(x), axes, keepdims));

@@ -28,7 +28,7 @@ struct Unread : Recorded {
 
 }  // namespace ops
 
-/// Declared in trace/record.hpp.
+/// Evaluates and returns the elements; declared in trace/record.hpp.
 const trace::RecordedPtr& trace::read(const RecordedPtr& unread) {
   auto& part = static_cast<ops::Unread&>(*unread);
   std::call_once(part.once, [&] {
@@ -53,7 +53,7 @@ RecordedPtr places_of_trues(const Site& site, const RecordedPtr& x) {
   StoragePtr storage = host_storage(site, static_cast<std::size_t>(count) * sizeof(std::int64_t));
   auto* place = static_cast<std::int64_t*>(storage->host.get());
   const auto* const end = place + count;
-  for (std::int64_t k = 0; place != end; ++k) {  // without a branch that nobody can foretell
+  for (std::int64_t k = 0; place != end; ++k) {  // without a branch that the processor could mispredict
     *place = k;
     place += trues[k];
   }
@@ -144,7 +144,7 @@ Tensor compress(const Arg& condition, const Arg& x, std::optional<std::int64_t> 
   const std::int64_t size = node->shape[static_cast<std::size_t>(along)];
   const RecordedPtr places = places_of_trues(site, chosen);
   if (chosen->shape[0] <= size) return Tensor(make_take(site, node, places, along));
-  return take(Tensor(node), Tensor(places), along);  // a true behind the axis is an index out of range
+  return take(Tensor(node), Tensor(places), along);  // a true element beyond the axis is an index out of range
 }
 
 Tensor extract(const Arg& condition, const Arg& x) {
@@ -156,7 +156,7 @@ Tensor extract(const Arg& condition, const Arg& x) {
 
 namespace {
 
-/// The indices, of which one that is out of range is an IndexError when it is computed.
+/// Returns the indices; one that is out of range throws IndexError when it is computed.
 Tensor within(const Tensor& indices, std::int64_t size) { return indices.size() == 0 ? indices : take(arange(size), indices); }
 
 }  // namespace

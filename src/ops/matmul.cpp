@@ -1,4 +1,4 @@
-// Matrix products by NumPy's rules, down to a library call on operands of equal rank.
+// Matrix products by NumPy's rules, expressed by a library call on operands of equal rank.
 #include <array>
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@ using namespace ops;
 
 namespace {
 
-/// What a library multiplies matrices of a type in. Integers wrap, so the low bits of a wider product are the product. A bool product
-/// is whether a path exists: count, then ask.
+/// Returns the type in which a library multiplies matrices. Integers wrap, so the low bits of a wider product are the product. A bool product says whether a
+/// path exists: it is counted and compared with 0.
 DType product_type(DType t) {
   if (is_floating(t)) return traits(t).compute;
   return is_integer(t) && itemsize(t) <= 4 ? DType::int32 : DType::int64;
@@ -64,7 +64,7 @@ Tensor dot(const Arg& a, const Arg& b) {
   const Shape sa = shape_of(scope.site(), a), sb = shape_of(scope.site(), b);
   if (sa.empty() || sb.empty()) return multiply(a, b);
   if (sb.size() <= 2) return matmul(a, b);
-  // a's rows with all matrices of b side by side
+  // multiply a's rows by all matrices of b side by side
   std::vector<std::int64_t> front{static_cast<std::int64_t>(sb.size()) - 2};
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(sb.size()); ++k)
     if (k != front[0]) front.push_back(k);

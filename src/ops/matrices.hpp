@@ -1,4 +1,4 @@
-// The operands of decompositions: checked matrices, and the parts of a packed result.
+// The operands of decompositions: checked matrices, and views of a packed result.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -10,14 +10,14 @@
 
 namespace sinter::ops {
 
-/// Matrices in the type that they are decomposed in.
+/// Matrices in the type of the decomposition.
 struct Matrices {
   Composed as;
   Shape batch;
   std::int64_t rows, columns;
 
   Tensor operator()(const Tensor& result) const { return as(result); }
-  /// The batch's shape, then these axes.
+  /// Returns the batch's shape followed by these axes.
   Shape with(std::initializer_list<std::int64_t> axes) const {
     Shape shape = batch;
     shape.insert(shape.end(), axes);
@@ -42,7 +42,7 @@ inline Matrices square_matrices(const Site& site, const Arg& x) {
 
 inline Tensor decomposed(const Site& site, Op op, const Tensor& x) { return Tensor(make_library(site, op, {x.node()})); }
 
-/// Rows [0, rows) and columns [begin, begin + columns) of what a call gave.
+/// Returns rows [0, rows) and columns [begin, begin + columns) of a call's result.
 inline Tensor part(const Tensor& packed, std::int64_t rows, std::int64_t begin, std::int64_t columns) {
   return packed.at({ellipsis, Slice{0, rows}, Slice{begin, begin + columns}});
 }

@@ -1,4 +1,4 @@
-// NumPy's methods of arrays: each is the free function, recorded at the line of the call.
+// NumPy's methods of arrays: each calls the free function and records the line of the call.
 #include "sinter/elementary.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"

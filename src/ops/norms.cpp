@@ -10,7 +10,7 @@ namespace {
 
 using namespace ops;
 
-/// Numbers of each channel, of x's second axis, in the type that is computed in.
+/// Shapes one number per channel to broadcast along x's second axis, in the compute type.
 Tensor of_channels(const Site& site, const Tensor& x, const Tensor& numbers, const char* what) {
   const Shape& shape = node_of(site, numbers)->shape;
   if (shape != Shape{x.shape()[1]})
@@ -38,7 +38,7 @@ Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& runnin
   const Scope scope("batch_norm", x.where());
   const Site& site = scope.site();
   const Composed norm = with_channels(site, x);
-  // One factor and one term a channel: computed once, however large x is, and what a library's epilogue can take.
+  // There is one factor and one term per channel. They are computed once, however large x is, and a library's epilogue can take them.
   Tensor scale = rsqrt(of_channels(site, norm.values, running_var, "running_var") + eps);
   if (!weight.empty_handle()) scale = scale * of_channels(site, norm.values, weight, "weight");
   Tensor shift = -of_channels(site, norm.values, running_mean, "running_mean") * scale;
@@ -77,7 +77,7 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha, double
   if (size < 1) fail<ValueError>(site, fmt::format("size of {}; it is at least 1", size));
   std::vector<std::pair<std::int64_t, std::int64_t>> around(norm.values.shape().size(), {0, 0});
   const std::int64_t channels = norm.values.shape()[1], before = std::min(size / 2, channels),
-                     after = std::min((size - 1) / 2, channels);  // beyond them all are 0
+                     after = std::min((size - 1) / 2, channels);  // beyond the channels all are 0
   around[1] = {before, after};
   const RecordedPtr neighbours = make_windows(site, pad(square(norm.values), around).node(), 1, channels, 1, before + 1 + after, 1);
   return norm(norm.values / power(sum(Tensor(neighbours), -1) / static_cast<double>(size) * alpha + k, beta));

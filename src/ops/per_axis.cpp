@@ -4,9 +4,9 @@
 
 namespace sinter::ops {
 namespace {
-/// Numbers of an axis that are larger fit no axis, and products of two of them fit in int64.
+/// The limit of a number: larger ones fit no axis, and products of two of them fit in int64.
 constexpr std::int64_t kMostPerAxis = std::int64_t{1} << 31;
-constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // padding is laid out before it is convolved
+constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // padding is stored before the convolution
 }  // namespace
 
 std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least) {

@@ -1,4 +1,4 @@
-// The options of functions over places (sinter/nn.hpp), checked: one number for each axis.
+// Checks the options of functions over places (sinter/nn.hpp): one number for each axis.
 #pragma once
 #include <span>
 #include <string_view>
@@ -11,11 +11,11 @@
 
 namespace sinter::ops {
 
-/// One number for each of the axes, none below `least`.
+/// Returns one number for each of the axes, none below `least`.
 std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least);
-/// Widths before and after each of the axes.
+/// Returns the widths before and after each of the axes.
 std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, const Padding& given, std::size_t axes);
-/// Of x (batch, channels, places.., and what lies side by side) and so many taps along each axis of places: one window fits at least. Not the groups.
+/// Checks the options for x (batch, channels, places.., inner axes) and the taps along each axis: at least one window fits. Does not check groups.
 Convolution convolution_of(const Site& site, const ConvOptions& given, const Shape& x, std::span<const std::int64_t> taps);
 
 }  // namespace sinter::ops

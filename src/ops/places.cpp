@@ -1,4 +1,4 @@
-// Indices that NumPy's users make matrices and grids of, and what is written at them.
+// Functions that build matrices and grids of indices, and write values at them.
 #include <algorithm>
 #include <limits>
 
@@ -35,7 +35,7 @@ std::vector<Tensor> diag_indices(std::int64_t n, int ndim, Location where) {
 }
 namespace {
 struct Sides {
-  std::int64_t rows, columns, k;  // k: of a diagonal that crosses the matrix, or of a corner
+  std::int64_t rows, columns, k;  // k is the number of a diagonal that crosses the matrix or touches a corner
 };
 Sides sides(const Site& site, std::int64_t rows, std::int64_t k, std::optional<std::int64_t> columns) {
   const std::int64_t width = columns.value_or(rows);
@@ -43,7 +43,7 @@ Sides sides(const Site& site, std::int64_t rows, std::int64_t k, std::optional<s
   return {rows, width, std::clamp(k, -rows, width)};
 }
 }  // namespace
-// Columns to the right of the triangle, and rows below it, hold no place: they are left out before places are looked for.
+// Columns to the right of the triangle, and rows below it, have no place: they are removed before places are searched for.
 std::vector<Tensor> tril_indices(std::int64_t rows, std::int64_t k, std::optional<std::int64_t> columns, Location where) {
   const Scope scope("tril_indices", where);
   const Sides s = sides(scope.site(), rows, k, columns);
@@ -107,7 +107,7 @@ Tensor spacing(const Arg& arg) {
   const RecordedPtr given = as_node(scope.site(), arg);
   const Tensor x = astype(Tensor(given), traits(given->dtype).real);
   const Tensor most = copysign(Tensor(make_constant(scope.site(), neutral(Op::reduce_min, x.dtype()), Shape{})), x);
-  const Tensor beside = where(x == most, x - nextafter(x, 0.0), nextafter(x, most) - x);  // the largest number has a neighbour on one side alone
+  const Tensor beside = where(x == most, x - nextafter(x, 0.0), nextafter(x, most) - x);  // the largest number has only one neighbour
   return where(isfinite(x), beside, std::numeric_limits<double>::quiet_NaN());
 }
 

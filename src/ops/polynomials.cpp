@@ -30,7 +30,7 @@ std::vector<double> numbers(const Site& site, const Tensor& x) {
   const auto* first = static_cast<const double*>(host_data(wide.node(), site));
   return {first, first + x.size()};
 }
-/// Both as long as the longer one.
+/// Pads both to the length of the longer one.
 Tensor of_one_length(const Site& site, const Arg& a, const Arg& b, Tensor (*f)(const Arg&, const Arg&)) {
   const Tensor p = coefficients(site, a), q = coefficients(site, b);
   const std::int64_t size = std::max(p.size(), q.size());
@@ -77,7 +77,7 @@ Tensor polysub(const Arg& a, const Arg& b) {
   return of_one_length(scope.site(), a, b, subtract);
 }
 Tensor polymul(const Arg& a, const Arg& b) {
-  // Zeros in front stay, unlike NumPy's: how many there are would have to be evaluated to know the size of the product.
+  // Leading zeros stay, unlike in NumPy: to drop them, recording would have to evaluate the operands to know the size of the product.
   const Scope scope("polymul", a.where());
   return convolve(coefficients(scope.site(), a), coefficients(scope.site(), b));
 }
@@ -95,7 +95,7 @@ std::pair<Tensor, Tensor> polydiv(const Arg& a, const Arg& b) {
     quotient.push_back(rest(Slice{k, k + 1}) / by(Slice{0, 1}));
     rest = rest - pad(quotient.back() * by, {{k, rest.size() - by.size() - k}});
   }
-  // What is left has a lower degree; NumPy drops what is as good as 0 in front.
+  // The remainder has a lower degree; NumPy drops leading coefficients that are nearly 0.
   const std::vector<double> left = numbers(site, rest);
   std::size_t zeros_in_front = 0;
   while (zeros_in_front + 1 < left.size() && std::fabs(left[zeros_in_front]) <= 1e-8) ++zeros_in_front;
@@ -135,7 +135,7 @@ Complex poly(const ComplexArg& roots) {
   const Tensor im = real ? Tensor() : coefficients(scope.site(), roots.im());
   Complex p{ones({1}, is_floating(re.dtype()) ? re.dtype() : DType::float64), {}};
   if (!real) p.im = zeros({1}, p.re.dtype());
-  // (x - root) times what is there: itself once higher, less root times it.
+  // Multiplies by (x - root): the coefficients one power higher, less root times the coefficients.
   const auto times = [](const Tensor& q, const Tensor& part) { return pad(q * part, {{1, 0}}); };
   const auto higher = [](const Tensor& q) { return pad(q, {{0, 1}}); };
   for (std::int64_t k = 0; k < re.size(); ++k) {

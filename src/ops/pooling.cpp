@@ -1,4 +1,4 @@
-// Pools: windows over the last axes, reduced.
+// Pools: reductions of windows over the last axes.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,12 +17,12 @@ using namespace ops;
 
 struct Pool {
   std::vector<std::int64_t> taps, stride, dilation, places;
-  std::vector<std::pair<std::int64_t, std::int64_t>> widths;  // of padding, as it was asked for
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths;  // of padding, as requested
   std::size_t first = 0;                                      // of the pooled axes
   std::vector<std::int64_t> size;                             // of the pooled axes
 
   std::int64_t reach(std::size_t axis) const { return (taps[axis] - 1) * dilation[axis] + 1; }
-  /// How many places of window i lie within [low, high), place 0 being x's first.
+  /// Returns how many places of window i are within [low, high); place 0 is x's first.
   std::int64_t within(std::size_t axis, std::int64_t i, std::int64_t low, std::int64_t high) const {
     const std::int64_t begin = i * stride[axis] - widths[axis].first, step = dilation[axis];
     const auto before = [&](std::int64_t end) { return end <= begin ? 0 : std::min((end - begin + step - 1) / step, taps[axis]); };
@@ -30,11 +30,11 @@ struct Pool {
   }
 };
 
-constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // each is read
-constexpr std::int64_t kMostCounts = std::int64_t{1} << 26;  // of what windows at an end see, worked out one by one
-constexpr std::int64_t kMostUneven = std::int64_t{1} << 16;  // windows of several sizes, recorded one by one
+constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // places of padding: each is read
+constexpr std::int64_t kMostCounts = std::int64_t{1} << 26;  // counts of places per window at the ends, computed one by one
+constexpr std::int64_t kMostUneven = std::int64_t{1} << 16;  // windows of different sizes, recorded one by one
 
-/// One number stands for all axes of places, those behind batch and channels.
+/// Returns the number of pooled axes: one number stands for all axes of places, those after batch and channels.
 std::size_t axes_of(const PerAxis& given, std::size_t rank) { return given.list().size() == 1 && rank > 3 ? rank - 2 : given.list().size(); }
 
 Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, const PoolOptions& how) {
@@ -62,7 +62,7 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
     if (before >= reach || after >= reach)
       fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would see padding alone", before, after, reach));
     const std::int64_t room = size + before + after - reach, step = pool.stride[axis];
-    // Rounded up, a window may begin inside and end beyond the padding, a larger one than the axis among them.
+    // If sizes are rounded up, a window may begin inside and end beyond the padding; it may even be larger than the axis.
     if ((how.ceil_mode ? room + step - 1 : room) < 0 || size == 0)
       fail<ShapeError>(site, fmt::format("windows of {} do not fit into axis {} of shape {} with padding of {} and {}", reach, pool.first + axis,
                                          to_string(shape), before, after));
@@ -80,9 +80,9 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
 Tensor largest(const Tensor& x, const Axes& axes) { return max(x, axes); }
 Tensor total(const Tensor& x, const Axes& axes) { return sum(x, axes); }
 
-/// The windows, each combined to one element; `fill` lies outside of x. A window of few places is as many slices, combined element by
-/// element: lanes walk the result then, and neighbours share what they read. Larger ones that overlap are reduced one axis after the other,
-/// those that do not at once.
+/// Combines each window to one element; `fill` is the value outside of x. A window of few places becomes as many slices, combined elementwise: the kernel is
+/// then vectorised along the result, and neighbours share their reads. Larger overlapping windows are reduced along one axis after the other, disjoint ones at
+/// once.
 Tensor over_windows(const Site& site, const Tensor& x, const Pool& pool, const Tensor& fill, Tensor (*combined)(const Arg&, const Arg&),
                     Tensor (*reduced)(const Tensor&, const Axes&)) {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(pool.first, {0, 0});
@@ -126,7 +126,7 @@ Tensor over_windows(const Site& site, const Tensor& x, const Pool& pool, const T
   return y;
 }
 
-/// What the sum of each window is divided by.
+/// Divides the sum of each window.
 Tensor divided(const Site& site, const Tensor& sums, const Pool& pool, const PoolOptions& how) {
   if (how.divisor_override) return sums / static_cast<double>(*how.divisor_override);
   Tensor result = sums;
@@ -153,7 +153,7 @@ Tensor divided(const Site& site, const Tensor& sums, const Pool& pool, const Poo
   return result / static_cast<double>(all);
 }
 
-/// One number serves all of the axes that the function is named for.
+/// Returns a number for each axis that the function's name implies; one number serves all.
 PerAxis for_axes(const PerAxis& kernel_size, std::size_t axes) {
   return kernel_size.list().size() == 1 ? PerAxis(std::vector<std::int64_t>(axes, kernel_size.list().front())) : kernel_size;
 }
@@ -172,7 +172,7 @@ template <class Function> Tensor named(const char* name, const Arg& x, const Per
   return pool(x, checked_axes_of(name, x, kernel_size, axes), how);
 }
 
-/// The windows of an adaptive pool, each reduced, one after the other where their sizes differ.
+/// Reduces each window of an adaptive pool; windows of different sizes are reduced one after another.
 Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tensor (*reduced)(const Tensor&, std::int64_t)) {
   const Scope scope(name, x.where());
   const Site& site = scope.site();

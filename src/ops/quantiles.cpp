@@ -1,4 +1,4 @@
-// Quantiles: of sorted elements the two between which one lies, and how far from the first.
+// Quantiles: they select two neighbouring sorted elements, and interpolate between them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace ops;
 
-// What the methods are written with, for numbers known when recording and for those computed per row alike.
+// Overloads for numbers that are known when recording and for numbers computed per row.
 double floor_of(double x) { return std::floor(x); }
 double ceil_of(double x) { return std::ceil(x); }
 double rint_of(double x) { return std::nearbyint(x); }
@@ -34,7 +34,7 @@ Tensor both(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
 Tensor at_least(const Tensor& x, double low) { return maximum(x, low); }
 Tensor at_most(const Tensor& x, const Tensor& high) { return minimum(x, high); }
 
-/// Of n sorted elements the quantile lies at `part` of the way from element `lower` to `upper`.
+/// The place of a quantile among n sorted elements: at `part` of the way from element `lower` to `upper`.
 template <class X> struct Place {
   X lower, upper, part;
 };
@@ -68,13 +68,13 @@ template <class X> Place<X> place_of(QuantileMethod method, const X& n, const X&
   return {within(below), within(X(below + 1)), part};
 }
 
-/// Whether it is always one of the elements: integers stay integers then, as in NumPy.
+/// Returns whether the result is always one of the elements: integers then stay integers, as in NumPy.
 bool chooses(QuantileMethod method) {
   using enum QuantileMethod;
   return method == lower || method == higher || method == nearest || method == inverted_cdf || method == closest_observation;
 }
 
-/// The axes brought behind the others and joined: what is sorted, and the shape that a quantile has.
+/// The sorted rows: the axes moved last and joined; and the shape of a quantile.
 struct Rows {
   Rows(const Site& site, const Tensor& tensor, const Axes& axes, bool keepdims) {
     const std::vector<std::int64_t> gone = checked_axes(site, axes, tensor.ndim());
@@ -99,7 +99,7 @@ struct Rows {
 
 Tensor element(const Tensor& rows, std::int64_t at) { return rows(ellipsis, at); }
 
-/// What lies at `part` of the way from a to b, symmetric in both; a where they are equal or none of the way is gone, infinite too.
+/// Interpolates at `part` of the way from a to b, symmetric in both; returns a where both are equal or `part` is 0, also for infinities.
 Tensor between(const Tensor& a, const Tensor& b, const Tensor& part) {
   const Tensor way = b - a;
   const Tensor found = where(part < 0.5, a + way * part, b - way * (1.0 - part));
@@ -113,7 +113,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   const bool whole_numbers = chooses(method) && !is_floating(given->dtype);
   const Composed x = whole_numbers ? Composed{Tensor(given), given->dtype} : floating(site, arg);
   const DType type = x.values.dtype();
-  // As in NumPy a number q is weak, and tensors of q take part in the type of what lies between elements.
+  // As in NumPy a number q is weak, while a tensor of q takes part in the type of interpolated results.
   const DType q_type = q.is_tensor() ? floating(site, q).type : x.type;
   const DType result = chooses(method) ? x.type : promote(site, x.type, q_type);
   const Rows sorted_rows(site, x.values, axes, keepdims);
@@ -145,7 +145,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   } else {
     check(q.as_double());
   }
-  // A row for each of the others, a column for each q.
+  // There is a row for each row of x and a column for each q.
   const Tensor count = leave_nan_out ? astype(sum(logical_not(isnan(sorted)), -1, true), DType::float64) : full({}, Arg(static_cast<double>(n), site.where));
   const Place<Tensor> place = place_of<Tensor>(method, maximum(count, 1.0), reshape(parts / whole, Shape{-1}));
   Shape wide(sorted.shape().begin(), sorted.shape().end() - 1);

@@ -1,4 +1,4 @@
-// Random numbers as ordinary nodes over one primitive, philox: they fuse like anything else.
+// Random numbers as ordinary nodes over one primitive, philox: they fuse like all others.
 #include "sinter/random.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace ops;
 
-// The third word of a counter tells what it is for: the elements of tensors have 0.
+// The third word of a counter identifies its use: the elements of tensors have 0.
 constexpr std::uint64_t kSplit = 1, kFold = 2, kTry = 3;
 
 Key derived(Key key, std::uint64_t number, std::uint64_t purpose) {
@@ -28,7 +28,7 @@ Key derived(Key key, std::uint64_t number, std::uint64_t purpose) {
   return Key(joined_halves(block.word[1], block.word[0]));
 }
 
-/// 64 random bits an element, uint64. `draw` gives others: half of the counters are for 0, half for 1.
+/// Returns 64 random bits per element, uint64. `draw` returns other ones: half of the counters serve 0, half serve 1.
 Tensor words(Key key, const Shape& shape, bool draw = false) {
   const Site site = site_of("random", {});
   check_shape(site, shape, DType::uint64);
@@ -51,7 +51,7 @@ void check_integer(const Site& site, DType dtype) {
   if (!is_integer(dtype) || is_bool(dtype)) fail<DTypeError>(site, fmt::format("the dtype is {}, but has to be an integer one", name(dtype)));
 }
 
-/// In [0, 1), of as many bits as the type's significand has.
+/// Returns numbers in [0, 1) with as many bits as the type's significand.
 Tensor fraction(Key key, const Shape& shape, DType dtype) {
   const Tensor drawn = words(key, shape);
   if (dtype == DType::float64) return multiply(astype(astype(right_shift(drawn, 11), DType::int64), dtype), 0x1p-53);
@@ -60,13 +60,13 @@ Tensor fraction(Key key, const Shape& shape, DType dtype) {
   return astype(multiply(astype(whole, DType::float32), std::ldexp(1.0f, -digits)), dtype);
 }
 
-/// In (0, 1], so that it has a logarithm; float32 or float64.
+/// Returns numbers in (0, 1], whose logarithms are finite; float32 or float64.
 Tensor positive_fraction(const Tensor& drawn, DType computed) {
   if (computed == DType::float64) return multiply(add(astype(astype(right_shift(drawn, 11), DType::int64), computed), 1.0), 0x1p-53);
   return multiply(add(astype(low_word(drawn), computed), 1.0f), 0x1p-32f);
 }
 
-/// (r * range) >> 64 for 64 random bits r: a number in [0, range).
+/// Returns (r * range) >> 64 for 64 random bits r: a number in [0, range).
 Tensor scaled(const Tensor& r, std::uint64_t range) {
   const std::uint64_t mask = 0xffffffffu, low = range & mask, high = range >> 32;
   const auto times = [](const Tensor& x, std::uint64_t by) { return multiply(x, by); };
@@ -77,7 +77,7 @@ Tensor scaled(const Tensor& r, std::uint64_t range) {
   return add(add(times(r_high, high), right_shift(middle, 32)), right_shift(second, 32));
 }
 
-/// A parameter in the type and the shape of the result; ShapeError where a tensor does not broadcast to it.
+/// Returns a parameter in the type and the shape of the result; ShapeError where a tensor does not broadcast to it.
 Tensor parameter(const Site& site, const Arg& x, DType dtype, const Shape& shape) {
   return x.is_tensor() ? broadcast_to(astype(x, dtype), shape) : Tensor(operand(site, x, dtype, shape));
 }
@@ -151,7 +151,7 @@ Tensor exponential(Key key, const Shape& shape, const Arg& scale, DType dtype) {
 
 namespace {
 
-/// A number for each element that inverts a distribution's function, moved and stretched.
+/// Samples by the inverse of a cumulative distribution function, then shifts and scales.
 template <class Function> Tensor inverted(const char* name, Key key, const Shape& shape, const Arg& loc, const Arg& scale, DType dtype, Function function) {
   const Scope scope(name, loc.where());
   check_floating(scope.site(), dtype);
@@ -161,7 +161,7 @@ template <class Function> Tensor inverted(const char* name, Key key, const Shape
   return add(multiply(unit, parameter(scope.site(), scale, dtype, shape)), parameter(scope.site(), loc, dtype, shape));
 }
 
-/// A random bit that no digit of positive_fraction has: of float64 the lowest, of others the highest.
+/// Returns a random bit that positive_fraction does not use: the lowest for float64, the highest for others.
 Tensor coin(const Tensor& drawn, DType computed) {
   return not_equal(bitwise_and(drawn, computed == DType::float64 ? std::uint64_t{1} : std::uint64_t{1} << 63), 0);
 }
@@ -176,14 +176,14 @@ Tensor laplace(Key key, const Shape& shape, const Arg& loc, const Arg& scale, DT
 }
 Tensor logistic(Key key, const Shape& shape, const Arg& loc, const Arg& scale, DType dtype) {
   return inverted("random::logistic", key, shape, loc, scale, dtype, [](const Tensor& u, const Tensor& drawn, DType computed) {
-    // The logarithm of odds whose smaller side is exact: half of u against the rest.
+    // The logarithm of odds whose smaller side is exact: half of u over the rest.
     const Tensor half = multiply(u, 0.5), odds = subtract(log(half), log1p(negative(half)));
     return where(coin(drawn, computed), odds, negative(odds));
   });
 }
 Tensor gumbel(Key key, const Shape& shape, const Arg& loc, const Arg& scale, DType dtype) {
   return inverted("random::gumbel", key, shape, loc, scale, dtype, [](const Tensor& u, const Tensor&, DType computed) {
-    // The upper tail comes from where u is fine, near 0; at 1 there is no lower one.
+    // The upper tail comes from u near 0, where u has a fine resolution; u is limited below 1, where the formula would give infinity.
     const Tensor below = minimum(u, computed == DType::float64 ? 1 - 0x1p-53 : 1 - 0x1p-24);
     return negative(log(negative(log1p(negative(below)))));
   });
@@ -232,15 +232,15 @@ Tensor rademacher(Key key, const Shape& shape, DType dtype, Location where) {
 
 namespace {
 
-/// The logarithm of a gamma number, in a type that is computed in.
+/// Returns the logarithm of a gamma number, in a compute type.
 Tensor log_of_gamma(Key key, const Shape& shape, const Tensor& a) {
   constexpr int kTries = 6;
   const DType type = a.dtype();
-  // Of a below 1: a number of a + 1, times a uniform one to the power of 1 / a.
+  // For a below 1, a number for a + 1 is multiplied by a uniform one to the power of 1 / a.
   const Tensor small = a < 1, raised = where(small, a + 1, a);
   const Tensor d = raised - 1.0 / 3, c = reciprocal(sqrt(d * 9));
   Tensor cube = ones({}, type);
-  for (int attempt = kTries; attempt-- > 0;) {  // the first one that is accepted stands
+  for (int attempt = kTries; attempt-- > 0;) {  // the first accepted try wins
     const Key mine = derived(key, static_cast<std::uint64_t>(attempt), kTry);
     const Tensor x = normal(mine, shape, 0, 1, type), u = positive_fraction(words(derived(mine, 0, kTry), shape), type);
     const Tensor root = x * c + 1, v = root * root * root;
@@ -301,18 +301,18 @@ Tensor dirichlet(Key key, const Tensor& alpha, const Shape& shape, DType dtype, 
 
 namespace {
 
-constexpr double kMostVariance = 1e10;  // a table holds all numbers within ten deviations of the mean
+constexpr double kMostVariance = 1e10;  // a table covers all numbers within ten deviations of the mean
 
-/// Numbers from `first` on whose cumulative weights these are.
+/// Samples numbers from `first` on with these cumulative weights.
 Tensor from_table(const Site& site, Key key, const Shape& shape, std::vector<double> cumulative, std::int64_t first, DType dtype) {
   for (double& sum : cumulative) sum /= cumulative.back();
-  cumulative.pop_back();  // whatever is beyond the last but one
+  cumulative.pop_back();  // the last number takes all the rest
   check_integer(site, dtype);
   if (cumulative.empty()) return full(shape, Arg(first, site.where), dtype);
   return astype(count_before(site, from_span(cumulative), fraction(key, shape, DType::float64), true, false) + first, dtype);
 }
 
-/// Cumulative weights of `first` to `last`, from those of neighbours: weight(k + 1) / weight(k). The mode is somewhere between.
+/// Computes cumulative weights of `first` to `last` from the ratios of neighbours, weight(k + 1) / weight(k). The mode lies in between.
 std::vector<double> cumulated(std::int64_t first, std::int64_t last, std::int64_t mode, const std::function<double(double)>& ratio) {
   std::vector<double> weights(static_cast<std::size_t>(last - first + 1));
   const auto at = [&](std::int64_t k) -> double& { return weights[static_cast<std::size_t>(k - first)]; };
@@ -330,7 +330,7 @@ Tensor poisson(Key key, const Shape& shape, double rate, DType dtype, Location w
   const Scope scope("random::poisson", where);
   if (!(rate >= 0 && rate < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("a rate of {}: it is not negative, and below 10^10", rate));
   if (rate == 0) return zeros(shape, dtype);
-  // Beyond these the weights are below 2^-64 of all.
+  // Outside of this range the weights are below 2^-64 of the total.
   const double width = 10 * std::sqrt(rate) + 40;
   const std::int64_t mode = detail::saturated(rate), first = detail::saturated(std::max(0.0, rate - width)), last = detail::saturated(rate + width);
   return from_table(scope.site(), key, shape, cumulated(first, last, mode, [&](double k) { return rate / (k + 1); }), first, dtype);
@@ -353,10 +353,10 @@ Tensor geometric(Key key, const Shape& shape, double p, DType dtype, Location wh
   if (!(p > 0 && p <= 1)) fail<ValueError>(scope.site(), fmt::format("a probability of {}", p));
   if (p == 1) return ones(shape, dtype);
   const Tensor tries = maximum(ceil(log(positive_fraction(words(key, shape), DType::float64)) / std::log1p(-p)), 1);
-  constexpr double kLeast = 0x1p-53;  // of a positive fraction: so many tries are the most
+  constexpr double kLeast = 0x1p-53;  // the smallest positive fraction, which bounds the number of tries
   const Scalar largest = neutral(Op::reduce_min, dtype);
   if (std::log(kLeast) / std::log1p(-p) < largest.as_double()) return astype(tries, dtype);
-  // As NumPy: the largest value of the type stands for what is beyond. One above it is a power of two, and so a double.
+  // As in NumPy, the type's largest value stands for numbers beyond it. One above it is a power of two, and so a double.
   const Tensor beyond = greater_equal(tries, largest.as_double());
   return sinter::where(beyond, Tensor(make_constant(scope.site(), largest, Shape{})), astype(sinter::where(beyond, 1.0, tries), dtype));
 }

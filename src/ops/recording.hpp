@@ -1,4 +1,4 @@
-// The recording interface, which every function of this module is written with.
+// The recording interface, which every function of this module uses.
 #pragma once
 #include "trace/build.hpp"
 #include "trace/promote.hpp"

@@ -1,4 +1,4 @@
-// A recurrent layer, down to a library call.
+// A recurrent layer, expressed by a library call.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// Reductions, and what is composed of them.
+// Reductions, and functions composed of them.
 #include <algorithm>
 #include <limits>
 
@@ -39,7 +39,7 @@ Tensor reduce(Op op, const Site& site, const RecordedPtr& x, const Axes& axes, b
   return Tensor(keepdims ? make_reshape(site, node, with_ones) : node);
 }
 
-/// A sum or product: in the accumulator's type, handed out in NumPy's.
+/// Computes a sum or product in the accumulator's type and returns it in NumPy's.
 Tensor accumulated(Op op, const char* name, const Arg& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
@@ -48,14 +48,14 @@ Tensor accumulated(Op op, const char* name, const Arg& x, const Axes& axes, bool
   return Tensor(make_cast(site, total.node(), type));
 }
 
-/// Computed in the type that x is cast to, handed out in `type`.
+/// Scans x, which is in the compute type, and returns the result in `type`.
 Tensor scan(Op op, const Site& site, RecordedPtr x, std::optional<std::int64_t> axis, DType type) {
   if (!axis || x->shape.empty()) x = make_reshape(site, x, {element_count(x->shape)});
   x = make_cast(site, x, traits(type).compute);
   x = make_scan(site, op, x, checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(x->shape.size())));
   return Tensor(make_cast(site, x, type));
 }
-/// Of sums or products.
+/// Scans sums or products.
 Tensor accumulated(Op op, const char* name, const Arg& x, std::optional<std::int64_t> axis, std::optional<DType> dtype) {
   const Site site = site_of(name, x.where());
   const RecordedPtr node = as_node(site, x);
@@ -80,7 +80,7 @@ Tensor truth(Op op, const char* name, const Arg& x, const Axes& axes, bool keepd
   const RecordedPtr flags = make_cast(site, node, DType::bool_);
   const auto list = reduced_axes(site, axes, static_cast<std::int64_t>(flags->shape.size()));
   const Shape with_ones = kept(flags->shape, list);
-  if (count_along(flags->shape, list) == 0) {  // of nothing: any is false, all is true
+  if (count_along(flags->shape, list) == 0) {  // of no elements: any is false, all is true
     Shape shape = keepdims ? with_ones : Shape{};
     for (std::size_t k = 0, next = 0; !keepdims && k < with_ones.size(); ++k) {
       if (next < list.size() && list[next] == static_cast<std::int64_t>(k)) {
@@ -138,7 +138,7 @@ Tensor stddev(const Arg& x, const Axes& axes, bool keepdims, int ddof) {
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
   const Scope scope("logsumexp", x.where());
   const Composed logsumexp = floating(scope.site(), x);
-  if (count_of(scope.site(), logsumexp.values, axes) == 0) return logsumexp(log(sum(logsumexp.values, axes, keepdims)));  // of nothing: log 0
+  if (count_of(scope.site(), logsumexp.values, axes) == 0) return logsumexp(log(sum(logsumexp.values, axes, keepdims)));  // of no elements: log 0
   const Tensor top = max(logsumexp.values, axes, true);
   const Tensor shift = where(isfinite(top), top, 0);  // inf - inf would be NaN
   const Tensor result = logsumexp(log(sum(exp(logsumexp.values - shift), axes, true)) + shift);
@@ -150,7 +150,7 @@ Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
 Tensor softmax(const Arg& x, const Axes& axes) {
   const Scope scope("softmax", x.where());
   const Composed softmax = floating(scope.site(), x);
-  if (count_of(scope.site(), softmax.values, axes) == 0) return softmax(softmax.values);  // of nothing: nothing
+  if (count_of(scope.site(), softmax.values, axes) == 0) return softmax(softmax.values);  // there are no elements
   const Tensor e = exp(softmax.values - max(softmax.values, axes, true));
   return softmax(e / sum(e, axes, true));
 }
@@ -158,14 +158,14 @@ Tensor softmax(const Arg& x, const Axes& axes) {
 Tensor log_softmax(const Arg& x, const Axes& axes) {
   const Scope scope("log_softmax", x.where());
   const Composed log_softmax = floating(scope.site(), x);
-  if (count_of(scope.site(), log_softmax.values, axes) == 0) return log_softmax(log_softmax.values);  // of nothing: nothing
+  if (count_of(scope.site(), log_softmax.values, axes) == 0) return log_softmax(log_softmax.values);  // there are no elements
   const Tensor shifted = log_softmax.values - max(log_softmax.values, axes, true);
   return log_softmax(shifted - log(sum(exp(shifted), axes, true)));
 }
 
 namespace {
 
-/// PyTorch's layer_norm takes the shape that is normalised where ours takes the weight.
+/// Refuses a shape in the place of the weight: PyTorch's layer_norm has the normalised shape there.
 void refuse_shape_as_weight(const Site& site, const Tensor& weight, const char* what) {
   if (weight.empty_handle() || is_floating(weight.dtype())) return;
   fail<DTypeError>(site, fmt::format("the {} is {} {}; it has to be floating. (The axes that are normalised are an argument of their own, not a shape)", what,

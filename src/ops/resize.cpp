@@ -1,5 +1,5 @@
-// Other sizes: nearest, linear and cubic interpolation along one axis after the other; places and weights are numbers of the axis, worked
-// out when recording. ONNX's Resize is the reference: https://onnx.ai/onnx/operators/onnx__Resize.html
+// Resizing: nearest, linear and cubic interpolation along one axis after the other; places and weights are constants of the axis, computed when recording.
+// ONNX's Resize is the reference: https://onnx.ai/onnx/operators/onnx__Resize.html
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,10 +17,10 @@ namespace {
 
 using namespace ops;
 
-constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;    // an image is enlarged; the square of the number counts channels
-constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;  // of an axis, worked out one by one
+constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;    // the limit of the enlargement; pixel_shuffle's channels are its square
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;  // the limit per axis; weights are computed one by one
 
-/// Where place i of the result lies among the places of an axis.
+/// Returns the position of place i of the result among the places of an axis.
 double coordinate(double i, double scale, std::int64_t size, std::int64_t result, Coordinates how, const std::pair<double, double>& region) {
   double length = scale * static_cast<double>(size);  // a scale need not give a whole number of places
   if (std::fabs(length - static_cast<double>(result)) < 1e-6) length = static_cast<double>(result);
@@ -30,7 +30,7 @@ double coordinate(double i, double scale, std::int64_t size, std::int64_t result
     case Coordinates::pytorch_half_pixel: return result > 1 ? (i + 0.5) / scale - 0.5 : 0;
     case Coordinates::align_corners: return length > 1 ? i * static_cast<double>(size - 1) / (length - 1) : 0;
     case Coordinates::asymmetric: return i / scale;
-    case Coordinates::tf_crop_and_resize: {  // in the floats that regions are given in, so that a half is one
+    case Coordinates::tf_crop_and_resize: {  // computed in float32, the type of regions, so that a half is exact
       const auto first = static_cast<float>(region.first), whole = static_cast<float>(region.second) - first, last = static_cast<float>(size - 1);
       return result > 1 ? first * last + static_cast<float>(i) * whole * last / static_cast<float>(result - 1) : (first + whole / 2) * last;
     }
@@ -48,7 +48,7 @@ std::int64_t nearest(double at, NearestRounding how) {
   return 0;
 }
 
-/// Elements at these places of an axis: a view where they are repeated evenly or lie evenly apart.
+/// Selects elements at these places of an axis: a view where they are repeated evenly or evenly spaced.
 Tensor picked(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t>& places) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)], count = static_cast<std::int64_t>(places.size());
   const auto all = [&](auto&& place) {
@@ -66,14 +66,14 @@ Tensor picked(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t
   return take(x, from_span(places), axis);
 }
 
-/// Four weights of cubic convolution for a fraction of a place: R. Keys, Cubic convolution interpolation for digital image processing, 1981.
+/// Returns the four weights of cubic convolution for a fraction of a place: R. Keys, Cubic convolution interpolation for digital image processing, 1981.
 std::array<double, 4> cubic_weights(double t, double a) {
   const auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
   const auto far = [&](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-/// The weight of a place at this distance from where a result lies.
+/// Returns the weight of a place at this distance from the position of a result.
 double weight_at(double distance, const ResizeOptions& how) {
   const double d = std::fabs(distance);
   if (how.mode == Interpolation::linear) return std::max(0.0, 1 - d);
@@ -82,8 +82,8 @@ double weight_at(double distance, const ResizeOptions& how) {
   return d < 1 ? weights[1] : weights[0];
 }
 
-/// To fewer places, each the weighted mean of all that it stands for: a product with a matrix of weights. Beyond the ends lies the outermost place again;
-/// with exclude_outside nothing, as Pillow and PyTorch have it.
+/// Reduces to fewer places, each the weighted mean of all that it covers: a product with a matrix of weights. Beyond the ends the outermost place is repeated;
+/// with exclude_outside nothing is added there, as in Pillow and PyTorch.
 Tensor smoothed(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how,
                 const std::pair<double, double>& region) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
@@ -122,7 +122,7 @@ Tensor resized(const Site& site, const Tensor& x, std::int64_t axis, std::int64_
       places[0].push_back(inside(nearest(at, how.rounding)));
       continue;
     }
-    at = taps == 2 ? std::clamp(at, 0.0, static_cast<double>(size - 1)) : std::clamp(at, -4.0, static_cast<double>(size) + 4);  // no tap lies inside beyond
+    at = taps == 2 ? std::clamp(at, 0.0, static_cast<double>(size - 1)) : std::clamp(at, -4.0, static_cast<double>(size) + 4);  // beyond these no tap is inside
     const double below = std::floor(at), fraction = at - below;
     const std::int64_t first = whole(site, below, "a place between elements") - (taps == 2 ? 0 : 1);
     std::array<double, 4> each = taps == 2 ? std::array<double, 4>{1 - fraction, fraction} : cubic_weights(fraction, how.cubic_a);
@@ -150,7 +150,7 @@ Tensor resized(const Site& site, const Tensor& x, std::int64_t axis, std::int64_
   return sum;
 }
 
-/// Where of an axis a result lies outside of x.
+/// Returns which results along an axis lie outside of x.
 std::vector<bool> outside(std::int64_t size, std::int64_t result, const std::pair<double, double>& region) {
   std::vector<bool> list;
   for (std::int64_t i = 0; i < result; ++i) {
@@ -227,7 +227,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
     options.mode = mode == "bicubic" ? Interpolation::cubic : Interpolation::linear;
     if (how.align_corners) options.coordinates = Coordinates::align_corners;
     options.antialias = options.exclude_outside = how.antialias;
-    if (how.antialias) options.cubic_a = -0.5;  // as Pillow's
+    if (how.antialias) options.cubic_a = -0.5;  // as in Pillow
   } else {
     fail<ValueError>(
         site,

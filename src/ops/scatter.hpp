@@ -6,12 +6,12 @@
 
 namespace sinter::ops {
 
-/// The whole with `value`, of the shape and not yet of the type of whole(index), put at the places of an index (Op::scatter) or added
-/// there (Op::scatter_add), in order.
+/// Returns the whole with `value` written at the places of an index (Op::scatter) or added there (Op::scatter_add), in order. The value has the shape of
+/// whole(index), but not yet its type.
 RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, const std::vector<Index>& index, const Arg& value);
 
-/// The argument in the type and shape of the part it replaces; DTypeError for one of a higher kind, ShapeError for one that does not
-/// broadcast to it (assign.cpp).
+/// Returns the argument in the type and shape of the part that it replaces; DTypeError for one of a higher kind, ShapeError for one that does not broadcast to
+/// it (assign.cpp).
 RecordedPtr fitted(const Site& site, const Arg& value, DType dtype, const Shape& part);
 
 }  // namespace sinter::ops

@@ -9,7 +9,7 @@
 namespace sinter::ops {
 namespace {
 
-/// Python's slice.indices(): start, step and count for an axis of `size` elements.
+/// Computes Python's slice.indices(): start, step and count for an axis of `size` elements.
 struct Range {
   std::int64_t start, step, count;
 };
@@ -22,7 +22,7 @@ Range clamped(const Site& site, const Slice& slice, std::int64_t size) {
   const std::int64_t stop = slice.stop ? clamp(*slice.stop) : (step < 0 ? low : high);
   const std::int64_t length = step < 0 ? start - stop : stop - start;
   if (length <= 0) return {0, 1, 0};
-  // |step| beyond the length takes one element; this way -step cannot overflow either.
+  // A |step| beyond the length takes one element; this also keeps -step from overflowing.
   if (step >= length || step <= -length) return {start, 1, 1};
   return {start, step, (length - 1) / (step < 0 ? -step : step) + 1};
 }
@@ -78,7 +78,7 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
     }
   }
   whole(shape.size() - sliced.size());
-  // To NumPy an integer beside a tensor is a place too.
+  // Like NumPy, treats an integer next to a tensor as a place.
   const auto is_place = [](const Index* i) { return i->kind() == Index::Kind::places || i->kind() == Index::Kind::integer; };
   const auto first = std::find_if(index.begin(), index.end(), is_place), behind = std::find_if_not(first, index.end(), is_place);
   selection.places_in_front = !selection.places.empty() && std::any_of(behind, index.end(), is_place);

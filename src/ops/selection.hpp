@@ -1,4 +1,4 @@
-// What an index expression selects, down to a strided block of the tensor.
+// Converts an index expression to a strided block of the tensor.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,12 +10,12 @@
 namespace sinter::ops {
 
 struct Selection {
-  std::vector<std::int64_t> start_step;  // as of a slice: [2k] start, [2k+1] step of axis k
-  Shape sliced, result;                  // the block's shape: with every axis; with axes dropped and inserted
-  // The positions that are tensors, whose axes of `result` are not looked up yet.
+  std::vector<std::int64_t> start_step;  // as for a slice: [2k] start, [2k+1] step of axis k
+  Shape sliced, result;                  // the block's shape with every axis, and with axes dropped and inserted
+  // The tensors in the index. Their axes of `result` are not looked up yet.
   std::vector<Tensor> places;
   std::vector<std::int64_t> places_axes;
-  bool places_in_front = false;  // a slice lies between: the places' axes come first, as in NumPy
+  bool places_in_front = false;  // true if a slice lies between the tensors: their axes come first, as in NumPy
 };
 Selection selected(const Site& site, const Shape& shape, std::span<const Index* const> index);
 

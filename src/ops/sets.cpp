@@ -1,4 +1,4 @@
-// Sets: sorted, the first of equal neighbours.
+// Sets: sort, then take the first of equal neighbours.
 #include "sinter/sets.hpp"
 
 #include <optional>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace ops;
 
-/// Computed there and then, so that nothing is sorted again for what uses it.
+/// Evaluates the tensor, so that its users do not sort again.
 const Tensor& evaluated(const Site& site, const Tensor& x) {
   if (x.size() > 0) host_data(x.node(), site);
   return x;
@@ -30,7 +30,7 @@ const Tensor& evaluated(const Site& site, const Tensor& x) {
 
 Tensor from(const Tensor& x, std::int64_t begin, std::int64_t end) { return x(Slice{begin, end}); }
 
-/// Whether a row of a matrix (an element of a vector) differs from the one before it; the first does.
+/// Tests whether a row of a matrix (an element of a vector) differs from the one before it; the first one does.
 Tensor first_of_its_kind(const Tensor& sorted, bool equal_nan) {
   const std::int64_t n = sorted.size(0);
   const Tensor after = from(sorted, 1, n), before = from(sorted, 0, n - 1);
@@ -40,7 +40,7 @@ Tensor first_of_its_kind(const Tensor& sorted, bool equal_nan) {
   return concatenate({ones({1}, DType::bool_), differ});
 }
 
-/// Of the rows of a matrix or the elements of a vector, and the order that sorts them.
+/// Groups the rows of a matrix or the elements of a vector, given the order that sorts them.
 Unique grouped(const Site& site, const Tensor& rows, const Tensor& order, bool equal_nan) {
   const std::int64_t n = rows.size(0);
   const Tensor sorted = evaluated(site, Tensor(make_take(site, rows.node(), order.node(), 0)));
@@ -50,20 +50,20 @@ Unique grouped(const Site& site, const Tensor& rows, const Tensor& order, bool e
   result.values = Tensor(make_take(site, sorted.node(), starts.node(), 0));
   result.indices = Tensor(make_take(site, order.node(), starts.node(), 0));
   result.counts = concatenate({from(starts, 1, starts.size()), full({1}, Arg(n, site.where))}) - starts;
-  // The number of each sorted element's group, written where the element came from.
+  // The number of each sorted element's group is written to the element's original place.
   const Tensor group = cumsum(first) - 1;
   result.inverse = Tensor(make_scatter(site, Op::scatter, zeros({n}, DType::int64).node(), {Index(order, site.where)}, Arg(group, site.where)));
   return result;
 }
 
-// From so many elements on a look at the range of what they are searched among is cheaper than the search.
+// From this number of elements on, finding the range of the searched tensor is cheaper than the search.
 constexpr std::int64_t kTableFrom = 4096;
 
-/// Which elements of x are among those of y, of one integer type: looked up in a table of y's range, a bool a number, where that is not much longer than
-/// both tensors (NumPy's rule). No table where y is not known or wide.
+/// Tests which elements of x are among those of y, of one integer type (bool as a number), by a table of y's range, if that is not much longer than both
+/// tensors (NumPy's rule). Returns nullopt where y is not known or its range is wide.
 std::optional<Tensor> among(const Site& site, const Tensor& x, const Tensor& y) {
   if (!is_integer(y.dtype()) || y.node()->symbolic || x.size() < kTableFrom) return std::nullopt;
-  const Tensor ends = astype(stack({min(y), max(y)}), DType::uint64);  // differences of these bits are right for signed numbers too
+  const Tensor ends = astype(stack({min(y), max(y)}), DType::uint64);  // differences of these bits are right for signed numbers, too
   const auto* const bits = static_cast<const std::uint64_t*>(host_data(ends.node(), site));
   const std::uint64_t least = bits[0], range = bits[1] - least;
   if (range >= static_cast<std::uint64_t>(6 * (x.size() + y.size()))) return std::nullopt;
@@ -106,7 +106,7 @@ Unique of_slices(const Site& site, const Arg& arg, std::int64_t axis, bool equal
   return result;
 }
 
-/// The values alone: nothing is asked about where they lay.
+/// Returns only the values: their places are not needed.
 Tensor values_of(const Site& site, const Arg& arg, bool equal_nan) {
   const Tensor x(as_node(site, arg)), flat(make_reshape(site, x.node(), {x.size()}));
   if (x.size() == 0) return flat;
@@ -114,7 +114,7 @@ Tensor values_of(const Site& site, const Arg& arg, bool equal_nan) {
   return compress(first_of_its_kind(sorted, equal_nan), sorted);
 }
 
-/// Both in their common type, each element once.
+/// Returns both in their common type, each element once.
 std::pair<Tensor, Tensor> both(const Site& site, const Arg& a, const Arg& b) {
   const Arg* const list[] = {&a, &b};
   const DType type = common_type(site, list);
@@ -156,7 +156,7 @@ Tensor isin(const Arg& element, const Arg& test_elements, bool invert) {
   const Arg* const list[] = {&element, &test_elements};
   const Tensor given(as_node(site, element)), tested(as_node(site, test_elements));
   if (is_integer(given.dtype()) && is_integer(tested.dtype()) && is_floating(promote(site, given.dtype(), tested.dtype()))) {
-    // int64 and uint64 have no integer type in common: the bits of uint64, of numbers that both may hold.
+    // int64 and uint64 have no common integer type: the bits as uint64 are compared, for numbers that both types hold.
     const Tensor x = astype(given, DType::uint64);
     const Tensor found = logical_and(isin(x, astype(tested, DType::uint64)), astype(x, DType::int64) >= 0);
     return invert ? logical_not(found) : found;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace ops;
 
-/// Elements [begin, end) along an axis.
+/// Returns elements [begin, end) along an axis.
 RecordedPtr part_of(const Site& site, const RecordedPtr& x, std::size_t axis, std::int64_t begin, std::int64_t end) {
   std::vector<std::int64_t> start_step;
   for (std::size_t k = 0; k < x->shape.size(); ++k) start_step.insert(start_step.end(), {k == axis ? begin : 0, 1});
@@ -26,7 +26,7 @@ std::size_t axis_of(const Site& site, const RecordedPtr& x, std::int64_t axis) {
   return static_cast<std::size_t>(checked_axis(site, axis, static_cast<std::int64_t>(x->shape.size())));
 }
 
-/// Parts that end at these places, clamped as slices are; the last one at the end.
+/// Splits into parts that end at these places, clamped as slices are; the last one ends at the end.
 std::vector<Tensor> parts_until(const Site& site, const RecordedPtr& x, std::size_t axis, std::vector<std::int64_t> ends) {
   const std::int64_t size = x->shape[axis];
   ends.push_back(size);
@@ -118,7 +118,7 @@ Tensor moveaxis(const Arg& x, const std::vector<std::int64_t>& source, const std
   const RecordedPtr node = as_node(site, x);
   const auto rank = static_cast<std::int64_t>(node->shape.size());
   if (source.size() != destination.size()) fail<AxisError>(site, fmt::format("{} axes are moved to {} places", source.size(), destination.size()));
-  checked_axes(site, Axes(source), rank);  // none twice
+  checked_axes(site, Axes(source), rank);  // throws for a repeated axis
   checked_axes(site, Axes(destination), rank);
   std::vector<std::int64_t> order(node->shape.size(), -1);
   std::vector<bool> moved(node->shape.size(), false);

@@ -32,12 +32,12 @@ struct Vectors {
   Tensor x, y;
 };
 
-// So many taps are written out, as a sum of shifted reads, which a kernel keeps in registers; of fewer the reads beside x are guarded as well, and from so
-// many on it is cheaper to compute the places at the ends apart.
+// Up to kFewTaps taps are written out as a sum of shifted reads, which a kernel holds in registers. Up to kGuardedTaps the reads outside x are guarded as well;
+// from there on it is cheaper to compute the places at the ends separately.
 constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 6;
 
-/// Sum over k of x[n + k] * y[k], wherever y fits or reaches so far beyond x. What is beside x has no part in a sum: zeros there would be multiplied by
-/// taps that may be infinite.
+/// Computes the sum over k of x[n + k] * y[k], where y fits or extends at most so far beyond x. Places outside x are excluded from the sum: zeros there would
+/// be multiplied by taps that may be infinite.
 Tensor correlated_with_few(const Tensor& x, const Tensor& y, std::int64_t before, std::int64_t behind) {
   const DType type = y.dtype(), compute = traits(type).compute;  // 16-bit floats are rounded once
   const auto wide = [&](const Tensor& t) { return pad(t, {{before, behind}}); };
@@ -46,26 +46,26 @@ Tensor correlated_with_few(const Tensor& x, const Tensor& y, std::int64_t before
   Tensor total;
   for (std::int64_t k = 0; k < y.size(); ++k) {
     const Slice shifted{k, k + places};
-    Tensor term = all(shifted) * taps(k);  // of bool it is "and", and the sum "or"
+    Tensor term = all(shifted) * taps(k);  // for bool this is "and", and the sum "or"
     if (is_floating(type) && before + behind > 0) term = where(met(shifted), term, 0);
     total = k == 0 ? term : total + term;
   }
   return astype(total, type);
 }
-/// The same with any number of taps, where y fits.
+/// Computes the same with any number of taps, where y fits.
 Tensor correlated_inside(const Tensor& x, const Tensor& y) {
   if (y.size() <= kFewTaps) return correlated_with_few(x, y, 0, 0);
   const Tensor windows = sliding_window_view(x, {y.size()});
   return is_bool(y.dtype()) ? any(windows & y, -1) : sum(windows * y, -1, false, y.dtype());
 }
-/// The same for the places where y lies beyond one end of x, of which it meets `end`.
+/// Computes the same for the places where y extends beyond one end of x; y overlaps `end`.
 Tensor correlated_at_end(const Tensor& end, const Tensor& y, std::int64_t before, std::int64_t behind) {
   const auto windows = [&](const Tensor& t) { return sliding_window_view(pad(t, {{before, behind}}), {y.size()}); };
   if (is_bool(y.dtype())) return any(windows(end) & y, -1);
   return sum(where(windows(ones(end.shape(), DType::bool_)), windows(end) * y, 0), -1, false, y.dtype());
 }
 
-/// y, the shorter, slides over x and beyond its ends: sum over k of x[n + k] * y[k].
+/// Slides y, the shorter, over x and beyond its ends: the sum over k of x[n + k] * y[k].
 Tensor correlated(const Tensor& x, const Tensor& y, ConvolveMode mode) {
   const std::int64_t n = x.size(), m = y.size();
   const std::int64_t before = mode == ConvolveMode::full ? m - 1 : mode == ConvolveMode::same ? m / 2 : 0;
@@ -77,7 +77,7 @@ Tensor correlated(const Tensor& x, const Tensor& y, ConvolveMode mode) {
                       correlated_at_end(laid(Slice{n - m + 1, n}), y, 0, behind)});
 }
 
-/// n numbers 1 - n, 3 - n, ..., n - 1.
+/// Returns the n numbers 1 - n, 3 - n, ..., n - 1.
 Tensor odd_steps(std::int64_t n) { return astype(2 * arange(n) + (1 - n), DType::float64); }
 Tensor cosines(const char* function, std::int64_t n, double mean, double first, double second, Location where) {
   const Scope scope(function, where);
@@ -88,7 +88,7 @@ Tensor cosines(const char* function, std::int64_t n, double mean, double first, 
   return second == 0 ? window : window + second * cos(2 * angle);
 }
 
-/// Clenshaw's recurrence over a Chebyshev series.
+/// Evaluates a Chebyshev series by Clenshaw's recurrence.
 Tensor chebyshev(const Tensor& x, std::span<const double> series) {
   Tensor b0 = full({}, series[0], x.dtype()), b1 = full({}, 0.0, x.dtype()), b2 = b1;
   for (const double term : series.subspan(1)) {
@@ -98,7 +98,7 @@ Tensor chebyshev(const Tensor& x, std::span<const double> series) {
   }
   return 0.5 * (b0 - b2);
 }
-// Of exp(-x) I0(x) in x / 2 - 2 up to 8, and of exp(-x) sqrt(x) I0(x) in 32 / x - 2 beyond: Cephes' i0.c.
+// Coefficients of exp(-x) I0(x) in x / 2 - 2 up to 8, and of exp(-x) sqrt(x) I0(x) in 32 / x - 2 beyond, from Cephes' i0.c.
 constexpr double kBelow8[] = {
     -4.41534164647933937950E-18, 3.33079451882223809783E-17,  -2.43127984654795469359E-16, 1.71539128555513303061E-15,  -1.16853328779934516808E-14,
     7.67618549860493561688E-14,  -4.85644678311192946090E-13, 2.95505266312963983461E-12,  -1.72682629144155570723E-11, 9.67580903537323691224E-11,
@@ -126,7 +126,7 @@ Tensor correlate(const Arg& a, const Arg& v, ConvolveMode mode) {
   const Scope scope("correlate", a.where());
   const Vectors vectors(scope.site(), a, v);
   if (vectors.y.size() <= vectors.x.size()) return correlated(vectors.x, vectors.y, mode);
-  // The other way round, and backwards.
+  // The roles are exchanged and the result is reversed.
   return flip(correlated(vectors.y, vectors.x, mode));
 }
 
@@ -145,7 +145,7 @@ Tensor unwrap(const Arg& arg, std::int64_t axis, double period) {
   const Tensor last = moveaxis(c.values, axis, -1);
   if (last.size() == 0) return c(c.values);
   const Tensor steps = diff(last);
-  // Each step brought into [-half, half); a half up stays up.
+  // Each step is reduced to [-half, half); a step of a half up stays.
   Tensor near = remainder(steps + period / 2, period) - period / 2;
   near = where(logical_and(near == -period / 2, steps > 0), period / 2, near);
   const Tensor taken = where(abs(steps) < period / 2, 0, near - steps);

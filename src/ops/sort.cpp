@@ -1,4 +1,4 @@
-// Sorting, down to library calls along the last axis, and what is found with its help.
+// Sorting, expressed by library calls along the last axis, and functions that use it.
 #include "sinter/sorting.hpp"
 
 #include <bit>
@@ -19,10 +19,10 @@ namespace {
 
 using namespace ops;
 
-// Of a row at least so many times as long, elements are selected; of a shorter one all are sorted.
+// If a row is at least this many times longer than the selection, elements are selected; else the whole row is sorted.
 constexpr std::int64_t kSelected = 8;
 
-/// The argument as it is sorted: the axis counted from the front, the flat tensor where there is none.
+/// The argument in the form that is sorted: the axis counted from the front, the flat tensor where no axis is given.
 struct Line {
   Line(const Site& site, const Arg& arg, std::optional<std::int64_t> axis) : x(as_node(site, arg)) {
     if (!axis) x = Tensor(make_reshape(site, x.node(), {x.size()}));
@@ -33,7 +33,7 @@ struct Line {
   std::int64_t along, length;
 };
 
-/// By the library along the last axis: a swap of two brings the axis there, and back.
+/// Sorts by the library along the last axis: exchanging two axes moves the axis there and back.
 Tensor ordered(const Site& site, Op op, const Tensor& x, std::int64_t along, std::vector<std::int64_t> ints = {}) {
   std::vector<std::int64_t> swapped(x.shape().size());
   std::iota(swapped.begin(), swapped.end(), 0);
@@ -41,7 +41,7 @@ Tensor ordered(const Site& site, Op op, const Tensor& x, std::int64_t along, std
   return Tensor(make_permute(site, make_library(site, op, {make_permute(site, x.node(), swapped)}, std::move(ints)), swapped));
 }
 
-/// The places in ascending order; in descending order what is equal lies backwards in the flipped tensor, and forwards in its flipped order.
+/// Returns the places in ascending order. For descending order it flips the tensor and then the places, so that equal elements keep their order.
 Tensor places(const Site& site, const Line& line, bool descending) {
   if (!descending) return ordered(site, Op::argsort, line.x, line.along);
   return (line.length - 1) - flip(ordered(site, Op::argsort, flip(line.x, line.along), line.along), line.along);
@@ -69,7 +69,7 @@ Tensor sort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
 Tensor argsort(const Arg& x, std::optional<std::int64_t> axis, bool descending) {
   const Scope scope("argsort", x.where());
   if (shape_of(scope.site(), x).empty())
-    return places(scope.site(), Line(scope.site(), reshape(x, {1}), axis), descending);  // as NumPy, which sorts vectors at least
+    return places(scope.site(), Line(scope.site(), reshape(x, {1}), axis), descending);  // as in NumPy, which sorts at least vectors
   return places(scope.site(), Line(scope.site(), x, axis), descending);
 }
 
@@ -146,7 +146,7 @@ Tensor digitize(const Arg& x, const Arg& edges, bool right) {
 
 namespace sinter::ops {
 
-// So few elements are all compared with the value: cheaper than looking some of them up.
+// Up to this number all elements are compared with the value: cheaper than a search.
 constexpr std::int64_t kCompared = 12;
 
 Tensor count_before(const Site& site, const Tensor& ascending, const Tensor& values, bool equal, bool placed) {
@@ -163,7 +163,7 @@ Tensor count_before(const Site& site, const Tensor& ascending, const Tensor& val
     return first;
   }
   const auto before = [&](const Tensor& place) { return comes_before(Tensor(make_take(site, ascending.node(), place.node(), 0))); };
-  // The number is one of `first` to `first + length`, and the length a power of two: no place is outside of the vector.
+  // The number is one of `first` to `first + length`, and the length a power of two: no place is outside the vector.
   auto length = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
   if (length < n) first = where(before(first + (length - 1)), n - length, first);
   for (length /= 2; length > 0; length /= 2) first = where(before(first + (length - 1)), first + length, first);

@@ -18,7 +18,7 @@ namespace {
 
 using namespace ops;
 
-/// The argument with another number for NaN; integers have none.
+/// Replaces NaN by another number; integers have no NaN.
 Tensor without_nan(const Tensor& x, double number) { return is_floating(x.dtype()) ? where(isnan(x), number, x) : x; }
 
 Tensor count_of_numbers(const Tensor& x, const Axes& axes, bool keepdims) { return sum(logical_not(isnan(x)), axes, keepdims); }
@@ -33,10 +33,10 @@ Tensor nan_extreme(const char* name, const Arg& arg, const Axes& axes, bool keep
   return where(all(isnan(x), axes, keepdims), std::numeric_limits<double>::quiet_NaN(), found);
 }
 
-/// Integers and bool as float64.
+/// Converts integers and bool to float64.
 Tensor as_floating(const Tensor& x) { return is_floating(x.dtype()) ? x : astype(x, DType::float64); }
 
-/// A vector along the axis of a shape, or what broadcasts to it.
+/// Shapes a vector to lie along the axis, or returns a tensor that already broadcasts.
 Tensor along_axis(const Tensor& vector, std::int64_t axis, std::size_t rank) {
   if (vector.ndim() != 1) return vector;
   Shape shape(rank, 1);
@@ -58,7 +58,7 @@ Tensor diff(const Arg& arg, std::int64_t n, std::int64_t axis) {
   if (n < 0) fail<ValueError>(scope.site(), fmt::format("a difference cannot be taken {} times", n));
   if (x.ndim() == 0) fail<ShapeError>(scope.site(), "a 0-d tensor has no differences");
   const std::int64_t along = checked_axis(scope.site(), axis, x.ndim());
-  n = std::min(n, x.size(static_cast<int>(along)));  // then nothing is left
+  n = std::min(n, x.size(static_cast<int>(along)));  // more steps leave nothing
   check_parts(scope.site(), n, "differences of differences", 4096);
   for (; n > 0; --n) {
     const std::int64_t size = x.size(static_cast<int>(along));
@@ -100,7 +100,7 @@ Tensor nanvar(const Arg& arg, const Axes& axes, bool keepdims, int ddof) {
   const Tensor x(as_node(scope.site(), arg));
   if (!is_floating(x.dtype())) return var(x, axes, keepdims, ddof);
   const Tensor values = astype(x, traits(x.dtype()).compute);
-  // Only what is no number itself is left out: an infinite element has no distance from an infinite mean, as in var.
+  // Only NaN itself is skipped: an infinite element has no distance from an infinite mean, as in var.
   const Tensor apart = square(where(isnan(values), 0, values - nanmean(values, axes, true)));
   const Tensor count = count_of_numbers(x, axes, keepdims) - ddof;
   return astype(where(count > 0, divide(sum(apart, axes, keepdims), astype(count, values.dtype())), std::numeric_limits<double>::quiet_NaN()), x.dtype());
@@ -152,7 +152,7 @@ Tensor ediff1d(const Arg& x) {
 
 namespace {
 
-/// A scan by the Array API's rules: a vector needs no axis, and there may be something in front.
+/// Scans by the Array API's rules: a vector needs no axis, and the initial value may come first.
 Tensor cumulative(const Site& site, const Arg& arg, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial,
                   Tensor (*scan)(const Arg&, std::optional<std::int64_t>, std::optional<DType>), int initial) {
   const Tensor x(as_node(site, arg));
@@ -253,7 +253,7 @@ Tensor gradient(const Arg& arg, std::int64_t axis, const Arg& spacing, int edge_
     fail<ShapeError>(site, fmt::format("a gradient of edge_order {} needs {} elements, axis {} has {}", edge_order, edge_order + 1, axis, n));
   const auto at = [&](const Tensor& t, std::int64_t begin, std::int64_t end) { return between(t, t.ndim() == 1 ? 0 : along, begin, end); };
   const Shape& given = shape_of(site, spacing);
-  Tensor slope, first, last;  // in the midst and at the ends
+  Tensor slope, first, last;  // in the middle and at the ends
   if (given.empty()) {
     const Tensor h(operand(site, spacing, f.dtype(), Shape()));
     slope = (at(f, 2, n) - at(f, 0, n - 2)) / (2 * h);
@@ -305,12 +305,12 @@ Tensor interp(const Arg& arg, const Arg& xp, const Arg& fp, std::optional<double
   if (n > 1) {
     const Tensor lower = at(points, begin), upper = at(points, begin + 1), height = at(heights, begin), next = at(heights, begin + 1);
     const Tensor slope = (next - height) / (upper - lower);
-    // Where an infinity makes it NaN, it is drawn from the other point; between two of the same height there is nothing to draw.
+    // If an infinity makes it NaN, the line is drawn from the other point; between two equal heights it is that height.
     Tensor line = slope * (x - lower) + height;
     line = where(isnan(line), where(height == next, height, slope * (x - upper) + next), line);
-    result = where(x == lower, height, line);  // at a point itself no line is drawn: next to it one may end at infinity
+    result = where(x == lower, height, line);  // exact at a point: the line next to it may end at infinity
   }
-  // At the last point and beyond it, and before the first.
+  // These are the results at the last point and beyond it, and before the first.
   const Tensor last = heights(n - 1);
   result = where(place == n - 1, right ? where(x > points(n - 1), *right, last) : last, result);
   result = where(place < 0, left ? Tensor(full({}, *left)) : heights(0), result);

@@ -12,7 +12,7 @@
 namespace sinter::ops {
 namespace {
 
-/// Zeros put in between the elements of an axis, which are then `step` apart.
+/// Inserts zeros between the elements of an axis, which are then `step` apart.
 Tensor spread_out(const Tensor& x, std::size_t axis, std::int64_t step) {
   const std::int64_t size = x.shape()[axis];
   if (step == 1 || size <= 1) return x;
@@ -51,7 +51,7 @@ Tensor filters_of_phases(const Tensor& weight, std::int64_t groups, const std::v
 }
 
 void check_phases(const Site& site, std::int64_t filters, const std::vector<std::int64_t>& stride) {
-  constexpr double kMost = 0x1p40;  // filters of a convolution, each of which has bytes
+  constexpr double kMost = 0x1p40;  // filters of a convolution, each at least a byte
   double all = static_cast<double>(filters);
   for (const std::int64_t s : stride) all *= static_cast<double>(s);
   if (all > kMost)
@@ -73,7 +73,7 @@ TransposedConvolution::TransposedConvolution(const Site& site, const ConvTranspo
     if (weight[k + 2] < 1 || size < 1 || result < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} would become {}", k + 2, to_string(x), result));
     if (more[k] >= std::max(s, dilation[k]))
       fail<ValueError>(site, fmt::format("output_padding of {} with a stride of {} and a dilation of {}; it is smaller", more[k], s, dilation[k]));
-    const std::int64_t taps = (reach + s - 1) / s, first = before / s, last = (before + result + s - 1) / s;  // windows that hold something wanted
+    const std::int64_t taps = (reach + s - 1) / s, first = before / s, last = (before + result + s - 1) / s;  // windows that contain a place of the result
     const std::int64_t pad_before = taps - 1 - first, pad_after = last - first - size - pad_before + taps - 1;
     how.stride.push_back(1);
     how.dilation.push_back(s == 1 ? dilation[k] : 1);

@@ -21,7 +21,7 @@ DType promote_types(DType a, DType b, Location where) { return promote(site_of("
 DType result_type(const TypeOperand* first, std::size_t count, Location where) {
   const Site site = site_of("result_type", where);
   if (count == 0) fail<ValueError>(site, "there is no operand");
-  std::vector<Tensor> tensors;  // of which only the types are read
+  std::vector<Tensor> tensors;  // only their types are read
   std::vector<Arg> operands;
   std::vector<const Arg*> pointers;
   tensors.reserve(count);
@@ -63,7 +63,7 @@ Tensor view(const Arg& arg, DType dtype) {
   }
   if (x.size() == 0) return zeros(shape, dtype, site.where);
   const void* const bytes = host_data(x.node(), site);
-  if (reinterpret_cast<std::uintptr_t>(bytes) % itemsize(dtype) != 0) return from_pointer(bytes, dtype, shape, {}, site.where);  // a file's, mapped
+  if (reinterpret_cast<std::uintptr_t>(bytes) % itemsize(dtype) != 0) return from_pointer(bytes, dtype, shape, {}, site.where);  // for a mapped file
   return adopt_memory(std::make_shared<Tensor>(x), bytes, dtype, shape, site.where);
 }
 

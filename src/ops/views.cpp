@@ -1,4 +1,4 @@
-// Views: reshape, permute, broadcast, flip and indexing, down to the four view primitives.
+// Views: reshape, permute, broadcast, flip and indexing, expressed by the four view primitives.
 #include <algorithm>
 #include <array>
 #include <numeric>

@@ -43,13 +43,13 @@ std::string_view kind_name(const Value& value) {
 }
 
 Arg operand(const Value& value, std::string_view user) {
-  const Location nowhere{};  // the expression has its own way to point at a place
+  const Location nowhere{};  // an expression points at a place in its own way
   if (const auto* tensor = value.as<Tensor>()) return {*tensor, nowhere};
   if (const auto* b = value.as<bool>()) return {*b, nowhere};
   if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
   if (const auto* f = value.as<double>()) return {*f, nowhere};
   if (const auto* large = value.as<std::uint64_t>()) return {*large, nowhere};
-  if (value.is_complex()) array_of(value, user);  // which refuses it
+  if (value.is_complex()) array_of(value, user);  // throws
   throw Fault{value.offset, fmt::format("{} takes tensors and numbers, not {}", user, kind_name(value)), true};
 }
 
@@ -80,7 +80,7 @@ std::vector<Parameter> read_parameters(const Function& function) {
 }  // namespace
 
 const std::vector<Parameter>& parameters_of(const Function& function) {
-  thread_local std::unordered_map<const char*, std::vector<Parameter>> known;  // by the row's text, which is a literal
+  thread_local std::unordered_map<const char*, std::vector<Parameter>> known;  // by the address of the row's text, which is a literal
   auto& parameters = known[function.parameters.data()];
   if (parameters.empty()) parameters = read_parameters(function);
   return parameters;
@@ -173,10 +173,10 @@ Tensor Arguments::tensor(int parameter) const {
 
 std::vector<Tensor> Arguments::tensors(int parameter) const {
   const Value* value = given(parameter);
-  if (value && parameters_[static_cast<std::size_t>(parameter)].takes_rest && !gathered_) return {array_of(*value, function_.name)};  // one, be it a list
+  if (value && parameters_[static_cast<std::size_t>(parameter)].takes_rest && !gathered_) return {array_of(*value, function_.name)};  // one argument, or list
   if (value && value->as<Tensor>()) return unstack(*value->as<Tensor>(), 0, Location{});
   if (!value || !value->as<Tuple>()) wrong_kind(parameter, "a tuple of tensors");
-  if (value->is_complex()) return {array_of(*value, function_.name)};  // which refuses it
+  if (value->is_complex()) return {array_of(*value, function_.name)};  // throws
   std::vector<Tensor> result;
   for (const Value& item : *value->as<Tuple>()) result.push_back(array_of(item, function_.name));
   return result;

@@ -14,32 +14,32 @@ struct Parameter {
   std::string_view name, other_name;
   bool optional = false, takes_rest = false, keyword_only = false;
 };
-/// Read once from the row; the reference stays valid.
+/// Returns the parameters of a function. The row is parsed once; the reference stays valid.
 const std::vector<Parameter>& parameters_of(const Function& function);
-/// "a, axis=…, *, keepdims=…"
+/// Writes "a, axis=…, *, keepdims=…".
 std::string signature(const std::vector<Parameter>& parameters);
 
-/// An integer, or a tensor of one integer, which is evaluated. Throws Fault for anything else.
+/// Returns an integer; a tensor of one integer is evaluated. Throws Fault for anything else.
 std::int64_t whole_number(const Value& value);
-/// Whether whole_number takes it.
+/// Returns whether whole_number accepts it.
 bool is_whole_number(const Value& value);
 
-/// A dtype, or a string that names one. Throws Fault for anything else.
+/// Converts a dtype, or a string that names one. Throws Fault for anything else.
 DType dtype_of(const Value& value, std::string_view parameter, std::string_view function);
 
-/// Reads arguments by parameter number; an absent one (or None, which only parameters that may be left out take) gives the default. Throws Fault, at the
-/// argument, for a value of the wrong kind.
+/// Reads arguments by parameter number; an absent one gives the default. So does None, for parameters that may be omitted. Throws Fault, at the argument, for a
+/// value of the wrong kind.
 class Arguments {
  public:
   Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset);
 
-  /// The value, or null when it was left out or is None.
+  /// Returns the value, or null when it was omitted or is None.
   const Value* given(int parameter) const;
-  /// True for None that was written: NumPy's word for the flat tensor where leaving an axis out means another one.
+  /// Returns true for an explicit None: NumPy's request for the flat tensor where omitting the axis means another axis.
   bool none(int parameter) const;
-  /// A list becomes a tensor, which lives as long as the arguments.
+  /// Returns an operand; a list becomes a tensor, which lives as long as the arguments.
   Arg operand(int parameter) const;
-  /// A list of what array_of takes; of arguments written one after another each of them, of which one may be a list.
+  /// Converts a list as array_of does its items. Arguments written one after another give one tensor each, and one of them may be a list.
   std::vector<Tensor> tensors(int parameter) const;
   std::optional<std::int64_t> axis(int parameter) const;  // absent: none
   std::vector<std::int64_t> list(int parameter) const;    // an integer or a tuple of integers
@@ -63,9 +63,9 @@ class Arguments {
   const Function& function_;
   const std::vector<Parameter>& parameters_;
   std::vector<std::optional<Value>> values_;
-  mutable std::map<int, Tensor> lists_;  // by parameter: what operand() made of a list
+  mutable std::map<int, Tensor> lists_;  // by parameter: the tensors that operand() made of lists
   std::size_t offset_;
-  bool gathered_ = false;  // what is left of the positional arguments was several
+  bool gathered_ = false;  // true: several positional arguments were left for the last parameter
 };
 
 }  // namespace sinter::table

@@ -1,4 +1,4 @@
-// The functions of the table that take complex numbers: which of them, and by what they are computed.
+// The functions of the table that accept complex numbers, and their implementations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace {
 
 const Tensor& part(const Value& pair, std::size_t which) { return *(*pair.as<Tuple>())[which].as<Tensor>(); }
 
-/// Functions that move or choose elements, or are linear: the value of complex numbers is that of their real and that of their imaginary parts.
-/// Which arguments are numbers, by their places.
+/// Functions that move or choose elements, or are linear: they apply to the real and to the imaginary parts separately. Bit k of `numbers` is 1 if
+/// argument k is a number.
 struct ByParts {
   std::string_view name;
   unsigned numbers = 1;
@@ -102,7 +102,7 @@ constexpr ByParts kByParts[] = {
     {"where", 6},
 };
 
-/// The real or the imaginary part of numbers, however deep they lie in lists.
+/// Returns the real or the imaginary part of numbers, also within nested lists.
 Value part_of(const Value& value, std::size_t which) {
   if (value.is_complex()) return {part(value, which), value.offset};
   if (const auto* items = value.as<Tuple>()) {
@@ -115,7 +115,7 @@ Value part_of(const Value& value, std::size_t which) {
   if (const auto* tensor = value.as<Tensor>()) return {zeros_like(*tensor), value.offset};
   return value.is_number() ? Value{0.0, value.offset} : value;
 }
-/// Two results as one: pairs of tensors, and lists of them.
+/// Joins two results: pairs of tensors, and lists of them.
 Value joined(const Value& re, const Value& im, std::size_t offset) {
   const auto *all_re = re.as<Tuple>(), *all_im = im.as<Tuple>();
   if (!all_re) return complex_value({array_of(re, ""), array_of(im, "")}, offset);
@@ -194,7 +194,7 @@ Complex slices(const Complex& z, std::int64_t begin, std::int64_t end) {
 }
 Complex joined(const Complex& a, const Complex& b) { return {concatenate({a.re, b.re}, 0, Location{}), concatenate({a.im, b.im}, 0, Location{})}; }
 Complex ones_of(const Complex& z, const Shape& shape) { return {ones(shape, z.re.dtype()), zeros(shape, z.re.dtype())}; }
-/// The products of halves along the first axis, until one slice is left, which is kept.
+/// Multiplies the halves along the first axis until one slice is left, which remains as an axis of size 1.
 Complex product(Complex z) {
   if (z.re.shape()[0] == 0) {
     Shape shape = z.re.shape();
@@ -209,7 +209,7 @@ Complex product(Complex z) {
 }
 Value prod_(const Arguments& a) {
   Complex z = first(a);
-  if (a.given(5)) {  // where=: what is left out counts as 1
+  if (a.given(5)) {  // where=: skipped elements count as 1
     const Tensor chosen = a.tensor(5);
     z = {where(chosen, z.re, 1), where(chosen, z.im, 0)};
   }
@@ -224,7 +224,7 @@ Value prod_(const Arguments& a) {
   if (!a.flag(3) && !axes.empty()) z = {squeeze(z.re, axes), squeeze(z.im, axes)};
   return of(z);
 }
-/// The product so far, along an axis: each pass multiplies by what lies twice as far back.
+/// Returns the cumulative product along an axis: each pass multiplies by the element twice as far back.
 Complex products_so_far(Complex z, std::int64_t axis) {
   z = {moveaxis(z.re, axis, 0), moveaxis(z.im, axis, 0)};
   const std::int64_t size = z.re.shape()[0];
@@ -316,7 +316,7 @@ Value eig_(const Arguments& a) {
   const auto [values, vectors] = eig(first(a));
   return {Tuple{of(values), of(vectors)}};
 }
-/// Numbers are in order of their real, then their imaginary parts. The places of both parts among their own sorted values make one integer for each number.
+/// Orders numbers by their real, then their imaginary parts. The places of both parts among their own sorted values give one integer for each.
 Value unique_of(const Arguments& a) {
   const Complex z = first(a);
   const Unique all = unique_all(unique_inverse(z.re).second * std::max<std::int64_t>(z.re.size(), 1) + unique_inverse(z.im).second);
@@ -407,7 +407,7 @@ constexpr Row kRows[] = {
     {"vdot", vdot_},
 };
 
-/// Functions that are linear in each array: numbers are split into their parts one after another. Some take the conjugate of their first array.
+/// Functions that are linear in each array: numbers are split into their parts one after another. Some functions use the conjugate of their first array.
 struct Multilinear {
   std::string_view name;
   bool conjugate = false;
@@ -415,7 +415,7 @@ struct Multilinear {
 constexpr Multilinear kMultilinear[] = {{"convolve"},     {"cross"},     {"einsum"}, {"inner"},     {"kron"},
                                         {"linalg.cross"}, {"multi_dot"}, {"outer"},  {"tensordot"}, {"vecdot", true}};
 
-/// The value with its lists of numbers made complex arrays, each of which is split as one; a list of arrays has its items made so.
+/// Returns the value with its lists of numbers converted to complex arrays, each of which is split as a whole; for a list of arrays its items are converted.
 Value with_whole_arrays(const Value& value, bool of_arrays) {
   if (value.is_complex() || !holds_complex(value)) return value;
   if (!of_arrays) return of(complex_of(value, ""));
@@ -423,7 +423,7 @@ Value with_whole_arrays(const Value& value, bool of_arrays) {
   for (Value& item : items) item = with_whole_arrays(item, false);
   return {std::move(items), value.offset};
 }
-/// The value with its first complex number replaced by that number's real or imaginary part.
+/// Replaces the first complex number of the value by its real or imaginary part.
 Value with_part(const Value& value, std::size_t which, bool& done) {
   if (done || !holds_complex(value)) return value;
   if (value.is_complex()) {
@@ -451,7 +451,7 @@ Complex multilinear(const Function& function, const std::vector<Argument>& argum
   return real ? Complex{re.re, im.re} : Complex{re.re - im.im, re.im + im.re};
 }
 
-/// Functions that are called with a real array in place of a complex one: which elements are not 0, or how large they are.
+/// Functions that take a real array in place of a complex one: which elements are not 0, or how large they are.
 Tensor nonzero_of(const Complex& z) { return logical_or(z.re != 0, z.im != 0); }
 Tensor size_of(const Complex& z) { return abs(z); }
 Tensor real_part_of(const Complex& z) { return z.re; }
@@ -470,7 +470,7 @@ Value through(const Function& function, Tensor (*made)(const Complex&), std::vec
     if (holds_complex(argument.value)) argument.value = {made(complex_of(argument.value, function.name)), argument.value.offset};
   return call(function, std::move(arguments), offset);
 }
-/// A norm that is made of singular values; nothing for other norms.
+/// Computes a norm from singular values; nullopt for other norms.
 std::optional<Value> norm_of_values(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
   const std::vector<Parameter>& parameters = parameters_of(function);
   const auto find = [&](std::string_view name) -> const Value* {
@@ -493,7 +493,7 @@ std::optional<Value> norm_of_values(const Function& function, std::vector<Argume
   if (keep && keep->as<bool>() && *keep->as<bool>()) found = moveaxis(expand_dims(found, {-2, -1}), {-2, -1}, at);
   return Value{found, offset};
 }
-/// The variance of complex numbers is the sum of those of their parts.
+/// Returns the variance of complex numbers, the sum of the variances of their parts.
 Value spread_of_parts(const Function& function, const std::vector<Argument>& arguments, std::size_t offset) {
   const Function& variance = *find_function("var");
   Tensor sum;
@@ -509,7 +509,7 @@ Value spread_of_parts(const Function& function, const std::vector<Argument>& arg
 
 bool is_like(const Function& function) { return function.name == "zeros_like" || function.name == "ones_like" || function.name == "empty_like"; }
 
-/// The complex type that dtype= asks for, taken out of the arguments where it can be made of the real function.
+/// Returns the complex type that dtype= names; nullopt if it names none.
 std::optional<DType> complex_dtype(const Function& function, const std::vector<Argument>& arguments) {
   const std::vector<Parameter> parameters = parameters_of(function);
   for (std::size_t k = 0; k < arguments.size(); ++k) {
@@ -520,9 +520,9 @@ std::optional<DType> complex_dtype(const Function& function, const std::vector<A
   }
   return std::nullopt;
 }
-/// The call of a function some of whose arguments are complex; nothing where it has no meaning for them.
+/// Calls a function some of whose arguments are complex; nullopt where it has no meaning for them.
 std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
-  const std::string_view name = function.name.substr(function.name.rfind('.') + 1);  // linalg.diagonal is diagonal
+  const std::string_view name = function.name.substr(function.name.rfind('.') + 1);  // linalg.diagonal is treated as diagonal
   const auto row_of = [&](const auto& rows) {
     const auto* const row = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
     return row == std::end(rows) ? nullptr : row;
@@ -545,7 +545,7 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
   }
   return std::nullopt;
 }
-/// zeros(3, dtype=complex), x.astype(complex64), sum(x, dtype=complex): the real function of the parts' type, or the complex one of numbers of that type.
+/// Handles zeros(3, dtype=complex), x.astype(complex64), sum(x, dtype=complex) by the real function of the parts' type, or the complex one after a cast.
 Value made_complex(const Function& function, std::vector<Argument> arguments, DType type, std::size_t offset) {
   const std::vector<Parameter>& parameters = parameters_of(function);
   for (std::size_t k = 0; k < arguments.size(); ++k)

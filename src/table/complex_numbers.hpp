@@ -1,4 +1,4 @@
-// Complex numbers of an expression: pairs of real tensors that count as one value.
+// Complex numbers in an expression: pairs of real tensors that count as one value.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -10,20 +10,20 @@
 namespace sinter::table {
 
 Value complex_value(const Complex& z, std::size_t offset, bool is_weak = false);
-/// Of a complex value, of real numbers, and of lists with either. Throws Fault for anything else.
+/// Converts a complex value, real numbers, or lists with either. Throws Fault for anything else.
 Complex complex_of(const Value& value, std::string_view user);
-/// The same with parts of this type.
+/// Does the same with parts of this type.
 Complex complex_of_type(const Value& value, std::string_view user, DType type);
-/// A complex value, or a list with one in it.
+/// Returns true for a complex value, or a list that contains one.
 bool holds_complex(const Value& value);
 
-/// Either side is complex; Python's numbers, 2j among them, take the other side's precision. Throws Fault for what complex numbers have not.
+/// Computes a binary operator with a complex side; Python's numbers, such as 2j, take the other's precision. Throws Fault for operators without a meaning.
 Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset);
 
-/// The function where an argument is complex or its dtype is to be; nothing for a function that has no meaning of its own for them.
+/// Calls the function where an argument or the requested dtype is complex; nullopt for a function without a special meaning for complex numbers.
 std::optional<Value> complex_call(const Function& function, const std::vector<Argument>& arguments, std::size_t offset);
 
-/// complex, complex64, complex128: the type of their parts.
+/// Finds the type of the parts of complex, complex64 and complex128.
 std::optional<DType> find_complex_type(std::string_view name);
 std::string_view complex_type_name(DType of_parts);
 

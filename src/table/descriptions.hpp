@@ -1,4 +1,4 @@
-// What a function of the table is, in a line and an example.
+// The description of a function of the table: a line of text and an example.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -9,13 +9,13 @@ namespace sinter::table {
 
 struct Description {
   std::string_view name, text;
-  std::string_view example;  // an expression that needs no names from outside
+  std::string_view example;  // an expression without external names
 };
 
-/// The function's own, or that of another name of the same function; null where there is none.
+/// Returns the function's own description, or that of another name of the same function; null where there is none.
 const Description* find_description(const Function& function);
 
-/// The other names of the same function.
+/// Returns the other names of the same function.
 std::vector<std::string_view> other_names(const Function& function);
 
 }  // namespace sinter::table

@@ -1,15 +1,15 @@
-// A fault: the message for arguments that a call does not take.
+// A fault: the message for invalid arguments of a call.
 #pragma once
 #include <cstddef>
 #include <string>
 
 namespace sinter::table {
 
-/// `offset` is that of the argument's value: its place in the text that it was read from, where there is such a text. Who calls makes an error of it.
+/// `offset` is the position of the argument's value in the text from which it was read, if any. The caller converts a Fault to an error.
 struct Fault {
   std::size_t offset;
   std::string message;
-  bool of_kind = false;  // an argument of the wrong kind, too many or too few: Python's TypeError
+  bool of_kind = false;  // wrong kind or wrong number of arguments: Python's TypeError
 };
 
 }  // namespace sinter::table

@@ -1,4 +1,4 @@
-// The files that values come from and go to: what a name's ending means.
+// Files that hold values: the name's ending selects the format.
 #pragma once
 #include <span>
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace sinter::table {
 
-/// FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME (the name may be left out where the file has one tensor), FILE.csv, FILE.tsv, FILE.png, FILE.ppm,
-/// FILE.pgm; of another name an .npy file. Throws IoError.
+/// Loads FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME (the name may be omitted where the file has one tensor), FILE.csv, FILE.tsv, FILE.png, FILE.ppm or
+/// FILE.pgm; any other name counts as an .npy file. Throws IoError.
 Tensor load_file(const std::string& text);
-/// True if the text has an ending that load_file knows: it is meant as a file even where there is none.
+/// Returns true if the text has an ending that load_file knows: it means a file even where none exists.
 bool is_file_name(const std::string& text);
 
-/// True for an archive, which takes several results.
+/// Returns true for an archive, which holds several results.
 bool is_archive(const std::string& path);
-/// Writes by the name's ending; without one as .npy.
+/// Writes in the format of the name's ending; without one as .npy.
 void save_file(const std::string& path, const Tensor& tensor);
 void save_archive(const std::string& path, std::span<const Tensor> tensors, const std::vector<std::string>& names);
 

@@ -41,15 +41,15 @@ template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Argumen
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>)> Value reduce_as(const Arguments& a) {
   return {F(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
 }
-/// Sums and products with a value to begin with, and of some elements only.
+/// Sums and products with an initial value, optionally of chosen elements only.
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral>
 Value reduce_from(const Arguments& a) {
   Tensor x = a.tensor(0);
   if (a.given(5)) x = where(a.operand(5), x, neutral);
-  const Tensor result = F(Arg(x, Location{}), a.axes(1), a.flag(3), a.dtype(2));  // the command's own lines are nobody's business
+  const Tensor result = F(Arg(x, Location{}), a.axes(1), a.flag(3), a.dtype(2));  // the command has no source line of its own to report
   return {a.given(4) ? Combine(result, a.operand(4)) : result};
 }
-/// Extremes likewise: of nothing chosen, and of nothing, the value to begin with.
+/// Extremes, likewise: without elements, or without chosen ones, they return the initial value.
 template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&)> Value extreme_from(const Arguments& a) {
   Tensor x = a.tensor(0);
   if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where takes an initial, the result where nothing is chosen", a.function()));
@@ -58,7 +58,7 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Ar
   if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
   return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
 }
-/// NaN, and what is not chosen, as the neutral element; of integers there is no NaN.
+/// Replaces NaN, and elements that are not chosen, by the neutral element; integers have no NaN.
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral>
 Value nan_reduce_from(const Arguments& a) {
   Tensor x = a.tensor(0);
@@ -76,7 +76,7 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Ar
   if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
   return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
 }
-/// Which elements take part: those that are numbers, of those that `where` chooses.
+/// Returns which elements take part: those that are numbers and that `where` chooses.
 Tensor counted(const Arguments& a, int where) {
   const Tensor x = a.tensor(0), numbers = logical_not(isnan(x));
   return a.given(where) ? logical_and(numbers, a.tensor(where)) : numbers;
@@ -89,7 +89,7 @@ Value mean_(const Arguments& a) {
   if (a.given(4)) return mean_where(a, a.tensor(4), a.axes(1), a.flag(3));
   return {mean(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
 }
-/// any and all, of some elements only.
+/// Computes any and all, optionally of chosen elements only.
 template <Tensor (*F)(const Arg&, const Axes&, bool), bool neutral> Value truth(const Arguments& a) {
   if (!a.given(3)) return {F(a.operand(0), a.axes(1), a.flag(2))};
   return {F(where(a.operand(3), astype(a.operand(0), DType::bool_), Arg(neutral, Location{})), a.axes(1), a.flag(2))};
@@ -122,7 +122,7 @@ template <Tensor (*F)(const Arg&, const Axes&, bool, int)> Value spread(const Ar
 }
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_axes(const Arguments& a) { return {F(a.operand(0), a.axes(1))}; }
 template <Tensor (*F)(const Arg&, const Axes&)> Value over_last_axis(const Arguments& a) { return {F(a.operand(0), a.axes(1, -1))}; }
-/// NumPy's order of elements in memory, which no value depends on. Throws Fault for another word.
+/// Checks NumPy's order of elements in memory, on which no value depends. Throws Fault for an unknown one.
 void check_order(const Arguments& a, int parameter) {
   const std::string order = a.text(parameter, "C");
   if (order != "C" && order != "F" && order != "A" && order != "K") a.fail(parameter, "order is 'C', 'F', 'A' or 'K'");
@@ -138,7 +138,7 @@ template <Tensor (*F)(const Shape&, DType, Location)> Value filled_like(const Ar
 }
 
 Value round_(const Arguments& a) { return {round(a.operand(0), static_cast<int>(std::clamp<std::int64_t>(a.integer(1, 0), -400, 400)))}; }
-Value fabs_(const Arguments& a) {  // NumPy's: a float of integers too
+Value fabs_(const Arguments& a) {  // as in NumPy, integers become floating
   const Arg operand = a.operand(0);
   const Tensor x = operand.is_tensor() ? operand.tensor() : full({}, operand);
   return {abs(astype(x, traits(x.dtype()).real))};
@@ -171,7 +171,7 @@ Value astype_(const Arguments& a) {
     a.fail(3, fmt::format("casting='{}' does not allow {} to become {}", a.text(3, ""), name(a.tensor(0).dtype()), name(dtype)));
   return {astype(a.operand(0), dtype)};
 }
-/// order='F' counts the first axis fastest, in x and in the result.
+/// Reshapes; order='F' counts the first axis fastest, in x and in the result.
 Value reshaped(const Arguments& a, Shape shape, int order) {
   check_order(a, order);
   if (a.text(order, "C") != "F") return {reshape(a.operand(0), shape)};
@@ -193,7 +193,7 @@ Value gelu_(const Arguments& a) {
   if (how != "none" && how != "tanh") a.fail(1, "approximate is 'none' or 'tanh'");
   return {gelu(a.operand(0), how == "tanh" ? Approximate::tanh : Approximate::exact)};
 }
-/// The axes of PyTorch's normalized_shape, where the second argument is such a tuple: the last ones, which have to have these sizes.
+/// Returns the axes of PyTorch's normalized_shape if the second argument is such a tuple: the last axes, which must have these sizes.
 std::optional<Axes> normalized_axes(const Arguments& a) {
   const Value* second = a.given(1);
   if (!second || !second->as<Tuple>()) return {};
@@ -205,7 +205,7 @@ std::optional<Axes> normalized_axes(const Arguments& a) {
   return Axes(axes);
 }
 
-/// A number takes the type of what is normalised, as it would beside it.
+/// Returns the weight; a number takes the type of the normalised tensor, as in an operation with it.
 Tensor weight_of(const Arguments& a, int parameter) {
   if (!a.given(parameter) || !a.given(parameter)->is_number()) return a.tensor(parameter);
   const DType type = a.tensor(0).dtype();
@@ -225,7 +225,7 @@ Value full_like_(const Arguments& a) {
   const Tensor like = a.tensor(0);
   return {full(a.given(5) ? a.shape(5) : like.shape(), a.operand(1), a.dtype(2).value_or(like.dtype()))};
 }
-/// A tensor without axes is a number there: how long the result is has to be known, so it is evaluated.
+/// Returns a bound of the range. A tensor without axes counts as a number; it is evaluated, because the length of the result must be known.
 Arg end_of_range(const Arguments& a, int parameter) {
   const Value* value = a.given(parameter);
   if (!value || !value->as<Tensor>() || value->as<Tensor>()->ndim() > 0) return a.operand(parameter);
@@ -236,7 +236,7 @@ Value arange_(const Arguments& a) {
   std::optional<DType> dtype = a.dtype(3);
   const auto typed = [&](int parameter) { return a.given(parameter) ? a.given(parameter)->as<Tensor>() : nullptr; };
   if (!dtype && typed(0) && typed(1) && typed(2))
-    dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype(), Location{}), typed(2)->dtype(), Location{});  // no number has a say
+    dtype = promote_types(promote_types(typed(0)->dtype(), typed(1)->dtype(), Location{}), typed(2)->dtype(), Location{});  // numbers do not affect the type
   if (a.given(2) && !a.given(1)) return {arange(Arg(0, Location{}), end_of_range(a, 0), end_of_range(a, 2), dtype)};
   if (a.given(2)) return {arange(end_of_range(a, 0), end_of_range(a, 1), end_of_range(a, 2), dtype)};
   if (a.given(1)) return {arange(end_of_range(a, 0), end_of_range(a, 1), dtype)};
@@ -250,7 +250,7 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>)> Value scan(const
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value extreme_place(const Arguments& a) {
   return {F(a.operand(0), a.axis(1), a.flag(2))};
 }
-/// The parts in the type of `dtype`, where one is given and `casting` (same_kind) allows it.
+/// Returns the parts in the type of `dtype`, if it is given and `casting` (same_kind) allows it.
 std::vector<Tensor> parts_in(const Arguments& a, int dtype) {
   std::vector<Tensor> parts = a.tensors(0);
   if (!a.given(dtype)) return parts;
@@ -274,14 +274,14 @@ Value concatenate_(const Arguments& a) {
 }
 template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Arguments& a) { return {F(a.operand(0), a.integer(1, 0))}; }
 
-/// Around a constant's places: its value before and after along each axis. An axis's corners belong to those behind it, as in NumPy.
+/// Pads with constants before and after along each axis. The corners belong to the later axis, as in NumPy.
 Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Tuple& values) {
   constexpr const char* kForms = "constant_values is a number, a pair, or a pair for each axis";
   Tensor x = a.tensor(0);
   const auto rank = static_cast<std::size_t>(x.ndim());
   const bool nested = !values.empty() && values[0].as<Tuple>();
   if (values.empty() || (nested && values.size() != 1 && values.size() != rank)) a.fail(3, kForms);
-  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // which refuses it
+  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // throws
   for (std::size_t k = 0; k < rank; ++k) {
     const Tuple* ends = nested ? values[values.size() == 1 ? 0 : k].as<Tuple>() : &values;
     if (!ends || ends->empty() || ends->size() > 2) a.fail(3, kForms);
@@ -296,11 +296,11 @@ Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, st
   }
   return x;
 }
-/// The elements beyond an edge from those at it, axis after axis: means and extremes of the nearest ones, or a ramp to a number.
+/// Computes the elements beyond an edge from those at it, axis after axis: means and extremes of the nearest ones, or a ramp to a number.
 Tensor pad_from_edge(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const std::string& mode) {
   Tensor x = a.tensor(0);
   const auto rank = static_cast<std::size_t>(x.ndim());
-  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // which refuses it
+  if (widths.size() != 1 && widths.size() != rank) return pad(x, widths);  // throws
   for (std::size_t k = 0; k < rank; ++k) {
     const auto axis = static_cast<std::int64_t>(k), size = x.shape()[k];
     if (size == 0) a.fail(0, fmt::format("mode '{}' needs elements along each axis", mode));
@@ -327,13 +327,13 @@ Tensor pad_from_edge(const Arguments& a, const std::vector<std::pair<std::int64_
       return broadcast_to(astype(value, x.dtype()), shape);
     };
     const auto [before, after] = widths[widths.size() == 1 ? 0 : k];
-    if (before < 0 || after < 0) return pad(x, widths);  // which refuses it
+    if (before < 0 || after < 0) return pad(x, widths);  // throws
     x = concatenate({beyond(true, before), x, beyond(false, after)}, axis, Location{});
   }
   return x;
 }
 Value pad_(const Arguments& a) {
-  // 2, (before, after), or a pair for each axis.
+  // The widths are 2, (before, after), or a pair for each axis.
   std::vector<std::pair<std::int64_t, std::int64_t>> widths;
   const Tuple* tuple = a.given(1) ? a.given(1)->as<Tuple>() : nullptr;
   const bool nested = tuple && !tuple->empty() && (*tuple)[0].as<Tuple>();
@@ -365,7 +365,7 @@ Value take_(const Arguments& a) {
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
-/// NumPy's default is the last axis, and None the flat tensor.
+/// Returns the axis: by default the last one, as in NumPy; None means the flat tensor.
 std::optional<std::int64_t> axis_or_flat(const Arguments& a, int parameter) {
   return a.none(parameter) ? std::nullopt : std::optional(a.integer(parameter, -1));
 }
@@ -375,9 +375,9 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sort
 }
 template <Tensor (*F)(const Arg&, std::int64_t, std::optional<std::int64_t>)> Value parted(const Arguments& a) {
   if (a.given(4)) a.fail(4, "order= names fields of a record, which tensors have not");
-  const std::vector<std::int64_t> places = a.list(1);  // sorted altogether, any of them serves
+  const std::vector<std::int64_t> places = a.list(1);  // the whole axis is sorted, so any place serves
   if (places.empty()) return {a.tensor(0)};
-  for (const std::int64_t place : places) (void)F(a.operand(0), place, axis_or_flat(a, 2));  // which refuses one that is out of range
+  for (const std::int64_t place : places) (void)F(a.operand(0), place, axis_or_flat(a, 2));  // throws for a place out of range
   return {F(a.operand(0), places[0], axis_or_flat(a, 2))};
 }
 Value lexsort_(const Arguments& a) {
@@ -399,7 +399,7 @@ Value put_(const Arguments& a) {
   const Tensor places = mode == "wrap" ? remainder(a.operand(1), size) : clip(a.operand(1), 0, size - 1);
   return {put(a.operand(0), Arg(places, Location{}), a.operand(2))};
 }
-/// NumPy assigns values of any kind.
+/// Accepts values of any kind, as NumPy does.
 Value put_along_axis_(const Arguments& a) {
   const Tensor values = a.tensor(2);
   const DType dtype = a.tensor(0).dtype();
@@ -417,14 +417,14 @@ Value add_at_(const Arguments& a) {
 }
 Value setdiff1d_(const Arguments& a) {
   if (!a.flag(2)) return {setdiff1d(a.operand(0), a.operand(1))};
-  const Tensor x = reshape(a.operand(0), Shape{-1});  // NumPy leaves the order of what is unique already
+  const Tensor x = reshape(a.operand(0), Shape{-1});  // NumPy retains the order of unique elements
   return {compress(in1d(x, a.operand(1), true), x)};
 }
 Value intersect1d_(const Arguments& a) {
   const Tensor both = intersect1d(a.operand(0), a.operand(1));
   if (!a.flag(3)) return {both};
   Tuple results{{both}};
-  for (const int side : {0, 1}) {  // where each is met first
+  for (const int side : {0, 1}) {  // where each element first appears
     const Unique known = unique_with(a.operand(side));
     results.push_back({take(known.indices, searchsorted(known.values, both), 0)});
   }
@@ -436,7 +436,7 @@ Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) {
   if (const Value* counts = a.given(1); counts && (counts->as<Tuple>() || counts->as<Tensor>())) {
-    // The places of the elements, each as often as its count says: after the end of the ones before.
+    // The places of the elements, each repeated by its count, are found from the running sum of the counts.
     const Tensor times = a.tensor(1), x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
     if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats is an integer, or one for each element along the axis");
     const int axis = a.small_integer(2, 0);
@@ -498,7 +498,7 @@ Value permutation_(const Arguments& a) {
 }
 Value choice_(const Arguments& a) { return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))}; }
 
-// NumPy's order, by the names np.random.normal, ...: the size last, and left out that of the parameters.
+// These follow the order of np.random.normal, ...: the size comes last, and by default it is the parameters' shape.
 Shape size_last(const Arguments& a, int parameters) {
   if (a.given(parameters)) return a.shape(parameters);
   Tensor both = zeros({}, DType::float64, Location{});
@@ -557,7 +557,7 @@ Value piecewise_(const Arguments& a) {
   if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
   std::vector<Tensor> list;
   for (const Value& value : *values) list.push_back(array_of(value, a.function()));
-  const Tensor* one = a.given(1)->as<Tensor>();  // NumPy takes a condition without a list around it
+  const Tensor* one = a.given(1)->as<Tensor>();  // NumPy accepts one condition without a list
   return {piecewise(a.operand(0), one && one->ndim() == a.tensor(0).ndim() ? std::vector{*one} : a.tensors(1), list)};
 }
 Value select_(const Arguments& a) { return {select(a.tensors(0), a.tensors(1), a.given(2) ? a.operand(2) : Arg(0, Location{}))}; }
@@ -608,7 +608,7 @@ Value unique_all_(const Arguments& a) {
   return list({all.values, all.indices, all.inverse, all.counts});
 }
 template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(parts_in(a, 1), Location{})}; }
-/// Of one array, or of several, written one after another.
+/// Applies F to one array, or to several that are written one after another.
 template <Tensor (*F)(const Arg&)> Value each(const Arguments& a) {
   std::vector<Tensor> results;
   for (const Tensor& tensor : a.tensors(0)) results.push_back(F(tensor));
@@ -631,7 +631,7 @@ Value rot90_(const Arguments& a) {
 }
 Value broadcast_arrays_(const Arguments& a) { return list(broadcast_arrays(a.tensors(0), Location{})); }
 Value meshgrid_(const Arguments& a) {
-  if (a.flag(2)) {  // each along an axis of its own
+  if (a.flag(2)) {  // each along its own axis
     std::vector<Tensor> vectors = a.tensors(0);
     const std::size_t rank = vectors.size();
     for (std::size_t k = 0; k < rank; ++k) {
@@ -652,8 +652,8 @@ Value diff_(const Arguments& a) {
   if (!a.given(3) && !a.given(4)) return {diff(a.operand(0), a.integer(1, 1), a.integer(2, -1))};
   const Tensor x = a.tensor(0);
   const std::int64_t axis = a.integer(2, -1);
-  if (x.ndim() == 0 || axis >= x.ndim() || axis < -x.ndim()) return {diff(x, a.integer(1, 1), axis)};  // which refuses it
-  const auto end = [&](int parameter) {                                                                // a number is one element all along
+  if (x.ndim() == 0 || axis >= x.ndim() || axis < -x.ndim()) return {diff(x, a.integer(1, 1), axis)};  // throws
+  const auto end = [&](int parameter) {                                                                // a number is one element along the axis
     const Tensor part = a.tensor(parameter);
     Shape shape = x.shape();
     shape[static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)] = 1;
@@ -715,7 +715,7 @@ Value gradient_(const Arguments& a) {
   if (a.given(2)) axes = a.list(2);
   else
     for (int axis = 0; axis < f.ndim(); ++axis) axes.push_back(axis);
-  // Spacings: none, one for all axes, or one for each of them.
+  // Spacings are omitted, one for all axes, or one for each axis.
   const Value* given = a.given(1);
   const Tuple one{given ? *given : Value{std::int64_t{1}}};
   const Tuple& spacings = given && given->as<Tuple>() && !given->as<Tuple>()->is_list ? *given->as<Tuple>() : one;
@@ -732,7 +732,7 @@ Value interp_(const Arguments& a) {
   const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
   return {interp(a.operand(0), a.operand(1), a.operand(2), number(3), number(4), number(5))};
 }
-/// In NumPy nothing is counted in integers, whatever its weights.
+/// Counts as NumPy does: without elements the counts are int64, whatever the weights.
 Value bincount_(const Arguments& a) {
   const Tensor counts = bincount(a.operand(0), a.tensor(1), a.integer(2, 0));
   return {a.tensor(0).size() == 0 ? astype(counts, DType::int64) : counts};
@@ -759,12 +759,12 @@ Value histogram_(const Arguments& a) {
   return list({found.counts, found.edges});
 }
 Value histogram_bin_edges_(const Arguments& a) { return {histogram_bin_edges(a.operand(0), bin_count(a), range_of(a, 2, a.given(2)))}; }
-/// A number of bins or edges, for one axis.
+/// Reads a number of bins, or edges, for one axis.
 Bins bins_of(const Arguments& a, int parameter, const Value& bins, const Value* range) {
   if (is_whole_number(bins)) return {whole_number(bins), range_of(a, parameter + 1, range)};
   return Bins(array_of(bins, a.function()));
 }
-/// For each of `axes` axes: one for all, or a list of them. NumPy takes edges for all axes where there is one axis more or less of them than numbers.
+/// Reads the bins of `axes` axes: one for all, or a list. With `edges_for_all`, a list of another length is edges for all axes, as in NumPy.
 std::vector<Bins> bins_of(const Arguments& a, int parameter, std::size_t axes, bool edges_for_all) {
   const Value ten{std::int64_t{10}};
   const Value& bins = a.given(parameter) ? *a.given(parameter) : ten;
@@ -785,7 +785,7 @@ Value histogram2d_(const Arguments& a) {
 }
 Value histogramdd_(const Arguments& a) {
   Tensor points = a.tensor(0);
-  if (a.given(0)->as<Tuple>() && points.ndim() == 2) points = transpose(points);  // a list is of one vector for each axis
+  if (a.given(0)->as<Tuple>() && points.ndim() == 2) points = transpose(points);  // a list has one vector for each axis
   if (points.ndim() == 1) points = reshape(points, {-1, 1});
   if (points.ndim() != 2) a.fail(0, "sample is a matrix, a point in each row");
   const HistogramDd found = histogramdd(points, bins_of(a, 1, static_cast<std::size_t>(points.shape()[1]), false), a.tensor(4), a.flag(3));
@@ -851,7 +851,7 @@ Value qr_(const Arguments& a) {
   if (mode == "r") return {r};
   return {Tuple{{q}, {r}}};
 }
-/// np.linalg.svd(a, 0): a flag that is a number, as older code has it.
+/// Reads a flag that may be a number, as in older code: np.linalg.svd(a, 0).
 bool number_or_flag(const Arguments& a, int parameter, bool otherwise) {
   const auto* integer = a.given(parameter) ? a.given(parameter)->as<std::int64_t>() : nullptr;
   return integer && (*integer == 0 || *integer == 1) ? *integer == 1 : a.flag(parameter, otherwise);
@@ -879,7 +879,7 @@ Value lstsq_(const Arguments& a) {
   const auto [x, residuals, rank, s] = lstsq(a.operand(0), a.operand(1), number_or_none(a, 2));
   return {Tuple{{x}, {residuals}, {rank}, {s}}};
 }
-/// Complex numbers are a pair (re, im), in parentheses; anything else is real.
+/// Returns whether the argument is complex: a pair (re, im) in parentheses; anything else is real.
 bool is_pair(const Arguments& a) {
   const Tuple* both = a.given(0) ? a.given(0)->as<Tuple>() : nullptr;
   return both && !both->is_list && both->size() == 2;
@@ -921,7 +921,7 @@ Value irfft_(const Arguments& a) { return {fft::irfft(complex_numbers(a), a.axis
 Value hfft_(const Arguments& a) { return {fft::hfft(complex_numbers(a), a.axis(1), a.integer(2, -1), norm_of(a, 3), Location{})}; }
 Value ihfft_(const Arguments& a) { return complex_numbers(fft::ihfft(a.operand(0), a.axis(1), a.integer(2, -1), norm_of(a, 3))); }
 Shape sizes_of(const Arguments& a) { return a.given(1) ? a.shape(1) : Shape{}; }
-/// Of the last two axes by default, or of all.
+/// Returns the axes: by default the last two, or all.
 template <int last> Axes axes_of(const Arguments& a) { return a.axes(2, last == 2 ? Axes{-2, -1} : Axes{}); }
 template <int last> Value fftn_(const Arguments& a) {
   return complex_numbers(fft::fftn(complex_numbers(a), sizes_of(a), axes_of<last>(a), norm_of(a, 3), Location{}));
@@ -976,7 +976,7 @@ Value indices_(const Arguments& a) {
   }
   return list(along);
 }
-/// `axis` is where the points lie, `dtype` what they are rounded to.
+/// Moves the points to `axis` and rounds them to `dtype`.
 Value laid_along(const Arguments& a, const Tensor& points, int dtype, int axis) {
   const Tensor moved = moveaxis(points, 0, a.integer(axis, 0));
   return {a.given(dtype) ? astype(moved, *a.dtype(dtype)) : moved};
@@ -1002,7 +1002,7 @@ Value unwrap_(const Arguments& a) {
 Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
 Value multi_dot_(const Arguments& a) { return {multi_dot(a.tensors(0), Location{})}; }
 Value shape_(const Arguments& a) {
-  const Tensor x = a.tensor(0);  // which holds the shape
+  const Tensor x = a.tensor(0);  // holds the shape alive
   Tuple sizes;
   for (const std::int64_t size : x.shape()) sizes.push_back({size, a.given(0)->offset});
   return {std::move(sizes)};
@@ -1044,7 +1044,7 @@ Value isdtype_(const Arguments& a) {
   }
   return {false};
 }
-/// finfo(float32).eps: the type, whose limits are its attributes.
+/// Returns the limits of a type as attributes, as in finfo(float32).eps.
 Value limits_of(const Arguments& a) {
   const Value& given = *a.given(0);
   const DType type = given.as<Tensor>() ? given.as<Tensor>()->dtype() : a.dtype(0).value();
@@ -1052,7 +1052,7 @@ Value limits_of(const Arguments& a) {
   else (void)iinfo(type, Location{});
   return {Limits{type}};
 }
-/// Python's integers do not wrap where an array of a narrower type is made of them. Throws Fault at the first that does not fit.
+/// Checks that Python's integers fit a narrower type of an array, because they do not wrap. Throws Fault at the first that does not fit.
 void check_fit(const Value& value, DType dtype) {
   if (const Tuple* items = value.as<Tuple>())
     for (const Value& item : *items) check_fit(item, dtype);
@@ -1593,7 +1593,7 @@ constexpr Function kFunctions[] = {
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions), [](const Function& a, const Function& b) { return a.name < b.name; }),
               "find_function searches by halves");
 
-/// What NumPy's modules have under a name that means something else without the module.
+/// The functions of NumPy's modules whose names mean something else without the module.
 constexpr Function kMembers[] = {
     {"linalg.cross", "x1 x2 * axis?", matrix_cross_},
     {"linalg.diagonal", "x * offset?", matrix_diagonal_},
@@ -1624,7 +1624,7 @@ constexpr Function kMembers[] = {
     {"random.weibull", "a size? * key dtype?", numpy_of<random::weibull>},
 };
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -1659,7 +1659,7 @@ const Function* find_member(std::string_view module, std::string_view name) {
 
 namespace {
 
-/// NumPy's letters for types, and its names beside those of sinter/dtypes.def: C's on 64-bit systems.
+/// NumPy's letters for types, and its names in addition to those of sinter/dtypes.def: C's on 64-bit systems.
 struct TypeName {
   std::string_view letter, name;
   DType dtype;
@@ -1694,7 +1694,7 @@ std::optional<DType> find_type_string(std::string_view text) {
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known) {
-  constexpr std::size_t kLongest = 64;  // of names that anybody means; the distance takes time in proportion to the length
+  constexpr std::size_t kLongest = 64;  // no real name is longer; the distance takes time in proportion to the length
   if (name.size() > kLongest) return {};
   const std::size_t reach = name.size() < 2 ? 0 : name.size() < 4 ? 1 : 2;
   std::size_t best = reach;

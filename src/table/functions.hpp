@@ -14,36 +14,36 @@ class Arguments;
 
 struct Function {
   std::string_view name;
-  /// Parameter names in order. "axis?" may be left out; "shape+" takes what is left of the positional arguments too, as
-  /// in x.reshape(2, -1); what follows "*" goes by keyword only; "a_min|min" has two names.
+  /// Parameter names in order. "axis?" may be omitted; "shape+" also takes the remaining positional arguments, as in x.reshape(2, -1); parameters after "*" are
+  /// keyword-only; "a_min|min" has two names.
   std::string_view parameters;
   Value (*build)(const Arguments&);
 };
 
-/// By name; null for an unknown one.
+/// Finds a function by name; null for an unknown one.
 const Function* find_function(std::string_view name);
-/// Of one of NumPy's modules, linalg or random: with the order of arguments and the defaults that it has there. Null for an unknown one.
+/// Finds a function of NumPy's modules linalg and random, with its order of arguments and defaults there. Null for an unknown one.
 const Function* find_member(std::string_view module, std::string_view name);
 std::span<const Function> functions();
-/// The rows of NumPy's modules, named "linalg.cross", "random.normal", ...
+/// Returns the rows of NumPy's modules, named "linalg.cross", "random.normal", ...
 std::span<const Function> members();
 
 struct Argument {
-  std::string_view keyword;  // empty: positional
+  std::string_view keyword;  // empty for a positional argument
   Value value;
 };
 
-/// Binds the arguments to the parameters and records the call. Throws Fault for arguments that do not fit, sinter's own
-/// errors for shapes and types that do not.
+/// Binds the arguments to the parameters and records the call. Throws Fault for arguments that do not fit, sinter's own errors for shapes and types that do not
+/// fit.
 Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset);
 
-/// float32, f32, int, half, ...
+/// Finds float32, f32, int, half, ...
 std::optional<DType> find_dtype(std::string_view name);
 
-/// What a string that names a type may be: NumPy's 'f4', '<i8', '|b1', whose numbers count bytes, and the names above.
+/// Finds a type by a string: NumPy's 'f4', '<i8', '|b1', whose numbers count bytes, and the names above.
 std::optional<DType> find_type_string(std::string_view text);
 
-/// The names most like `name`, for "did you mean"; empty when none is near.
+/// Returns the names most similar to `name`, for "did you mean"; empty when none is near.
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace sinter::table

@@ -1,4 +1,4 @@
-// The functions of sinter/nn.hpp, as expressions call them: by PyTorch's names and parameters.
+// The functions of sinter/nn.hpp for expressions, with PyTorch's names and parameters.
 #pragma once
 #include "table/value.hpp"
 

@@ -39,7 +39,7 @@ Value several(const std::vector<Tensor>& tensors) {
 Tensor joined(const std::vector<Tensor>& parts, std::int64_t axis = 0) { return concatenate(parts, axis, kNowhere); }
 Tensor range(std::int64_t start, std::int64_t stop, std::int64_t step = 1) { return arange(Arg(start, kNowhere), Arg(stop, kNowhere), Arg(step, kNowhere)); }
 
-/// The shape that both broadcast to, or none.
+/// Returns the shape to which both broadcast, or nullopt.
 std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
   Shape shape(std::max(a.size(), b.size()), 1);
   for (const Shape* one : {&a, &b}) {
@@ -59,7 +59,7 @@ int levels_of(const Value& value) {
   const Tuple* items = value.as<Tuple>();
   return !items ? 0 : 1 + (items->empty() ? 0 : levels_of(items->front()));
 }
-/// Lists within lists: the innermost along the last axis, those around them along the axis before it, ...
+/// Joins nested lists: the innermost along the last axis, the next along the axis before it, ...
 Tensor block_of(const Arguments& a, const Value& value, int level, int levels) {
   if (level == levels) {
     const Tensor x = array_of(value, a.function());
@@ -194,7 +194,7 @@ Value linspace_(const Arguments& a) {
   return {Tuple{result, {divide(subtract(a.tensor(1), a.tensor(0)), intervals)}}};
 }
 
-/// How far each bit is shifted: bitorder 'big', the highest first, or 'little'.
+/// Returns the shift of each bit: bitorder 'big' has the highest first, or 'little'.
 Tensor places_of_bits(const Arguments& a, int parameter) {
   const std::string order = a.text(parameter, "big");
   if (order != "big" && order != "little") a.fail(parameter, "bitorder is 'big' or 'little'");
@@ -223,7 +223,7 @@ Value unpackbits_(const Arguments& a) {
   shape.back() *= 8;
   const Tensor bits = reshape(bitwise_and(right_shift(expand_dims(bytes, -1), places_of_bits(a, 3)), Arg(std::uint8_t{1}, kNowhere)), shape);
   if (!a.given(2)) return {axis ? moveaxis(bits, -1, *axis) : bits};
-  // So many of them, with zeros behind where there are fewer; a negative number leaves as many out.
+  // This is the number of bits, padded with zeros where there are fewer; a negative number removes as many.
   const std::int64_t count = a.integer(2, 0) < 0 ? std::max<std::int64_t>(shape.back() + a.integer(2, 0), 0) : a.integer(2, 0);
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(shape.size());
   widths.back().second = std::max<std::int64_t>(count - shape.back(), 0);
@@ -233,14 +233,14 @@ Value unpackbits_(const Arguments& a) {
 
 namespace {
 
-/// Complex numbers as the command has them: real ones where no imaginary part differs from 0, which is evaluated, as NumPy does.
+/// Returns complex numbers, or real ones if no imaginary part differs from 0, as NumPy does. Evaluates.
 Value complex_or_real(const Complex& z) {
   if (z.im.empty_handle() || !any(z.im != 0).item<bool>(kNowhere)) return {z.re};
   Tuple parts{{z.re}, {z.im}};
   parts.is_complex = true;
   return {std::move(parts)};
 }
-/// Of several results together.
+/// Does the test on several results together.
 bool is_real(const std::vector<Complex>& all) {
   return std::none_of(all.begin(), all.end(), [](const Complex& z) { return any(z.im != 0).item<bool>(kNowhere); });
 }
@@ -285,12 +285,12 @@ Value polydiv_(const Arguments& a) {
 }
 Value polyder_(const Arguments& a) { return {polyder(a.operand(0), a.integer(1, 1))}; }
 Value polyint_(const Arguments& a) { return {polyint(a.operand(0), a.integer(1, 1), a.given(2) ? a.operand(2) : Arg(0, kNowhere))}; }
-/// Weighted, as NumPy: w scales the residuals. With `full` what lstsq tells, with `cov` the covariance of the coefficients.
+/// Fits with weights as NumPy: w scales the residuals. With `full` it returns lstsq's results, with `cov` the covariance of the coefficients.
 Value polyfit_(const Arguments& a) {
   const std::int64_t degree = a.integer(2, 1);
   if (!a.given(3) && !a.given(4) && !a.given(5) && !a.given(6)) return {polyfit(a.operand(0), a.operand(1), degree)};
   const Tensor x = astype(a.tensor(0), DType::float64), y = astype(a.tensor(1), DType::float64);
-  if (x.ndim() != 1 || y.ndim() < 1 || y.ndim() > 2 || y.shape()[0] != x.size()) return {polyfit(x, y, degree)};  // which refuses it
+  if (x.ndim() != 1 || y.ndim() < 1 || y.ndim() > 2 || y.shape()[0] != x.size()) return {polyfit(x, y, degree)};  // throws
   Tensor left = vander(x, degree + 1), right = y;
   if (a.given(5)) {
     const Tensor w = a.tensor(5);
@@ -427,7 +427,7 @@ std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& all, 
 Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims) {
   Tensor x = a.tensor(0);
   if (a.given(2)) x = astype(x, *a.dtype(2));
-  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::float64;  // as mean's
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::float64;  // as for mean
   x = astype(x, dtype);
   return {astype(sum(where(condition, x, 0), axes, keepdims) / sum(broadcast_to(condition, x.shape()), axes, keepdims), dtype)};
 }
@@ -455,7 +455,7 @@ Value weighted_quantile(const Arguments& a, bool percent, bool leave_nan_out) {
   const Tensor q = a.tensor(1) / (percent ? 100.0 : 1.0), order = argsort(x, -1);
   const Tensor sorted = take_along_axis(x, order, -1), sums = cumsum(take_along_axis(weights, order, -1), -1);
   Tensor share = sums / sums.at({ellipsis, Slice{-1, {}}}, kNowhere);
-  share = where(share == 0, -1, share);  // what weighs nothing at the beginning is no quantile, not even the least
+  share = where(share == 0, -1, share);  // leading elements of weight 0 are no quantile, not even the least
   std::vector<Tensor> found;
   for (const Tensor& one : q.ndim() == 0 ? std::vector{q} : unstack(reshape(q, Shape{-1}), 0, kNowhere)) {
     const Tensor place = expand_dims(argmax(share >= one, -1), -1);

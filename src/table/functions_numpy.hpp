@@ -1,4 +1,4 @@
-// NumPy's smaller functions as compositions of the others: joins by blocks, places, polynomials, what arrays are.
+// NumPy's smaller functions as compositions of others: block joins, places, polynomials, properties of arrays.
 #pragma once
 #include "table/value.hpp"
 
@@ -49,16 +49,16 @@ Value triu_indices_from_(const Arguments& a);
 Value unpackbits_(const Arguments& a);
 Value view_(const Arguments& a);
 
-/// bins='auto', 'fd', 'sturges', ...: how many bins NumPy makes of x. Evaluates x.
+/// Returns the number of bins that NumPy chooses for bins='auto', 'fd', 'sturges', ... Evaluates x.
 std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& x, std::optional<std::pair<double, double>> range);
 
-/// The least element up to which the weights make a part q of all; along one axis, or of all elements. NaN where an element is NaN.
+/// Returns the least element up to which the weights sum to a part q of the total; along one axis, or over all elements. NaN where an element is NaN.
 Value weighted_quantile(const Arguments& a, bool percent, bool leave_nan_out);
 
-/// Mean and variance of the elements where the condition holds.
+/// Returns mean and variance of the elements where the condition is true.
 Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims);
 Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root, const Tensor& mean);
-/// var and std in integers, as NumPy computes them with dtype=int: the mean, the sum of squares over their count and its root each lose their fraction.
+/// Computes var and std in integers, as NumPy does with dtype=int: the mean, the mean of squares and its root each lose their fraction.
 Value whole_spread(const Arguments& a, DType dtype, std::int64_t ddof, bool root);
 
 }  // namespace sinter::table

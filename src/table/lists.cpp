@@ -1,4 +1,4 @@
-// Lists of numbers and tensors as tensors.
+// Converts lists of numbers and tensors to tensors.
 #include <fmt/format.h>
 
 #include "sinter/ops.hpp"
@@ -9,7 +9,7 @@
 namespace sinter::table {
 namespace {
 
-/// The numbers of nested lists of one shape, one after another.
+/// The numbers of nested lists of one shape, flattened.
 struct Numbers {
   Shape shape;
   std::vector<double> floats;

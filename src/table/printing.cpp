@@ -10,7 +10,7 @@
 namespace sinter::table {
 namespace {
 
-/// Each element as NumPy writes it among the others: of one width, with the spaces before and behind it.
+/// Writes each element as NumPy does in an array: all with one width, including the spaces around.
 std::vector<std::string> elements(const Tensor& x, PrintOptions options) {
   options.threshold = std::numeric_limits<std::int64_t>::max();
   options.linewidth = std::numeric_limits<int>::max();
@@ -19,19 +19,19 @@ std::vector<std::string> elements(const Tensor& x, PrintOptions options) {
   const std::string text = to_string(reshape(x, Shape{-1}), options);  // [a b c]
   const auto count = static_cast<std::size_t>(x.size());
   std::vector<std::string> words;
-  const std::size_t width = count == 0 ? 0 : (text.size() - 1) / count;  // an element and what stands before it
+  const std::size_t width = count == 0 ? 0 : (text.size() - 1) / count;  // an element and the character before it
   for (std::size_t k = 0; k < count; ++k) words.push_back(text.substr(1 + k * width, width - 1));
   return words;
 }
 
-/// The sign stands at the number, the j behind it.
+/// Writes an imaginary part: the sign directly before the number, the j directly after it.
 std::string imaginary_part(const std::string& word, bool minus) {
   const std::size_t begin = word.find_first_not_of(' '), end = word.find_last_not_of(' ') + 1;
   const bool nan = word.compare(begin, 3, "nan") == 0;
   return word.substr(0, begin) + (minus && !nan ? "-" : "+") + word.substr(begin, end - begin) + "j" + word.substr(end);
 }
 
-/// Of an axis of more than two times `edge` elements those at its ends, and dots; 0: all.
+/// Writes the elements. If an axis is longer than two times `edge`, only those at its ends, and dots; an `edge` of 0 writes all.
 void write(const std::vector<std::string>& words, const Shape& shape, std::size_t axis, std::size_t& next, std::int64_t edge, const PrintOptions& options,
            std::string& text) {
   const std::int64_t size = shape[axis];

@@ -16,7 +16,7 @@
 namespace sinter::table {
 namespace {
 
-/// The argument of this keyword, taken out; null where there is none, or where it is None.
+/// Takes out the argument of this keyword; nullopt where there is none, or where it is None.
 std::optional<Value> taken(std::vector<Argument>& arguments, std::string_view keyword) {
   const auto found = std::find_if(arguments.begin(), arguments.end(), [&](const Argument& argument) { return argument.keyword == keyword; });
   if (found == arguments.end()) return std::nullopt;
@@ -25,14 +25,14 @@ std::optional<Value> taken(std::vector<Argument>& arguments, std::string_view ke
   return value.as<None>() ? std::nullopt : std::optional(std::move(value));
 }
 
-/// Into a type of its kind or a higher one, which is what NumPy does without being told more.
+/// Casts to a type of x's kind or a higher one, which is NumPy's default.
 Tensor cast(const Tensor& x, DType dtype, std::string_view function, std::size_t offset) {
   if (!can_cast(x.dtype(), dtype, Casting::same_kind))
     throw Fault{offset, fmt::format("{}() would cast {} to {}, a lower kind; astype does so", function, name(x.dtype()), name(dtype))};
   return astype(x, dtype);
 }
 
-/// The result in the type and the shape of `out`, where the condition holds; elsewhere the elements of `out`.
+/// Returns the result in the type and the shape of `out` where the condition is true; elsewhere the elements of `out`.
 Value put_into(const Value& out, const Value& result, const std::optional<Value>& where, std::string_view function, std::size_t offset) {
   const Tuple* only = out.as<Tuple>();
   const Tensor* target = only && only->size() == 1 ? only->front().as<Tensor>() : out.as<Tensor>();
@@ -45,10 +45,10 @@ Value put_into(const Value& out, const Value& result, const std::optional<Value>
   return {mixed, offset};
 }
 
-/// What a function of two becomes over an axis: the functions that the table has for it.
+/// The functions of the table that compute a binary function's reductions.
 struct Combination {
   std::string_view name, reduction, scan;
-  std::optional<int> of_nothing = {};  // of those that have no reduction of their own
+  std::optional<int> of_nothing = {};  // the neutral element, for functions without a reduction of their own
 };
 constexpr Combination kCombinations[] = {
     {"add", "sum", "cumsum"},
@@ -60,7 +60,7 @@ constexpr Combination kCombinations[] = {
     {"logaddexp", "logsumexp", "logcumsumexp"},
     {"fmax", "nanmax", ""},
     {"fmin", "nanmin", ""},
-    // associative, without a reduction of their own: combined two by two
+    // associative functions without a reduction: elements are combined in pairs
     {"bitwise_and", "", "", -1},
     {"bitwise_or", "", "", 0},
     {"bitwise_xor", "", "", 0},
@@ -78,7 +78,7 @@ Tensor of_two(const Function& function, const Tensor& a, const Tensor& b, std::s
   return *call(function, {{{}, {a, offset}}, {{}, {b, offset}}}, offset).as<Tensor>();
 }
 
-/// The halves combined with each other, until one slice is left.
+/// Combines the halves with each other until one slice is left.
 Tensor folded(const Function& function, std::optional<int> of_nothing, Tensor x, std::size_t offset) {
   if (x.shape()[0] == 0) {
     if (!of_nothing) throw Fault{offset, fmt::format("{}.reduce() of nothing has no value", function.name)};
@@ -92,7 +92,7 @@ Tensor folded(const Function& function, std::optional<int> of_nothing, Tensor x,
   return std::as_const(x).at({0}, Location{});
 }
 
-/// A function that is not associative, as subtract is: one slice after the other, each result kept where `all`.
+/// Applies a function that is not associative, such as subtract, to one slice after the other; with `all` each result is returned.
 Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t offset) {
   constexpr std::int64_t kMost = 4096;
   const std::int64_t size = x.shape()[0];
@@ -112,14 +112,14 @@ Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t
   return stack(results, 0, Location{});
 }
 
-/// NumPy's default is the first axis, and None the flat tensor.
+/// By default the axis is the first, as in NumPy; None means the flat tensor.
 constexpr Function kReduce{"reduce", "array axis? dtype? keepdims? initial? where?", nullptr};
 constexpr Function kAccumulate{"accumulate", "array axis? dtype?", nullptr};
 constexpr Function kReduceAt{"reduceat", "array indices axis? dtype?", nullptr};
 constexpr Function kOuter{"outer", "A B", nullptr};
 constexpr Function kAt{"at", "a indices b?", nullptr};
 
-/// The function called with those of the arguments that were given, by these keywords.
+/// Calls the function with the given arguments, by these keywords.
 Value pass_on(std::string_view function, const Arguments& a, std::vector<Argument> arguments, std::initializer_list<std::pair<int, std::string_view>> keywords,
               std::size_t offset) {
   for (const auto& [parameter, keyword] : keywords)
@@ -127,7 +127,7 @@ Value pass_on(std::string_view function, const Arguments& a, std::vector<Argumen
   return call(*find_function(function), std::move(arguments), offset);
 }
 
-/// `row` is null for a function that depends on the order.
+/// Reduces; `row` is null for a function that depends on the order.
 Value reduce(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const Tensor x = a.tensor(0);
   Value axis = a.given(1) ? *a.given(1) : a.none(1) ? Value{} : Value{std::int64_t{0}, offset};
@@ -168,7 +168,7 @@ Value accumulate(const Function& function, const Combination* row, const Argumen
   return pass_on(row->scan, a, {{{}, {logical ? astype(x, DType::bool_) : x, offset}}, {"axis", {axis, offset}}}, {{2, "dtype"}}, offset);
 }
 
-/// The slices from each place up to the next one reduced; one slice where the next lies before it.
+/// Reduces the slices from each place up to the next one; a single slice where the next place is not after it.
 Value reduce_at(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const std::int64_t axis = a.integer(2, 0);
   const Tensor x = moveaxis(a.tensor(0), axis, 0);
@@ -191,7 +191,7 @@ Value outer(const Function& function, const Arguments& a, std::size_t offset) {
   return {of_two(function, reshape(left, shape), right, offset), offset};
 }
 
-/// Of one operand each place is computed once for each time that it is named.
+/// Applies the function at places; with one operand each place is computed once for each time that it is named.
 Value at(const Function& function, const Arguments& a, std::size_t offset) {
   const bool one = function.parameters == "x";
   if (!one && !a.given(2)) a.fail(2, fmt::format("{}.at() needs the values", function.name));

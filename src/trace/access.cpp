@@ -1,4 +1,4 @@
-// A handle's properties, and its contents.
+// The properties of a handle, and access to its contents.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -32,7 +32,7 @@ template <class To, class From> To converted(From value) {
   else return To(static_cast<float>(value));  // a 16-bit float
 }
 
-/// Whether an integer is the same number in its new type; long double holds all integers.
+/// Returns whether an integer is the same number in its new type; long double holds all integers.
 template <class To, class From> bool survives(From value, To made) {
   if constexpr (std::is_integral_v<To>) return std::cmp_equal(value, made);
   else return static_cast<long double>(static_cast<std::conditional_t<std::is_arithmetic_v<To>, To, float>>(made)) == static_cast<long double>(value);

@@ -1,4 +1,4 @@
-// From what the user passed to nodes: literals, broadcasting, axes, and what is wrong with them.
+// Converts the user's arguments to nodes: literals, broadcasting and axes, with the errors for invalid ones.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ namespace sinter::trace {
 void refuse_empty_handle(const Site& site) { fail<ValueError>(site, "an empty Tensor handle was passed; assign it a value first"); }
 
 namespace {
-/// There from the start and never destroyed: static objects may still record, and a child of fork finds nothing half made.
+/// Exists from the start and is never destroyed: static objects may still record, and a child of fork never sees it half constructed.
 union Scalar0d {
   constexpr Scalar0d() : shape{} {}
   constexpr ~Scalar0d() {}
@@ -66,7 +66,7 @@ RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& 
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePtr& shape) {
   if (!arg.is_tensor()) return make_constant(site, literal(site, arg, dtype), shape);
   const RecordedPtr& x = node_of(site, arg.tensor());
-  if (x->dtype == dtype && x->shape_owner == shape) return x;  // mostly
+  if (x->dtype == dtype && x->shape_owner == shape) return x;  // the common case
   return make_broadcast(site, make_cast(site, x, dtype), shape);
 }
 
@@ -179,7 +179,7 @@ void check_shape(const Site& site, const Shape& shape, DType dtype) {
   for (const std::int64_t size : shape) {
     if (size < 0) fail<ShapeError>(site, fmt::format("shape {} has a negative size", to_string(shape)));
     if (size > (std::int64_t{1} << 62) / bytes) fail<ShapeError>(site, fmt::format("shape {} of {} is more than 2^62 bytes", to_string(shape), name(dtype)));
-    bytes *= std::max<std::int64_t>(size, 1);  // as NumPy: sizes are multiplied somewhere, though there be no element
+    bytes *= std::max<std::int64_t>(size, 1);  // as in NumPy, the sizes are multiplied even if there is no element
   }
 }
 

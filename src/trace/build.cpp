@@ -25,19 +25,19 @@ RecordedPtr new_node(const Site& site, Op op, DType dtype, ShapePtr shape) {
 
 RecordedPtr new_node(const Site& site, Op op, DType dtype, const Shape& shape) { return new_node(site, op, dtype, shared_shape(shape)); }
 
-/// The operand of a one-operand node of this op that is not evaluated yet; null otherwise.
+/// Returns the operand of a one-operand node of this op that is not evaluated yet; null otherwise.
 RecordedPtr operand_of(const RecordedPtr& x, Op op) {
   if (x->op != op) return nullptr;
   const Operands inputs = x->inputs();
   return inputs.empty() ? nullptr : inputs.front();
 }
 
-/// What a slice of a pad reads where that is one of its operands alone: what the pad put there, or what it left. start_step becomes
-/// the slice of that. So a loop that assigns to one row of x after the other reads the row before and not all of x.
+/// Returns the operand of a pad that a slice of the pad reads, if it reads only one: the inner or the surrounding one. start_step becomes that operand's slice.
+/// So a loop that assigns to the rows of x one by one reads only the row before, not all of x.
 RecordedPtr seen_through(RecordedPtr x, std::vector<std::int64_t>& start_step, const Shape& shape) {
   while (x->op == Op::pad) {
     const Operands inputs = x->inputs();
-    if (inputs.empty()) break;  // evaluated: it is in memory
+    if (inputs.empty()) break;  // evaluated: the contents are in memory
     bool within = true, apart = false;
     for (std::size_t k = 0; k < shape.size(); ++k) {
       const std::int64_t first = start_step[2 * k], last = first + (shape[k] - 1) * start_step[2 * k + 1];
@@ -53,7 +53,7 @@ RecordedPtr seen_through(RecordedPtr x, std::vector<std::int64_t>& start_step, c
   return x;
 }
 
-/// Nothing is computed over nothing: a node without elements is a literal, so that no kernel has an empty operand.
+/// Returns a literal for a node without elements, so that no kernel has an empty operand; null for a node with elements.
 RecordedPtr empty(const Site& site, DType dtype, std::span<const std::int64_t> shape) {
   return std::find(shape.begin(), shape.end(), 0) == shape.end() ? nullptr : make_constant(site, make_scalar_int(dtype, 0), shared_shape(shape));
 }
@@ -66,7 +66,7 @@ bool is_zero(const RecordedPtr& x) {
 }
 bool is_one(const RecordedPtr& x) { return is_constant(x) && x->scalar.as_double() == 1; }
 
-/// The operand that the op returns unchanged because the other one is its identity; null when there is none.
+/// Returns the operand that the op returns unchanged because the other one is its identity; null when there is none.
 RecordedPtr identity(const Primitive& row, const Operands& x) {
   if (x.size() != 2) return nullptr;
   const bool integral = !is_floating(x[0]->dtype);
@@ -85,7 +85,7 @@ RecordedPtr identity(const Primitive& row, const Operands& x) {
   return nullptr;
 }
 
-/// A node with the same value as the op on these operands, if there is a simpler one.
+/// Returns a simpler node with the same value as the op on these operands, or null.
 RecordedPtr simplified(const Site& site, Op op, const Operands& x) {
   if (RecordedPtr same = identity(primitive(op), x)) return same;
   if (op == Op::negative || op == Op::bitwise_not) {
@@ -149,8 +149,8 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
     Scalar value;
     if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape_owner);
   }
-  // The value before a lossless cast is the same value, so casting that one gives the same result.
-  // Only a detour from integer to integer over a floating type may not wrap as the direct way does.
+  // A lossless cast preserves the value, so casting the value before it gives the same result. An exception is the detour from integer to integer over a
+  // floating type, which may not wrap as the direct cast does.
   const bool detour = is_floating(x->dtype) && is_integer(dtype);
   if (const RecordedPtr inner = operand_of(x, Op::cast);
       inner && lossless(inner->dtype, x->dtype) && (!detour || !is_integer(inner->dtype) || lossless(inner->dtype, dtype))) {
@@ -201,7 +201,7 @@ RecordedPtr make_broadcast(const Site& site, const RecordedPtr& x, const ShapePt
 
 RecordedPtr make_slice(const Site& site, const RecordedPtr& x, std::vector<std::int64_t> start_step, Shape shape, bool keep_whole) {
   bool full = true;
-  for (std::size_t k = 0; k < shape.size(); ++k) {  // one way to write each slice
+  for (std::size_t k = 0; k < shape.size(); ++k) {  // gives each slice a unique form
     if (shape[k] == 0) start_step[2 * k] = 0;
     if (shape[k] <= 1) start_step[2 * k + 1] = 1;
     full &= shape[k] == x->shape[k] && start_step[2 * k] == 0 && start_step[2 * k + 1] == 1;

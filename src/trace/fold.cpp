@@ -1,4 +1,4 @@
-// Arithmetic on literals, exactly as the executors compute it.
+// Folds arithmetic on literals exactly as the executors compute it.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -25,7 +25,7 @@ template <class T> bool fold_float(Op op, DType dtype, T a, T b, Scalar& result)
     case Op::rint: value = std::nearbyint(a); break;
     case Op::minimum:
     case Op::maximum:
-      if (a == b && std::signbit(a) != std::signbit(b)) return false;  // which zero comes out is the executor's choice
+      if (a == b && std::signbit(a) != std::signbit(b)) return false;  // the executor chooses which zero results
       value = (op == Op::minimum) == (a < b) ? a : b;
       if (std::isnan(a) || std::isnan(b)) return false;
       break;
@@ -38,7 +38,7 @@ template <class T> bool fold_float(Op op, DType dtype, T a, T b, Scalar& result)
     case Op::isfinite: result = boolean(std::isfinite(a)); return true;
     default: return false;
   }
-  if (std::isnan(value)) return false;  // the sign of a NaN is the executor's choice too
+  if (std::isnan(value)) return false;  // the executor also chooses the sign of a NaN
   result = make_scalar(dtype, static_cast<double>(value));
   return true;
 }
@@ -107,14 +107,14 @@ bool fold_cast(const Scalar& x, DType dtype, Scalar& result) {
     result = make_scalar_int(dtype, x.i);
     return true;
   }
-  if (is_integer(dtype) && !holds(dtype, std::trunc(x.f))) return false;  // what comes out is the executor's choice
+  if (is_integer(dtype) && !holds(dtype, std::trunc(x.f))) return false;  // the executor chooses the result
   result = make_scalar(dtype, x.f);
   return true;
 }
 
 namespace {
 
-/// Digits of the significand and range of the exponent, of integers and floating types alike.
+/// Digits of the significand and range of the exponent, for integers and floating types.
 struct Precision {
   int digits, least, greatest;
   bool infinity;

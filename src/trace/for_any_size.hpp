@@ -1,11 +1,11 @@
-// While a formula is recorded for several sizes, it has to record the same for each of them.
+// A scope in which a formula that is recorded for several sizes records the same operations for each of them.
 #pragma once
 
 namespace sinter::trace {
 
-/// While one lives, what this thread records does not follow from what the sizes at hand happen to allow: indices with a start or an end, of tensors whose
-/// contents are known, are slices even where they take all (a formula that reads the first `n` rows of a table of 512 is the same with n = 512), and small
-/// assignments are recorded rather than written.
+/// While one lives, recording on this thread does not depend on special properties of the present sizes. Indices with a start or an end, on tensors whose
+/// contents are known, are recorded as slices even where they take everything: a formula that reads the first `n` rows of a table of 512 is the same with n =
+/// 512. Small assignments are recorded, not written.
 class ForAnySize {
  public:
   ForAnySize() { ++depth(); }

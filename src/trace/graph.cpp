@@ -32,7 +32,7 @@ std::int64_t element_count(const Shape& shape) {
 namespace sinter::trace {
 namespace {
 
-/// Truncated; what only uint64 holds as its bits.
+/// Truncates; a number that only uint64 holds becomes its bits.
 std::int64_t to_integer(double f) { return f >= 0x1p63 && f < 0x1p64 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(f)) : detail::saturated(f); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tensor as the counted reference it is; the public header does not know how it counts.
+// Tensor as a counted reference; the public header does not know how it counts.
 #include <utility>
 
 #include "trace/record.hpp"

@@ -8,7 +8,7 @@
 namespace sinter::trace {
 namespace {
 
-constexpr std::size_t kPlaces = 64;  // each for the shape that was asked for last of those whose hash ends so
+constexpr std::size_t kPlaces = 64;  // slots; each holds the latest shape whose hash ends with its number
 struct Known {
   std::array<ShapePtr, kPlaces> shapes;
 };

@@ -1,4 +1,4 @@
-// Shapes that this thread's nodes had lately: a formula that is recorded again has the same ones, and takes them instead of making them anew.
+// A cache of shapes that this thread's nodes had lately: a formula that is recorded again has the same shapes and reuses them.
 #pragma once
 #include <span>
 
@@ -6,10 +6,10 @@
 
 namespace sinter::trace {
 
-/// A shape of these sizes: one that was asked for before, mostly.
+/// Returns a shape of these sizes, mostly one from the cache.
 ShapePtr shared_shape(std::span<const std::int64_t> sizes);
 
-/// A few sizes that are worked out before anybody knows whether the shape is there: no memory of their own, mostly.
+/// A short list of sizes that are computed before the cache is searched; it mostly needs no memory from the heap.
 class FewSizes {
  public:
   explicit FewSizes(std::size_t rank) : size_(rank) {

@@ -13,14 +13,14 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
 // The `shape` column.
 
-/// (..., m, k) x (..., k, n) -> (..., m, n).
+/// Returns the shape of (..., m, k) x (..., k, n) -> (..., m, n).
 Shape contraction(std::span<const Shape> operands, std::span<const std::int64_t>) {
   Shape shape = operands[0];
   shape.back() = operands[1].back();
   return shape;
 }
 
-/// Of argsort with attributes, as many places along the last axis as the first one says.
+/// Returns the operand's shape; an argsort with attributes has as many places along the last axis as the first attribute says.
 Shape as_operand(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   Shape shape = operands[0];
   if (!ints.empty()) shape.back() = ints[0];
@@ -34,7 +34,7 @@ Shape convolution(std::span<const Shape> operands, std::span<const std::int64_t>
   for (std::size_t axis = 0; axis < how.axes(); ++axis) shape.push_back(how.places(axis, x[axis + 2], weight[axis + 2]));
   return shape;
 }
-/// Of filters (blocks, channels, taps.., [16,] 16), (blocks, taps.., 16) of one channel each, or (positions, blocks, channels, 16, 16) for minimal filtering.
+/// Filters are (blocks, channels, taps.., [16,] 16), (blocks, taps.., 16) of one channel each, or (positions, blocks, channels, 16, 16) for minimal filtering.
 Shape convolution_in_blocks(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   const Shape &x = operands[0], &filters = operands[1];
   const Convolution how = Convolution::of(ints);
@@ -42,7 +42,7 @@ Shape convolution_in_blocks(std::span<const Shape> operands, std::span<const std
   const std::size_t first_tap = filters.size() == 4 ? 1 : 2;
   return {x[0], filters[0], how.places(0, x[2], filters[first_tap]), how.places(1, x[3], filters[first_tap + 1]), filters.back()};
 }
-/// Of filters (blocks, channels, taps.., fours, 16, 4), or (blocks, taps.., 16) of one channel each.
+/// Takes filters (blocks, channels, taps.., fours, 16, 4), or (blocks, taps.., 16) of one channel each.
 Shape convolution_of_bytes(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   const Shape &x = operands[0], &filters = operands[1];
   const Convolution how = Convolution::of(ints);
@@ -50,13 +50,13 @@ Shape convolution_of_bytes(std::span<const Shape> operands, std::span<const std:
   const std::size_t first_tap = depthwise ? 1 : 2;
   return {x[0], filters[0], how.places(0, x[2], filters[first_tap]), how.places(1, x[3], filters[first_tap + 1]), filters[depthwise ? 3 : 5]};
 }
-/// (..., m, k) and panels of as many columns as the attribute says.
+/// Takes (..., m, k) and panels; the attribute is the number of columns.
 Shape product_with_panels(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   Shape shape = operands[0];
   shape.back() = ints[0];
   return shape;
 }
-/// The states after each step, and the last ones.
+/// Returns the shape of the states after each step and the final ones.
 Shape steps_and_states(std::span<const Shape> operands, std::span<const std::int64_t>) {
   Shape shape = operands[2];
   shape[0] += operands[0][0];
@@ -64,9 +64,9 @@ Shape steps_and_states(std::span<const Shape> operands, std::span<const std::int
 }
 Shape as_right_side(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[1]; }
 
-// Decompositions of (..., m, n). What has several results gives them side by side, as columns of one matrix, so that each is a view of it.
+// Decompositions of (..., m, n). Several results lie side by side as columns of one matrix, so that each is a view of it.
 
-/// The batch's shape, then these axes.
+/// Returns the batch's shape followed by these axes.
 Shape batch_of(const Shape& matrices, std::initializer_list<std::int64_t> axes) {
   Shape shape(matrices.begin(), matrices.end() - 2);
   shape.insert(shape.end(), axes);
@@ -76,42 +76,42 @@ std::int64_t rows(const Shape& matrices) { return matrices[matrices.size() - 2];
 std::int64_t columns(const Shape& matrices) { return matrices.back(); }
 std::int64_t shorter(const Shape& matrices) { return std::min(rows(matrices), columns(matrices)); }
 
-/// The determinant, its sign, and the logarithm of its magnitude.
+/// The result holds the determinant, its sign, and the logarithm of its magnitude.
 Shape three_numbers(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {3}); }
-/// min(m, n) of them.
+/// The result holds min(m, n) values.
 Shape diagonal_values(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {shorter(operands[0])}); }
-/// k = min(m, n) rows: Q transposed, R.
+/// The result has k = min(m, n) rows: Q transposed, R.
 Shape q_and_r(std::span<const Shape> operands, std::span<const std::int64_t>) {
   const Shape& a = operands[0];
   return batch_of(a, {shorter(a), rows(a) + columns(a)});
 }
-/// m rows: Q transposed, R.
+/// The result has m rows: Q transposed, R.
 Shape q_and_r_complete(std::span<const Shape> operands, std::span<const std::int64_t>) {
   const Shape& a = operands[0];
   return batch_of(a, {rows(a), rows(a) + columns(a)});
 }
-/// k = min(m, n) rows: U transposed, a column of S, Vh.
+/// The result has k = min(m, n) rows: U transposed, a column of S, Vh.
 Shape u_s_and_vh(std::span<const Shape> operands, std::span<const std::int64_t>) {
   const Shape& a = operands[0];
   return batch_of(a, {shorter(a), rows(a) + 1 + columns(a)});
 }
-/// max(m, n) rows: the same of all of U and Vh; what none of them fills is 0.
+/// The result has max(m, n) rows: the same with all of U and Vh, filled with zeros.
 Shape u_s_and_vh_full(std::span<const Shape> operands, std::span<const std::int64_t>) {
   const Shape& a = operands[0];
   return batch_of(a, {std::max(rows(a), columns(a)), rows(a) + 1 + columns(a)});
 }
-/// n rows: the eigenvalue, the eigenvector.
+/// The result has n rows: the eigenvalue, the eigenvector.
 Shape values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) {
   return batch_of(operands[0], {rows(operands[0]), rows(operands[0]) + 1});
 }
 
-/// n rows: the eigenvalue's real and imaginary part, the eigenvector's real parts, its imaginary parts.
+/// The result has n rows: the eigenvalue's real and imaginary part, the eigenvector's real parts, its imaginary parts.
 Shape complex_values_and_vectors(std::span<const Shape> operands, std::span<const std::int64_t>) {
   return batch_of(operands[0], {rows(operands[0]), 2 * (rows(operands[0]) + 1)});
 }
 Shape complex_values(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {rows(operands[0]), 2}); }
 
-/// Complex matrices have their real parts in the first half of their columns and their imaginary parts in the second half. So has the result of a call.
+/// Complex matrices have their real parts in the first half of their columns, their imaginary parts in the second half. So does the result of a call.
 template <Shape (*of_real)(std::span<const Shape>, std::span<const std::int64_t>)>
 Shape two_halves(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   Shape matrices = operands[0];
@@ -156,7 +156,7 @@ bool have_types(const CallTerms& call, std::initializer_list<DType> dtypes) {
 bool is_real(const CallTerms& call) { return one_type(call) && (call.dtypes[0] == DType::float32 || call.dtypes[0] == DType::float64); }
 bool same_batch(const Shape& a, const Shape& b) { return a.size() == b.size() && std::equal(a.begin(), a.end() - 2, b.begin()); }
 
-/// Both of one type, or bytes of either kind.
+/// Accepts two matrices of one type, or bytes of either kind.
 bool matrices(const CallTerms& call) {
   const Shape &a = call.shapes[0], &b = call.shapes[1];
   const auto is_byte = [](DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; };
@@ -173,7 +173,7 @@ bool rows_at_places(const CallTerms& call) {
          call.dtypes[0] == call.dtypes[2];
 }
 
-/// Attributes by which sizes can be divided and with which no sum of them overflows.
+/// Accepts attributes by which sizes can be divided and whose sums with sizes do not overflow.
 bool are_windows(std::span<const std::int64_t> ints) {
   constexpr std::int64_t kMostStep = std::int64_t{1} << 31, kMostPadding = std::int64_t{1} << 40;
   if (ints.size() < 5 || ints.size() % 4 != 1) return false;
@@ -235,7 +235,7 @@ bool system_of_equations(const CallTerms& call) {
 bool real_row(const CallTerms& call) { return !call.shapes[0].empty() && call.shapes[0].back() >= 1 && is_real(call) && call.ints.empty(); }
 bool two_parts(const CallTerms& call) { return real_row(call) && call.shapes[1] == call.shapes[0]; }
 
-/// The columns of a record that this module takes.
+/// The columns of a record that this module reads.
 struct LibraryColumns {
   bool (*takes)(const CallTerms&);
   Shape (*shape)(std::span<const Shape>, std::span<const std::int64_t>);

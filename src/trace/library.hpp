@@ -16,39 +16,39 @@ struct CallTerms {
   std::span<const DType> dtypes;
   std::span<const std::int64_t> ints;
 };
-/// Whether a call with these terms reads its operands' elements and writes its result's, and nothing else.
+/// Returns whether a call with these terms reads only its operands' elements and writes only its result's.
 bool library_takes(Op op, const CallTerms& terms);
 
-/// The result's shape for operands of these shapes, which library_takes() has accepted.
+/// Returns the result's shape for operands of these shapes, which library_takes() has accepted.
 Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints);
-/// The result's dtype, where the first operand is of this one.
+/// Returns the result's dtype for a first operand of this dtype.
 DType library_dtype(Op op, DType first);
 
-/// The attributes of conv: x (batch, channels, places..), weight (filters, channels / groups, taps..) -> (batch, filters, places..),
-/// cross-correlated along 1 to 3 axes of places. Filter f reads the channels of its group alone: those of number f / (filters / groups).
-/// Numbers but `groups` are one for each axis; x is zero outside.
-/// Those of conv_blocked are the same, along 2 axes, with groups of whole blocks where filters read several channels: x, filters and result as in
-/// sinter/blocked.hpp, and what sums begin with for each filter. Those of conv_bytes too, where behind what sums begin with lies what x is outside.
-/// conv_bytes_scaled has one more, (2, filters): what each filter's sums are multiplied with, and what is added then.
+/// The attributes of conv: x (batch, channels, places..), weight (filters, channels / groups, taps..) -> (batch, filters, places..), cross-correlated along 1
+/// to 3 axes of places. Filter f reads only the channels of its group, number f / (filters / groups). All attributes except `groups` have one number for each
+/// axis; x is zero outside.
+/// conv_blocked has the same attributes, with 2 axes, and groups of whole blocks where filters read several channels. Its operands are x and filters as in
+/// sinter/blocked.hpp, and the initial value of each filter's sums. conv_bytes has one more operand, the value of x outside. conv_bytes_scaled has another one,
+/// (2, filters): the factor of each filter's sums, and the number that is then added.
 struct Convolution {
   std::int64_t groups = 1;
   std::vector<std::int64_t> stride, dilation, before, after;
 
   std::size_t axes() const { return stride.size(); }
-  /// What the windows of an axis of this size give; below 1 where not one fits.
+  /// Returns the number of windows along an axis of this size; below 1 where none fits.
   std::int64_t places(std::size_t axis, std::int64_t size, std::int64_t taps) const;
 
   std::vector<std::int64_t> ints() const;
   static Convolution of(std::span<const std::int64_t> ints);
 };
 
-/// Whether filters of a conv_blocked, in so many groups, read x: as many channels as there are, laid out as sinter/blocked.hpp says.
+/// Returns whether filters of a conv_blocked, in so many groups, fit x: they have as many channels, in a layout of sinter/blocked.hpp.
 bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups);
 
-/// Whether these are the panels (sinter/blocked.hpp) of a matrix of so many rows and columns. The attribute of matmul_panels is the columns.
+/// Returns whether these are the panels (sinter/blocked.hpp) of a matrix of so many rows and columns. The attribute of matmul_panels is the columns.
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns);
 
-/// The attributes of recurrence (sinter/recurrent.hpp): x, weights, start -> the states after each step, then the last ones.
+/// The attributes of recurrence (sinter/recurrent.hpp): x, weights, start -> the states after each step, then the final ones.
 struct Recurrence {
   Cell cell = Cell::rnn_tanh;
   bool backwards = false;
@@ -58,7 +58,7 @@ struct Recurrence {
   bool takes(std::span<const Shape> operands) const;
 
   std::vector<std::int64_t> ints() const { return {static_cast<std::int64_t>(cell), backwards}; }
-  /// Nothing where these are no such attributes.
+  /// Returns nullopt if these are not the attributes of a recurrence.
   static std::optional<Recurrence> of(std::span<const std::int64_t> ints);
 };
 

@@ -14,17 +14,17 @@
 namespace sinter::trace {
 namespace {
 
-constexpr int kQuiet = 32;                 // nodes after an evaluation that was asked for of which nothing is remembered
-constexpr int kWindow = 128;               // nodes, and their depth, before rounds are looked for
-constexpr std::int64_t kFewestRounds = 4;  // of a loop that is looked for again: one may be there in part
-constexpr int kLost = 4;                   // windows in which a place does not come round any more
-constexpr std::size_t kFirstSweep = 512;   // nodes registered before those that are gone are swept out
+constexpr int kQuiet = 32;                 // nodes after an evaluation that the user asked for, of which nothing is recorded here
+constexpr int kWindow = 128;               // nodes, and their depth, before iterations are searched for
+constexpr std::int64_t kFewestRounds = 4;  // of a known loop before it counts as found again: one may be incomplete
+constexpr int kLost = 4;                   // windows without a place after which its loop counts as over
+constexpr std::size_t kFirstSweep = 512;   // nodes registered before destroyed ones are removed
 
-/// Nodes since the last evaluation that the user asked for: until they are many, nothing is remembered of them. Has no destructor, so
-/// that it can be asked at any time.
+/// The number of nodes since the last evaluation that the user asked for: until there are many, nothing about them is stored. It has no destructor, so that it
+/// can be read at any time.
 thread_local constinit int quiet = 0;
 
-// Threads end and static objects are destroyed in an order of their own; recording goes on without loops then.
+// Threads end and static objects are destroyed in any order; recording then continues without loop detection.
 thread_local bool over = false;
 
 class Loop {
@@ -34,7 +34,7 @@ class Loop {
   Pieces recorded(const RecordedPtr& node) {
     nodes_.push_back(node);
     if (nodes_.size() >= sweep_at_) sweep();
-    if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was seen, but it must not go on for ever
+    if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was found, but memory must stay bounded
     ++since_cut_;
     if (place_ == 0) {
       const bool window_is_full = since_cut_ >= look_at_ && node->depth >= kWindow;
@@ -55,15 +55,15 @@ class Loop {
   }
 
  private:
-  // A loop that was found once, and how often its place came since the last evaluation.
+  // A loop that was found before, and how often its place occurred since the last evaluation.
   struct Known {
     std::uint64_t place = 0;
     PlaceLike like;
     std::int64_t each = 1, times = 0;
   };
 
-  // A loop that runs again is looked for as soon as it is there often enough to be found, and a piece is whole. Its place may come several
-  // times a round, at most `each` times.
+  // Returns whether a known loop runs again: its place occurred often enough to find the loop, and a piece is complete. The place may occur several times per
+  // iteration, at most `each` times.
   bool comes_again(const Recorded& node) {
     for (Known& loop : found_before_)
       if (loop.like.may_be(node) && place_of(node) == loop.place) return ++loop.times == std::min(kFewestRounds * loop.each, loop.each + kWindow / 4);
@@ -77,7 +77,7 @@ class Loop {
     found_before_.front() = {place_, like_, each_, 0};
   }
 
-  // For rounds in what the user holds, and in the node, which nobody holds yet. Those that are whole are evaluated at once.
+  // Searches for iterations in the nodes that the user holds and in `node`, which nobody holds yet. Complete iterations are evaluated at once.
   Pieces look(const RecordedPtr& node) {
     std::vector<RecordedPtr> roots = held();
     roots.push_back(node);
@@ -95,7 +95,7 @@ class Loop {
     return std::move(found.pieces);
   }
 
-  // Counts a round that is over.
+  // Counts a completed iteration.
   bool is_last_of_piece() {
     seen_at_ = since_cut_;
     return ++times_ % each_ == 0;
@@ -103,13 +103,13 @@ class Loop {
 
   bool is_place(const Recorded& node) const { return like_.may_be(node) && place_of(node) == place_; }
 
-  // Its place among the nodes that are known; the next one if it is new.
+  // Returns the node's place among the known nodes; the next free one for a new node.
   std::uint32_t number(const Recorded* node, const std::vector<RecordedPtr>& nodes) {
     return known_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(node) >> 4), static_cast<std::uint32_t>(nodes.size()),
                               [&](std::uint32_t k) { return nodes[k].get() == node; });
   }
 
-  // What the user holds of what is not evaluated: of the nodes that are remembered and of what they wait for.
+  // Returns the unevaluated nodes that the user holds, among the registered nodes and their operands.
   std::vector<RecordedPtr> held() {
     std::vector<RecordedPtr> nodes;
     std::vector<long> references;  // besides the user's
@@ -147,20 +147,20 @@ class Loop {
     sweep_at_ = std::max(kFirstSweep, 2 * nodes_.size());
   }
 
-  // What the user holds; the node itself, if there is one, is held by nobody yet.
+  // Returns the nodes that the user holds, and with `with_node` the node itself, which nobody holds yet.
   Pieces cut(const RecordedPtr& node, bool with_node) {
     Pieces pieces(1);
     std::vector<RecordedPtr>& cut = pieces.front();
     std::vector<RecordedPtr> all = held();
     known_.clear();
     for (RecordedPtr& held : all) {
-      while (is_view(held->op) && !held->evaluated()) {  // the memory behind it: a view stays free
+      while (is_view(held->op) && !held->evaluated()) {  // take the memory behind it: a view stays free
         const Operands inputs = held->inputs();
         if (inputs.empty()) break;
         held = inputs.front();
       }
       if (held->evaluated() || held->op == Op::data || held == node) continue;
-      const auto fresh = static_cast<std::uint32_t>(cut.size());  // views may have a base in common
+      const auto fresh = static_cast<std::uint32_t>(cut.size());  // views may share a base
       if (number(held.get(), cut) == fresh) cut.push_back(std::move(held));
     }
     nodes_.clear();
@@ -178,10 +178,10 @@ class Loop {
   NumberIndex known_;
   std::size_t sweep_at_ = kFirstSweep;
   std::int64_t since_cut_ = 0;               // nodes since the last evaluation
-  std::int64_t look_at_ = kWindow - kQuiet;  // nodes since then before the next look
-  std::uint64_t place_ = 0;                  // where a round ends
+  std::int64_t look_at_ = kWindow - kQuiet;  // nodes since then before the next search
+  std::uint64_t place_ = 0;                  // the place that ends an iteration
   PlaceLike like_;
-  bool round_is_over_ = false;  // with the last node
+  bool round_is_over_ = false;  // true after the last node of an iteration
   std::int64_t each_ = 1, times_ = 0, seen_at_ = 0;
   std::array<Known, 4> found_before_;
 };
@@ -205,7 +205,8 @@ void evaluation_asked() {
 
 bool worth_storing(const Recorded& node, bool held) {
   static SpinLock lock;
-  static auto& computed_again = *new std::unordered_set<std::uint64_t>;  // lines whose results were; static tensors may outlive order
+  static auto& computed_again = *new std::unordered_set<std::uint64_t>;  // lines whose results were computed again; never destroyed, because static tensors may
+                                                                         // outlive it
   static std::atomic<bool> any{false};
   const bool again = held ? node.computed.exchange(true, std::memory_order_relaxed) : node.computed.load(std::memory_order_relaxed);
   if (!again && !(held && any.load(std::memory_order_relaxed))) return false;

@@ -1,4 +1,4 @@
-// Loops that record without end: found by the lines that come round again (rounds.hpp), and evaluated whenever some rounds are whole.
+// Loop detection: finds a loop that records without end by the lines that repeat (rounds.hpp), and evaluates it whenever some iterations are complete.
 #pragma once
 #include <vector>
 
@@ -6,22 +6,22 @@
 
 namespace sinter::trace {
 
-/// What is evaluated together, one piece after the other.
+/// Lists of nodes, each evaluated together, one list after the other.
 using Pieces = std::vector<std::vector<RecordedPtr>>;
 
-/// Recording tells of each new node that is not symbolic. Returns what is to be evaluated now, mostly nothing: rounds of a loop, what the
-/// user holds of this thread's unevaluated nodes, or the node itself.
+/// Registers each new node that is not symbolic. Returns the nodes to evaluate now, mostly none: iterations of a loop, the nodes of this thread that the user
+/// holds and that are not evaluated, or the node itself.
 Pieces recorded(const RecordedPtr& node);
-/// The same, before somebody looks what an operand that is not evaluated was made of: a round that is over is evaluated first, and there is
-/// nothing to be seen any more.
+/// Does the same before the caller inspects how an unevaluated operand was recorded. A complete iteration is evaluated first, and then there is no recording to
+/// inspect.
 Pieces about_to_look();
-/// Before looking through the operand: evaluates that.
+/// Evaluates what about_to_look() returns, before the caller looks through the operand.
 void look_through(const Recorded& operand);
-/// An evaluation on this thread that the user asked for: the loop evaluates itself.
+/// Registers an evaluation that the user asked for on this thread: the loop evaluates itself.
 void evaluation_asked();
 
-/// Of a node that is computed now for the sake of another, and that somebody still holds or not: whether it should be stored on the way.
-/// What is held should if it was computed before, or if that happened to a result of the same line that was held then.
+/// Returns whether a node that is computed now as an intermediate value should be stored, too; `held` says whether anybody holds it. A held node should be
+/// stored if it was computed before, or if a held result of the same line was computed twice.
 bool worth_storing(const Recorded& node, bool held);
 
 }  // namespace sinter::trace

@@ -12,7 +12,7 @@ namespace {
 
 static_assert(kMaxArity == 4);  // two words of two numbers
 
-// Writes the numbers of a node into the key: a constant as itself, a symbol by its number.
+// Writes the numbers of a node into the key: a constant by its value, a symbol by its number.
 struct NumberWriter {
   StructuralKey& key;
   std::vector<std::int64_t>& symbols;
@@ -45,8 +45,8 @@ void NumberIndex::grow() {
   }
 }
 
-// The walk holds the locks of the operations that it has met, so that their operands stay. Another thread may hold one that is wanted
-// here, and want one that is held here: then all are given back, and the walk begins anew.
+// The walk holds the locks of the operations that it has visited, so that their operands stay. Two threads may each hold a lock that the other needs. Then this
+// thread releases all its locks and begins again.
 void Outline::walk(const std::vector<RecordedPtr>& roots) {
   for (int tries = 0;; ++tries) {
     clear();
@@ -71,7 +71,7 @@ void Outline::finish(std::vector<RecordedPtr>& roots, bool keep) {
   key_.insert(key_.end(), outputs_.begin(), outputs_.end());
 }
 
-// Depth first and without recursion, so that no chain is too long.
+// Walks depth first and without recursion, so that no chain is too long.
 void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
   for (const RecordedPtr& root : roots) {
     const std::uint32_t at = enter(root);
@@ -107,7 +107,7 @@ void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
   }
 }
 
-// The number of a node in visited_. A leaf is finished at once; an operation that is new is locked and waits for its operands.
+// Returns the number of a node in visited_. A leaf is complete at once; a new operation is locked and waits for its operands.
 std::uint32_t Outline::enter(const RecordedPtr& handle) {
   const Recorded& node = *handle;
   const auto fresh = static_cast<std::uint32_t>(visited_.size());
@@ -120,7 +120,7 @@ std::uint32_t Outline::enter(const RecordedPtr& handle) {
     bool evaluated = node.evaluated();
     if (!evaluated && node.op != Op::data) {
       if (!node.lock.try_lock()) throw Conflict{};
-      evaluated = node.evaluated();  // by now
+      evaluated = node.evaluated();  // may have changed
       if (!evaluated) {
         locked_.push_back(&node);
         Frame& frame = stack_.emplace_back();
@@ -163,7 +163,7 @@ void Outline::add_shape(const ShapePtr& shape) {
   shapes_[next_shape_++ % shapes_.size()] = {shape.get(), begin, key_.size() - begin};
 }
 
-// The number of the last entry in the graph. Where an equal one is there already, it is that one's and the last goes.
+// Returns the number of the last entry in the graph. If an equal entry exists, returns that entry's number and removes the last one.
 std::uint32_t Outline::number_last() {
   const Entry& entry = entries_.back();
   const Recorded& node = *entry.node;
@@ -173,7 +173,7 @@ std::uint32_t Outline::number_last() {
                              static_cast<std::uint64_t>(entry.arity) << 16 | static_cast<std::uint64_t>(node.shape.size()) << 24 |
                              static_cast<std::uint64_t>(ints) << 44;
 
-  // Products that do not wait for each other, added up.
+  // Products that do not depend on each other are added up.
   constexpr std::uint64_t kHead = 0x9fb21c651e98df25u, kFirst = 0xd6e8feb86659fd93u, kSecond = 0xa0761d6478bd642fu, kLeaf = 0xe7037ed1a0b428dbu;
   std::uint64_t value = head * kHead + entry.inputs[0] * kFirst + entry.inputs[1] * kSecond + static_cast<std::uint64_t>(entry.leaf + 1) * kLeaf;
   for (const std::int64_t size : node.shape) value = value * kFirst + static_cast<std::uint64_t>(size);
@@ -205,9 +205,9 @@ std::uint32_t Outline::number_last() {
   return fresh;
 }
 
-// A value that is computed here, held by somebody outside of the graph, and likely to be needed again is stored for later. Operands come before users:
-// of a line that was computed a second time further down, a value that is held further up is stored at once. The result of a library call or a scan lies in
-// memory anyway, and is stored the first time. Whoever holds a view holds the value behind it.
+// Stores a value that is computed here, held by somebody outside of the graph, and likely to be needed again. Operands come before users: if a line was
+// computed a second time further down, a value of it that is held further up is stored at once. The result of a library call or a scan is in memory in any
+// case, and is stored the first time. Holding a view counts as holding the value behind it.
 void Outline::keep_more(std::vector<RecordedPtr>& roots) {
   held_.assign(pending_.size(), 0);
   for (const Visited& visited : visited_)
@@ -253,7 +253,8 @@ Graph Outline::graph() const {
   return graph;
 }
 
-// A node's user was locked before it and keeps it. Given back first, the user may drop its operands while their locks are still held here.
+// Unlocks in reverse order: a node's user was locked before the node and holds it. If the user were unlocked first, it could drop its operands while they are
+// still locked here.
 void Outline::release() {
   for (auto node = locked_.rbegin(); node != locked_.rend(); ++node) (*node)->lock.unlock();
   locked_.clear();

@@ -1,5 +1,5 @@
-// What an evaluation needs of the recorded nodes, found in one walk that builds nothing: the structure below the roots as a row of words, and
-// the numbers, literals and contents that change from one evaluation to the next. Only a structure that is new needs a Graph.
+// Collects the input of an evaluation from the recorded nodes, in one walk that builds nothing: the structural key of the graph below the roots, and the
+// numbers, literals and contents that change between evaluations. Only a new structure needs a Graph.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace sinter::trace {
 
-/// A graph but for its literals, source lines and the values of its symbols, written as words: equal for graphs that are equal so far.
+/// The structural key: a graph without its literals, source lines and the values of its symbols, written as words. Graphs that agree in the rest have equal
+/// keys.
 using StructuralKey = std::vector<std::uint64_t>;
 
-/// Finds numbers by hash. Cleared in no time, so that it serves one walk after the other.
+/// Finds numbers by hash. Clearing takes constant time, so one index serves many walks.
 class NumberIndex {
  public:
   void clear();
-  /// The number with this hash that is `equal`; if there is none, `fresh`, which is there from now on.
+  /// Returns the number with this hash that is `equal`; if there is none, stores and returns `fresh`.
   template <class Equal> std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t fresh, Equal equal) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
@@ -43,17 +44,17 @@ class NumberIndex {
 
   std::vector<Slot> slots_;
   std::size_t count_ = 0;
-  std::uint32_t round_ = 1;  // a slot of another round is free
+  std::uint32_t round_ = 1;  // a slot of another round counts as free
 };
 
-/// What a check of indices is told of: a recorded gather.
+/// A recorded gather, for the message of a failed check of its indices.
 struct GatherSite {
   const char* called;
   Location where;
   std::int64_t axis, size;  // of the operand
 };
 
-/// Whom a library call's refusal is told to.
+/// The name and line of a library call, for its error messages.
 struct CallSite {
   const char* called;
   Location where;
@@ -66,39 +67,39 @@ class Outline {
   Outline& operator=(const Outline&) = delete;
   ~Outline() { clear(); }
 
-  /// Walks what the roots need: operands before users, in an order that depends on structure alone; evaluated nodes are data leaves, equal
-  /// nodes are one (value numbering). Until release() no other thread evaluates or reads the operands of what was walked.
+  /// Walks the nodes that the roots need: operands before users, in an order that depends only on structure; evaluated nodes are data leaves, equal nodes
+  /// become one (value numbering). Until release() no other thread evaluates or reads the operands of the walked nodes.
   void walk(const std::vector<RecordedPtr>& roots);
-  /// What was met of operations; before release().
+  /// Returns the operations that were walked; valid before release().
   const std::vector<Pending>& pending() const { return pending_; }
-  /// After walk(), before anything else is asked. With `keep`, what is computed on the way, held by the user and likely to be computed
-  /// again (loops.hpp) is appended to the roots.
+  /// Ends the walk; call it before the functions below. With `keep`, intermediate values that the user holds and that are likely to be computed again
+  /// (loops.hpp) are appended to the roots.
   void finish(std::vector<RecordedPtr>& roots, bool keep);
 
   const StructuralKey& key() const { return key_; }
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
-  /// Contents of the data leaves; null for a placeholder.
+  /// Returns the contents of the data leaves; null for a placeholder.
   const std::vector<StoragePtr>& leaves() const { return leaves_; }
-  /// What tells the leaves apart: of a placeholder the node itself.
+  /// Returns what distinguishes the leaves: for a placeholder the node itself.
   const std::vector<const void*>& identities() const { return identities_; }
-  /// The constants' bits, in order of node number; the gathers; the library calls.
+  /// These return the constants' bits, in order of node number; the gathers; the library calls.
   const std::vector<std::uint64_t>& literals() const { return literals_; }
   const std::vector<GatherSite>& gathers() const { return gathers_; }
   const std::vector<CallSite>& calls() const { return calls_; }
-  /// The same as a plain value; before release().
+  /// Returns the same as a plain value; call it before release().
   Graph graph() const;
 
   void release();
-  /// Forgets everything but the memory it needed.
+  /// Forgets everything but its memory.
   void clear();
-  /// Whether that is little.
+  /// Returns whether that memory is small.
   bool is_small() const { return visited_.capacity() <= (std::size_t{1} << 14); }
 
  private:
   struct Visited {
     const RecordedPtr* handle = nullptr;
     std::uint32_t id = 0;
-    std::int32_t uses = 0;  // as an operand of what was walked
+    std::int32_t uses = 0;  // as an operand of a walked node
     std::int32_t pending = Pending::kLeaf;
   };
   struct Frame {
@@ -133,7 +134,7 @@ class Outline {
   std::vector<const void*> identities_;  // of the leaves
   NumberIndex seen_, values_, known_leaves_;
   SymbolNumbers numbers_;
-  struct ShapeWords {  // where the key has a shape
+  struct ShapeWords {  // the position of a shape in the key
     const Shape* shape = nullptr;
     std::size_t begin = 0, count = 0;
   };
@@ -145,7 +146,7 @@ class Outline {
   std::vector<std::uint64_t> literals_;
   std::vector<GatherSite> gathers_;
   std::vector<CallSite> calls_;
-  std::vector<char> held_;  // of pending_: by somebody outside of the graph
+  std::vector<char> held_;  // for each of pending_: whether somebody outside of the graph holds it
   std::vector<SymbolNumbers::Slice> slices_;
 };
 

@@ -1,5 +1,5 @@
-// The table of primitives as data: the columns that recording and scheduling read. The generators and the
-// interpreter include primitives.def themselves and take their own columns.
+// The table of primitives as data: the columns that recording and scheduling read. The generators and the interpreter include primitives.def themselves and
+// read their own columns.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -22,8 +22,8 @@ enum class OpKind : std::uint8_t { elementwise, reduction, structural, library }
 enum class Result : std::uint8_t { same, boolean };
 enum class TypeRule : std::uint8_t { arithmetic, floating, quotient, counting, comparison, bitwise, special };
 
-/// Which constant operand makes an op return its other operand unchanged, bit for bit.
-/// x+0 is not a no-op for floats (-0.0 + 0 is +0.0), hence int_zero; x-0 is.
+/// The constant operand with which an op returns its other operand unchanged, bit for bit. x-0 is such a no-op; x+0 is not for floats (-0.0 + 0 is +0.0), hence
+/// int_zero.
 enum class Identity : std::uint8_t {
   none,
   int_zero,       ///< either operand 0, integers only (and bool false)
@@ -49,27 +49,27 @@ struct Primitive {
   int cost;  // units of one add
   Identity identity;
   std::string_view cuda_float, cuda_int;
-  Op combine;     // reductions: how two partial results combine
-  bool empty_ok;  // reductions: an empty one has a value
+  Op combine;     // reductions: the op that combines two partial results
+  bool empty_ok;  // reductions: whether a reduction of no elements has a value
 };
 
-/// Operands of an op at most.
+/// The most operands of an op.
 inline constexpr int kMaxArity = 4;
 
 [[gnu::visibility("hidden")]] extern const Primitive kPrimitives[];
-/// The row of an op.
+/// Returns the row of an op.
 inline const Primitive& primitive(Op op) { return kPrimitives[static_cast<int>(op)]; }
-/// Number of rows; rows are numbered 0..count-1 in the table's order.
+/// Returns the number of rows; rows are numbered 0..count-1 in the table's order.
 int primitive_count();
 inline std::string_view name(Op op) { return primitive(op).name; }
 inline bool is_elementwise(Op op) { return primitive(op).kind == OpKind::elementwise; }
 inline bool is_reduction(Op op) { return primitive(op).kind == OpKind::reduction; }
 inline bool is_library(Op op) { return primitive(op).kind == OpKind::library; }
-/// What a scan carries from element to element: a long float32 sum keeps its digits.
+/// Returns the type in which a scan carries its value from element to element; a wider one preserves the digits of a long float32 sum.
 constexpr DType scan_carry(Op reduction, DType dtype) {
   return (reduction == Op::reduce_sum || reduction == Op::reduce_prod) && dtype == DType::float32 ? DType::float64 : dtype;
 }
-/// Computed by a step of its own, whose result lies in memory.
+/// Returns whether a step of its own computes the op and stores the result in memory.
 inline bool is_step(Op op) { return is_library(op) || op == Op::scan; }
 inline bool is_view(Op op) { return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast || op == Op::windows; }
 

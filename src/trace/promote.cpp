@@ -9,7 +9,7 @@
 namespace sinter::trace {
 namespace {
 
-/// The type of a kind and size; float64, which NumPy falls back on, where there is none.
+/// Returns the type of a kind and size; where there is none float64, as NumPy does.
 DType type_of(DTypeKind kind, std::size_t size) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (kDTypes[i].kind == kind && kDTypes[i].size == size) return static_cast<DType>(i);
@@ -91,7 +91,7 @@ DType common_type(const Site& site, std::span<const Arg* const> operands) {
   bool any_tensor = false;
   DType strong = DType::bool_;
   int weak = 0;                   // 1 bool, 2 integer, 3 integer beyond int64, 4 floating
-  DType floating = DType::bool_;  // what the floating scalars promote to
+  DType floating = DType::bool_;  // the type to which the floating scalars promote
   for (const Arg* a : operands) {
     if (a->is_tensor()) {
       const DType t = node_of(site, a->tensor())->dtype;

@@ -17,7 +17,7 @@ std::atomic<EvaluateHook> evaluate_hook{nullptr};
 /// Below this depth destructors may recurse.
 constexpr std::uint32_t kShallow = 64;
 
-/// Drops operands without recursion: what nobody else holds gives up its own operands first.
+/// Drops operands without recursion: a node that nobody else holds gives up its own operands first.
 void drop(Operands operands) {
   std::vector<RecordedPtr> nodes;
   const auto add = [&](Operands& list) {
@@ -45,7 +45,7 @@ std::uint32_t depth_above(const Operands& inputs) {
   return below + 1;
 }
 
-/// A sum of bytes that counts what is shared several times may grow without end.
+/// The largest sum of bytes: a sum that counts shared contents several times may grow without bound.
 constexpr std::size_t kUncounted = std::size_t{1} << 62;
 
 }  // namespace
@@ -63,7 +63,7 @@ void Recorded::materialize(StoragePtr contents, std::shared_ptr<void> history) {
   Operands operands;
   {
     std::lock_guard guard(lock);
-    // Of two threads that evaluated it at the same time the first one counts: its elements may have been handed out already.
+    // If two threads evaluate the node at the same time, the first result counts: its elements may already be in use.
     if (storage) return;
     storage = std::move(contents);
     made_by = std::move(history);
@@ -80,12 +80,12 @@ std::shared_ptr<void> Recorded::history() const {
 
 namespace {
 
-/// What is read several times is counted several times, so most counts that are large are wrong. After one was looked into, as many nodes
-/// go by as that took to look at, fewer where they read much; and as many bytes are read as its contents lack to be too many.
+/// Contents that are read several times are counted several times, so most large counts are too large. After an exact count, the next one waits for as many
+/// nodes as the last one visited, fewer where they read much, and for as many bytes as its contents were below the limit.
 thread_local constinit std::size_t nodes_owed = 0, bytes_owed = 0;
 
 struct Held {
-  std::size_t alone = 0;  // bytes of contents that would go if a node's recording went: those whose every handle is an operand of it
+  std::size_t alone = 0;  // bytes of contents that would be freed with the node's recording: all their handles are operands in it
   std::size_t all = 0;    // bytes of all contents that it reads
 };
 
@@ -112,18 +112,18 @@ Held held_by(const RecordedPtr& node) {
     if (found == uses.end()) continue;
     const StoragePtr storage = operand->result();
     if (all.insert(storage.get()).second) held.all += storage->bytes;
-    // Each use is an operand and our copy of it.
+    // Each use is held by an operand and by the copy here.
     if (operand.use_count() == 2 * found->second && alone.insert(storage.get()).second) held.alone += storage->bytes;
   }
   return held;
 }
 
-/// Evaluates the node if that frees much; else lets it count anew from what it holds.
+/// Evaluates the node if that frees much memory; else the count starts again from what the node holds.
 void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
   const Held held = held_by(node);
   bytes_owed = kMaxHeldBytes - std::min(kMaxHeldBytes, held.all);
   if (held.alone < kMaxHeldBytes) node->held = held.alone;
-  else if (bytes_of(*node) >= held.alone) node->held = 0;  // its own contents would take as much
+  else if (bytes_of(*node) >= held.alone) node->held = 0;  // its own contents would take as much memory
   else evaluate({node});
 }
 

@@ -1,5 +1,5 @@
-// Recorded nodes: what a Tensor points to. Everything but `pending` and `result` is immutable; those two change once, when the
-// node is evaluated, under the node's own lock, so that threads may record and evaluate over shared nodes freely.
+// Recorded nodes, to which Tensors point. Everything but `pending` and `result` is immutable. Those two change once, when the node is evaluated, under the
+// node's own lock, so that threads may record and evaluate over shared nodes freely.
 #pragma once
 #include <array>
 #include <atomic>
@@ -20,13 +20,13 @@ namespace sinter::trace {
 struct Recorded;
 using RecordedPtr = std::shared_ptr<Recorded>;
 
-/// What a Tensor is made of; its header knows only the name.
+/// The contents of a Tensor; tensor.hpp knows only the name.
 struct Handle {
   Handle(RecordedPtr pointer) : node(std::move(pointer)) {}
   RecordedPtr node;
 };
 
-/// A node's operands: few, and in the node itself. Only those that are there are made, moved and destroyed: recording moves lists of them all
+/// A node's operands: few, and stored in the node itself. Only the present ones are constructed, moved and destroyed, because recording moves such lists all
 /// the time.
 class Operands {
  public:
@@ -58,8 +58,8 @@ class Operands {
   RecordedPtr* end() { return room_ + size_; }
 
  private:
-  void take(Operands& other) noexcept {     // by one that is empty
-    size_ = std::exchange(other.size_, 0);  // what was moved from is null: there is nothing to destroy
+  void take(Operands& other) noexcept {     // requires an empty list
+    size_ = std::exchange(other.size_, 0);  // a moved-from pointer is null and needs no destruction
     for (std::uint32_t k = 0; k < size_; ++k) std::construct_at(room_ + k, std::move(other.room_[k]));
   }
   void clear() noexcept {
@@ -68,18 +68,18 @@ class Operands {
   }
 
   union {
-    RecordedPtr room_[kMaxArity];  // the first size_ live
+    RecordedPtr room_[kMaxArity];  // the first size_ are alive
   };
   std::uint32_t size_ = 0;
 };
 
 using ShapePtr = std::shared_ptr<const Shape>;
 
-/// The elements of a mask's part. Evaluates the mask, once.
+/// Returns the elements of a mask's part. Evaluates the mask, once.
 const RecordedPtr& read(const RecordedPtr& unread);
 
 struct Recorded {
-  /// A node mostly has the shape of an operand, and shares it.
+  /// A node often has the shape of an operand, and shares it.
   explicit Recorded(ShapePtr sizes) : shape_owner(std::move(sizes)), shape(*shape_owner) {}
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
@@ -93,21 +93,20 @@ struct Recorded {
   Scalar scalar;
   Location where;
   const char* called = "";                    // the function that recorded it
-  std::uint64_t order = 0;                    // of recording: greater than the operands' and than what the thread recorded before
+  std::uint64_t order = 0;                    // number in order of recording: greater than those of the operands and of all earlier nodes of the thread
   std::uint32_t depth = 0;                    // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
-  bool unread = false;                        // a mask's part that nobody has read yet (masks.cpp): never an operand
+  bool unread = false;                        // a mask's part that is not read yet (masks.cpp): never an operand
   bool symbolic = false;                      // depends on a placeholder: never evaluated, however long the chain
-  std::size_t held = 0;                       // at most this many bytes of contents below that nothing else holds, when recorded
+  std::size_t held = 0;                       // bound of the bytes of contents below that nothing else holds, when recorded
 
-  /// The operands, while not evaluated; copies, under the lock.
+  /// Returns copies of the operands, taken under the lock; none once evaluated.
   Operands inputs() const;
-  /// Whether the contents are known: of a data leaf from the start, of another node once evaluated. They never change again.
+  /// Returns whether the contents are known: for a data leaf from the start, for another node once evaluated. They never change again.
   bool evaluated() const { return known.load(std::memory_order_acquire); }
-  /// The contents; null before they are known.
+  /// Returns the contents; null before they are known.
   StoragePtr result() const { return evaluated() ? storage : nullptr; }
-  /// Sets the contents and forgets the operands, unless the contents are known: they never change again. `history` is what
-  /// explain() tells later.
+  /// Sets the contents and drops the operands, unless the contents are already known: they never change again. explain() reads `history` later.
   void materialize(StoragePtr storage, std::shared_ptr<void> history);
   std::shared_ptr<void> history() const;
 
@@ -118,16 +117,16 @@ struct Recorded {
   std::atomic<bool> known{false};
 };
 
-/// Of a node's elements, computed or not.
+/// Returns the bytes of a node's elements, computed or not.
 inline std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
 
-/// Recording asks for an evaluation of what the user holds when a loop goes round without one (loops.hpp), and of any chain of
-/// unevaluated nodes that reaches this depth: memory stays bounded, and the pieces repeat, so they compile once.
+/// Recording requests an evaluation of the nodes that the user holds when a loop runs without one (loops.hpp), and of any chain of unevaluated nodes that
+/// reaches this depth: memory stays bounded, and the pieces repeat, so they compile once.
 inline constexpr std::uint32_t kMaxPendingDepth = 1024;
-/// It asks too when the contents that only a recording holds pass this many bytes: `s += sum(from_span(batch))` that nobody reads
-/// must not keep every batch.
+/// It also requests one when contents that only a recording holds exceed this many bytes: `s += sum(from_span(batch))` that nobody reads must not hold every
+/// batch.
 inline constexpr std::size_t kMaxHeldBytes = std::size_t{256} << 20;
-/// Set once by the engine; called by recording with what is to be evaluated together.
+/// Evaluates nodes together. The engine sets the hook once; recording calls it.
 using EvaluateHook = void (*)(const std::vector<RecordedPtr>&);
 void set_evaluate_hook(EvaluateHook hook);
 

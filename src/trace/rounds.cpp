@@ -9,29 +9,29 @@
 namespace sinter::trace {
 namespace {
 
-constexpr std::size_t kFewest = 3;  // times that a place comes round, to be one
-constexpr std::size_t kSpan = 8;    // of all that was recorded its first and last time are at least this part apart
-constexpr double kSmall = 8 << 10;  // bytes that are sooner copied than several assignments to parts of them are planned together
-constexpr double kAlike = 1.01;     // bytes that differ by less are equal
+constexpr std::size_t kFewest = 3;  // occurrences that a place needs to end iterations
+constexpr std::size_t kSpan = 8;    // the first and last occurrence are at least 1/kSpan of the recording apart
+constexpr double kSmall = 8 << 10;  // bytes: up to this size, copying is cheaper than planning several assignments to parts together
+constexpr double kAlike = 1.01;     // byte counts whose ratio is smaller count as equal
 
 bool computes(Op op) { return !is_view(op) && op != Op::iota; }
 
-// What of `kLoopOps` an operation is. Dear ones fill a kernel sooner: there is less to gain by more of them, and more to compile. An
-// assignment to a part of what is soon copied is planned longer than it is computed.
+// Returns the share of `kLoopOps` that an operation takes. Expensive ones fill a kernel sooner: fusing more of them gains less and takes longer to compile. An
+// assignment to a part of a small tensor takes longer to plan than to compute.
 int weight(const Recorded& node) {
   if (!computes(node.op)) return 0;
   if (node.op == Op::pad) return static_cast<double>(bytes_of(node)) <= kSmall ? 8 : 2;
   return is_elementwise(node.op) ? 1 + primitive(node.op).cost / 4 : 1;
 }
 
-// Elements that lie elsewhere than the operand's.
+// Returns whether the node reads an operand's elements at other places than its own.
 bool reads_elsewhere(const Recorded& node, std::size_t input) {
   if (node.op == Op::pad) return input == 0;
   if (node.op == Op::slice) return node.shape != node.pending[input]->shape;
   return !is_view(node.op) && !is_elementwise(node.op);
 }
 
-// A view of all elements in another order.
+// Returns whether the node is a view of all elements in another order.
 bool reorders(const Recorded& node) { return node.op == Op::permute || (node.op == Op::slice && node.shape == node.pending[0]->shape); }
 
 class Timeline {
@@ -40,7 +40,7 @@ class Timeline {
     std::vector<std::pair<std::uint64_t, std::int32_t>> order;
     order.reserve(operations.size());
     for (const Pending& operation : operations) order.push_back({(*operation.handle)->order, static_cast<std::int32_t>(order.size())});
-    std::sort(order.begin(), order.end());  // of several threads some may be equal: then neither needs the other
+    std::sort(order.begin(), order.end());  // with several threads some orders may be equal: then neither node needs the other
     std::vector<std::int32_t> at_of(operations.size());
     for (int at = 0; at < count(); ++at) at_of[static_cast<std::size_t>(order[at].second)] = at;
     for (int at = 0; at < count(); ++at) {
@@ -93,16 +93,16 @@ class Timeline {
   const Recorded& node(int at) const { return **steps_[at].handle; }
   bool computes(int at) const { return steps_[at].base == at; }
 
-  // A place, and when it comes round: of each `step` times that the program is there, one.
+  // A place, and its occurrences that end iterations: every `step`-th one.
   struct Candidate {
     std::uint64_t place;
     std::vector<int> ends;
     std::int64_t step;
-    double bytes;  // that are needed later
+    double bytes;  // needed later, averaged over the occurrences
   };
 
-  // Where the place comes round at which the fewest bytes are needed later; of equal ones, after which a round has the fewest steps that
-  // wait for each other, and of those the last one.
+  // Finds the repeating place at which the fewest bytes are needed later; among equal ones that with the fewest dependent steps per iteration, and among those
+  // the last one.
   Candidate find_place() const {
     std::vector<Candidate> candidates = candidates_for_a_place();
     double least = candidates.empty() ? 0 : candidates.front().bytes;
@@ -122,7 +122,7 @@ class Timeline {
 
   std::vector<Candidate> candidates_for_a_place() const {
     std::vector<double> alive(steps_.size() + 1);
-    std::vector<std::uint64_t> places(steps_.size() + 1);  // of all before, added up
+    std::vector<std::uint64_t> places(steps_.size() + 1);  // running sums of the places before
     std::vector<std::pair<std::uint64_t, int>> by_place;
     by_place.reserve(steps_.size());
     for (int at = 0; at < count(); ++at) {
@@ -143,7 +143,7 @@ class Timeline {
       const std::span times(begin, end);
       begin = end;
       if (times.size() < kFewest || static_cast<std::size_t>(times.back().second - times.front().second) < steps_.size() / kSpan) continue;
-      // A line that a round meets several times is as many places.
+      // A line that occurs several times per iteration counts as several places.
       const auto since_last = [&](std::size_t k) { return places[times[k].second + 1] - places[times[k - 1].second + 1]; };
       const auto repeats_after = [&](std::size_t step) {
         for (std::size_t k = 1; k + step < times.size(); ++k)
@@ -156,7 +156,8 @@ class Timeline {
       for (std::size_t first = 0; first < step; ++first) {
         Candidate& candidate = found.emplace_back(Candidate{times.front().first, {}, static_cast<std::int64_t>(step), 0});
         for (std::size_t k = first; k < times.size(); k += step) candidate.ends.push_back(times[k].second);
-        // At the first time some of the state may be leaves still, at the last one the user holds what he is in the midst of.
+        // The first and the last occurrence are skipped: at the first, part of the state may still be leaves; at the last, the user holds values of an
+        // unfinished iteration.
         for (std::size_t k = 1; k + 1 < candidate.ends.size(); ++k) candidate.bytes += alive[candidate.ends[k]];
         candidate.bytes /= static_cast<double>(candidate.ends.size() - 2);
       }
@@ -164,7 +165,7 @@ class Timeline {
     return found;
   }
 
-  // Steps that wait for each other of the operations behind `before`, up to `last`.
+  // Returns the longest chain of dependent steps among the operations after `before`, up to `last`.
   int levels_between(int before, int last) const {
     int most = 0;
     std::vector<int> levels(static_cast<std::size_t>(last - before));
@@ -181,9 +182,9 @@ class Timeline {
     return most;
   }
 
-  // Of the operations [begin, end) what is needed by those after them: memory behind a view, or the one view that is all that is needed.
+  // Returns the results of the operations [begin, end) that later ones need: the memory behind a view, or the one view if nothing else is needed.
   std::vector<RecordedPtr> needed_later(int begin, int end) const {
-    std::unordered_map<int, std::vector<int>> views;  // of a base
+    std::unordered_map<int, std::vector<int>> views;  // of each base
     for (int at = begin; at < end; ++at)
       if (!computes(at) && steps_[at].base >= begin && used_[at] >= end) views[steps_[at].base].push_back(at);
     std::vector<RecordedPtr> needed;
@@ -197,15 +198,15 @@ class Timeline {
   }
 
   std::vector<Step> steps_;  // in the order of recording
-  std::vector<int> used_;    // by which operation last: count() by who asked
-  std::vector<int> needed_;  // the same, views of it included
+  std::vector<int> used_;    // the last operation that uses it; count() for a root
+  std::vector<int> needed_;  // the same, including uses of its views
 };
 
 }  // namespace
 
 bool Reach::is_long() const {
   constexpr int kMaxLevels = 32, kMaxShiftedLevels = 8, kMaxShifts = 4, kMaxChain = 2 * kLoopOps;
-  constexpr std::size_t kMany = 96;  // operations: shifted reads of shifted reads are what takes longest
+  constexpr std::size_t kMany = 96;  // operations; planning shifted reads of shifted reads takes longest
   return levels > (shifts > 0 ? kMaxShiftedLevels : kMaxLevels) || chain > kMaxChain || (shifts > kMaxShifts && level.size() > kMany);
 }
 
@@ -213,9 +214,9 @@ Reach reach_of(std::span<const Pending> operations) {
   struct Extent {
     int shifts = 0, chain = 0;
     std::int32_t base = Pending::kLeaf;  // the memory behind a view
-    std::uint64_t order = 0;             // of the base's elements; 0: as they lie
-    std::uint64_t read = 0;              // of a base: the order in which it is read first
-    bool in_two_orders = false;          // is it read
+    std::uint64_t order = 0;             // of the base's elements; 0: the stored order
+    std::uint64_t read = 0;              // for a base: the order in which it is first read
+    bool in_two_orders = false;          // whether it is read so
   };
   constexpr std::uint64_t kUnread = ~std::uint64_t{0};
   std::vector<Extent> extents(operations.size());
@@ -273,7 +274,7 @@ Reach reach_of(std::span<const Pending> operations) {
 std::uint64_t place_of(const Recorded& node) {
   std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.where.file), node.where.line);
   hash = mix(hash, static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.dtype));
-  // Not the sizes: a stencil uses up its margin. But a part at the edge is another place than one in the midst.
+  // Sizes are excluded, because a stencil uses up its margin. Zeros are included: a part at the edge is another place than one in the middle.
   std::uint64_t zeros = node.shape.size();
   for (const std::int64_t number : node.ints) zeros = zeros << 1 | (number == 0);
   return mix(hash, zeros);

@@ -1,5 +1,5 @@
-// A recording of many rounds of a loop is computed round by round, as if the user had evaluated each: the rounds are one plan, and what
-// a plan of all of them would have to find out about shifted reads of shifted reads need not be found out.
+// Splits a recording of many iterations of a loop into iterations, as if the user had evaluated each. All iterations share one plan, and the planner need not
+// analyse shifted reads of shifted reads across iterations.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,37 +10,37 @@
 
 namespace sinter::trace {
 
-/// As many ops as one kernel holds: so many are computed together of a loop whose rounds can be fused.
+/// The number of ops in one kernel, and so the number computed together of a loop whose iterations can be fused.
 inline constexpr int kLoopOps = 128;
 
-/// An operation that is not evaluated, of those that some roots need: operands before users.
+/// An unevaluated operation that some roots need. Operands come before users.
 struct Pending {
   const RecordedPtr* handle;
   bool asked = false;  // a root
-  /// Its operands among the operations; kLeaf: known, or nearly so.
+  /// Its operands' numbers among the operations; kLeaf for evaluated operands and for leaves.
   std::array<std::int32_t, kMaxArity> inputs{};
   std::uint32_t arity = 0;
 
   static constexpr std::int32_t kLeaf = -1;
 };
 
-/// How far the operations reach.
+/// The extent of dependences between the operations.
 struct Reach {
-  /// Of each operation: how often on the way from the leaves a result is read at other places than its own: shifted, reduced, by a
-  /// library, or in two orders by one op. 0: nothing is computed.
+  /// For each operation: how many times on the way from the leaves a result is read at other places than its own: shifted, reduced, by a library, or in two
+  /// orders by one op. 0: nothing is computed.
   std::vector<int> level;
-  int levels = 0;  // the most
-  int shifts = 0;  // of the level of one operation, those by slices and pads
+  int levels = 0;  // the maximum
+  int shifts = 0;  // the most levels of one operation that slices and pads cause
   int chain = 0;   // weight of the longest chain
-  /// Whether planning all of it at once would take long.
+  /// Returns whether planning all operations at once would take long.
   bool is_long() const;
 };
 Reach reach_of(std::span<const Pending> operations);
 
-/// Where in the program what was recorded: equal for the same op of the next round of a loop.
+/// Returns a hash of the place in the program that recorded the node: equal for the same op of the next iteration of a loop.
 std::uint64_t place_of(const Recorded& node);
 
-/// What tells most other places from one, at once.
+/// A quick test that excludes most other places.
 struct PlaceLike {
   std::uint32_t line = 0;
   Op op{};
@@ -48,16 +48,16 @@ struct PlaceLike {
 };
 
 struct Rounds {
-  std::uint64_t place = 0;  // of the op that ends a round; 0: nothing comes round
+  std::uint64_t place = 0;  // of the op that ends an iteration; 0: nothing repeats
   PlaceLike like;
-  std::int64_t each = 1;   // times that the program is there from one piece to the next
-  std::int64_t since = 0;  // times that it was there since the last piece
-  /// What is to be evaluated before the roots, one after the other.
+  std::int64_t each = 1;   // iterations per piece, counted by how often the place occurs
+  std::int64_t since = 0;  // occurrences since the last piece
+  /// The lists to evaluate before the roots, one after the other.
   std::vector<std::vector<RecordedPtr>> pieces;
 };
 
-/// The rounds of what was recorded: they end where the place comes round again at which the fewest bytes are needed later. The operations
-/// must keep their operands meanwhile.
+/// Finds the iterations of a recording. They end where the repeating place occurs at which the fewest bytes are needed later. The operations must retain their
+/// operands meanwhile.
 Rounds find_rounds(std::span<const Pending> operations, const Reach& reach);
 
 }  // namespace sinter::trace

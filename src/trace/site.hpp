@@ -1,4 +1,4 @@
-// Who records, for messages and for the nodes' own memory of where they come from.
+// The user's function and line, for messages and for the nodes.
 #pragma once
 #include <string>
 
@@ -15,15 +15,15 @@ struct Site {
   const char* part = "";  // the primitive at work, when `op` is a composition
 };
 
-/// "layer_norm (add): shapes ... at main.cpp:12"
+/// Returns "layer_norm (add): shapes ... at main.cpp:12".
 std::string message(const Site& site, const std::string& what);
 template <class E> [[noreturn]] void fail(const Site& site, const std::string& what) { throw E(message(site, what)); }
 
-/// A device's error with the user's line; one of memory stays one.
+/// Throws a device's error with the user's line; a MemoryError remains a MemoryError.
 [[noreturn]] void fail_on_device(const Site& site, const DeviceError& error, const std::string& what);
 
-/// While one lives, what is recorded on this thread is recorded on behalf of its function and line: a composition is written
-/// with the public functions and still names itself. The outermost one counts.
+/// While one lives, everything that this thread records carries its function and line: a composition calls public functions and still names itself. If several
+/// live, the outermost one counts.
 class Scope {
  public:
   Scope(const char* op, Location where);
@@ -36,7 +36,7 @@ class Scope {
   bool outermost_;
 };
 
-/// The site of a function called with these arguments: the scope's when there is one.
+/// Returns the site of a function called with these arguments: the scope's when there is one.
 Site site_of(const char* op, Location where);
 
 }  // namespace sinter::trace

@@ -1,4 +1,4 @@
-// Which numbers of a graph are symbols: told apart here, so that whatever walks the same nodes in the same order finds the same ones.
+// Decides which numbers of a graph are symbols, so that every function that walks the same nodes in the same order finds the same symbols.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace sinter::trace {
 
-/// Equal sizes are one symbol, because sizes that are equal once mostly are always; 0 and 1 are no symbols, because they mean something
-/// else. A start of a slice that is not 0 and not the last place is a symbol of its own; starts of one node that are near each other are
-/// one, and their distances are structure: a node read at starts so near each other is read by a stencil, or by neighbouring steps of a
-/// loop, and what is read twice at the same place is seen to be. Starts are numbered when all sizes are. A visitor is told of each number:
+/// Equal sizes are one symbol, because sizes that are equal once are usually always equal. 0 and 1 are no symbols, because they have a special meaning. A start
+/// of a slice that is neither 0 nor the last place is a symbol of its own. Starts of one node that are near each other share a symbol, and their distances are
+/// part of the structure: a stencil, or neighbouring iterations of a loop, read a node so, and repeated reads of one place are then recognised. Starts are
+/// numbered after all sizes. A visitor is called for each number:
 ///   constant(value)            a number that is part of the structure
 ///   symbol(number, value, of)  a symbol, numbered in order of first appearance
 ///   last_of(axis)              the last place of an axis of the operand: its size less 1
-///   more(distance)             to be added to the start before
+///   more(distance)             a distance to add to the start before
 class SymbolNumbers {
  public:
   enum class Of : std::uint8_t { size, start };
@@ -31,7 +31,7 @@ class SymbolNumbers {
   template <class Visitor> void sizes(const Shape& shape, Visitor&& visitor) {
     for (const std::int64_t value : shape) size(value, visitor);
   }
-  /// A node's `ints` (graph.hpp) but those of a slice.
+  /// Visits a node's `ints` (graph.hpp), except those of a slice.
   template <class Visitor> void ints(Op op, const std::vector<std::int64_t>& ints, Visitor&& visitor) {
     if (op == Op::slice) return;
     for (const std::int64_t value : ints) {
@@ -45,7 +45,7 @@ class SymbolNumbers {
     const Shape* shape;     // of the operand
     const std::vector<std::int64_t>* ints;
   };
-  /// Those of all slices, in order of node number, after everything else; begin(k) comes before those of slices[k].
+  /// Visits the starts of all slices, in order of node number, after everything else; begin(k) precedes those of slices[k].
   template <class Begin, class Visitor> void starts(const std::vector<Slice>& slices, Begin begin, Visitor&& visitor) {
     starts_.clear();
     for (const Slice& slice : slices)
@@ -102,8 +102,8 @@ class SymbolNumbers {
   };
   static constexpr std::int64_t kNear = 8;
   static constexpr std::size_t kFew = 16;
-  std::vector<std::pair<std::int64_t, int>> few_;  // searched one by one
-  std::unordered_map<std::int64_t, int> many_;     // all of them, once they are more
+  std::vector<std::pair<std::int64_t, int>> few_;  // searched linearly
+  std::unordered_map<std::int64_t, int> many_;     // all of them, if there are more than kFew
   std::unordered_map<std::uint64_t, Start> starts_;
   int next_ = 0;
 };
