@@ -253,8 +253,8 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   return true;
 }
 
-// Chooses blocks of 32 adjacent vectors of columns, whose warps share the rows. For few columns, a block gets fewer columns and more warps, so that more
-// multiprocessors have work. Cached columns get the widest vectors whose elements the registers of 256 threads hold, and then as many threads as needed.
+// Chooses blocks of 32 adjacent vectors of columns; the warps of a block share the rows. For few columns, a block gets fewer columns and more warps, so that
+// more multiprocessors have work. Cached columns get the widest vectors whose elements the registers of 256 threads hold, then as many threads as needed.
 void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, int most_threads, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   if (fuse::has_scan(kernel)) {  // a column with a scan belongs to one thread
@@ -400,7 +400,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     schedule.row_steps = fits(steps) && row <= steps * step ? steps : 0;
     return schedule.row_steps > 0;
   };
-  // A warp walks a short row alone, and a block has eight warps. Few rows that fill much of a multiprocessor are there at once, so each gets more threads.
+  // A warp walks a short row alone, and a block has eight warps. A row that fills much of a multiprocessor gets more threads, because few fit at once.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
   int shared_by = 256;
   while (!warp && shared_by < most_of_row && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes &&

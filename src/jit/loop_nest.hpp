@@ -93,8 +93,8 @@ struct Store {
   int output = -1, value = -1;
   int guard = -1;  // a bool value; where it is false, nothing is written
 };
-/// Where `condition` is false, the launch's flags get {1, value} at [2 * number]. Of several such values any may be written. The engine reads the flags and
-/// throws. Accesses that a check protects are guarded by the same condition.
+/// Where `condition` is false, the launch's flags get {1, value} at [2 * number]; where several points fail, the value of any of them. The engine reads the
+/// flags and throws. Accesses that a check protects are guarded by the same condition.
 struct Check {
   int condition = -1, value = -1, number = -1;
 };
@@ -155,7 +155,7 @@ int coefficient(const LoopNest& nest, int index, int axis);
 bool walks_apart(const LoopNest& nest, const Access& access);
 /// Returns the inputs with a stride along the lanes that are contiguous along the axis before: squares of the two can be transposed.
 std::vector<int> turnable_inputs(const LoopNest& nest);
-/// Returns such outputs, likewise, that every point stores.
+/// Returns the outputs of the same kind that every point stores.
 std::vector<int> turnable_outputs(const LoopNest& nest);
 /// Returns whether an output is contiguous along the last row axis and strided along the parallel axis that lanes walk: squares of the two can be transposed
 /// and stored along the row.

@@ -5,7 +5,7 @@
 // to lane j % L, so that a step is L points, or fewer at the end of the axis. Where lanes walk a parallel axis, each lane has its own row and a step is one row
 // point. Steps follow one another as the row axes are walked, the last axis fastest.
 // 64 steps make a block and 64 blocks make a run: steps are combined into the block, finished blocks into the run, and finished runs into the total. Each of
-// these starts from the neutral element. The rounding error of a sum so grows with three numbers of at most 64 instead of with their product. Only operations
+// these starts from the neutral element. The rounding error of a sum thus grows with three numbers of at most 64 instead of with their product. Only operations
 // that round have blocks and runs.
 // At the end lanes are combined as a tree: lane i with lane i + L/2, then i + L/4, ...
 //

@@ -1,4 +1,4 @@
-// The last use of a compiler's library before the process ends. The library's static objects are destroyed before those that existed when it was opened, whose
+// Ends the use of a compiler's library when the process ends. The library's static objects are destroyed before those that existed when it was opened, whose
 // destructors may still evaluate. From then on the library is closed, and kernels are interpreted.
 #pragma once
 #include <fmt/format.h>

@@ -374,7 +374,7 @@ class Printer {
         return fmt::format("{} ? {} : {}", value_[instr.guard], element, fill);
       }
       case Instr::Kind::index: return fmt::format("(long long)({})", index(instr.input, per_lane));
-      case Instr::Kind::persistent:  // the row's last element may just be changing in its own thread
+      case Instr::Kind::persistent:  // the thread of the row's last element may be changing it
         if (scanning_ && !in_registers()) return fmt::format("in_row ? persistent{}[row] : ({})0", instr.input, cpp_type(instr.dtype));
         return persistent_element(instr.input, false);
       case Instr::Kind::op: break;

@@ -57,8 +57,8 @@ Value KernelWriter::apply(const Instr& instr) {
   }
 }
 
-/// Compares lane numbers in a type of which they fill a register of 16 bytes. LLVM 19 widens a narrower comparison, and in another basic block forgets to clear
-/// the added lanes of the mask: a masked store with AVX-512 then writes beyond its last lane.
+/// Compares lane numbers in a type in which they fill a register of at least 16 bytes. LLVM 19 widens a narrower comparison, and in another basic block it
+/// forgets to clear the added lanes of the mask: a masked store with AVX-512 then writes beyond its last lane.
 Value KernelWriter::lanes_below(const Value& count, int lanes) {
   const DType type = lanes <= 2 ? DType::int64 : lanes <= 4 ? DType::uint32 : lanes <= 8 ? DType::uint16 : DType::uint8;
   const Value zero = ir_.integer(DType::int64, 0), all = ir_.integer(DType::int64, lanes);

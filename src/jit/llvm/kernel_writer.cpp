@@ -160,7 +160,7 @@ void KernelWriter::advance_outer_axes(const Value& step) {
 
 std::vector<int> KernelWriter::widths(int vectors) const {
   std::vector<int> all;
-  if (nest_.chunk_axis != nest_.lane_axis()) {  // neighbouring chunks may differ in length, so one lane is computed at a time
+  if (nest_.chunk_axis != nest_.lane_axis()) {  // else one lane at a time: neighbouring chunks may differ in length
     const int wide = std::min(kPersistentLanes, native_lanes_ * vectors);
     all.push_back(wide);
     if (wide > native_lanes_) all.push_back(native_lanes_);

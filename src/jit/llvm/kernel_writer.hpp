@@ -124,7 +124,7 @@ class KernelWriter {
   std::vector<Value> ints_;  // parameters
   std::vector<Value> scalars_;
   std::vector<Value> inputs_, outputs_;           // base pointers (ref only)
-  Value flags_;                                   // base pointer of the flags of failed checks, likewise
+  Value flags_;                                   // base pointer of the flags of failed checks (ref only)
   std::string nowhere_;                           // see or_nowhere
   std::vector<char> guarded_;                     // by input: has a guard, and must not be read ahead
   std::vector<Value> sizes_;                      // of each axis; the first row axis is limited to the chunk

@@ -17,7 +17,7 @@ namespace sinter::jit {
 namespace llvm {
 
 Api open_llvm(const char* path) {
-  // The library is never closed: compiled code does not need it, but LLVM fails when it is unloaded and opened again.
+  // The library is never closed: compiled code does not need it, but LLVM does not survive being unloaded.
   void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!library) throw CompileError(fmt::format("cannot open {}: {}", path, dlerror()));
   Api api;
@@ -139,8 +139,8 @@ class LlvmCompiler final : public Compiler {
   }
 
   void open() {
-    // No handler for LLVM's fatal errors is installed: a process has only one, and another user of the same library may have set it. The verifier finds errors
-    // in a module, and LLVM reports errors to the module's own context.
+    // No handler for LLVM's fatal errors is installed: there is one for the whole process, which may have another user of the same library. The verifier finds
+    // errors in a module, and LLVM reports errors to the module's own context.
     api_ = open_llvm(path_.c_str());
     UntilExit<Llvm>::opened();
     api_.InitializeX86TargetInfo();

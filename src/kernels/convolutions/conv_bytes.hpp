@@ -10,7 +10,7 @@
 
 namespace sinter::kernels {
 
-/// Weights of a tap are laid out as (channels / 4, 16 filters, 4 channels); a depthwise tap has 16. Neither `ahead` nor `far_x` is read. scale, shift: 16 for
+/// Weights of a tap are laid out as (channels / 4, 16 filters, 4 channels); a depthwise tap has 16. `ahead` and `far_x` are not read. scale, shift: 16 for
 /// each block. With them the result is float32: sums times scale, plus shift. Null: the result is the sums.
 struct ByteConvTile : ConvTileOf<std::uint8_t, std::int8_t, std::int32_t> {
   const float *scale, *shift;

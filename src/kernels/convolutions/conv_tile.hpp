@@ -18,7 +18,7 @@ template <class Element, class Weight, class Sum> struct ConvTileOf {
   std::int64_t weight_block, result_block;  // from one block of filters to the next
   const Weight* ahead;                      // the next weights, to be prefetched meanwhile:
   std::int64_t ahead_lines;                 // so many lines of 64 bytes, one after the other
-  bool far_x, far_result;                   // prefetch the next places' elements of x, which are then adjacent, and of the result
+  bool far_x, far_result;                   // prefetch the elements of x (adjacent here) and of the result that the next places use
 };
 
 /// The same where each filter reads a channel of its own. There is one block.

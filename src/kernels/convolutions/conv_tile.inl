@@ -10,7 +10,7 @@ namespace conv_tile {
 using Word = Lanes<float>::Word;
 using Unaligned = Lanes<float>::Unaligned;
 
-// Blocks of filters, and most places, whose sums registers hold beside the weights and an element of x.
+// Most blocks of filters, and most places, whose sums fit into registers together with the weights and an element of x.
 #if defined(__AVX512F__)
 constexpr int kBlocks = 2, kPlaces = 14;
 #elif defined(__AVX2__)

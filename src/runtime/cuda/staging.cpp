@@ -32,7 +32,7 @@ void Staging::release() noexcept {
   memory_ = nullptr;
 }
 
-/// Locks the pinned memory. The lock is empty if there is no pinned memory or another thread uses it: the driver then copies, and nobody waits.
+/// Locks the pinned memory. The lock is empty if there is no pinned memory or another thread uses it: the driver then copies, so that no thread waits.
 std::unique_lock<std::mutex> Staging::take() {
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock && (refused_ || !(memory_ || make()))) lock.unlock();
