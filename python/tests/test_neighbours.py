@@ -281,16 +281,16 @@ def test_functions_of_numpy_with_several_results():
             numpy.testing.assert_allclose(abs(numpy.asarray(ours)), abs(theirs), rtol=1e-12, atol=1e-12, err_msg=text)
 
 
-@pytest.mark.parametrize("text", ["np.busday_count(x, x)", "np.datetime_as_string(x)", "np.char.upper(x)", "np.add(x, 1, out=np.zeros(3))", "np.frompyfunc(lambda v: v, 1, 1)(x)", "np.isnat(x)"])
+@pytest.mark.parametrize("text", ["np.busday_count(x, x)", "np.datetime_as_string(x)", "np.char.upper(x)", "np.frompyfunc(lambda v: v, 1, 1)(x)", "np.isnat(x)"])
 def test_functions_that_are_not_there(text):
     with pytest.raises(TypeError):
         eval(text, {"np": numpy, "x": sinter.arange(3.0)})
 
 
-def test_a_numpy_array_does_not_take_an_array_in_place():
+def test_a_numpy_array_takes_an_array_in_place():
     a = numpy.zeros(3)
-    with pytest.raises(TypeError):
-        a += sinter.arange(3.0)
+    a += sinter.arange(3.0)
+    assert a.tolist() == [0, 1, 2]
     a[:] = sinter.arange(3.0)
     assert a.tolist() == [0, 1, 2]
 

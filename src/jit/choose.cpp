@@ -19,7 +19,7 @@ namespace {
 using fuse::Kernel;
 using fuse::Value;
 
-// ---- what a wish may change
+// ---- the limits of a schedule override
 
 bool is_order_of(const std::vector<int>& order, int first, int last) {
   std::vector<int> part(order.begin() + first, order.begin() + last);
@@ -29,7 +29,7 @@ bool is_order_of(const std::vector<int>& order, int first, int last) {
   return true;
 }
 
-// On a CPU the order in which a row is combined is part of the result, wherever combining rounds or tells equal values apart.
+// Returns whether a CPU may combine rows in any order. The order is part of the result wherever combining rounds or tells equal values apart.
 bool combines_in_any_order(const Kernel& kernel) {
   return std::none_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) {
     const bool plain = v.op == trace::Op::reduce_sum || v.op == trace::Op::reduce_prod || v.op == trace::Op::reduce_min || v.op == trace::Op::reduce_max;
@@ -61,7 +61,7 @@ bool gains_from_tiles(const LoopNest& nest) {
   return may_tile(nest) && (std::any_of(nest.inputs.begin(), nest.inputs.end(), apart) || std::any_of(nest.outputs.begin(), nest.outputs.end(), apart));
 }
 
-// Rows are walked across lanes: several at once may be read along the lanes' axis, because memory is fast along that axis only.
+// Returns whether several rows may be read at once. Lanes do not walk the rows, and memory is fast only along the lanes' axis.
 bool may_panel(const LoopNest& nest) {
   int row_stages = 0;
   bool early_stores = false;
@@ -86,8 +86,8 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   int cost = 0;
   for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
   const bool squares = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
-  // Columns without a panel: whole cache lines of each row, and several chains of additions at once.
-  // Of points, enough at once that one's long chain of operations fills the gaps of another's.
+  // Columns without a panel read whole cache lines of each row, and several chains of additions run at once. Points are computed several at once, so that one
+  // point's long chain of operations fills the gaps of another's.
   const int points_unroll = cost <= 8 ? 2 : 4;
   const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
   const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
@@ -95,7 +95,7 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   schedule.tile = wish.number("tile", schedule.tile);
   schedule.panel = wish.number("panel", schedule.panel);
   schedule.panel_rows = power_of_two(wish.number("panel_rows", schedule.panel_rows), 16);
-  // Tiles write a line here and a line there: past the cache they neither read what they overwrite nor press each other out of it.
+  // Tiles write scattered cache lines. Streaming stores avoid both reading lines that are overwritten and evicting each other's lines.
   schedule.stream = wish.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream);
   schedule.workspace = wish.number("workspace", schedule.workspace);
   schedule.grain = wish.number("grain", schedule.grain);
@@ -104,21 +104,21 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
 
 // ---- CUDA
 
-// How accesses take vectors of so many elements.
+// The accesses that can use vectors of a given number of elements.
 struct Fit {
-  bool good = false;         // most of what is read and written goes by vectors
-  std::vector<int> singles;  // inputs first
+  bool good = false;         // most bytes are read and written by vectors
+  std::vector<int> singles;  // accesses that cannot, inputs first
   bool tail = false;
 };
 
-// Along `axis`; of a kernel with rows, what happens at every row point, or (not `rows`) before and after them.
+// Decides which accesses can use vectors along `axis`. Counts the accesses at every row point, or (not `rows`) those before and after the rows.
 Fit fit(const Lowered& lowered, int lanes, int axis, bool rows) {
   const LoopNest& nest = lowered.nest;
   Fit found;
   if (axis == nest.chunk_axis) return found;  // neighbouring chunks may differ in length
   found.tail = lowered.ints[axis] % lanes != 0;
-  if (found.tail && nest.axes() > 1) return found;  // rows that start between vectors
-  // What has a guard, or is found by a value, is read element by element anyway.
+  if (found.tail && nest.axes() > 1) return found;  // some rows would start within a vector
+  // Accesses with a guard or a computed index are read element by element in any case.
   std::vector<char> counts(nest.inputs.size() + nest.outputs.size(), 0), at_every_point = counts;
   for (const auto& instr : nest.instrs) {
     if (instr.kind != Instr::Kind::load || (instr.row && !rows)) continue;
@@ -132,7 +132,7 @@ Fit fit(const Lowered& lowered, int lanes, int axis, bool rows) {
       counts[output] = 1;
       at_every_point[output] |= stage.row == rows;
     }
-  std::size_t by_vectors = 0, alone = 0;  // bytes at every point
+  std::size_t by_vectors = 0, alone = 0;  // bytes of every point
   for (std::size_t k = 0; k < counts.size(); ++k) {
     if (!counts[k]) continue;
     const bool reads = k < nest.inputs.size();
@@ -147,7 +147,7 @@ Fit fit(const Lowered& lowered, int lanes, int axis, bool rows) {
     }
     if (!whole) found.singles.push_back(static_cast<int>(k));
     if (!at_every_point[k]) continue;
-    if (along != kOne) return found;  // neighbouring threads would be further apart still
+    if (along != kOne) return found;  // the elements of neighbouring threads would be even further apart
     (whole ? by_vectors : alone) += itemsize(a.dtype);
   }
   found.good = by_vectors >= alone;
@@ -174,13 +174,13 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
     return;
   }
   while (most > 4 && fuse::estimated_registers(kernel, most) > kVectorRegisters) most /= 2;
-  if (nest.schedule.lanes_along_rows())  // a warp has work for all of its threads
+  if (nest.schedule.lanes_along_rows())  // a warp needs work for all of its threads
     while (most > 4 && kernel.row_points() < 32 * most) most /= 2;
   if (!take(most) && most > 4) take(4);
 }
 
-// Whether squares turn what lanes would read or write apart. Several warps share the static 48 KiB, and a square that is mostly empty is
-// no better than reading apart.
+// Returns whether transposing in shared memory helps strided accesses. Several warps share the static 48 KiB, and a square that is mostly empty is no better
+// than strided access.
 bool gains_from_squares(const Lowered& lowered) {
   const LoopNest& nest = lowered.nest;
   std::size_t bytes = 0;
@@ -192,7 +192,7 @@ bool gains_from_squares(const Lowered& lowered) {
 
 using fuse::kStaticShared;
 
-// The parallel axes of a contraction, of those that there are the ones that fill squares, with results side by side along the right one.
+// Two parallel axes of a contraction. Axes that fill squares are preferred, then those whose right axis has adjacent results.
 struct Pairs {
   int left = -1, right = -1;
   Contraction parts;
@@ -213,7 +213,7 @@ std::optional<Pairs> pairs_of(const Lowered& lowered, bool wished) {
   return std::nullopt;
 }
 
-// Squares as large as leave a block for every multiprocessor.
+// Chooses the largest squares that leave a block for every multiprocessor.
 bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   Form wished{};
@@ -253,16 +253,16 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   return true;
 }
 
-// 32 vectors of columns beside each other to a block, whose warps share the rows. Of few columns fewer to a block and more warps, so that more
-// multiprocessors have some; of columns that are kept, the widest vectors whose elements the registers of 256 threads hold, and then as many threads as do.
+// Chooses blocks of 32 adjacent vectors of columns; the warps of a block share the rows. For few columns, a block gets fewer columns and more warps, so that
+// more multiprocessors have work. Cached columns get the widest vectors whose elements the registers of 256 threads hold, then as many threads as needed.
 void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, int most_threads, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
-  if (fuse::has_scan(kernel)) {  // down a column that scans goes one thread
+  if (fuse::has_scan(kernel)) {  // a column with a scan belongs to one thread
     schedule.threads = kWarpOfColumns;
     return;
   }
   const fuse::Size points = kernel.parallel_points(), row = kernel.row_points();
-  std::size_t parts = 0;  // bytes of a thread's results in shared memory, for each column
+  std::size_t parts = 0;  // bytes of shared memory for a thread's results, for each column
   for (const Stage& stage : nest.stages)
     for (const Reduction& reduction : stage.reductions) parts += itemsize(nest.instrs[reduction.result].dtype);
   const auto fits = [&](int threads, int vector) { return parts * static_cast<std::size_t>(threads * vector) <= kStaticShared; };
@@ -304,13 +304,13 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     schedule.row_steps = schedule.whole ? static_cast<int>(exact) : 1;
     while (!schedule.whole && row > schedule.row_steps * warps) schedule.row_steps *= 2;
     schedule.threads = threads;
-    // ptxas would take more for addresses, and a multiprocessor half of the blocks.
+    // Without this bound ptxas would take more registers for addresses, and a multiprocessor would hold half of the blocks.
     const int estimate = fuse::estimated_registers(kernel, schedule.vector, schedule.row_steps);
     if (!few() && !stores && schedule.whole && estimate <= kRegistersOfColumn) schedule.residents = kRegistersOfBlock / kRegistersOfColumn / threads;
     return true;
   };
   if (wish.has("threads") && keep(wished(256, 1024))) return;
-  // Of few columns the most warps, each of which then waits for memory once.
+  // Few columns get the most warps: each warp then waits for memory once.
   if (few() && row > 256 / kWarpOfColumns)
     for (const int threads : {1024, 512})
       if (keep(threads)) return;
@@ -325,7 +325,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
                       Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const fuse::Size points = kernel.parallel_points(), row = kernel.row_points();
-  // A grid-stride loop may step past the end by one grid before it stops. What is taken apart again may be as large as all points.
+  // A grid-stride loop may step beyond the end by one grid before it stops. An index that is divided again may be as large as all points together.
   const fuse::Size limit = std::int64_t{1} << 30;
   const bool takes_apart = std::any_of(nest.indices.begin(), nest.indices.end(), [](const Index& index) {
     return std::any_of(index.terms.begin(), index.terms.end(), [](const Index::Term& term) { return term.inner >= 0; });
@@ -338,14 +338,14 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   choose_vector(kernel, lowered, wish, schedule);
 
   const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
-  // Blocks of up to 256 threads fit whatever the kernel's registers; a bound for more would make it spill.
+  // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
   const int most_threads = fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256;
   if (nest.rows == 0) {
     const bool tiles = gains_from_squares(lowered);
     schedule.form = tiles ? Form::tiles : Form::pointwise;
     if (Form wished{}; wish.form(wished) && (wished == Form::pointwise || (wished == Form::tiles && nest.parallel > 1))) schedule.form = wished;
     if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
-    // Of a square each thread reads eight elements at once.
+    // In a square each thread reads eight elements at once.
     schedule.threads = schedule.form == Form::tiles ? power_of_two(threads_of(128, most_threads), 1024) : threads_of(256, most_threads);
     return;
   }
@@ -356,10 +356,10 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     return;
   }
   const fuse::Size persistent_bytes = schedule.keep ? fuse::persistent_bytes(kernel) : 0;
-  // What one block does not hold is kept by the blocks of a cluster. (Other rows go through clusters where that is asked for.)
+  // The blocks of a cluster share a row that one block cannot cache. (An override may ask for clusters for other rows.)
   const bool shareable = fuse::most_blocks_of_row(kernel, limits) > 1 && row > 1024;
   if (schedule.keep) schedule.cluster = kernel.staging.blocks;
-  // Of few long rows, more blocks each: while that gives half as many multiprocessors again something to do.
+  // Few long rows get more blocks each, while that gives work to half as many multiprocessors again.
   if (!nest.persistent.empty() && shareable) {
     const fuse::Estimating estimate;
     while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kLeastPart && points * (3 * schedule.cluster) <= 2 * limits.units)
@@ -369,14 +369,14 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   if (shareable && wished != schedule.cluster && fuse::hold(limits, wished, persistent_bytes, static_cast<int>(nest.persistent.size())))
     schedule.cluster = wished;
   const int cluster = schedule.cluster;
-  // Of the parts of a row the multiprocessor has two at once, where they let it: then registers have to, too.
+  // A multiprocessor holds the parts of two rows at once where shared memory allows it. Registers must then allow it too.
   bool pairs = false;
   if (cluster > 1) {
     const fuse::Estimating estimate;
     pairs = persistent_bytes <= cluster * (limits.row_bytes / 2 - fuse::kPartsBytes);
   }
   const int most_of_row = pairs ? std::min(most_threads, 512) : most_threads;
-  // What is kept lies in registers while that leaves each multiprocessor its blocks; asked for, while a thread has them.
+  // Cached values stay in registers while each multiprocessor still holds its blocks, or, with an override, while a thread has the registers.
   const bool may_keep = !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && wish.number("row_steps", 1) != 0;
   const auto keep_in_registers = [&](int threads, int row_threads) {
     if (!may_keep) return false;
@@ -388,8 +388,8 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
                  ? registers <= limits.registers
                  : steps * schedule.vector * fuse::kept_registers(kernel) <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
-    // A row that ends with a step is not asked at each whether there is more of it. Of others a kernel serves all lengths up to a power of two.
-    // (Without the questions ptxas computes several steps at once: of doubles in too many registers.)
+    // A row that ends with a step needs no test at each step for the end of the row. Otherwise a kernel serves all lengths up to a power of two. (Without the
+    // tests ptxas computes several steps at once, which takes too many registers for doubles.)
     const bool doubles = std::any_of(nest.persistent.begin(), nest.persistent.end(), [](DType dtype) { return itemsize(dtype) == 8; });
     int steps = power_of_two(wish.number("row_steps", 1), kMostSteps);
     const std::int64_t exact = row.hint() / step;
@@ -400,13 +400,13 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     schedule.row_steps = fits(steps) && row <= steps * step ? steps : 0;
     return schedule.row_steps > 0;
   };
-  // A warp walks a short row alone, eight of them a block. Of rows that fill much of a multiprocessor few are there at once: more threads each.
+  // A warp walks a short row alone, and a block has eight warps. A row that fills much of a multiprocessor gets more threads, because few fit at once.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
   int shared_by = 256;
   while (!warp && shared_by < most_of_row && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes &&
          row >= cluster * 4 * shared_by * schedule.vector && !keep_in_registers(shared_by, shared_by))
     shared_by *= 2;
-  // What a row's threads do together (shuffles, barriers, its quotients and roots) each does: of many rows that are kept as few threads as keep one.
+  // Every thread of a row takes part in its common work (shuffles, barriers, quotients, roots), so many cached rows get the fewest threads that hold one.
   const auto many = [&] {
     const fuse::Estimating estimate;
     return points >= limits.units * kManyRows;
@@ -414,7 +414,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   while (!warp && shared_by <= 256 && shared_by > kFewestOfRow && many() && keep_in_registers(shared_by / 2, shared_by / 2)) shared_by /= 2;
   schedule.threads = shared_by;
   schedule.row_threads = warp ? 32 : shared_by;
-  // Of a very short row each lane has up to four vectors, so that all lanes have some.
+  // Each lane of a very short row has up to four vectors, so that all lanes have work.
   while (warp && !scans && schedule.row_threads > kLeastLanes && row <= schedule.row_threads * 2 * schedule.vector) schedule.row_threads /= 2;
   if (wish.has("threads") || wish.has("row_threads")) {
     const int threads = threads_of(256, most_threads);
@@ -476,13 +476,13 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     for (const int value : values)
       if (value != chosen) add(fmt::format("{}={}", field, value));
   };
-  // Each axis in turn for the lanes.
+  // Tries each axis for the lanes.
   const int axes = static_cast<int>(now.axes.size());
   for (int last = 0; last + 1 < axes; ++last) {
     std::vector<int> order = now.axes;
     std::rotate(order.begin() + last, order.begin() + last + 1, order.end());
     add(fmt::format("axes={}", fmt::join(order, ".")));
-    // The rows stay where they are.
+    // Tries the same without moving the row axes.
     if (last + 1 < nest.parallel && nest.rows > 0 && axes == nest.axes()) {
       order = now.axes;
       std::rotate(order.begin() + last, order.begin() + last + 1, order.begin() + nest.parallel);
@@ -511,7 +511,7 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     if (now.row_threads <= 32) each("row_threads", now.row_threads, {8, 16, 32});
     if (now.row_steps > 0) add("row_steps=0");
     if (now.row_threads > 32 && limits.cluster > 1) each("cluster", now.cluster, {1, 2, 4, 8});
-    if (!nest.persistent.empty()) {  // in registers, with the threads that are chosen or with others
+    if (!nest.persistent.empty()) {  // cached in registers, with the chosen number of threads or another
       std::int64_t row = 1;
       for (int axis = nest.parallel; axis < nest.axes(); ++axis) row *= nest.ints[axis];
       const auto steps = [&](int threads) {

@@ -1,5 +1,5 @@
-// The one place that decides how a kernel runs: order of the axes, form, widths, threads, what is kept. It looks at the kernel, its
-// sizes (what it decides by leaves a guard) and the device's limits; what is wished is done where it is possible.
+// The only place that decides how a kernel runs: the order of its axes, its form, widths, threads, and cached values. The decision depends on the kernel, its
+// sizes (each size that matters leaves a guard) and the device's limits. A schedule override is obeyed where it is possible.
 #pragma once
 #include <vector>
 
@@ -8,22 +8,22 @@
 
 namespace sinter::jit {
 
-/// First, before there is a nest: the kernel with its axes merged and in order, and persistent buffers only where values are kept; of the schedule
-/// the axes, whether lanes go along rows, and `keep`.
+/// The first decision, made before there is a nest: the kernel with merged and ordered axes, and with persistent buffers only for cached values. The schedule
+/// has its axes, `keep`, and whether lanes walk along rows.
 struct Arranged {
   fuse::Kernel kernel;
   Schedule schedule;
 };
 Arranged arrange(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const Wish& wish);
 
-/// Then, all the rest.
+/// Makes all other decisions.
 Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish);
 
-/// choose() for a CPU and a nest that was built by hand, of which it is known whether lanes go along rows.
+/// Does the same as choose() for a CPU and a nest built by hand, whose schedule says whether lanes walk along rows.
 Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish = {});
 
-/// What else is possible and may be faster, each as a wish that differs from `chosen` in one thing or in two that belong together. Not
-/// everything that is listed suits every kernel: what lower() makes of a wish may be what was chosen anyway.
+/// Returns other possible schedules that may be faster. Each is an override that differs from the nest's schedule in one field or in two related ones. Some do
+/// not suit every kernel: lower() may turn an override into the schedule that the nest has already.
 std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits);
 
 }  // namespace sinter::jit

@@ -1,5 +1,5 @@
-// A run-time compiler: takes a Source, returns a Binary. Its library is opened at the first compile, never before:
-// identity() is answered from the file alone, so that a warm process maps no compiler.
+// A run-time compiler: takes a Source, returns a Binary. Its library is opened at the first compile, never before. identity() only reads the library's file, so
+// that a warm process loads no compiler.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace sinter::jit {
 
-/// The compiler read a kernel's text and refused it: a fault of the generator.
+/// Thrown when the compiler rejects a kernel's text: a fault of the generator.
 struct RefusedSource : CompileError {
   using CompileError::CompileError;
 };
@@ -18,23 +18,23 @@ struct RefusedSource : CompileError {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Name, version and build ("libLLVM.so.19.1 build 3f2a..."), read from the library's file without loading it.
+  /// Returns name, version and build ("libLLVM.so.19.1 build 3f2a..."), read from the library's file without loading it.
   virtual std::string identity() const = 0;
-  /// The library file, for `sinter info`.
+  /// Returns the library's file, for `sinter info`.
   virtual std::string path() const = 0;
-  /// Thread-safe. Throws CompileError with the compiler's log, RefusedSource where the text is at fault.
+  /// Compiles a source. Thread-safe. Throws CompileError with the compiler's log, or RefusedSource where the text is at fault.
   virtual Binary compile(const Source& source) = 0;
 };
 using CompilerPtr = std::shared_ptr<Compiler>;
 
-/// Finds libLLVM (16 and later): $SINTER_LLVM (a file), then the usual places. Null when there is none.
+/// Finds libLLVM (16 and later): $SINTER_LLVM (a file), then the usual places. Returns null when there is none.
 CompilerPtr find_llvm();
-/// Finds libnvrtc: $SINTER_NVRTC (a file), $CUDA_HOME, /usr/local/cuda, then the usual places. Null when there is none.
-/// `driver_major`: the CUDA version of the driver that is to load the kernels, 0 where there is none; a later NVRTC's would not load.
+/// Finds libnvrtc: $SINTER_NVRTC (a file), $CUDA_HOME, /usr/local/cuda, then the usual places, or null. `driver_major`: the driver's CUDA version, or 0. A
+/// driver does not load the kernels of a later NVRTC, so a later one is taken only where there is no other, with a warning.
 CompilerPtr find_nvrtc(int driver_major = 0);
 
-/// The processor as LLVM sees it: "x86_64-…" triple, cpu name "generic-by-features" and the explicit feature list, found
-/// with no LLVM loaded (cpuid).
+/// The processor as LLVM sees it: "x86_64-…" triple, cpu name "generic-by-features" and the explicit feature list. They are found by cpuid, without loading
+/// LLVM.
 struct CpuTarget {
   std::string arch;       // "x86-64"
   std::string features;   // "+avx2,+fma,..."
@@ -42,24 +42,24 @@ struct CpuTarget {
 };
 CpuTarget host_cpu();
 
-/// Loop nest -> source. All options that matter are part of the Source. Compiler identity is left to the caller.
+/// Generates the source of a loop nest. The Source holds all options that matter. The caller adds the compiler's identity.
 Source generate_llvm(const LoopNest& nest, const CpuTarget& cpu);
 Source generate_cuda(const LoopNest& nest, int sm);
 
-/// Assembly of a generated LLVM source, for dumps. Throws CompileError.
+/// Returns the assembly of a generated LLVM source, for dumps. Throws CompileError.
 std::string llvm_assembly(Compiler& llvm, const Source& source);
 
-/// The CPU kernels' calling convention, of generated machine code:
-///   pointers: inputs, outputs, then the flags of checks where there are any; scalars: 8 bytes each (float32 in the low 4); scratch: the nest's persistent
-///   buffers, see below. [outer_begin, outer_end): range of the flattened parallel axes, the vector axis excluded when it is a parallel axis; [inner_begin,
-///   inner_end): range of that axis (0..1 when the vector axis is a row axis).
-/// scratch: when the vector axis is a row axis, each persistent buffer takes row_points elements of 8 bytes, rounded up to 64 bytes;
-/// when it is a parallel axis, row_points * 64 elements of 8 bytes per persistent buffer.
+/// The calling convention of CPU kernels in generated machine code.
+///   pointers: inputs, outputs, then the flags of checks where there are any. scalars: 8 bytes each (float32 in the low 4).
+///   [outer_begin, outer_end): a range of the flattened parallel axes, without the vector axis when that is a parallel axis.
+///   [inner_begin, inner_end): a range of the vector axis (0..1 when that is a row axis).
+///   scratch: the nest's persistent buffers. Each has row_points elements of 8 bytes, rounded up to 64 bytes, when the vector axis is a row axis, and
+///   row_points * 64 elements of 8 bytes when it is a parallel axis.
 using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const std::uint64_t* scalars, void* scratch, std::int64_t outer_begin,
                           std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end);
 
-/// Machine code of a relocatable object, made executable in this process with no compiler. Functions it calls are
-/// resolved from a fixed table of math functions (jit/llvm/…); anything else throws CompileError.
+/// Machine code of a relocatable object, made executable in this process without a compiler. The functions that it calls come from a fixed table of math
+/// functions (jit/llvm/…); any other function throws CompileError.
 class LoadedCode {
  public:
   virtual ~LoadedCode() = default;
@@ -67,7 +67,7 @@ class LoadedCode {
 };
 std::shared_ptr<LoadedCode> load_object(const Binary& binary);
 
-/// A library file's identity without loading it: file name of the real path plus GNU build id (or size and mtime).
+/// Returns a library file's identity without loading it: the file name of the real path, and the GNU build id (or size and mtime).
 std::string library_identity(const std::string& path);
 
 }  // namespace sinter::jit

@@ -5,7 +5,7 @@
 namespace sinter::jit {
 namespace {
 
-/// The one stage that goes over rows, if all that it does is reduce.
+/// Returns the only stage that walks rows, if it does nothing but reduce, else null.
 const Stage* only_pass(const LoopNest& nest) {
   const Stage* pass = nullptr;
   for (const Stage& stage : nest.stages) {
@@ -16,7 +16,7 @@ const Stage* only_pass(const LoopNest& nest) {
   return nest.checks > 0 || !nest.persistent.empty() ? nullptr : pass;
 }
 
-/// Of each instruction whether its value changes along the parallel axis.
+/// Returns for each instruction whether its value changes along the parallel axis.
 std::vector<char> changing(const LoopNest& nest, int axis) {
   std::vector<char> changes(nest.instrs.size());
   for (const Stage& stage : nest.stages)
@@ -42,7 +42,7 @@ std::optional<Contraction> contraction(const LoopNest& nest, int left_axis, int 
   Contraction found;
   const auto take = [&](int id) {
     if (has(found.pairs, id) || nest.instrs[id].kind == Instr::Kind::scalar) return true;
-    if (of_pairs(id)) return false;  // a value of the pair itself: it would have to be read for each
+    if (of_pairs(id)) return false;  // a value of the pair itself would have to be read for each pair
     std::vector<int>& side = right[static_cast<std::size_t>(id)] ? found.right : found.left;
     if (!has(side, id)) side.push_back(id);
     return true;

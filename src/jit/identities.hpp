@@ -1,14 +1,14 @@
-// sinter's version and a hash of sources, made by the build (cmake/identities.cmake). A key in the cache holds the identity of what made the
-// entry: passes, calling convention and geometry do not show in a kernel's text, and are part of its key all the same.
+// Identities: sinter's version and a hash of sources, which the build makes (cmake/identities.cmake). A cache key holds the identity of the sources that made
+// the entry, because passes, calling convention and geometry do not show in a kernel's text.
 #pragma once
 
 namespace sinter::jit {
 
-/// Of the sources that CUDA kernels are generated and compiled by.
+/// Covers the sources that generate and compile CUDA kernels.
 const char* cuda_generator();
-/// Of those of the CPU's kernels.
+/// Covers the sources that generate and compile the CPU's kernels.
 const char* cpu_generator();
-/// Of the sources that decide what a plan is and how a file holds it.
+/// Covers the sources that decide the contents of a plan and its format in a file.
 const char* planner();
 
 }  // namespace sinter::jit

@@ -29,11 +29,11 @@ std::vector<std::string> expand(const std::string& pattern) {
   if (glob(pattern.c_str(), 0, nullptr, &result) == 0)
     for (std::size_t i = 0; i < result.gl_pathc; ++i) found.emplace_back(result.gl_pathv[i]);
   globfree(&result);
-  std::reverse(found.begin(), found.end());  // cuda-13.0 before cuda-12.4
+  std::reverse(found.begin(), found.end());  // puts cuda-13.0 before cuda-12.4
   return found;
 }
 
-/// Directories named by the dynamic linker's configuration, in its order.
+/// Returns the directories in the dynamic linker's configuration, in its order.
 std::vector<std::string> linker_directories() {
   std::vector<std::string> dirs;
   for (const std::string& file : expand("/etc/ld.so.conf.d/*.conf")) {
@@ -62,7 +62,7 @@ std::vector<std::string> search_path(const std::vector<std::string>& extra_dirs)
   return dirs;
 }
 
-/// Every number in a file name, in order: what orders "libX.so.9" before "libX.so.12".
+/// Returns every number in a file name, in order. Compared as lists, they order "libX.so.9" before "libX.so.12".
 std::vector<int> version_of(const std::string& file) {
   std::vector<int> numbers;
   for (std::size_t i = 0; i < file.size();) {
@@ -77,7 +77,7 @@ std::vector<int> version_of(const std::string& file) {
   return numbers;
 }
 
-/// A 64-bit ELF file; skips linker scripts and libraries of a 32-bit ABI.
+/// Returns whether a file is 64-bit ELF. Linker scripts and libraries of a 32-bit ABI are not.
 bool is_elf64(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   unsigned char ident[EI_NIDENT] = {};
@@ -85,7 +85,7 @@ bool is_elf64(const std::string& path) {
   return in && std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64;
 }
 
-/// The GNU build id in a block of ELF notes, as hex; "" when it is not there.
+/// Returns the GNU build id in a block of ELF notes as hex, or "" when there is none.
 std::string build_id_in(const std::string& notes) {
   for (std::size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
     Elf64_Nhdr note;
@@ -124,8 +124,8 @@ std::string build_id(const std::string& path) {
   return {};
 }
 
-/// The files of a directory that match one of the patterns. A warm start reads directories of thousands of files here, so what
-/// cannot match is told by the letters before a pattern's first wildcard, and nothing is allocated for it.
+/// Returns the files of a directory that match one of the patterns. A warm start reads directories of thousands of files here. The letters before a pattern's
+/// first wildcard therefore reject most files, and nothing is allocated for these.
 std::vector<std::string> matches_in(const std::string& dir, const std::vector<std::string>& patterns) {
   std::vector<std::string> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(dir.c_str()), &::closedir);

@@ -136,7 +136,7 @@ void verify(const LoopNest& nest) {
     for (const auto& access : *accesses)
       if (access.index < 0 || access.index >= static_cast<int>(nest.indices.size())) broken(nest, "an access has no index");
 
-  for (const Instr& instr : nest.instrs) {  // also of those that no body has
+  for (const Instr& instr : nest.instrs) {  // including those that no body has
     const bool computed = instr.kind == Instr::Kind::op || instr.kind == Instr::Kind::scan;
     const int arity = instr.kind == Instr::Kind::scan                                    ? 2
                       : instr.kind == Instr::Kind::op && trace::is_elementwise(instr.op) ? trace::primitive(instr.op).arity
@@ -168,7 +168,7 @@ void verify(const LoopNest& nest) {
   between(how.grain, 1, 1 << 30, "grain");
   between(how.pieces, 1, 1 << 16, "pieces");
   between(how.cluster, 1, 8, "cluster");
-  // 0: not defined; 1: of a parallel point, visible to later stages; 2: of the current row stage
+  // 0: not defined; 1: belongs to a parallel point, visible to later stages; 2: belongs to the current row stage
   std::vector<char> state(instrs, 0);
   std::vector<char> kept(nest.persistent.size(), 0);
   for (const auto& stage : nest.stages) {
@@ -257,7 +257,7 @@ void verify(const LoopNest& nest) {
 
 namespace {
 
-/// Whether the value is not the same all along the axis.
+/// Returns whether the value changes along the axis.
 bool value_depends_on(const LoopNest& nest, int value, int axis) {
   std::vector<int> stack{value};
   std::vector<char> seen(nest.instrs.size());

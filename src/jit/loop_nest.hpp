@@ -1,6 +1,5 @@
-// LoopNest: the one intermediate form between a group of nodes and its source. The CUDA printer, the LLVM lowering and
-// the interpreter all walk this structure. Its numbers (sizes, strides, literals) are parameters: two nests that differ
-// only in `ints` and `scalars` values print the same source.
+// LoopNest: the only intermediate form between a group of nodes and its source. The CUDA printer, the LLVM writer and the interpreter all walk it. Its numbers
+// (sizes, strides, literals) are parameters: two nests that differ only in the values of `ints` and `scalars` give the same source.
 //
 // Meaning:
 //   for every point of the parallel axes (any order, any thread):
@@ -8,12 +7,12 @@
 //       a row stage runs its body for every point of the row axes (reductions combine over them),
 //       any other stage runs its body once.
 //
-// A body is straight-line SSA: the instruction numbers in `body`, each defined before use. A value computed in a
-// non-row stage, or the result of a reduction, may be used by every later stage; a value of a row stage lives in that
-// stage alone and reaches a later one only through a persistent buffer (PersistentStore, then Instr::Kind::persistent at the same row point).
+// A body is straight-line SSA: the instruction numbers in `body`, each defined before its use. Every later stage may use a value of a non-row stage or the
+// result of a reduction. A value of a row stage exists in that stage alone. It reaches a later stage only through a persistent buffer (PersistentStore, then
+// Instr::Kind::persistent at the same row point).
 //
-// Values of a type that is only stored (bfloat16, float8) are loaded, stored, kept, and cast from float32 and float64 and to float32;
-// no other op takes or gives them (see storage_types.hpp).
+// Values of a type that is only stored (bfloat16, float8) are loaded, stored, cached, cast from float32 and float64, and cast to float32. No other op takes or
+// gives them (see storage_types.hpp).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -28,14 +27,13 @@ namespace sinter::jit {
 
 using trace::Op;
 
-/// Parameter numbers index LoopNest::ints. Two structural constants need no parameter.
+/// Parameter numbers are indices of LoopNest::ints. These two structural constants need no parameter.
 inline constexpr int kOne = -1;
 inline constexpr int kNone = -2;
 
-/// value = sum of terms (+ ints[constant]).
-/// A term is coeff * axis value, coeff * ((indices[inner] / div) % mod), or coeff * a computed value; coeff is kOne or a
-/// parameter, div is kOne (no division) or a parameter, mod is kNone (no remainder) or a parameter. Inner indices are never
-/// negative, but where a guard keeps their access from happening.
+/// value = sum of terms (+ ints[constant]). A term is coeff * axis value, coeff * ((indices[inner] / div) % mod), or coeff * a computed value; coeff is kOne or
+/// a parameter, div is kOne (no division) or a parameter, mod is kNone (no remainder) or a parameter. Inner indices are never negative, except where a guard
+/// prevents the access.
 struct Index {
   struct Term {
     int coeff = kOne;
@@ -43,19 +41,18 @@ struct Index {
     int inner = -1;  // >= 0: a number in LoopNest::indices, smaller than this index's own
     int div = kOne;
     int mod = kNone;
-    int value = -1;  // >= 0: an int64 instruction, defined where the index is used (a gather)
+    int value = -1;  // >= 0: an int64 instruction, defined before the index is used (a gather)
   };
   int constant = kNone;
   std::vector<Term> terms;
 };
 
-/// A buffer as a kernel sees it: element (index) of a pointer that already includes the constant offset.
-/// An empty index (no terms) is one element, read by everybody.
+/// A buffer as a kernel sees it: element (index) of a pointer that includes the constant offset. An empty index (no terms) is one element for all points.
 struct Access {
   DType dtype{};
   int index = -1;           // number in LoopNest::indices
-  int buffer = -1;          // the plan's buffer; not part of the structure
-  std::int64_t offset = 0;  // elements from the buffer's start; not part of the structure
+  int buffer = -1;          // the plan's buffer; not part of the nest's structure
+  std::int64_t offset = 0;  // elements from the buffer's start; not part of the nest's structure
   std::string name;         // "in0", "out1"
 };
 
@@ -67,8 +64,8 @@ struct Instr {
     op,          // an elementwise op on args
     persistent,  // persistent buffer `input` at this row point
     reduced,     // the result of a reduction of an earlier row stage
-    scan,        // of a row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; from
-                 // args[1] on, where there is one: a value of trace::scan_carry's type, once per parallel point
+    scan,        // row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; starts from args[1], where
+                 // there is one: a value of trace::scan_carry's type, once for each parallel point
   };
   Kind kind{};
   Op op{};
@@ -76,15 +73,14 @@ struct Instr {
   DType operand{};  // op: dtype of the operands (for where: of args[1] and args[2])
   std::array<int, 3> args{-1, -1, -1};
   int input = -1;
-  int guard = -1;    // load: a bool value; where it is false nothing is read and the value is `fill`
+  int guard = -1;    // load: a bool value; where it is false, nothing is read and the value is `fill`
   int fill = -1;     // load with a guard: a value of its dtype; -1 is zero
-  bool row = false;  // computed at every row point (false: once per parallel point)
-  std::string name;  // unique, a C identifier that says which op made it: "exp_12"
+  bool row = false;  // computed at every row point (false: once for each parallel point)
+  std::string name;  // unique, a C identifier that names the op: "exp_12"
 };
 
-/// Combines `value` (a value of this row stage) over all row points; `result` is an Instr of Kind::reduced.
-/// Starts from the combining op's neutral element (for min and max the first element may be used instead; an empty
-/// row of min or max never reaches a kernel). The order is fixed by the structure, never by threads.
+/// Combines `value` (a value of this row stage) over all row points; `result` is an Instr of Kind::reduced. The reduction starts from the op's neutral element
+/// (for min and max it may start from the first element; an empty row of min or max never reaches a kernel). The structure fixes the order, never the threads.
 struct Reduction {
   Op op{};  // reduce_sum, reduce_prod, reduce_min, reduce_max
   int value = -1;
@@ -95,10 +91,10 @@ struct PersistentStore {
 };
 struct Store {
   int output = -1, value = -1;
-  int guard = -1;  // a bool value; where it is false nothing is written
+  int guard = -1;  // a bool value; where it is false, nothing is written
 };
-/// Where `condition` is false, the launch's flags get {1, value} at [2 * number]: which of several such values is not said.
-/// The engine reads the flags and throws. What a failed check guards against is guarded by the same condition.
+/// Where `condition` is false, the launch's flags get {1, value} at [2 * number]; where several points fail, the value of any of them. The engine reads the
+/// flags and throws. Accesses that a check protects are guarded by the same condition.
 struct Check {
   int condition = -1, value = -1, number = -1;
 };
@@ -110,7 +106,7 @@ struct Stage {
   std::vector<PersistentStore> keeps;
   std::vector<Store> stores;
   std::vector<Check> checks;
-  int lanes = 0;  // in which its reductions combine where lanes walk the row; 0: as reduction_order.hpp says for this body
+  int lanes = 0;  // lanes in which its reductions combine where lanes walk the row; 0: reduction_order.hpp decides
 };
 
 struct Scalar {
@@ -120,61 +116,61 @@ struct Scalar {
 
 struct LoopNest {
   std::string name;              // the kernel's entry point, a C identifier
-  std::vector<std::string> ops;  // what was fused, for the comment: "gelu: multiply erf add ..."
+  std::vector<std::string> ops;  // the fused ops, for the comment: "gelu: multiply erf add ..."
   int parallel = 0;              // number of parallel axes; at least 1
   int rows = 0;                  // number of row axes; axis numbers parallel .. parallel+rows-1
-  // ints[a] is the size of axis a, for all axes; then the numbers that indices refer to.
+  // ints[a] is the size of axis a, for all axes; then follow the numbers that indices use.
   std::vector<std::int64_t> ints;
   std::vector<Index> indices;
   std::vector<Access> inputs, outputs;
   std::vector<Scalar> scalars;
   std::vector<Instr> instrs;
   std::vector<Stage> stages;
-  int checks = 0;                 // flags that a launch gets, two int64 each, as one more pointer after the outputs
-  std::vector<DType> persistent;  // buffers: one value per row point each, private to a parallel point
-  // Two-stage reductions: the rows of chunk c (the value of axis chunk_axis) are cut off so that
-  // c * (size of row axis chunk_row) + row < ints[chunk_total]. kNone: no such cut.
+  int checks = 0;                 // flags of a launch, two int64 each, as one more pointer after the outputs
+  std::vector<DType> persistent;  // buffers: one value for each row point, private to a parallel point
+  // Two-stage reductions: the rows of chunk c (the value of axis chunk_axis) are limited so that c * (size of row axis chunk_row) + row < ints[chunk_total].
+  // kNone: there is no such limit.
   int chunk_axis = -1;
   int chunk_row = -1;  // always the first row axis
   int chunk_total = kNone;
   bool fast_math = false;
-  Schedule schedule;  // how it runs; of the above, only `persistent` follows from it
+  Schedule schedule;  // how the nest runs; of the members above, only `persistent` depends on it
 
   int axes() const { return parallel + rows; }
-  /// The axis that neighbouring lanes or threads walk: the last row axis, or the last parallel one; a contraction's right one.
+  /// Returns the axis that neighbouring lanes or threads walk: the last row axis, or the last parallel axis; for a contraction, its right axis.
   int lane_axis() const { return schedule.form == Form::contraction ? schedule.right : (schedule.lanes_along_rows() ? axes() : parallel) - 1; }
 };
 
-/// The nest in readable form; deterministic, contains no parameter value.
+/// Returns the nest in readable form. The text is deterministic and contains no parameter value.
 std::string to_string(const LoopNest& nest);
 /// Throws InternalError unless every reference is in range, defined before use and of the right stage.
 void verify(const LoopNest& nest);
-/// True if the value of the index depends on the axis, itself or through a computed value.
+/// Returns whether the value of the index depends on the axis, directly or through a computed value.
 bool depends_on(const LoopNest& nest, int index, int axis);
-/// The coefficient of the axis in the index: kNone when it does not occur, kOne, a parameter, or kIrregular when it occurs
-/// under a division or remainder (or twice).
+/// Returns the coefficient of the axis in the index: kNone when it does not occur, kOne, a parameter, or kIrregular when it occurs under a division or
+/// remainder (or twice).
 inline constexpr int kIrregular = -3;
 int coefficient(const LoopNest& nest, int index, int axis);
-/// True if neighbouring lanes find elements that do not lie side by side.
+/// Returns whether neighbouring lanes access elements that are not adjacent.
 bool walks_apart(const LoopNest& nest, const Access& access);
-/// Inputs that lanes find apart and that lie side by side along the axis before: squares of the two can be turned on the way.
+/// Returns the inputs with a stride along the lanes that are contiguous along the axis before: squares of the two can be transposed.
 std::vector<int> turnable_inputs(const LoopNest& nest);
-/// Outputs, likewise, that every point stores.
+/// Returns the outputs of the same kind that every point stores.
 std::vector<int> turnable_outputs(const LoopNest& nest);
-/// True of an output that lies along the last row axis and far apart along the parallel axis that lanes walk: squares of the two can be
-/// turned and stored along the row.
+/// Returns whether an output is contiguous along the last row axis and strided along the parallel axis that lanes walk: squares of the two can be transposed
+/// and stored along the row.
 bool lies_along_rows(const LoopNest& nest, const Access& output);
-/// True if the index has a computed value among its terms, or an inner one has.
+/// Returns whether the index, or an inner index, has a computed value among its terms.
 bool uses_values(const LoopNest& nest, int index);
 bool has_scan(const LoopNest& nest, const Stage& stage);
-/// Calls visit(value) for each computed value that the index is made of.
+/// Calls visit(value) for each computed value that the index uses.
 template <class Visit> void each_index_value(const LoopNest& nest, int index, Visit visit) {
   for (const Index::Term& term : nest.indices[index].terms) {
     if (term.value >= 0) visit(term.value);
     if (term.inner >= 0) each_index_value(nest, term.inner, visit);
   }
 }
-/// Calls visit(value) for each value that the instruction is computed from.
+/// Calls visit(value) for each value from which the instruction is computed.
 template <class Visit> void each_operand(const LoopNest& nest, const Instr& instr, Visit visit) {
   for (const int arg : instr.args)
     if (arg >= 0) visit(arg);

@@ -51,10 +51,10 @@ class Lowering {
     return used;
   }
 
-  /// `at`: the instructions of the kernel's values here.
+  /// Returns the number of the expression's index. `at`: the instructions of the kernel's values at this place.
   int index_of(const IndexExpr& expr, bool with_constant, const std::vector<int>& at) {
     const auto key = std::pair(expr.order(), with_constant);
-    // Accesses of one layout share their numbers; a value is another instruction in each pass.
+    // Accesses of one layout share an index. A computed value is another instruction in each pass, so its index is not shared.
     const bool shared = !uses_values(expr);
     if (auto found = indices_.find(key); shared && found != indices_.end()) return found->second;
     Index index;
@@ -80,7 +80,7 @@ class Lowering {
   }
 
   Access access(int node, const IndexExpr& expr, std::string name, const std::vector<int>& at) {
-    const IndexExpr walk = expr + IndexExpr::of(-expr.constant());  // the constant goes into the pointer
+    const IndexExpr walk = expr + IndexExpr::of(-expr.constant());  // the pointer includes the constant
     (name.starts_with("in") ? input_offsets_ : output_offsets_).push_back(expr.constant());
     return {graph_.nodes[node].dtype, index_of(walk, false, at), node, expr.constant().hint(), std::move(name)};
   }
@@ -139,9 +139,9 @@ class Lowering {
 
   void make_stages() {
     const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
-    std::vector<int> at(count, -1);  // value -> instruction, of parallel-level values
+    std::vector<int> at(count, -1);  // value -> instruction, for values of a parallel point
     std::vector<int> buffer_of(count, -1);
-    std::vector<char> stored(count);  // its persistent buffer is filled
+    std::vector<char> stored(count);  // whether its persistent buffer is filled
     for (const auto& keep : kernel_.kept) buffer_of[keep.value] = keep.buffer;
     nest_.persistent = kernel_.persistent;
     nest_.checks = static_cast<int>(kernel_.checks.size());
@@ -165,7 +165,7 @@ class Lowering {
 
       Stage rows;
       rows.row = true;
-      std::vector<int> here = at;  // row values live in their pass alone
+      std::vector<int> here = at;  // row values exist in their pass alone
       const auto need = [&](auto& self, int v) -> int {
         if (here[v] >= 0) return here[v];
         const Value& value = kernel_.values[v];
@@ -201,7 +201,7 @@ class Lowering {
         at[v] = emit(kernel_.values[v], false, at);
         rows.reductions[number].result = at[v];
       }
-      // A place that turns out to be an index, not a load's, is checked too.
+      // A computed place that is only used as an index, and not by a load, is checked too.
       for (std::size_t k = 0; k < checked.size(); ++k) {
         const Value& condition = kernel_.values[kernel_.checks[k].condition];
         if (!checked[k] && condition.row && condition.ready == pass) need(need, kernel_.checks[k].condition);
@@ -212,7 +212,7 @@ class Lowering {
     }
   }
 
-  // Checks whose condition is at hand in this stage, each once.
+  // Adds the checks whose condition is available in this stage, each once.
   template <class Here> void raise_checks(Stage& stage, const std::vector<int>& at, std::vector<char>& checked, Here is_here) {
     for (std::size_t k = 0; k < checked.size(); ++k) {
       const fuse::Check& check = kernel_.checks[k];
@@ -225,7 +225,7 @@ class Lowering {
   const fuse::Graph& graph_;
   const Kernel& kernel_;
   LoopNest nest_;
-  fuse::Sizes ints_;  // as nest_.ints
+  fuse::Sizes ints_;  // symbolic, as nest_.ints
   fuse::Sizes input_offsets_, output_offsets_;
   std::map<std::pair<int, bool>, int> indices_;  // by expression, with or without its constant
   std::map<std::pair<int, int>, int> inputs_;    // by node and expression
@@ -245,17 +245,17 @@ void name_it(LoopNest& nest, const Kernel& kernel) {
                                                         : "column";
   for (const auto& op : seen) nest.name += "_" + op;
   if (seen.empty()) nest.name += "_copy";
-  // Kernels of equal ops and different structure or schedule get different names; FNV-1a of the readable form.
+  // Kernels with equal ops and different structure or schedule get different names, by FNV-1a of the readable form.
   Schedule schedule = nest.schedule;
-  schedule.axes.clear();  // the nest's axes have their order, wherever it came from
+  schedule.axes.clear();  // the nest's axes have their final order
   std::uint32_t hash = 2166136261u;
   for (unsigned char c : to_string(nest) + to_string(schedule, fuse::Backend::cuda) + to_string(schedule, fuse::Backend::cpu) + (nest.fast_math ? "f" : ""))
     hash = (hash ^ c) * 16777619u;
   nest.name += fmt::format("_{:08x}", hash);
 }
 
-/// The lanes that reductions along a row combine in are part of what they compute: a schedule that keeps nothing, and so has longer
-/// bodies, does not change them.
+/// Fixes the lanes in which reductions along a row combine, because they decide the result: a schedule that caches nothing, and so has longer bodies, must not
+/// change them.
 void fix_reduction_order(LoopNest& nest, const LoopNest& as_kept) {
   auto from = as_kept.stages.begin();
   for (Stage& stage : nest.stages) {
@@ -291,7 +291,7 @@ Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits
 std::vector<Candidate> candidates(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
   std::vector<Candidate> all;
   all.push_back({options.wish, lower(graph, kernel, limits, options)});
-  std::set<std::string> seen{all[0].lowered.nest.name};  // a name says structure and schedule
+  std::set<std::string> seen{all[0].lowered.nest.name};  // a name identifies structure and schedule
   for (const Wish& alternative : alternatives(all[0].lowered.nest, limits)) {
     LowerOptions other = options;
     other.wish = options.wish.with(alternative);

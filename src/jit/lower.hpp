@@ -1,4 +1,4 @@
-// Group -> loop nest: places values in stages, turns every number into a parameter, and gives the nest its schedule.
+// Lowers a group to a loop nest: assigns values to stages, turns every number into a parameter, and gives the nest its schedule.
 #pragma once
 #include "fuse/kernel.hpp"
 #include "jit/loop_nest.hpp"
@@ -10,19 +10,19 @@ struct LowerOptions {
   Wish wish;
 };
 
-/// A nest with today's numbers, and what they are for other sizes.
+/// A nest with the current numbers, and their expressions for other sizes.
 struct Lowered {
   LoopNest nest;
-  fuse::Sizes ints;                           // as nest.ints
-  fuse::Sizes input_offsets, output_offsets;  // as the accesses' offsets
-  double bytes_moved = 0;                     // as scheduled: memory read and written, every pass that reads a row again included
+  fuse::Sizes ints;                           // expressions of nest.ints
+  fuse::Sizes input_offsets, output_offsets;  // expressions of the accesses' offsets
+  double bytes_moved = 0;                     // memory that the schedule reads and writes, counting every pass that reads a row again
 };
 
-/// The nest of a kernel of this graph for a device with these limits. Access::buffer is the node number.
+/// Returns the nest of a kernel of this graph for a device with these limits. Access::buffer is the node number.
 Lowered lower(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options = {});
 
-/// The ways in which this kernel can run on the device at today's sizes, each once: first as options say, then the alternatives to that,
-/// with what was wished of them. Not to be called by two threads for one plan.
+/// Returns the ways in which this kernel can run on the device at the current sizes, each once: first the schedule by the options, then its alternatives, each
+/// with its override. Two threads must not call this for one plan.
 struct Candidate {
   Wish wish;
   Lowered lowered;

@@ -13,7 +13,7 @@ int cost_of(const LoopNest& nest, const Stage& stage) {
 
 namespace {
 
-/// Index arithmetic, and what compares it, takes few instructions to each line of memory: it does not decide how many lanes there are.
+/// Returns whether an instruction is index arithmetic or a comparison of it. These are few instructions for each cache line and do not decide the lanes.
 bool only_of_indices(const LoopNest& nest, const Instr& instr) {
   if (instr.kind == Instr::Kind::index) return true;
   if (instr.kind != Instr::Kind::op || !is_bool(instr.dtype)) return false;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pair{Form::tiles, "tiles"},   std::pair{Form::rows, "rows"},
                                std::pair{Form::columns, "columns"},     std::pair{Form::panels, "panels"}, std::pair{Form::contraction, "contraction"}};
-/// What may be wished of a number.
+/// The values that a schedule override may give to a number.
 struct Range {
   std::string_view field;
   int least, most;

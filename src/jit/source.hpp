@@ -1,5 +1,4 @@
-// Source: a generated kernel before compilation. Binary: after it. Both are plain values; their content decides the
-// cache key.
+// Source: a generated kernel before compilation. Binary: the same kernel after compilation. Both are plain values. The source's content decides the cache key.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,14 +8,14 @@ namespace sinter::jit {
 
 struct Source {
   std::string target;     // "sm_90", or "cpu:" followed by the architecture and feature list
-  std::string compiler;   // name, version and build of the compiler that will take it
+  std::string compiler;   // name, version and build of the compiler for it
   std::string options;    // every option that changes the binary, space separated
   std::string entry;      // the kernel's symbol
   std::string text;       // the whole source: CUDA C++ or LLVM IR
-  std::string generator;  // the identity of what wrote it (identities.hpp)
+  std::string generator;  // the identity of its generator (identities.hpp)
 };
 
-/// The compiler's own account of a kernel; -1 where it gives none.
+/// The compiler's report on a kernel. A figure that the report lacks is -1.
 struct ResourceReport {
   int registers = -1;
   int spill_bytes = -1;   // spill stores + spill loads
@@ -31,7 +30,7 @@ struct Binary {
   std::string entry;
   std::vector<std::uint8_t> image;  // cubin, or a relocatable object
   ResourceReport report;
-  std::string note;  // the reason the kernel ends where it does, kept with the entry
+  std::string note;  // the reason for the kernel's fusion boundary, stored in the cache entry
   Origin origin = Origin::compiled;
 };
 

@@ -34,7 +34,7 @@ class Widening {
       if (arg >= 0) arg = widened(arg);
     wide.operand = traits(instr.operand).compute;
     if (is_storage_only(instr.dtype)) {
-      // Integers of up to 32 bits are doubles, so that they round once.
+      // Integers of up to 32 bits become doubles, so that they round once.
       wide.dtype = traits(instr.dtype).compute;
       if (instr.op == Op::cast && is_integer(instr.operand) && itemsize(instr.operand) > 2) wide.dtype = DType::float64;
       wide.name += "_wide";
@@ -46,7 +46,7 @@ class Widening {
     stage_->body.push_back(id);
   }
 
-  /// True for what executors do themselves.
+  /// Returns whether executors compute the instruction themselves.
   static bool direct(const Instr& instr) {
     if (!is_storage_only(instr.operand) && !is_storage_only(instr.dtype)) return true;
     if (instr.op != Op::cast) return false;
@@ -80,7 +80,7 @@ class Widening {
 
   LoopNest& nest_;
   Stage* stage_ = nullptr;
-  std::map<int, int> here_, everywhere_;  // a value -> the same in its wider type
+  std::map<int, int> here_, everywhere_;  // a value -> the same value in its wider type
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A compiler's library may be used until the process ends. Its static objects go before those that were there when it was opened,
-// whose destructors may still evaluate: from then on it is closed, and kernels are interpreted.
+// Ends the use of a compiler's library when the process ends. The library's static objects are destroyed before those that existed when it was opened, whose
+// destructors may still evaluate. From then on the library is closed, and kernels are interpreted.
 #pragma once
 #include <fmt/format.h>
 
@@ -13,14 +13,14 @@
 
 namespace sinter::jit {
 
-/// One for each library, told apart by `Library`.
+/// One lock for each library; `Library` is the library's tag.
 template <class Library> class UntilExit {
  public:
-  /// To be called right after the library was opened.
+  /// Must be called right after the library was opened.
   static void opened() {
-    std::atexit([] { in_use().lock(); });  // runs before the destructors of what was there before
+    std::atexit([] { in_use().lock(); });  // runs before the destructors of objects that existed before
   }
-  /// Held while inside the library. Throws CompileError when the process ends.
+  /// Returns a lock to hold during calls of the library. Throws CompileError when the process ends.
   static std::shared_lock<std::shared_mutex> inside(std::string_view library, const std::string& entry) {
     std::shared_lock lock(in_use(), std::try_to_lock);
     if (!lock) throw CompileError(fmt::format("kernel {}: the process ends, and {} with it", entry, library));

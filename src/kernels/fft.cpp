@@ -20,11 +20,11 @@ namespace {
 using trace::Op;
 using Complex = std::complex<double>;
 
-/// Elements that are transformed by one task: fewer are over before another thread wakes up.
+/// Elements of one task: fewer are finished sooner than another thread wakes up.
 constexpr std::int64_t kTaskElements = 16384;
-/// A factor beyond this costs more than Bluestein's three transforms of twice the length.
+/// Largest prime factor for a direct transform. A larger factor costs more than Bluestein's three transforms of twice the length.
 constexpr std::int64_t kLargeFactor = 50;
-/// Numbers in the tables that a thread keeps.
+/// Numbers in the tables that a thread keeps between calls.
 constexpr std::int64_t kKept = std::int64_t{1} << 19;
 
 std::int64_t largest_factor(std::int64_t n) {
@@ -34,12 +34,12 @@ std::int64_t largest_factor(std::int64_t n) {
   return std::max(largest, n);
 }
 
-/// Transforms of one length; not shared by threads.
+/// Transforms of one length. Threads must not share an object.
 class Transform {
  public:
   explicit Transform(std::int64_t n) : n_(n) {
     if (largest_factor(n) <= kLargeFactor) return;
-    // Bluestein: jk = (j^2 + k^2 - (k - j)^2) / 2 makes a convolution of it, with a chirp whose phase is counted modulo 2n.
+    // Bluestein's algorithm: jk = (j^2 + k^2 - (k - j)^2) / 2 makes the transform a convolution with a chirp, whose phase is counted modulo 2n.
     // https://doi.org/10.1109/TAU.1970.1162132
     padded_ = 1;
     while (padded_ < 2 * n - 1) padded_ *= 2;
@@ -60,9 +60,9 @@ class Transform {
 
   std::int64_t length() const { return n_; }
   std::int64_t table() const { return n_ + 3 * padded_; }
-  /// Whether real numbers go through a transform of half the length.
+  /// Returns whether real numbers go through a transform of half the length.
   bool by_halves() const { return padded_ == 0 && n_ % 4 == 0; }
-  /// Of n real numbers the first n / 2 + 1 frequencies, and back, where by_halves().
+  /// Transforms n real numbers to the first n / 2 + 1 frequencies, and back. Requires by_halves().
   void from_real(const double* from, Complex* to) { kiss_.fwd(to, from, static_cast<int>(n_)); }
   void to_real(const Complex* from, double* to) { kiss_.inv(to, from, static_cast<int>(n_)); }
 
@@ -83,9 +83,9 @@ class Transform {
   Eigen::internal::kissfft_impl<double> kiss_;
 };
 
-/// The thread's own of that length. Tables are kept for the next call, for they take longer than the transform does.
+/// Returns the thread's own transform of this length. It is kept for later calls, because its tables take longer than the transform.
 Transform& kept_transform(std::int64_t n) {
-  thread_local std::vector<std::unique_ptr<Transform>> kept;  // the last one used is the last
+  thread_local std::vector<std::unique_ptr<Transform>> kept;  // the last one used is at the end
   if (const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& transform) { return transform->length() == n; }); found != kept.end()) {
     std::rotate(found, found + 1, kept.end());
     return *kept.back();
@@ -132,7 +132,7 @@ template <class T> class Rows {
         in[0] = in[0].real();
         if (n % 2 == 0) in[count / 2] = in[count / 2].real();
         for (std::size_t k = static_cast<std::size_t>(given); k < count; ++k) in[k] = std::conj(in[count - k]);
-        for (Complex& value : in) value = std::conj(value);  // the inverse of this is real, and the transform of its conjugate
+        for (Complex& value : in) value = std::conj(value);  // the inverse transform is real, and equals the transform of the conjugate
       }
       transform(in.data(), out.data());
       if (to_real) {
@@ -150,7 +150,7 @@ template <class T> class Rows {
       result[(row * 2 + 1) * kept + k] = static_cast<T>(out[static_cast<std::size_t>(k)].imag());
     }
   }
-  /// Operand number `k` along row `row`.
+  /// Returns the address of operand `k` at row `row`.
   const T* at(std::size_t k, std::int64_t row) const {
     const auto& operand = call_.operands[k];
     std::int64_t place = operand.offset;

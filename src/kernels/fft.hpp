@@ -6,7 +6,7 @@
 
 namespace sinter::kernels {
 
-/// Op::fft, rfft, irfft_even, irfft_odd of float32 or float64; pointers: the operands' buffers from their start, then the result's.
+/// Computes Op::fft, rfft, irfft_even and irfft_odd of float32 or float64. pointers: the starts of the operands' buffers, then of the result's.
 void transform_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
 
 }  // namespace sinter::kernels

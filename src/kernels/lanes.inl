@@ -1,11 +1,11 @@
-// Vectors of 64 bytes, for the files matmul_{baseline,avx2,avx512}.cpp: each has its own, for its own instructions.
+// Vectors of 64 bytes, for the files matmul_{baseline,avx2,avx512}.cpp. Each file has its own copy, compiled for its own instructions.
 #pragma once
 #include <cstdint>
 
 namespace sinter::kernels {
 namespace {
 
-/// 64 bytes, however many registers that takes; anywhere in memory.
+/// A vector of 64 bytes, however many registers it takes; Unaligned lies anywhere in memory.
 template <class T> struct Lanes {
   typedef T Word __attribute__((vector_size(64)));
   typedef T Unaligned __attribute__((vector_size(64), aligned(1), may_alias));

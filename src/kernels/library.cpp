@@ -22,10 +22,10 @@ namespace sinter::kernels {
 namespace {
 
 bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
-/// A product of bytes into int32 as they are stored (fuse::multiplies_into).
+/// Returns whether a call multiplies bytes into int32 without converting them (fuse::multiplies_into).
 bool of_bytes(const fuse::LibraryCall& call) { return call.dtype == DType::int32 && is_byte(call.operands[0].dtype) && is_byte(call.operands[1].dtype); }
 
-/// The last two axes are the matrix, of which the row's layout rule promised that one is contiguous.
+/// Describes the matrix of the last two axes. The row's layout rule promised that one of them is contiguous.
 MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const void* buffer) {
   if (operand.dtype != dtype && !is_byte(operand.dtype))
     throw DeviceError(fmt::format("cpu: a product of {} into {} was planned for a GPU's library, which is not here", name(operand.dtype), name(dtype)));
@@ -55,7 +55,7 @@ struct Product {
   }
 };
 
-// The `host` and `by` columns that no file of its own has.
+// The `host` and `by` columns of ops that have no file of their own.
 
 void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
   const Product product(call, pointers[0], pointers[1]);
@@ -91,12 +91,12 @@ std::string who_convolves_bytes(const fuse::LibraryCall&) { return fmt::format("
 std::string who_recurs(const fuse::LibraryCall&) { return fmt::format("step after step ({})", host_blocks().instruction_set); }
 std::string cpp_library(const fuse::LibraryCall&) { return "the C++ library"; }
 
-/// A computation whose result does not come in pieces.
+/// Adapts a computation whose result does not come in pieces.
 template <auto compute> void whole_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished&) {
   compute(call, pointers, threads);
 }
 
-/// The columns of a record (trace/library_calls.def) that this file takes.
+/// The columns of a record (trace/library_calls.def) that this file uses.
 struct HostColumns {
   void (*run)(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
   std::string (*by)(const fuse::LibraryCall& call);

@@ -8,11 +8,11 @@
 
 namespace sinter::kernels {
 
-/// pointers: the operands' buffers from their start, then the result's. `finished` is told of each piece of the result (ops that come in pieces).
-/// Throws MemoryError.
+/// Computes a call. pointers: the starts of the operands' buffers, then of the result's. `finished` receives each piece of the result (ops with results in
+/// pieces). Throws MemoryError.
 void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
-/// Who computes it: "oneDNN 2.6.3".
+/// Names the library that computes the call: "oneDNN 2.6.3".
 std::string library_of(const fuse::LibraryCall& call);
 
 }  // namespace sinter::kernels

@@ -1,4 +1,4 @@
-// Results that come in pieces.
+// The results of library calls in pieces.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace sinter::kernels {
 
-/// Told when elements [begin, end) of a result, counted row-major, are there and stay as they are until it returns. On the thread that computed them, for each
-/// element once; empty: nobody wants to know.
+/// Is called when elements [begin, end) of a result, counted row-major, are complete. They do not change until the call returns. The thread that computed them
+/// calls, once for each element. Empty: there is no epilogue.
 class Finished {
  public:
-  /// `at`: where element `begin` lies; null: in the result's memory.
+  /// `at`: the address of element `begin`; null: it is in the result's memory.
   using Tell = std::function<void(std::int64_t begin, std::int64_t end, const void* at)>;
 
   Finished() = default;
@@ -19,7 +19,7 @@ class Finished {
 
   explicit operator bool() const { return static_cast<bool>(tell_); }
   void operator()(std::int64_t begin, std::int64_t end, const void* at = nullptr) const { tell_(begin, end, at); }
-  /// Nobody reads the result but who is told: it has no memory, and pieces lie where they are.
+  /// Returns whether only the epilogue reads the result. The result then has no memory, and each piece stays where it was computed.
   bool elsewhere() const { return elsewhere_; }
 
  private:

@@ -12,10 +12,10 @@
 namespace sinter::kernels {
 namespace {
 
-/// Sums that are worth a task: their functions take longer than handing it out.
+/// Sums of one task: their functions take longer than starting the task.
 constexpr std::int64_t kTaskSums = 8192;
 
-/// The functions of compiled kernels, in place.
+/// The math functions of compiled kernels, applied in place.
 class Functions {
  public:
   void sigmoid(float* x, std::int64_t n) const { apply(sigmoid_, x, n); }
@@ -36,7 +36,7 @@ struct Layer {
   Functions functions;
   int threads;
 
-  /// `rows` of so many states times some columns of the weights, side by side.
+  /// Multiplies `rows`, the states, by some columns of the weights.
   void multiply(const float* rows, std::int64_t first, std::int64_t columns, float* to) const {
     MatmulOperand a, b;
     a.data = rows, a.leading = size;
@@ -53,7 +53,7 @@ struct Layer {
     else run_tasks(thread_count(threads), tasks, some);
   }
 
-  /// What the inputs and the bias add to n sums, from this one of a row on.
+  /// Adds the inputs' part and the bias to n sums, which begin at sum `first` of a row.
   void add(float* z, const float* row, std::int64_t first, std::int64_t n) const {
     for (std::int64_t j = 0; j < n; ++j) z[j] += bias[first + j] + row[first + j];
   }
@@ -65,11 +65,11 @@ void simple_step(const Layer& l, const float* x, const float* before, float* aft
     float* const h = after + b * l.size;
     l.add(h, x + b * l.sums, 0, l.size);
     if (l.how.cell == Cell::rnn_tanh) return l.functions.tanh(h, l.size);
-    for (std::int64_t j = 0; j < l.size; ++j) h[j] = h[j] < 0 ? 0 : h[j];  // a NaN stays
+    for (std::int64_t j = 0; j < l.size; ++j) h[j] = h[j] < 0 ? 0 : h[j];  // a NaN is unchanged
   });
 }
 
-/// `z`: (batch, 3 * size), of gru (batch, 2 * size) and then the states that are left of the reset, (batch, size).
+/// `z`: (batch, 3 * size) where the reset follows the product; else (batch, 2 * size), and then the states times the reset gate, (batch, size).
 void gru_step(const Layer& l, const float* x, const float* before, float* after, float* z) {
   const std::int64_t n = l.size;
   const bool reset_after = l.how.cell == Cell::gru_reset_after;
@@ -97,7 +97,7 @@ void gru_step(const Layer& l, const float* x, const float* before, float* after,
   });
 }
 
-/// `cell` changes in place; `z`: (batch, 4 * size).
+/// Changes `cell` in place. `z`: (batch, 4 * size).
 void lstm_step(const Layer& l, const float* x, const float* before, float* after, float* cell, float* z) {
   const std::int64_t n = l.size;
   l.multiply(before, 0, l.sums, z);
@@ -124,7 +124,7 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
   const std::int64_t steps = x[0], batch = x[1], size = start[2], sums = x[2], state = batch * size;
   const Layer layer{*how, steps, batch, size, sums, operand(0), operand(1), operand(1) + size * sums, {}, threads};
   auto* const result = static_cast<float*>(pointers[3]);
-  float* const last = result + steps * state;  // the states at the end; of an LSTM the cell is there all along
+  float* const last = result + steps * state;  // the final states; an LSTM's cell is there from the start
   std::copy_n(operand(2), how->states() * state, last);
   const auto sums_of_step = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(batch * sums));
   const float* before = last;

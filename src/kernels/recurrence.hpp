@@ -1,4 +1,4 @@
-// Recurrent layers (sinter/recurrent.hpp) on the host: a product for each step, and what the gates make of it.
+// Recurrent layers (sinter/recurrent.hpp) on the host: each step is a product, and then the functions of the gates.
 #pragma once
 #include <span>
 
@@ -6,7 +6,7 @@
 
 namespace sinter::kernels {
 
-/// pointers: the buffers of x, of the weights and of the start from their start, then the result's. The result's bits do not depend on `threads`.
+/// Computes a layer. pointers: the starts of the buffers of x, the weights, the start state and the result. The result's bits do not depend on `threads`.
 void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
 
 }  // namespace sinter::kernels

@@ -1,10 +1,10 @@
-// How a library call says that it has no result.
+// The exception of a library call that has no result.
 #pragma once
 #include <cstdint>
 
 namespace sinter::kernels {
 
-/// What a library call throws for operands that it has no result for: which matrix of the batch is the first, and what it is.
+/// Thrown by a library call whose operands have no result. Holds the first such matrix of the batch, and the reason.
 struct Refused {
   std::int64_t element = 0;
   const char* why = "";

@@ -10,9 +10,9 @@
 namespace sinter::kernels {
 namespace {
 
-// Elements to a task at least.
+// Fewest elements of a task.
 constexpr std::int64_t kTaskElements = 65536;
-// Rows of as many elements are cut into columns for the tasks, each of which reads all indices.
+// Rows of at least so many elements are divided into columns for the tasks. Each task reads all indices.
 constexpr std::int64_t kCutColumns = 16;
 
 struct Matrix {
@@ -21,7 +21,7 @@ struct Matrix {
   std::int64_t offset, rows, columns, row_stride, column_stride;
 };
 
-/// How a value changes an element.
+/// Functions that combine an element with a new value.
 struct Replace {
   template <class T> T operator()(T, T value) const { return value; }
 };
@@ -50,7 +50,7 @@ template <class T> struct Scatter {
   }
   bool inside(std::int64_t row) const { return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(old.rows); }
 
-  /// One index after the other, into columns of `to`.
+  /// Combines the values of indices [first, last), one after the other, into columns of `to`.
   template <class Combine>
   void put(T* to, std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t last_column, const Combine& combine) const {
     if (old.columns == 1) {
@@ -69,7 +69,7 @@ template <class T> struct Scatter {
     }
   }
 
-  /// The tasks' elements are apart, and each element's values come in their order.
+  /// Gives each task its own columns, so that each element's values are combined in their order.
   template <class Combine> void in_order(int threads, const Combine& combine) const {
     const std::int64_t copies =
         std::clamp<std::int64_t>(old.rows * old.columns / kTaskElements, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(old.rows, thread_count(threads))));
@@ -80,7 +80,7 @@ template <class T> struct Scatter {
     run_tasks(threads, cuts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / cuts, old.columns * (task + 1) / cuts, combine); });
   }
 
-  /// Integers' sums do not depend on the order: each task adds a stretch of the values up in a table of its own.
+  /// Adds integers, whose sums do not depend on the order: each task adds a part of the values in a table of its own.
   void in_tables(int threads, std::int64_t tasks) const {
     const std::int64_t elements = old.rows * old.columns;
     std::vector<std::unique_ptr<T[]>> tables(static_cast<std::size_t>(tasks));
@@ -112,7 +112,7 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
                              static_cast<T*>(pointers[3])};
     if (call.op == trace::Op::scatter) return scatter.in_order(threads, Replace());
     if constexpr (std::is_integral_v<T>) {
-      // Tables are worth it where they are much smaller than what is added up.
+      // Tables are worth it where they are much smaller than the values.
       const std::int64_t tasks = std::min<std::int64_t>(count * old.columns / kTaskElements, thread_count(threads));
       if (tasks > 1 && 4 * tasks * old.rows <= count) return scatter.in_tables(threads, tasks);
     }

@@ -1,4 +1,4 @@
-// Rows put, or added, at places that were computed.
+// Replacing rows at computed indices, or adding to them.
 #pragma once
 #include <span>
 
@@ -6,9 +6,8 @@
 
 namespace sinter::kernels {
 
-/// Row index[i] of the first operand replaced by row i of the third, or increased by it, one after the other: of several at one place the
-/// last counts, and sums are added up in this order on any number of threads. An index out of range is passed over. pointers: the
-/// operands' buffers and the result's.
+/// Replaces row index[i] of the first operand by row i of the third, or adds that row to it, in the order of i: the last value at one place counts, and sums
+/// are added in this order on any number of threads. Indices out of range are ignored. pointers: the buffers of the operands and of the result.
 void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
 
 }  // namespace sinter::kernels

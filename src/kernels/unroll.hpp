@@ -1,4 +1,4 @@
-// SINTER_UNROLL in front of a loop writes it out: sums are registers only where all loops over them are. A macro alone, for files of any instruction set.
+// SINTER_UNROLL before a loop unrolls it: sums stay in registers only where all loops over them are unrolled. It is a macro, for files of any instruction set.
 #pragma once
 
 #if defined(__clang__)

@@ -9,7 +9,7 @@
 namespace sinter::runtime {
 namespace {
 
-// Never destroyed: destructors of static objects may still evaluate.
+// The list is never destroyed, because destructors of static objects may still evaluate.
 std::vector<const Kind*>& registered() {
   static auto& list = *new std::vector<const Kind*>;
   return list;

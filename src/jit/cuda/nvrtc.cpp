@@ -1,4 +1,4 @@
-// CUDA C++ -> cubin through NVRTC, which needs no GPU; PTX where the GPU is newer than NVRTC, for the driver to compile. The library is
+// Compiles CUDA C++ to cubin through NVRTC, which needs no GPU. Where the GPU is newer than NVRTC, the result is PTX, which the driver compiles. The library is
 // opened at the first compile.
 #include "jit/cuda/nvrtc.hpp"
 
@@ -25,7 +25,7 @@ namespace sinter::jit {
 namespace cuda {
 namespace {
 
-/// Opens the library and finds every function, or says what is missing.
+/// Opens the library and finds every function. Throws CompileError naming a function that is missing.
 Nvrtc open_nvrtc(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw CompileError(fmt::format("cannot open NVRTC: {}", dlerror()));
@@ -71,9 +71,9 @@ class NvrtcCompiler : public Compiler {
 
     std::vector<std::string> options = split_options(source);
     const bool as_ptx = make_known(options);
-    if (!as_ptx) options.push_back("--ptxas-options=-v");  // the resource report
-    if (has_own_cache_) options.push_back("--no-cache");   // a hit there would give no report
-    if (has_minimal_) options.push_back("--minimal");      // without textures and the runtime's functions: an eighth of a small kernel's time
+    if (!as_ptx) options.push_back("--ptxas-options=-v");  // prints the resource report
+    if (has_own_cache_) options.push_back("--no-cache");   // a hit of that cache would print no report
+    if (has_minimal_) options.push_back("--minimal");      // leaves out textures and the runtime's functions, which saves an eighth of a small kernel's time
     std::vector<const char*> option_pointers;
     for (const std::string& option : options) option_pointers.push_back(option.c_str());
 
@@ -122,7 +122,7 @@ class NvrtcCompiler : public Compiler {
     return api_ = api;
   }
 
-  /// An architecture that is newer than this NVRTC becomes the newest virtual one that it knows: true when it did.
+  /// Replaces an architecture that is newer than this NVRTC by the newest virtual one that NVRTC knows. Returns whether it did.
   bool make_known(std::vector<std::string>& options) const {
     static constexpr std::string_view kReal = "--gpu-architecture=sm_";
     if (known_.empty()) return false;
@@ -140,7 +140,7 @@ class NvrtcCompiler : public Compiler {
     if (api.log_size(program, &size) != 0 || size <= 1) return {};
     std::string log(size, '\0');
     if (api.log(program, log.data()) != 0) return {};
-    log.resize(size - 1);  // the size counts the terminating zero
+    log.resize(size - 1);  // the size includes the terminating zero
     return log;
   }
 
@@ -148,7 +148,7 @@ class NvrtcCompiler : public Compiler {
   std::mutex mutex_;
   Nvrtc api_;
   bool has_own_cache_ = false, has_minimal_ = false;
-  std::vector<int> known_;  // architectures
+  std::vector<int> known_;  // architectures that NVRTC compiles for
 };
 
 }  // namespace

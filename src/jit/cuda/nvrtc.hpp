@@ -1,4 +1,4 @@
-// The part of NVRTC's C interface that sinter calls, declared here so that building needs no CUDA toolkit.
+// Declarations of the functions of NVRTC's C interface that sinter calls. Building needs no CUDA toolkit.
 #pragma once
 #include <cstddef>
 

@@ -1,8 +1,7 @@
-// Loop nest -> CUDA C++. One self-contained kernel in one of five forms (see geometry.hpp); the text holds no
-// parameter value, so that another literal or another size is the same text.
-//
-// Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, persistent buffers persistent0; values have
-// the names of their instructions.
+// Generates CUDA C++ from a loop nest: one self-contained kernel in one of five forms (see geometry.hpp). The text holds no parameter value, so that another
+// literal or another size gives the same text.
+// Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, persistent buffers persistent0. Values have the names of their
+// instructions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +42,7 @@ class Printer {
       case Form::rows: rows(); break;
       case Form::columns: columns(); break;
       case Form::contraction: contract(); break;
-      default: throw InternalError("a form that is the CPU's");  // check() has told it better
+      default: throw InternalError("a form that is the CPU's");  // check() has reported it with a better text
     }
     return header() + helpers_.text() + "\n" + signature() + body_ + "}\n";
   }
@@ -65,7 +64,7 @@ class Printer {
     --depth_;
     line("}}");
   }
-  /// Prints `inside` once per element of a vector, or as it is where there is no vector.
+  /// Prints `inside` once for each element of a vector, or once where there is no vector.
   void lanes(bool wanted, const std::function<void()>& inside) {
     if (!wanted) return inside();
     line("#pragma unroll");
@@ -78,7 +77,7 @@ class Printer {
     std::string text;
     for (std::string op : nest_.ops) {
       for (char& c : op)
-        if (c == '\n' || c == '\r' || c == '\\') c = ' ';  // any of these would end or extend the comment
+        if (c == '\n' || c == '\r' || c == '\\') c = ' ';  // each of these would end or extend the comment
       text += "// " + op + "\n";
     }
     switch (form_) {
@@ -97,17 +96,17 @@ class Printer {
     return text + (width_ > 1 ? fmt::format("; vectors of {}\n", width_) : "\n");
   }
 
-  /// Blocks of up to 256 threads fit whatever the kernel's registers (256 * 255 < 65536), and a bound would make ptxas
-  /// trade a few spilled registers for more blocks a multiprocessor.
+  /// Returns the launch bounds. Blocks of up to 256 threads need none: they fit whatever number of registers the kernel takes (256 * 255 < 65536), and a bound
+  /// would make ptxas spill a few registers to fit more blocks on a multiprocessor.
   std::string launch_bounds() const {
     const int threads = nest_.schedule.threads;
-    // Of the largest squares a multiprocessor takes two blocks, if each keeps to 128 registers: it does, of one sum of products.
-    // (For sm_120 ptxas does not where there are batches, and would spill.)
+    // A multiprocessor holds two blocks of the largest squares, if each thread keeps to 128 registers. For one sum of products it does. (For sm_120 with
+    // batches ptxas does not, and would spill.)
     if (form_ == Form::contraction && side() == 128 && !(sm_ >= 120 && nest_.parallel > 2)) {
       const auto parts = contraction(nest_, nest_.schedule.left, nest_.schedule.right);
       if (parts && parts->of_products && parts->pairs.size() == 1) return fmt::format("__launch_bounds__({}, 2) ", threads);
     }
-    // What is kept of columns takes about half of a thread's 64 registers, which leave a multiprocessor as many warps as a block has or twice that.
+    // Cached columns take about half of a thread's 64 registers. A multiprocessor then holds as many warps as a block has, or twice as many.
     if (form_ == Form::columns && in_registers() && nest_.schedule.residents > 0)
       return fmt::format("__launch_bounds__({}, {}) ", threads, nest_.schedule.residents);
     return threads <= 256 ? "" : fmt::format("__launch_bounds__({}, 1) ", threads);
@@ -162,7 +161,7 @@ class Printer {
   std::string axis(int a) const { return a < nest_.parallel ? fmt::format("p{}", a) : fmt::format("r{}", a - nest_.parallel); }
   std::string int_or_one(int parameter) const { return parameter == kOne ? "1" : fmt::format("s{}", parameter); }
 
-  /// The index as an expression. Its value at lane 0 of a vector, or (per_lane) at the lane at hand.
+  /// Returns the index as an expression. Its value is that at lane 0 of a vector, or (per_lane) that at the current lane.
   std::string index(int number, bool per_lane) const {
     const Index& x = nest_.indices[number];
     std::string text;
@@ -192,12 +191,12 @@ class Printer {
     return false;
   }
 
-  /// Names the inner indices that `number` is made of, those that (do not) move along the rows, before their first use.
+  /// Names the inner indices of `number` before their first use: those that depend on the row axes, or (not `row`) those that do not.
   void name_inner(int number, bool row, std::vector<int>& named) {
     for (const Index::Term& term : nest_.indices[number].terms) {
       if (term.inner < 0) continue;
       name_inner(term.inner, row, named);
-      if (uses_values(nest_, term.inner)) continue;  // they are not computed yet
+      if (uses_values(nest_, term.inner)) continue;  // the values that it uses are not computed yet
       if (moves_along_rows(term.inner) != row || index_names_.count(term.inner)) continue;
       line("const {} i{} = {};", int_, term.inner, index(term.inner, false));
       index_names_.insert({term.inner, true});
@@ -212,7 +211,7 @@ class Printer {
     }
     for (const Store& store : stage.stores) visit(nest_.outputs[store.output].index);
   }
-  /// Names what does not move along the rows, once per point, ahead of the stage's loop.
+  /// Names indices that do not depend on the row axes, once for each point, before the stage's loop.
   void name_point_indices(const Stage& stage) {
     std::vector<int> named;
     each_index(stage, [&](int number) { name_inner(number, false, named); });
@@ -233,7 +232,7 @@ class Printer {
     for (int a = first; a < end; ++a) axes.push_back(a);
     return axes;
   }
-  /// Axis values from a flat count, the last axis innermost; those that nothing uses have no name.
+  /// Computes axis values from a flat count, the last axis innermost. Axes that nothing uses get no name.
   template <class IsUsed> void unflatten(const std::string& flat, const std::vector<int>& axes, IsUsed is_wanted) {
     std::string rest = flat;
     for (auto at = axes.rbegin(); at != axes.rend(); ++at) {
@@ -257,7 +256,7 @@ class Printer {
     line("const {} points = {};", count_, product);
   }
 
-  /// The number of row points of this parallel point; the chunk's part of it where rows are cut in chunks.
+  /// Prints the number of row points of this parallel point. Where rows are divided into chunks, it is the chunk's part.
   void print_row_points() {
     std::string product;
     if (nest_.chunk_axis >= 0) {
@@ -274,13 +273,13 @@ class Printer {
 
   // ---- divisors -----------------------------------------------------------------------------------------------
 
-  /// The divisor's own value: a literal's is known before anything is computed.
+  /// Returns the divisor's own value. A literal's value is known before anything is computed.
   std::string divisor_value(int id) const {
     const Instr& instr = nest_.instrs[id];
     return instr.kind == Instr::Kind::scalar ? fmt::format("c{}", instr.input) : value_[id];
   }
-  /// Names what many quotients are divided by, ahead of the loop of `stage`: literals, and (not `literals`) what is computed once for a
-  /// point. Down columns by vectors each lane has a divisor of its own.
+  /// Prepares divisors that many quotients share, before the loop of `stage`: literals, or (not `literals`) values that are computed once for a point. For
+  /// columns by vectors each lane has a divisor of its own.
   void name_divisors(const Stage& stage, bool literals) {
     for (const int id : stage.body) {
       const Instr& quotient = nest_.instrs[id];
@@ -308,17 +307,17 @@ class Printer {
 
   // ---- bodies -------------------------------------------------------------------------------------------------
 
-  /// True where the stage's values differ from lane to lane.
+  /// Returns whether the stage's values differ from lane to lane.
   bool stage_has_lanes(const Stage& stage) const {
     return width_ > 1 && !tail_ && (form_ == Form::pointwise || form_ == Form::columns || form_ == Form::contraction || stage.row);
   }
-  /// Values of a stage outside the row loops are used beyond it: in a column kernel with vectors they are arrays.
+  /// Returns whether the stage's values are arrays: those of a columns kernel with vectors outside the row loops, which are used beyond the stage.
   bool keeps_arrays(const Stage& stage) const { return form_ == Form::columns && width_ > 1 && !stage.row; }
 
   bool is_vector(int index) const { return coefficient(nest_, index, nest_.lane_axis()) == kOne; }
   bool is_vector(const Instr& load) const { return is_vector(nest_.inputs[load.input].index) && !nest_.schedule.is_single(load.input); }
   bool is_uniform(int index) const { return !depends_on(nest_, index, nest_.lane_axis()); }
-  /// The access is what it is before any value of the stage is computed.
+  /// Returns whether the access needs no computed value: it has no guard and no computed index.
   bool is_plain(const Instr& load) const { return load.guard < 0 && !uses_values(nest_, nest_.inputs[load.input].index); }
   bool is_vector(const Store& store) const {
     const int index = nest_.outputs[store.output].index;
@@ -329,7 +328,7 @@ class Printer {
     return fmt::format("*({}{}*)({} + {})", constant ? "const " : "", helpers_.vector_type(dtype, width_), pointer, offset);
   }
 
-  /// Declares what a vector stage reads before its lanes: whole vectors, and what all lanes share.
+  /// Declares the values that a vector stage reads before its lanes: whole vectors, and values that all lanes share.
   void load_ahead(const Stage& stage) {
     for (int id : stage.body) {
       const Instr& instr = nest_.instrs[id];
@@ -357,9 +356,9 @@ class Printer {
 
   bool in_registers() const { return nest_.schedule.row_steps > 0; }
   int cluster() const { return nest_.schedule.cluster; }
-  /// Where shared memory has a row point: of a row that a cluster shares a block has its own part.
+  /// Returns the index of a row point in shared memory. Where a cluster shares a row, a block has only its own part.
   const char* kept_place() const { return cluster() > 1 ? "row - own_first" : "row"; }
-  /// A persistent buffer at this row point.
+  /// Returns the element of a persistent buffer at this row point.
   std::string persistent_element(int buffer, bool per_lane) const {
     if (!in_registers()) return fmt::format("persistent{}[{}]", buffer, kept_place());
     return per_lane ? fmt::format("persistent{}[step * {} + lane]", buffer, width_) : fmt::format("persistent{}[step]", buffer);
@@ -375,14 +374,14 @@ class Printer {
         return fmt::format("{} ? {} : {}", value_[instr.guard], element, fill);
       }
       case Instr::Kind::index: return fmt::format("(long long)({})", index(instr.input, per_lane));
-      case Instr::Kind::persistent:  // of the last element, what its own thread may be changing
+      case Instr::Kind::persistent:  // the thread of the row's last element may be changing it
         if (scanning_ && !in_registers()) return fmt::format("in_row ? persistent{}[row] : ({})0", instr.input, cpp_type(instr.dtype));
         return persistent_element(instr.input, false);
       case Instr::Kind::op: break;
       default: throw InternalError(fmt::format("CUDA kernel {}: {} has no expression", nest_.name, instr.name));
     }
     auto arg = [&](int i) { return instr.args[i] >= 0 ? value_[instr.args[i]] : std::string(); };
-    // What is rounded to 16 bits and used as a float again.
+    // Handles values that are rounded to 16 bits and used as float32 again.
     if (instr.op == Op::cast && is_storage_only(instr.operand) && instr.dtype == DType::float32) {
       const Instr& narrow = nest_.instrs[instr.args[0]];
       if (narrow.kind == Instr::Kind::op && narrow.op == Op::cast && narrow.operand == DType::float32)
@@ -404,7 +403,7 @@ class Printer {
         value_[id] = fmt::format("c{}", instr.input);
         continue;
       }
-      if (per_lane && instr.kind != Instr::Kind::op && !value_[id].empty()) continue;  // loaded ahead
+      if (per_lane && instr.kind != Instr::Kind::op && !value_[id].empty()) continue;  // it was loaded before the lanes
       if (instr.kind == Instr::Kind::scan) {
         print_scan(instr);
         value_[id] = instr.name;
@@ -426,7 +425,7 @@ class Printer {
     return when.empty() ? when : "if (" + when + ") ";
   }
 
-  /// One stage at one row point (or one parallel point). `owner`: the condition under which a thread stores, or "".
+  /// Prints one stage at one row point (or one parallel point). `owner`: the condition under which a thread stores, or "".
   void stage_body(const Stage& stage, const std::string& owner) {
     std::vector<int> named;
     if (stage.row) each_index(stage, [&](int number) { name_inner(number, true, named); });
@@ -445,7 +444,7 @@ class Printer {
     lanes(per_lane, [&] {
       compute(stage, per_lane);
       for (const Check& check : stage.checks) {
-        // One of the threads that find a bad value tells it; one past the last point has none.
+        // One of the threads that find a bad value reports it. A thread past the last point reports none.
         line("if ({} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", both(owner, "!" + value_[check.condition]), 2 * check.number,
              2 * check.number + 1, value_[check.value]);
       }
@@ -506,7 +505,7 @@ class Printer {
     for (int id : stage.body)
       if (nest_.instrs[id].kind == Instr::Kind::scan) visit(nest_.instrs[id]);
   }
-  /// What a scan has come to, from stretch to stretch.
+  /// Returns the type of a scan's running value between stretches.
   static DType carried(const Instr& scan) { return trace::scan_carry(scan.op, scan.dtype); }
   void start_scans(const Stage& stage) {
     each_scan(stage, [&](const Instr& scan) {
@@ -514,8 +513,8 @@ class Printer {
       line("{} {}_so_far = {};", cpp_type(carried(scan)), scan.name, start);
     });
   }
-  /// Down a column a thread goes alone. Along a row the threads have a stretch of it at a time: each warp scans its part, and what
-  /// stands before it, of this stretch and of those before, is put ahead in order.
+  /// Prints a scan. Down a column, each thread scans alone. Along a row, the threads scan one stretch at a time: each warp scans its part, and then combines
+  /// it, in order, with the values of the earlier stretches and of the earlier warps.
   void print_scan(const Instr& scan) {
     const std::string type(cpp_type(scan.dtype)), so_far = scan.name + "_so_far", value = value_[scan.args[0]];
     const auto combine = [&](const std::string& a, const std::string& b) { return helpers_.spell(trace::primitive(scan.op).combine, scan.dtype, a, b); };
@@ -550,19 +549,19 @@ class Printer {
     line("__syncthreads();  // before the next stretch writes its parts");
   }
 
-  /// Number of stages that end in a block-wide combination.
+  /// Returns the number of stages that end with a reduction over the block.
   int reducing_stages() const {
     int n = 0;
     for (const Stage& stage : nest_.stages) n += !stage.reductions.empty();
     return n;
   }
-  /// A part in shared memory is written again at the next point. With two or more reducing stages a barrier of another
-  /// stage lies between; a single one needs its own.
+  /// Prints a barrier before parts in shared memory are written again at the next point. With two or more reducing stages a barrier of another stage lies
+  /// between; a single stage needs its own.
   void guard_reuse(bool shared_parts) {
     if (shared_parts && reducing_stages() == 1) line("__syncthreads();  // before the next point writes its parts");
   }
 
-  /// Each thread's parts of a row become one value that all threads of the row know.
+  /// Combines each thread's parts of a row into one value that all threads of the row have.
   void combine_row(const Stage& stage) {
     const int warps = nest_.schedule.row_threads / kWarp;
     for (const Reduction& reduction : stage.reductions) {
@@ -594,7 +593,7 @@ class Printer {
     if (cluster() > 1) combine_cluster(stage);
   }
 
-  /// Each block's part of a row, likewise: every block reads those of all from their shared memory, and combines them in one order.
+  /// Combines the blocks' parts of a row. Every block reads the parts of all blocks from their shared memory and combines them in the same order.
   void combine_cluster(const Stage& stage) {
     helpers_.use_clusters();
     for (const Reduction& reduction : stage.reductions) line("if (thread == 0) {0}_own = {0};", result(reduction).name);
@@ -617,7 +616,7 @@ class Printer {
   }
 
   static constexpr int kFewWarps = 8;
-  /// Each thread's part of a column, likewise.
+  /// Combines the threads' parts of a column.
   void combine_column(const Stage& stage) {
     const int threads = nest_.schedule.threads / kWarp;
     const auto element = [&](const Reduction& reduction, std::string_view y) {
@@ -636,7 +635,7 @@ class Printer {
     }
     for (const Reduction& reduction : stage.reductions)
       line("{} {};", cpp_type(result(reduction).dtype), result(reduction).name + (width_ > 1 ? fmt::format("[{}]", width_) : ""));
-    // Where a thread has few rows, or there are many threads, one for each column combines and all others take what it found.
+    // Where a thread has few rows, or a block many threads, one thread combines a column and all others read its result.
     const bool once = threads > 1 && (in_registers() || threads > kFewWarps);
     if (once) {
       open("for (unsigned int own_column = threadIdx.y * {0} + threadIdx.x; own_column < {1}; own_column += {2})", kWarp, kWarp * width_,
@@ -682,7 +681,7 @@ class Printer {
 
   // ---- the forms ----------------------------------------------------------------------------------------------
 
-  /// Without rows the stages are one: a vector's values stay in its lanes.
+  /// Joins all stages into one. Without rows a vector's values stay in its lanes.
   Stage all_stages() const {
     Stage all;
     for (const Stage& stage : nest_.stages) {
@@ -718,8 +717,8 @@ class Printer {
   bool is_turned(int input) const { return std::find(turned_.begin(), turned_.end(), input) != turned_.end(); }
   bool is_turned_back(int output) const { return std::find(turned_back_.begin(), turned_back_.end(), output) != turned_back_.end(); }
 
-  /// Blocks of 32 x 32 points of the last two axes. What lies side by side along the one before the last is read along that one, a warp
-  /// a line, and found in shared memory along the other; lines of 33 let a warp read a column in one go. Results that lie so go back the same way.
+  /// Prints blocks of 32 x 32 points of the last two axes. Inputs that are contiguous along the axis before the last are read along that axis into shared
+  /// memory, one line to a warp, and read back along the other axis. Lines of 33 elements let a warp read a column in one access. Outputs do the reverse.
   void tiles() {
     const int across = nest_.parallel - 1, down = across - 1, rows = nest_.schedule.threads / kWarp;
     std::string outer;
@@ -735,7 +734,7 @@ class Printer {
       line("const {} outer = line_of_tiles / tiles_down;", count_);
       unflatten("outer", axes_between(0, down), [&](int a) { return is_used(a); });
     }
-    // Past the end of an axis its last point is read again, and not stored: without branches all reads of a tile are under way at once.
+    // Past the end of an axis its last point is read again and not stored. Without branches, all reads of a tile are in flight at once.
     const auto points = [&](const char* x, const char* y) {
       line("#pragma unroll");
       open("for (int step = 0; step < {}; ++step)", kWarp / rows);
@@ -779,13 +778,13 @@ class Printer {
     declare_persistent(warp);
     name_literal_divisors();
     if (warp && sharing < kWarp) {
-      // The lanes of a warp meet in its shuffles, whatever row they have: those past the last one compute that again and store nothing.
+      // All lanes of a warp must take part in its shuffles. Lanes past the last row compute the last row again and store nothing.
       open("for ({0} first = ({0})blockIdx.x * {1}; first < points; first += ({0})gridDim.x * {1})", count_, rows_per_block(nest_));
       line("const bool inside = first + threadIdx.x / {} < points;", sharing);
       line("const {} point = inside ? first + threadIdx.x / {} : points - 1;", count_, sharing);
       row_owner_ = "inside";
     } else if (warp) {
-      // The first lane's number, which all have: from the shuffle the compiler knows that a warp's lanes go round together.
+      // All lanes have the same warp number. The shuffle tells the compiler so: the lanes of a warp then loop together.
       line("const unsigned int warp = __shfl_sync(0xffffffffu, threadIdx.x / {}, 0);", kWarp);
       open("for ({0} point = ({0})blockIdx.x * {1} + warp; point < points; point += ({0})gridDim.x * {1})", count_, rows_per_block(nest_));
     } else if (cluster() > 1) {
@@ -811,7 +810,7 @@ class Printer {
     close();
   }
 
-  /// A block of a cluster has neighbouring points of the row, in whole vectors: none where the row is over before its part.
+  /// Prints the block's part of the row: neighbouring points, in whole vectors. It is empty where the row ends before it.
   void print_own_points() {
     line("const {} part = {};", count_, part_of("row_points"));
     line("const {} own_first = rank * part < row_points ? rank * part : row_points;", count_);
@@ -819,8 +818,8 @@ class Printer {
   }
   std::string part_of(std::string_view row) const { return fmt::format("({} + {}) / {} * {}", row, cluster() * width_ - 1, cluster() * width_, width_); }
 
-  /// The threads of a row walk it, by vectors where there are any. The last of a row's chunks may end within a vector:
-  /// what is left goes element by element.
+  /// Prints the loop in which the threads of a row walk it, by vectors where there are any. The last chunk of a row may end within a vector: the remaining
+  /// elements are taken one by one.
   void row_loop(const Stage& stage) {
     if (has_scan(nest_, stage)) return scan_loop(stage);
     if (in_registers()) return steps_loop(stage);
@@ -842,11 +841,11 @@ class Printer {
     close();
   }
 
-  /// Where a block's row, or its part of one, is over.
+  /// Returns the end of a block's row, or of its part of one.
   const char* row_end() const { return form_ == Form::columns ? "own_row_points" : cluster() > 1 ? "own_end" : "row_points"; }
 
-  /// A loop over a row's points that this thread takes: from `first` on, `step` apart. Where the results may be known early it is asked
-  /// for them now and then: at every point the question would keep the next reads waiting.
+  /// Prints a loop over this thread's points of a row: from `first` on, `step` apart. Where the results may be known early, the loop tests for that now and
+  /// then: a test at every point would delay the next reads.
   void thread_loop(const Stage& stage, const std::string& first, const std::string& end, int step) {
     const bool early = may_end_early(nest_, stage);
     if (early) {
@@ -862,7 +861,7 @@ class Printer {
     close();
   }
 
-  /// Whether nothing more can change this thread's parts. The lanes of a row's vectors share a result, those of columns have one each.
+  /// Returns the condition that nothing can change this thread's parts any more. The lanes of a row's vectors share a result, those of columns have one each.
   std::string decided(const Stage& stage) const {
     std::string all;
     for (const Reduction& reduction : stage.reductions) {
@@ -879,7 +878,7 @@ class Printer {
     return all;
   }
 
-  /// As many steps as the longest row takes, so that what a thread keeps of each has a register of its own.
+  /// Prints as many unrolled steps as the longest row takes, so that the thread's cached value of each step has a register of its own.
   void steps_loop(const Stage& stage) {
     line("#pragma unroll");
     open("for (int step = 0; step < {}; ++step)", nest_.schedule.row_steps);
@@ -887,12 +886,12 @@ class Printer {
     const std::string at =
         fmt::format("({})step * {} + {}", count_, columns ? nest_.schedule.threads / kWarp : nest_.schedule.row_threads, columns ? "threadIdx.y" : "thread");
     const std::string vectors = width_ > 1 && !columns ? fmt::format("({}) * {}", at, width_) : at, place = cluster() > 1 ? "own_first + " + vectors : vectors;
-    // A later pass that reads what the first did not: unasked, ptxas would read it for all steps at once, beside what is kept.
+    // A later pass may read inputs that the first pass did not. Without a test ptxas would load them for all steps at once, beside the cached values.
     const bool reads = std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::load; });
     const bool reads_again =
         reads && std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == Instr::Kind::persistent; });
     if (columns && !nest_.schedule.whole && reads && !reads_again) {
-      // Past its end a column's last point is read again and not counted: without branches all of its reads are under way at once.
+      // Past its end, a column's last point is read again and not counted. Without branches, all reads of the column are in flight at once.
       line("const bool in_row = {} < own_row_points;", place);
       line("const {} row = in_row ? {} : row_points - 1;", count_, place);
       unflatten_row(stage);
@@ -908,10 +907,10 @@ class Printer {
     close();
   }
 
-  /// Threads meet in a scan: all go round as often. One past the end computes the last element again and does not count it.
+  /// Prints a loop with a scan. All threads run it equally often, for the scan's sake: one past the end recomputes the last element and does not count it.
   void scan_loop(const Stage& stage) {
     start_scans(stage);
-    // Elements go to other threads than in passes by vectors.
+    // Elements belong to other threads than in passes by vectors.
     const bool shares_persistent = !nest_.persistent.empty() && !in_registers();
     const auto meet = [&] {
       if (shares_persistent) line("{}();", nest_.schedule.row_threads > kWarp ? "__syncthreads" : "__syncwarp");
@@ -928,8 +927,8 @@ class Printer {
     meet();
   }
 
-  /// A region of dynamic shared memory for each persistent buffer (of each warp that has a row of its own). Threads read back only
-  /// what they wrote themselves, so that persistent buffers need no barrier but around a scan.
+  /// Declares the persistent buffers: registers, or a region of dynamic shared memory for each buffer (of each warp that has a row of its own). Threads read
+  /// back only elements that they wrote themselves, so buffers need no barrier except around a scan.
   void declare_persistent(bool warp) {
     if (in_registers())
       for (std::size_t i = 0; i < nest_.persistent.size(); ++i)
@@ -958,9 +957,9 @@ class Printer {
     if (threads_y > 1) declare_parts(fmt::format("[{}][{}]", threads_y, kWarp * width_));
     declare_persistent(false);
     name_literal_divisors();
-    if (nest_.schedule.whole) row_owner_ = "inside";  // of the last column again every row is computed
-    // Every thread of a block walks the same blocks of points, so that all reach each barrier. A thread past the last
-    // point computes the last one again, over no rows, and stores nothing.
+    if (nest_.schedule.whole) row_owner_ = "inside";  // a thread past the last column computes all rows of the last column again
+    // Every thread of a block walks the same blocks of points, so that all reach each barrier. A thread past the last point computes the last one again, over
+    // no rows, and stores nothing.
     open("for ({0} first = ({0})blockIdx.x * {1}; first < points; first += ({0})gridDim.x * {1})", count_, kWarp * width_);
     line("const bool inside = first + threadIdx.x * {} < points;", width_);
     line("const {} point = inside ? first + threadIdx.x * {} : points - {};", count_, width_, width_);
@@ -990,14 +989,14 @@ class Printer {
   int each() const { return side() / kContractionSide; }
   int depth() const { return contraction_depth(side()); }
   int group() const { return contraction_group(side()); }
-  /// A thread's point number `number` of its sixteenth: groups of neighbours, a group of each thread after the other.
+  /// Returns the position in the square of a thread's point `number`. The points are groups of neighbours, and the groups of the threads follow each other.
   std::string place(std::string_view thread, const std::string& number) const {
     return fmt::format("{0} * {1} + {2} / {1} * {3} + {2} % {1}", thread, group(), number, group() * kContractionSide);
   }
   std::string shared_name(int value) const { return nest_.instrs[value].name + "_shared"; }
 
-  /// The rows are gone through in stretches of `depth()`. While a stretch is combined, what the next one reads is under way to registers;
-  /// it lies in the other half of shared memory when all have met.
+  /// Prints a contraction. The rows are walked in stretches of `depth()`. While a stretch is combined, the next one is loaded to registers; it is written to
+  /// the other half of shared memory before the barrier.
   void contract() {
     const int left = nest_.schedule.left, right = nest_.schedule.right;
     const Contraction parts = *contraction(nest_, left, right);
@@ -1063,7 +1062,7 @@ class Printer {
     close();
   }
 
-  /// Whether what the values are computed from lies side by side along the rows, rather than along the axis.
+  /// Returns whether the inputs of the values are contiguous along the rows, and not along the axis.
   bool lies_along_rows(const std::vector<int>& values, int a) const {
     for (const int id : computed_from(nest_, values)) {
       if (nest_.instrs[id].kind != Instr::Kind::load) continue;
@@ -1073,7 +1072,7 @@ class Printer {
     }
     return true;
   }
-  /// A loop over what this thread brings of one side's stretch: neighbouring threads bring what lies side by side.
+  /// Opens a loop over the elements that this thread loads of one side's stretch. Neighbouring threads load adjacent elements.
   void open_brought(const std::vector<int>& values, int a) {
     const bool rows = lies_along_rows(values, a);
     line("#pragma unroll");
@@ -1106,7 +1105,7 @@ class Printer {
     close();
   }
 
-  /// One stretch's points, each combined for all pairs of what this thread has of either side.
+  /// Combines one stretch's points: at each point, all pairs of the thread's left and right values.
   void combine_pairs(const Contraction& parts, const Stage& pass) {
     line("#pragma unroll");
     open("for (int deep = 0; deep < {}; ++deep)", depth());
@@ -1124,11 +1123,11 @@ class Printer {
     };
     take(parts.left, "down", 'y');
     take(parts.right, "across", 'x');
-    for (std::size_t id = 0; id < nest_.instrs.size(); ++id)  // those of the stage before the pass too
+    for (std::size_t id = 0; id < nest_.instrs.size(); ++id)  // including those of the stage before the pass
       if (nest_.instrs[id].kind == Instr::Kind::scalar) value_[id] = fmt::format("c{}", nest_.instrs[id].input);
     Stage pairs;
     pairs.row = true;
-    // A product that is only summed is added in one operation.
+    // A product that is only summed is multiplied and added in one operation.
     const auto adds_product = [&](const Reduction& reduction) {
       const Instr& value = nest_.instrs[reduction.value];
       const auto uses = [&](int id) {
@@ -1160,7 +1159,7 @@ class Printer {
       for (const int value : *values) value_[value].clear();
   }
 
-  /// What comes after the rows, point by point, or by the neighbours that a thread has.
+  /// Prints the stages after the rows, point by point, or by vectors of a thread's neighbouring points.
   void finish_pairs(const Stage& pass, int left, int right) {
     Stage all;
     for (const Stage& stage : nest_.stages) {
@@ -1188,19 +1187,19 @@ class Printer {
   const Form form_;
   const int width_;
   const std::string int_, count_;       // types of axis values and of flat counts
-  const std::vector<int> turned_;       // inputs that tiles read the other way round
-  const std::vector<int> turned_back_;  // outputs that they write so
+  const std::vector<int> turned_;       // inputs that tiles read transposed
+  const std::vector<int> turned_back_;  // outputs that tiles write transposed
   const int sm_;
   Helpers helpers_;
   std::string body_;
   int depth_ = 1;
   std::string row_owner_;                // the condition under which a row's threads store, or ""
-  bool tail_ = false;                    // elements after the last whole vector, of a row or of all points, are being printed
-  bool counts_in_row_ = false;           // points past the end of a column are computed like its last one, for in_row
-  bool scanning_ = false;                // threads past the end of a row go along, for in_row
-  std::vector<std::string> value_;       // how an instruction's value is referred to, where it has one
-  std::map<int, bool> index_names_;      // inner indices that have a name here
-  std::map<int, std::string> divisors_;  // what holds the reciprocal of a value that others are divided by
+  bool tail_ = false;                    // the elements after the last whole vector, of a row or of all points, are being printed
+  bool counts_in_row_ = false;           // points past the end of a column are computed as its last one and count only if in_row
+  bool scanning_ = false;                // threads past the end of a row take part and count only if in_row
+  std::vector<std::string> value_;       // the expression for an instruction's value, where it has one
+  std::map<int, bool> index_names_;      // inner indices that have a name in this scope
+  std::map<int, std::string> divisors_;  // names of the prepared divisors of values that others are divided by
 };
 
 }  // namespace

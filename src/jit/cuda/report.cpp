@@ -15,7 +15,7 @@ namespace {
 constexpr int kErrorsShown = 3;
 constexpr int kLinesAround = 2;
 
-/// The number that stands right before `words`, or -1.
+/// Returns the number right before `words`, or -1.
 int number_before(const std::string& line, const std::string& words) {
   const std::size_t at = line.find(words);
   if (at == std::string::npos) return -1;
@@ -24,7 +24,7 @@ int number_before(const std::string& line, const std::string& words) {
   return begin == at ? -1 : std::atoi(line.c_str() + begin);
 }
 
-/// Adds up: a figure may be told for several functions.
+/// Adds a figure, because the log may have one for each of several functions.
 void add(int& sum, int figure) {
   if (figure >= 0) sum = std::max(sum, 0) + figure;
 }
@@ -41,7 +41,7 @@ ResourceReport parse_report(const std::string& log) {
     add(report.shared_bytes, number_before(line, " bytes smem"));
     report.registers = std::max(report.registers, number_before(line, " registers"));
   }
-  if (report.registers >= 0 && report.shared_bytes < 0) report.shared_bytes = 0;  // ptxas leaves out a zero
+  if (report.registers >= 0 && report.shared_bytes < 0) report.shared_bytes = 0;  // ptxas does not print a zero
   return report;
 }
 

@@ -1,4 +1,4 @@
-// Reading what NVRTC and ptxas say.
+// Parsing of the logs of NVRTC and ptxas.
 #pragma once
 #include <string>
 
@@ -6,10 +6,10 @@
 
 namespace sinter::jit::cuda {
 
-/// Registers, spills, shared memory and stack from the log of a build with --ptxas-options=-v; -1 where it tells none.
+/// Reads registers, spills, shared memory and stack from the log of a build with --ptxas-options=-v. A figure that the log lacks is -1.
 ResourceReport parse_report(const std::string& log);
 
-/// The numbered lines of the source around the first few errors that the log names ("name.cu(12): error: ...").
+/// Returns the numbered lines of the source around the first few errors that the log names ("name.cu(12): error: ...").
 std::string source_around_errors(const std::string& text, const std::string& log);
 
 }  // namespace sinter::jit::cuda

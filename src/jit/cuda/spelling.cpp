@@ -14,13 +14,13 @@ namespace {
 using trace::Op;
 using namespace trace::accepts;
 
-// @T is the operands' type, @U its unsigned twin, @f the suffix of CUDA's functions on that type.
+// In a text, @T is the operands' type, @U its unsigned twin, and @f the suffix of CUDA's functions on that type.
 struct Function {
   std::string_view name;
-  int accepts;            // dtype classes this text serves
+  int accepts;            // dtype classes that this text serves
   std::string_view text;  // body and result: "@T name(@T a) { ... }"
 };
-// Of one type, in one instruction where the architecture has it; these go before the others.
+// A helper for one type that is one instruction where the architecture has it. These helpers are preferred to the others.
 struct Instruction {
   std::string_view name;
   DType dtype;
@@ -43,7 +43,7 @@ constexpr Instruction kInstructions[] = {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(a) : "f"(x));
   return a;
 })"},
-    // As a float again: the pair of it and 0. (Of two that are stored beside each other the compiler makes a pair itself.)
+    // Rounds and returns a float: the pair of the bfloat16 and 0. (For two adjacent stored elements the compiler itself makes a pair.)
     {"sn_round_bfloat16", DType::bfloat16, 80, R"(float sn_round_bfloat16(float x) {
   unsigned int bits;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(x), "f"(0.0f));
@@ -61,14 +61,13 @@ const Instruction* instruction(std::string_view name, DType dtype, int sm) {
   return nullptr;
 }
 
-// Integers wrap: their arithmetic is done in the unsigned twin. Division and remainder follow NumPy: by zero they
-// give 0, and the remainder takes the divisor's sign. For bool, add is or and multiply is and, as in NumPy.
-// Functions that go through double are those whose float version may be off by more than 2 ULP by the table of
-// maximum errors in the CUDA C++ Programming Guide ("Mathematical Functions").
+// Integers wrap around: their arithmetic is done in the unsigned twin. Division and remainder follow NumPy: by zero they give 0, and the remainder takes the
+// divisor's sign. For bool, add is or and multiply is and, as in NumPy. Functions go through double where the float version may be off by more than 2 ULP by
+// the table of maximum errors in the CUDA C++ Programming Guide ("Mathematical Functions").
 constexpr Function kFunctions[] = {
     {"sn_abs", I, "@T sn_abs(@T a) { return a < 0 ? (@T)(0 - (@U)a) : a; }"},
     {"sn_abs", B, "@T sn_abs(@T a) { return a; }"},
-    // Of a negative x it is exp(x) / (1 + exp(x)): nothing overflows.
+    // For a negative x it computes exp(x) / (1 + exp(x)), so that nothing overflows.
     {"sn_sigmoid", F, R"(@T sn_sigmoid(@T a) {
   const @T e = exp@f(-fabs@f(a));
   return (a < 0 ? e : (@T)1) / (1 + e);
@@ -83,12 +82,12 @@ constexpr Function kFunctions[] = {
     {"sn_sub", I, "@T sn_sub(@T a, @T b) { return (@T)((@U)a - (@U)b); }"},
     {"sn_mul", I, "@T sn_mul(@T a, @T b) { return (@T)((@U)a * (@U)b); }"},
     {"sn_mul", B, "@T sn_mul(@T a, @T b) { return a && b; }"},
-    // A NaN on either side is the result.
+    // If either side is NaN, the result is NaN.
     {"sn_min", F, "@T sn_min(@T a, @T b) { return a < b || a != a ? a : b; }"},
     {"sn_min", I | B, "@T sn_min(@T a, @T b) { return a < b ? a : b; }"},
     {"sn_max", F, "@T sn_max(@T a, @T b) { return a > b || a != a ? a : b; }"},
     {"sn_max", I | B, "@T sn_max(@T a, @T b) { return a > b ? a : b; }"},
-    // The quotient is rounded from (a - mod) / b, which is within rounding of an integer.
+    // The quotient is rounded from (a - mod) / b, which is an integer but for rounding.
     {"sn_floor_divide", F, R"(@T sn_floor_divide(@T a, @T b) {
   if (b == 0) return a / b;
   const @T mod = fmod@f(a, b);
@@ -98,7 +97,7 @@ constexpr Function kFunctions[] = {
   const @T whole = floor@f(quotient);
   return quotient - whole > (@T)0.5 ? whole + 1 : whole;
 })"},
-    // Without branches: of loops written out with several divisions NVRTC 13 follows each way through all of them, for minutes.
+    // There are no branches: in unrolled loops with several divisions NVRTC 13 would follow each path through all of them, for minutes.
     {"sn_floor_divide", I, R"(@T sn_floor_divide(@T a, @T b) {
   const bool negates = b < 0 && b == (@T)-1;
   const @T by = b == 0 || negates ? (@T)1 : b, quotient = a / by, rest = (@T)(a - quotient * by);
@@ -114,7 +113,7 @@ constexpr Function kFunctions[] = {
   const @T by = b == 0 || (b < 0 && b == (@T)-1) ? (@T)1 : b, rest = a % by;
   return rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest;
 })"},
-    // A negative exponent truncates: 1 over the power, rounded to zero.
+    // A negative exponent truncates: the result is 1 over the power, rounded to zero.
     {"sn_ipow", I, R"(@T sn_ipow(@T a, @T b) {
   if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
   @U power = 1, square = (@U)a;
@@ -125,7 +124,7 @@ constexpr Function kFunctions[] = {
   return (@T)power;
 })"},
     {"sn_ldexp", F, "@T sn_ldexp(@T a, @T n) { return n != n ? n : ldexp@f(a, (int)(n > 2200 ? 2200 : n < -2200 ? -2200 : n)); }"},
-    // Of magnitudes; the least integer is its own.
+    // The operands are magnitudes; the least integer is its own magnitude.
     {"sn_gcd", I, R"(@T sn_gcd(@T x, @T y) {
   @U a = x < 0 ? (@U)(0 - (@U)x) : (@U)x, b = y < 0 ? (@U)(0 - (@U)y) : (@U)y;
   while (b != 0) {
@@ -135,7 +134,7 @@ constexpr Function kFunctions[] = {
   }
   return (@T)a;
 })"},
-    // A count that is negative or too large shifts everything out.
+    // A negative or too large count shifts all bits out.
     {"sn_shl", I, "@T sn_shl(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)((@U)a << b) : (@T)0; }"},
     // base/philox.hpp
     {"sn_philox", I, R"(@T sn_philox(@T counter, @T key) {
@@ -153,7 +152,7 @@ constexpr Function kFunctions[] = {
     {"sn_shr", I, "@T sn_shr(@T a, @T b) { return (@U)b < 8 * sizeof(@T) ? (@T)(a >> b) : (@T)(a < 0 ? -1 : 0); }"},
 };
 
-// The 16-bit floating types, as in sinter/half.hpp, in fewer instructions than any narrow one takes (narrow_conversion). The float16 conversions are one
+// The 16-bit floating types, as in sinter/half.hpp, in fewer instructions than narrow_conversion() takes for any narrow type. The float16 conversions are one
 // instruction each.
 struct Conversion {
   std::string_view name;
@@ -172,14 +171,14 @@ constexpr Conversion kConversions[] = {
   return a;
 })"},
     {"sn_from_bfloat16", DType::bfloat16, "float sn_from_bfloat16(unsigned short a) { return __int_as_float((unsigned int)a << 16); }"},
-    // One of two that lie in 32 bits: an instruction each, where taking out 16 bits first would be another.
+    // Converts one of two elements that share 32 bits in one instruction. Extracting 16 bits first would be another.
     {"sn_from_bfloat16_pair", DType::bfloat16,
      "float sn_from_bfloat16_pair(unsigned int pair, int upper) { return __int_as_float(upper ? pair & 0xffff0000u : pair << 16); }"},
     {"sn_to_bfloat16", DType::bfloat16, R"(unsigned short sn_to_bfloat16(float x) {
   const unsigned int bits = __float_as_int(x);
   return (x != x ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 })"},
-    // A float that rounds to 16 bits as the double does.
+    // Converts a double to a float that rounds to 16 bits as the double does.
     {"sn_round_to_odd", DType::float64, R"(float sn_round_to_odd(double a) {
   const float nearest = (float)a;
   if ((double)nearest == a || a != a) return nearest;
@@ -187,9 +186,9 @@ constexpr Conversion kConversions[] = {
 })"},
 };
 
-// a^b is 2^(b log2 |a|). The logarithm is a whole number and that of a number f + 1 between the roots of 1/2 and 2, by the series in
-// s = f / (2 + f), as a sum of two floats: `log`, and `low`, what rounding left of it. So up to the largest results little more is lost
-// than by the last polynomial, 2^g for |g| <= 1/2. So 1.41 ULP are the most there can be (scripts/measure_cuda_functions.sh).
+// Computes a^b as 2^(b log2 |a|). The logarithm is a whole number plus the logarithm of f + 1, which lies between the roots of 1/2 and 2, by the series in s =
+// f / (2 + f), as a sum of two floats: `log` and its rounding error `low`. Even for the largest results, little more is then lost than by the last polynomial,
+// 2^g for |g| <= 1/2. The greatest possible error is 1.41 ULP (scripts/measure_cuda_functions.sh).
 constexpr std::string_view kPower = R"(float sn_pow(float a, float b) {
   const float infinity = __int_as_float(0x7f800000), size = fabsf(a);
   const bool tiny = size < 0x1p-126f;
@@ -223,9 +222,9 @@ constexpr std::string_view kPower = R"(float sn_pow(float a, float b) {
   return odd == 1 && __float_as_int(a) < 0 ? -special : special;
 })";
 
-// The tail beyond a = |x| is 2^(-a^2/2 log2 e) times a polynomial in v = (a - 4) / (a + 4). What rounding leaves of the exponent and of the
-// reciprocal is put back, so that few roundings are left: at most 5.3 ULP, above -6 4.2 (scripts/measure_cuda_functions.sh, which tries every float).
-// Everything is scaled by 2^64 until the end, where a result below the normal numbers is rounded once.
+// The tail beyond a = |x| is 2^(-a^2/2 log2 e) times a polynomial in v = (a - 4) / (a + 4). The rounding errors of the exponent and of the reciprocal are
+// corrected, so that few roundings remain: at most 5.3 ULP, above -6 4.2 (scripts/measure_cuda_functions.sh, which tries every float). All values are scaled by
+// 2^64 until the end, where a result below the normal numbers is rounded once.
 constexpr std::string_view kNormal = R"(float sn_ndtr(float x) {
   const float a = sn_min(fabsf(x), 14.5f), square = a * a, square_low = fmaf(a, a, -square);
   const float shifted = fmaf(square, -0x1.715476p-1f, 12583103.0f), whole = shifted - 12583103.0f;
@@ -259,7 +258,7 @@ constexpr FloatFunction kThroughDouble[] = {
     {"sn_asinh", "asinh", 1}, {"sn_acosh", "acosh", 1}, {"sn_atanh", "atanh", 1}, {"sn_erfc", "erfc", 1}, {"sn_lgamma", "lgamma", 1},
 };
 
-// Constants as bits or hex: no header gives them to a kernel.
+// Constants as bits or hex, because a kernel includes no header that defines them.
 std::string_view largest(DType t) { return t == DType::float32 ? "0x1.fffffep+127f" : "0x1.fffffffffffffp+1023"; }
 std::string_view infinity(DType t) { return t == DType::float32 ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000LL)"; }
 std::string integer(std::int64_t value) {
@@ -276,7 +275,7 @@ std::string limit(DType t, bool largest) {
 }
 
 std::string_view suffix(DType t) { return t == DType::float32 ? "f" : ""; }
-/// What integers wrap in; C++ computes those of fewer than 32 bits as int.
+/// Returns the type in which integers wrap around. C++ computes those of fewer than 32 bits as int.
 std::string_view unsigned_twin(DType t) { return itemsize(t) <= 4 ? "unsigned int" : "unsigned long long"; }
 
 std::string instantiate(std::string_view text, DType t) {
@@ -295,13 +294,13 @@ std::string instantiate(std::string_view text, DType t) {
   return out;
 }
 
-// The divisor is between 1 and 2, so that a quotient by its reciprocal, put right by what it and the sum's rounding leave, needs no branch.
+// The divisor is between 1 and 2. The quotient by its reciprocal is corrected for its own error and the sum's rounding, so no branch is needed.
 constexpr std::string_view kSigmoid = R"(float sn_sigmoid(float a) {
   const float e = expf(-fabsf(a)), sum = 1 + e, low = 1 - sum + e, r = sn_reciprocal(sum), above = a < 0 ? e : 1.0f, q = above * r;
   return fmaf(fmaf(-q, low, fmaf(-q, sum, above)), r, q);
 })";
 
-/// Conversions of a narrow floating type, as in sinter/half.hpp.
+/// Returns the text of a conversion of a narrow floating type, as in sinter/half.hpp.
 std::string narrow_conversion(std::string_view name, DType t) {
   const FloatFormat f = float_format(t);
   const auto as_float = [](std::uint32_t bits) { return fmt::format("__int_as_float({:#x})", bits); };
@@ -354,17 +353,17 @@ std::string special_text(std::string_view name, DType t, bool fast_math) {
   return ({0})(rest + (log(x) - r / 2 - series));
 }})",
                        T);
-  // The largest finite number is compared with: infinity needs a header or a bit cast.
+  // Compares with the largest finite number, because infinity needs a header or a bit cast.
   if (name == "sn_isinf") return fmt::format("bool sn_isinf({} a) {{ return fabs{}(a) > {}; }}", T, suffix(t), largest(t));
   if (name == "sn_isfinite") return fmt::format("bool sn_isfinite({} a) {{ return fabs{}(a) <= {}; }}", T, suffix(t), largest(t));
-  // NaN and everything out of range become the smallest integer, as an x86 conversion gives NumPy.
+  // NaN and values out of range become the smallest integer, as in NumPy on x86.
   if (name == "sn_to_int")
     return fmt::format("int sn_to_int({0} a) {{ return trunc{1}(a) >= -0x1p+31{1} && a < 0x1p+31{1} ? (int)a : {2}; }}", T, suffix(t),
                        limit(DType::int32, false));
   if (name == "sn_to_long")
     return fmt::format("long long sn_to_long({0} a) {{ return a >= -0x1p+63{1} && a < 0x1p+63{1} ? (long long)a : {2}; }}", T, suffix(t),
                        limit(DType::int64, false));
-  // 2^63 and more, less 2^63, is what fits a long long.
+  // For 2^63 and more, 2^63 is subtracted first, so that the rest fits a long long.
   if (name == "sn_to_ulong")
     return fmt::format(R"(unsigned long long sn_to_ulong({0} a) {{
   const bool high = a >= 0x1p+63{1};
@@ -404,7 +403,7 @@ void Helpers::use(std::string_view name, DType dtype) {
   const std::pair function(std::string(name), dtype);
   if (std::find(functions_.begin(), functions_.end(), function) != functions_.end()) return;
   functions_.push_back(function);
-  use_all_in(function_text(name, dtype), dtype);  // what it calls
+  use_all_in(function_text(name, dtype), dtype);  // adds the functions that it calls
 }
 
 std::string Helpers::function_text(std::string_view name, DType t) const {
@@ -449,7 +448,7 @@ std::string Helpers::cast(DType from, DType to, const std::string& a) {
   if (is_storage_only(to)) return call(fmt::format("sn_to_{}", name(to)), to, from == DType::float64 ? call("sn_round_to_odd", from, a) : a);
   if (is_bool(to)) return fmt::format("{} != 0", a);
   if (!is_floating(from) || !is_integer(to)) return fmt::format("({}){}", cpp_type(to), a);
-  // Through int, or long long for unsigned and wider types, and wraps.
+  // Converts through int, or through long long for unsigned and wider types, and wraps around.
   if (to == DType::uint64) return call("sn_to_ulong", from, a);
   const bool narrow = itemsize(to) < 4 || to == DType::int32;
   const std::string whole = call(narrow ? "sn_to_int" : "sn_to_long", from, a);
@@ -467,7 +466,7 @@ std::string Helpers::neutral(Op reduction, DType t) {
 
 std::string Helpers::warp_reduce(Op reduction, DType dtype, int lanes, const std::string& a) {
   add_once(reductions_, std::tuple(reduction, dtype, lanes));
-  spell(trace::primitive(reduction).combine, dtype, "a", "b");  // asks for the helper that it calls
+  spell(trace::primitive(reduction).combine, dtype, "a", "b");  // adds the helper that the combination calls
   return fmt::format("{}({})", warp_function(reduction, lanes), a);
 }
 
@@ -495,10 +494,10 @@ std::string Helpers::divisor_type(DType dtype) {
   return fmt::format("sn_divisor_{}", name(dtype));
 }
 
-// With the reciprocal r of a divisor b known, a quotient is q = a r put right by what it leaves of a, (a - b q) r: as division, but for the
-// last bit of results below the normal numbers (and 1.5 ULP where a is so small that what is left of it is not exact: below 2^-100, or
-// 2^-970). Both are scaled so that r is neither 0, infinite nor below the normal numbers unless b is; no sooner, since a smaller a leaves
-// less that is exact. b is made positive, so that a rest of 0 keeps the sign of a 0. Of infinities and NaNs q is right as it is.
+// Divides by a prepared divisor b with reciprocal r: the quotient q = a r is corrected by its remainder, q + (a - b q) r. The result equals division, except
+// for the last bit of results below the normal numbers (and 1.5 ULP where a is so small that its remainder is not exact: below 2^-100, or 2^-970). a and b are
+// scaled so that r is neither 0, infinite nor below the normal numbers unless b is; not further, because the remainder of a smaller a is less exact. b is made
+// positive, so that a remainder of 0 keeps the sign of a 0. For infinities and NaNs q is right already.
 std::string Helpers::divisor_text(DType t) const {
   const bool single = t == DType::float32;
   return fmt::format(
@@ -513,7 +512,7 @@ __device__ __forceinline__ {1} sn_divide({1} a, const sn_divisor_{0}& b) {{
 }}
 )",
       name(t), cpp_type(t), suffix(t), single ? "0x1p-64f" : "0x1p-512", single ? "0x1p+64f" : "0x1p+512", largest(t),
-      // Without the branch for what division has to look at, and a value here is not.
+      // Omits the branch of a division for special divisors, which a scaled value is not.
       single ? "const float r = sn_reciprocal(value), missing = fmaf(-value, r, 1.0f);\n  return {scale, value, fabsf(missing) <= 1 ? fmaf(r, missing, r) : r};"
              : "return {scale, value, 1 / value};",
       single ? "0x1p+125f" : "0x1p+1021");
@@ -529,7 +528,7 @@ std::string Helpers::text() const {
                                                          : fmt::format("{} at[{}];", cpp_type(t), width));
   auto functions = functions_;
   std::sort(functions.begin(), functions.end());
-  // Single instructions come first: the others may call them.
+  // Single instructions come first, because the other functions may call them.
   std::stable_partition(functions.begin(), functions.end(), [&](const auto& f) { return instruction(f.first, f.second, sm_) != nullptr; });
   for (const auto& [name, t] : functions) out += function_text(name, t);
   for (const DType t : divisors_) out += divisor_text(t);
@@ -538,8 +537,8 @@ std::string Helpers::text() const {
   std::sort(reductions.begin(), reductions.end());
   Helpers spelling(fast_math_, sm_);
   for (auto [reduction, t, lanes] : reductions) {
-    // The butterfly gives every lane the same tree; where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides. The
-    // instructions for min and max take -0 for less than +0 and give one NaN.
+    // The butterfly gives every lane the same tree. Where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides. The instructions for
+    // min and max take -0 for less than +0 and give one NaN.
     const bool same_bits = !is_floating(t) || reduction == Op::reduce_sum || reduction == Op::reduce_prod ||
                            instruction(reduction == Op::reduce_max ? "sn_max" : "sn_min", t, sm_);
     out += fmt::format(R"(__device__ __forceinline__ {0} {1}({0} a) {{

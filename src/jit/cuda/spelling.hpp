@@ -1,4 +1,4 @@
-// How types and primitives are spelled in CUDA C++, and the sn_ helper functions those spellings call.
+// The CUDA C++ of types and primitives, and the sn_ helper functions that it calls.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,34 +11,33 @@
 
 namespace sinter::jit::cuda {
 
-/// "float", "long long", ...: an element in memory.
+/// Returns the type of an element in memory: "float", "long long", ...
 std::string_view cpp_type(DType dtype);
 
-/// The helper functions one kernel uses. Spelling an op asks for them; text() defines those asked for, and what they
-/// call, in a fixed order.
+/// The helper functions that one kernel uses. Spelling an op adds its helpers; text() defines them, and the functions that they call, in a fixed order.
 class Helpers {
  public:
   /// `sm`: the architecture, 90 for sm_90.
   Helpers(bool fast_math, int sm) : fast_math_(fast_math), sm_(sm) {}
 
-  /// An elementwise op other than cast on operands of one dtype, as an expression.
+  /// Returns the expression of an elementwise op other than cast, on operands of one dtype.
   std::string spell(trace::Op op, DType operand, const std::string& a, const std::string& b = {}, const std::string& c = {});
   std::string cast(DType from, DType to, const std::string& a);
-  /// The neutral element of a reduction.
+  /// Returns the neutral element of a reduction.
   std::string neutral(trace::Op reduction, DType dtype);
-  /// Combines a value over 8, 16 or all 32 neighbouring lanes of a warp; each has the result.
+  /// Combines a value over 8, 16 or all 32 neighbouring lanes of a warp. Each lane has the result.
   std::string warp_reduce(trace::Op reduction, DType dtype, int lanes, const std::string& a);
-  /// The name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
+  /// Returns the name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
   std::string vector_type(DType dtype, int width);
-  /// An element of such a struct of a type of 16 bits, as a float.
+  /// Returns an element of such a struct, whose type has 16 bits, as a float.
   std::string widened(DType dtype, const std::string& vector, const std::string& lane);
-  /// A float rounded to a type of 16 bits, as a float.
+  /// Rounds a float to a type of 16 bits and returns it as a float.
   std::string rounded(DType dtype, const std::string& a);
-  /// True where quotients of one divisor share its reciprocal. Then sn_make_divisor(b) gives this type, and sn_divide(a, that) is a / b.
+  /// Returns whether quotients by one divisor share its reciprocal. If so, sn_make_divisor(b) returns this type, and sn_divide(a, that) is a / b.
   bool shares_divisor(DType dtype) const { return !fast_math_ && (dtype == DType::float32 || dtype == DType::float64); }
   std::string divisor_type(DType dtype);
-  /// sn_cluster_arrive(), sn_cluster_wait(): no thread of the cluster is past the second before all have been at the first.
-  /// sn_of_block(&own, rank): where another block of the cluster has the same shared variable.
+  /// Adds sn_cluster_arrive() and sn_cluster_wait(): no thread of the cluster passes the second before all have reached the first. Adds sn_of_block(&own,
+  /// rank): the address of the same shared variable in another block of the cluster.
   void use_clusters() { clusters_ = true; }
 
   std::string text() const;
@@ -55,7 +54,7 @@ class Helpers {
   std::vector<std::pair<std::string, DType>> functions_;
   std::vector<std::pair<DType, int>> vectors_;
   std::vector<DType> divisors_;
-  std::vector<std::tuple<trace::Op, DType, int>> reductions_;  // with the lanes
+  std::vector<std::tuple<trace::Op, DType, int>> reductions_;  // with the number of lanes
 };
 
 }  // namespace sinter::jit::cuda

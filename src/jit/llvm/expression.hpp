@@ -1,4 +1,4 @@
-// Lets math functions be written as formulas: an Expr is a value together with the writer of its function.
+// Math functions as formulas: an Expr is a value together with the writer of its function.
 #pragma once
 #include <cstddef>
 #include <type_traits>
@@ -13,7 +13,7 @@ struct Expr {
 
   DType dtype() const { return v.dtype; }
   Expr with(Value value) const { return {ir, std::move(value)}; }
-  /// A literal of this expression's element type.
+  /// Returns a literal of this expression's element type.
   template <class T> Expr like(T value) const {
     if constexpr (std::is_floating_point_v<T>) return with(ir->real(v.dtype, value));
     else return with(ir->integer(v.dtype, value));
@@ -58,14 +58,14 @@ inline Expr rint(const Expr& a) { return a.with(a.ir->rint(a.v)); }
 inline Expr isnan(const Expr& a) { return a.with(a.ir->isnan(a.v)); }
 inline Expr copysign(const Expr& a, const Expr& b) { return a.with(a.ir->copysign(a.v, b.v)); }
 inline Expr cast(const Expr& a, DType to) { return a.with(a.ir->cast(a.v, to)); }
-/// The same bits as an integer of that width, and back.
+/// Reinterprets the bits as an integer of the same width, and back.
 inline Expr bits(const Expr& a) { return a.with(a.ir->bitcast(a.v, a.dtype() == DType::float32 ? DType::int32 : DType::int64)); }
 inline Expr from_bits(const Expr& a) { return a.with(a.ir->bitcast(a.v, a.dtype() == DType::int32 ? DType::float32 : DType::float64)); }
-/// Shifts by a constant smaller than the width.
+/// Shift by a constant smaller than the width.
 inline Expr shift_left(const Expr& a, int n) { return a.with(a.ir->binary("shl", a.v, a.like(n).v)); }
 inline Expr shift_right(const Expr& a, int n) { return a.with(a.ir->binary("ashr", a.v, a.like(n).v)); }
 
-/// Of 64 unsigned bits (base/philox.hpp).
+/// Split and join 64 unsigned bits (base/philox.hpp).
 inline Expr high_half(const Expr& a) { return a.with(a.ir->binary("lshr", a.v, a.like(32).v)); }
 inline Expr low_half(const Expr& a) { return a & std::int64_t{0xffffffff}; }
 inline Expr joined_halves(const Expr& high, const Expr& low) { return shift_left(high, 32) | low; }

@@ -11,7 +11,7 @@
 namespace sinter::jit::llvm {
 namespace {
 
-/// How intrinsics spell a type in their names: "f32", "v16f32".
+/// Returns a type as intrinsics' names spell it: "f32", "v16f32".
 std::string mangled(DType dtype, int lanes) { return lanes == 1 ? intrinsic_type(dtype) : fmt::format("v{}{}", lanes, intrinsic_type(dtype)); }
 
 int widest(const std::vector<Value>& values) {
@@ -36,8 +36,8 @@ Module::Module(const CpuTarget& cpu)
       f16c_((cpu.features + ",").find("+f16c,") != std::string::npos),
       lanes_of_conversion_(cpu.arch == "x86-64" ? std::min(cpu.vector_bytes, 64) / 4 : 0) {}
 
-// A call costs the kernel 1 to 3 percent (sin, tanh, lgamma: vectors of one function hide each other's latency either way); each copy costs
-// the compiler its time, and much of it where blocks grow long.
+// Decides by size: a call costs the kernel 1 to 3 percent (sin, tanh, lgamma: in both cases the vectors of one function hide each other's latency), and each
+// copy costs compile time, especially where blocks grow long.
 std::vector<bool> Module::called(const std::string& kernel) const {
   constexpr std::int64_t kLinesOfCopies = 1000;
   const auto sites = [](const std::string& text, const std::string& symbol) {
@@ -46,7 +46,7 @@ std::vector<bool> Module::called(const std::string& kernel) const {
     return count;
   };
   const std::size_t n = functions_.size();
-  std::vector<std::int64_t> lines(n), uses(n);  // with those that they call; all copies of them
+  std::vector<std::int64_t> lines(n), uses(n);  // lines of a function with those of its callees; number of copies
   for (std::size_t f = 0; f < n; ++f) {
     lines[f] = std::count(functions_[f].body.begin(), functions_[f].body.end(), '\n');
     for (std::size_t callee = 0; callee < f; ++callee) lines[f] += sites(functions_[f].body, functions_[callee].symbol) * lines[callee];
@@ -74,7 +74,7 @@ std::string Module::text(const std::string& kernel) const {
 
 Value Ir::integer(DType dtype, std::int64_t value) {
   if (is_bool(dtype)) return {value ? "true" : "false", dtype, 1, true};
-  const int unused = 64 - 8 * static_cast<int>(itemsize(dtype));  // a literal of the type, read as signed
+  const int unused = 64 - 8 * static_cast<int>(itemsize(dtype));  // sign-extends a literal of the type
   value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused;
   return {fmt::format("{}", value), dtype, 1, true};
 }
@@ -186,7 +186,7 @@ void Ir::loop(const char* stem, const Value& begin, const Value& end, int step, 
 }
 
 void Ir::loop(const char* stem, const Value& begin, const Value& end, const std::function<Value(Value)>& body) {
-  // Rotated, so that whatever does not change inside may be hoisted without asking whether the loop runs at all.
+  // The loop is rotated, so that LLVM can hoist invariants without testing whether the loop runs at all.
   const std::string head = label(stem), latch = head + ".next", exit = head + ".end", before = block_;
   const std::string counter = fmt::format("%{}.i", head);
   line(fmt::format("%{}.runs = icmp slt i64 {}, {}", head, begin.ref, end.ref));
@@ -273,7 +273,7 @@ Value Ir::ordered(const char* order, const Value& a, const Value& b) {
 Value Ir::extremum(const Value& a, const Value& b, bool least) {
   if (is_bool(a.dtype)) return binary(least ? "and" : "or", a, b);
   const Value chosen = select(least ? lt(a, b) : lt(b, a), a, b);
-  // The comparison is false when either is NaN and then chooses b, which leaves only a NaN in a to put right.
+  // The comparison is false when either side is NaN, and then chooses b. Only a NaN in a remains to be handled.
   return is_floating(a.dtype) ? select(isnan(a), a, chosen) : chosen;
 }
 
@@ -323,7 +323,7 @@ Value Ir::cast(const Value& a, DType to) {
 
 Value Ir::truncated(const Value& a, DType to) {
   const DType from = a.dtype;
-  // Out of range, NaN included, gives the least integer, as the processor's own conversion does; in IR it would be poison.
+  // Values out of range, NaN included, give the least integer, as the processor's own conversion does. In IR they would give poison.
   const bool narrow = to == DType::int32;
   if (narrow && from == DType::float32 && module_.lanes_of_conversion() > 0 && a.lanes >= 4) return converted_by_processor(a);
   const double limit = narrow ? 0x1p31 : 0x1p63;
@@ -334,7 +334,7 @@ Value Ir::truncated(const Value& a, DType to) {
   return select(fits, converted, integer(to, narrow ? INT32_MIN : INT64_MIN));
 }
 
-/// In one instruction for so many lanes.
+/// Converts with one instruction for each group of so many lanes.
 Value Ir::converted_by_processor(const Value& a) {
   const int width = std::min(a.lanes, module_.lanes_of_conversion());
   const std::string from = type_name(DType::float32, width), to = type_name(DType::int32, width), whole = type_name(DType::float32, a.lanes);
@@ -353,7 +353,7 @@ Value Ir::converted_by_processor(const Value& a) {
         emit(DType::int32, width,
              fmt::format("call {} {}({} {}{})", to, symbol, from, part.ref, width == 16 ? fmt::format(", {} zeroinitializer, i16 -1, i32 4", to) : "")));
   }
-  while (parts.size() > 1) {  // two and two
+  while (parts.size() > 1) {  // join pairs
     std::vector<Value> joined;
     for (std::size_t k = 0; k < parts.size(); k += 2) {
       const int lanes = parts[k].lanes;
@@ -366,7 +366,7 @@ Value Ir::converted_by_processor(const Value& a) {
   return parts[0];
 }
 
-/// Through int32, or int64 for unsigned and wider types, and wraps; uint64's upper half is shifted into int64.
+/// Converts through int32, or through int64 for unsigned and wider types, and wraps around. uint64's upper half is shifted into int64.
 Value Ir::to_integer(const Value& a, DType to) {
   if (to == DType::uint64) {
     const Value half = real(a.dtype, 0x1p63), high = compare("fcmp oge", a, half);
@@ -377,7 +377,7 @@ Value Ir::to_integer(const Value& a, DType to) {
   return cast(truncated(a, narrow ? DType::int32 : DType::int64), to);
 }
 
-// ---- the narrow floating types: as in sinter/half.hpp
+// ---- the narrow floating types, as in sinter/half.hpp
 
 Value Ir::from_storage(const Value& a) {
   constexpr DType U = DType::uint32;

@@ -1,8 +1,7 @@
-// Writes textual LLVM IR: the body of one function at a time, over values of W lanes (<W x float>; one lane is a plain
-// scalar). A bool is i1 in registers and one byte in memory. Operands of one lane are broadcast when they meet wider ones.
-//
-// An operation that takes more than a few instructions becomes a small internal function of the module, which the
-// compiler inlines: the kernel itself stays one readable line per operation.
+// Writes textual LLVM IR: the body of one function at a time, over values of W lanes (<W x float>; one lane is a plain scalar). A bool is i1 in registers and
+// one byte in memory. An operand of one lane is broadcast when it meets a wider one.
+// An operation of more than a few instructions becomes a small internal function of the module, which the compiler inlines. The kernel itself stays one
+// readable line for each operation.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,41 +16,41 @@
 namespace sinter::jit::llvm {
 
 struct Value {
-  std::string ref;  // "%exp_12", or a literal
+  std::string ref;  // such as "%exp_12", or a literal
   DType dtype = DType::int64;
   int lanes = 1;
   bool literal = false;
 };
 
-/// "<16 x float>", "double", "<8 x i1>".
+/// Returns the type's name: "<16 x float>", "double", "<8 x i1>".
 std::string type_name(DType dtype, int lanes);
-/// The element type in memory: bools are i8 there.
+/// Returns the name of the element type in memory, where bools are i8.
 std::string_view memory_type(DType dtype);
-/// How intrinsics spell an element's type in their names: "f32", "i16".
+/// Returns an element's type as intrinsics' names spell it: "f32", "i16".
 std::string intrinsic_type(DType dtype);
 
-/// What the functions of one text share: the helpers emitted so far, declarations, the processor.
+/// The state that all functions of one text share: the helpers emitted so far, the declarations, the processor.
 class Module {
  public:
   explicit Module(const CpuTarget& cpu);
   bool has_fma() const { return fma_; }
   bool has_f16c() const { return f16c_; }
-  /// Lanes of the processor's own conversion of float32 to int32, which gives the least integer where none fits; 0: it has no such one.
+  /// Returns the lanes of the processor's own conversion of float32 to int32, which gives the least integer for values out of range, or 0 where there is none.
   int lanes_of_conversion() const { return lanes_of_conversion_; }
   void declare(const std::string& declaration) { declarations_.insert(declaration); }
-  /// True the first time a helper's symbol is asked for.
+  /// Returns true the first time a helper's symbol is requested.
   bool claim(const std::string& symbol) { return claimed_.insert(symbol).second; }
   void add_helper(const std::string& text) { helpers_ += text; }
-  /// A helper of arithmetic, after those that it calls: "float @exp_f32(float %x)" and what is between its braces.
+  /// Adds an arithmetic helper after its callees: the signature "float @exp_f32(float %x)" and the text between its braces.
   void add_function(const std::string& symbol, const std::string& signature, const std::string& body) { functions_.push_back({symbol, signature, body}); }
-  /// All of it, for a kernel's own text.
+  /// Returns the text of all helpers and declarations for a kernel's text.
   std::string text(const std::string& kernel) const;
 
  private:
   struct Function {
     std::string symbol, signature, body;
   };
-  /// Of each function whether it stays one, called from where it is used, rather than a copy at each place.
+  /// Returns for each function whether it is called from its uses, rather than copied to each of them.
   std::vector<bool> called(const std::string& kernel) const;
 
   bool fma_, f16c_;
@@ -63,22 +62,22 @@ class Module {
 
 class Ir {
  public:
-  /// flags: fast-math flags put on float arithmetic ("" for none).
+  /// flags: fast-math flags of float arithmetic ("" for none).
   explicit Ir(Module& module, std::string flags = "") : module_(module), flags_(std::move(flags)) {}
 
   Module& module() { return module_; }
-  /// Stem of the names of the values that follow.
+  /// Sets the stem of the names of the next values.
   void set_name(std::string stem) { stem_ = std::move(stem); }
-  /// Everything written: allocas first.
+  /// Returns all text written so far, allocas first.
   std::string text() const { return allocas_ + body_; }
 
-  // Literals; `like` gives the element type.
+  // Literals. `like` gives the element type.
   Value integer(DType dtype, std::int64_t value);
   Value real(DType dtype, double value);
-  /// Types that are only stored are integers here, and all bits 0 is their 0.
+  /// Returns 0. Types that are only stored are integers here, with all bits 0 for 0.
   Value zero(DType dtype) { return is_floating(dtype) && !is_storage_only(dtype) ? real(dtype, 0) : integer(dtype, 0); }
   Value number(DType dtype, double value);
-  /// 0, 1, .. lanes-1 as int64.
+  /// Returns 0, 1, .. lanes-1 as int64.
   Value iota(int lanes);
 
   // One instruction each.
@@ -87,10 +86,10 @@ class Ir {
   Value broadcast(const Value& v, int lanes);
   Value lane(const Value& v, int lane);
   Value binary(const char* opcode, const Value& a, const Value& b);
-  Value compare(const char* predicate, const Value& a, const Value& b);  // "fcmp olt"
+  Value compare(const char* predicate, const Value& a, const Value& b);  // such as "fcmp olt"
   Value bitcast(const Value& v, DType to) { return convert("bitcast", v, to); }
   Value convert(const char* opcode, const Value& v, DType to);
-  /// The same bits as a type that LLVM spells alike.
+  /// Returns the same bits under another dtype that has the same LLVM type.
   static Value relabelled(Value v, DType to) {
     v.dtype = to;
     return v;
@@ -103,27 +102,27 @@ class Ir {
   Value load(const std::string& pointer, DType dtype, int lanes);
   void store(const std::string& pointer, const Value& v);
 
-  // Control flow. Labels are unique; a loop runs its body at least once and is entered behind a guard.
+  // Control flow. Labels are unique. A loop tests its condition after the body, and a guard before it skips an empty range.
   std::string label(const char* stem) { return fresh(stem); }
   void begin_block(const std::string& label) {
     body_ += label + ":\n";
     block_ = label;
   }
   const std::string& block() const { return block_; }
-  /// for (i = begin; i < end; i += step) body(i)
+  /// Writes for (i = begin; i < end; i += step) body(i).
   void loop(const char* stem, const Value& begin, const Value& end, int step, const std::function<void(Value)>& body);
-  /// The same, but the body returns the step, a value of its own.
+  /// Writes the same with a step that the body returns as a value.
   void loop(const char* stem, const Value& begin, const Value& end, const std::function<Value(Value)>& body);
 
-  /// Calls the helper `name` on operands of one width, writing it first where it is new.
+  /// Calls the helper `name` on operands of one width, and writes the helper before its first call.
   using Body = std::function<Value(Ir&, const std::vector<Value>&)>;
   Value call(const std::string& name, std::vector<Value> args, const Body& body);
-  /// Calls a math function of the library lane by lane: sinter_libm_NAME_f64.
+  /// Calls a math function of the library, sinter_libm_NAME_f64, lane by lane.
   Value libm(const char* name, std::vector<Value> args);
-  /// `fast`, but what the library computes where `mask` is set; the library is called only if any lane asks for it.
+  /// Returns `fast`, but the library's result where `mask` is set. The library is called only if some lane needs it.
   Value or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& args);
 
-  // The table's `llvm` column.
+  // Functions that the table's `llvm` column uses.
   Value neg(const Value& a);
   Value abs(const Value& a);
   Value sign(const Value& a);
@@ -133,7 +132,7 @@ class Ir {
   Value trunc(const Value& a) { return intrinsic("trunc", {a}); }
   Value sqrt(const Value& a) { return intrinsic("sqrt", {a}); }
   Value rsqrt(const Value& a) { return div(real(a.dtype, 1), sqrt(a)); }
-  /// A row of SINTER_FUNCTION by its name.
+  /// Calls the function of a row of SINTER_FUNCTION by its name.
   Value function(const char* name, int arity, const Value& a, const Value& b);
   Value isnan(const Value& a) { return compare("fcmp uno", a, a); }
   Value isinf(const Value& a);
@@ -168,7 +167,7 @@ class Ir {
   Value ordered(const char* order, const Value& a, const Value& b);
   Value extremum(const Value& a, const Value& b, bool least);
   Value truncated(const Value& a, DType to);
-  Value converted_by_processor(const Value& a);  // float32 -> int32
+  Value converted_by_processor(const Value& a);  // float32 to int32
   Value to_integer(const Value& a, DType to);
   Value from_storage(const Value& a);  // to float32
   Value to_storage(const Value& a, DType to);

@@ -1,4 +1,4 @@
-// What a kernel's body does at one point: indices, memory, and one operation of the table after the other.
+// The body of a kernel at one point: indices, memory accesses, and the operations of the table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
       const bool varies = coefficient(nest_, access.index, nest_.lane_axis()) != kNone;
       if (instr.guard < 0 && (mask_.ref.empty() || !varies)) return load_access(access, lanes);
       Value guard = instr.guard < 0 ? mask_ : values_[instr.guard];
-      if (instr.guard >= 0 && (varies || guard.lanes > 1)) guard = masked(guard);  // one value for all lanes stays one: some lane is there
+      if (instr.guard >= 0 && (varies || guard.lanes > 1)) guard = masked(guard);  // a single value for all lanes stays single: at least one lane is in range
       return load_guarded(access, guard, instr.fill < 0 ? ir_.zero(instr.dtype) : values_[instr.fill], lanes);
     }
     case Instr::Kind::scalar: return scalars_[instr.input];
@@ -37,7 +37,7 @@ Value KernelWriter::value_of(const Instr& instr, int lanes) {
 }
 
 Value KernelWriter::apply(const Instr& instr) {
-  // The names the table's `llvm` column is written in.
+  // The table's `llvm` column uses these names.
   Ir& ir = ir_;
   const DType to = instr.dtype;
   const auto operand = [&](int k) { return instr.args[k] >= 0 ? values_[instr.args[k]] : Value{}; };
@@ -57,8 +57,8 @@ Value KernelWriter::apply(const Instr& instr) {
   }
 }
 
-/// The numbers of lanes are compared in a type of which they fill a register of 16 bytes. LLVM 19 widens a narrower comparison, and in another basic
-/// block forgets that the added lanes of the mask are to be cleared: a masked store with AVX-512 then writes behind its last lane.
+/// Compares lane numbers in a type in which they fill a register of at least 16 bytes. LLVM 19 widens a narrower comparison, and in another basic block it
+/// forgets to clear the added lanes of the mask: a masked store with AVX-512 then writes beyond its last lane.
 Value KernelWriter::lanes_below(const Value& count, int lanes) {
   const DType type = lanes <= 2 ? DType::int64 : lanes <= 4 ? DType::uint32 : lanes <= 8 ? DType::uint16 : DType::uint8;
   const Value zero = ir_.integer(DType::int64, 0), all = ir_.integer(DType::int64, lanes);
@@ -79,10 +79,10 @@ Value KernelWriter::compare_lanes(const Instr& instr) {
   const int lane = walks(0) ? 0 : 1;
   if (!walks(lane) || values_[instr.args[1 - lane]].lanes > 1) return {};
   const int lanes = values_[instr.args[lane]].lanes;
-  // Lane k is first + k. A number far from any index is as good as one nearer by, from which `first` can be subtracted.
+  // Lane k is first + k. The number is clamped to 2^60, which is far from any index, so that `first` can be subtracted without overflow.
   const Value far = ir_.integer(DType::int64, std::int64_t{1} << 60), one = ir_.integer(DType::int64, 1);
   const Value number = ir_.max(ir_.neg(far), ir_.min(values_[instr.args[1 - lane]], far));
-  const Value before = ir_.sub(number, index_value(nest_.instrs[instr.args[lane]].input, 1));  // lanes less than the number
+  const Value before = ir_.sub(number, index_value(nest_.instrs[instr.args[lane]].input, 1));  // number of lanes below it
   const auto below = [&] { return lanes_below(before, lanes); };
   const auto up_to = [&] { return lanes_below(ir_.add(before, one), lanes); };
   switch (instr.op) {
@@ -98,7 +98,7 @@ Value KernelWriter::compare_lanes(const Instr& instr) {
 Value KernelWriter::index_value(int index, int lanes) {
   if (const auto found = indices_.find({index, lanes}); found != indices_.end()) return found->second;
   const Index& description = nest_.indices[index];
-  // Terms of outer loops first: their partial sums then move out of the inner loops.
+  // Terms of outer loops come first, so that their partial sums can move out of the inner loops.
   std::vector<Index::Term> terms = description.terms;
   const auto depth = [&](const Index::Term& term) {
     if (term.axis >= 0) return term.axis;
@@ -137,8 +137,8 @@ Value KernelWriter::index_value(int index, int lanes) {
 
 Value KernelWriter::divide_index(const Value& a, const Value& b) {
   if (a.lanes == 1) return ir_.binary("udiv", a, b);
-  // Processors divide no vectors of integers, but the truncated quotient of two doubles is exact below 2^52, which
-  // bounds every index. The bits of 2^52 + x hold x: a conversion both ways.
+  // Processors have no vector division of integers, but the truncated quotient of two doubles is exact below 2^52, which bounds every index. The bits of 2^52 +
+  // x hold x, which gives the conversion both ways.
   return ir_.call("index_divide", {a, b}, [](Ir& ir, const std::vector<Value>& x) {
     const Value bits = ir.integer(DType::int64, 0x4330000000000000), big = ir.real(DType::float64, 0x1p52);
     const auto to_double = [&](const Value& v) { return ir.sub(ir.bitcast(ir.bit_or(v, bits), DType::float64), big); };
@@ -147,7 +147,7 @@ Value KernelWriter::divide_index(const Value& a, const Value& b) {
   });
 }
 
-/// 0, s, 2s, ... for the coefficient s of the vector axis.
+/// Returns 0, s, 2s, ... for the coefficient s of the vector axis.
 Value KernelWriter::lane_offsets(int along, int lanes) {
   const Value lane = ir_.iota(lanes);
   return along >= 0 ? ir_.mul(lane, ints_[along]) : lane;
@@ -188,7 +188,7 @@ Value KernelWriter::load_access(const Access& access, int lanes) {
   return load_strided(element_pointer(base, access.dtype, index_value(access.index, 1)), access.dtype, ints_[along], lanes);
 }
 
-/// Lanes whose index is linear as long as no division or remainder in it comes round: mostly, none does within a vector.
+/// Loads lanes whose index is linear unless a division or remainder in it wraps within the vector. In most vectors none does.
 Value KernelWriter::load_irregular(const Access& access, int lanes) {
   const Value& base = inputs_[&access - nest_.inputs.data()];
   const Value one = ir_.integer(DType::int64, 1), last_lane = ir_.integer(DType::int64, lanes - 1);
@@ -215,7 +215,7 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
         const Value period = term.div != kOne ? ints_[term.div] : ints_[term.mod];
         const Value within = ir_.binary("urem", index_value(term.inner, 1), period);
         linear = ir_.bit_and(linear, ir_.compare("icmp ult", ir_.add(within, ir_.mul(last_lane, slope)), period));
-        if (term.div != kOne) continue;  // the same quotient in every lane
+        if (term.div != kOne) continue;  // every lane has the same quotient
       }
     }
     stride = ir_.add(stride, ir_.mul(slope, factor(term.coeff)));
@@ -226,7 +226,7 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
   const Value fast = load_strided(first, access.dtype, stride, lanes);
   ir_.line("br label %" + done);
   ir_.begin_block(apart);
-  const auto known = indices_;  // what is computed in this block is not there after it
+  const auto known = indices_;  // values computed in this block do not exist after it
   const Value slow = load_lanes(element_pointer(base, access.dtype, ir_.broadcast(index_value(access.index, lanes), lanes)), access.dtype);
   indices_ = known;
   ir_.line("br label %" + done);
@@ -234,14 +234,14 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
   return ir_.emit(access.dtype, lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(access.dtype, lanes), fast.ref, together, slow.ref, apart));
 }
 
-// ---- guards: an element goes to and from an address of no meaning where its guard is false, neighbouring lanes are masked
+// ---- guards: where its guard is false, an element is accessed at an unused address; neighbouring lanes are masked
 
 Value KernelWriter::masked(const Value& guard) { return mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, mask_.lanes), mask_); }
 
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {
     ir_.set_name("nowhere");
-    nowhere_ = ir_.alloca_of(DType::int64, kMostLanes);  // a vector of any type
+    nowhere_ = ir_.alloca_of(DType::int64, kMostLanes);  // room for a vector of any type
   }
   if (pointer.lanes == 1) return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
   const int lanes = pointer.lanes;
@@ -249,10 +249,10 @@ Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   return ir_.emit(DType::int64, lanes, fmt::format("select <{0} x i1> {1}, <{0} x ptr> {2}, <{0} x ptr> {3}", lanes, guard.ref, pointer.ref, none.ref));
 }
 
-/// Processors take hundreds of cycles to find that a mask spares every lane of a page that is not there, as where a piece that was joined
-/// is read far from its own places.
+/// Replaces the address where all lanes are masked. Processors take hundreds of cycles for a masked access to an unmapped page, which occurs where a part of a
+/// concatenation is read far from its own places.
 Value KernelWriter::unless_masked(const Value& pointer, const Value& mask) {
-  return mask.ref == mask_.ref ? pointer : or_nowhere(pointer, ir_.any(mask));  // of an axis' end some lane is there
+  return mask.ref == mask_.ref ? pointer : or_nowhere(pointer, ir_.any(mask));  // the end of an axis leaves some lane
 }
 
 Value KernelWriter::lane_pointers(const Value& base, const Access& access, int lanes) {
@@ -293,7 +293,7 @@ void KernelWriter::store_guarded(const Access& access, const Value& value, const
   else store_lanes(or_nowhere(lane_pointers(base, access, lanes), mask), wide);
 }
 
-/// Failures are rare: the lanes that fail are looked for behind a branch.
+/// Reports a failed check. Failures are rare, so the failing lanes are searched behind a branch.
 void KernelWriter::raise(const Check& check) {
   ir_.set_name(fmt::format("check{}", check.number));
   const Value failed = masked(ir_.bit_not(values_[check.condition]));
@@ -315,7 +315,7 @@ void KernelWriter::raise(const Check& check) {
 void KernelWriter::store_access(const Access& access, const Value& value, int lanes) {
   const Value& base = outputs_[&access - nest_.outputs.data()];
   const int along = coefficient(nest_, access.index, nest_.lane_axis());
-  if (lanes == 1 || along == kNone) {  // every lane writes the one element: the last one stays
+  if (lanes == 1 || along == kNone) {  // all lanes write the same element, and the last lane's value stays
     const Value pointer = element_pointer(base, access.dtype, index_value(access.index, 1));
     store_memory(pointer, ir_.lane(value, value.lanes - 1));
     return;
@@ -330,7 +330,7 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
   else store_lanes(element_pointer(first, access.dtype, lane_offsets(along, lanes)), wide);
 }
 
-// ---- squares, stores past the cache
+// ---- transposed squares, streaming stores
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
   return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && !guarded_[&access - nest_.inputs.data()] &&
@@ -363,8 +363,8 @@ void KernelWriter::store_transposed(const Access& access, const std::string& squ
   for (int k = 0; k < lanes; ++k) store_wide(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), rows[k]);
 }
 
-/// Interleaving row i with row i + lanes/2 moves the highest bit of the row number to the end of the column number and the column's
-/// highest to the end of the row number. When every bit has moved, rows are columns.
+/// Transposes rows. Interleaving row i with row i + lanes/2 moves the highest bit of the row number to the end of the column number, and the column's highest
+/// bit to the end of the row number. When every bit has moved, rows are columns.
 std::vector<Value> KernelWriter::transposed(std::vector<Value> rows) {
   const DType dtype = rows[0].dtype;
   const int lanes = rows[0].lanes;
@@ -382,8 +382,8 @@ std::vector<Value> KernelWriter::transposed(std::vector<Value> rows) {
   return rows;
 }
 
-/// Neighbouring elements, past the cache where the kernel writes much and the place is aligned. In a tile neighbouring vectors are not
-/// written one after the other, so each has to be a whole cache line.
+/// Stores neighbouring elements, past the cache where the kernel writes much and the address is aligned. In a tile neighbouring vectors are not written one
+/// after the other, so each must be a whole cache line.
 void KernelWriter::store_wide(const Value& pointer, const Value& value) {
   const auto bytes = static_cast<int>(itemsize(value.dtype)) * value.lanes;
   if (is_bool(value.dtype) || bytes < (tiled() ? 64 : cpu_.vector_bytes)) return store_memory(pointer, value);
@@ -400,20 +400,20 @@ void KernelWriter::store_wide(const Value& pointer, const Value& value) {
   ir_.begin_block(done);
 }
 
-// ---- lanes apart: an element at a time, since processors' own gathers and scatters are no faster, and some much slower
+// ---- separate lanes: one element at a time, because processors' gathers and scatters are no faster, and some much slower
 
 namespace {
 
 std::string vector_of(std::string_view element, int lanes) { return fmt::format("<{} x {}>", lanes, element); }
 
-/// A shuffle's mask: f(0), f(1), ...
+/// Returns a shuffle's mask: f(0), f(1), ...
 template <class F> std::string mask_of(int lanes, F f) {
   std::string mask;
   for (int k = 0; k < lanes; ++k) mask += fmt::format("{}i32 {}", k ? ", " : "", f(k));
   return fmt::format("<{} x i32> <{}>", lanes, mask);
 }
 
-/// Collects a vector from the elements at %at0, %at1, ...
+/// Returns text that collects a vector from the elements at %at0, %at1, ...
 std::string collect(std::string_view element, int lanes) {
   std::string text, vector = "poison";
   for (int k = 0; k < lanes; ++k) {
@@ -431,7 +431,7 @@ std::string mangled_memory(DType dtype) { return is_bool(dtype) ? "i8" : intrins
 
 }  // namespace
 
-/// A contiguous vector, of which lanes without their bit are left alone.
+/// Loads a contiguous vector. Lanes without their mask bit are not accessed.
 Value KernelWriter::load_masked(const Value& pointer, const Value& mask, const Value& fill) {
   const int lanes = fill.lanes;
   const std::string type = vector_of(memory_type(fill.dtype), lanes);
@@ -450,13 +450,13 @@ void KernelWriter::store_masked(const Value& pointer, const Value& value, const 
                        mask.ref));
 }
 
-/// The lanes as they are in memory.
+/// Returns the lanes in their memory form.
 std::string KernelWriter::in_memory(const Value& value) {
   if (!is_bool(value.dtype)) return value.ref;
   return ir_.emit(value.dtype, value.lanes, fmt::format("zext <{0} x i1> {1} to <{0} x i8>", value.lanes, value.ref)).ref;
 }
 
-/// Elements a stride apart. Every second one is picked from neighbours, a stride of -1 turns them round.
+/// Loads elements a stride apart. Stride 2 selects from neighbours, stride -1 reverses neighbours.
 Value KernelWriter::load_strided(const Value& first, DType dtype, const Value& stride, int lanes) {
   const std::string element(memory_type(dtype)), type = vector_of(element, lanes);
   const std::string symbol = fmt::format("@load_strided_{}x{}", lanes, element);
@@ -464,7 +464,7 @@ Value KernelWriter::load_strided(const Value& first, DType dtype, const Value& s
     std::string text = fmt::format("define internal {} {}(ptr %first, i64 %stride) alwaysinline #0 {{\nentry:\n", type, symbol);
     text += "  switch i64 %stride, label %strided [ i64 1, label %neighbours  i64 2, label %pairs  i64 -1, label %reversed ]\n";
     text += fmt::format("neighbours:\n  %all = load {0}, ptr %first, align {1}\n  ret {0} %all\n", type, itemsize(dtype));
-    // The second half begins one element early, so as to end with the last one wanted.
+    // The second half begins one element early, so that it ends with the last wanted element.
     text += fmt::format(
         "pairs:\n  %low = load {0}, ptr %first, align {1}\n  %middle = getelementptr {2}, ptr %first, i64 {3}\n"
         "  %high = load {0}, ptr %middle, align {1}\n  %picked = shufflevector {0} %low, {0} %high, {4}\n  ret {0} %picked\n",
@@ -492,7 +492,7 @@ Value KernelWriter::load_lanes(const Value& pointers, DType dtype) {
   return as_value(ir_.emit(dtype, lanes, fmt::format("call {} {}(<{} x ptr> {})", type, symbol, lanes, pointers.ref)));
 }
 
-/// In the order of the lanes: where two write one place, the later one stays.
+/// Stores in the order of the lanes: where two lanes write one place, the later value stays.
 void KernelWriter::store_lanes(const Value& pointers, const Value& value) {
   const int lanes = value.lanes;
   const std::string element(memory_type(value.dtype)), type = vector_of(element, lanes);
@@ -510,7 +510,7 @@ void KernelWriter::store_lanes(const Value& pointers, const Value& value) {
   ir_.line(fmt::format("call void {}(<{} x ptr> {}, {} {})", symbol, lanes, pointers.ref, type, stored));
 }
 
-/// What was loaded as bytes, as bits.
+/// Returns loaded bytes as bits.
 Value KernelWriter::as_value(const Value& loaded) {
   if (!is_bool(loaded.dtype)) return loaded;
   return ir_.emit(loaded.dtype, loaded.lanes, fmt::format("icmp ne <{} x i8> {}, zeroinitializer", loaded.lanes, loaded.ref));

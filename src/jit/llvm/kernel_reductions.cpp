@@ -1,4 +1,4 @@
-// Reductions: their parts, combined in the order of jit/reduction_order.hpp.
+// Reductions: their parts, and their combination in the order of jit/reduction_order.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ int KernelWriter::row_width(const Stage& stage) const {
   return ordered ? std::min(step, body_lanes(nest_, stage)) : step;
 }
 
-/// `width` of the lanes are computed at once. Of results that are exact, these are all there are.
+/// Declares the parts. `width` of the lanes are computed at once. An exact reduction has no other lanes.
 void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
   if (stage.reductions.empty()) return;
   ir_.set_name("steps");
@@ -27,7 +27,7 @@ void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
     const Instr& result = nest_.instrs[reduction.result];
     const bool sliced = width < lanes && is_floating(result.dtype);
     const Value start = ir_.broadcast(neutral(reduction), sliced ? lanes : width);
-    std::string levels;  // of a sliced step all of them, which therefore stay in memory
+    std::string levels;  // memory of all levels of a sliced step
     if (sliced) {
       ir_.set_name(result.name + ".parts");
       levels = ir_.alloca_of(result.dtype, lanes, 3);
@@ -47,7 +47,7 @@ void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
   }
 }
 
-/// What a body computed: for all lanes, or for those from first_lane_ on, which wait in memory for combine_rest.
+/// Adds a body's values to the parts: all lanes, or those from first_lane_ on, which wait in memory for combine_rest.
 void KernelWriter::combine_values(const Stage& stage, int lanes) {
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];
@@ -101,7 +101,7 @@ void KernelWriter::end_run(const Stage& stage) {
   }
 }
 
-/// Combines a part into the next larger one, and starts it anew.
+/// Combines a part into the next larger one, and starts the part again.
 void KernelWriter::move_part(const Reduction& reduction, const std::string& from, const std::string& to) {
   const Instr& result = nest_.instrs[reduction.result];
   const int lanes = parts_[reduction.result].lanes;
@@ -131,7 +131,7 @@ void KernelWriter::start_rest(const Stage& stage) {
   }
 }
 
-/// The last, shorter step: its first `count` lanes are in memory.
+/// Combines the last, shorter step, whose first `count` lanes are in memory.
 void KernelWriter::combine_rest(const Stage& stage, const Value& count) {
   const auto waits = [&](const Reduction& reduction) { return !parts_[reduction.result].sliced; };
   const auto some = std::find_if(stage.reductions.begin(), stage.reductions.end(), waits);
@@ -152,7 +152,7 @@ void KernelWriter::combine_rest(const Stage& stage, const Value& count) {
   }
 }
 
-/// Whether nothing that follows can change the results.
+/// Returns whether no later element can change the results.
 Value KernelWriter::decided(const Stage& stage) {
   Value all;
   for (const Reduction& reduction : stage.reductions) {
@@ -189,7 +189,7 @@ Value KernelWriter::neutral(const Reduction& reduction) {
   });
 }
 
-/// Halves the vector until one lane is left: a fixed tree.
+/// Halves the vector until one lane is left. The tree is fixed.
 Value KernelWriter::horizontal(const Reduction& reduction, Value v) {
   while (v.lanes > 1) {
     const int half = v.lanes / 2;

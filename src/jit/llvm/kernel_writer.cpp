@@ -11,11 +11,11 @@ namespace sinter::jit {
 namespace llvm {
 namespace {
 
-/// A persistent buffer's room at each row point, in lanes, when the lanes walk a parallel axis; part of the calling convention.
+/// Values of a persistent buffer at each row point, when the lanes walk a parallel axis; part of the calling convention.
 constexpr int kPersistentLanes = 64;
 
-/// What fast_math gives up: the sign of zero, and products rounded before they are added. Not divisions and roots: the processor's estimates
-/// of those turn 0, infinity and denormal numbers into NaN.
+/// The guarantees that fast_math gives up: the sign of zero, and the rounding of products before they are added. Divisions and roots stay exact: the
+/// processor's estimates of those turn 0, infinity and denormal numbers into NaN.
 constexpr char kFastMath[] = "nsz contract";
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -37,7 +37,7 @@ KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu) : nest_(n
 std::string KernelWriter::write() {
   write_parameters();
   write_outer_loop();
-  module_.declare("declare void @llvm.x86.sse.sfence()");  // what was stored past the cache is seen by whoever is told of it next
+  module_.declare("declare void @llvm.x86.sse.sfence()");  // makes streaming stores visible before the launch is reported as done
   std::string text = fmt::format("; kernel {}\n", nest_.name);
   for (const std::string& ops : nest_.ops) text += fmt::format("; fuses {}\n", one_line(ops));
   text += "target triple = \"x86_64-unknown-linux-gnu\"\n\n";
@@ -50,13 +50,13 @@ std::string KernelWriter::write() {
       "\nattributes #0 = {{ nounwind \"no-builtins\" \"target-cpu\"=\"x86-64\" \"target-features\"=\"{}\" "
       "\"prefer-vector-width\"=\"{}\" \"min-legal-vector-width\"=\"{}\" }}\n",
       cpu_.features, bits, bits);
-  text += "!0 = !{i32 1}\n";  // what !nontemporal refers to
+  text += "!0 = !{i32 1}\n";  // the operand of !nontemporal
   return text;
 }
 
 void KernelWriter::write_parameters() {
   for (const char* reserved : {"entry", "pointers", "ints", "scalars", "scratch", "outer_begin", "outer_end", "inner_begin", "inner_end"}) ir_.label(reserved);
-  // A pointer is a value that is only ever written by its name; its type does not matter.
+  // A pointer is a value that is only ever written by its name. Its dtype does not matter.
   const auto load = [&](const std::string& name, const char* array, DType dtype, std::size_t slot, std::string_view type) {
     ir_.set_name(name + ".at");
     const Value at = ir_.emit(DType::int64, 1, fmt::format("getelementptr i64, ptr %{}, i64 {}", array, slot));
@@ -101,7 +101,7 @@ void KernelWriter::write_parameters() {
 void KernelWriter::write_outer_loop() {
   const Value begin{"%outer_begin", DType::int64}, end{"%outer_end", DType::int64};
   const int outer = rows_are_lanes() ? nest_.parallel : nest_.parallel - 1;
-  // An empty range must not reach the divisions by sizes that may be zero.
+  // An empty range must not reach the divisions by sizes, which may be zero.
   const std::string work = ir_.label("work"), none = ir_.label("none");
   ir_.set_name("any");
   const Value some = ir_.lt(begin, end);
@@ -133,7 +133,7 @@ void KernelWriter::write_outer_loop() {
   });
 }
 
-/// At most a tile, to the end of the last outer axis and of this call's share.
+/// Returns the points to compute at once: at most a tile, up to the end of the last outer axis and of this call's range.
 Value KernelWriter::outer_points_at_once(const Value& first, const Value& end) {
   const int axis = nest_.parallel - 2;
   ir_.set_name("tile");
@@ -141,7 +141,7 @@ Value KernelWriter::outer_points_at_once(const Value& first, const Value& end) {
   return ir_.min(left, ir_.integer(DType::int64, nest_.schedule.tile));
 }
 
-/// Adds the step to the last outer axis, which it reaches the end of exactly, and carries.
+/// Adds the step to the last outer axis and carries. The step ends exactly at that axis' end.
 void KernelWriter::advance_outer_axes(const Value& step) {
   const Value one = ir_.integer(DType::int64, 1), zero = ir_.integer(DType::int64, 0);
   Value carry = step;
@@ -160,7 +160,7 @@ void KernelWriter::advance_outer_axes(const Value& step) {
 
 std::vector<int> KernelWriter::widths(int vectors) const {
   std::vector<int> all;
-  if (nest_.chunk_axis != nest_.lane_axis()) {  // neighbouring chunks may differ in length: one at a time
+  if (nest_.chunk_axis != nest_.lane_axis()) {  // else one lane at a time: neighbouring chunks may differ in length
     const int wide = std::min(kPersistentLanes, native_lanes_ * vectors);
     all.push_back(wide);
     if (wide > native_lanes_) all.push_back(native_lanes_);
@@ -178,9 +178,8 @@ bool KernelWriter::masks_the_rest() const {
   return std::all_of(nest_.inputs.begin(), nest_.inputs.end(), masks) && std::all_of(nest_.outputs.begin(), nest_.outputs.end(), masks);
 }
 
-/// Computes, before the loops over lanes, what is the same for all of them and for the points that are walked within. The compiler
-/// cannot: a store might change what a load would read, if it did not know as we do that no output takes the place of an input
-/// that is read elsewhere than where it is written.
+/// Computes, before the loops over lanes, values that are the same for all lanes and for the points of the loops inside. The compiler cannot do this, because a
+/// store might change what a load reads. The nest guarantees that an output never shares memory with an input that is read at other places than it is written.
 void KernelWriter::hoist_invariants() {
   hoisted_.assign(nest_.instrs.size(), 0);
   const auto moves = [&](int index) { return depends_on(nest_, index, nest_.lane_axis()) || (tiled() && depends_on(nest_, index, nest_.parallel - 2)); };
@@ -247,8 +246,8 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   hoisted_.assign(nest_.instrs.size(), 0);
 }
 
-/// Points [0, points) of the last outer axis. Squares of what the lanes would read with a stride are read along that axis, where they
-/// are contiguous, and transposed in registers; what is left over is gathered.
+/// Computes points [0, points) of the last outer axis. Inputs with a stride along the lanes are read by squares along that axis, where they are contiguous, and
+/// transposed in registers. Points outside of whole squares are gathered.
 void KernelWriter::write_tile(const Value& points, int lanes) {
   const int outer = nest_.parallel - 2;
   const Value corner = axes_[outer], zero = ir_.integer(DType::int64, 0);
@@ -285,11 +284,11 @@ void KernelWriter::write_tile(const Value& points, int lanes) {
   axes_[outer] = corner;
 }
 
-/// The points [begin, end) of the lanes' axis, all rows. What precedes the row stage is computed anew wherever it is used.
+/// Computes the points [begin, end) of the lanes' axis over all rows. Values before the row stage are computed again at each use.
 void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) {
   const auto row_stage = std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
   const int row_axis = nest_.parallel;
-  const auto in_panel = [](DType dtype) { return is_bool(dtype) ? DType::int32 : dtype; };  // vectors of bits are not whole bytes
+  const auto in_panel = [](DType dtype) { return is_bool(dtype) ? DType::int32 : dtype; };  // a vector of bits is not whole bytes
   struct Panel {
     const Reduction* reduction;
     DType dtype;
@@ -319,7 +318,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
     });
   };
   const bool blocked = std::any_of(panels.begin(), panels.end(), [](const Panel& panel) { return panel.levels.size() > 1; });
-  const auto fold = [&](std::size_t level) {  // into the next one
+  const auto fold = [&](std::size_t level) {  // combines a level into the next
     if (!blocked) return;
     each_lane("fold", [&] {
       for (const Panel& panel : panels) {
@@ -379,7 +378,7 @@ void KernelWriter::write_point(int lanes) {
   }
 }
 
-/// The rows of this point's chunk: the last one may be shorter, or empty.
+/// Sets the rows of this point's chunk. The last chunk may be shorter, or empty.
 void KernelWriter::cut_rows() {
   ir_.set_name("chunk_rows");
   const Value full = ints_[nest_.chunk_row], zero = ir_.integer(DType::int64, 0);
@@ -398,7 +397,7 @@ void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
     finish_reductions(stage);
   };
   if (!maskable(stage) || nest_.rows > 1 || stage.reductions.empty() || has_scan(nest_, stage)) return any_row();
-  // A row of a vector or less is one vector: what other lanes and later steps would add is the neutral element.
+  // A row of at most one vector is computed as one vector: other lanes and later steps would only add the neutral element.
   const int narrow = std::min(row_width(stage), native_lanes_);
   std::vector<std::string> results;
   for (const Reduction& reduction : stage.reductions) {
@@ -413,7 +412,7 @@ void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
     for (std::size_t k = 0; k < results.size(); ++k) ir_.store(results[k], values_[stage.reductions[k].result]);
     ir_.line("br label %" + done);
   };
-  const Value below = ir_.sub(sizes_[nest_.parallel], ir_.integer(DType::int64, 1));  // an empty row has none of it
+  const Value below = ir_.sub(sizes_[nest_.parallel], ir_.integer(DType::int64, 1));  // unsigned, so that an empty row takes the other branch
   ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.compare("icmp ult", below, ir_.integer(DType::int64, narrow)).ref, brief, longer));
   branch(brief, [&] {
     start_reductions(stage, narrow, narrow);
@@ -435,7 +434,7 @@ void KernelWriter::write_row_stage(const Stage& stage, int lanes) {
 
 bool KernelWriter::maskable(const Stage& stage) const { return rows_are_lanes() && (native_lanes_ > 1 || has_scan(nest_, stage)); }
 
-/// The last points of a row, from `first` on, which are fewer than lanes.
+/// Computes the last points of a row, from `first` on. They are fewer than the lanes.
 void KernelWriter::write_masked(const Stage& stage, int axis, const Value& first, int lanes) {
   indices_.clear();
   axes_[axis] = first;
@@ -470,7 +469,7 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
       squares_[store.output] = {ir_.alloca_of(nest_.outputs[store.output].dtype, lanes, lanes), {}};
     }
   if (squares_.empty()) return walk(zero, size, step);
-  // As many rows as lanes make squares, which are turned and stored along the row.
+  // As many rows as lanes make a square, which is transposed and stored along the row.
   ir_.set_name("whole");
   const Value whole = ir_.bit_and(size, ir_.integer(DType::int64, -lanes));
   ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
@@ -487,7 +486,7 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
   walk(whole, size, step);
 }
 
-/// Lanes along the axis: whole steps, then what is left over in narrower vectors and single elements.
+/// Computes lanes along the axis: whole steps, then the rest in narrower vectors and single elements.
 void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   const int wide = row_width(stage), step = row_lanes(nest_, stage), narrow = std::min(wide, native_lanes_);
   const Value size = sizes_[axis];
@@ -537,7 +536,7 @@ void KernelWriter::write_row_lanes(const Stage& stage, int axis) {
   ir_.begin_block(rest);
   start_rest(stage);
   first_lane_ = ir_.integer(DType::int64, 0);
-  const bool scans = has_scan(nest_, stage);  // over a whole step at once
+  const bool scans = has_scan(nest_, stage);  // a scan takes a whole step at once
   const bool narrows = wide > narrow && narrow > 1 && !scans;
   const Value narrow_stop = narrows ? whole(narrow) : stop;
   if (narrows) walk(stop, narrow_stop, narrow, [] {});
@@ -585,7 +584,7 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   combine_values(stage, lanes);
 }
 
-/// What the side alone needs, or, side 0, all that no side keeps to itself.
+/// Computes the values that only this side needs, or, for side 0, all values that no side has to itself.
 void KernelWriter::write_side(const Stage& stage, const OneSided& sided, int side, int lanes) {
   const auto branch = [&](int number, int operand) {
     const int inner = sided.find(number, operand);
@@ -598,7 +597,7 @@ void KernelWriter::write_side(const Stage& stage, const OneSided& sided, int sid
     ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.any(wanted).ref, then, done));
     const std::string before = ir_.block();
     ir_.begin_block(then);
-    const auto indices = indices_;  // what is computed in this block is not there after it
+    const auto indices = indices_;  // values computed in this block do not exist after it
     write_side(stage, sided, inner, lanes);
     indices_ = indices;
     Value& value = values_[instr.args[operand]];

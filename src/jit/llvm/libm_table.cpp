@@ -15,7 +15,7 @@ template <class T, T (*F)(T, T)> void each2(T* x, const T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = F(x[i], y[i]);
 }
 
-/// float32 through double, as the inlined functions compute.
+/// Computes float32 in double, as the inlined functions do.
 template <double (*F)(double)> float narrow(float x) { return static_cast<float>(F(x)); }
 
 template <class T, T (*F)(T)> const void* one() { return reinterpret_cast<const void*>(&each<T, F>); }
@@ -32,7 +32,7 @@ std::unordered_map<std::string_view, const void*> make_table() {
       {"sinter_libm_sin_f32", one<float, narrow<::sin>>()},
       {"sinter_libm_cos_f32", one<float, narrow<::cos>>()},
       {"sinter_libm_tan_f32", one<float, narrow<::tan>>()},
-      // What LLVM calls for its rounding intrinsics on a processor without SSE4.1.
+      // LLVM calls these for its rounding intrinsics on a processor without SSE4.1.
       {"floor", plain<double, double>(::floor)},
       {"floorf", plain<float, float>(::floorf)},
       {"ceil", plain<double, double>(::ceil)},
@@ -47,7 +47,7 @@ std::unordered_map<std::string_view, const void*> make_table() {
 }  // namespace
 
 const void* library_function(std::string_view symbol) {
-  static const auto& table = *new std::unordered_map(make_table());  // never destroyed, as everything that evaluates uses
+  static const auto& table = *new std::unordered_map(make_table());  // never destroyed, because evaluation may use it until the process ends
   const auto found = table.find(symbol);
   return found == table.end() ? nullptr : found->second;
 }

@@ -1,5 +1,5 @@
-// The part of LLVM's C API that the compiler uses, declared here so that the build needs no LLVM, and looked up in the
-// library at run time. The API is stable: these signatures are the same in LLVM 16 and later.
+// Declarations of the functions of LLVM's C API that the compiler calls. They are looked up in the library at run time, so the build needs no LLVM. The API is
+// stable: these signatures are the same in LLVM 16 and later.
 #pragma once
 #include <cstddef>
 
@@ -61,7 +61,7 @@ struct Api {
 #undef SINTER_LLVM_MEMBER
 };
 
-/// Opens the library and looks every function up. Throws CompileError naming what is missing.
+/// Opens the library and looks up every function. Throws CompileError naming a function that is missing.
 Api open_llvm(const char* path);
 
 }  // namespace sinter::jit::llvm

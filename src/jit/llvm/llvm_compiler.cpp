@@ -1,4 +1,4 @@
-// LLVM, opened at the first compile, as a Compiler.
+// LLVM as a Compiler. The library is opened at the first compile.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace sinter::jit {
 namespace llvm {
 
 Api open_llvm(const char* path) {
-  // Never closed: compiled code does not need it, but LLVM does not survive being unloaded.
+  // The library is never closed: compiled code does not need it, but LLVM does not survive being unloaded.
   void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!library) throw CompileError(fmt::format("cannot open {}: {}", path, dlerror()));
   Api api;
@@ -32,15 +32,15 @@ Api open_llvm(const char* path) {
 namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
-/// Vectors are explicit in the text, so that all there is to do is to inline the helpers and to clean up.
+/// The text has explicit vectors, so the passes only inline the helpers and clean up.
 constexpr char kPasses[] =
     "always-inline,globaldce,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),"
     "early-cse,simplifycfg)";
 constexpr char kPassesUpTo17[] = "always-inline,globaldce,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),early-cse,simplifycfg)";
 
-struct Llvm;  // the library
+struct Llvm;  // stands for the library in UntilExit
 
-/// Owns one LLVM object; disposes of it by the function of the opened library.
+/// Owns one LLVM object and disposes of it by the opened library's function.
 template <class T> class Owned {
  public:
   Owned(T object, void (*dispose)(T)) : object_(object), dispose_(dispose) {}
@@ -82,7 +82,7 @@ class LlvmCompiler final : public Compiler {
 
     Owned<ModuleRef> module(nullptr, api.DisposeModule);
     char* message = nullptr;
-    // The parser takes the buffer over.
+    // The parser takes ownership of the buffer.
     const MemoryBuffer text = api.CreateMemoryBufferWithMemoryRangeCopy(source.text.data(), source.text.size(), source.entry.c_str());
     if (api.ParseIRInContext(context.get(), text, module.out(), &message)) fail(source, "does not parse", message);
     message = nullptr;
@@ -126,7 +126,7 @@ class LlvmCompiler final : public Compiler {
     diagnostics.api.DisposeMessage(description);
   }
 
-  /// What follows the architecture in "cpu:x86-64 +avx2,+fma".
+  /// Returns the features, the text after the architecture in "cpu:x86-64 +avx2,+fma".
   static std::string features(const Source& source) {
     const std::size_t space = source.target.find(' ');
     return space == std::string::npos ? "" : source.target.substr(space + 1);
@@ -139,15 +139,15 @@ class LlvmCompiler final : public Compiler {
   }
 
   void open() {
-    // No handler for LLVM's fatal errors is installed: there is one for the whole process, which may hold another user of the same
-    // library. What can be wrong with a module is found by the verifier and told to our own context.
+    // No handler for LLVM's fatal errors is installed: there is one for the whole process, which may have another user of the same library. The verifier finds
+    // errors in a module, and LLVM reports errors to the module's own context.
     api_ = open_llvm(path_.c_str());
     UntilExit<Llvm>::opened();
     api_.InitializeX86TargetInfo();
     api_.InitializeX86Target();
     api_.InitializeX86TargetMC();
     api_.InitializeX86AsmPrinter();
-    // instcombine's option came with LLVM 18; without it some builds stop at a harmless remark.
+    // LLVM 18 introduced instcombine's option. Without it some builds stop at a harmless remark.
     const bool old = path_.find("LLVM-16") != std::string::npos || path_.find("LLVM-17") != std::string::npos;
     passes_ = old ? kPassesUpTo17 : kPasses;
   }
@@ -167,7 +167,7 @@ CompilerPtr find_llvm() {
   if (path.empty()) return nullptr;
   return std::make_shared<llvm::LlvmCompiler>(path, library_identity(path));
 #else
-  return nullptr;  // the object loader knows x86-64 alone: other processors interpret
+  return nullptr;  // the object loader supports x86-64 alone; other processors interpret
 #endif
 }
 

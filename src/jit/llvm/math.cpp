@@ -15,7 +15,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // ---- remainders
 
-// Exact, so that the interpreter may take its remainder from the library.
+// The result is exact, so that the interpreter may take its remainder from the library.
 Expr fmod32(const Expr& a, const Expr& b) {
   const Expr da = abs(to_double(a)), db = abs(to_double(b));
   const Expr q = trunc(da / db);
@@ -32,7 +32,7 @@ Expr fmod_of(const Expr& a, const Expr& b) {
   }));
 }
 
-/// Divisor made harmless, quotient and remainder as the processor gives them (truncated).
+/// The divisor without the values that trap, and the quotient and remainder as the processor gives them (truncated).
 struct Division {
   Expr divisor, quotient, remainder;
 };
@@ -42,15 +42,14 @@ Division divide_integers(const Expr& a, const Expr& b) {
     const Expr quotient = a / divisor;
     return {divisor, quotient, a - quotient * divisor};
   }
-  // The double quotient of two 32-bit integers truncates to the exact one, as the float quotient of two shorter ones does, and vectors
-  // can compute it.
+  // The double quotient of two 32-bit integers truncates to the exact quotient, as does the float quotient of two shorter integers. Vectors can compute these.
   const DType wide = itemsize(a.dtype()) == 4 ? DType::float64 : DType::float32;
   const Expr ratio = cast(a, wide) / cast(divisor, wide);
   const Expr quotient = a.with(a.ir->convert(is_unsigned(a.dtype()) ? "fptoui" : "fptosi", ratio.v, a.dtype()));
   return {divisor, quotient, a - quotient * divisor};
 }
 
-/// The unsigned type of the same size.
+/// Returns the unsigned type of the same size.
 DType magnitude_type(DType t) { return itemsize(t) == 1 ? DType::uint8 : itemsize(t) == 2 ? DType::uint16 : itemsize(t) == 4 ? DType::uint32 : DType::uint64; }
 
 template <int arity, class F> Expr applied(F function, const Expr& a, const Expr& b) {

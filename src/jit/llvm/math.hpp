@@ -1,4 +1,4 @@
-// Math functions (jit/math/float32_math.hpp, jit/math/float64_math.hpp) and the longer arithmetic primitives, written out as IR.
+// The math functions (jit/math/float32_math.hpp, jit/math/float64_math.hpp) and the longer arithmetic primitives, as IR.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,17 +7,17 @@
 
 namespace sinter::jit::llvm {
 
-/// The function of that name in the operands' type: a row of SINTER_FUNCTION, or "power".
+/// Writes the function of that name in the operands' type: a row of SINTER_FUNCTION, or "power".
 Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x);
 
-/// NumPy's floor_divide and remainder. Integers: x // 0 and x % 0 are 0, the least integer // -1 is itself.
+/// Write NumPy's floor_divide and remainder. For integers, x // 0 and x % 0 are 0, and the least integer // -1 is itself.
 Value emit_floor_divide(Ir& ir, const Value& a, const Value& b);
 Value emit_remainder(Ir& ir, const Value& a, const Value& b);
-/// Wraps around; a negative exponent gives the truncated reciprocal: 0, but for bases 1 and -1.
+/// Writes an integer power, which wraps around. A negative exponent gives the truncated reciprocal: 0, except for bases 1 and -1.
 Value emit_integer_power(Ir& ir, const Value& a, const Value& b);
-/// Integers narrower than 64 bits are widened, and the result is cut off.
+/// Writes Philox. Integers narrower than 64 bits are widened, and the result is truncated.
 Value emit_philox(Ir& ir, const Value& counter, const Value& key);
-/// The greatest common divisor of the magnitudes.
+/// Writes the greatest common divisor of the magnitudes.
 Value emit_gcd(Ir& ir, const Value& a, const Value& b);
 
 }  // namespace sinter::jit::llvm

@@ -1,5 +1,5 @@
-// Loads a relocatable x86-64 ELF object: sections are copied into one mapping, relocated, and made executable. The image
-// comes from a file that may be damaged or forged, so no offset, size or number of it is believed before it is checked.
+// Loads a relocatable x86-64 ELF object: copies its sections into one mapping, relocates them, and makes them executable. The image comes from a file that may
+// be damaged or forged, so every offset, size and number in it is checked before use.
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ class Image {
  public:
   explicit Image(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
-  /// `count` records of type T at `offset`, copied (the image may be unaligned).
+  /// Returns `count` records of type T at `offset`, copied (the image may be unaligned).
   template <class T> std::vector<T> read(std::uint64_t offset, std::uint64_t count) const {
     if (count > bytes_.size() / sizeof(T)) damaged("a table is longer than the file");
     check(offset, count * sizeof(T));
@@ -34,7 +34,7 @@ class Image {
     check(offset, size);
     return bytes_.data() + offset;
   }
-  /// The string at `offset` of a string table.
+  /// Returns the string at `offset` of a string table.
   std::string_view string(const Elf64_Shdr& table, std::uint64_t offset) const {
     const auto* text = reinterpret_cast<const char*>(at(table.sh_offset, table.sh_size));
     if (offset >= table.sh_size) damaged("a name outside its table");
@@ -51,7 +51,7 @@ class Image {
   std::span<const std::uint8_t> bytes_;
 };
 
-/// Memory that is first written, then executed, never both.
+/// Memory that is first written, then executed. It is never writable and executable at once.
 class CodeMemory {
  public:
   explicit CodeMemory(std::size_t bytes) : bytes_(bytes) {
@@ -82,7 +82,7 @@ class Loaded final : public LoadedCode {
 };
 
 constexpr std::uint64_t kMaxImage = std::uint64_t{64} << 20;
-/// A jump to an address anywhere in memory: jmp *2(%rip), two bytes of padding, the address.
+/// A jump to any address: jmp *2(%rip), two bytes of padding, the address.
 constexpr std::uint64_t kStubBytes = 16, kStubAddress = 8;
 
 class Loader {
@@ -145,7 +145,7 @@ class Loader {
     if (total_ == 0 || total_ > 2 * kMaxImage) damaged("empty or too large");
   }
 
-  /// Where a symbol is, in this process. One from outside must be a function of the library's table.
+  /// Returns a symbol's address in this process. An undefined symbol must be a function of the library's table.
   std::uint64_t address(std::size_t number) const {
     const Elf64_Sym& symbol = symbols_[number];
     if (symbol.st_shndx == SHN_UNDEF) {
@@ -159,7 +159,7 @@ class Loader {
     return reinterpret_cast<std::uint64_t>(memory_->base()) + place_[symbol.st_shndx] + symbol.st_value;
   }
 
-  /// The symbol's stub, filled at its first use: code that jumps to it, and a word that holds its address.
+  /// Returns the symbol's stub and fills it: code that jumps to the symbol, and a word with the symbol's address.
   std::uint64_t stub(std::size_t number) const {
     std::uint8_t* const code = memory_->base() + stubs_ + kStubBytes * number;
     static constexpr std::uint8_t kJump[8] = {0xff, 0x25, 0x02, 0x00, 0x00, 0x00, 0x66, 0x90};
@@ -171,7 +171,7 @@ class Loader {
 
   void relocate(const Elf64_Shdr& table) {
     if (table.sh_info >= sections_.size()) damaged("relocations of no section");
-    if (place_[table.sh_info] == kNowhere) return;  // of a section that is not loaded
+    if (place_[table.sh_info] == kNowhere) return;  // the section is not loaded
     const std::uint64_t room = sections_[table.sh_info].sh_size;
     std::uint8_t* const base = memory_->base() + place_[table.sh_info];
     if (sections_[table.sh_info].sh_type == SHT_NOBITS) damaged("relocations of an empty section");

@@ -5,9 +5,9 @@
 namespace sinter::jit::llvm {
 namespace {
 
-/// Cheap operations that are worth asking whether any lane wants them.
+/// Least cost of operations, in additions, for which it is worth testing whether any lane wants them.
 constexpr int kWorthBranch = 12;
-/// What lanes cost that are read one by one.
+/// Cost of a load whose lanes are read one by one.
 constexpr int kReadApart = 8;
 
 int cost_of(const LoopNest& nest, const Instr& instr) {
@@ -15,7 +15,7 @@ int cost_of(const LoopNest& nest, const Instr& instr) {
   return instr.kind == Instr::Kind::load && walks_apart(nest, nest.inputs[static_cast<std::size_t>(instr.input)]) ? kReadApart : 1;
 }
 
-/// Of indices and numbers alone.
+/// Returns for each instruction whether it is computed from indices and literals alone.
 std::vector<char> found_by_place(const LoopNest& nest) {
   std::vector<char> found(nest.instrs.size());
   for (std::size_t k = 0; k < found.size(); ++k) {
@@ -26,7 +26,7 @@ std::vector<char> found_by_place(const LoopNest& nest) {
   return found;
 }
 
-/// What is wanted whatever any `where` chooses: by the stage's own ends, by other stages, and what keeps count of the points.
+/// Returns for each instruction whether it is needed whatever any `where` chooses: by the stage's outputs, by other stages, or because it is a scan.
 std::vector<char> wanted_anyway(const LoopNest& nest, const Stage& stage) {
   std::vector<char> wanted(nest.instrs.size());
   const auto want = [&](int number) {
@@ -62,7 +62,7 @@ OneSided one_sided(const LoopNest& nest, const Stage& stage) {
   found.sides.resize(1);
   found.of.assign(nest.instrs.size(), 0);
   const std::vector<char> by_place = found_by_place(nest), wanted = wanted_anyway(nest, stage);
-  // Users first: a value is of the innermost side that holds all its users. A side lies in the one that its `where` is of, and has a larger number.
+  // Users come first: a value belongs to the innermost side that holds all its users. A side lies in the side of its `where`, and has a larger number.
   std::vector<int> outer{0}, of(nest.instrs.size(), -1);
   const auto use = [&](int number, int side) {
     int& here = of[static_cast<std::size_t>(number)];
@@ -84,7 +84,7 @@ OneSided one_sided(const LoopNest& nest, const Stage& stage) {
       use(instr.args[operand], static_cast<int>(outer.size()) - 1);
     }
   }
-  // What is not worth a branch is computed where the `where` is.
+  // A side that is not worth a branch is computed together with its `where`.
   std::vector<int> cost(outer.size()), kept(outer.size());
   for (const int number : stage.body)
     cost[static_cast<std::size_t>(of[static_cast<std::size_t>(number)])] += cost_of(nest, nest.instrs[static_cast<std::size_t>(number)]);

@@ -1,13 +1,11 @@
-// The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel being written
-// (jit/llvm/expression.hpp), or one number of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each
-// rounded once, and so get the same bits. All are within 2 ULP over the whole range; those that cost most in practice (exp,
-// log, tanh, erf) stay in float32 arithmetic, others compute in double with short polynomials and round once, and those that are seldom
-// used are float64's, rounded.
+// The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel that is being written (jit/llvm/expression.hpp), or one number
+// of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each rounded once, and so get the same bits. All are within 2
+// ULP over the whole range. The functions that cost most in practice (exp, log, tanh, erf) stay in float32 arithmetic. Others compute in double with short
+// polynomials and round once. Rarely used functions are float64's, rounded.
 //
-// Besides arithmetic, comparisons and bit operations a value offers fma, which is a fused multiply-add where the processor
-// has one and otherwise a product and a sum; select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float;
-// bits and from_bits; shift_left and shift_right; like(literal); and or_libm(fast, mask, name, x), `fast` but where `mask` is
-// set: there, what the C library's double function of that name gives.
+// Besides arithmetic, comparisons and bit operations, a value has: fma, which is a fused multiply-add where the processor has one, else a product and a sum;
+// select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal); and
+// or_libm(fast, mask, name, x), which is `fast`, except where `mask` is set: there it is the result of the C library's double function `name`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +22,13 @@ constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 constexpr double kLog2e = 0x1.71547652b82fep+0;
 constexpr double kPi = 0x1.921fb54442d18p+1, kHalfPi = kPi / 2;
 
-// As kRound64, for numbers below 2^22.
+// The same as kRound64, for numbers below 2^22.
 constexpr double kRound32 = 0x1.8p23;
 constexpr std::int64_t kRound32Bits = 0x4b400000;
 
 // ---- exponentials
 
-/// p * 2^n in two steps, so that a subnormal result is rounded once and one above the range becomes infinite.
+/// Returns p * 2^n in two steps, so that a subnormal result is rounded once and a result above the range becomes infinite.
 template <class X, class N> auto scale32(const X& p, const N& n) {
   const auto half = shift_right(n, 1);
   return p * from_bits(shift_left(half + 127, 23)) * from_bits(shift_left(n - half + 127, 23));
@@ -38,10 +36,10 @@ template <class X, class N> auto scale32(const X& p, const N& n) {
 
 template <class X, class N> struct Reduced {
   X r;  // the remainder
-  N n;  // the integer, as bits of the working width
+  N n;  // the integer, as bits in the width of the computation
 };
 
-/// x = n ln(2) + r. The high part of ln(2) has few bits, so that its product with n is exact without a fused multiply-add.
+/// Computes x = n ln(2) + r. The high part of ln(2) has few bits, so that its product with n is exact without a fused multiply-add.
 template <class X> auto reduce_exp32(const X& x) {
   const auto t = fma(x, kLog2e, kRound32);
   const auto n = t - kRound32;
@@ -52,12 +50,12 @@ template <class X> auto reduce_exp32(const X& x) {
 template <class X> auto exp_polynomial32(const X& r) { return fma(r * r, polynomial(r, kExp32), r) + 1.0; }
 
 template <class X> auto exp_32(const X& x) {
-  const auto clamped = select(x > 89.0, 89.0, select(x < -104.0, -104.0, x));  // a NaN passes
+  const auto clamped = select(x > 89.0, 89.0, select(x < -104.0, -104.0, x));  // a NaN passes through
   const auto e = reduce_exp32(clamped);
   return scale32(exp_polynomial32(e.r), e.n);
 }
 
-/// exp for arguments between -80 and 80.
+/// Returns exp for arguments between -80 and 80.
 template <class X> auto exp32_moderate(const X& x) {
   const auto e = reduce_exp32(x);
   return exp_polynomial32(e.r) * from_bits(shift_left(e.n + 127, 23));
@@ -70,7 +68,7 @@ template <class X> auto exp2_32(const X& x) {
   return scale32(fma(r, polynomial(r, kExp2_32), 1.0), bits(t) - kRound32Bits);
 }
 
-/// 2^x for arguments between -100 and 100; what comes of a NaN is not defined. The shift drops all but the integer's bits.
+/// Returns 2^x for arguments between -100 and 100; the result for NaN is undefined. The shift drops all bits but the integer's.
 template <class X> auto exp2_32_normal(const X& x) {
   const auto t = x + kRound32;
   const auto r = x - (t - kRound32);
@@ -82,7 +80,7 @@ template <class X> struct Exp64 {
   X scale;  // 2^n
 };
 
-/// In double lanes, for arguments between -700 and 700.
+/// Computes exp in double, for arguments between -700 and 700.
 template <class X> auto exp64(const X& x) {
   const auto t = fma(x, kLog2e, kRound64);
   const auto n = t - kRound64;
@@ -121,16 +119,16 @@ template <class X> auto tanh_32(const X& x) {
 }
 
 template <class X> auto erf_32(const X& x) {
-  // Both ways have polynomials of one length, so that each lane evaluates its own: a choice is cheaper than a multiplication.
+  // Both cases have polynomials of equal length, so that each lane evaluates its own: a select is cheaper than a multiplication.
   static_assert(std::size(kErfSmall32) == std::size(kErfLarge32));
-  const auto a = abs(x), large = a >= 0.925;  // a NaN takes the small way, which keeps it
+  const auto a = abs(x), large = a >= 0.925;  // a NaN takes the case of small numbers, which keeps it
   const auto t = select(large, select(a > 4.0, 4.0, a), a * a);
   const auto coefficient = [&](std::size_t k) { return select(large, a.like(kErfLarge32[k]), a.like(kErfSmall32[k])); };
   const auto p = horner<std::size(kErfLarge32)>(t, coefficient);
   return copysign(select(large, 1.0 - exp2_32_normal(t * p), fma(a, p, a)), x);
 }
 
-/// The normal distribution up to x. Its tail is carried in two parts, since four roundings would add up.
+/// Returns the normal distribution up to x. Its tail is computed in two parts, because four roundings would add up.
 template <class X> auto ndtr_32(const X& x) {
   const auto whole = abs(x), a = select(whole > 15.0, 15.0, whole), one = a.like(1.0);
   const auto square = exact_product(a, a * -0.5);
@@ -144,11 +142,11 @@ template <class X> auto ndtr_32(const X& x) {
   return select(x > 0.0, 1.0 - below, below);
 }
 
-/// 1 / (1 + e^-x), numerator and denominator times 2^-32: what e^-x is where the quotient is subnormal is no more than 2^118 then. The denominator is
-/// rounded once: 1 and 2^n are added exactly while they are less than 24 bits apart, and what their sum loses beyond goes in with the rest.
+/// Returns 1 / (1 + e^-x), with numerator and denominator times 2^-32: where the quotient is subnormal, e^-x is then at most 2^118. The denominator is rounded
+/// once: 1 and 2^n are added exactly while they are less than 24 bits apart, and the rounding error beyond that is added with the rest.
 template <class X> auto sigmoid_32(const X& x) {
   constexpr int kDown = 32;
-  const auto a = select(x > 20.0, 20.0, select(x < -104.0, -104.0, x));  // a NaN passes; above 20 it is 1
+  const auto a = select(x > 20.0, 20.0, select(x < -104.0, -104.0, x));  // a NaN passes through; above 20 the result is 1
   const auto e = reduce_exp32(-a);
   const auto one = x.like(0x1p-32), scale = from_bits(shift_left(e.n + (127 - kDown), 23));
   const auto sum = one + scale, lost = one - (sum - scale);
@@ -157,7 +155,7 @@ template <class X> auto sigmoid_32(const X& x) {
 
 // ---- logarithms
 
-/// The logarithm where it is finite, and its limits and NaN elsewhere; `argument` is zero or infinite with x's logarithm.
+/// Returns `result` where the logarithm is finite, and its limits and NaN elsewhere. `argument` is zero or infinite where x's logarithm is special.
 template <class X> auto log_specials(const X& result, const X& argument) {
   const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
   return select((argument > 0.0) & (argument < kInf), result, special);
@@ -166,7 +164,7 @@ template <class X> auto log_specials(const X& result, const X& argument) {
 template <class X> auto log_32(const X& x) {
   const auto tiny = x < 0x1p-126;
   const auto b = bits(select(tiny, x * 0x1p23, x));
-  const auto n = shift_right(b - 0x3f3504f3, 23);  // so that the rest is in [sqrt(1/2), sqrt(2))
+  const auto n = shift_right(b - 0x3f3504f3, 23);  // so that the mantissa is in [sqrt(1/2), sqrt(2))
   const auto f = from_bits(b - shift_left(n, 23)) - 1.0;
   const auto e = to_float(n - select(tiny, n.like(23), n.like(0)));
   const auto z = f * f;
@@ -180,7 +178,7 @@ template <class X> struct Log64 {
   X log;  // of the mantissa, in [sqrt(1/2), sqrt(2))
 };
 
-/// Of a positive normal double; `near_one`, where given, is x - 1 known more exactly than x.
+/// Computes the logarithm of a positive normal double. `near_one`, where given, is x - 1 with more digits than x has.
 template <class X> auto log64(const X& x, const X* near_one = nullptr) {
   const auto b = bits(x);
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
@@ -213,11 +211,11 @@ template <class X> auto log1p_32(const X& x) {
 
 template <class X, class N> struct Circular {
   X sin, cos;  // of the remainder in [-pi/4, pi/4]
-  N quadrant;  // its low two bits count
+  N quadrant;  // its low two bits count quarter turns
 };
 
-/// Arguments up to this are reduced here, larger ones by the library. The quotient by pi/2 then has 22 bits, and its products with the
-/// first two parts of pi/2 (31 bits each) are exact.
+/// Arguments up to this limit are reduced here, larger ones by the library. The quotient by pi/2 then has 22 bits, and its products with the first two parts of
+/// pi/2 (31 bits each) are exact.
 constexpr double kCircularLimit = 4e6;
 
 template <class X> auto circular(const X& x) {
@@ -229,13 +227,13 @@ template <class X> auto circular(const X& x) {
   return Circular{fma(r * z, polynomial(z, kSin64), r), fma(z * z, polynomial(z, kCos64), fma(z, -0.5, 1.0)), bits(t)};
 }
 
-/// Where the library computes sin, cos and tan instead.
+/// Returns where the library computes sin, cos and tan instead.
 template <class X> auto beyond_circular(const X& x) {
   const auto a = abs(x);
   return (a >= kCircularLimit) & (a < kInf);
 }
 
-/// The sine, a quarter turn later for each `shift`.
+/// Returns the sine, advanced by a quarter turn for each `shift`.
 template <class X> auto sine(const X& x, int shift, const char* name) {
   const auto c = circular(to_double(x));
   const auto q = c.quadrant + shift;
@@ -256,7 +254,7 @@ template <class X> auto tan_32(const X& x) {
 
 template <class M, class X> struct HalfArc {
   M big;  // |x| > 1/2
-  X arc;  // asin(|x|), or where big: asin(sqrt((1 - |x|) / 2))
+  X arc;  // asin(|x|), or for big ones asin(sqrt((1 - |x|) / 2))
 };
 template <class X> auto half_arc(const X& x) {
   const auto a = abs(to_double(x));
@@ -297,13 +295,13 @@ template <class Y, class X> auto atan2_32(const Y& y, const X& x) {
   const auto ay = abs(to_double(y)), ax = abs(to_double(x));
   const auto steep = ax < ay;
   const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
-  const auto equal = (less == more) & (more != 0.0);  // infinities too
+  const auto equal = (less == more) & (more != 0.0);  // two infinities too
   const auto middle = equal | (more * kTanEighth < less);
   const auto above = select(equal, 0.0, select(middle, less - more, less));
   const auto below = select(middle, less + more, select(more == 0.0, 1.0, more));
   auto angle = select(middle, less.like(kPi / 4), less.like(0.0)) + atan_polynomial(above / below);
   angle = select(steep, kHalfPi - angle, angle);
-  angle = select(bits(x) < 0, kPi - angle, angle);  // the sign bit: -0.0 counts as negative
+  angle = select(bits(x) < 0, kPi - angle, angle);  // tests the sign bit: -0.0 counts as negative
   return select(isnan(x) | isnan(y), x + y, copysign(to_float(angle), y));
 }
 
@@ -332,7 +330,7 @@ template <class X, class Y> auto hypot_32(const X& x, const Y& y) {
   return select((abs(x) == kInf) | (abs(y) == kInf), kInf, length);
 }
 
-// ---- by float64's functions
+// ---- functions computed by float64's
 
 #define SINTER_ROUNDED(name) \
   template <class X> auto name##_32(const X& x) { return to_float(float64_math::name##_64(to_double(x))); }

@@ -1,7 +1,6 @@
-// The float64 functions of the CPU, written once over an abstract value X as those of float32 are (jit/math/float32_math.hpp), which says what
-// a value offers. All are within 1 ULP over the whole range, subnormal results included (but lgamma and digamma beside their zeros left
-// of 1.47, where the error is absolute): what would be lost is carried along as a
-// second number, the low part of a Pair (jit/math/pair.hpp). No tables and no branches: each lane computes the same.
+// The float64 functions of the CPU, written once over an abstract value X, as those of float32 are; jit/math/float32_math.hpp lists the operations of a value.
+// All are within 1 ULP over the whole range, subnormal results included (except lgamma and digamma near their zeros left of 1.47, where the error is absolute).
+// Rounding errors are carried as a second number, the low part of a Pair (jit/math/pair.hpp). There are no tables and no branches: each lane computes the same.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +15,7 @@ constexpr Long kLn2Long{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}, kLog2eLong
     kLog10eLong{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57}, kPiLong{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53},
     kHalfPiLong{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54}, kQuarterPiLong{0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},
     kInverseRoot2{0x1.6a09e667f3bcdp-1, -0x1.bdd3413b26456p-55}, kTwoOverRootPi{0x1.20dd750429b6dp+0, 0x1.1ae3a914fed80p-56};
-// ln(2) in 32 + 53 bits: an exponent times the first is exact.
+// ln(2) in 32 + 53 bits. The product of an exponent and the first part is exact.
 constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
 
 template <class N> auto to_number(const N& n) { return from_bits(n + kRound64Bits) - kRound64; }
@@ -24,9 +23,9 @@ template <class X> auto to_integer(const X& n) { return bits(n + kRound64) - kRo
 
 // ---- exponentials
 
-/// 2^n for an exponent of normal numbers.
+/// Returns 2^n for an exponent of normal numbers.
 template <class N> auto power_of_two(const N& n) { return from_bits(shift_left(n + 1023, 52)); }
-/// p * 2^n in two steps, so that a subnormal result is rounded once and one above the range becomes infinite.
+/// Returns p * 2^n in two steps, so that a subnormal result is rounded once and a result above the range becomes infinite.
 template <class X, class N> auto scale(const X& p, const N& n) {
   const auto half = shift_right(n, 1);
   return p * power_of_two(half) * power_of_two(n - half);
@@ -36,14 +35,14 @@ template <class X> struct Reduced {
   Pair<X> r;  // in [-ln(2)/2, ln(2)/2]
   X n;
 };
-/// x + low = n ln(2) + r, for |x| < 1100.
+/// Computes x + low = n ln(2) + r, for |x| < 1100.
 template <class X> Reduced<X> reduce_exp(const X& x, const X& low) {
   const auto n = fma(x, kLog2eLong.hi, kRound64) - kRound64;
   const auto r = exact_sum(fma(n, -kLn2High, x), n * -kLn2Low);
   return {{r.hi, r.lo + low}, n};
 }
 
-/// e^r, where r's low part is small beside 1.
+/// Returns e^r, where r's low part is small compared with 1.
 template <class X> Pair<X> exp_pair(const Pair<X>& r) {
   const auto z = r.hi * r.hi;
   const auto even = fma(z * z, polynomial(z, kCosh), z * 0.5);
@@ -52,7 +51,7 @@ template <class X> Pair<X> exp_pair(const Pair<X>& r) {
   return {sum.hi, sum.lo + tail};
 }
 
-/// Below and above these every result is 0 or infinite; the exponents of what lies between fit.
+/// Clamps to the range beyond which every result is 0 or infinite. The exponents of all results within it fit.
 template <class X> auto clamp_exp(const X& x) { return select(x > 710.0, 710.0, select(x < -746.0, -746.0, x)); }
 
 template <class X> auto exp_64(const X& x) {
@@ -67,7 +66,7 @@ template <class X> auto exp2_64(const X& x) {
   return scale(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), to_integer(n));
 }
 
-/// sinh(r) and cosh(r) - 1, accurate beside themselves.
+/// sinh(r) and cosh(r) - 1, each with full relative accuracy.
 template <class X> struct Hyperbolic {
   Pair<X> sinh, versine;
 };
@@ -86,13 +85,13 @@ template <class X> auto expm1_64(const X& x) {
   return select(x == 0.0, x, scale(rounded(whole + (h.sinh + h.versine)), n));
 }
 
-/// e / (1 + e) or 1 / (1 + e) with e = e^-|x|, in two parts, so that neither it nor the sum nor the quotient is rounded before the end.
+/// Returns e / (1 + e) or 1 / (1 + e) with e = e^-|x|, in two parts, so that neither e nor the sum nor the quotient is rounded before the end.
 template <class X> auto sigmoid_64(const X& x) {
   const auto negative = x < 0.0;
   const auto zero = x.like(0.0), one = x.like(1.0), least = select(negative, x.like(-746.0), x.like(-60.0)), below = -abs(x);
   const auto a = select(below < least, least, below);
   const auto e = reduce_exp(a, zero);
-  const auto subnormal = a < -708.0;  // made so last
+  const auto subnormal = a < -708.0;  // the last multiplication makes the result subnormal
   const auto p = scaled(normal(exp_pair(e.r)), power_of_two(to_integer(select(subnormal, e.n + 64.0, e.n))));
   const auto sum = fast_sum(one, p.hi);
   const auto above = select(negative, p, Pair<X>{one, zero});
@@ -139,7 +138,7 @@ template <class X> struct Log {
   Pair<X> mantissa;  // the natural logarithm of a number in [sqrt(1/2), sqrt(2)]
 };
 
-/// log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1].
+/// Returns log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1].
 template <class X> Pair<X> log_near_one(const Pair<X>& f) {
   const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
   const auto s = f / Pair<X>{two_more.hi, two_more.lo + f.lo};
@@ -148,7 +147,7 @@ template <class X> Pair<X> log_near_one(const Pair<X>& f) {
   const auto sum = fast_sum(s.hi + s.hi, tail);
   return {sum.hi, sum.lo + (s.lo + s.lo)};
 }
-/// The same to 2^-70.
+/// Returns the same with an error of 2^-70.
 template <class X> Pair<X> long_log_near_one(const Pair<X>& f) {
   const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
   const auto s = normal(f / Pair<X>{two_more.hi, two_more.lo + f.lo});
@@ -162,7 +161,7 @@ template <class X> struct Parts {
   Pair<X> f;  // mantissa - 1
   X n;
 };
-/// Of a positive number: mantissa times 2^n.
+/// Splits a positive number: mantissa times 2^n.
 template <class X> Parts<X> parts(const X& x) {
   const auto tiny = x < 0x1p-1022;
   const auto b = bits(select(tiny, x * 0x1p54, x));
@@ -170,14 +169,14 @@ template <class X> Parts<X> parts(const X& x) {
   const auto f = from_bits(b - shift_left(n, 52)) - 1.0;
   return {{f, f.like(0.0)}, to_number(n) - select(tiny, 54.0, x.like(0.0))};
 }
-/// exponent * ln(2) + mantissa
+/// Returns exponent * ln(2) + mantissa.
 template <class X> Pair<X> natural(const Log<X>& l) {
   const auto sum = fast_sum(l.exponent * kLn2High, l.mantissa.hi);
   const auto more = fast_sum(sum.hi, l.exponent * kLn2Low);
   return {more.hi, more.lo + (sum.lo + l.mantissa.lo)};
 }
 
-/// The logarithm where it is finite, and its limits and NaN elsewhere.
+/// Returns `result` where the logarithm is finite, and its limits and NaN elsewhere.
 template <class X> auto log_specials(const X& result, const X& x) {
   const auto special = select(x == 0.0, -kInf, select(x < 0.0, kNaN, x));
   return select((x > 0.0) & (x < kInf), result, special);
@@ -197,13 +196,13 @@ template <class X> auto log10_64(const X& x) {
   return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)}) * like(x, kLog10eLong)), x);
 }
 
-/// log(1 + x.hi + x.lo) of finite arguments above -1.
+/// Returns log(1 + x.hi + x.lo) of finite arguments above -1.
 template <class X> Log<X> log1p_pair(const Pair<X>& x) {
   const auto sum = exact_sum(x.hi.like(1.0), x.hi);
   const auto u = fast_sum(sum.hi, sum.lo + x.lo);
   const auto b = bits(u.hi);
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
-  const auto less = select(n > n.like(1000), n.like(1000), n);  // the low part of a number above 2^1000 does not matter
+  const auto less = select(n > n.like(1000), n.like(1000), n);  // the low part of a number above 2^1000 has no effect
   const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, u.lo * power_of_two(-less));
   return {to_number(n), log_near_one(select(n == 0, x, f))};
 }
@@ -221,7 +220,7 @@ template <class X> Pair<X> root(const Pair<X>& a) {
   const auto square = exact_product(s, s);
   return {s, (((a.hi - square.hi) - square.lo) + a.lo) / select(s == 0.0, 1.0, s + s)};
 }
-/// log(1 + t), or far out the logarithm of twice `a`.
+/// Returns log(1 + t), or, for far arguments, the logarithm of twice `a`.
 template <class M, class X> auto log_of_sum(const M& far, const X& a, const Pair<X>& t) {
   auto l = log1p_pair(select(far, Pair<X>{a, a.like(-1.0)}, t));
   l.exponent = select(far, l.exponent + 1.0, l.exponent);
@@ -259,13 +258,13 @@ template <class X> auto atanh_64(const X& x) {
 
 // ---- circular functions
 
-/// Arguments up to this are reduced here, larger ones by the library: the quotient by pi/2 then has 20 bits, and its products with the
-/// first three parts of pi/2 (33 bits each) are exact.
+/// Arguments up to this limit are reduced here, larger ones by the library: the quotient by pi/2 then has 20 bits, and its products with the first three parts
+/// of pi/2 (33 bits each) are exact.
 constexpr double kCircularLimit = 1.6e6;
 
 template <class X> struct Circular {
   Pair<X> sin, cos;  // of the remainder in [-pi/4, pi/4]
-  X quarters;        // turned by
+  X quarters;        // quarter turns that were subtracted
 };
 template <class X> Circular<X> circular(const X& x) {
   const auto n = fma(x, 0x1.45f306dc9c883p-1, kRound64) - kRound64;
@@ -280,13 +279,13 @@ template <class X> Circular<X> circular(const X& x) {
   return {{r.hi, sin_tail}, {cos.hi, cos.lo + cos_tail}, n};
 }
 
-/// Where the library computes sin, cos and tan instead.
+/// Returns where the library computes sin, cos and tan instead.
 template <class X> auto beyond_circular(const X& x) {
   const auto a = abs(x);
   return (a >= kCircularLimit) & (a < kInf);
 }
 
-/// The sine, a quarter turn later for each `shift`.
+/// Returns the sine, advanced by a quarter turn for each `shift`.
 template <class X> auto sine(const X& x, int shift, const char* name) {
   const auto c = circular(x);
   const auto q = to_integer(c.quarters) + shift;
@@ -304,7 +303,7 @@ template <class X> auto tan_64(const X& x) {
   return select(x == 0.0, x, or_libm(t, beyond_circular(x), "tan", x));
 }
 
-/// asin(|x|), or of a large |x| asin(sqrt((1 - |x|) / 2)).
+/// asin(|x|), or for a large |x| asin(sqrt((1 - |x|) / 2)).
 template <class X> auto large_arc(const X& x) { return abs(x) > 0.5; }
 template <class X> Pair<X> half_arc(const X& x) {
   const auto a = abs(x);
@@ -327,7 +326,7 @@ template <class X> auto acos_64(const X& x) {
 }
 
 constexpr double kTanEighth = 0x1.a827999fcef32p-2;  // tan(pi/8)
-/// turn + atan(t) for |t| <= tan(pi/8).
+/// Returns turn + atan(t) for |t| <= tan(pi/8).
 template <class X> Pair<X> turned(const Pair<X>& turn, const Pair<X>& t) {
   const auto z = t.hi * t.hi;
   return turn + Pair<X>{t.hi, fma(t.hi * z, polynomial(z, kAtan), fma(-z, t.lo, t.lo))};
@@ -343,25 +342,25 @@ template <class X> auto atan_64(const X& x) {
 }
 
 template <class Y, class X> auto atan2_64(const Y& y, const X& x) {
-  // Scaled alike, so that no product underflows that matters and none overflows.
+  // Both numbers are scaled by one factor, so that no product that matters underflows and none overflows.
   const auto wide_y = abs(y), wide_x = abs(x);
   const auto largest = select(wide_x < wide_y, wide_y, wide_x);
   const auto unit = select(largest > 0x1p900, 0x1p-200, select(largest < 0x1p-800, 0x1p200, x.like(1.0)));
   const auto ay = wide_y * unit, ax = wide_x * unit, zero = x.like(0.0);
   const auto steep = ax < ay;
   const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
-  const auto equal = (less == more) & (more != 0.0);  // infinities too
+  const auto equal = (less == more) & (more != 0.0);  // two infinities too
   const auto middle = equal | (more * kTanEighth < less);
   const auto finite = select(more < kInf, more, 1.0);
   const auto above = select(equal, Pair<X>{zero, zero}, select(middle, exact_sum(less, -more), Pair<X>{less, zero}));
   const auto sum = select(equal, Pair<X>{zero + 1.0, zero}, select(middle, exact_sum(less, more), Pair<X>{finite, zero}));
   const auto below = select(more == 0.0, Pair<X>{zero + 1.0, zero}, sum);
   const auto quotient = above / below;
-  // Of a tiny one the error is lost as well.
+  // For a tiny quotient, its rounding error underflows and is set to 0.
   const auto exact = Pair<X>{select(abs(above.hi) < 0x1p-960, above.hi / below.hi, quotient.hi), select(abs(above.hi) < 0x1p-960, 0.0, quotient.lo)};
   auto angle = turned(select(middle, like(x, kQuarterPiLong), Pair<X>{zero, zero}), select(more < kInf, exact, Pair<X>{zero, zero}));
   angle = select(steep, like(x, kHalfPiLong) - angle, angle);
-  angle = select(bits(x) < 0, like(x, kPiLong) - angle, angle);  // the sign bit: -0.0 counts as negative
+  angle = select(bits(x) < 0, like(x, kPiLong) - angle, angle);  // tests the sign bit: -0.0 counts as negative
   return select(isnan(x) | isnan(y), x + y, copysign(rounded(angle), y));
 }
 
@@ -371,7 +370,7 @@ template <class X, class Y> auto power_64(const X& x, const Y& y) {
   const auto a = abs(x);
   const auto p = parts(a);
   const auto log = natural(Log<X>{p.n, long_log_near_one(p.f)});
-  const auto enough = select(y > 0x1p66, 0x1p66, select(y < -0x1p66, -0x1p66, y));  // beyond, all powers are 0, 1 or infinite
+  const auto enough = select(y > 0x1p66, 0x1p66, select(y < -0x1p66, -0x1p66, y));  // beyond these exponents all powers are 0, 1 or infinite
   const auto product = exact_product(enough, log.hi);
   const auto exponent = clamp_exp(product.hi);
   const auto low = select(exponent == product.hi, fma(enough, log.lo, product.lo), 0.0);
@@ -393,7 +392,7 @@ template <class X> auto cbrt_64(const X& x) {
   const auto n = fma(p.n, 1.0 / 3, kRound64) - kRound64, rest = p.n - n * 3.0;  // -1, 0 or 1
   const auto m = (p.f.hi + 1.0) * power_of_two(to_integer(rest));
   const auto first = polynomial(p.f.hi, kCbrt) * select(rest < 0.0, 0x1.965fea53d6e3dp-1, select(rest > 0.0, 0x1.428a2f98d728bp+0, m.like(1.0)));
-  // Newton's step twice, with one derivative.
+  // Two steps of Newton's method with one derivative.
   const auto slope = 1.0 / (first * first * 3.0);
   const auto second = first - (first * first * first - m) * slope;
   const auto square = exact_product(second, second), cube = square * Pair<X>{second, second.like(0.0)};
@@ -405,7 +404,7 @@ template <class X, class Y> auto hypot_64(const X& x, const Y& y) {
   const auto ax = abs(x), ay = abs(y);
   const auto steep = ax < ay;
   const auto more = select(steep, ay, ax), less = select(steep, ax, ay);
-  // Scaled, so that no square overflows and none underflows that matters.
+  // The numbers are scaled, so that no square overflows and no square that matters underflows.
   const auto large = more > 0x1p500, tiny = more < 0x1p-400;
   const auto unit = select(large, 0x1p-600, select(tiny, 0x1p600, more.like(1.0)));
   const auto back = select(large, 0x1p600, select(tiny, 0x1p-600, more.like(1.0)));
@@ -418,16 +417,16 @@ template <class X, class Y> auto hypot_64(const X& x, const Y& y) {
 
 // ---- parts of a number
 
-/// The next number after x towards y; of float32 too.
+/// Returns the next number after x towards y, for float32 too.
 template <class X, class Y> auto nextafter_64(const X& x, const Y& y) {
   const auto b = bits(x);
-  const auto next = select((x < y) == (x > 0.0), b + 1, b - 1);  // away from 0 or towards it
+  const auto next = select((x < y) == (x > 0.0), b + 1, b - 1);  // away from 0, or towards 0
   const auto least = copysign(from_bits(b.like(1)), y);
   const auto result = select(x == y, y, select(x == 0.0, least, from_bits(next)));
   return select(isnan(x) | isnan(y), x + y, result);
 }
 
-/// x * 2^n for the whole part of n, rounded once: what is taken off before the last step leaves no subnormal number that matters.
+/// Returns x * 2^n for the whole part of n, rounded once: the factors before the last leave no subnormal number that matters.
 template <class X, class Y> auto ldexp_64(const X& x, const Y& n) {
   auto rest = select(n > 2200.0, 2200.0, select(n < -2200.0, -2200.0, trunc(n)));
   auto result = x;
@@ -442,7 +441,7 @@ template <class X, class Y> auto ldexp_64(const X& x, const Y& n) {
 
 // ---- the error function
 
-/// erf(x) for |x| <= 3/4.
+/// Returns erf(x) for |x| <= 3/4.
 template <class X> Pair<X> erf_near(const Pair<X>& x) {
   const auto z = x * x;
   const auto p = polynomial(z.hi, kErf);
@@ -454,7 +453,7 @@ template <class X> struct Far {
   Pair<X> value;
   X n;
 };
-/// erfc(x) = value * 2^n for x from 3/4 to 28, given x^2 too: exp(-x^2) / (1 + 2x) times a polynomial in (x - 3) / (x + 3).
+/// Computes erfc(x) = value * 2^n for x from 3/4 to 28, with x^2 given: exp(-x^2) / (1 + 2x) times a polynomial in (x - 3) / (x + 3).
 template <class X> Far<X> erfc_far(const Pair<X>& x, const Pair<X>& square) {
   const auto e = reduce_exp(-square.hi, -square.lo);
   const auto t = (x.hi - 3.0) / (x.hi + 3.0);
@@ -464,7 +463,7 @@ template <class X> Far<X> erfc_far(const Pair<X>& x, const Pair<X>& square) {
   return {normal(p * exponential / Pair<X>{below.hi, below.lo + (x.lo + x.lo)}), e.n};
 }
 template <class X> Far<X> erfc_far(const X& x) { return erfc_far(Pair<X>{x, x.like(0.0)}, exact_product(x, x)); }
-/// value * 2^n where 2^n is normal.
+/// Returns value * 2^n where 2^n is normal.
 template <class X> Pair<X> placed(const Far<X>& f) { return scaled(f.value, power_of_two(to_integer(select(f.n < -1000.0, -1000.0, f.n)))); }
 
 template <class X> auto erf_64(const X& x) {
@@ -483,7 +482,7 @@ template <class X> auto erfc_64(const X& x) {
   return select(far, select(x < 0.0, rounded(below), scale(rounded(f.value), to_integer(f.n))), rounded(near));
 }
 
-/// The normal distribution up to x: erfc(-x / sqrt(2)) / 2.
+/// Returns the normal distribution up to x: erfc(-x / sqrt(2)) / 2.
 template <class X> auto ndtr_64(const X& x) {
   const auto whole = abs(x), a = select(whole > 40.0, 40.0, whole);
   const auto z = exact_product(a, a.like(kInverseRoot2.hi)), at = Pair<X>{z.hi, fma(a, kInverseRoot2.lo, z.lo)};
@@ -496,10 +495,10 @@ template <class X> auto ndtr_64(const X& x) {
   return select(far, select(x < 0.0, below, rounded(above)), rounded(half + part));
 }
 
-/// y with erf(y) = x: a polynomial to 1e-6, then three terms of the inverse's Taylor series there.
+/// Returns y with erf(y) = x: a polynomial gives y to 1e-6, and three terms of the inverse's Taylor series there correct it.
 template <class X> auto erfinv_64(const X& x) {
   const auto whole = abs(x), a = select(whole < 1.0, whole, 0.5), zero = x.like(0.0), one = x.like(1.0);
-  const auto rest = 1.0 - a;  // exact where it matters, from 1/2 on
+  const auto rest = 1.0 - a;  // exact from 1/2 on, where it matters
   const auto p = parts(rest * (1.0 + a));
   const auto w = -natural(Log<X>{p.n, log_near_one(p.f)}).hi;
   const auto near_y = polynomial(w - 2.5, kErfinvNear), far_y = polynomial(sqrt(select(w > 5.0, w, 5.0)) - 4.0, kErfinvFar);
@@ -519,24 +518,24 @@ template <class X> auto erfinv_64(const X& x) {
 
 // ---- the gamma function
 
-/// The logarithm of a positive pair, to 2^-70.
+/// Returns the logarithm of a positive pair, with an error of 2^-70.
 template <class X> Pair<X> long_log(const Pair<X>& x) {
   const auto tiny = x.hi < 0x1p-1022;
   const auto b = bits(select(tiny, x.hi * 0x1p54, x.hi));
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
   const auto exponent = to_number(n) - select(tiny, 54.0, x.hi.like(0.0));
-  // The low part beside a mantissa of about 1; that of the smallest and the largest numbers does not matter.
+  // The low part is scaled to a mantissa of about 1. The low part of the smallest and the largest numbers has no effect.
   const auto unit = power_of_two(to_integer(-select(exponent > 900.0, 900.0, select(exponent < -900.0, -900.0, exponent))));
   const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, x.lo * unit);
   return natural(Log<X>{exponent, long_log_near_one(f)});
 }
 
-/// x less the nearest integer.
+/// Returns x less the nearest integer.
 template <class X> auto beside_integer(const X& x) {
   const auto f = x - trunc(x);
   return f - ((f + kRound64) - kRound64);
 }
-/// sin and cos of pi times f, for |f| <= 1/2.
+/// Returns sin and cos of pi times f, for |f| <= 1/2.
 template <class X> Circular<X> circular_of_turns(const X& f) {
   const auto a = abs(f), wide = select(a > 0.25, 0.5 - a, a);
   const auto angle = like(f, kPiLong) * Pair<X>{wide, f.like(0.0)};
@@ -550,7 +549,7 @@ template <class X> Circular<X> circular_of_turns(const X& f) {
   return {normal(select(a > 0.25, large, small)), normal(select(a > 0.25, small, large)), f};
 }
 
-/// What is shifted to 8 and beyond by z (z + 1) ..: where it arrives, the product, and the product's derivative by z.
+/// The result of a shift to 8 and beyond by z (z + 1) ..: the shifted number, the product, and the product's derivative by z.
 template <class X> struct Shifted {
   Pair<X> t, product, slope;
 };
@@ -585,7 +584,7 @@ template <class X> auto lgamma_64(const X& x) {
   const auto part = normal(Pair<X>{base.hi, base.lo + (head.lo - log.lo)});
   const auto with_pi = exact_sum(part.hi, select(reflected, 0x1.250d048e7a1bdp+0, zero));
   const auto general = with_pi.hi + (with_pi.lo + (part.lo + select(reflected, 0x1.7abf2ad8d5088p-57, zero)));
-  // Beside its zeros at 1 and 2.
+  // Polynomials near the zeros at 1 and 2.
   const auto e1 = x - 1.0, e2 = x - 2.0;
   const auto at_one =
       rounded(Pair<X>{e1, zero} * normal(like(x, Long{-0x1.2788cfc6fb619p-1, 0x1.6cb90701fbfabp-58}) + Pair<X>{e1 * polynomial(e1, kGammaOne), zero}));

@@ -1,38 +1,37 @@
-// Numbers in two parts, over an abstract value (jit/math/float32_math.hpp says what it offers): where a function has to know more digits
-// than its type has. Beyond arithmetic a value tells has_fma(x), whether fma is fused and so gives a product's rounding error in one
-// step, and is_float32(x).
+// Numbers in two parts, for functions that need more digits than their type has, over an abstract value (jit/math/float32_math.hpp lists its operations). A
+// value has two more functions here: has_fma(x), whether fma is fused and so gives a product's rounding error in one step, and is_float32(x).
 #pragma once
 
 namespace sinter::jit {
 
-/// hi + lo, where lo is small beside hi.
+/// hi + lo, where lo is small compared with hi.
 template <class X> struct Pair {
   X hi, lo;
 };
 
-/// a + b exactly, where |a| >= |b| or a is 0.
+/// Returns a + b exactly, where |a| >= |b| or a is 0.
 template <class X> Pair<X> fast_sum(const X& a, const X& b) {
   const auto sum = a + b;
   return {sum, b - (sum - a)};
 }
-/// a + b exactly.
+/// Returns a + b exactly.
 template <class X> Pair<X> exact_sum(const X& a, const X& b) {
   const auto sum = a + b, part = sum - a;
   return {sum, (a - (sum - part)) + (b - part)};
 }
-/// In two halves of so few bits that their products are exact (Dekker).
+/// Splits a number into two halves of so few bits that their products are exact (Dekker).
 template <class X> Pair<X> split(const X& a) {
   const auto large = a * (is_float32(a) ? 0x1p12 + 1 : 0x1p27 + 1), hi = large - (large - a);
   return {hi, a - hi};
 }
-/// a * b exactly, where neither it nor its error underflows and neither operand is near the largest number.
+/// Returns a * b exactly, where neither the product nor its error underflows and neither operand is near the largest number.
 template <class X> Pair<X> exact_product(const X& a, const X& b) {
   const auto product = a * b;
   if (has_fma(a)) return {product, fma(a, b, -product)};
   const auto x = split(a), y = split(b);
   return {product, x.lo * y.lo - (((product - x.hi * y.hi) - x.lo * y.hi) - x.hi * y.lo)};
 }
-/// a - q * b, of a quotient q of a and b.
+/// Returns a - q * b, for a quotient q of a and b.
 template <class X> X remainder(const X& a, const X& q, const X& b) {
   if (has_fma(a)) return fma(-q, b, a);
   const auto product = exact_product(q, b);
@@ -47,21 +46,21 @@ template <class X> Pair<X> operator/(const Pair<X>& a, const Pair<X>& b) {
   const auto rest = remainder(a.hi, q, b.hi) + (a.lo - q * b.lo);
   return {q, rest * inverse};
 }
-/// a + b where |a.hi| >= |b.hi| or a.hi is 0.
+/// Returns a + b where |a.hi| >= |b.hi| or a.hi is 0.
 template <class X> Pair<X> operator+(const Pair<X>& a, const Pair<X>& b) {
   const auto sum = fast_sum(a.hi, b.hi);
   return {sum.hi, sum.lo + (a.lo + b.lo)};
 }
 template <class X> Pair<X> operator-(const Pair<X>& a) { return {-a.hi, -a.lo}; }
 template <class X> Pair<X> operator-(const Pair<X>& a, const Pair<X>& b) { return a + -b; }
-/// By a power of two.
+/// Multiplies by a power of two.
 template <class X> Pair<X> scaled(const Pair<X>& a, const X& power) { return {a.hi * power, a.lo * power}; }
 template <class X> Pair<X> normal(const Pair<X>& a) { return fast_sum(a.hi, a.lo); }
 template <class X> X rounded(const Pair<X>& a) { return a.hi + a.lo; }
 template <class M, class X> Pair<X> select(const M& condition, const Pair<X>& a, const Pair<X>& b) {
   return {select(condition, a.hi, b.hi), select(condition, a.lo, b.lo)};
 }
-/// A constant of more digits than a double has.
+/// A constant with more digits than a double has.
 struct Long {
   double hi, lo;
 };

@@ -1,4 +1,4 @@
-// Polynomials over an abstract value, and what the functions of float32 and float64 share besides.
+// Polynomials over an abstract value, and constants for the functions of both float32 and float64.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace sinter::jit {
 
 using namespace coefficients;
 
-/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; c(k) gives the k-th. Written as a recursion, since a loop inside would keep the
-/// interpreter's from becoming vectors.
+/// Returns c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; c(k) is the k-th coefficient. It is a recursion, because a loop inside would prevent the
+/// vectorisation of the interpreter's loop.
 template <std::size_t N, std::size_t K = 0, class X, class C> X horner(const X& x, const C& c) {
   if constexpr (K + 1 == N) return c(K);
   else return fma(horner<N, K + 1>(x, c), x, c(K));
@@ -19,7 +19,7 @@ template <std::size_t N, std::size_t K = 0, class X, class C> X horner(const X& 
 template <class X, std::size_t N> X polynomial(const X& x, const double (&c)[N]) {
   return horner<N>(x, [&](std::size_t k) { return x.like(c[k]); });
 }
-/// Without its first coefficient, and divided by x.
+/// Evaluates the polynomial without its first coefficient, divided by x.
 template <class X, std::size_t N> X polynomial_after(const X& x, const double (&c)[N]) {
   return horner<N, 1>(x, [&](std::size_t k) { return x.like(c[k]); });
 }
@@ -27,8 +27,8 @@ template <class X, std::size_t N> X polynomial_after(const X& x, const double (&
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Adding this to a number below 2^51 leaves its nearest integer in the low bits: a rounding and a conversion in one addition, with no
-// undefined result for NaN.
+// Adding this number to one below 2^51 leaves its nearest integer in the low bits. The addition rounds and converts in one step, and its result is defined for
+// NaN.
 constexpr double kRound64 = 0x1.8p52;
 constexpr std::int64_t kRound64Bits = 0x4338000000000000;
 

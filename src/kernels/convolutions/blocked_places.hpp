@@ -1,5 +1,5 @@
-// How a convolution of channels in blocks is shared out: bands of places and groups of filters, each a task, in tiles whose sums stay in registers. A Kind
-// says of what the convolution is (floats, bytes) and who computes a tile.
+// Divides a convolution of channels in blocks into tasks. A task is a band of places and a group of filters; it computes tiles whose sums stay in registers. A
+// Kind gives the element types (floats, bytes) and the functions that compute a tile.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -16,27 +16,27 @@ template <class Kind> struct BlockedOperands {
   const typename Kind::Element* x;
   const typename Kind::Weight* weight;
   const typename Kind::Sum* bias;
-  typename Kind::Element outside;  // what x is there
-  const float* scaling = nullptr;  // of bytes: each filter's factor, then each one's summand; null: the sums as they are
+  typename Kind::Element outside;  // the value of elements outside of x
+  const float* scaling = nullptr;  // bytes only: each filter's factor, then each filter's summand; null: the sums are the result
 };
 
-/// Places of a task: with what they read, the second cache holds them while all filters pass.
+/// Places of a task: the second-level cache holds them and the elements they read while all filters pass.
 inline constexpr std::int64_t kBand = 392;
-/// Multiply-adds of a task: worth handing out, and as many as one thread takes at a time. Between the two, each thread has some tasks, so that
-/// none waits long for the last.
+/// Multiply-adds of a task: the least that is worth a task, and the most that one thread takes at a time. Between the two, each thread gets a few tasks, so
+/// that no thread waits long for the last task.
 inline constexpr std::int64_t kLeastTask = 1 << 17, kWorthTask = 1 << 20, kTasksOfThread = 6;
-/// Places that are taken together at least: some tiles.
+/// Fewest places of a band: several tiles.
 inline constexpr std::int64_t kLeastBand = 56;
 /// Elements that are worth a task where they are only moved, or multiplied by a few taps.
 inline constexpr std::int64_t kMovedTask = 16 << 10;
-/// Blocks of channels times taps whose weights, of the filters that are computed together, stay in the second cache: of floats.
+/// Blocks of channels times taps of float weights that, for the filters computed together, stay in the second-level cache.
 inline constexpr std::int64_t kTapsTogether = 256;
-/// Elements that the last cache does not hold from one step to the next, or not for one core.
+/// Elements from which on the last-level cache, or one core's share of it, does not hold an operand from one step to the next.
 inline constexpr std::int64_t kFar = 2 << 20;
-/// Elements of the result that what follows is told of at a time: they are still in the first cache.
+/// Elements of the result in one piece for the epilogue: they are still in the first-level cache.
 inline constexpr std::int64_t kPiece = 4 << 10;
 
-/// The places of an axis whose window's taps [first, end) read within x, the same for all of them.
+/// Places of an axis whose windows read within x with the same taps [first, end).
 struct Stretch {
   std::int64_t place, places, first, end;
 };
@@ -53,21 +53,21 @@ inline std::vector<Stretch> stretches(const BlockedProblem& p, std::size_t axis)
   return all;
 }
 
-/// Memory of this thread's own, for a piece: it stays in the second cache.
+/// Returns this thread's own memory for a piece. The memory stays in the second-level cache.
 template <class Sum> Sum* room_of_thread(std::int64_t count) {
   auto& room = per_thread<std::vector<Sum>>();
   if (static_cast<std::int64_t>(room.size()) < count) room.resize(static_cast<std::size_t>(count));
   return room.data();
 }
 
-/// Taps that would read outside of x are left out, so that x is read as it lies.
+/// Computes a depthwise convolution. Taps that would read outside of x are left out, so x needs no copy with padding.
 template <class Kind>
 void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Finished& finished) {
   const auto* const x = operands.x;
   const auto* const weight = operands.weight;
   const auto* const bias = operands.bias;
   const std::vector<Stretch> across = Kind::kWholeLines ? std::vector<Stretch>{{0, p.places[1], 0, p.taps[1]}} : stretches(p, 1);
-  std::vector<Stretch> of_line;  // of a place of the first axis
+  std::vector<Stretch> of_line;  // by place of the first axis
   for (const Stretch& some : stretches(p, 0)) of_line.insert(of_line.end(), static_cast<std::size_t>(some.places), some);
   const std::int64_t rows = std::clamp<std::int64_t>(kPiece / (p.places[1] * kWide), 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
   const auto convolve_band = [&](std::int64_t number) {
@@ -115,9 +115,9 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   const bool padded = p.reads_outside();
   const std::int64_t lines = padded ? p.reach(0, p.places[0]) : p.size[0], columns = padded ? p.reach(1, p.places[1]) : p.size[1];
   const std::int64_t plane = lines * columns * p.inner, all_taps = p.taps[0] * p.taps[1];
-  // Windows of one element that lie one after the other are one long row.
+  // Windows of one element that are adjacent in memory form one long row.
   const bool flat = all_taps == 1 && !padded && p.stride[0] == 1 && p.stride[1] == 1;
-  const bool one_row = flat || p.places[0] == 1;  // which bands take a part of
+  const bool one_row = flat || p.places[0] == 1;  // bands then divide that row
   const std::int64_t rows = one_row ? 1 : p.places[0], row_places = flat ? p.places[0] * p.places[1] : p.places[1];
   const int threads_here = thread_count(threads);
   const std::int64_t work_of_place = (p.channels * p.inner * all_taps * kWide + Kind::kAtOnce - 1) / Kind::kAtOnce,
@@ -132,11 +132,11 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   const std::int64_t together = std::max<std::int64_t>(1, kTapsTogether * Kind::kAtOnce * kWide / p.inner / all_taps);
   const auto room = std::make_unique_for_overwrite<typename Kind::Element[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
 
-  const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // at once
-  // Threads share out what is larger: the places, of which each reads its own, or the filters. Whatever is not shared out all of them read.
+  const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // images at once
+  // Threads divide the larger operand: the places, each of which reads its own elements, or the filters. All threads read the other operand.
   const bool by_filters = p.blocks * p.channels * all_taps * p.inner * kWide > images * image_size;
   for (std::int64_t first_image = 0; first_image < p.batch; first_image += images) {
-    if (padded) {  // by rows, as places are handed out; where there are too few, by channels
+    if (padded) {  // by rows, as places are divided; where there are too few rows, by channels
       const std::int64_t wanted = std::max<std::int64_t>(1, p.channels * plane / kMovedTask);
       const bool by_rows = wanted <= lines || lines > p.channels;
       const std::int64_t parts = std::min(wanted, by_rows ? lines : p.channels);
@@ -173,7 +173,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
       tile.places = places;
       tile.blocks = blocks_here;
       constexpr std::int64_t kLine = 64 / sizeof(Weight);
-      // Meanwhile memory is asked for the weights of the filters after these.
+      // Prefetches the weights of the next filters meanwhile.
       const Weight* const next = weight + (block + tile.blocks) * tile.weight_block;
       const std::int64_t next_lines = std::min(blocks, p.blocks - block - tile.blocks) * tile.weight_block / kLine, parts = by_filters ? images * bands : 1;
       const std::int64_t part = by_filters ? image_band : 0, ahead = next_lines * part / parts, ahead_lines = next_lines * (part + 1) / parts - ahead;

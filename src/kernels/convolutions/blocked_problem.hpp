@@ -1,4 +1,4 @@
-// A convolution of channels in blocks, as its call says it, for those who compute it.
+// The sizes of a convolution of channels in blocks, read from its call.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace sinter::kernels {
 
-/// Filters of a block.
+/// Filters in a block.
 inline constexpr std::int64_t kWide = 16;
 
-/// Groups, whose channels and filters are whole blocks, are images of their own: they lie one after the other.
+/// Groups are treated as separate images, one after the other: the channels and filters of a group are whole blocks.
 struct BlockedProblem {
-  std::int64_t batch, channels, inner;  // images; blocks of channels, and channels in one
+  std::int64_t batch, channels, inner;  // images; blocks of channels; channels in a block
   std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], places[2];
-  std::int64_t blocks;  // of filters
-  std::int64_t groups;  // images that follow each other are of one group each, with weights of its own
+  std::int64_t blocks;  // blocks of filters
+  std::int64_t groups;  // consecutive images belong to consecutive groups, each with weights of its own
   bool depthwise, winograd;
 
   explicit BlockedProblem(const fuse::LibraryCall& call) {
@@ -34,14 +34,14 @@ struct BlockedProblem {
       places[axis] = call.shape[axis + 2];
     }
   }
-  /// Of x with its padding, as far as places [0, count) of the axis read it.
+  /// Returns how many elements of padded x the places [0, count) of the axis reach over.
   std::int64_t reach(std::size_t axis, std::int64_t count) const { return (count - 1) * stride[axis] + (taps[axis] - 1) * dilation[axis] + 1; }
   bool reads_outside() const {
     return before[0] > 0 || before[1] > 0 || reach(0, places[0]) > size[0] + before[0] || reach(1, places[1]) > size[1] + before[1];
   }
 };
 
-/// Rows [0, rows) from `first` on of one plane of x (blocks of channels, or a channel), `outside` where x is not.
+/// Copies rows [first, first + rows) of one plane of padded x (a block of channels, or one channel), with `outside` for elements beyond x.
 template <class Element> void lay_out_padded(const BlockedProblem& p, const Element* plane, std::int64_t first, std::int64_t rows, std::int64_t columns,
                                              Element* to, Element outside = 0) {
   const std::int64_t left = std::min(p.before[1], columns), there = std::clamp<std::int64_t>(columns - left, 0, p.size[1]);

@@ -1,4 +1,4 @@
-// What the files byte_tiles_{baseline,avx2,vnni}.cpp share: a channel by itself, as the compiler makes vectors of it, and how a row of places is divided.
+// Shared by byte_tiles_{baseline,avx2,vnni}.cpp: the depthwise tile, which the compiler vectorises, and the division of a row of places into pieces.
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -17,10 +17,10 @@ constexpr int kLanes = 8;
 #else
 constexpr int kLanes = 4;
 #endif
-typedef std::uint32_t Sums __attribute__((vector_size(4 * kLanes)));  // wrap
+typedef std::uint32_t Sums __attribute__((vector_size(4 * kLanes)));  // wrap around
 typedef std::uint32_t UnalignedSums __attribute__((vector_size(4 * kLanes), aligned(1), may_alias));
 
-// Compilers convert a vector of bytes one by one.
+// The conversion is written with intrinsics, because compilers convert a vector of bytes element by element.
 #if defined(__AVX512F__)
 inline Sums wide(const std::uint8_t* from) { return (Sums)_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))); }
 inline Sums wide(const std::int8_t* from) { return (Sums)_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))); }
@@ -38,7 +38,7 @@ typedef float Floats __attribute__((vector_size(4 * kLanes)));
 typedef float UnalignedFloats __attribute__((vector_size(4 * kLanes), aligned(1), may_alias));
 typedef std::int32_t Numbers __attribute__((vector_size(4 * kLanes)));
 
-/// Rounded after each operation.
+/// Returns sums * scale + shift. The result is rounded after each operation.
 inline Floats scaled(Sums sums, const float* scale, const float* shift) {
   const Floats product = __builtin_convertvector((Numbers)sums, Floats) * *reinterpret_cast<const UnalignedFloats*>(scale);
   return product + *reinterpret_cast<const UnalignedFloats*>(shift);
@@ -78,7 +78,7 @@ struct Piece {
   std::int32_t* result;
 };
 
-/// The tile in pieces of up to so many blocks and places, of nearly the same length: compute(blocks, places, piece) each.
+/// Divides the tile into pieces of at most these numbers of blocks and places, of nearly equal length, and calls compute(blocks, places, piece) for each.
 template <int most_blocks, int most_places, class Compute> inline __attribute__((always_inline)) void in_pieces(const ByteConvTile& t, Compute compute) {
   const std::int64_t steps = (t.places + most_places - 1) / most_places;
   for (std::int64_t block = 0, blocks; block < t.blocks; block += blocks) {

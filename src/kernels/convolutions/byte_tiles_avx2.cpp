@@ -1,12 +1,12 @@
-// cmake/matmul.cmake sets this file's instruction set. The instruction that multiplies bytes saturates its sums, so these are of 16 bits: each adds up two
-// products for each of 8 sums, of which two neighbours are a filter's.
+// cmake/instruction_sets.cmake sets this file's instruction set. The instruction that multiplies bytes saturates its sums. Bytes are therefore widened to 16
+// bits; one instruction adds two products to each of 8 sums, and two neighbouring sums belong to one filter.
 #if defined(__AVX2__)
 #include "kernels/convolutions/byte_tiles.inl"
 
 namespace sinter::kernels {
 namespace {
 
-constexpr int kPlaces = 2, kParts = 4;  // parts of 4 filters
+constexpr int kPlaces = 2, kParts = 4;  // a part is 4 filters
 
 template <int places> void sums_of(const ByteConvTile& t, const byte_tiles::Piece& piece) {
   const std::int8_t* weight = piece.weight;
@@ -28,7 +28,7 @@ template <int places> void sums_of(const ByteConvTile& t, const byte_tiles::Piec
         }
       }
   SINTER_UNROLL for (int p = 0; p < places; ++p) SINTER_UNROLL for (int k = 0; k < kParts; k += 2) {
-    // Of two parts 4 and 4 filters' halves, added up: filters 0 1 4 5 | 2 3 6 7.
+    // Adds neighbouring sums of two parts, which gives the filters 0 1 4 5 | 2 3 6 7; the permutation restores their order.
     const __m256i both = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[p][k], sums[p][k + 1]), 0xD8);
     std::int32_t* const to = piece.result + p * 16 + 4 * k;
     const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(piece.bias ? piece.bias + 4 * k : to)), all = _mm256_add_epi32(both, before);

@@ -1,4 +1,4 @@
-// cmake/matmul.cmake sets this file's instruction set.
+// cmake/instruction_sets.cmake sets this file's instruction set.
 #include "kernels/convolutions/byte_tiles.inl"
 
 namespace sinter::kernels {
@@ -6,7 +6,7 @@ namespace {
 
 void convolve(const ByteConvTile& t) {
   byte_tiles::in_pieces<1, 1>(t, [&](std::int64_t, std::int64_t, const byte_tiles::Piece& piece) {
-    std::uint32_t sums[16];  // wrap
+    std::uint32_t sums[16];  // wrap around
     for (int f = 0; f < 16; ++f) sums[f] = static_cast<std::uint32_t>(piece.bias ? piece.bias[f] : piece.result[f]);
     const std::int8_t* weight = piece.weight;
     for (std::int64_t channel = 0; channel < t.channels; ++channel)

@@ -1,11 +1,11 @@
-// cmake/matmul.cmake sets this file's instruction set. One instruction adds up four products, of four channels, for each of 16 filters.
+// cmake/instruction_sets.cmake sets this file's instruction set. One instruction adds four products, of four channels, to the sum of each of 16 filters.
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include "kernels/convolutions/byte_tiles.inl"
 
 namespace sinter::kernels {
 namespace {
 
-constexpr int kBlocks = 2, kPlaces = 14;  // whose sums registers hold beside the weights and an element of x
+constexpr int kBlocks = 2, kPlaces = 14;  // registers hold their sums, the weights and an element of x
 
 template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t, const byte_tiles::Piece& piece) {
   const std::int8_t* weight = piece.weight;
@@ -37,7 +37,7 @@ template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t,
 
 using SumsOf = void (*)(const ByteConvTile& t, const byte_tiles::Piece& piece);
 
-/// By how many places, from 1.
+/// Indexed by the number of places less 1.
 template <int blocks, int inner> constexpr SumsOf kSumsOf[kPlaces] = {
     sums_of<blocks, 1, inner>,  sums_of<blocks, 2, inner>,  sums_of<blocks, 3, inner>,  sums_of<blocks, 4, inner>, sums_of<blocks, 5, inner>,
     sums_of<blocks, 6, inner>,  sums_of<blocks, 7, inner>,  sums_of<blocks, 8, inner>,  sums_of<blocks, 9, inner>, sums_of<blocks, 10, inner>,
@@ -50,11 +50,11 @@ void convolve(const ByteConvTile& t) {
   });
 }
 
-// ---- channels by themselves: four neighbouring places are 64 bytes, which turned have a channel's four side by side, as the instruction adds them up
+// ---- depthwise: four neighbouring places are 64 bytes; transposed, each channel's four bytes are adjacent, as the instruction needs them
 
-constexpr std::int64_t kRows = 8, kColumns = 4;  // of taps
+constexpr std::int64_t kRows = 8, kColumns = 4;  // most taps of each axis
 
-/// (4, 16) bytes -> (16, 4).
+/// Transposes (4, 16) bytes to (16, 4).
 inline __m512i turned(__m512i places) {
   const __m512i fours = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
   const __m512i bytes = _mm512_broadcast_i32x4(_mm_set_epi8(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0));
@@ -71,7 +71,7 @@ inline void store(const ByteDepthwiseTile& t, __m512i sums, std::int64_t place) 
 void depthwise(const ByteDepthwiseTile& t) {
   if (t.x_tap[1] != 16 || t.taps[1] > kColumns || t.taps[0] > kRows) return byte_tiles::depthwise(t);
   const __mmask64 there = first(t.taps[1]), of_two = first(t.taps[1] + 1);
-  __m512i weights[kRows], next[kRows];  // of a place; and of the one after it, which reads the same four places
+  __m512i weights[kRows], next[kRows];  // of a place; and of the next place, which reads the same four elements
   for (std::int64_t row = 0; row < t.taps[0]; ++row) {
     weights[row] = turned(_mm512_maskz_loadu_epi8(there, t.weight + row * t.weight_row));
     next[row] = _mm512_slli_epi32(weights[row], 8);

@@ -15,27 +15,27 @@
 namespace sinter::kernels {
 namespace {
 
-// A tile: places (columns of a product), and what of the windows is laid out for them at once. 128K elements stay in a core's L2.
+// A tile has so many places (columns of a product). Its windows, at most 128K elements laid out at once, stay in a core's L2.
 constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 17;
-/// Filters (rows of a product) that a tile is taken by where there are few tiles: as many pieces keep some threads busy.
+/// Fewest filters (rows of a product) of a piece, and the pieces that keep several threads busy: where there are fewer tiles, they are divided by filters.
 constexpr std::int64_t kLeastFilters = 32, kPieces = 8;
-/// Convolutions come by the dozen, and share the opening of the library that multiplies.
+/// A program usually has a dozen convolutions, which share the time of opening the library that multiplies.
 constexpr double kConvolutions = 8;
 /// Elements of windows that a thread lays out at a time.
 constexpr std::int64_t kLaidOut = 32 << 10;
 /// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
 constexpr std::int64_t kWorthTask = 64 << 10;
-/// Filters of one channel that are a product's rows sooner than loops over its taps.
+/// Filters of one channel from which on they are a product's rows and not computed tap by tap.
 constexpr std::int64_t kRowsOfProduct = 16;
 /// Elements that a band of a depthwise convolution's lines lays out.
 constexpr std::int64_t kBandElements = 16 << 10;
 
-/// The call with three axes of places; those that it lacks come first, with one place each.
+/// The call with three axes of places. Axes that it lacks come first, with one place each.
 struct Problem {
   std::int64_t batch, groups, channels, filters;  // channels and filters of one group
   std::int64_t size[3] = {1, 1, 1}, taps[3] = {1, 1, 1}, places[3] = {1, 1, 1};
   std::int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, before[3] = {0, 0, 0};
-  std::int64_t x_batch, x_channel, x_stride[3] = {0, 0, 0};  // strides, in elements
+  std::int64_t x_batch, x_channel, x_stride[3] = {0, 0, 0};  // in elements
   std::int64_t all_taps = 1, all_places = 1;
 
   explicit Problem(const fuse::LibraryCall& call) {
@@ -67,7 +67,7 @@ struct Problem {
     return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) *
            static_cast<double>(all_places);
   }
-  /// All of them, of one image; the caller says which places and rows.
+  /// Describes all windows of one image. The caller sets the places and rows.
   Windows windows() const {
     Windows all{};
     all.x_channel = x_channel;
@@ -77,7 +77,7 @@ struct Problem {
     }
     return all;
   }
-  /// Every window is one element, and they lie one after the other: x is the matrix.
+  /// Returns whether every window is one element and the windows are adjacent: x itself is then the matrix.
   bool is_product() const {
     bool same = all_taps == 1;
     std::int64_t next = 1;
@@ -89,7 +89,7 @@ struct Problem {
   }
 };
 
-/// The elements of an operand one after the other; in `copy` where they do not lie so already.
+/// Returns the elements of an operand in row-major order. They are copied to `copy` where memory has another order.
 template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, const void* buffer, std::vector<Word>& copy) {
   const Word* const start = static_cast<const Word*>(buffer) + operand.offset;
   std::int64_t count = 1;
@@ -105,7 +105,7 @@ template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, 
   return copy.data();
 }
 
-/// A band of lines at a time, as many as a core's first caches hold with what they read.
+/// Computes a depthwise convolution by bands of lines: a core's first caches hold a band and the elements it reads.
 void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads, const Finished& finished) {
   DepthwisePlane any{};
   std::int64_t reach[3];
@@ -116,7 +116,7 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
     any.phases[k] = std::min(p.stride[k], reach[k] + 1);
   }
   const std::int64_t all_phases = any.phases[0] * any.phases[1] * any.phases[2];
-  // Bands are of lines; of a volume only where it is one plane.
+  // A band consists of lines. A volume is divided into bands only where it is one plane.
   const std::int64_t line = all_phases * any.length[2],
                      most = p.places[0] == 1 && any.length[0] == 1 ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1]) : p.places[1];
   const std::int64_t bands = (p.places[1] + most - 1) / most, lines = (p.places[1] + bands - 1) / bands;
@@ -144,7 +144,7 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
     DepthwisePlane one = any;
     one.padded = memory.data();
     one.sums = memory.data() + room;
-    std::int64_t before = -1;  // the band whose padding is laid out
+    std::int64_t before = -1;  // the band whose padding is in the memory now
     for (std::int64_t piece = task * each; piece < std::min(pieces, (task + 1) * each); ++piece) {
       const std::int64_t plane = piece / bands, band = piece % bands, image = plane / filters, filter = plane % filters, first = band * lines;
       if (bands > 1 && before >= 0 && before != band) std::fill_n(memory.data(), room, 0);
@@ -161,9 +161,9 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
   });
 }
 
-/// A matrix product for each image and group, of the weights with the windows laid out side by side. The pieces that threads take depend on
-/// shapes alone. Where there are many tiles of places, a piece lays out its own tile, which stays in its core's caches, and takes all filters. Where
-/// there are few, all windows are laid out first, by all threads, and a piece takes some filters: no window is laid out twice.
+/// Computes a matrix product for each image and group: the weights times the windows, which are laid out side by side. The pieces that threads take depend on
+/// shapes alone. Where there are many tiles of places, a piece lays out its own tile, which stays in its core's caches, and takes all filters. Where there are
+/// few, all threads lay out all windows first, and a piece takes some filters: no window is laid out twice.
 template <class Word> void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Finished& finished) {
   const std::int64_t depth = p.depth(), places = p.all_places, tiles = (places + kTilePlaces - 1) / kTilePlaces;
   const std::int64_t matrices = p.batch * p.groups;
@@ -227,7 +227,7 @@ template <class Word> void products(const Problem& p, DType dtype, const Word* x
     return;
   }
   const auto packed = std::make_unique_for_overwrite<Word[]>(as_it_is ? 0 : static_cast<std::size_t>(depth * places));
-  const std::int64_t together = as_it_is ? matrices : 1;  // matrices whose pieces are handed out at once
+  const std::int64_t together = as_it_is ? matrices : 1;  // matrices whose pieces are distributed at once
   for (std::int64_t matrix = 0; matrix < matrices; matrix += together) {
     if (!as_it_is) {
       const std::int64_t some = std::max<std::int64_t>(1, kLaidOut / places);

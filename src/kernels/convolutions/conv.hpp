@@ -1,5 +1,5 @@
-// Convolutions on the host without any library: a matrix product of the weights with windows that are laid out side by side, a tile of
-// places at a time (an implicit GEMM); filters of one channel each are multiplied tap by tap.
+// Convolutions on the host without a library: a matrix product of the weights with windows that are laid out side by side, one tile of places at a time (an
+// implicit GEMM). Filters of one channel each are multiplied tap by tap.
 #pragma once
 #include <span>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace sinter::kernels {
 
-/// pointers: the buffers of x and of the weights from their start, then the result's. The result's bits do not depend on `threads`: tiles are
-/// fixed by the shapes. Throws DTypeError for a type that matrices are not multiplied in.
+/// Computes a convolution. pointers: the starts of the buffers of x, of the weights and of the result. The result's bits do not depend on `threads`, because
+/// shapes alone fix the tiles. Throws DTypeError for a type that matrix products do not support.
 void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
-/// "windows side by side, oneDNN 2.6.3"
+/// Describes the method: "windows side by side, oneDNN 2.6.3".
 std::string who_convolves(const fuse::LibraryCall& call);
 
 }  // namespace sinter::kernels

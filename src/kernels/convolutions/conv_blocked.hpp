@@ -1,4 +1,4 @@
-// Convolutions of channels in blocks (sinter/blocked.hpp) on the host, without any library.
+// Convolutions of channels in blocks (sinter/blocked.hpp) on the host, without a library.
 #pragma once
 #include <span>
 
@@ -7,7 +7,7 @@
 
 namespace sinter::kernels {
 
-/// pointers: the buffers of x, of the filters and of the bias from their start, then the result's. The result's bits do not depend on `threads`.
+/// Computes a convolution. pointers: the starts of the buffers of x, the filters, the bias and the result. The result's bits do not depend on `threads`.
 void convolve_blocked(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
 }  // namespace sinter::kernels

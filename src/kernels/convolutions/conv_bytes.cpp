@@ -21,11 +21,11 @@ struct Bytes {
     tile.scale = operands.scaling + block * kWide;
     tile.shift = tile.scale + p.blocks * kWide;
   }
-  /// What taps outside of x add: all of them the same element.
+  /// Returns the bias with the products of the taps outside of x added: all of these read the same element.
   static const std::int32_t* with_left_out(const BlockedProblem& p, const std::int8_t* weight, const std::int32_t* bias, std::uint8_t outside,
                                            const Stretch& down, const Stretch& across, std::int32_t* begin) {
     if (outside == 0 || (down.first == 0 && down.end == p.taps[0] && across.first == 0 && across.end == p.taps[1])) return bias;
-    std::uint32_t sums[kWide]{};  // wrap
+    std::uint32_t sums[kWide]{};  // wrap around
     for (std::int64_t row = 0; row < p.taps[0]; ++row)
       for (std::int64_t column = 0; column < p.taps[1]; ++column) {
         if (row >= down.first && row < down.end && column >= across.first && column < across.end) continue;

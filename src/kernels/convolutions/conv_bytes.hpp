@@ -1,4 +1,4 @@
-// Convolutions of bytes, channels in blocks (conv2d_bytes in sinter/blocked.hpp), on the host.
+// Convolutions of bytes with channels in blocks (conv2d_bytes in sinter/blocked.hpp), on the host.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace sinter::kernels {
 
-/// Weights of a tap lie as (fours of channels, 16 filters, 4 channels); depthwise ones are 16. Neither `ahead` nor `far_x` is read.
-/// scale, shift: 16 for each block. The result is then of float32: sums times scale, plus shift. Null: the sums.
+/// Weights of a tap are laid out as (channels / 4, 16 filters, 4 channels); a depthwise tap has 16. `ahead` and `far_x` are not read. scale, shift: 16 for
+/// each block. With them the result is float32: sums times scale, plus shift. Null: the result is the sums.
 struct ByteConvTile : ConvTileOf<std::uint8_t, std::int8_t, std::int32_t> {
   const float *scale, *shift;
 };
@@ -25,10 +25,10 @@ struct ByteTiles {
   void (*depthwise)(const ByteDepthwiseTile& tile);
 };
 extern const ByteTiles kByteTilesBaseline, kByteTilesAvx2, kByteTilesVnni;
-/// Those of this processor.
+/// Returns the functions for this processor.
 const ByteTiles& byte_tiles();
 
-/// conv_bytes, and conv_bytes_scaled. pointers: the operands' buffers from their start, then the result's.
+/// Computes conv_bytes and conv_bytes_scaled. pointers: the starts of the operands' buffers, then of the result's.
 void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
 }  // namespace sinter::kernels

@@ -1,5 +1,4 @@
-// The body of conv_tile_* and depthwise_tile_*, in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_CONV_TILE and
-// SINTER_DEPTHWISE_TILE.
+// The body of conv_tile_* and depthwise_tile_*, in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_CONV_TILE and SINTER_DEPTHWISE_TILE.
 #include "kernels/convolutions/conv_tile.hpp"
 #include "kernels/lanes.inl"
 #include "kernels/unroll.hpp"
@@ -11,7 +10,7 @@ namespace conv_tile {
 using Word = Lanes<float>::Word;
 using Unaligned = Lanes<float>::Unaligned;
 
-// Sums that registers hold beside the weights and an element of x: blocks of filters, and places at most.
+// Most blocks of filters, and most places, whose sums fit into registers together with the weights and an element of x.
 #if defined(__AVX512F__)
 constexpr int kBlocks = 2, kPlaces = 14;
 #elif defined(__AVX2__)
@@ -20,7 +19,7 @@ constexpr int kBlocks = 1, kPlaces = 6;
 constexpr int kBlocks = 1, kPlaces = 2;
 #endif
 
-/// Places in as few steps as there can be, of nearly the same length: the longer ones first. Without a division for each.
+/// Divides places into as few steps as possible, of nearly equal length, the longer ones first. A step needs no division.
 struct Steps {
   std::int64_t count, each, longer;
 
@@ -28,7 +27,7 @@ struct Steps {
   std::int64_t places(std::int64_t step) const { return each + (step < longer ? 1 : 0); }
 };
 
-/// Lines that memory is asked for, a few with each tap: its time passes while sums are computed.
+/// Prefetches lines of memory, a few with each tap, so that the sums hide the waiting time.
 struct Ahead {
   const float* next;
   std::int64_t each;
@@ -38,7 +37,7 @@ struct Ahead {
   }
 };
 
-/// The sum of each place and filter runs over channels, taps, and the channels of a block, in this order wherever it is computed.
+/// Computes tiles. Each sum runs over channels, taps, and the channels of a block, always in this order.
 template <int blocks, int places, int inner>
 void sums_of(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead) {
   Word sums[blocks][places];
@@ -68,7 +67,7 @@ void sums_of(const ConvTile& t, const float* x, const float* weight, const float
 
 using Sums = void (*)(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead);
 
-/// By how many places, from 1.
+/// Returns the function for this number of places, at least 1.
 template <int blocks, int inner> Sums sums_of_places(std::int64_t places) {
   static constexpr Sums all[] = {
       sums_of<blocks, 1, inner>,  sums_of<blocks, 2, inner>,
@@ -116,9 +115,9 @@ template <int places, bool all_within> void depthwise_sums(const DepthwiseTile& 
 }
 
 using DepthwiseSums = void (*)(const DepthwiseTile& t, std::int64_t column, float* result);
-constexpr int kDepthwisePlaces = kPlaces > 8 ? 8 : kPlaces;  // so many sums that none waits for its last product
+constexpr int kDepthwisePlaces = kPlaces > 8 ? 8 : kPlaces;  // enough sums that none waits for its last product
 
-/// By how many places, from 1.
+/// Returns the function for this number of places, at least 1.
 template <bool all_within> DepthwiseSums depthwise_sums_of_places(std::int64_t places) {
   static constexpr DepthwiseSums all[] = {
       depthwise_sums<1, all_within>, depthwise_sums<2, all_within>,

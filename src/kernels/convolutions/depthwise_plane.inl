@@ -7,7 +7,7 @@
 namespace sinter::kernels {
 namespace {
 
-/// to[k] = sum over taps of weights[tap] * x[k + offsets[tap]], taps in their order: the same sum wherever it is computed.
+/// Computes to[k] = sum over taps of weights[tap] * x[k + offsets[tap]]. The taps are always added in their order.
 template <class T> void sum_of_taps(const T* x, const T* weights, const std::int64_t* offsets, std::int64_t taps, std::int64_t count, T* to) {
   using Word = typename Lanes<T>::Word;
   using In = const typename Lanes<T>::Unaligned;
@@ -24,14 +24,14 @@ template <class T> void sum_of_taps(const T* x, const T* weights, const std::int
     }
     std::memcpy(to + k, sums, sizeof(sums));
   }
-  for (; k < count; k += kWord) {  // the last words reach over the end: there is room for them
+  for (; k < count; k += kWord) {  // the last words reach beyond the end, where there is memory for them
     Word sum = {};
     for (std::int64_t tap = 0; tap < taps; ++tap) sum += weights[tap] * *reinterpret_cast<In*>(x + k + offsets[tap]);
     std::memcpy(to + k, &sum, sizeof(sum));
   }
 }
 
-/// Elements 0, step, 2 step, ...
+/// Copies the elements 0, step, 2 step, ...
 template <class T> void copy_strided(const T* from, std::int64_t step, std::int64_t count, T* to) {
   if (step == 1) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
   else if (step == 2)
@@ -46,7 +46,7 @@ template <class T> bool plane_of(const DepthwisePlane& p) {
   for (std::int64_t pz = 0; pz < p.phases[0]; ++pz)
     for (std::int64_t py = 0; py < p.phases[1]; ++py)
       for (std::int64_t px = 0; px < p.phases[2]; ++px, to += p.length[0] * p.length[1] * p.length[2]) {
-        const std::int64_t first = px - p.before[2], step = p.stride[2];  // what place 0 reads
+        const std::int64_t first = px - p.before[2], step = p.stride[2];  // the element that place 0 reads
         const std::int64_t begin = first < 0 ? (-first + step - 1) / step : 0;
         const std::int64_t there = first < p.size[2] ? (p.size[2] - 1 - first) / step + 1 : 0, end = there < p.length[2] ? there : p.length[2];
         if (begin >= end) continue;

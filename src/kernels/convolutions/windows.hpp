@@ -1,11 +1,11 @@
-// The matrix of a convolution's windows, laid out. Compiled for several instruction sets beside matmul_block.hpp, and under the same rule:
-// nothing shared here.
+// The matrix of a convolution's windows in memory. Compiled for several instruction sets beside matmul_block.hpp, under the same rule: no function defined
+// here.
 #pragma once
 #include <cstdint>
 
 namespace sinter::kernels {
 
-/// Rows [row_begin, row_end) of the matrix at places [begin, end): row (channel, taps), column place. What lies outside of x is 0.
+/// Rows [row_begin, row_end) of the matrix at places [begin, end). A row is (channel, taps), a column is a place. Elements outside of x are 0.
 struct Windows {
   const void* x;  // the first channel's first element
   void* to;       // row after row
@@ -15,7 +15,7 @@ struct Windows {
   std::int64_t x_channel, x_stride[3];  // in elements
 };
 
-/// Elements are moved as words of 4 or 8 bytes.
+/// Moves elements as words of 4 or 8 bytes.
 using LayOutFn = void (*)(const Windows& windows, std::int64_t bytes);
 void lay_out_baseline(const Windows& windows, std::int64_t bytes);
 void lay_out_avx2(const Windows& windows, std::int64_t bytes);

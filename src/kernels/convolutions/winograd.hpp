@@ -1,5 +1,5 @@
-// 3x3 convolutions by Winograd's minimal filtering F(2x2, 3x3), of channels in blocks of 16: a tile is 2x2 places, computed from 4x4 elements of x, each
-// transformed so that 16 products of a channel and a filter stand for 36. Compiled for several instruction sets beside conv_tile.hpp, and under the same rule.
+// 3x3 convolutions by Winograd's minimal filtering F(2x2, 3x3), with channels in blocks of 16. A tile of 2x2 places is computed from 4x4 transformed elements
+// of x: 16 products of a channel and a filter replace 36. Compiled for several instruction sets beside conv_tile.hpp, under the same rule.
 #pragma once
 #include <cstdint>
 
@@ -8,10 +8,10 @@ namespace sinter::kernels {
 /// Positions of a transformed tile, 4x4.
 inline constexpr std::int64_t kWinogradPositions = 16;
 
-/// B' d B of a row of tiles that lie side by side, each two elements on; all that they read is there. Strides are in elements.
+/// B' d B of a row of adjacent tiles, each two elements after the last. All elements that they read are in memory. Strides are in elements.
 struct WinogradInput {
-  const float* x;  // the first tile's first element
-  float* result;   // of a position: tiles, 16
+  const float* x;  // of the first tile's first element
+  float* result;   // of a position: (tiles, 16)
   std::int64_t tiles, x_row, position;
 };
 using WinogradInputFn = void (*)(const WinogradInput& row);
@@ -21,8 +21,8 @@ void winograd_input_avx512(const WinogradInput& row);
 
 /// A' m A + bias of a row of tiles: up to two rows of `places` places.
 struct WinogradOutput {
-  const float* sums;  // of a position: tiles, 16
-  const float* bias;  // 16
+  const float* sums;  // of a position: (tiles, 16)
+  const float* bias;  // 16 numbers
   float* result;
   std::int64_t places, rows, position, result_row;
 };

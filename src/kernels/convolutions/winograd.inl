@@ -10,11 +10,11 @@ namespace winograd {
 using Word = Lanes<float>::Word;
 using Unaligned = Lanes<float>::Unaligned;
 
-// By reference: how a vector is passed depends on the instruction set.
+// Returns a reference, because the way to pass a vector by value depends on the instruction set.
 const Unaligned& at(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
 Unaligned& at(float* to) { return *reinterpret_cast<Unaligned*>(to); }
 
-/// B' of four elements.
+/// Multiplies four elements by B'.
 void spread(const Word d[4], Word to[4]) {
   to[0] = d[0] - d[2];
   to[1] = d[1] + d[2];
@@ -27,7 +27,7 @@ void spread(const Word d[4], Word to[4]) {
 
 void SINTER_WINOGRAD_INPUT(const WinogradInput& row) {
   using namespace winograd;
-  Word columns[4][4];  // by column, each transformed; neighbouring tiles share two
+  Word columns[4][4];  // transformed columns; neighbouring tiles share two
   const auto column = [&](std::int64_t number, Word to[4]) {
     const float* const from = row.x + number * 16;
     const Word d[4] = {at(from), at(from + row.x_row), at(from + 2 * row.x_row), at(from + 3 * row.x_row)};

@@ -11,12 +11,12 @@
 namespace sinter::kernels {
 namespace {
 
-/// Elements of transformed tiles that are computed together, and of their sums: a second cache holds both.
+/// Elements of transformed tiles that are computed together, and of their sums: the second-level cache holds both.
 constexpr std::int64_t kTransformed = 200 << 10, kSums = 64 << 10;
-/// Bands that each thread has at least; where there are fewer, threads share out the filters too.
+/// Fewest bands for each thread. Where there are fewer, threads divide the filters too.
 constexpr std::int64_t kBandsOfThread = 4;
 
-// A thread's own memory, kept from one call to the next.
+// Memory of one thread, reused from call to call.
 struct Padded : std::vector<float> {};
 struct Transformed : std::vector<float> {};
 struct Sums : std::vector<float> {};
@@ -26,19 +26,19 @@ template <class Memory> float* at_least(std::int64_t elements) {
   return memory.data();
 }
 
-/// Rows of tiles, which are computed together.
+/// Rows of tiles that are computed together.
 struct Band {
   std::int64_t image, row, rows;
 };
 
 struct Tiles {
-  std::int64_t rows, columns, x_columns;  // of x with its padding, what a row of tiles reads
+  std::int64_t rows, columns, x_columns;  // columns of padded x that a row of tiles reads
 
   explicit Tiles(const BlockedProblem& p) : rows((p.places[0] + 1) / 2), columns((p.places[1] + 1) / 2), x_columns(2 * columns + 2) {}
   std::int64_t of(const Band& band) const { return band.rows * columns; }
 };
 
-/// Of a block of channels, each position's tiles one after the other, positions `position` elements apart.
+/// Transforms a block of channels. The tiles of a position are adjacent, and positions are `position` elements apart.
 void transform_input(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t channel, const float* x, float* to, std::int64_t position) {
   const std::int64_t lines = 2 * band.rows + 2, line = tiles.x_columns * kWide;
   float* const padded = at_least<Padded>(lines * line);
@@ -47,7 +47,7 @@ void transform_input(const BlockedProblem& p, const Tiles& tiles, const Band& ba
     host_blocks().winograd_input({padded + 2 * row * line, to + row * tiles.columns * kWide, tiles.columns, line, position});
 }
 
-/// Blocks of filters [block, block + blocks): products at each position, then the places.
+/// Computes the blocks of filters [block, block + blocks): the products at each position, then the places.
 void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t block, std::int64_t blocks, const float* transformed,
               const float* weight, const float* zeros, const float* bias, float* result, const Finished& finished) {
   const std::int64_t count = tiles.of(band), plane = count * kWide, weights = p.channels * kWide * kWide;
@@ -81,7 +81,7 @@ void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std
 void convolve_winograd(const BlockedProblem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
   const Tiles tiles(p);
   const int threads_here = thread_count(threads);
-  const std::int64_t row_elements = kWinogradPositions * p.channels * tiles.columns * kWide;  // of a row of tiles, transformed
+  const std::int64_t row_elements = kWinogradPositions * p.channels * tiles.columns * kWide;  // of a transformed row of tiles
   const std::int64_t rows_fit = std::clamp<std::int64_t>(kTransformed / row_elements, 1, tiles.rows), bands = (tiles.rows + rows_fit - 1) / rows_fit;
   const auto band_of = [&](std::int64_t number) {
     const std::int64_t row = tiles.rows * (number % bands) / bands;
@@ -105,7 +105,7 @@ void convolve_winograd(const BlockedProblem& p, const float* x, const float* wei
     });
     return;
   }
-  // Few bands: all are transformed first, by blocks of channels, and multiplied by groups of filters.
+  // There are few bands: tasks transform all of them first, by blocks of channels, then multiply by groups of filters.
   const std::int64_t band_elements = row_elements * ((tiles.rows + bands - 1) / bands);
   const auto transformed = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(all_bands * band_elements));
   run_tasks(threads_here, all_bands * p.channels, [&](std::int64_t task) {

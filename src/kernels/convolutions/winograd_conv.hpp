@@ -4,8 +4,8 @@
 
 namespace sinter::kernels {
 
-/// A 3x3 convolution by tiles of 2x2 places (kernels/convolutions/winograd.hpp). `weight` is transformed: positions, blocks of filters, blocks of channels,
-/// 16, 16.
+/// Computes a 3x3 convolution by tiles of 2x2 places (kernels/convolutions/winograd.hpp). `weight` is transformed: positions, blocks of filters, blocks of
+/// channels, 16, 16.
 void convolve_winograd(const BlockedProblem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished);
 
 }  // namespace sinter::kernels

@@ -1,4 +1,4 @@
-// One matrix decomposed by Eigen: what decompositions.cpp asks of a build of it for one instruction set.
+// The decomposition of one matrix by Eigen, built for several instruction sets. decompositions.cpp calls it.
 #pragma once
 #include <cstdint>
 
@@ -6,22 +6,22 @@
 
 namespace sinter::kernels {
 
-/// Elements in memory, at data + i * row_stride + j * column_stride elements.
+/// A matrix in memory. Element (i, j) is at data + i * row_stride + j * column_stride, in elements.
 struct MatrixIn {
   const void* data = nullptr;
   std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
 };
 
-/// Why there is no result.
+/// Reasons why there is no result.
 enum class Refusal : std::uint8_t { none, singular, indefinite, infinite, diverges };
 
-/// `result` is row-major, of the shape that the op's row says (trace/library.cpp). `b`: the right side, of solve. float32 is decomposed in
-/// float64 too: Eigen's templates take minutes to compile, and an elimination loses digits that the result has room for.
+/// Decomposes one matrix. `result` is row-major, of the shape in the op's row (trace/library.cpp). `b`: the right side of solve. float32 is computed in float64
+/// too: Eigen's templates take minutes to compile, and an elimination loses digits that the result could hold.
 using DecomposeFn = Refusal (*)(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 
 Refusal decompose_baseline(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 Refusal decompose_avx2(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
-/// A complex matrix has its real parts in the first half of its columns and its imaginary parts in the second half; the result likewise.
+/// Decomposes complex matrices. A complex matrix has its real parts in the first half of its columns and its imaginary parts in the second, as has the result.
 Refusal decompose_complex(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 bool is_of_complex_matrices(trace::Op op);
 

@@ -1,5 +1,5 @@
-// The body of decomposition_{baseline,avx2}.cpp, which define SINTER_DECOMPOSE (the function's name) and rename Eigen: no out-of-line copy of
-// an Eigen function that is compiled with wider vectors may serve where these are not there.
+// The body of decomposition_{baseline,avx2}.cpp, which define SINTER_DECOMPOSE (the function's name) and rename Eigen. Otherwise the linker could choose a copy
+// of an Eigen function that was compiled with vectors that the processor lacks.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,7 +21,7 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Result = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
-/// A copy in float64, since every decomposition works in place; along the smaller stride.
+/// Copies a matrix to float64, because every decomposition works in place. The inner loop walks the smaller stride.
 template <class From> Matrix copied_from(const MatrixIn& m) {
   Matrix matrix(m.rows, m.columns);
   const From* const from = static_cast<const From*>(m.data);
@@ -62,7 +62,7 @@ Refusal inverse(Matrix a, bool nan_where_singular, double* out) {
   return Refusal::none;
 }
 
-/// A product of many factors leaves the range of its type long before the determinant does: fraction and exponent are kept apart.
+/// Computes the determinant with a separate fraction and exponent: a product of many factors leaves the range of its type long before the determinant does.
 Refusal determinant(Matrix a, double* out) {
   const Lu lu(a);
   double fraction = lu.permutationP().determinant(), logarithm = 0;
@@ -88,7 +88,7 @@ Refusal cholesky(Matrix a, double* out) {
   return Refusal::none;
 }
 
-/// `kept` columns of Q.
+/// Writes `kept` columns of Q, and R.
 Refusal qr(Matrix a, std::int64_t kept, double* out) {
   const Eigen::HouseholderQR<Eigen::Ref<Matrix>> qr(a);
   Matrix q = Matrix::Identity(a.rows(), kept);
@@ -102,7 +102,7 @@ Refusal qr(Matrix a, std::int64_t kept, double* out) {
 Refusal svd(const Matrix& a, bool full, bool values_only, double* out) {
   const std::int64_t m = a.rows(), n = a.cols(), k = std::min(m, n), rows = full ? std::max(m, n) : k;
   Result result(out, values_only ? 1 : rows, values_only ? k : m + 1 + n);
-  if (!a.allFinite()) {  // as LAPACK's: refused for NaN, NaN for infinity
+  if (!a.allFinite()) {  // as LAPACK: a NaN is refused, and infinity gives NaN
     if (a.hasNaN()) return Refusal::diverges;
     result.setConstant(std::numeric_limits<double>::quiet_NaN());
     return Refusal::none;
@@ -121,7 +121,7 @@ Refusal svd(const Matrix& a, bool full, bool values_only, double* out) {
   return Refusal::none;
 }
 
-/// Of the lower triangle.
+/// Reads the lower triangle only.
 Refusal eigh(const Matrix& a, bool values_only, double* out) {
   const std::int64_t n = a.rows();
   Result result(out, n, values_only ? 1 : 1 + n);
@@ -136,8 +136,8 @@ Refusal eigh(const Matrix& a, bool values_only, double* out) {
   return Refusal::none;
 }
 
-/// D^-1 a D with powers of 2 in D, so that rows and columns are of a size: what is small beside large elements keeps its digits (Parlett and Reinsch,
-/// Numer. Math. 13, 1969). Gives D.
+/// Replaces a by D^-1 a D with powers of 2 in D, so that rows and columns have similar magnitudes and small elements beside large ones keep their digits
+/// (Parlett and Reinsch, Numer. Math. 13, 1969). Returns D.
 Eigen::VectorXd balance(Matrix& a) {
   const Eigen::Index n = a.rows();
   Eigen::VectorXd scale = Eigen::VectorXd::Ones(n);
@@ -162,9 +162,9 @@ Eigen::VectorXd balance(Matrix& a) {
   return scale;
 }
 
-/// Of any square matrix. Vectors are of length 1, and their largest element is real.
+/// Computes the eigenvectors of any square matrix. They have length 1, and their largest element is real.
 Refusal eig(Matrix a, bool values_only, double* out) {
-  if (!a.allFinite()) return Refusal::infinite;  // as NumPy
+  if (!a.allFinite()) return Refusal::infinite;  // as NumPy does
   const std::int64_t n = a.rows();
   Result result(out, n, values_only ? 2 : 2 + 2 * n);
   const Eigen::VectorXd scale = balance(a);

@@ -1,4 +1,4 @@
-// Complex matrices decomposed by Eigen, for the baseline instruction set alone: its templates take minutes to compile.
+// Decompositions of complex matrices by Eigen, for the baseline instruction set alone: Eigen's templates take minutes to compile.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -19,7 +19,7 @@ namespace {
 
 using Matrix = Eigen::MatrixXcd;
 
-/// The result's real parts, then its imaginary parts, side by side.
+/// The result: the columns of real parts, then the columns of imaginary parts.
 class Result {
  public:
   Result(double* data, std::int64_t rows, std::int64_t columns) : both_(data, rows, 2 * columns), columns_(columns) { both_.setZero(); }
@@ -44,7 +44,7 @@ template <class From> Matrix copied_from(const MatrixIn& m) {
   return matrix;
 }
 
-/// The determinant, its direction, and the logarithm of its magnitude. Fraction and exponent are kept apart, since the product may overflow.
+/// Computes the determinant, its direction, and the logarithm of its magnitude. Fraction and exponent are separate, because the product may overflow.
 Refusal determinant(Matrix a, double* out) {
   const Eigen::PartialPivLU<Eigen::Ref<Matrix>> lu(a);
   std::complex<double> fraction = static_cast<double>(lu.permutationP().determinant()), direction = fraction;
@@ -69,7 +69,7 @@ Refusal determinant(Matrix a, double* out) {
   return Refusal::none;
 }
 
-/// The matrix is divided by a power of 2 first, since Eigen squares its elements.
+/// Divides the matrix by a power of 2 first, because Eigen squares its elements.
 Refusal qr(Matrix a, std::int64_t kept, double* out) {
   const double largest = a.size() == 0 ? 0 : std::max(a.real().cwiseAbs().maxCoeff(), a.imag().cwiseAbs().maxCoeff());
   const double scale = std::isfinite(largest) && largest > 0 ? std::exp2(std::clamp(std::ilogb(largest), -1000, 1000)) : 1.0;
@@ -86,7 +86,7 @@ Refusal qr(Matrix a, std::int64_t kept, double* out) {
 Refusal svd(const Matrix& a, bool full, double* out) {
   const std::int64_t m = a.rows(), n = a.cols();
   Result result(out, full ? std::max(m, n) : std::min(m, n), m + 1 + n);
-  if (a.hasNaN()) return Refusal::diverges;  // real matrices with NaN are refused too
+  if (a.hasNaN()) return Refusal::diverges;  // as for real matrices
   if (!a.allFinite()) {
     result.set_nan();
     return Refusal::none;
@@ -99,7 +99,7 @@ Refusal svd(const Matrix& a, bool full, double* out) {
   return Refusal::none;
 }
 
-/// The upper triangle is not read.
+/// Does not read the upper triangle.
 Refusal eigh(const Matrix& a, double* out) {
   Result result(out, a.rows(), 1 + a.rows());
   if (!Matrix(a.triangularView<Eigen::Lower>()).allFinite()) {
@@ -113,7 +113,7 @@ Refusal eigh(const Matrix& a, double* out) {
   return Refusal::none;
 }
 
-/// Vectors have length 1, and their largest element is real.
+/// Computes eigenvectors of length 1, whose largest element is real.
 Refusal eig(const Matrix& a, double* out) {
   if (!a.allFinite()) return Refusal::infinite;
   const Eigen::ComplexEigenSolver<Matrix> solver(a);

@@ -12,7 +12,7 @@
 namespace sinter::kernels {
 namespace {
 
-/// Fewer operations than this are done sooner than another thread wakes up.
+/// Work of fewer operations than this is finished sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
 
 DecomposeFn decomposer(trace::Op op) {
@@ -27,7 +27,7 @@ DecomposeFn decomposer(trace::Op op) {
   return chosen;
 }
 
-/// The operand's matrix number `element`.
+/// Returns the operand's matrix number `element`.
 MatrixIn matrix(const fuse::LibraryOperand& operand, DType dtype, const void* buffer, std::int64_t element) {
   const std::size_t rank = operand.shape.size();
   std::int64_t at = operand.offset;
@@ -57,7 +57,7 @@ void decompose(const fuse::LibraryCall& call, std::span<void* const> pointers, i
   const std::size_t bytes = static_cast<std::size_t>(results) * itemsize(call.dtype);
   const double m = static_cast<double>(a.shape[rank - 2]), n = static_cast<double>(a.shape[rank - 1]);
   const auto together = static_cast<std::int64_t>(std::max(1.0, kWorthThreads / std::max(m * n * std::max(m, n), 1.0)));
-  // The first of all is told, however the threads share them.
+  // The refusal of the first matrix in the batch's order is reported, whatever threads find first.
   std::mutex mutex;
   Refused first{count, ""};
   const auto run = [&](std::int64_t element) {

@@ -1,4 +1,4 @@
-// The decompositions of linear algebra, matrix by matrix over a batch in memory.
+// The decompositions of linear algebra: one matrix after another of a batch in memory.
 #pragma once
 #include <span>
 
@@ -6,7 +6,7 @@
 
 namespace sinter::kernels {
 
-/// Of float32 or float64. pointers: the operands' buffers from their start, then the result's. Throws Refused, of the first matrix that has no result.
+/// Decomposes float32 or float64. pointers: the starts of the operands' buffers, then of the result's. Throws Refused for the first matrix without a result.
 void decompose(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
 
 }  // namespace sinter::kernels

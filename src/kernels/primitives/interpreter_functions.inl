@@ -1,5 +1,5 @@
-// The functions of jit/math/float32_math.hpp and jit/math/float64_math.hpp over tiles. Included once for each instruction set, with
-// SINTER_FUNCTIONS the name of its table; the loops are plain, for the compiler to vectorise.
+// The functions of jit/math/float32_math.hpp and jit/math/float64_math.hpp over tiles. Included once for each instruction set, with SINTER_FUNCTIONS the name
+// of its table. The loops are plain, so that the compiler vectorises them.
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -11,8 +11,8 @@
 namespace sinter::kernels {
 namespace {
 
-/// One number. Of this file alone, so that code for one instruction set is never linked in place of another's. Copying is written
-/// out: GCC keeps larger structs of numbers in memory where it copies them as bytes, and makes no vectors of the loop then.
+/// One number. The type is local to this file, so that code for one instruction set is never linked in place of another's. Copying is written out: GCC copies
+/// larger structs of numbers through memory as bytes, and then does not vectorise the loop.
 template <class T> struct Lane {
   T v;
   Lane(T value) : v(value) {}
@@ -72,7 +72,7 @@ template <class T> Lane<T> as_lane(Lane<T>, Lane<T> b) { return b; }
 template <class T, Number U> Lane<T> as_lane(Lane<T> a, U b) { return a.like(b); }
 template <class T, class B, class C> Lane<T> fma(Lane<T> a, B b, C c) { return multiply_add(a, as_lane(a, b), as_lane(a, c)); }
 
-/// By bits: the compiler makes a branch of ?:, and no vectors of a loop with branches.
+/// Selects by bits: the compiler would turn ?: into a branch, and does not vectorise a loop with branches.
 template <class T> Lane<T> select(Lane<bool> c, Lane<T> a, Lane<T> b) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   const auto x = std::bit_cast<Bits>(a.v), y = std::bit_cast<Bits>(b.v), mask = -static_cast<Bits>(c.v);
@@ -97,7 +97,7 @@ Lane<float> from_bits(Lane<std::int32_t> a) { return {std::bit_cast<float>(a.v)}
 Lane<double> from_bits(Lane<std::int64_t> a) { return {std::bit_cast<double>(a.v)}; }
 template <class T> Lane<T> shift_left(Lane<T> a, int n) { return {static_cast<T>(a.v << n)}; }
 template <class T> Lane<T> shift_right(Lane<T> a, int n) { return {static_cast<T>(a.v >> n)}; }
-/// The library is asked afterwards (unary below): a call would keep the loop from being vectorised.
+/// Returns the fast result. The library is called afterwards (unary below), because a call in the loop would prevent vectorisation.
 template <class T> Lane<T> or_libm(Lane<T> fast, Lane<bool>, const char*, Lane<T>) { return fast; }
 constexpr auto library(Op op) -> double (*)(double) { return op == Op::sin ? &::sin : op == Op::cos ? &::cos : op == Op::tan ? &::tan : nullptr; }
 bool beyond_circular(Lane<float> x) { return jit::float32_math::beyond_circular(x).v; }

@@ -20,7 +20,7 @@ template <class T, class Expression> void assign(void* out, const Expression& ex
   Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
 }
 
-// One struct per row of the table; `of` is the row's expression. Functions have loops of their own (interpreter_functions.hpp).
+// Each row of the table becomes a struct; `of` is the row's expression. Functions have loops of their own (interpreter_functions.hpp).
 #define SINTER_FUNCTION(...)
 #define SINTER_ELEMENTWISE(id, arity_, accepts_, result_, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
   struct Row_##id {                                                                                                      \
@@ -62,7 +62,7 @@ template <class Row, class T, class R> TileFn kernel(Uniform uniform) {
   else return uniform == Uniform::first ? &binary_first<Row, T, R> : &binary_second<Row, T, R>;
 }
 
-/// f.operator()<T>() for the C++ type that is computed in where a row takes its class; null for another.
+/// Returns f.operator()<T>() for the C++ type of the computation where the row accepts its class, else null.
 template <int mask, class Function> TileFn for_type(DType dtype, Function&& f) {
   return visit_compute(dtype, [&]<class T>() -> TileFn {
     if constexpr ((mask & trace::dtype_class(dtype_of<T>)) != 0) return f.template operator()<T>();
@@ -144,7 +144,7 @@ template <class T, Op op> struct Scan {
   static constexpr ScanKernels kernels() { return {&start, &row, &lanes}; }
 };
 
-/// Kind<T, op>::kernels() for the reduction.
+/// Returns Kind<T, op>::kernels() for the reduction.
 template <template <class, Op> class Kind, class T> auto kernels_of(Op op) {
   switch (op) {
     case Op::reduce_sum: return Kind<T, Op::reduce_sum>::kernels();

@@ -1,8 +1,6 @@
-// The `interpreter` column of trace/primitives.def spells its ops with these functions: Eigen array expressions over
-// operands a, b, c of scalar type T, with NumPy's meaning for every value. bool arrays hold 0 or 1.
-//
-// Every function rounds as compiled kernels do, and so has the same bits. The transcendental functions are elsewhere
-// (interpreter_functions.hpp).
+// The `interpreter` column of trace/primitives.def writes its ops with these functions: Eigen array expressions over operands a, b, c of scalar type T, with
+// NumPy's result for every value. bool arrays hold 0 or 1.
+// Every function rounds as compiled kernels do, and so has the same bits. The transcendental functions are in interpreter_functions.hpp.
 #pragma once
 #include <Eigen/Core>
 #include <cmath>
@@ -14,12 +12,12 @@
 
 namespace sinter::kernels::math {
 
-/// What integers wrap in: at least 32 bits wide, since C++ computes narrower ones as int.
+/// The type in which integers wrap around. It has at least 32 bits, because C++ computes narrower types as int.
 template <class T> using Unsigned = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<std::conditional_t<sizeof(T) < 4, int, T>>>;
 template <class T> inline constexpr bool is_float = std::is_floating_point_v<T>;
 template <class T> inline constexpr bool is_bool = std::is_same_v<T, bool>;
 
-// ---- arithmetic: integers wrap, so they compute unsigned; bool adds with or and multiplies with and
+// ---- arithmetic: integers wrap around, so they are computed as unsigned; bool adds with or and multiplies with and
 
 template <class T> T wrap_add(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y)); }
 template <class T> T wrap_sub(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y)); }
@@ -57,7 +55,7 @@ template <class T, class A> auto sign(const A& a) {
   return a.unaryExpr([](T x) -> T { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == T(0) ? T(0) : x; });
 }
 
-// ---- minimum and maximum hand a NaN on
+// ---- minimum and maximum: a NaN operand gives NaN
 
 template <class T> T smaller(T x, T y) { return x < y || x != x ? x : y; }
 template <class T> T larger(T x, T y) { return x > y || x != x ? x : y; }
@@ -68,7 +66,7 @@ template <class T, class A, class B> auto maximum(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return larger(x, y); });
 }
 
-// ---- division: floats as NumPy's npy_divmod, integers rounding down with x//0 = x%0 = 0
+// ---- division: floats as NumPy's npy_divmod; integers round down, and x//0 = x%0 = 0
 
 template <class T> struct DivMod {
   T quotient, remainder;
@@ -92,7 +90,7 @@ template <class T> DivMod<T> float_divmod(T x, T y) {
 }
 template <class T> DivMod<T> int_divmod(T x, T y) {
   if (y == 0) return {0, 0};
-  if (std::is_signed_v<T> && y == T(-1)) return {wrap_neg(x), 0};  // the least value divided by -1 overflows back to itself
+  if (std::is_signed_v<T> && y == T(-1)) return {wrap_neg(x), 0};  // the least value divided by -1 overflows to itself
   const T div = static_cast<T>(x / y), mod = static_cast<T>(x % y);
   if (mod != 0 && (mod < 0) != (y < 0)) return {static_cast<T>(div - 1), static_cast<T>(mod + y)};
   return {div, mod};
@@ -108,7 +106,7 @@ template <class T, class A, class B> auto remainder(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return divmod(x, y).remainder; });
 }
 
-// ---- power of integers: wraps; a negative exponent gives 0 unless the base is 1 or -1
+// ---- power of integers: wraps around; a negative exponent gives 0 unless the base is 1 or -1
 
 template <class T> T int_power(T base, T exponent) {
   if (exponent < 0) return base == T(1) ? T(1) : base == T(-1) ? (exponent % 2 == 0 ? T(1) : T(-1)) : T(0);
@@ -123,7 +121,7 @@ template <class T, class A, class B> auto power(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return int_power(x, y); });
 }
 
-/// Euclid's algorithm on magnitudes; the least integer is its own.
+/// Euclid's algorithm on magnitudes. The least integer is its own magnitude.
 template <class T> T greatest_divisor(T x, T y) {
   using U = std::make_unsigned_t<T>;
   U a = static_cast<U>(x < 0 ? wrap_neg(x) : x), b = static_cast<U>(y < 0 ? wrap_neg(y) : y);
@@ -165,7 +163,7 @@ template <class T, class A> auto rsqrt(const A& a) {
   return a.unaryExpr([](T x) { return T(1) / std::sqrt(x); });
 }
 
-// ---- bits: shifts by the width or more (or by a negative count) leave nothing but the sign
+// ---- bits: a shift by the width or more (or by a negative count) leaves only the sign
 
 template <class T, class A> auto bit_not(const A& a) {
   return a.unaryExpr([](T x) -> T {
@@ -199,13 +197,13 @@ template <class T, class A, class B> auto philox(const A& a, const B& b) {
 
 template <class T, class A, class B, class C> auto select(const A& a, const B& b, const C& c) { return a.select(b, c); }
 
-/// Truncates; NaN and what does not fit give the least value, as x86 does.
+/// Truncates. NaN and values that do not fit give the least value, as on x86.
 template <class To, class From> To truncate(From x) {
   constexpr From limit = From(2) * static_cast<From>(To(1) << (sizeof(To) * 8 - 2));  // 2^31 or 2^63, exact
   const From whole = std::trunc(x);
   return whole >= -limit && whole < limit ? static_cast<To>(whole) : std::numeric_limits<To>::min();
 }
-/// float -> integer goes through int32, or int64 for unsigned and wider types, and wraps; uint64's upper half is shifted into int64.
+/// Converts float to integer through int32, or through int64 for unsigned and wider types, and wraps around. uint64's upper half is shifted into int64.
 template <class To, class From> To to_integer(From x) {
   if constexpr (sizeof(To) < 4 || std::is_same_v<To, std::int32_t>) {
     return static_cast<To>(truncate<std::int32_t>(x));

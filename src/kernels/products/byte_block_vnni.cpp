@@ -1,4 +1,4 @@
-// cmake/matmul.cmake sets this file's instruction set. One instruction adds up four products of an unsigned and a signed byte for each of 16 sums.
+// cmake/instruction_sets.cmake sets this file's instruction set. One instruction adds four products of an unsigned and a signed byte to each of 16 sums.
 #include "kernels/products/byte_product.hpp"
 #include "kernels/unroll.hpp"
 
@@ -10,10 +10,10 @@ namespace {
 
 constexpr int kTile = 4;  // rows and columns whose sums stay in registers
 constexpr std::int64_t kBytes = 64;
-/// Columns that all rows of a block take while the first cache holds them.
+/// Columns that all rows of a block multiply while the first-level cache holds them.
 constexpr std::int64_t kColumns = 32;
 
-/// Lane t of the result is the sum of sums[t].
+/// Returns a vector whose lane t is the sum of the lanes of sums[t].
 inline __attribute__((always_inline)) __m512i totals(const __m512i (&sums)[16]) {
   __m512i pairs[8], fours[4];
   SINTER_UNROLL for (int t = 0; t < 8; ++t) pairs[t] =
@@ -25,7 +25,8 @@ inline __attribute__((always_inline)) __m512i totals(const __m512i (&sums)[16]) 
   return _mm512_add_epi32(_mm512_shuffle_i32x4(low, high, 0x88), _mm512_shuffle_i32x4(low, high, 0xDD));
 }
 
-/// Of equal kinds, one operand has its highest bit turned, which makes it the other kind and 128 more or less; what that adds up to is taken off again.
+/// Computes a tile. Where both operands have the same signedness, one gets its highest bit flipped, which changes its numbers by 128 and its signedness. The
+/// resulting error in the sums is removed at the end.
 template <bool left_signed, bool right_signed, int rows, int columns> void tile(const ByteBlock& p, std::int64_t row, std::int64_t column) {
   const char* const left = static_cast<const char*>(p.left) + row * p.left_step;
   const char* const right = static_cast<const char*>(p.right) + column * p.right_step;

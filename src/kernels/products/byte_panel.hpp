@@ -1,41 +1,42 @@
-// Products of matrices of bytes from panels: both operands laid out once, so that one instruction adds up four products for each of 16 columns.
+// Products of matrices of bytes from panels. Both operands are laid out once, so that one instruction adds four products for each of 16 columns.
 #pragma once
 #include <cstdint>
 
 namespace sinter::kernels {
 
-/// Rows whose sums, for two blocks of columns, registers hold; columns of a block; numbers along the depth that one instruction takes.
+/// Rows whose sums, for two blocks of columns, registers hold; columns of a block; blocks; numbers along the depth that one instruction takes.
 inline constexpr int kPanelRows = 14, kPanelColumns = 16, kPanelBlocks = 2, kPanelDepth = 4;
 
-/// Number (line, k) is at data + line * line_step + k * depth_step; one of the steps is 1.
+/// Bytes as lines. Number (line, k) is at data + line * line_step + k * depth_step; one of the steps is 1.
 struct ByteLines {
   const char* data;
   std::int64_t lines, depth, line_step, depth_step;
   bool is_signed;
 };
 
-/// `depth` fours of up to kPanelRows rows times those of up to kPanelBlocks blocks of columns.
+/// Multiplies up to kPanelRows rows with up to kPanelBlocks blocks of columns, over `depth` groups of four numbers.
 struct PanelTile {
   const std::uint8_t* left;  // (depth, rows, 4)
-  const std::int8_t* right;  // (blocks, depth, 16, 4), blocks right_block apart
+  const std::int8_t* right;  // (blocks, depth, 16, 4), with right_block between blocks
   std::int64_t depth, rows, columns, right_block;
-  const std::int32_t* row;    // what is added for each row, or null
-  const std::int32_t* begin;  // what is added for each column; null: what c holds
+  const std::int32_t* row;    // summand of each row, or null
+  const std::int32_t* begin;  // summand of each column; null: the contents of c
   std::int32_t* c;
   std::int64_t c_step;
 };
 
-/// Rows become unsigned and columns signed: of other kinds the highest bit is turned, 128 more or less, and what that adds up to goes into `row` and `begin`.
+/// The panels' functions. Rows become unsigned and columns signed by flipping the highest bit, which changes numbers by 128; `row` and `begin` correct the
+/// sums.
 struct BytePanels {
   const char* name;
-  /// As many fours as hold the depth, (depth, lines, 4); `row` gets for each line the sum of its numbers, as they were given.
+  /// Lays out groups of four numbers that cover the depth, (depth, lines, 4). `row` receives the sum of each line's original numbers.
   void (*lay_left)(const ByteLines& lines, std::uint8_t* panel, std::int32_t* row);
-  /// Up to kPanelColumns lines as (depth, 16, 4), zeros where there is none; `sums` (of each column, as laid out) may be null.
+  /// Lays out up to kPanelColumns lines as (depth, 16, 4), with zeros for missing lines. `sums` (of each column, as laid out) may be null.
   void (*lay_right)(const ByteLines& lines, std::int8_t* panel, std::int32_t* sums);
   void (*multiply)(const PanelTile& tile);
 };
 extern const BytePanels kBytePanelsBaseline, kBytePanelsVnni;
-/// Those of this processor.
+/// Returns the functions for this processor.
 const BytePanels& byte_panels();
 
 }  // namespace sinter::kernels

@@ -5,7 +5,7 @@ namespace {
 
 std::int64_t fours(std::int64_t depth) { return (depth + kPanelDepth - 1) / kPanelDepth; }
 
-/// A number with its highest bit as it is asked for; nothing is 0.
+/// Returns a number, with its highest bit flipped where `turned`, or 0 outside of the lines.
 std::uint8_t number(const ByteLines& l, std::int64_t line, std::int64_t k, bool turned) {
   return line < l.lines && k < l.depth
              ? static_cast<std::uint8_t>(static_cast<unsigned char>(l.data[line * l.line_step + k * l.depth_step]) ^ (turned ? 0x80U : 0U))
@@ -14,7 +14,7 @@ std::uint8_t number(const ByteLines& l, std::int64_t line, std::int64_t k, bool 
 
 void lay_left(const ByteLines& l, std::uint8_t* panel, std::int32_t* row) {
   for (std::int64_t line = 0; line < l.lines; ++line) {
-    std::uint32_t sum = 0;  // wraps
+    std::uint32_t sum = 0;  // wraps around
     for (std::int64_t k = 0; k < fours(l.depth) * kPanelDepth; ++k) {
       const std::uint8_t x = number(l, line, k, l.is_signed);
       panel[(k / kPanelDepth * l.lines + line) * kPanelDepth + k % kPanelDepth] = x;
@@ -41,7 +41,7 @@ void multiply(const PanelTile& t) {
     for (std::int64_t first = 0; first < t.columns; first += kPanelColumns) {
       const std::int64_t columns = t.columns - first < kPanelColumns ? t.columns - first : kPanelColumns;
       std::int32_t* const c = t.c + row * t.c_step + first;
-      std::uint32_t sums[kPanelColumns]{};  // wrap
+      std::uint32_t sums[kPanelColumns]{};  // wrap around
       for (std::int64_t k = 0; k < t.depth; ++k) {
         const std::uint8_t* const left = t.left + (k * t.rows + row) * kPanelDepth;
         const std::int8_t* const right = t.right + first / kPanelColumns * t.right_block + k * kPanelColumns * kPanelDepth;

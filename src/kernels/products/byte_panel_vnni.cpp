@@ -1,4 +1,4 @@
-// cmake/matmul.cmake sets this file's instruction set. One instruction adds up four products of an unsigned and a signed byte for each of 16 columns.
+// cmake/instruction_sets.cmake sets this file's instruction set. One instruction adds four products of an unsigned and a signed byte for each of 16 columns.
 #include "kernels/products/byte_panel.hpp"
 #include "kernels/unroll.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t fours(std::int64_t depth) { return (depth + kPanelDepth - 1) / kPanelDepth; }
 
-/// 16 lines of 64 bytes, as 16 vectors of four bytes of each line.
+/// Transposes 16 lines of 64 bytes to 16 vectors, each with four bytes of every line.
 inline void turn(__m512i (&v)[16]) {
   __m512i t[16];
   SINTER_UNROLL for (int i = 0; i < 16; i += 2) {
@@ -23,7 +23,7 @@ inline void turn(__m512i (&v)[16]) {
     v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
     v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
   }
-  // v[4 a + b], quarter q: the four bytes 4 q + b of lines 4 a ... 4 a + 3.
+  // Now quarter q of v[4 a + b] holds the four bytes 4 q + b of lines 4 a ... 4 a + 3.
   SINTER_UNROLL for (int b = 0; b < 4; ++b) {
     t[b] = _mm512_shuffle_i32x4(v[b], v[4 + b], 0x88);
     t[4 + b] = _mm512_shuffle_i32x4(v[b], v[4 + b], 0xDD);
@@ -38,7 +38,7 @@ inline void turn(__m512i (&v)[16]) {
   }
 }
 
-/// The first count of 16 lines of up to 64 bytes each, those that are not there as zeros; the highest bits turned where `turned` has them.
+/// Loads up to 64 bytes of each of 16 lines, with zeros for missing ones, and flips the highest bits where `turned` has them.
 inline void load(const ByteLines& l, std::int64_t k, __m512i turned, __m512i (&v)[16]) {
   const __mmask64 there = l.depth - k >= 64 ? ~__mmask64{0} : (__mmask64{1} << (l.depth - k)) - 1;
   SINTER_UNROLL for (int line = 0; line < 16; ++line) {
@@ -75,7 +75,7 @@ void lay_left(const ByteLines& l, std::uint8_t* panel, std::int32_t* row) {
 
 void lay_right(const ByteLines& l, std::int8_t* panel, std::int32_t* sums) {
   const std::int64_t all = fours(l.depth);
-  // Unsigned numbers less 128: the highest bit turned, where there is a number.
+  // 128 is subtracted from unsigned numbers by flipping the highest bit, but not from the padding.
   const __m512i turned = _mm512_set1_epi8(l.is_signed ? 0 : static_cast<char>(0x80));
   if (l.depth_step == 1) {
     for (std::int64_t k = 0; k < all; k += 16) {

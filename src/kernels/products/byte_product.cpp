@@ -12,24 +12,24 @@
 namespace sinter::kernels {
 namespace {
 
-/// Of a block: what is read of the right matrix stays in the second cache.
+/// Size of a block: the part of the right matrix that it reads stays in the second-level cache.
 constexpr std::int64_t kRows = 64, kColumns = 512;
-/// Bytes that are worth a task where they are only turned.
+/// Bytes that are worth a task where they are only transposed.
 constexpr std::int64_t kTurnedTask = 64 << 10;
 /// Multiply-adds below which one thread takes several blocks.
 constexpr std::int64_t kWorthTask = 1 << 20;
 
-/// Rows up to which lines that lie along the depth are multiplied as they lie.
+/// Most rows for which lines along the depth are multiplied without panels.
 constexpr std::int64_t kFewRows = 8;
-/// Of panels: the depth that is laid out at a time, rows that read a panel of the right matrix, and bytes of results before what follows is told of them.
+/// For panels: the depth that is laid out at a time, the rows that share a panel of the right matrix, and the bytes of results in a piece for the epilogue.
 constexpr std::int64_t kDepth = 2048, kPanelsRows = 16 * kPanelRows, kResultBytes = 512 << 10;
 /// Columns that are worth a task of their own.
 constexpr std::int64_t kColumnsOfTask = 256;
 
-/// The matrices of an operand, each as lines along the depth.
+/// The matrices of an operand, as lines along the depth.
 struct Lines {
   const char* data = nullptr;
-  std::int64_t step = 0;  // from line to line
+  std::int64_t step = 0;  // from one line to the next
   std::vector<std::int64_t> batch_strides;
   std::unique_ptr<char[]> turned{};
 
@@ -40,7 +40,7 @@ struct Lines {
   }
 };
 
-/// `lines` of `depth` bytes; `along`: they lie so in memory. What lies across is turned, a matrix that is repeated once.
+/// Returns `lines` of `depth` bytes. `along`: memory has them already. Otherwise each matrix is transposed, a repeated one only once.
 Lines lines_of(const MatmulOperand& operand, bool along, const std::vector<std::int64_t>& batch, std::int64_t lines, std::int64_t depth, int threads) {
   Lines all{static_cast<const char*>(operand.data), operand.leading, operand.batch_strides};
   if (along) return all;
@@ -57,7 +57,7 @@ Lines lines_of(const MatmulOperand& operand, bool along, const std::vector<std::
   for (std::int64_t element = 0; element < elements; ++element)
     from[static_cast<std::size_t>((all.of(element, batch) - all.data) / (lines * depth))] = before.of(element, batch);
   all.turned = std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(matrices * lines * depth));
-  // Squares of 16, so that both sides stay in the first cache.
+  // Transposes tiles of 16 by 16, so that both sides stay in the first-level cache.
   const std::int64_t some = std::clamp<std::int64_t>(kTurnedTask / depth / 16 * 16, 16, lines), parts = (lines + some - 1) / some;
   run_tasks(threads, matrices * parts, [&](std::int64_t task) {
     const char* const source = from[static_cast<std::size_t>(task / parts)];
@@ -74,20 +74,20 @@ Lines lines_of(const MatmulOperand& operand, bool along, const std::vector<std::
 
 struct Problem {
   const ByteOperand &a, &b;
-  const std::int8_t* laid;  // b in panels already, all of the depth one after the other; or null
+  const std::int8_t* laid;  // b in panels already, over all of the depth; or null
   std::int32_t* c;
   const std::vector<std::int64_t>& batch;
   std::int64_t elements, m, n, k;
 };
 
-/// Columns [column, end) of c's rows [row, last) are there: one piece where they are whole rows.
+/// Reports columns [column, end) of c's rows [row, last) as complete: in one piece where they are whole rows.
 void tell(const Finished& finished, const Problem& p, std::int64_t row, std::int64_t last, std::int64_t column, std::int64_t end) {
   if (!finished) return;
   if (column == 0 && end == p.n) return finished(row * p.n, last * p.n);
   for (; row < last; ++row) finished(row * p.n + column, row * p.n + end);
 }
 
-/// A part of so many: bytes one after the other, so that each of a few long lines is a part too.
+/// Prefetches part `part` of `parts`. Parts are runs of bytes, so that a few long lines are divided too.
 void ask_for(const ByteLines& l, std::int64_t part, std::int64_t parts) {
   constexpr std::int64_t kLine = 64;
   const bool along = l.depth_step == 1;
@@ -96,7 +96,7 @@ void ask_for(const ByteLines& l, std::int64_t part, std::int64_t parts) {
     __builtin_prefetch(l.data + piece / pieces * step + piece % pieces * kLine);
 }
 
-/// Rows [row, row + rows) and columns [column, column + columns) of one matrix of the batch, into c.
+/// Computes rows [row, row + rows) and columns [column, column + columns) of one matrix of the batch, into c.
 void multiply_panels(const BytePanels& panels, const Problem& p, const char* left, const char* right, std::int64_t row, std::int64_t rows, std::int64_t column,
                      std::int64_t columns, std::int32_t* c) {
   const auto lines = [&](const ByteOperand& operand, bool along, const char* data, std::int64_t first, std::int64_t count, std::int64_t k, std::int64_t depth) {
@@ -123,7 +123,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
       panels.lay_left(lines(p.a, !p.a.matrix.transposed, left, row + first, count, k, depth), room.left.data() + first * fours * kPanelDepth,
                       p.b.is_signed ? nullptr : of_rows + first);
     }
-    // Right numbers that were unsigned are 128 less, left ones that were signed 128 more.
+    // Corrects for flipped bits: right numbers that were unsigned are 128 less, left numbers that were signed are 128 more.
     if (!p.b.is_signed)
       for (std::int64_t i = 0; i < rows; ++i) of_rows[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(of_rows[i]) << 7);
     for (std::int64_t j = 0; j < columns; j += kPanelBlocks * kPanelColumns) {
@@ -140,7 +140,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
             lines(p.b, p.b.matrix.transposed, right, column + j + b * kPanelColumns, std::min<std::int64_t>(kPanelColumns, here - b * kPanelColumns), k, depth);
         panels.lay_right(of_block, room.right.data() + b * block, p.a.is_signed ? begin + b * kPanelColumns : nullptr);
       }
-      // What comes next is asked for meanwhile: pieces of many lines are no stream to a processor.
+      // Prefetches the next panels meanwhile: a processor does not recognise pieces of many lines as a stream.
       const std::int64_t ahead = std::min<std::int64_t>(kPanelBlocks * kPanelColumns, columns - j - here);
       const ByteLines next = p.laid ? ByteLines{reinterpret_cast<const char*>(panel + kPanelBlocks * from_block),
                                                 (ahead + kPanelColumns - 1) / kPanelColumns,
@@ -164,7 +164,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
                        begin,
                        to,
                        p.n};
-        if (k > 0) {  // on top of what is there
+        if (k > 0) {  // adds to the sums of the depth before
           if (p.a.is_signed)
             for (std::int64_t i = 0; i < tile.rows; ++i)
               for (std::int64_t l = 0; l < here; ++l)
@@ -177,7 +177,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
   }
 }
 
-/// Both operands are laid out in panels by who multiplies them.
+/// Multiplies operands in panels. The task that multiplies a part of an operand also lays that part out.
 void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads, const Finished& finished) {
   const auto of = [&](const ByteOperand& operand, std::int64_t element) {
     return Lines{static_cast<const char*>(operand.matrix.data), 0, operand.matrix.batch_strides}.of(element, p.batch);

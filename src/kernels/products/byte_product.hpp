@@ -1,4 +1,4 @@
-// Products of matrices of bytes into int32: sums of up to 2^15 and more products that are added up without a conversion of the operands.
+// Products of matrices of bytes into int32, without a conversion of the operands. A sum of up to 2^15 products never overflows.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,28 +10,28 @@
 
 namespace sinter::kernels {
 
-/// A block: c[i][j] = the sum over k of left[i][k] * right[j][k], modulo 2^32. Steps, in elements, are from one i or j to the next; along k elements lie
-/// side by side.
+/// A block: c[i][j] = the sum over k of left[i][k] * right[j][k], modulo 2^32. Steps, in elements, are from one i or j to the next; elements along k are
+/// adjacent.
 struct ByteBlock {
   const void* left;
   const void* right;
   std::int32_t* c;
   std::int64_t rows, columns, depth;
   std::int64_t left_step, right_step, c_step;
-  bool left_signed, right_signed;  // int8, or uint8
+  bool left_signed, right_signed;  // int8; else uint8
 };
 using ByteBlockFn = void (*)(const ByteBlock& block);
 void byte_block_baseline(const ByteBlock& block);
 void byte_block_avx2(const ByteBlock& block);
 void byte_block_vnni(const ByteBlock& block);
 
-/// An instruction set's.
+/// The functions of one instruction set.
 struct ByteBlocks {
   const char* name;
   ByteBlockFn multiply;
-  const BytePanels* panels;  // or null: lines are multiplied as they lie
+  const BytePanels* panels;  // or null: lines are multiplied without panels
 };
-/// Those of this processor.
+/// Returns the functions for this processor.
 const ByteBlocks& byte_blocks();
 
 struct ByteOperand {
@@ -39,13 +39,13 @@ struct ByteOperand {
   bool is_signed;
 };
 
-/// c (batch..., m, n), contiguous row-major, of int32 = a (batch..., m, k) times b (batch..., k, n) of bytes.
+/// Computes c (batch..., m, n), contiguous row-major, of int32 = a (batch..., m, k) times b (batch..., k, n) of bytes.
 void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
                     std::int64_t k, int threads, const Finished& finished, const ByteBlocks& blocks = byte_blocks());
-/// c (m, n) = a (m, k) of uint8 times int8 as sinter/blocked.hpp's byte_panels lays them out.
+/// Computes c (m, n) = a (m, k) of uint8 times int8 in the layout of sinter/blocked.hpp's byte_panels.
 void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads,
                          const Finished& finished, const BytePanels& by = byte_panels());
-/// "bytes (vnni)".
+/// Describes the method: "bytes as they are stored (vnni)".
 std::string who_multiplies_bytes();
 
 }  // namespace sinter::kernels

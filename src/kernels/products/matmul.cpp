@@ -13,15 +13,15 @@
 namespace sinter::kernels {
 namespace {
 
-// Blocks of c. Multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each
-// block costs little, small enough for many threads.
+// Blocks of c. Their sizes are multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each block costs
+// little, and small enough for many threads.
 constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
-/// Fewer blocks than these are halved, as long as they are so wide, and worth so many multiplications.
+/// Where there are fewer blocks than kBlocks, blocks are halved while they are wider than kLeastColumns and have at least kWorthHalving multiplications.
 constexpr std::int64_t kBlocks = 8, kLeastColumns = 96, kWorthHalving = 2 << 20;
-/// Fewer multiplications than this are done sooner than another thread wakes up.
+/// Fewer multiplications than this are finished sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
 
-/// An or of ands, a row of c at a time.
+/// Computes an or of ands, one row of c at a time.
 void multiply_bool(const MatmulBlock& p) {
   const auto* a = static_cast<const std::uint8_t*>(p.a);
   const auto* b = static_cast<const std::uint8_t*>(p.b);
@@ -37,7 +37,7 @@ void multiply_bool(const MatmulBlock& p) {
   }
 }
 
-/// Where row `row` and column `column` of the batch's element number `element` is.
+/// Returns the address of row `row` and column `column` of the batch's matrix number `element`.
 const char* advance(const MatmulOperand& operand, std::size_t size, const std::vector<std::int64_t>& batch, std::int64_t element, std::int64_t row,
                     std::int64_t column) {
   std::int64_t at = operand.transposed ? column * operand.leading + row : row * operand.leading + column;
@@ -45,7 +45,7 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
   return static_cast<const char*>(operand.data) + at * static_cast<std::int64_t>(size);
 }
 
-/// Columns of a thin product that are taken together at least.
+/// Fewest columns of a thin product in one task.
 constexpr std::int64_t kThinLeast = 256;
 
 }  // namespace
@@ -59,7 +59,7 @@ void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& ba
     const std::int64_t count = batch.back(), step = a.batch_strides.back();
     if (count > 1) {
       if (a.transposed || b.batch_strides.back() != 0 || step < k || (m > 1 && step != m * a.leading)) return;
-      if (m == 1) a.leading = step;  // a single row has no other below it
+      if (m == 1) a.leading = step;  // a single row had no leading dimension
       m *= count;
     }
     batch.pop_back();
@@ -92,7 +92,7 @@ void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block
 }
 
 BlockProduct block_product(DType dtype, double multiply_adds) {
-  constexpr double kWorthLibrary = 8 << 20;  // a tenth of a millisecond; opening the library once takes some ten
+  constexpr double kWorthLibrary = 8 << 20;  // a tenth of a millisecond; opening the library takes some ten, once
   if (dtype == DType::float32 && multiply_adds >= kWorthLibrary)
     if (const OneDnn* library = onednn()) return {library->multiply, library->version};
   return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
@@ -113,11 +113,11 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
   }
   const bool thin = is_thin(dtype, a.transposed, b.transposed, m);
   const int threads_here = thread_count(threads);
-  // Of thin products no bit depends on which columns are taken together: as many as give each thread some, in long pieces of memory.
+  // The bits of thin products do not depend on the division of columns. Each thread gets some, in long pieces of memory.
   const std::int64_t wide = std::max(kThinLeast, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
   std::int64_t block_columns = thin ? std::min(wide, n) : kBlockColumns;
   const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows;
-  // Few blocks are made more, by shapes alone, so that several threads have some.
+  // Few blocks are divided into more, by shapes alone, so that several threads have work.
   while (!thin && block_columns > kLeastColumns && elements * row_blocks * ((n + block_columns - 1) / block_columns) < kBlocks &&
          std::min(kBlockRows, m) * block_columns * k >= kWorthHalving)
     block_columns /= 2;
@@ -146,7 +146,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     else
       for (std::int64_t i = 0; i < block.rows; ++i) finished(first + i * n, first + i * n + block.columns);
   };
-  // Small products of a large batch are taken several at a time: handing one out would cost more than it is.
+  // Small products of a large batch are grouped into tasks: starting a task for each would cost more than the product.
   const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(block_columns, n)) * static_cast<double>(k);
   const auto together = static_cast<std::int64_t>(std::max(1.0, kWorthThreads / std::max(each, 1.0)));
   const std::int64_t blocks = elements * row_blocks * column_blocks;

@@ -1,4 +1,4 @@
-// cmake/matmul.cmake sets this file's instruction set.
+// cmake/instruction_sets.cmake sets this file's instruction set.
 #define Eigen Eigen_avx2
 #define SINTER_MATMUL_BLOCK matmul_block_avx2
 #include "kernels/products/matmul_block.inl"

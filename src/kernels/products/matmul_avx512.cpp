@@ -1,4 +1,4 @@
-// cmake/matmul.cmake sets this file's instruction set.
+// cmake/instruction_sets.cmake sets this file's instruction set.
 #define Eigen Eigen_avx512
 #define SINTER_MATMUL_BLOCK matmul_block_avx512
 #include "kernels/products/matmul_block.inl"

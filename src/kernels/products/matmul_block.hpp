@@ -1,6 +1,5 @@
-// One block of a matrix product. The files matmul_{baseline,avx2,avx512}.cpp each compile matmul_block.inl with other
-// instructions allowed; nothing here may be a template or inline function of a shared namespace, lest the linker
-// keep the copy that old processors cannot run.
+// One block of a matrix product. The files matmul_{baseline,avx2,avx512}.cpp each compile matmul_block.inl with other instructions allowed. Nothing here may be
+// a template or inline function of a shared namespace, or the linker might keep the copy that old processors cannot run.
 #pragma once
 #include <cstdint>
 
@@ -18,14 +17,14 @@ struct MatmulBlock {
   bool accumulate = false;  // c += a * b
 };
 
-/// False when the type is none that Eigen multiplies here.
+/// Multiplies a block. Returns false for a type that Eigen does not multiply here.
 using MatmulBlockFn = bool (*)(DType dtype, const MatmulBlock& block);
 bool matmul_block_baseline(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx2(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx512(DType dtype, const MatmulBlock& block);
 
-/// The same of at most this many rows, all of the depth at once; false where it is not for these. An element's sum runs in an order that the depth and
-/// the layout of b decide, whatever columns are computed beside it; the last ones, fewer than kThinColumns, by themselves.
+/// Multiplies at most kThinRows rows over all of the depth at once; returns false for other blocks. The depth and the layout of b alone decide the order of an
+/// element's sum, not the columns computed beside it. The last columns, fewer than kThinColumns, are computed by themselves.
 constexpr std::int64_t kThinRows = 4, kThinColumns = 64;
 bool thin_product_baseline(DType dtype, const MatmulBlock& block);
 bool thin_product_avx2(DType dtype, const MatmulBlock& block);

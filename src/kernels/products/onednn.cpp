@@ -16,24 +16,24 @@
 namespace sinter::kernels {
 namespace {
 
-// What is used of dnnl.h and dnnl_types.h, which is the same in the versions 2 and 3.
+// Declarations of those parts of dnnl.h and dnnl_types.h that sinter uses. They are the same in versions 2 and 3.
 struct Version {
   int major, minor, patch;
   const char* hash;
   unsigned cpu_runtime, gpu_runtime;
 };
-constexpr unsigned kSequential = 1, kOpenMp = 2;  // dnnl_config.h: how it was built to start threads
+constexpr unsigned kSequential = 1, kOpenMp = 2;  // dnnl_config.h: the threads that it was built with
 using Sgemm = int (*)(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
                       std::int64_t ldb, float beta, float* c, std::int64_t ldc);
 
 struct Api {
   Sgemm sgemm = nullptr;
-  int (*threads_now)() = nullptr;  // OpenMP's, where it was built with that
+  int (*threads_now)() = nullptr;  // OpenMP's functions, where it was built with OpenMP
   void (*set_threads)(int) = nullptr;
 };
-Api api;  // written once, before anybody multiplies
+Api api;  // written once, before the first product
 
-/// The calling thread alone works while one lives: the pieces are our threads'. A setting of OpenMP's that belongs to the thread.
+/// Limits oneDNN to the calling thread for the life of the object, because sinter's own threads take the blocks. OpenMP keeps this setting for each thread.
 class Alone {
  public:
   Alone() {
@@ -51,8 +51,8 @@ class Alone {
   int before_ = 1;
 };
 
-/// Held while inside the library. Its static objects go before those that were there when it was opened, whose destructors may still
-/// evaluate: from then on our own blocks do.
+/// Held during calls of the library. The library's static objects are destroyed before those that existed when it was opened, whose destructors may still
+/// evaluate: from then on sinter's own blocks multiply.
 std::shared_mutex& in_use() {
   static auto& mutex = *new std::shared_mutex;
   return mutex;

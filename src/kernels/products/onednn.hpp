@@ -1,6 +1,5 @@
-// oneDNN's product of float32 matrices, if the machine has it: opened when the first large product or convolution runs, never linked. Only its
-// dnnl_sgemm is used, a block at a time on our own threads, so that the result's bits depend on shapes alone and what follows can run on each
-// block.
+// oneDNN's product of float32 matrices, if the machine has it. The library is opened at the first large product or convolution, never linked. sinter calls only
+// its dnnl_sgemm, one block at a time on sinter's own threads: the result's bits then depend on shapes alone, and an epilogue can run on each block.
 #pragma once
 #include <string>
 
@@ -9,10 +8,10 @@
 namespace sinter::kernels {
 
 struct OneDnn {
-  std::string version;     // "oneDNN 2.6.3"
-  MatmulBlockFn multiply;  // of float32; false when the library reports an error
+  std::string version;     // such as "oneDNN 2.6.3"
+  MatmulBlockFn multiply;  // for float32; returns false when the library reports an error
 };
-/// Null when there is none that can be used, or when SINTER_ONEDNN is off; that variable may name the file.
+/// Returns null when there is no usable library, or when SINTER_ONEDNN is off. That variable may name the file.
 const OneDnn* onednn();
 
 }  // namespace sinter::kernels

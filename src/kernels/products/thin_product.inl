@@ -1,5 +1,5 @@
-// Products whose left matrix has few rows: the right one is read once, as it lies, and is what takes the time. The body of thin_product_*, in the
-// files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_THIN_PRODUCT.
+// Products whose left matrix has few rows. Reading the right matrix takes most of the time, so it is read once, in its own layout. The body of thin_product_*,
+// in the files matmul_{baseline,avx2,avx512}.cpp, which define SINTER_THIN_PRODUCT.
 #include <cstring>
 
 #include "kernels/lanes.inl"
@@ -14,7 +14,7 @@ struct Steps {
   explicit Steps(const MatmulBlock& p) : row(p.a_transposed ? 1 : p.a_leading), depth(p.a_transposed ? p.a_leading : 1) {}
 };
 
-/// c += deep rows of b, each by its element of a; the sums over the depth run in order.
+/// Adds `deep` rows of b to c, each times its element of a. The sums run in the order of the depth.
 template <class T, int rows, int deep> void add_rows(const MatmulBlock& p, const T* a, const T* b, bool first) {
   using Word = typename Lanes<T>::Word;
   using Unaligned = typename Lanes<T>::Unaligned;
@@ -42,7 +42,7 @@ template <class T, int rows, int deep> void add_rows(const MatmulBlock& p, const
 }
 
 template <class T, int rows> void by_rows_of_b(const MatmulBlock& p) {
-  constexpr int kDeep = 8;  // streams that a processor fetches ahead
+  constexpr int kDeep = 8;  // streams that a processor prefetches
   const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
   const Steps step(p);
   std::int64_t k = 0;
@@ -50,7 +50,7 @@ template <class T, int rows> void by_rows_of_b(const MatmulBlock& p) {
   for (; k < p.depth; ++k) add_rows<T, rows, 1>(p, a + k * step.depth, b + k * p.b_leading, k == 0);
 }
 
-/// `columns` of b, each of which lies one element after the other: sums in lanes, the lanes in order, then what is left of the depth.
+/// Multiplies `columns` of b, each contiguous in memory. The order of a sum: lanes by themselves, the lanes together, then the rest of the depth.
 template <class T, int rows, int columns> void dot_columns(const MatmulBlock& p, std::int64_t j) {
   using Word = typename Lanes<T>::Word;
   using Unaligned = typename Lanes<T>::Unaligned;

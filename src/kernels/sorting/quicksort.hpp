@@ -10,7 +10,7 @@ struct alignas(16) WideKey {
   bool operator<(const WideKey& other) const { return high != other.high ? high < other.high : low < other.low; }
 };
 
-/// Sorts n numbers where they are.
+/// Sorts n numbers in place.
 void quicksort(std::uint32_t* keys, std::int64_t n);
 void quicksort(std::uint64_t* keys, std::int64_t n);
 void quicksort(WideKey* keys, std::int64_t n);

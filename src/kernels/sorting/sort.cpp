@@ -1,6 +1,6 @@
-// Sorting by numbers whose order as unsigned ones is the elements'. Highway's quicksort sorts them. The numbers are different ones (the place is
-// part of them) or nobody can tell equal ones apart, so neither its order nor the number of threads leaves a trace. Numbers of one byte are counted.
-// Short rows are sorted many at a time, one in each lane of vectors, where there are many, and compared where there are few.
+// Sorts elements by unsigned keys of the same order, with Highway's quicksort. Keys are distinct (they contain the place), or equal keys are indistinguishable.
+// So the result depends neither on quicksort's order nor on the number of threads. Keys of one byte are counted. Short rows are sorted in vectors, one row in
+// each lane, where there are many, and by comparisons where there are few.
 #include "kernels/sorting/sort.hpp"
 
 #include <algorithm>
@@ -21,15 +21,15 @@
 namespace sinter::kernels {
 namespace {
 
-// Elements to a task: short rows share one.
+// Elements of a task: short rows share one.
 constexpr std::int64_t kTaskElements = 16384;
-// A quicksort takes about half a microsecond, however few there are.
+// A quicksort takes about half a microsecond, even for few elements.
 constexpr std::int64_t kQuicksortFrom = 64;
-// Rows of up to this length are sorted in lanes, where there are so many of them.
+// Rows up to the first length are sorted in lanes, where there are at least as many rows as the second number.
 constexpr std::int64_t kLanesUpTo = 256, kLanesFrom = 4;
-// Elements that are compared with a bound together.
+// Elements that are compared with the bound in one step.
 constexpr std::int64_t kGlance = 64;
-// A row is split among threads in pieces of this length at least.
+// Fewest elements of a piece of a row that is divided among threads.
 constexpr std::int64_t kPiece = 65536;
 
 template <std::size_t Bytes> struct Bits;
@@ -51,20 +51,20 @@ template <class T> constexpr BitsOf<T> kTopBit = BitsOf<T>(1) << (8 * sizeof(T) 
 template <class T> bool is_nan(T value) {
   if constexpr (std::integral<T>) return false;
   else if constexpr (std::floating_point<T>) return value != value;
-  else {  // by the bits, since a conversion takes several times as long
+  else {  // compares bits: a conversion takes several times as long
     using limits = std::numeric_limits<T>;
     constexpr auto largest = std::bit_cast<BitsOf<T>>(limits::has_infinity ? limits::infinity() : limits::max());
     return static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(value) & ~kTopBit<T>) > largest;
   }
 }
 
-/// Numbers whose order as unsigned ones is the values': all NaN are one and the last, -0 comes before 0.
+/// Returns an unsigned key whose order is the values' order. All NaN have one key, the last; -0 comes before 0.
 template <class T> BitsOf<T> to_key(T value) {
   const auto bits = std::bit_cast<BitsOf<T>>(value);
   if constexpr (std::unsigned_integral<T>) return bits;  // bool too
   else if constexpr (std::integral<T>) return static_cast<BitsOf<T>>(bits ^ kTopBit<T>);
   else {
-    const auto negative = static_cast<BitsOf<T>>(-(bits >> (8 * sizeof(T) - 1)));  // all bits or none: no branch could foresee a sign
+    const auto negative = static_cast<BitsOf<T>>(-(bits >> (8 * sizeof(T) - 1)));  // all bits or none: a branch on the sign could not be predicted
     return is_nan(value) ? static_cast<BitsOf<T>>(~BitsOf<T>(0)) : static_cast<BitsOf<T>>(bits ^ (negative | kTopBit<T>));
   }
 }
@@ -73,11 +73,11 @@ template <class T> T from_key(BitsOf<T> key) {
   else if constexpr (std::integral<T>) return std::bit_cast<T>(static_cast<BitsOf<T>>(key ^ kTopBit<T>));
   else return std::bit_cast<T>(static_cast<BitsOf<T>>(key & kTopBit<T> ? key ^ kTopBit<T> : ~key));
 }
-/// The same for both zeros, which are equal.
+/// Returns a key that is the same for both zeros, which are equal.
 template <class T> BitsOf<T> to_place_key(T value) {
   const BitsOf<T> key = to_key(value);
   if constexpr (std::integral<T>) return key;
-  else return static_cast<BitsOf<T>>(key + (key == to_key(std::bit_cast<T>(kTopBit<T>))));  // the next one is the other's
+  else return static_cast<BitsOf<T>>(key + (key == to_key(std::bit_cast<T>(kTopBit<T>))));  // the key after that of -0 is that of 0
 }
 
 template <class Item> std::unique_ptr<Item[]> uncleared(std::int64_t n) { return std::make_unique_for_overwrite<Item[]>(static_cast<std::size_t>(n)); }
@@ -87,7 +87,7 @@ template <class Work> void in_pieces(int threads, std::int64_t n, const Work& wo
   run_tasks(threads, pieces, [&](std::int64_t piece) { work(piece * kPiece, std::min(n, (piece + 1) * kPiece)); });
 }
 
-/// Of the first `rank` numbers of two sorted rows merged, how many are the first row's.
+/// Returns how many of the first `rank` numbers of two merged sorted rows come from the first row.
 template <class Key> std::int64_t share_of_first(std::span<const Key> a, std::span<const Key> b, std::int64_t rank) {
   std::int64_t low = std::max<std::int64_t>(0, rank - std::ssize(b)), high = std::min(rank, std::ssize(a));
   while (low < high) {
@@ -98,7 +98,7 @@ template <class Key> std::int64_t share_of_first(std::span<const Key> a, std::sp
   return low;
 }
 
-/// Without branches: which comes next cannot be foreseen.
+/// Merges without branches, because a branch could not predict which number comes next.
 template <class Key> void merge(const Key* a, const Key* a_end, const Key* b, const Key* b_end, Key* to) {
   while (a < a_end && b < b_end) {
     const bool second = *b < *a;
@@ -109,14 +109,14 @@ template <class Key> void merge(const Key* a, const Key* a_end, const Key* b, co
   std::copy(b, b_end, std::copy(a, a_end, to));
 }
 
-/// Pieces are sorted, each by a thread, then merged two by two; a merge is split at equal ranks, so that all threads merge.
+/// Sorts pieces, each on one thread, then merges them pairwise. A merge is divided at equal ranks, so that all threads take part.
 template <class Key> void quicksort_in_pieces(Key* keys, std::int64_t n, int threads) {
   const auto pieces = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(n / kPiece, 1, thread_count(threads)))));
   if (pieces == 1) return quicksort(keys, n);
   const auto memory = uncleared<Key>(n);
   const auto first_of = [&](std::int64_t piece) { return n / pieces * piece + std::min(piece, n % pieces); };
   Key *from = keys, *to = memory.get();
-  if (std::countr_zero(static_cast<std::uint64_t>(pieces)) % 2 != 0) std::swap(from, to);  // the last merge ends where the numbers were
+  if (std::countr_zero(static_cast<std::uint64_t>(pieces)) % 2 != 0) std::swap(from, to);  // the last merge then writes to `keys`
   run_tasks(threads, pieces, [&](std::int64_t piece) {
     const std::int64_t begin = first_of(piece), end = first_of(piece + 1);
     if (from != keys) std::copy(keys + begin, keys + end, from + begin);
@@ -135,7 +135,7 @@ template <class Key> void quicksort_in_pieces(Key* keys, std::int64_t n, int thr
   }
 }
 
-/// Where zeros begin among sorted keys, and whether there are some of either sign.
+/// The position of zeros among sorted keys, and whether both signs are present.
 struct Zeros {
   std::int64_t begin = 0;
   bool of_either_sign = false;
@@ -144,7 +144,7 @@ template <class T> Zeros zeros_among(const BitsOf<T>* keys, std::int64_t n) {
   const auto [negative, positive] = std::equal_range(keys, keys + n, to_key(std::bit_cast<T>(kTopBit<T>)));
   return {negative - keys, negative != positive && positive != keys + n && *positive == to_key(T{})};
 }
-/// Zeros of either sign are equal: puts them in the order in which they were.
+/// Puts zeros of either sign, which are equal, in their original order.
 template <class T> void order_zeros(const T* from, std::int64_t stride, T* to, Zeros zeros, std::int64_t n) {
   if (!zeros.of_either_sign) return;
   T* zero = to + zeros.begin;
@@ -152,14 +152,14 @@ template <class T> void order_zeros(const T* from, std::int64_t stride, T* to, Z
     if (to_place_key(from[k * stride]) == to_key(T{})) *zero++ = from[k * stride];
 }
 
-/// Keys of one byte: as many of each as there are.
+/// Sorts keys of one byte: writes each key as often as it occurs.
 inline void sort_by_counting(std::uint8_t* keys, std::int64_t n) {
   std::array<std::int64_t, 256> counts{};
   for (std::int64_t k = 0; k < n; ++k) ++counts[keys[k]];
   for (std::size_t key = 0; key < counts.size(); ++key) keys = std::fill_n(keys, counts[key], static_cast<std::uint8_t>(key));
 }
 
-/// In the result's own memory.
+/// Sorts a row in the result's own memory.
 template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
   if (n < kQuicksortFrom) {
     for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
@@ -173,7 +173,7 @@ template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std:
   });
   if constexpr (sizeof(T) == 1) {
     sort_by_counting(keys, n);
-  } else if constexpr (sizeof(T) == 2) {  // vectors of 32 bits sort several times faster than those of 16
+  } else if constexpr (sizeof(T) == 2) {  // vectors of 32 bits are sorted several times faster than vectors of 16 bits
     const auto wide = uncleared<std::uint32_t>(n);
     in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) { std::copy(keys + begin, keys + end, wide.get() + begin); });
     quicksort_in_pieces(wide.get(), n, threads);
@@ -191,7 +191,7 @@ template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std:
   if constexpr (!std::integral<T>) order_zeros(from, stride, to, zeros, n);
 }
 
-/// The least and the greatest key.
+/// Returns the least and the greatest key.
 template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* from, std::int64_t stride, std::int64_t n, int threads) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(static_cast<std::size_t>((n + kPiece - 1) / kPiece));
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
@@ -208,7 +208,8 @@ template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* fr
   return all;
 }
 
-/// The key and behind it the place, in one number: of 64 bits, in the result's own memory, if the row's range of keys leaves room.
+/// Sorts numbers that consist of the key and, in the low bits, the place. They have 64 bits, in the result's own memory, if the row's range of keys leaves
+/// room.
 template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
   if (n < kQuicksortFrom) {
     std::array<std::pair<BitsOf<T>, std::int64_t>, kQuicksortFrom> items;
@@ -217,7 +218,7 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
     for (std::int64_t k = 0; k < n; ++k) to[k] = items[static_cast<std::size_t>(k)].second;
     return;
   }
-  if constexpr (sizeof(T) == 1) {  // counted: where the first element of each key goes
+  if constexpr (sizeof(T) == 1) {  // counts where the first element of each key goes
     std::array<std::int64_t, 256> places{};
     for (std::int64_t k = 0; k < n; ++k) ++places[to_place_key(from[k * stride])];
     std::int64_t sum = 0;
@@ -249,8 +250,8 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
   });
 }
 
-/// The places of the first `count` elements, ascending or descending, the ones that come first where they are equal. An element that is not before the
-/// last of those met so far is passed over, which most are at a glance.
+/// Writes the places of the first `count` elements in ascending or descending order; of equal elements, the earlier ones come first. Most elements are skipped
+/// by one comparison with the bound, the last of the first `count` found so far.
 template <class T> void select_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, std::int64_t count, bool largest) {
   struct Item {
     BitsOf<T> key;
@@ -275,7 +276,7 @@ template <class T> void select_row(const T* from, std::int64_t stride, std::int6
     const std::int64_t end = std::min(n, k + kGlance);
     const Item& last = met[static_cast<std::size_t>(count - 1)];
     const T bound = from[last.place * stride];
-    bool some = false;  // of those that are not behind the bound; NaN are always asked
+    bool some = false;  // whether one of them may come before the bound; NaN always may
     if constexpr (!std::is_arithmetic_v<T>) some = true;
     else if (largest)
       for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] <= bound);
@@ -283,7 +284,7 @@ template <class T> void select_row(const T* from, std::int64_t stride, std::int6
       for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] >= bound);
     for (; some && k < end; ++k)
       if (const Item next = item(k); next < last) {
-        met.push_back(next);  // there is room
+        met.push_back(next);  // fits the reserved memory
         if (met.size() == room) keep_first();
       }
     k = end;
@@ -312,7 +313,7 @@ template <class T> class Rows {
   const T* elements_;
 };
 
-/// sort(elements of a row, its number, threads within it) for each row.
+/// Calls sort(elements of a row, its number, threads for it) for each row.
 template <class T, class Sort> void each_row(const Rows<T>& rows, int threads, const Sort& sort) {
   if (rows.length == 0) return;
   if (rows.count < thread_count(threads)) {
@@ -340,7 +341,7 @@ const SortNetworks& sort_networks() {
 
 template <class T> bool suit_lanes(const Rows<T>& rows) { return rows.length > 0 && rows.length <= kLanesUpTo && rows.count >= kLanesFrom; }
 
-/// sort(the first of as many rows as a vector of keys has lanes, how many there are) for all rows.
+/// Calls sort(first row, number of rows) for all blocks of as many rows as a vector of keys has lanes.
 template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, int threads, const Sort& sort) {
   constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
   const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / (rows.length * kLanes)) * kLanes;
@@ -350,7 +351,7 @@ template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, i
   });
 }
 
-/// Memory for the longest columns, which are one in each lane.
+/// Memory for the longest rows, as columns: one row in each lane.
 template <class Key> struct alignas(64) Columns {
   static constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
   Key& at(std::int64_t k, std::int64_t lane) { return keys[static_cast<std::size_t>(k * kLanes + lane)]; }
@@ -365,7 +366,7 @@ template <class T> void sort_in_lanes(const Rows<T>& rows, T* to, int threads) {
     Columns<Key> columns;
     [[maybe_unused]] bool negative_zero = false;
     for (std::int64_t lane = 0; lane < columns.kLanes; ++lane) {
-      const T* const from = rows[first + std::min(lane, count - 1)];  // lanes that are left over sort the last row again
+      const T* const from = rows[first + std::min(lane, count - 1)];  // lanes without a row sort the last row again
       for (std::int64_t k = 0; k < n; ++k) {
         const BitsOf<T> key = to_key(from[k * rows.stride]);
         if constexpr (!std::integral<T>) negative_zero |= key == to_key(std::bit_cast<T>(kTopBit<T>));
@@ -387,7 +388,7 @@ template <class T> void sort_in_lanes(const Rows<T>& rows, T* to, int threads) {
   });
 }
 
-/// The place is the low half of a number of 64 bits, where the key has no more than 32, and beside it elsewhere.
+/// Sorts in lanes with the place as the low half of a number of 64 bits where the key has at most 32 bits, else beside the key.
 template <class T> void argsort_in_lanes(const Rows<T>& rows, std::int64_t* to, int threads) {
   constexpr bool kBeside = sizeof(T) == 8;
   const std::int64_t n = rows.length;
@@ -425,7 +426,7 @@ void argsort_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
   auto* const to = static_cast<std::int64_t*>(pointers[1]);
   visit_storage(call.operands[0].dtype, [&]<class T>() {
     const Rows<T> rows(call.operands[0], pointers[0]);
-    if (!call.ints.empty())  // the first few
+    if (!call.ints.empty())  // topk: only the first elements
       return each_row(rows, threads, [&, count = call.shape.back()](const T* from, std::int64_t row, int) {
         select_row(from, rows.stride, to + row * count, rows.length, count, call.ints[1] != 0);
       });

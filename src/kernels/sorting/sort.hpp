@@ -1,4 +1,4 @@
-// Sorting the rows of an operand in memory.
+// Sorting of the rows of an operand in memory.
 #pragma once
 #include <span>
 
@@ -6,10 +6,10 @@
 
 namespace sinter::kernels {
 
-/// Ascending along the last axis, NaN last; equal elements keep their order. pointers: the operand's buffer from its start, then the result's.
+/// Sorts ascending along the last axis, NaN last. Equal elements keep their order. pointers: the starts of the operand's buffer and of the result's.
 void sort_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
-/// Where the elements lay, as int64. With attributes, where so many first ones lay, the least or (second attribute 1) the greatest first, NaN the greatest;
-/// equal elements keep their order either way.
+/// Writes the original places of the sorted elements, as int64. With attributes, writes only the first few: of the least, or (second attribute 1) of the
+/// greatest elements, with NaN the greatest. Equal elements keep their order either way.
 void argsort_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
 
 }  // namespace sinter::kernels

@@ -1,12 +1,12 @@
-// Many short columns sorted at once, one in each lane: the files sort_network_{baseline,avx2,avx512}.cpp each compile sort_network.inl with other
-// instructions allowed.
+// Sorts many short columns at once, one in each lane. The files sort_network_{baseline,avx2,avx512}.cpp each compile sort_network.inl with other instructions
+// allowed.
 #pragma once
 #include <cstdint>
 
 namespace sinter::kernels {
 
-/// `length` rows of 64 bytes of keys: each lane's column is sorted ascending, by one sequence of comparisons for all of them. With places beside the
-/// keys, these move along, and the lesser one is first of equal keys; `places` may be null. Memory is aligned to 64 bytes.
+/// Sorts `length` rows of 64 bytes of keys: each lane's column ascends, and all columns share one sequence of comparisons. `places` moves places along with the
+/// keys and puts the lesser place of equal keys first; it may be null. Memory is aligned to 64 bytes.
 struct SortNetworks {
   void (*keys32)(std::uint32_t* keys, std::int64_t length);
   void (*keys64)(std::uint64_t* keys, std::int64_t length);

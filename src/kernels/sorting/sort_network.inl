@@ -5,14 +5,14 @@
 namespace sinter::kernels {
 namespace {
 
-/// exchange(i, j) for the pairs i < j of rows in turn, as Batcher's merge exchange compares them (Knuth, TAOCP 5.2.2, algorithm M). What is compared
-/// with what is known before, so no branch depends on a key.
+/// Calls exchange(i, j) for pairs i < j of rows in turn, as Batcher's merge exchange compares them (Knuth, TAOCP 5.2.2, algorithm M). The pairs are known in
+/// advance, so no branch depends on a key.
 template <class Exchange> void network(std::int64_t length, const Exchange& exchange) {
   if (length < 2) return;
   const auto top = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length))) / 2;
   for (std::int64_t p = top; p > 0; p /= 2)
     for (std::int64_t q = top, rest = 0, distance = p;; q /= 2, rest = p) {
-      // All i < length - distance whose bit p is that of `rest`: runs of p neighbours.
+      // Visits all i < length - distance whose bit p is that of `rest`: runs of p neighbours.
       for (std::int64_t run = rest; run < length - distance; run += 2 * p)
         for (std::int64_t i = run; i < run + p && i < length - distance; ++i) exchange(i, i + distance);
       if (q == p) break;
@@ -39,7 +39,7 @@ constexpr int kRegister = 64;
 constexpr int kRegister = 32;
 #endif
 
-/// In registers by hand: the compiler makes branches of the loop.
+/// Holds keys and places in registers explicitly: from a plain loop the compiler makes branches.
 void sort_places(std::uint64_t* keys, std::uint64_t* places, std::int64_t length) {
   typedef std::uint64_t Register __attribute__((vector_size(kRegister), may_alias));
   auto* const key = reinterpret_cast<Register*>(keys);
@@ -57,7 +57,7 @@ void sort_places(std::uint64_t* keys, std::uint64_t* places, std::int64_t length
   });
 }
 #else
-constexpr decltype(SortNetworks::places) sort_places = nullptr;  // its comparisons of 64 bits would be made of many instructions
+constexpr decltype(SortNetworks::places) sort_places = nullptr;  // comparisons of 64 bits would take many instructions
 #endif
 
 }  // namespace

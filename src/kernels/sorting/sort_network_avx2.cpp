@@ -1,3 +1,3 @@
-// cmake/matmul.cmake sets this file's instruction set.
+// cmake/instruction_sets.cmake sets this file's instruction set.
 #define SINTER_SORT_NETWORKS sort_networks_avx2
 #include "kernels/sorting/sort_network.inl"

@@ -18,7 +18,7 @@
 #include "jit/library.hpp"
 #include "sinter/errors.hpp"
 
-// What is used of cublasLt.h, the same in CUDA 12 and 13.
+// Declarations of those parts of cublasLt.h that sinter uses. They are the same in CUDA 12 and 13.
 extern "C" {
 struct cublasLtContext;
 struct cublasLtMatmulDescOpaque_t;
@@ -98,12 +98,12 @@ Api open_api() {
   if (!api.member) throw DeviceError(fmt::format("{} has no {}; {}", file, symbol, kAdvice));
   SINTER_CUBLASLT_FUNCTIONS(SINTER_CUBLASLT_FIND)
 #undef SINTER_CUBLASLT_FIND
-  const std::size_t version = api.version();  // 130100; 110103 before CUDA 12
+  const std::size_t version = api.version();  // 130100 for 13.1.0; versions before CUDA 12 count otherwise: 110103
   api.name = fmt::format("cuBLASLt {}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
   return api;
 }
 
-/// Opened once for the process, at the first product.
+/// Returns the library's functions. The library is opened once for the process, at the first product.
 const Api& api() {
   static const Api& opened = *new Api(open_api());
   return opened;
@@ -124,14 +124,14 @@ int data_type(DType dtype) {
   }
 }
 
-/// A matrix as the library sees it, by columns: `transposed` where it lies in memory by what are its rows.
+/// A matrix as the library sees it, by columns. `transposed`: its rows, and not its columns, lie contiguous in memory.
 struct Matrix {
   bool transposed = false;
   std::int64_t leading = 1;
   auto operator<=>(const Matrix&) const = default;
 };
 
-/// An operand (rows, columns), of which the layout rule promised that one stride is 1, turned: its rows are the library's columns.
+/// Describes an operand (rows, columns) with its axes exchanged, because the library's columns are its rows. The layout rule promised that one stride is 1.
 Matrix turned(const fuse::LibraryOperand& operand) {
   const std::size_t rank = operand.shape.size();
   const std::int64_t rows = operand.shape[rank - 2], columns = operand.shape[rank - 1], row = operand.strides[rank - 2], column = operand.strides[rank - 1];
@@ -139,7 +139,7 @@ Matrix turned(const fuse::LibraryOperand& operand) {
   return {true, std::max(column, rows)};
 }
 
-/// The axes of a batch: those that one call takes together, and those before them, each with its strides in a, b and c.
+/// The axes of a batch: those that one call multiplies together, and the outer ones before them. Each has its strides in a, b and c.
 struct Batch {
   std::int64_t count = 1;
   std::array<std::int64_t, 3> strides{};
@@ -147,7 +147,7 @@ struct Batch {
     std::int64_t size;
     std::array<std::int64_t, 3> strides;
   };
-  std::vector<Axis> outer;  // last first
+  std::vector<Axis> outer;  // the last axis first
 };
 Batch batch_of(const fuse::LibraryCall& call) {
   Batch batch;
@@ -201,15 +201,15 @@ std::string who_multiplies(const fuse::LibraryCall& call) {
 
 namespace {
 
-/// Everything that an algorithm is chosen by.
+/// All properties of a call that decide the choice of an algorithm.
 struct Problem {
   int type = 0, result = 0, compute = 0;
-  bool row = false;  // is added
+  bool row = false;  // the product adds a row
   std::int64_t m = 0, n = 0, k = 0;
   Matrix a, b;
   std::int64_t count = 1;
   std::array<std::int64_t, 3> strides{};      // of the batch, in a, b and c
-  std::array<std::uint32_t, 3> alignments{};  // bytes
+  std::array<std::uint32_t, 3> alignments{};  // in bytes
   auto operator<=>(const Problem&) const = default;
 };
 
@@ -219,13 +219,13 @@ struct Prepared {
   Owned<cublasLtMatrixLayoutOpaque_t> a{nullptr, nullptr}, b{nullptr, nullptr}, c{nullptr, nullptr};
   Algorithm algorithm{};
   std::size_t workspace = 0;
-  std::shared_ptr<const std::string> name;  // for who asks what may be at fault
+  std::shared_ptr<const std::string> name;  // for error messages that list the kernels that may have failed
 };
 
-constexpr std::size_t kMostWorkspace = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
+constexpr std::size_t kMostWorkspace = std::size_t{32} << 20;  // recommended by NVIDIA for Hopper
 constexpr std::int64_t kBestAlignment = 256;
-constexpr Address kRowAlignment = 16;  // what kernels that read the row may count on: the library does not ask
-/// Partial products are added in the type that is computed in: by default they may be rounded to the result's before.
+constexpr Address kRowAlignment = 16;  // the alignment that kernels may assume when they read the row: the library does not ask for it
+/// Partial products are added in the type of the computation. By default the library may round them to the result's type first.
 constexpr std::uint32_t kReduceWide = 2;  // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
 
 std::uint32_t alignment_of(std::int64_t numbers) {
@@ -233,12 +233,12 @@ std::uint32_t alignment_of(std::int64_t numbers) {
   return static_cast<std::uint32_t>(bits & -bits);
 }
 
-/// A call as the library is asked, and where in memory.
+/// A call in the library's terms, and the addresses of its matrices.
 struct Posed {
   Problem problem;
   Batch batch;
-  std::int64_t products = 0;            // of matrices
-  std::array<std::int64_t, 3> sizes{};  // of elements of a, b and c
+  std::int64_t products = 0;            // number of matrix products
+  std::array<std::int64_t, 3> sizes{};  // bytes of an element of a, b and c
   std::array<Address, 3> first{};
 };
 Posed pose(const fuse::LibraryCall& call, std::span<void* const> pointers) {
@@ -279,10 +279,10 @@ struct Products::State {
   explicit State(Gpu& on) : gpu(on) {}
   Gpu& gpu;
   Handle handle = nullptr;
-  std::mutex mutex, row_mutex;  // row_mutex: while a description tells where the row is, until the product is put on the stream
+  std::mutex mutex, row_mutex;  // row_mutex is held from the time a description gets the row's address until the product is on the stream
   std::map<Problem, Prepared> known;
 
-  // The library's matrices lie by columns, so it computes c^T = b^T a^T: its first operand is b, its second a.
+  // The library's matrices lie by columns. It computes c^T = b^T a^T, so its first operand is b and its second operand is a.
   const Prepared& prepared(const Problem& problem, const fuse::LibraryCall& call, Address row) {
     const std::scoped_lock lock(mutex);
     if (const auto found = known.find(problem); found != known.end()) return found->second;
@@ -296,7 +296,7 @@ struct Products::State {
     };
     transpose(kTransA, problem.b.transposed);
     transpose(kTransB, problem.a.transposed);
-    if (problem.row) {  // a row of ours is a column of the library's
+    if (problem.row) {  // a row of the call is a column of the library's matrix
       const std::uint32_t epilogue = kAddsBias;
       check(api().description_set(description, kEpilogue, &epilogue, sizeof epilogue), "describing", call);
       set_row(description, row, call);
@@ -332,7 +332,7 @@ struct Products::State {
     Heuristic best{};
     int found = 0;
     const int status = api().heuristic(handle, description, made.a.get(), made.b.get(), made.c.get(), made.c.get(), raw, 1, &best, &found);
-    // Not every version and GPU has every epilogue, and every type, for every shape: then the plan is made without.
+    // Some versions and GPUs lack an epilogue or a type for some shapes. The plan is then made again without it.
     if (status == kNotSupported || (status == 0 && found == 0))
       throw NoAlgorithm(fmt::format("{}: no algorithm for {}", api().name, fuse::to_string(call)), call.row || call.stored != call.dtype);
     check(status, "choosing an algorithm", call);

@@ -1,5 +1,5 @@
-// Products of matrices by cuBLASLt, NVIDIA's library, opened at run time: building needs no CUDA toolkit, and where the library is missing
-// products are generated like everything else.
+// Matrix products by cuBLASLt, NVIDIA's library. sinter opens the library at run time, so building needs no CUDA toolkit. Where the library is missing, sinter
+// generates kernels for products as for other operations.
 #pragma once
 #include <memory>
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace sinter::runtime::cuda {
 
-/// The library's file, or "" where there is none or $SINTER_CUBLASLT is "off". Found, not loaded: $SINTER_CUBLASLT (a file), else the newest
-/// that the driver serves. Beside a driver that $SINTER_CUDA_DRIVER names only one that is named too: the library would open the system's.
+/// Returns the library's file without loading it: the file that $SINTER_CUBLASLT names, else the newest that the driver serves. Returns "" where there is none
+/// or $SINTER_CUBLASLT is "off". Where $SINTER_CUDA_DRIVER names a driver, only a named file counts: another would open the system's driver.
 const std::string& cublaslt_file();
 
-/// Who computes a product: the library's version, types, and the algorithm, once it has been chosen.
+/// Returns a text for explain: the library's file, the types, and the algorithm once it has been chosen.
 std::string who_multiplies(const fuse::LibraryCall& call);
 
-/// A GPU's way to the library.
+/// The products of one GPU.
 class Products {
  public:
   /// Throws DeviceError when the library does not open.
@@ -26,11 +26,11 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// c = a b, put on the GPU's stream; pointers: a, b, where the call adds one a row, and c, from their start. a and b are of one type: float16 and
-  /// bfloat16 multiply into float32 (stored as that or as they are), float32 into float32 (as TF32 where the call has fast_math), float64 into float64.
-  /// Throws NoAlgorithm where the library has none for it.
+  /// Puts c = a b on the GPU's stream. pointers: the starts of a, b, the row where the call adds one, and c. a and b have one type: float16 and bfloat16 give
+  /// float32 (stored as float32 or as their own type), float32 gives float32 (as TF32 where the call has fast_math), float64 gives float64. Throws NoAlgorithm
+  /// where the library has none for the call.
   void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers);
-  /// Chooses the algorithm of a call whose memory begins where the pool's does; throws NoAlgorithm likewise.
+  /// Chooses the algorithm of a call whose operands begin at addresses as aligned as the pool's. Throws NoAlgorithm as multiply() does.
   void expect(const fuse::LibraryCall& call);
 
  private:

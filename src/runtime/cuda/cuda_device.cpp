@@ -33,7 +33,7 @@ class CudaBuffer : public Buffer {
   Address address_;
 };
 
-/// The table's row of the architecture (or of the nearest one before it), with what this very GPU says of itself.
+/// Returns the table's row of the architecture (or of the nearest one before it), corrected by the GPU's own properties.
 fuse::Limits limits_of(const CudaInfo& info, int cluster) {
   fuse::Limits limits = fuse::cuda_limits(fuse::nearest_known_sm(info.sm));
   limits.target = fmt::format("sm_{}", info.sm);
@@ -42,7 +42,7 @@ fuse::Limits limits_of(const CudaInfo& info, int cluster) {
   if (info.shared_bytes > 0) limits.row_bytes = info.shared_bytes - fuse::kPartsBytes;
   limits.cluster = cluster;
   limits.products = !cublaslt_file().empty();
-  // Kernels may have 32,764 bytes of parameters from CUDA 12.1 on (CUDA C++ Programming Guide), 4,096 before.
+  // A kernel may have 32,764 bytes of parameters from CUDA 12.1 on, and 4,096 before (CUDA C++ Programming Guide).
   if (info.driver_version >= 12010 && info.sm >= 70) limits.parameter_bytes = 32764;
   return limits;
 }
@@ -110,7 +110,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   }
   std::shared_ptr<Gpu> gpu_;
   Staging staging_{gpu_};
-  std::once_flag products_opened_;  // at the first product
+  std::once_flag products_opened_;  // called at the first product
   std::unique_ptr<Products> products_;
 };
 

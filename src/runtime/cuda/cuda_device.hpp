@@ -14,23 +14,23 @@ struct CudaInfo {
   int sm = 0;        // 90
   int sm_count = 0;
   std::size_t memory = 0;  // bytes
-  int driver_version = 0;  // 13000: the CUDA version that the driver serves
-  int shared_bytes = 0;    // shared memory a block may ask for
+  int driver_version = 0;  // the CUDA version that the driver serves, such as 13000
+  int shared_bytes = 0;    // most shared memory that a block may ask for
   bool clusters = false;   // blocks can run as clusters
 };
 
-/// What the device made of a loaded kernel.
+/// Resources of a loaded kernel, as the driver reports them.
 struct CudaFunctionInfo {
   int registers = 0;
-  int local_bytes = 0;  // stack and spills of a thread
+  int local_bytes = 0;  // stack and spills of one thread
   int static_shared = 0;
-  int max_threads = 0;  // threads a block of it may have
+  int max_threads = 0;  // most threads that a block of the kernel may have
 };
 
-/// The GPUs of this machine, by ordinal. Never throws; `why_none` receives the reason when the list is empty.
+/// Lists the GPUs of this machine, by ordinal. Never throws; `why_none` receives the reason when the list is empty.
 std::vector<CudaInfo> list_cuda(std::string* why_none = nullptr);
 
-/// The CUDA version that the driver serves (13000), 0 without a driver. No GPU is touched.
+/// Returns the CUDA version that the driver serves (13000), or 0 without a driver. Does not touch a GPU.
 int cuda_driver_version() noexcept;
 
 class CudaDevice : public Device {
@@ -39,10 +39,10 @@ class CudaDevice : public Device {
   virtual CudaFunctionInfo function_info(Kernel& kernel) const = 0;
 };
 
-/// Throws DeviceError: no driver (and what was tried), no GPU, ordinal out of range.
+/// Opens a GPU. Throws DeviceError when there is no driver (and says which files it tried), no GPU, or no such ordinal.
 std::shared_ptr<CudaDevice> open_cuda(int ordinal);
 
-/// Times what is launched on a device between start() and stop(), by the device's own clock.
+/// Measures the time of the work launched on a device between start() and stop(), by the device's own clock.
 class EventTimer {
  public:
   explicit EventTimer(CudaDevice& device);
@@ -50,7 +50,7 @@ class EventTimer {
   EventTimer(const EventTimer&) = delete;
   EventTimer& operator=(const EventTimer&) = delete;
   void start();
-  /// Waits for the launches since start(); milliseconds.
+  /// Waits for the launches since start() and returns their milliseconds.
   double stop();
 
  private:

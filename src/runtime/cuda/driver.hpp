@@ -1,5 +1,5 @@
-// The part of the CUDA Driver API that sinter calls, declared here so that building needs no CUDA toolkit, and found in
-// the driver's library at run time.
+// Declarations of the functions of the CUDA Driver API that sinter calls. Building needs no CUDA toolkit, because the functions are looked up in the driver's
+// library at run time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -49,8 +49,8 @@ inline constexpr int kPoolReleaseThreshold = 4;    // CU_MEMPOOL_ATTR_RELEASE_TH
 inline constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kEventWithoutTime = 2;   // CU_EVENT_DISABLE_TIMING
 
-// row(member, exported symbol, parameters). Every driver has the first; memory pools came with CUDA 11.2, this way to make a graph with 11.4, clusters
-// with 11.8. (A kernel's text says its cluster, and cuLaunchKernel and graphs keep to that.)
+// row(member, exported symbol, parameters). Every driver has the first list. CUDA 11.2 added memory pools, 11.4 this way to make a graph, and 11.8 clusters. (A
+// kernel's source declares its cluster size, which cuLaunchKernel and graphs obey.)
 // clang-format off
 #define SINTER_DRIVER_FUNCTIONS(row) \
   row(init, "cuInit", (unsigned))                                                                                                         \
@@ -145,17 +145,17 @@ struct Driver {
 #undef SINTER_DRIVER_MEMBER
   std::string path;  // the file or soname that was opened
 
-  /// Whether it has all of the graph functions.
+  /// Returns whether the driver has all of the graph functions.
   bool has_graphs() const;
-  /// "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
+  /// Describes a result: "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
   std::string describe(Result r) const;
 };
 
-/// Opens the driver once for the process: $SINTER_CUDA_DRIVER (a file), else libcuda.so.1 wherever the system finds it,
-/// and initialises it. Throws DeviceError saying what was tried.
+/// Opens the driver once for the process and initialises it: the file that $SINTER_CUDA_DRIVER names, else libcuda.so.1 wherever the system finds it. Throws
+/// DeviceError with the list of files it tried.
 const Driver& driver();
 
-/// The CUDA version that the driver serves, without initialising it; 0 when there is none.
+/// Returns the CUDA version that the driver serves, without initialising it, or 0 when there is none.
 int driver_version() noexcept;
 
 }  // namespace sinter::runtime::cuda

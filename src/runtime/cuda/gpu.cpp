@@ -14,7 +14,7 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-/// After one of these every later call of the process fails on the context.
+/// Returns whether a result is an error after which every later call of the process on this context fails.
 bool is_sticky(Result r) {
   return r == result::illegal_address || r == result::launch_timeout || r == result::illegal_instruction || r == result::misaligned_address ||
          r == result::launch_failed || r == result::unknown || r == 710 /* assert */ || r == 714 /* hardware stack */ || r == 717 /* address space */ ||
@@ -59,7 +59,7 @@ CudaInfo device_info(const Driver& api, int ordinal) {
   info.sm = 10 * major + minor;
   check(api.device_attribute(&info.sm_count, attribute::multiprocessor_count, device), "its multiprocessor count");
   check(api.device_attribute(&info.shared_bytes, attribute::shared_opt_in, device), "its shared memory");
-  int clusters = 0;  // which no older driver knows of
+  int clusters = 0;  // older drivers do not know this attribute
   info.clusters = api.active_clusters && api.device_attribute(&clusters, attribute::cluster_launch, device) == result::success && clusters != 0;
   check(api.device_memory(&info.memory, device), "its memory");
   check(api.driver_version(&info.driver_version), "the driver's version");
@@ -68,7 +68,7 @@ CudaInfo device_info(const Driver& api, int ordinal) {
 
 namespace {
 std::atomic<std::uint64_t> opened{0};
-thread_local std::uint64_t current_gpu = 0;  // whose context this thread has, as far as is known here
+thread_local std::uint64_t current_gpu = 0;  // serial number of the Gpu whose context is current on this thread, as far as this code knows
 }  // namespace
 
 Result Gpu::make_current() const noexcept {
@@ -114,8 +114,8 @@ Gpu::~Gpu() {
 
 std::string Gpu::name() const { return fmt::format("cuda:{}", ordinal_number_); }
 
-/// A pool of our own, which keeps what is freed: by default memory would go back to the system at every synchronisation. The
-/// device's default pool is the whole process's and stays as it is.
+/// Creates a pool that keeps freed memory. By default, freed memory would return to the system at every synchronisation. The device's default pool belongs to
+/// the whole process and is not changed.
 void Gpu::open_pool() {
   int supported = 0;
   if (api_.device_attribute(&supported, attribute::memory_pools, ordinal_) != result::success || !supported) return;
@@ -140,7 +140,7 @@ Address Gpu::allocate(std::size_t bytes) {
   Address address = 0;
   Result r = try_allocate(&address, asked);
   if (r == result::out_of_memory && pool_) {
-    // Freed memory comes back when the stream has passed the free; what the pool holds may be of the wrong size.
+    // Freed memory is available once the stream has passed the free. Memory that the pool holds may be of the wrong size, so the pool is trimmed.
     api_.stream_synchronize(stream_);
     api_.pool_trim(pool_, 0);
     r = try_allocate(&address, asked);
@@ -194,7 +194,7 @@ void Gpu::note_launches(std::span<const std::shared_ptr<const std::string>> kern
   for (const auto& kernel : kernels) launched_[launches_++ % kRemembered] = kernel;
 }
 
-/// Whom an error may come from: whatever was launched since the device was last found well.
+/// Names the kernels that may have caused an error: all that were launched since the device last worked without one.
 std::string Gpu::suspects() const {
   const std::uint64_t count = launches_ - passed_, named = std::min<std::uint64_t>(count, kRemembered);
   if (count == 0) return {};
@@ -211,7 +211,7 @@ std::string Gpu::suspects() const {
 
 void Gpu::fail(Result r, const std::string& doing) {
   const std::scoped_lock lock(mutex_);
-  if (r == result::invalid_context) current_gpu = 0;  // somebody else's code has changed it: the next call sets it again
+  if (r == result::invalid_context) current_gpu = 0;  // other code has changed the current context: the next call sets it again
   std::string message = fmt::format("{}: {}: {}", name(), doing, api_.describe(r));
   if (!lost_.empty()) {
     message += fmt::format("; the device was lost earlier: {}", lost_);

@@ -1,5 +1,5 @@
-// One GPU as this process holds it: its primary context, a stream, its memory pool, and what went wrong on it. Buffers
-// and kernels share it, so that it goes only after the last of them.
+// One GPU as this process uses it: its primary context, a stream, its memory pool, and its errors. Buffers and kernels share the ownership of a Gpu, so that it
+// is destroyed after the last of them.
 #pragma once
 #include <array>
 #include <atomic>
@@ -22,11 +22,11 @@ class Gpu {
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  /// Makes the context current on this thread, where it stays: the next call finds it so.
+  /// Makes the context current on this thread. It stays current, so the next call costs nothing.
   void use() const {
     if (const Result r = make_current()) fail_to_enter(r);
   }
-  /// The same for destructors: false where the driver refuses.
+  /// Does the same for destructors, without throwing: returns false where the driver refuses.
   bool enter() const noexcept { return make_current() == result::success; }
 
   Address allocate(std::size_t bytes);
@@ -36,19 +36,18 @@ class Gpu {
   MemoryUse memory() const { return {now_.load(), peak_.load()}; }
   void reset_peak() { peak_ = now_.load(); }
 
-  /// Waits for all that was launched.
+  /// Waits for all work that was launched.
   void synchronize(const char* doing = "waiting for it");
-  /// Turns any result but success into a DeviceError that says what was being done (a text, or a function that makes one) and what can be
-  /// done about it.
+  /// Turns any result but success into a DeviceError. The message names the action that failed (a text, or a function that returns one) and advice.
   template <class Doing> void check(Result r, const Doing& doing) {
     if (r == result::success) return;
     if constexpr (std::is_invocable_v<Doing>) fail(r, doing());
     else fail(r, doing);
   }
-  /// Remembers whom to name when the device fails later: launches are asynchronous.
+  /// Remembers the names of these kernels for later errors: launches are asynchronous.
   void note_launches(std::span<const std::shared_ptr<const std::string>> kernels);
 
-  /// Blocks of a cluster, at most: fewer than the device promises once it had no room for one.
+  /// Returns the most blocks that a cluster may have. It is less than the device promises after a cluster had no room.
   int most_of_cluster() const { return most_of_cluster_; }
   void have_no_room_for(int cluster);
 
@@ -68,7 +67,7 @@ class Gpu {
   static constexpr std::size_t kRemembered = 32;
 
   const Driver& api_;
-  const std::uint64_t serial_;  // of this Gpu among all that the process ever opened
+  const std::uint64_t serial_;  // number of this Gpu among all that the process has opened
   const int ordinal_number_;
   Ordinal ordinal_ = 0;
   CudaInfo info_;
@@ -77,18 +76,18 @@ class Gpu {
   Pool pool_ = nullptr;
   std::atomic<std::size_t> now_{0}, peak_{0};
   std::atomic<int> most_of_cluster_{1};
-  mutable std::mutex mutex_;                                              // guards what follows
+  mutable std::mutex mutex_;                                              // guards the members below
   std::array<std::shared_ptr<const std::string>, kRemembered> launched_;  // the names of the last kernels, in a ring
-  std::uint64_t launches_ = 0, passed_ = 0;                               // how many were launched, and how many of them surely ended well
+  std::uint64_t launches_ = 0, passed_ = 0;                               // how many kernels were launched, and how many of them certainly ended without error
   std::string lost_;
 };
 
-/// Whether a result tells of a binary that this driver or device does not take, rather than of the device.
+/// Returns whether a result means that this driver or device does not accept a binary, and not that the device failed.
 bool is_of_binary(Result r);
-/// What can be done about a result, or nothing.
+/// Returns advice for a result, or an empty text.
 std::string_view advice_for(Result r);
 
-/// What the driver tells about a device.
+/// Asks the driver for a device's properties.
 CudaInfo device_info(const Driver& api, int ordinal);
 
 }  // namespace sinter::runtime::cuda

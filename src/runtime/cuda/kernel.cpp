@@ -10,7 +10,7 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-/// Shared memory, static and dynamic, that a block may have without asking for it.
+/// Bytes of shared memory, static and dynamic together, that a block may have without asking for them.
 constexpr std::size_t kSharedWithoutAsking = 48 << 10;
 
 }  // namespace
@@ -31,8 +31,8 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
   }
 }
 
-/// Blocks of a cluster run at once on neighbouring multiprocessors. Whether the device has as many free is asked for the most shared memory that a
-/// longer row may take.
+/// Checks that the device can run a cluster of this kernel. The blocks of a cluster run at once on neighbouring multiprocessors, so the driver is asked whether
+/// that many are free with the most shared memory that a longer row may take.
 void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
   const int cluster = nest.schedule.cluster;
   if (cluster > gpu_->most_of_cluster())
@@ -85,7 +85,7 @@ void CudaKernel::launch(const jit::LoopNest& nest, const Arguments& arguments) {
   if (g.grid == 0) return;
   gpu_->use();
 
-  // On the stack, for all but the largest kernels: what a thread would keep for it is gone when static objects' destructors evaluate.
+  // These arrays are on the stack for all but the largest kernels. A thread_local array would be gone when static objects' destructors evaluate.
   constexpr std::size_t kFew = 64;
   const std::size_t count = arguments.pointers.size() + used_ints_.size() + arguments.scalars.size();
   std::array<std::uint64_t, kFew> few_cells;
@@ -111,7 +111,7 @@ int CudaKernel::attribute(int what) const {
   return value;
 }
 
-/// Tells a binary that is at fault from a device that is.
+/// Throws CompileError where the binary is at fault, and DeviceError where the device is.
 void CudaKernel::check_binary(Result r, const char* what) {
   if (is_of_binary(r)) {
     const std::string_view advice = advice_for(r);
@@ -120,7 +120,7 @@ void CudaKernel::check_binary(Result r, const char* what) {
   gpu_->check(r, [&] { return fmt::format("loading kernel {}", *name_); });
 }
 
-/// Static and dynamic shared memory together are what a block may have, and what it must ask for.
+/// Asks for dynamic shared memory. The limit of a block counts static and dynamic shared memory together.
 void CudaKernel::ask_for_shared(std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (bytes <= shared_allowed_) return;

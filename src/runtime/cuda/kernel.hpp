@@ -1,4 +1,4 @@
-// A kernel that a GPU has loaded, and how it is launched.
+// A kernel that a GPU has loaded, and its launches.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -21,12 +21,12 @@ class CudaKernel : public Kernel {
 
   void launch(const jit::LoopNest& nest, const Arguments& arguments);
 
-  /// A launch's parameters are cells of 8 bytes, of which the driver reads as many low ones as the parameter has: the pointers, these of the
-  /// nest's numbers, the scalars.
+  /// Returns which of the nest's numbers are parameters. A launch's parameters are cells of 8 bytes: the pointers, these numbers, the scalars. The driver reads
+  /// only as many low bytes of a cell as the parameter has.
   const std::vector<int>& used_ints() const { return used_ints_; }
-  /// Where the nest runs at these numbers; the kernel may have the shared memory that it takes from then on.
+  /// Returns the blocks and threads of a launch at these numbers. From then on the kernel may use the shared memory that this launch takes.
   jit::cuda::Geometry geometry(const jit::LoopNest& nest, std::span<const std::int64_t> ints);
-  /// "launching kernel sum (40 blocks of 128x1 threads, 0 bytes of dynamic shared memory)".
+  /// Describes a launch: "launching kernel sum (40 blocks of 128x1 threads, 0 bytes of dynamic shared memory)".
   std::string launching(const jit::cuda::Geometry& geometry) const;
 
   Function function() const { return function_; }
@@ -46,7 +46,7 @@ class CudaKernel : public Kernel {
   Function function_ = nullptr;
   std::size_t static_shared_ = 0;
   std::mutex mutex_;
-  std::atomic<std::size_t> shared_allowed_{0};  // dynamic, that a launch may have as things are
+  std::atomic<std::size_t> shared_allowed_{0};  // dynamic shared memory that a launch may now have
 };
 
 }  // namespace sinter::runtime::cuda

@@ -11,7 +11,7 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-/// A graph's launch costs the driver about what two kernels' launches cost.
+/// Launches from which on a graph is worth it: launching a graph costs the driver about as much as launching two kernels.
 constexpr std::size_t kFewestOfGraph = 3;
 
 }  // namespace
@@ -85,7 +85,7 @@ bool CudaReplay::run(std::span<void* const> pointers, std::span<const std::uint6
   return false;
 }
 
-/// False where the driver makes none: the kernels are launched one by one from then on. If it is the device that failed, these launches say so.
+/// Returns false where the driver makes no graph: later runs launch the kernels one by one. If the device itself failed, these launches report it.
 bool CudaReplay::make_graph() {
   const Driver& api = gpu_->api();
   Result r = api.graph_create(&graph_, 0);
@@ -102,7 +102,7 @@ bool CudaReplay::make_graph() {
   if (r == result::success) return true;
   drop_graph();
   as_graph_ = false;
-  static std::atomic<bool> told{false};  // every further plan would say the same
+  static std::atomic<bool> told{false};  // warns once: every further plan would give the same warning
   log().log(told.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
             launches_.size(), api.describe(r));
   return false;

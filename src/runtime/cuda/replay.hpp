@@ -1,5 +1,5 @@
-// Launches that are made again and again: worked out once, then patched with the pointers and scalars of the day. Three kernels or more are one
-// launch of a CUDA graph, in which they run beside each other where none has to wait; a driver without graphs launches them one by one.
+// Repeated launches: they are prepared once, and each run only patches the pointers and scalars. Three or more kernels become one CUDA graph, in which
+// independent kernels run side by side. A driver without graphs launches the kernels one by one.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -26,10 +26,10 @@ class CudaReplay : public Replay {
   struct Launch {
     const CudaKernel* kernel;
     jit::cuda::Geometry geometry;
-    std::size_t first = 0, pointers = 0, scalars = 0, first_scalar = 0;  // in cells_
+    std::size_t first = 0, pointers = 0, scalars = 0, first_scalar = 0;  // indices in cells_, and counts
     std::vector<std::size_t> after;
     GraphNode node = nullptr;
-    bool changed = true;  // since its node was set
+    bool changed = true;  // since the node's parameters were set
   };
   KernelNode node_of(const Launch& launch);
   void patch(std::span<void* const> pointers, std::span<const std::uint64_t> scalars);
@@ -42,7 +42,7 @@ class CudaReplay : public Replay {
   std::vector<std::shared_ptr<const std::string>> names_;
   std::vector<std::uint64_t> cells_;  // the parameters of all launches
   std::vector<void*> parameters_;     // a pointer to each
-  std::mutex mutex_;                  // held while cells are patched and launched: the driver copies them
+  std::mutex mutex_;                  // held while cells are patched and launched: the driver copies the cells during the launch
   Graph graph_ = nullptr;
   GraphExec exec_ = nullptr;
   bool as_graph_;

@@ -10,7 +10,7 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-/// Up to this many bytes the driver takes its own copy at once.
+/// Copies of at most this many bytes go to the driver directly: it copies them into its own memory at once.
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
 std::string copying(std::size_t bytes, const char* where) { return fmt::format("copying {} bytes {}", bytes, where); }
@@ -32,7 +32,7 @@ void Staging::release() noexcept {
   memory_ = nullptr;
 }
 
-/// The lock, if the memory is there and no other thread copies through it: who would have to wait lets the driver copy.
+/// Locks the pinned memory. The lock is empty if there is no pinned memory or another thread uses it: the driver then copies, so that no thread waits.
 std::unique_lock<std::mutex> Staging::take() {
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock && (refused_ || !(memory_ || make()))) lock.unlock();
@@ -93,7 +93,7 @@ void Staging::download(void* to, Address from, std::size_t bytes) {
   const auto count = [&](std::size_t part) { return std::min(kSlotBytes, bytes - part * kSlotBytes); };
   const auto ask = [&](std::size_t part) {
     Slot& slot = slots_[part % kSlots];
-    wait_for(slot);  // an upload's
+    wait_for(slot);  // an earlier upload may use the slot
     gpu_->check(api.copy_to_host(memory_of(part % kSlots), from + part * kSlotBytes, count(part), gpu_->stream()), doing);
     put_event(slot);
   };

@@ -1,5 +1,5 @@
-// Pinned memory of the host between the program's own and a GPU's. From memory that is not pinned the driver may wait for all that was launched before it
-// copies; from this a copy is put on the stream like a kernel, and the next part is read meanwhile.
+// Pinned memory of the host, through which copies between the program's memory and a GPU go. For memory that is not pinned, the driver may wait for all earlier
+// launches before it copies. A copy from pinned memory joins the stream like a kernel, and the host fills the next part meanwhile.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -17,13 +17,13 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Puts the copy on the GPU's stream; `from` has been read when this returns.
+  /// Puts the copy on the GPU's stream. Returns when `from` has been read.
   void upload(Address to, const void* from, std::size_t bytes);
-  /// The bytes have arrived when this returns.
+  /// Copies to the host. Returns when the bytes have arrived.
   void download(void* to, Address from, std::size_t bytes);
 
  private:
-  /// A part of the memory; the event comes when the copy from or to it is done.
+  /// A part of the pinned memory, and the event that marks the end of a copy from or to it.
   struct Slot {
     Event copied = nullptr;
     bool in_use = false;
@@ -38,10 +38,10 @@ class Staging {
   void wait_for(Slot& slot);
 
   std::shared_ptr<Gpu> gpu_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   void* memory_ = nullptr;
   std::array<Slot, kSlots> slots_;
-  bool refused_ = false;  // the driver has none
+  bool refused_ = false;  // the driver gives no pinned memory
 };
 
 }  // namespace sinter::runtime::cuda

@@ -26,7 +26,7 @@ namespace sinter::runtime {
 using namespace kernels;
 namespace {
 
-/// "AMD EPYC 9B14", as the processor says; its features where it says nothing.
+/// Returns the processor's own name, such as "AMD EPYC 9B14", or its features where it has no name.
 std::string processor_name() {
   std::string name;
 #if defined(__x86_64__)
@@ -53,7 +53,7 @@ class PooledBuffer final : public Buffer {
   std::size_t bytes() const override { return bytes_; }
 
  private:
-  PoolPtr pool_;  // outlives the device if need be
+  PoolPtr pool_;  // may outlive the device
   void* data_;
   std::size_t bytes_;
 };
@@ -71,13 +71,13 @@ class CompiledKernel final : public Kernel {
   const jit::CpuEntry entry;
 };
 
-/// Bytes of scratch that a compiled kernel needs, as jit::CpuEntry says.
+/// Returns the bytes of scratch that a compiled kernel needs, as jit::CpuEntry defines them.
 std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64_t> ints) {
   const std::int64_t values = row_points(nest, ints) * (nest.schedule.lanes_along_rows() ? 1 : 64);
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.persistent.size());
 }
 
-/// What runs a part of a kernel's points. A library call's follower is run a thousand times in a call, each time a few microseconds.
+/// Runs parts of a kernel's points. A library call runs its follower a thousand times, each time for a few microseconds, so the kernel's type is tested once.
 class Runner {
  public:
   Runner(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) {
@@ -93,7 +93,7 @@ class Runner {
   }
 
  private:
-  const Interpreter* interpreter_ = nullptr;  // else:
+  const Interpreter* interpreter_ = nullptr;  // null: the kernel is compiled
   jit::CpuEntry entry_ = nullptr;
   std::int64_t scratch_ = 0;
 };
@@ -136,7 +136,7 @@ class HostDevice final : public Device {
     const jit::LoopNest& nest = follower->nest;
     const std::int64_t inner = follower->arguments.ints[static_cast<std::size_t>(nest.lane_axis())];
     const Runner run(follower->kernel, nest, follower->arguments);
-    // Whole rows of the lanes' axis at once; the ends of a piece by themselves.
+    // Runs whole rows of the vector axis at once, and the two ends of a piece by themselves.
     const auto walk = [&](const Arguments& arguments, std::int64_t begin, std::int64_t end) {
       while (begin < end) {
         const std::int64_t row = begin / inner, at = begin % inner, left = end - begin;

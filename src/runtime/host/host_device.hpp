@@ -1,4 +1,4 @@
-// The host as a device: pooled memory, kernels as loaded machine code or interpreted, launched over threads.
+// The host as a device: memory from a pool, and kernels (loaded machine code, or interpreted) launched over threads.
 #pragma once
 #include <memory>
 
@@ -6,7 +6,7 @@
 
 namespace sinter::runtime {
 
-/// `threads` 0: every core.
+/// Opens the host. `threads` 0 means every core.
 DevicePtr open_host(int threads);
 
 }  // namespace sinter::runtime

@@ -29,7 +29,7 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
     .open = [](int) { return open_host(0); },
     .find_compiler = jit::find_llvm,
     .generate = [](const jit::LoopNest& nest, const fuse::Limits&) { return jit::generate_llvm(nest, jit::host_cpu()); },
-    // The CPU has one arithmetic; only fast_math lets the compiler leave it.
+    // Machine code and interpreter give the same bits, unless fast_math lets the compiler change the arithmetic.
     .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
     .library = kernels::library_of,
     .strings = strings,

@@ -20,10 +20,10 @@ using Kind = Instr::Kind;
 
 namespace {
 
-/// Bytes of persistent buffers that a tile of lanes may need at once, when each lane is a row of its own.
+/// Most bytes of persistent buffers that a tile of lanes may need at once, when each lane is a row of its own.
 constexpr std::int64_t kPersistentBudget = 256 << 10;
 
-/// Memory of one thread, kept from run to run.
+/// Memory of one thread, reused from run to run.
 struct Workspace {
   Scratch scratch;
   std::vector<std::int64_t> axis, base, slope;
@@ -32,7 +32,7 @@ struct Workspace {
 
 }  // namespace
 
-// One run: the values of the axes and where each value lies now.
+// One run: the position on each axis, and the address of each value.
 class Interpreter::Frame {
  public:
   Frame(const Program& program, const Arguments& arguments, AccessLog* log) : p_(program), nest_(program.nest), arguments_(arguments), log_(log) {
@@ -89,13 +89,13 @@ class Interpreter::Frame {
   char* tile(int place) const { return tiles_ + place * kTileBytes; }
   char* cell(int place) const { return cells_ + place * 8; }
   char* place(const Program::Value& value) const { return value.varying ? tile(value.place) : cell(value.place); }
-  /// Persistent buffers have 8 bytes a value here, whatever their type, but neighbours lie next to each other in their own size.
+  /// Returns a place in a persistent buffer. A buffer has room for 8 bytes a value whatever its type, but neighbours are adjacent in their own size.
   char* persistent(int number, std::int64_t row) const {
     return persistent_ + row_points_ * persistent_lanes_ * 8 * number + row * persistent_lanes_ * bytes(nest_.persistent[number]);
   }
   static int bytes(DType dtype) { return static_cast<int>(itemsize(dtype)); }
 
-  /// Steps the axes [first, last) as an odometer; false when it wrapped around.
+  /// Steps the axes [first, last) as an odometer. Returns false when it wrapped around.
   bool advance(int first, int last) {
     for (int axis = last - 1; axis >= first; --axis) {
       if (++axis_[axis] < ints(axis)) return true;
@@ -149,7 +149,7 @@ class Interpreter::Frame {
 
   // ---- reductions, in the order of jit/reduction_order.hpp
 
-  /// The tile's values of this row stage.
+  /// Adds the tile's values to the reductions of this row stage.
   void combine(const StageProgram& program) {
     if (!p_.lanes_are_rows) {
       for (const auto& fold : program.folds) fold.kernels.combine(n_, n_, as_tile(fold.value, 0), tile(fold.step));
@@ -158,7 +158,7 @@ class Interpreter::Frame {
     }
     const std::int64_t lanes = program.row_lanes;
     for (std::int64_t first = 0; first < n_;) {
-      const std::int64_t steps = jit::kBlockSteps - steps_ % jit::kBlockSteps;  // to the end of the block
+      const std::int64_t steps = jit::kBlockSteps - steps_ % jit::kBlockSteps;  // up to the end of the block
       const std::int64_t count = std::min(steps * lanes, n_ - first);
       for (const auto& fold : program.folds) {
         const auto* values = static_cast<const char*>(as_tile(fold.value, 0));
@@ -177,7 +177,7 @@ class Interpreter::Frame {
       if (steps_ % jit::kRunSteps == 0) move_part(fold, parts, fold.block, fold.run);
     }
   }
-  /// Combines parts into the next larger ones, and starts them anew.
+  /// Combines parts into the next larger ones, and starts the parts again.
   void move_part(const Program::Fold& fold, std::int64_t parts, int from, int to) {
     fold.kernels.combine(parts, parts, tile(from), tile(to));
     fold.kernels.start(parts, tile(from));
@@ -196,7 +196,7 @@ class Interpreter::Frame {
     values_[fold.result] = out;
   }
 
-  /// Whether nothing that follows in the row can change the stage's results.
+  /// Returns whether no later element of the row can change the stage's results.
   bool decided(const StageProgram& program, const jit::Stage& stage, std::int64_t parts) const {
     if (!program.may_end_early) return false;
     for (std::size_t k = 0; k < program.folds.size(); ++k) {
@@ -225,13 +225,13 @@ class Interpreter::Frame {
     else fill(value.bytes, lanes, values_[from], tile(scan.place));
   }
 
-  /// The first row axis' extent, less what a chunk cuts off.
+  /// Returns the first row axis' extent, without the part that lies behind the end of the last chunk.
   std::int64_t first_row_extent() const {
     const std::int64_t size = ints(nest_.parallel);
     if (nest_.chunk_axis < 0) return size;
     return std::clamp<std::int64_t>(ints(nest_.chunk_total) - axis_[nest_.chunk_axis] * size, 0, size);
   }
-  /// When chunks are lanes, those that still have this row: the chunks before the one that is cut short.
+  /// Returns how many lanes have this row, when chunks are lanes: the chunks before the one that ends early.
   std::int64_t lanes_in_row(std::int64_t lanes) const {
     if (nest_.chunk_axis != nest_.lane_axis()) return lanes;
     const std::int64_t size = ints(nest_.chunk_row), row = axis_[nest_.chunk_row];
@@ -255,7 +255,7 @@ class Interpreter::Frame {
     for (const auto& check : stage.checks) raise(check);
   }
 
-  /// Several threads may find the same check failed: any of the values will do.
+  /// Sets the flag of a failed check. Several threads may find the same check failed; any of their values will do.
   void raise(const jit::Check& check) const {
     const bool varying = p_.values[check.condition].varying;
     const auto* holds = static_cast<const std::uint8_t*>(values_[check.condition]);
@@ -267,7 +267,7 @@ class Interpreter::Frame {
     std::atomic_ref(flags[1]).store(value[p_.values[check.value].varying ? failed - holds : 0], std::memory_order_relaxed);
   }
 
-  /// a + b * c modulo 2^64: a place that was looked up may be any number until its check has refused it.
+  /// Returns a + b * c modulo 2^64. A computed place may be any number until its check has refused it.
   static std::int64_t wrapping_sum(std::int64_t a, std::int64_t b, std::int64_t c) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b) * static_cast<std::uint64_t>(c));
   }
@@ -312,7 +312,7 @@ class Interpreter::Frame {
     if (p_.walks[term.inner] == Walk::irregular) {
       const std::int64_t* inner = irregular(term.inner);
       for (std::int64_t k = 0; k < n_; ++k) out[k] += coeff * (inner[k] / div % mod);
-    } else if (slope_[term.inner] == 1) {  // count instead of dividing
+    } else if (slope_[term.inner] == 1) {  // counting avoids the divisions
       std::int64_t within = base_[term.inner] % div, value = base_[term.inner] / div % mod;
       for (std::int64_t k = 0; k < n_; ++k) {
         out[k] += coeff * value;
@@ -366,7 +366,7 @@ class Interpreter::Frame {
   }
 
   enum class Lanes : std::uint8_t { all, none, some };
-  /// Of the tile's lanes those where a guard (-1: there is none) holds.
+  /// Returns in how many of the tile's lanes a guard holds (guard -1: there is none, all lanes count).
   Lanes lanes_of(int guard) const {
     if (guard < 0) return Lanes::all;
     const auto* holds = static_cast<const std::uint8_t*>(values_[guard]);
@@ -374,7 +374,7 @@ class Interpreter::Frame {
     if (!std::memchr(holds, 0, n_)) return Lanes::all;
     return std::memchr(holds, 1, n_) ? Lanes::some : Lanes::none;
   }
-  /// The places of an access, one for each lane.
+  /// Returns the places of an access, one for each lane.
   const std::int64_t* places(int index) const {
     if (p_.walks[index] == Walk::irregular) return irregular(index);
     auto* out = reinterpret_cast<std::int64_t*>(tile(p_.scratch_tile + 1));
@@ -400,7 +400,7 @@ class Interpreter::Frame {
     values_[step.instr] = out;
   }
 
-  /// The places that an access touches, where its guard holds.
+  /// Visits the places that an access touches, in the lanes where its guard holds.
   template <class Visit> void each_element(int index, bool several, int guard, Lanes lanes, Visit visit) const {
     if (lanes == Lanes::none) return;
     const auto* holds = lanes == Lanes::some ? static_cast<const std::uint8_t*>(values_[guard]) : nullptr;
@@ -440,7 +440,7 @@ class Interpreter::Frame {
     }
   }
 
-  /// The value's tile; a single value is repeated in scratch tile `k`.
+  /// Returns the value's tile. A single value is repeated in scratch tile `k`.
   const void* as_tile(int id, int k) const {
     if (p_.values[id].varying || n_ == 1) return values_[id];
     char* out = tile(p_.scratch_tile + k);
@@ -460,7 +460,7 @@ class Interpreter::Frame {
   std::int64_t lanes_ = 0;             // of a tile of parallel points
   std::int64_t persistent_lanes_ = 1;  // elements of a persistent buffer at one row point
   std::int64_t n_ = 1;                 // elements of the current tile
-  std::int64_t steps_ = 0;             // of the current row stage's reductions
+  std::int64_t steps_ = 0;             // done by the current row stage's reductions
   std::int64_t row_ = 0;               // row-major number of the tile's first row point
 };
 

@@ -1,5 +1,5 @@
-// The interpreter: runs a loop nest without compiling it, a tile of neighbouring elements at a time. It is the fallback when
-// there is no compiler, and the oracle that generated code is tested against.
+// The interpreter runs a loop nest without compiling it, one tile of neighbouring elements at a time. It is the fallback where there is no compiler, and the
+// oracle that tests compare generated code with.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace sinter::runtime {
 
-/// Is told which elements an interpreted kernel reads and writes, in the stage at hand.
+/// Receives the elements that an interpreted kernel reads and writes, with the stage that does so.
 class AccessLog {
  public:
   virtual ~AccessLog() = default;
-  /// `element` of the input, or output, with this number in the nest, counted from its pointer.
+  /// `element` of the nest's input, or output, with this number. It is counted from the input's or output's pointer.
   virtual void read(int stage, int input, std::int64_t element) = 0;
   virtual void written(int stage, int output, std::int64_t element) = 0;
 };
@@ -25,7 +25,7 @@ class Interpreter {
   Interpreter(Interpreter&&) noexcept;
   Interpreter& operator=(Interpreter&&) noexcept;
 
-  /// Runs the points of these ranges, which mean the same as jit::CpuEntry's. Thread-safe.
+  /// Runs the points of these ranges, which mean the same as in jit::CpuEntry. Thread-safe.
   void run(const Arguments& arguments, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end,
            AccessLog* log = nullptr) const;
 

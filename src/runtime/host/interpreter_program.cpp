@@ -29,11 +29,11 @@ Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   place_values();
   scratch_tile = tiles;
   tiles += 3;
-  // What of the first cache the schedule gives it; the rest is for the inputs and outputs that stream by.
+  // The tiles fill the part of the first-level cache that the schedule allots; the inputs and outputs stream through the rest.
   lanes = std::clamp<std::int64_t>((nest.schedule.workspace << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
 }
 
-/// What the index is made of is known: inner indices, and whether its values are tiles.
+/// Decides how the index changes along the vector axis. Its inner indices, and whether its values are tiles, are known already.
 void Interpreter::Program::classify(int index) {
   Walk& walk = walks[index];
   for (const auto& term : nest.indices[index].terms) {
@@ -95,7 +95,7 @@ void Interpreter::Program::plan_stage(int number) {
   program.row = stage.row;
   program.row_lanes = jit::row_lanes(nest, stage);
   program.scan_lanes = jit::scan_lanes(nest, stage);
-  // Once per parallel point there are lanes only if they are parallel points.
+  // A stage outside of rows has lanes only if the lanes are parallel points.
   const bool has_lanes = stage.row || !lanes_are_rows;
   for (int id : stage.body) {
     const Instr& instr = nest.instrs[id];
@@ -157,7 +157,7 @@ template <class Visit> void each_last_read(const jit::Stage& stage, Visit visit)
 
 }  // namespace
 
-// A tile is used again once its value has had its last use, so that a long body stays in L1.
+// Assigns tiles to values. A tile is reused after the last use of its value, so that a long body stays in L1.
 void Interpreter::Program::place_values() {
   std::vector<int> owner(values.size(), -1);
   std::vector<char> lives_on(values.size(), 0);  // a later stage reads it
@@ -196,7 +196,7 @@ void Interpreter::Program::place_values() {
         continue;
       }
       Value& value = values[steps[k].instr];
-      // An output may share an input's buffer, so what is read after a store is a copy.
+      // An output may share an input's buffer. A load whose value is read after a store is therefore a copy.
       steps[k].in_place = !lives_on[steps[k].instr] && stage.stores.size() < 2;
       if (value.varying && !free_tiles.empty()) {
         value.place = free_tiles.back();

@@ -1,5 +1,4 @@
-// What the interpreter knows of a loop nest from its structure alone: which values are tiles, where they lie, which loop computes
-// each.
+// The facts about a loop nest that the interpreter derives from its structure alone: which values are tiles, where each value lies, and which loop computes it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,12 +10,12 @@ namespace sinter::runtime {
 
 using namespace kernels;
 
-/// Bytes of a workspace tile: kTile elements of the widest type. The padding keeps tiles at different low address bits, of which
-/// equal ones would make loads wait for unrelated stores.
+/// Bytes of a workspace tile: kTile elements of the widest type, and padding. The padding gives tiles different low address bits: where these are equal, loads
+/// wait for unrelated stores.
 inline constexpr std::int64_t kTileBytes = kTile * 8 + 128;
 
 struct Interpreter::Program {
-  enum class Walk : std::uint8_t { constant, linear, irregular };  // of an index, along the vector axis
+  enum class Walk : std::uint8_t { constant, linear, irregular };  // how an index changes along the vector axis
 
   struct Value {
     bool varying = false;  // a tile of lanes; otherwise one element
@@ -25,31 +24,31 @@ struct Interpreter::Program {
   };
   struct Step {
     int instr = -1;          // computes this instruction, or
-    int index = -1;          // the index, which has computed values among its terms
+    int index = -1;          // computes this index, which has computed values among its terms
     std::vector<int> reads;  // the values it needs
     TileFn kernel = nullptr;
     int args[3] = {-1, -1, -1};
-    bool expand[3] = {};    // the operand is a single value that the kernel needs as a tile
-    bool in_place = false;  // load: the tile is the input's own memory when the elements are neighbours there
+    bool expand[3] = {};    // the operand is a single value, but the kernel needs a tile
+    bool in_place = false;  // load: where neighbours are adjacent, the tile is the input's own memory
   };
   struct Fold {
     ReductionKernels kernels;
     int value, result;
     int bound;                       // jit::bound_of_first_place
-    int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no blocks and runs where nothing rounds
+    int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no block and run where the op does not round
   };
   struct Scan {
     ScanKernels kernels;
-    int instr, place;  // place: of what the row has come to
+    int instr, place;  // place: of the row's running value
   };
   struct StageProgram {
     bool row = false;
-    std::vector<int> indices;  // those the stage needs that are made of axes alone, inner ones first
+    std::vector<int> indices;  // the stage's indices that depend on axes alone, inner ones first
     std::vector<Step> steps;
     std::vector<Fold> folds;
     std::vector<Scan> scans;
-    std::int64_t row_lanes = 1, scan_lanes = 1;  // of a step, where lanes are rows
-    bool may_end_early = false;                  // folds lie in the order of the stage's reductions
+    std::int64_t row_lanes = 1, scan_lanes = 1;  // lanes of one step, where lanes are rows
+    bool may_end_early = false;                  // folds are in the order of the stage's reductions
   };
 
   explicit Program(const jit::LoopNest& nest);
@@ -62,15 +61,15 @@ struct Interpreter::Program {
   int place_of(bool varying) { return varying ? tiles++ : cells++; }
 
   jit::LoopNest nest;
-  bool lanes_are_rows;  // the vector axis is a row axis: a reduction folds the lanes of a tile
+  bool lanes_are_rows;  // the vector axis is a row axis: a reduction combines the lanes of a tile
   std::vector<Walk> walks;
   std::vector<int> irregular_tile;  // index -> workspace tile of its lanes' values
   std::vector<Value> values;
   std::vector<StageProgram> stages;
-  int tiles = 0, cells = 0;  // workspace used
-  int scratch_tile = -1;     // three tiles for expanded operands
+  int tiles = 0, cells = 0;  // size of the workspace
+  int scratch_tile = -1;     // the first of three tiles for expanded operands
   std::int64_t lanes = kTile;
-  std::int64_t persistent_bytes = 0;  // all persistent buffers of one row point
+  std::int64_t persistent_bytes = 0;  // of all persistent buffers at one row point
 };
 
 }  // namespace sinter::runtime

@@ -1,5 +1,5 @@
-// Host memory that is used again: a freed block goes to the list of its size class and serves the next request of that class, so
-// that steady work neither calls the system nor touches fresh pages.
+// A pool of host memory. A freed block goes to the list of its size class and serves the next request of that class, so that steady work neither calls the
+// system nor touches fresh pages.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -17,20 +17,20 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// 64-byte aligned, not cleared (SINTER_POISON: poison.hpp); at least one byte. Throws MemoryError naming the size when there is no more.
+  /// Returns at least one byte, 64-byte aligned and not cleared (SINTER_POISON: poison.hpp). Throws MemoryError with the size when there is no memory.
   void* take(std::size_t bytes);
-  /// `bytes` as they were asked for.
+  /// Takes a block back. `bytes`: the size that the caller of take() asked for.
   void give_back(void* block, std::size_t bytes) noexcept;
   /// Returns every unused block to the system.
   void trim() noexcept;
 
-  /// Counts bytes as asked for, not as rounded up.
+  /// Returns the bytes in use: the sizes as requested, not as rounded up.
   MemoryUse use() const;
   void reset_peak();
-  /// Nothing changes between the two, so that a child of fork finds the pool in order.
+  /// Locks and unlocks the pool. Nothing changes between the two calls, so that a child of fork finds the pool in order.
   void hold() { mutex_.lock(); }
   void release() { mutex_.unlock(); }
-  /// Bytes of unused blocks kept.
+  /// Returns the bytes of unused blocks that the pool holds.
   std::size_t idle() const;
 
  private:

@@ -16,7 +16,7 @@ double work_per_point(const jit::LoopNest& nest, std::int64_t row_points) {
   return once + row * static_cast<double>(row_points);
 }
 
-/// Operations of a piece, at most: about a quarter of a second's. An interrupt ends an evaluation between two pieces.
+/// Most operations of a piece, about a quarter of a second's work. An interrupt takes effect between two pieces.
 constexpr double kLongestPiece = 0x1p29;
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
@@ -37,7 +37,7 @@ Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> int
   p.inner_step = p.inner;
   p.outer_pieces = p.inner_pieces = 1;
   const double work = work_per_point(nest, row_points(nest, ints)) * static_cast<double>(p.outer) * static_cast<double>(p.inner);
-  // Less work than a grain is done sooner than another thread wakes up.
+  // Work below one grain is finished sooner than another thread wakes up.
   const double grain = nest.schedule.grain * 1024.0;
   const std::int64_t for_threads =
       threads <= 1 || work < grain ? 1 : std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, detail::saturated(work / (grain / 2)));

@@ -1,4 +1,4 @@
-// How a launch is divided between threads. The pieces never cut what is combined, so results do not depend on them.
+// The division of a launch between threads. Elements that are combined with each other are always in one piece, so results do not depend on the division.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace sinter::runtime {
 
-/// A launch's iteration space as jit::CpuEntry sees it, and the grid of pieces it is divided into: piece k covers outer points
-/// from (k / inner_pieces) * outer_step and inner points from (k % inner_pieces) * inner_step.
+/// A launch's iteration space as jit::CpuEntry sees it, divided into a grid of pieces. Piece k covers the outer points from (k / inner_pieces) * outer_step on,
+/// and the inner points from (k % inner_pieces) * inner_step on.
 struct Partition {
   std::int64_t outer = 1, inner = 1;            // points
   std::int64_t outer_step = 1, inner_step = 1;  // points of a piece
@@ -16,14 +16,14 @@ struct Partition {
   std::int64_t pieces() const { return outer_pieces * inner_pieces; }
 };
 
-/// Pieces of the vector axis are multiples of this, so that every piece but the last is made of whole vectors and tiles.
+/// Pieces of the vector axis are multiples of this size, so that every piece but the last consists of whole vectors and tiles.
 inline constexpr std::int64_t kInnerUnit = 1024;
-/// The same where each point of that axis has a column of row points to go through: whole vectors, and a few lines of each row.
+/// The unit where each point of that axis has its own column of row points: whole vectors, and a few cache lines of each row.
 inline constexpr std::int64_t kColumnUnit = 64;
 
 Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> ints, int threads);
 
-/// Points of the row axes together.
+/// Returns the number of points of the row axes together.
 std::int64_t row_points(const jit::LoopNest& nest, std::span<const std::int64_t> ints);
 
 }  // namespace sinter::runtime

@@ -1,4 +1,4 @@
-// A thread's scratch memory, kept from launch to launch. Its contents are not kept.
+// Scratch memory of one thread. The memory is reused from launch to launch; its contents are not preserved.
 #pragma once
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@ namespace sinter::runtime {
 
 class Scratch {
  public:
-  /// 64-byte aligned. Throws MemoryError.
+  /// Returns memory that is 64-byte aligned. Throws MemoryError.
   char* reserve(std::size_t bytes) {
     const std::size_t capacity = memory_.get_deleter().bytes;
-    if (bytes > capacity || (bytes < capacity && guarding() != Guard::none)) {  // a guard is at the very end
+    if (bytes > capacity || (bytes < capacity && guarding() != Guard::none)) {  // the guard must follow the last byte
       memory_.reset();
       memory_ = aligned_memory(bytes);
       if (!memory_) throw MemoryError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
