@@ -40,7 +40,7 @@ namespace {
 pthread_t main_thread;
 std::atomic<bool> signalled{false};     // a signal came since the main thread gave the GIL up
 thread_local bool signal_came = false;  // one came while this thread had last given it up
-struct sigaction before;  // who took SIGINT until now: Python, mostly
+struct sigaction before;                // who took SIGINT until now: Python, mostly
 
 /// Stops the evaluation, and tells whoever listened before.
 void on_interrupt(int number, siginfo_t* info, void* context) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <sstream>
@@ -25,8 +26,16 @@ namespace sinter::jit {
 namespace cuda {
 namespace {
 
+/// NVRTC opens its builtins by their bare name. Beside a copy that the loader does not search, they are found only if they are loaded already.
+void load_builtins_beside(const std::filesystem::path& library) {
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(library.parent_path(), ignored))
+    if (file.path().filename().string().starts_with("libnvrtc-builtins.so")) dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 /// Opens the library and finds every function. Throws CompileError naming a function that is missing.
 Nvrtc open_nvrtc(const std::string& path) {
+  load_builtins_beside(path);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw CompileError(fmt::format("cannot open NVRTC: {}", dlerror()));
   Nvrtc api;

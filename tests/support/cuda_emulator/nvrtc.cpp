@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <regex>
@@ -62,6 +63,9 @@ std::string real_path() {
 /// The real library, opened once; null without one.
 const Real* real() {
   static const Real* opened = []() -> const Real* {
+    std::error_code ignored;  // its builtins are opened by their bare name
+    for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(real_path()).parent_path(), ignored))
+      if (file.path().filename().string().starts_with("libnvrtc-builtins.so")) dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
     void* library = dlopen(real_path().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library || real_path().empty()) return nullptr;
     static Real api;
