@@ -91,6 +91,8 @@ class Nvrtc:
     def __init__(self):
         found = [file for home in HOMES for file in sorted(glob.glob(f"{home}/lib64/libnvrtc.so.1*"))]
         path = os.environ.get("SINTER_NVRTC") or next(iter(found), "libnvrtc.so")
+        for builtins in glob.glob(f"{os.path.dirname(path)}/libnvrtc-builtins.so*"):  # which NVRTC opens by their bare name
+            ctypes.CDLL(builtins)
         self.api = ctypes.CDLL(path)
 
     def cubin(self, text, target):
