@@ -239,6 +239,8 @@ nb::dict counters_dict() {
 
 void add_engine(nb::module_& module) {
   main_thread = pthread_self();
+  // In a child the thread that forked is the main one, and threads that waited for the GIL are not there.
+  pthread_atfork(nullptr, nullptr, [] { main_thread = pthread_self(), asking = 0; });
   around_evaluations({[]() -> void* { return new Released; }, [](void* released) { delete static_cast<Released*>(released); }});
   module.attr("__version__") = std::string(version());
   module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); }, "Computes the arrays now, together: what they share is computed once.");

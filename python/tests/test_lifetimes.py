@@ -35,6 +35,27 @@ while time.time() < end: assert float(np.sum(np.zeros(1000000) + 1)) == 1000000
 assert hits == [1]
 print("went on")
 """
+CHILD = """
+import sinter as np, os, sys, threading, time
+def work():
+    while True: float(np.sin(np.arange(1e4)).sum())
+for _ in range(3): threading.Thread(target=work, daemon=True).start()
+def fork():
+    for k in range(10):
+        child = os.fork()
+        if child == 0:
+            float(np.arange(10.).sum())
+            sys.stdout.flush()
+            import atexit
+            atexit._run_exitfuncs()
+            os._exit(0 if float((np.arange(10.) + k).sum()) == 45 + 10 * k else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    print("children ended", flush=True)
+fork()
+other = threading.Thread(target=fork)
+other.start()
+other.join()
+"""
 DAEMON = """
 import sinter as np, threading, time
 def work():
@@ -57,6 +78,10 @@ def test_a_fork_does_not_wait_for_threads_that_wait_for_the_interpreter():
 
 def test_ctrl_c_ends_one_evaluation_alone_and_a_handler_that_raises_nothing_none():
     assert run(SIGNAL) == "went on"
+
+
+def test_children_end_though_threads_of_their_parent_waited_for_the_interpreter():
+    assert run(CHILD).splitlines() == ["children ended"] * 2
 
 
 def test_a_process_ends_while_threads_evaluate():
