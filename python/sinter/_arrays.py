@@ -30,7 +30,7 @@ def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, 
 
 def _compress(self, condition, axis=None, out=None):
     """The slices along an axis where the condition holds."""
-    return _table["compress"](condition, self, axis=axis, **({} if out is None else {"out": out}))
+    return _table["compress"](condition, self, axis=axis, out=out)
 
 
 def _changer(name):
@@ -99,8 +99,10 @@ def _function(self, function, types, arguments, keywords):
     import sinter
 
     if function.__name__ == "copyto" and not isinstance(arguments[0], Array):
-        plain = [_numpy(x) if isinstance(x, Array) else x for x in arguments[1:]]
-        return function(arguments[0], *plain, **{name: _numpy(x) if isinstance(x, Array) else x for name, x in keywords.items()})
+        def plain(x):
+            return _numpy(x) if isinstance(x, Array) else x
+
+        return function(arguments[0], *map(plain, arguments[1:]), **{name: plain(x) for name, x in keywords.items()})
     space = sinter
     for module in function.__module__.split(".")[1:]:
         space = getattr(space, module, None)

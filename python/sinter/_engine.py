@@ -52,11 +52,6 @@ def _unflatten(form, leaves):
     return form[0](*parts) if hasattr(form[0], "_fields") else form[0](parts)
 
 
-def _has_values(form):
-    """Whether something in the form is no array: it may depend on the sizes of the arguments."""
-    return not isinstance(form, str) and (form[0] in ("value", "number") or any(_has_values(part) for part in form[1:] if isinstance(part, (tuple, str)) and part != ()))
-
-
 _recording = threading.local()  # `.depth`: how many formulas this thread records now
 
 
@@ -64,48 +59,41 @@ class _Recorded:
     """A formula frozen for one form of arguments."""
 
     def __init__(self, formula, form, leaves):
-        self._forms = {}  # of the results, by the arrays' shapes
-        self._form = None  # the one form of all that was recorded, where it has no values
-
-        def flat(*inputs):
-            arguments, keywords = _unflatten(form, iter(inputs))
-            results = []
-            _recording.depth = getattr(_recording, "depth", 0) + 1
-            try:
-                made = _flatten(formula(*arguments, **keywords), results)
-            except _core.ValueError as error:
-                if "placeholder" not in str(error):
-                    raise
-                raise _core.ValueError(f"freeze: {getattr(formula, '__name__', 'the function')} asks for values of its arguments while it is recorded; np.where() chooses between values, "
-                                       f"and what needs a value stays outside ({error})") from None
-            finally:
-                _recording.depth -= 1
-            if len(self._forms) > 4096:
-                self._forms.clear()
-            self._forms[tuple([x.shape for x in inputs])] = made
-            return tuple(results) or (_NOTHING,)
-
-        self._flat = flat
+        self._formula, self._arguments = formula, form
+        self._forms = {}  # of the results, by the arrays' shapes: what is no array in them may depend on the sizes
+        self._one_array = True  # whether the results were one array each time
         names = {}
         specs = []
         for number, leaf in enumerate(leaves):
             shape = [size if size < 2 else (names.setdefault(size, f"n{len(names)}"), size) for size in leaf.shape]
             specs.append((leaf.dtype, shape, f"x{number}"))
-        self.function = _core.freeze_formula(flat, specs)
-        first = next(iter(self._forms.values()))
-        if not _has_values(first) and all(form == first for form in self._forms.values()):
-            self._form = first
+        self.function = _core.freeze_formula(lambda *inputs: self._record(inputs)[1], specs)
+
+    def _record(self, inputs):
+        """The form of the results, and the arrays in them."""
+        arguments, keywords = _unflatten(self._arguments, iter(inputs))
+        results = []
+        _recording.depth = getattr(_recording, "depth", 0) + 1
+        try:
+            form = _flatten(self._formula(*arguments, **keywords), results)
+        except _core.ValueError as error:
+            if "placeholder" not in str(error):
+                raise
+            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} asks for values of its arguments while it is recorded; np.where() chooses between values, "
+                                   f"and what needs a value stays outside ({error})") from None
+        finally:
+            _recording.depth -= 1
+        if len(self._forms) > 4096:
+            self._forms.clear()
+        self._forms[tuple([x.shape for x in inputs])] = form
+        self._one_array = self._one_array and form == "array"
+        return form, tuple(results) or (_NOTHING,)
 
     def __call__(self, leaves):
         results = self.function(*leaves)
-        form = self._form
-        if form == "array":
+        if self._one_array:
             return results[0]
-        if form is None or len(self._forms) > 1:
-            shapes = tuple([x.shape for x in leaves])
-            if (form := self._forms.get(shapes)) is None:
-                self._flat(*[_core.placeholder(x.dtype, list(x.shape)) for x in leaves])
-                form = self._forms[shapes]
+        form = self._forms.get(tuple([x.shape for x in leaves])) or self._record([_core.placeholder(x.dtype, list(x.shape)) for x in leaves])[0]
         return _unflatten(form, iter(results))
 
 

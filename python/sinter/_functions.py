@@ -36,17 +36,16 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
                 return made
         raise _core.ValueError("asarray: the elements have to be copied, and copy=False forbids it")
     if dtype is not None and isinstance(obj, (int, float, list, tuple)) and (wanted := _core.find_dtype(dtype)).kind in "iu":
-        bits = 8 * wanted.itemsize
-        _check_range(obj, wanted.name, *((0, 2**bits) if wanted.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))))
+        _check_range(obj, _table["iinfo"](wanted), wanted.name)
     return _asarray_of(obj, dtype)
 
 
-def _check_range(numbers, name, low, end):
+def _check_range(numbers, limits, name):
     """Raises where a number of Python, or of lists of them, does not fit into a type of integers."""
     if isinstance(numbers, (list, tuple)):
         for part in numbers:
-            _check_range(part, name, low, end)
-    elif isinstance(numbers, (int, float)) and not (low <= numbers < end or low - 1 < numbers < low):  # a float's fraction is cut off
+            _check_range(part, limits, name)
+    elif isinstance(numbers, (int, float)) and not limits.min - 1 < numbers < limits.max + 1:  # a float's fraction is cut off
         raise _core.ValueError(f"asarray: {numbers} does not fit into {name}")
 
 

@@ -29,8 +29,7 @@ class _InNotebook:
             self._shown.update(content, raw=True)
 
     def close(self, text):
-        if self._shown is not None:
-            self.show(text)
+        self.show(text)
 
 
 class _OnTerminal:
@@ -66,7 +65,7 @@ class progress:
         now = _core.counters()
         counted = {name: now[name] - self._before[name] for name in now}
         parts = [self._part(), f"{counted['kernels_compiled']} kernels compiled", f"{counted['kernels_from_disk']} from the cache",
-                 f"{counted['kernels_launched'] + counted['replays']} launched", f"{time.monotonic() - self._start:.1f} s"]
+                 f"{counted['kernels_launched']} launched", f"{time.monotonic() - self._start:.1f} s"]
         return ", ".join(part for part in parts if part)
 
     def _draw(self, where):

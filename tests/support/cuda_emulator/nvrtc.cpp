@@ -63,11 +63,12 @@ std::string real_path() {
 /// The real library, opened once; null without one.
 const Real* real() {
   static const Real* opened = []() -> const Real* {
+    const std::string path = real_path();
     std::error_code ignored;  // its builtins are opened by their bare name
-    for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(real_path()).parent_path(), ignored))
+    for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), ignored))
       if (file.path().filename().string().starts_with("libnvrtc-builtins.so")) dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
-    void* library = dlopen(real_path().c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library || real_path().empty()) return nullptr;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library || path.empty()) return nullptr;
     static Real api;
     const auto find = [&](auto& f, const char* name) {
       f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
