@@ -11,7 +11,7 @@ struct OneDnn {
   std::string version;     // such as "oneDNN 2.6.3"
   MatmulBlockFn multiply;  // for float32; returns false when the library reports an error
 };
-/// Returns null when there is no usable library, or when SINTER_ONEDNN is off. That variable may name the file.
+/// Returns null when no usable library was found. SINTER_ONEDNN=off turns the search off; any other value names the library's file.
 const OneDnn* onednn();
 
 }  // namespace sinter::kernels
