@@ -1,4 +1,4 @@
-"""Evaluation and what is known of it: frozen functions, explanations, kernels, profiles, models, files."""
+"""Evaluation and what is known of it: frozen functions, explanations, kernels, profiles, models."""
 import functools
 import json
 import os
@@ -7,10 +7,10 @@ from collections import OrderedDict
 
 from . import _core
 from ._core import Array, DType
-from ._functions import asarray, squeeze
+from ._functions import asarray
 from ._progress import progress
 
-__all__ = ["freeze", "load_plan", "explain", "Explanation", "kernels", "profile", "tune", "Model", "load", "save", "savez", "savez_compressed", "loadtxt", "savetxt"]
+__all__ = ["freeze", "load_plan", "explain", "Explanation", "kernels", "profile", "tune", "Model"]
 
 
 _MOST_FORMS = 256  # that a frozen function keeps; the oldest goes first
@@ -255,44 +255,3 @@ class Model:
             raise _core.ValueError(f"Model: the inputs are {', '.join(names)}")
         results = self._model([asarray(given[name]) for name in names])
         return results[0] if len(results) == 1 else results
-
-
-# --- files
-
-def load(file):
-    """An array of a file: .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm, .pgm; of an archive the only one, or the one named as FILE.npz:NAME."""
-    return _core.load_file(os.fspath(file))
-
-
-def save(file, arr):
-    """Writes an array by the name's ending; without one as .npy."""
-    path = os.fspath(file)
-    _core.save_file(path if os.path.splitext(path)[1] else path + ".npy", asarray(arr))
-
-
-def savez(file, *args, **kwds):
-    """Writes several arrays into an .npz archive."""
-    named = {f"arr_{k}": asarray(x) for k, x in enumerate(args)} | {name: asarray(x) for name, x in kwds.items()}
-    path = os.fspath(file)
-    _core.save_archive(path if path.endswith((".npz", ".safetensors")) else path + ".npz", list(named.values()), list(named))
-
-
-savez_compressed = savez
-
-
-def loadtxt(fname, delimiter=None):
-    """An array of a file of numbers, separated by commas, tabs or spaces."""
-    path = os.fspath(fname)
-    if path.endswith((".csv", ".tsv")) and delimiter in (None, ",", "\t"):
-        return _core.load_file(path)
-    with open(path) as lines:
-        rows = [line.split("#")[0].strip() for line in lines]
-        return squeeze(asarray([[float(word) for word in row.split(delimiter)] for row in rows if row]))
-
-
-def savetxt(fname, X, delimiter=" ", fmt="%.18e"):
-    """Writes the numbers of an array with one or two axes, a line for each row."""
-    rows = asarray(X)
-    rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
-    with open(fname, "w") as file:
-        file.writelines(delimiter.join(fmt % number for number in row) + "\n" for row in rows.tolist())

@@ -1,0 +1,199 @@
+"""Arrays in files. The core reads and writes files of real arrays; this module adds complex arrays, open files, and archives as mappings."""
+import ast
+import json
+import math
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+
+from . import _core
+from ._functions import asarray, squeeze
+
+__all__ = ["load", "save", "savez", "savez_compressed", "loadtxt", "savetxt"]
+
+_MAGIC = b"\x93NUMPY"  # of the .npy format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+_NAMES = {"b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
+          "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
+_CODES = {name: ("<" if name not in ("bool", "int8", "uint8") else "|") + code for code, name in _NAMES.items()}
+
+
+class _MissingFile(_core.IoError, FileNotFoundError):
+    """A file that is not there, for callers who expect Python's own error."""
+
+
+_MissingFile.__name__ = _MissingFile.__qualname__ = "FileNotFoundError"
+
+
+def _existing(path):
+    if not os.path.exists(path):
+        raise _MissingFile(f"load: there is no file {path}")
+    return path
+
+
+def _take(stream, count):
+    """That many bytes, or what there is: a file's word about its length alone allocates no memory."""
+    parts = []
+    while count > 0 and (part := stream.read(min(count, 1 << 24))):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _read_npy(stream, name):
+    """The array in the bytes of an .npy file."""
+    try:
+        start = stream.read(8)
+        if start[:6] != _MAGIC:
+            raise ValueError("it does not begin as an .npy file does")
+        form = "<H" if start[6] == 1 else "<I"
+        header = ast.literal_eval(_take(stream, *struct.unpack(form, stream.read(struct.calcsize(form)))).decode("latin1"))
+        order, code, shape, reversed_order = header["descr"][0], header["descr"][1:], header["shape"], header["fortran_order"]
+        if order == ">" and code[1:] != "1" or code not in _NAMES:
+            raise ValueError(f"elements of the type {header['descr']} are not read")
+        dtype = _core.find_dtype(_NAMES[code])
+        count = math.prod(shape)
+        data = _take(stream, count * dtype.itemsize)
+        if len(data) != count * dtype.itemsize:
+            raise ValueError(f"it has {len(data)} bytes of elements, and {count * dtype.itemsize} belong to the shape {shape}")
+    except (ValueError, SyntaxError, KeyError, TypeError, IndexError, RecursionError, MemoryError, struct.error) as fault:
+        raise _core.IoError(f"load: {name} is not read as .npy: {fault}") from None
+    return _core.from_bytes(data, dtype, shape[::-1]).T if reversed_order else _core.from_bytes(data, dtype, shape)
+
+
+def _write_npy(stream, array):
+    """Writes an array as the bytes of an .npy file."""
+    if array.dtype.name not in _CODES:
+        raise _core.DTypeError(f"save: the .npy format has no {array.dtype.name}; .safetensors may have it")
+    header = f"{{'descr': '{_CODES[array.dtype.name]}', 'fortran_order': False, 'shape': {tuple(array.shape)}, }}"
+    header += " " * (-(len(_MAGIC) + 4 + len(header) + 1) % 64) + "\n"
+    stream.write(_MAGIC + b"\x01\x00" + struct.pack("<H", len(header)) + header.encode("latin1") + array.tobytes())
+
+
+class Archive(Mapping):
+    """The arrays of an .npz or .safetensors file by their names; each is read when it is asked for."""
+
+    def __init__(self, file):
+        self._file = file
+        self._is_safetensors = isinstance(file, str) and file.endswith(".safetensors")
+        try:
+            if self._is_safetensors:
+                with open(file, "rb") as stream:
+                    self.files = [name for name in json.loads(_take(stream, *struct.unpack("<Q", stream.read(8)))) if name != "__metadata__"]
+            else:
+                with zipfile.ZipFile(file) as members:
+                    self.files = [name.removesuffix(".npy") for name in members.namelist()]
+        except (ValueError, TypeError, RecursionError, NotImplementedError, struct.error, zipfile.BadZipFile) as fault:
+            raise _core.IoError(f"load: {file} is no archive: {fault}") from None
+
+    def __getitem__(self, name):
+        if name not in self.files:
+            raise KeyError(f"{name}: the archive has {', '.join(self.files)}")
+        if self._is_safetensors:
+            return _core.load_file(f"{self._file}:{name}")
+        try:
+            with zipfile.ZipFile(self._file) as members, members.open(name + ".npy" if name + ".npy" in members.namelist() else name) as stream:
+                return _read_npy(stream, f"{name} of the archive")
+        except _core.IoError:
+            raise
+        except (OSError, EOFError, RuntimeError, ValueError, LookupError, zipfile.BadZipFile, zlib.error) as fault:
+            raise _core.IoError(f"load: {name} of the archive is not read: {fault}") from None
+
+    def __iter__(self):
+        return iter(self.files)
+
+    def __len__(self):
+        return len(self.files)
+
+    def __repr__(self):
+        return f"Archive of {', '.join(self.files)}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
+
+    def close(self):
+        """Does nothing, as no file stays open between two reads."""
+
+
+def load(file):
+    """The array of a file: .npy, .csv, .tsv, .png, .ppm, .pgm. Of .npz and .safetensors a mapping from names to arrays, or the array named as FILE.npz:NAME. An open file holds .npy or .npz."""
+    if hasattr(file, "read"):
+        start = file.read(4)
+        file.seek(-len(start), os.SEEK_CUR)
+        return Archive(file) if start == b"PK\x03\x04" else _read_npy(file, "the open file")
+    path = os.fspath(file)
+    if path.endswith((".npz", ".safetensors")):
+        return Archive(_existing(path))
+    if named := re.fullmatch(r"(.*\.npz):(.*)", path, re.DOTALL):
+        return Archive(_existing(named[1]))[named[2]]
+    if path.endswith(".npy"):
+        with open(_existing(path), "rb") as stream:
+            if re.search(rb"'descr': *'<c(8|16)'", stream.read(256)):
+                stream.seek(0)
+                return _read_npy(stream, path)
+    elif not os.path.exists(path) and ".safetensors:" not in path:
+        _existing(path)
+    return _core.load_file(path)
+
+
+def save(file, arr):
+    """Writes an array by the name's ending; without one, and into an open file, as .npy."""
+    array = asarray(arr)
+    if hasattr(file, "write"):
+        return _write_npy(file, array)
+    path = os.fspath(file)
+    path = path if os.path.splitext(path)[1] else path + ".npy"
+    if array.dtype.kind == "c" and path.endswith(".npy"):
+        with open(path, "wb") as stream:
+            return _write_npy(stream, array)
+    return _core.save_file(path, array)
+
+
+def _save_archive(file, args, kwds, compression):
+    """Writes arrays under arr_0, arr_1, … and under their keywords."""
+    named = {f"arr_{k}": asarray(x) for k, x in enumerate(args)}
+    if taken := named.keys() & kwds.keys():
+        raise _core.ValueError(f"savez: the name {min(taken)} is given to an array without a name")
+    named |= {name: asarray(x) for name, x in kwds.items()}
+    path = file if hasattr(file, "write") else os.fspath(file)
+    if isinstance(path, str) and path.endswith(".safetensors"):
+        return _core.save_archive(path, list(named.values()), list(named))
+    if isinstance(path, str) and not path.endswith(".npz"):
+        path += ".npz"
+    with zipfile.ZipFile(path, "w", compression) as members:
+        for name, array in named.items():
+            with members.open(name + ".npy", "w", force_zip64=True) as stream:
+                _write_npy(stream, array)
+
+
+def savez(file, *args, **kwds):
+    """Writes several arrays into an .npz or .safetensors file, or into an open file as .npz."""
+    _save_archive(file, args, kwds, zipfile.ZIP_STORED)
+
+
+def savez_compressed(file, *args, **kwds):
+    """Writes several arrays into an .npz file and compresses them."""
+    _save_archive(file, args, kwds, zipfile.ZIP_DEFLATED)
+
+
+def loadtxt(fname, delimiter=None):
+    """An array of a file of numbers, separated by commas, tabs or spaces."""
+    path = os.fspath(fname)
+    if path.endswith((".csv", ".tsv")) and delimiter in (None, ",", "\t"):
+        return _core.load_file(_existing(path))
+    with open(_existing(path)) as lines:
+        rows = [line.split("#")[0].strip() for line in lines]
+        return squeeze(asarray([[float(word) for word in row.split(delimiter)] for row in rows if row]))
+
+
+def savetxt(fname, X, delimiter=" ", fmt="%.18e"):
+    """Writes the numbers of an array with one or two axes, a line for each row."""
+    rows = asarray(X)
+    rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
+    with open(fname, "w") as file:
+        file.writelines(delimiter.join(fmt % number for number in row) + "\n" for row in rows.tolist())

@@ -1,0 +1,92 @@
+"""Arrays in files, as NumPy writes and reads them."""
+import io
+
+import numpy
+import pytest
+import sinter as np
+
+NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+SHAPES = [(), (0,), (7,), (3, 5), (2, 0, 4), (2, 3, 4)]
+
+
+def sample(name, shape):
+    """Random numbers of an element type, in NumPy's array."""
+    made = numpy.random.default_rng(len(shape)).normal(size=shape) * 50
+    return numpy.asarray(made + 1j * numpy.asarray(made)[..., ::-1] if name.startswith("c") and shape else made).astype(numpy.uint8 if name[0] == "u" else name).astype(name)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_files_go_both_ways(tmp_path, name, shape):
+    x = sample(name, shape)
+
+    def same(y):
+        got = numpy.asarray(y)
+        return got.dtype == x.dtype and got.shape == x.shape and got.tobytes() == x.tobytes()
+
+    for order in "CF":
+        numpy.save(tmp_path / "theirs.npy", numpy.asarray(x, order=order))
+        assert same(np.load(tmp_path / "theirs.npy")) and same(np.load(open(tmp_path / "theirs.npy", "rb")))
+    np.save(tmp_path / "ours.npy", np.asarray(x))
+    assert same(numpy.load(tmp_path / "ours.npy"))
+    stream = io.BytesIO()
+    np.save(stream, np.asarray(x))
+    stream.seek(0)
+    assert same(numpy.load(stream))
+    for ours, theirs in ((np.savez, numpy.savez), (np.savez_compressed, numpy.savez_compressed)):
+        for save, load in ((ours, numpy.load), (theirs, np.load)):
+            for target in (tmp_path / "both.npz", io.BytesIO()):
+                save(target, x if save is theirs else np.asarray(x), named=x if save is theirs else np.asarray(x))
+                target.seek(0) if hasattr(target, "seek") else None
+                with load(target) as archive:
+                    assert sorted(archive.files) == sorted(archive) == ["arr_0", "named"] and same(archive["arr_0"]) and same(archive["named"])
+
+
+def test_archives_are_mappings(tmp_path):
+    x = np.arange(6.0).reshape(2, 3)
+    for ending in ("npz", "safetensors"):
+        path = tmp_path / f"x.{ending}"
+        np.savez(path, a=x, b=x + 1)
+        archive = np.load(path)
+        assert {**archive}.keys() == {"a", "b"} and len(archive) == 2 and "a" in archive and "c" not in archive and repr(archive) == "Archive of a, b"
+        assert archive["b"].tolist() == np.load(f"{path}:b").tolist() == [[1, 2, 3], [4, 5, 6]]
+        with pytest.raises(KeyError, match="the archive has a, b"):
+            archive["c"]
+    with pytest.raises(np.ValueError, match="arr_0"):
+        np.savez(tmp_path / "x.npz", x, arr_0=x)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    for path in ("none.npy", "none.npz", "none.npz:a", "none.csv", "none.safetensors", "none.png"):
+        with pytest.raises(FileNotFoundError, match="none") as raised:
+            np.load(tmp_path / path)
+        assert isinstance(raised.value, np.IoError)
+    whole = io.BytesIO()
+    np.save(whole, np.arange(5) * 1j)
+    for cut in range(len(whole.getvalue())):
+        path = tmp_path / "cut.npy"
+        path.write_bytes(whole.getvalue()[:cut])
+        with pytest.raises(np.IoError):
+            np.load(io.BytesIO(whole.getvalue()[:cut]))
+        with pytest.raises(np.IoError):
+            np.load(path)
+    for name in ("x.npz", "x.safetensors"):
+        (tmp_path / name).write_bytes(b"no archive at all")
+        with pytest.raises(np.IoError):
+            np.load(tmp_path / name)
+    for save, ending in ((np.savez, "npz"), (np.savez_compressed, "npz"), (np.savez, "safetensors")):
+        path = tmp_path / f"whole.{ending}"
+        save(path, a=np.arange(300) % 7 * 1.0)
+        written = path.read_bytes()
+        for place in numpy.random.default_rng().integers(len(written), size=60):  # a changed byte is read as an array, or refused as a file or a name
+            path.write_bytes(written[:place] + bytes([written[place] ^ 0x55]) + written[place + 1:])
+            try:
+                for name, x in np.load(path).items():
+                    x.tolist()
+            except (np.Error, KeyError):
+                pass
+    with pytest.raises(np.IoError, match=">f4"):
+        stream = io.BytesIO()
+        numpy.save(stream, numpy.arange(3, dtype=">f4"))
+        stream.seek(0)
+        np.load(stream)
