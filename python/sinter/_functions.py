@@ -40,13 +40,20 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
     return _asarray_of(obj, dtype)
 
 
+class _OutOfRange(_core.ValueError, OverflowError):
+    """A number that does not fit into a type of integers, for callers who expect NumPy's OverflowError."""
+
+
+_OutOfRange.__name__ = _OutOfRange.__qualname__ = "OverflowError"
+
+
 def _check_range(numbers, limits, name):
     """Raises where a number of Python, or of lists of them, does not fit into a type of integers."""
     if isinstance(numbers, (list, tuple)):
         for part in numbers:
             _check_range(part, limits, name)
     elif isinstance(numbers, (int, float)) and not limits.min - 1 < numbers < limits.max + 1:  # a float's fraction is cut off
-        raise _core.ValueError(f"asarray: {numbers} does not fit into {name}")
+        raise _OutOfRange(f"asarray: {numbers} does not fit into {name}; it holds {limits.min} to {limits.max}")
 
 
 @_public

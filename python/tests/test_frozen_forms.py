@@ -62,8 +62,9 @@ def test_smaller_promises():
     with pytest.raises(TypeError):
         pow(np.arange(5), 2, 3)
     for numbers, dtype in (([300], "uint8"), ([-1], "uint8"), ([1e10], "int32"), ([math.nan], "int32"), ([[1, 2], [3, 400]], "int8")):
-        with pytest.raises(np.ValueError, match="does not fit"):
+        with pytest.raises(OverflowError, match="does not fit") as raised:
             np.array(numbers, dtype=dtype)
+        assert isinstance(raised.value, np.ValueError)
     assert np.apply_along_axis(np.sum, 0, np.arange(4.0)).tolist() == 6
     with pytest.raises(TypeError):
         np.ones(3).astype("float32", casting="safe")
