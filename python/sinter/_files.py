@@ -120,10 +120,14 @@ class Archive(Mapping):
         """Does nothing, as no file stays open between two reads."""
 
 
-def load(file):
-    """The array of a file: .npy, .csv, .tsv, .png, .ppm, .pgm. Of .npz and .safetensors a mapping from names to arrays, or the array named as FILE.npz:NAME. An open file holds .npy or .npz."""
+def load(file, mmap_mode=None, allow_pickle=False):
+    """The array of a file: .npy, .csv, .tsv, .png, .ppm, .pgm. Of .npz and .safetensors a mapping from names to arrays, or the array named as FILE.npz:NAME. An open file holds .npy or .npz.
+
+    NumPy's two options change nothing: an array is read-only and its .npy file is mapped anyway, and pickled objects are never read."""
     if hasattr(file, "read"):
         start = file.read(4)
+        if not isinstance(start, bytes):
+            raise TypeError("load: the file is open as text; open it with 'rb'")
         file.seek(-len(start), os.SEEK_CUR)
         return Archive(file) if start == b"PK\x03\x04" else _read_npy(file, "the open file")
     path = os.fspath(file)
@@ -162,6 +166,8 @@ def _save_archive(file, args, kwds, compression):
     named |= {name: asarray(x) for name, x in kwds.items()}
     path = file if hasattr(file, "write") else os.fspath(file)
     if isinstance(path, str) and path.endswith(".safetensors"):
+        if wrong := [name for name, array in named.items() if array.dtype.kind == "c"]:
+            raise _core.DTypeError(f"savez: {wrong[0]} is complex, and the .safetensors format has no complex numbers; write its real and imaginary parts")
         return _core.save_archive(path, list(named.values()), list(named))
     if isinstance(path, str) and not path.endswith(".npz"):
         path += ".npz"

@@ -33,6 +33,9 @@ def test_files_go_both_ways(tmp_path, name, shape):
     np.save(stream, np.asarray(x))
     stream.seek(0)
     assert same(numpy.load(stream))
+    np.save(stream, np.asarray(x))
+    stream.seek(0)
+    assert same(np.load(stream)) and same(np.load(stream))  # one after the other
     for ours, theirs in ((np.savez, numpy.savez), (np.savez_compressed, numpy.savez_compressed)):
         for save, load in ((ours, numpy.load), (theirs, np.load)):
             for target in (tmp_path / "both.npz", io.BytesIO()):
@@ -85,6 +88,10 @@ def test_files_that_cannot_be_read(tmp_path):
                     x.tolist()
             except (np.Error, KeyError):
                 pass
+    with pytest.raises(TypeError, match="text"):
+        np.load(io.StringIO("text"))
+    with pytest.raises(np.DTypeError, match="complex"):
+        np.savez(tmp_path / "z.safetensors", z=np.ones(2) * 1j)
     with pytest.raises(np.IoError, match=">f4"):
         stream = io.BytesIO()
         numpy.save(stream, numpy.arange(3, dtype=">f4"))
