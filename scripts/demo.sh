@@ -3,7 +3,10 @@
 # warm, checked against Eigen. The cache of the demonstration is a folder of its own, emptied first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/build.sh
+if [ ! -x build/release/examples/demo ]; then
+  echo "The first run installs packages and builds the library, the command and the demonstration: some minutes on two cores. Later runs take seconds."
+fi
+scripts/build.sh --target demo
 export SINTER_CACHE_DIR=$PWD/build/demo/cache
 rm -rf build/demo
 mkdir -p -m 700 build/demo build/demo/cache

@@ -26,7 +26,7 @@ class Functions {
     const void* const args[] = {x, nullptr, nullptr};
     function(n, args, x);
   }
-  TileFn sigmoid_ = function_kernel(Op::sigmoid, DType::float32, Uniform::none), tanh_ = function_kernel(Op::tanh, DType::float32, Uniform::none);
+  TileFn sigmoid_ = function_kernel(Op::sigmoid, DType::float32), tanh_ = function_kernel(Op::tanh, DType::float32);
 };
 
 struct Layer {

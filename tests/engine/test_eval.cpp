@@ -1,6 +1,5 @@
 // Whole programs against a float64 reference: every function, random shapes, views and dtypes. The same binary runs on every
 // executor (SINTER_DEVICE, SINTER_BACKEND, SINTER_FUSE decide).
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

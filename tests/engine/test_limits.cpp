@@ -1,5 +1,4 @@
 // Bounds of an evaluation from outside: a limit on memory, and interrupts. After either one the tensors are as they were, and the process goes on.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <signal.h>

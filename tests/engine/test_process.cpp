@@ -1,6 +1,5 @@
 // The library in the life of a process: what static objects do at its end, forks, threads that cannot be started, compiles that
 // nobody waits for. Each role runs in a process of its own.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>

@@ -1,5 +1,4 @@
 // Runs the programs of programs/ on one executor.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include "program.hpp"
 #include "programs/programs.hpp"
 #include "seed.hpp"

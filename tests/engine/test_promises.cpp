@@ -1,5 +1,4 @@
 // The promises of the design, each as a test that reads the counters or looks at the process from outside.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <sys/wait.h>

@@ -1,6 +1,5 @@
 // Evaluations that come again: what is worked out once and repeated with other contents and literals gives what the first evaluation gave, and what
 // float64 loops give; memory that results share comes back; threads; sizes that alternate.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -3,7 +3,6 @@
 // plain C++ in float64; memory is poisoned (SINTER_POISON), so that an element that nothing computes shows.
 //
 // The interpreter runs them all. Where kernels are compiled, a sample runs: other programs each time, the same for SINTER_TEST_SEED.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
 // What a program touches besides the functions: methods, iteration, reading elements, and the line that every error of an evaluation names.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <array>

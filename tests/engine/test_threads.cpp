@@ -1,5 +1,4 @@
 // Everything a program may do at the same time from several threads, over shared handles. Worth most under ThreadSanitizer.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // Frozen functions: what a call gives against float64 loops and against the same formula recorded; sizes by name; what is done once; memory; threads.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <barrier>

@@ -1,5 +1,4 @@
 // Frozen functions in files: the same results at the sizes that a plan holds for, in a process without a compiler, and files that are not what they should be.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #define XXH_INLINE_ALL
 #include <unistd.h>

@@ -1,5 +1,4 @@
 // Loaded plans of formulas that decide by their sizes. At every size asked a loaded function gives what the formula gives, or refuses with ShapeError.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <unistd.h>
 

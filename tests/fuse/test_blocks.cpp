@@ -1,6 +1,5 @@
 // Reductions to few results over axes anywhere: on a GPU they are cut so that its multiprocessors have work. Against sums in float64, on
 // the executor of the environment.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

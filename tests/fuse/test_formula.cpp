@@ -1,6 +1,5 @@
 // Long formulas: more ops and inputs than one kernel takes. They must be cut for stated reasons and still compute the same as
 // plain loops in float64.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // What the scheduler merges into one kernel with several results has the values that each result has alone: named cases with random
 // sizes against float64, on every executor.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Rows and columns that are too long for one worker or do not fit on chip: scans in two stages; moments, softmax and places of extrema
 // that read memory once. Against plain loops in float64, over views, with as few kernels and the same bits wherever they run.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

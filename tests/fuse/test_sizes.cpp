@@ -1,6 +1,5 @@
 // Promise 1 for sizes and slice offsets: a size that meets a plan's guards plans nothing, generates nothing and compiles nothing,
 // and what it computes is right.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

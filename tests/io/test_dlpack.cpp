@@ -1,5 +1,4 @@
 // DLPack: what is exported and imported, who owns it and when it is given back, on the CPU and on a GPU.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <random>

@@ -1,5 +1,4 @@
 // Files: safetensors written and read, what a broken one says; .npy files used in place. And text with print options, as NumPy 2.4 writes it.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

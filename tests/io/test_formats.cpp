@@ -1,5 +1,4 @@
 // Archives, tables and images: written and read again, by the letter of each format, and what a broken file says.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

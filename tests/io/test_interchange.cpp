@@ -1,5 +1,4 @@
 // Memory of others used where it is, nested vectors, Eigen's matrices and tensors, mdspan where there is one; types in streams.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <memory>

@@ -362,7 +362,7 @@ TEST_CASE_TEMPLATE("functions: the interpreter's code for each instruction set h
   for (const jit::CpuTarget& cpu : cpu_levels())
     for (int number = 0; number < trace::primitive_count(); ++number) {
       const Op op = static_cast<Op>(number);
-      const kernels::TileFn function = functions_of(cpu)(op, dtype_of<T>, kernels::Uniform::none);
+      const kernels::TileFn function = functions_of(cpu)(op, dtype_of<T>);
       if (!function) continue;
       const auto n = static_cast<std::int64_t>(x.size());
       NestBuilder b({n});
@@ -410,7 +410,7 @@ TEST_CASE_TEMPLATE("a function that a kernel takes many times is one function th
       for (int k = 0; k < kTimes; ++k) {
         const auto before = interpreted;
         const void* arguments[] = {before.data(), y.data()};
-        functions_of(cpu)(op, dtype_of<T>, kernels::Uniform::none)(static_cast<std::int64_t>(x.size()), arguments, interpreted.data());
+        functions_of(cpu)(op, dtype_of<T>)(static_cast<std::int64_t>(x.size()), arguments, interpreted.data());
       }
       for (std::size_t k = 0; k < x.size(); ++k) {
         INFO(x[k], " ", y[k], ": compiled ", compiled[k], ", interpreted ", interpreted[k]);

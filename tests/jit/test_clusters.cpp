@@ -1,6 +1,5 @@
 // Rows that the blocks of a cluster share, each a part of the row in its shared memory or in registers: what reductions, softmax and norms of
 // them come to, against extended precision; that a row is read once where a cluster holds it; and the same where there are no clusters.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 // Kernels that write more than a cache holds take stores that go past it; transposes and column sums take squares and panels. Sizes are
 // odd, so that rows start at every alignment and nothing divides evenly.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

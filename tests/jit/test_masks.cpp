@@ -1,6 +1,5 @@
 // The end of a row or an axis that fills no vector: all dtypes that a kernel mixes, all lengths below the lanes, one and two row axes. Buffers are
 // guarded (SINTER_GUARD), so that a store behind a row's end is seen where it is the buffer's end, too.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

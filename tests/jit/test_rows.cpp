@@ -1,6 +1,5 @@
 // Rows of every length that few threads, a warp or a block share, and kept in registers or in shared memory: sums, extremes with their
 // places, softmax and layer norm with what comes after, against float64 on every executor.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Schedules: every way in which a kernel can run gives its result; on a CPU the same bits. The formulas run as they are chosen to,
 // then once for each candidate, on the executor of the environment; the reference is the interpreter with one kernel an op.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 //
 // Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. SINTER_STATIC_PART=0/2
 // takes every second formula from the first on. The table is printed, and written to $SINTER_STATIC_TABLE where that names a file.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

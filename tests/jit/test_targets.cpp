@@ -1,6 +1,5 @@
 // Kernels for architectures that are not here: representative formulas planned and compiled by the real NVRTC for every known
 // target, what ptxas reports of them, how a measured spill cuts a kernel again, and whether the dumped strings compile with nvcc.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>

@@ -29,6 +29,7 @@ if(TARGET sinter_command)
   set_tests_properties(static_code PROPERTIES TIMEOUT 900)
 endif()
 sinter_objects_program(test_targets freeze)
+target_link_libraries(test_targets PRIVATE test_main)
 foreach(suite nvrtc nvcc)  # two tests, for two cores
   add_test(NAME targets_${suite} COMMAND test_targets --test-suite=${suite})
 endforeach()

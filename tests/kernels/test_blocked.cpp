@@ -1,5 +1,4 @@
 // Convolutions of channels in blocks, against loops in float64; there and back; what fuses with them; any number of threads.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 // Products of matrices of bytes into int32, against sums in int64: every pair of kinds, any layout, sizes that fill no vector, extremes that add up past
 // 2^31; that they are taken as they are stored, and the same bits on any number of threads.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 // Convolutions of bytes, channels in blocks, against their definition in 64 bits: exact, whatever x is outside; what follows on the pieces; any number of
 // threads.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 // What is reduced over pairs, on every executor: products of matrices in every layout, batched, of every kind of type, with what comes
 // before and after; distances of all pairs; convolutions. Against float64, with sizes that fill squares and sizes that do not.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // Random convolutional networks, laid out and not: convolutions of every kind, what may stay in blocks between them and what may not, several outputs.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <unistd.h>
 

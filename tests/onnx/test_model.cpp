@@ -1,5 +1,4 @@
 // Trained models: what a file means, each rewrite where it may fire and where it may not, and what is wrong with a file or a call.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>

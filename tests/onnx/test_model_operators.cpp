@@ -1,5 +1,4 @@
 // Operators of models beside plain loops over the same numbers: lists of tensors, functions that a model defines, and what ONNX says otherwise than NumPy.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <unistd.h>
 

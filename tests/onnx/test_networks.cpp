@@ -1,6 +1,5 @@
 // Two small networks from ONNX files, written as exporters write them, on every device: a convolutional one and a transformer of two layers, beside plain
 // loops in float64; recorded, frozen, and from a plan's file.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <unistd.h>
 

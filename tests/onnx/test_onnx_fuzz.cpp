@@ -1,6 +1,5 @@
 // Broken ONNX models: each is refused with an error of this library that names the file, or is another model. No signal, no endless run, no other exception.
 // SINTER_ONNX_NODE_TESTS: the folder of ONNX's node tests, which are broken too; SINTER_TEST_MUTATIONS: how many of them; SINTER_TEST_SEED: which.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,5 @@
 // Models of 8-bit numbers in their three forms (operators between DequantizeLinear and QuantizeLinear, QLinearConv and the like, ConvInteger): against their
 // formulas in float64, where bytes are multiplied and where they may not be.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 // Operations that put elements elsewhere: padding and joining, looking up by index, scans; against plain loops over coordinates, for
 // every dtype, with empty, single and no axes, with work before and after.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

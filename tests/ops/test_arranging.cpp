@@ -1,5 +1,4 @@
 // What arranges, convolves, rounds and asks about types, against loops over random numbers; NumPy's own results are in tests/golden/cases.txt.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

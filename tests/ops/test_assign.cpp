@@ -1,5 +1,4 @@
 // Assigning to a part of a handle: the handle changes, others do not; against plain loops, on every executor.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

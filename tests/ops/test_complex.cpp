@@ -1,5 +1,4 @@
 // Elementary functions of complex numbers against C's at random, special and branch-cut values, and decompositions of complex matrices.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
 // Decompositions and systems of equations: values against elimination in long double, and the properties that define each, for batches,
 // views, types and sizes; what has no result, and where that is told.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

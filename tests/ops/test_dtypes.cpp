@@ -1,6 +1,5 @@
 // Every element type under every function, against what NumPy gives (tests/golden/dtypes.txt, written by scripts/numpy_golden.py):
 // result types, and values at the limits of each type.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include "program.hpp"
 
 #include <algorithm>

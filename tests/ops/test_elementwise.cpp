@@ -1,6 +1,5 @@
 // Functions that are composed of primitives, in float32, float64 and float16, beside plain C++ in long double. Types and special values
 // are NumPy's by test_dtypes; the primitives' accuracy is test_llvm_math's.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

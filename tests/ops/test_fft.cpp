@@ -1,5 +1,4 @@
 // Fourier transforms against the sums that define them, for lengths of every kind, types, axes, views and norms.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

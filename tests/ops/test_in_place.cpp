@@ -1,5 +1,4 @@
 // Small assignments that are written where the elements lie: whoever else holds them, or what was read from them, must not see it.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

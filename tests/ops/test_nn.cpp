@@ -1,5 +1,4 @@
 // The functions of networks against plain loops in double, for random shapes and options.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Wrong operands of functions that C++ has and the command has not, or not all of: right operands, of which up to three are replaced by others
 // of any shape, type and value. How many: SINTER_ARGUMENTS_PAIRS for each function.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

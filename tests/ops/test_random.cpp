@@ -1,5 +1,4 @@
 // Random numbers: the published vectors, the same bits on every executor, the distributions, and fusion.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,5 @@
 // Recurrent layers in one call, against loops in float64: every cell, both directions, states and batches of any size; any number of threads; what is
 // frozen at one length and called with others.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <unistd.h>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
 // Masks, places that are computed, and what is added up there, against plain loops.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

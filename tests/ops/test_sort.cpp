@@ -1,5 +1,4 @@
 // Sorting against the standard library's, for every dtype, axis and layout, with work before and after.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

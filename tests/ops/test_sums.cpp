@@ -1,5 +1,4 @@
 // What float32 sums lose on the CPU, over any axes of any view: bounded by the logarithm of their length, against float64.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // A GPU as a user meets it: rows around what a block's shared memory holds, indices past 32 bits, pooled memory given back, and a device
 // that is lost in the middle.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <unistd.h>
 

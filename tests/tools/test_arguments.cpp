@@ -1,7 +1,6 @@
 // Wrong arguments: every function of the command's table, the forms of NumPy's modules, indexes and operators are called with values that
 // do not fit, one and two at a time. A sample runs by default; SINTER_ARGUMENTS_STRIDE=1 tries each value in each place, SINTER_ARGUMENTS_PAIRS=n as many pairs
 // for each function, SINTER_ARGUMENTS_ONLY=name the calls of one function.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

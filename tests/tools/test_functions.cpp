@@ -1,6 +1,5 @@
 // The functions composed of others, by NumPy's names and keywords as the command takes them, against NumPy's values
 // (tests/golden/functions.txt, keywords.txt and selection.txt, written by scripts/numpy_functions.py), and what they refuse.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>

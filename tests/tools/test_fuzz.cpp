@@ -1,7 +1,6 @@
 // Random programs of several results, among them views of others, of every element type and every elementwise function of the command's
 // table: the same graph on this executor, fused; on the interpreter; and unfused. All must agree, and a CPU's two executors to the bit
 // where they fuse alike. The seed of a program that does not is printed and may be given back as SINTER_TEST_SEED.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,6 +1,5 @@
 // Twelve thousand expressions against NumPy's results (tests/golden/cases.txt and cases.npy, written by cases.py beside them): every function
 // that both have, every element type, views, edge values and empty shapes, and what NumPy refuses. Prints a summary by function.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

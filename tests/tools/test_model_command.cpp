@@ -1,5 +1,4 @@
 // The command on trained models: check, run, compile, explain; what they print, what they write, and what they refuse.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <pty.h>
 #include <sys/wait.h>

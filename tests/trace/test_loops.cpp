@@ -1,5 +1,4 @@
 // Loops that never call eval (promise 3): the values of those that do, few kernels and few compiles.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
 // A formula that is recorded again: its plan is found without a graph, and serves only what has its structure.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <pthread.h>
 

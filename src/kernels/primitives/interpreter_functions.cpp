@@ -2,7 +2,7 @@
 
 namespace sinter::kernels {
 
-TileFn function_kernel(Op op, DType dtype, Uniform uniform) {
+TileFn function_kernel(Op op, DType dtype) {
 #if defined(__x86_64__)
   static const auto chosen = [] {
     __builtin_cpu_init();
@@ -12,9 +12,9 @@ TileFn function_kernel(Op op, DType dtype, Uniform uniform) {
       return &functions_avx512;
     return fma ? &functions_avx2 : &functions_baseline;
   }();
-  return chosen(op, dtype, uniform);
+  return chosen(op, dtype);
 #else
-  return functions_baseline(op, dtype, uniform);
+  return functions_baseline(op, dtype);
 #endif
 }
 

@@ -6,10 +6,10 @@
 namespace sinter::kernels {
 
 /// Returns the loop of a function in jit/math/float32_math.hpp or jit/math/float64_math.hpp, or null for another op or type.
-TileFn function_kernel(Op op, DType dtype, Uniform uniform);
+TileFn function_kernel(Op op, DType dtype);
 
-TileFn functions_baseline(Op op, DType dtype, Uniform uniform);
-TileFn functions_avx2(Op op, DType dtype, Uniform uniform);
-TileFn functions_avx512(Op op, DType dtype, Uniform uniform);
+TileFn functions_baseline(Op op, DType dtype);
+TileFn functions_avx2(Op op, DType dtype);
+TileFn functions_avx512(Op op, DType dtype);
 
 }  // namespace sinter::kernels

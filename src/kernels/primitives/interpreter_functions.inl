@@ -113,28 +113,27 @@ template <class T, Op op, auto function> [[gnu::flatten]] void unary(std::int64_
     for (std::int64_t i = 0; i < n; ++i)
       if (beyond_circular(Lane<T>{x[i]})) to[i] = static_cast<T>(library(op)(static_cast<double>(x[i])));
 }
-template <class T, auto function, Uniform uniform> [[gnu::flatten]] void binary(std::int64_t n, const void* const* args, void* out) {
+template <class T, auto function> [[gnu::flatten]] void binary(std::int64_t n, const void* const* args, void* out) {
   const auto *x = static_cast<const T*>(args[0]), *y = static_cast<const T*>(args[1]);
   auto* to = static_cast<T*>(out);
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < n; ++i) to[i] = function(Lane<T>{x[uniform == Uniform::first ? 0 : i]}, Lane<T>{y[uniform == Uniform::second ? 0 : i]}).v;
+  for (std::int64_t i = 0; i < n; ++i) to[i] = function(Lane<T>{x[i]}, Lane<T>{y[i]}).v;
 }
-template <class T, Op op, int arity, auto function> TileFn kernel(Uniform uniform) {
+template <class T, Op op, int arity, auto function> TileFn kernel() {
   if constexpr (arity == 1) return &unary<T, op, function>;
-  else if (uniform == Uniform::none) return &binary<T, function, Uniform::none>;
-  else return uniform == Uniform::first ? &binary<T, function, Uniform::first> : &binary<T, function, Uniform::second>;
+  else return &binary<T, function>;
 }
 
 }  // namespace
 
-TileFn SINTER_FUNCTIONS(Op op, DType dtype, Uniform uniform) {
+TileFn SINTER_FUNCTIONS(Op op, DType dtype) {
   if (dtype != DType::float32 && dtype != DType::float64) return nullptr;
   const bool narrow = dtype == DType::float32;
   switch (op) {
-#define SINTER_FUNCTION(id, arity, ...)                                                                               \
-  case Op::id:                                                                                                        \
-    return narrow ? kernel<float, Op::id, arity, [](auto... x) { return jit::float32_math::id##_32(x...); }>(uniform) \
-                  : kernel<double, Op::id, arity, [](auto... x) { return jit::float64_math::id##_64(x...); }>(uniform);
+#define SINTER_FUNCTION(id, arity, ...)                                                                        \
+  case Op::id:                                                                                                 \
+    return narrow ? kernel<float, Op::id, arity, [](auto... x) { return jit::float32_math::id##_32(x...); }>() \
+                  : kernel<double, Op::id, arity, [](auto... x) { return jit::float64_math::id##_64(x...); }>();
     SINTER_FUNCTION(power, 2)
 #define SINTER_ELEMENTWISE(...)
 #define SINTER_REDUCTION(...)

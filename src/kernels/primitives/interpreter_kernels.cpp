@@ -15,7 +15,6 @@ using namespace trace::accepts;
 
 template <class T> using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
 template <class T> auto tile(const void* data, std::int64_t n) { return Eigen::Map<const Tile<T>>(static_cast<const T*>(data), n); }
-template <class T> auto repeated(const void* value, std::int64_t n) { return Tile<T>::Constant(n, *static_cast<const T*>(value)); }
 template <class T, class Expression> void assign(void* out, const Expression& expression) {
   Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
 }
@@ -45,21 +44,14 @@ template <class Row, class T, class R> void unary(std::int64_t n, const void* co
 template <class Row, class T, class R> void binary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), tile<T>(args[1], n)));
 }
-template <class Row, class T, class R> void binary_first(std::int64_t n, const void* const* args, void* out) {
-  assign<R>(out, Row::template of<T, R>(repeated<T>(args[0], n), tile<T>(args[1], n)));
-}
-template <class Row, class T, class R> void binary_second(std::int64_t n, const void* const* args, void* out) {
-  assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), repeated<T>(args[1], n)));
-}
 template <class Row, class T, class R> void ternary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<bool>(args[0], n), tile<T>(args[1], n), tile<T>(args[2], n)));
 }
 
-template <class Row, class T, class R> TileFn kernel(Uniform uniform) {
+template <class Row, class T, class R> TileFn kernel() {
   if constexpr (Row::arity == 1) return &unary<Row, T, R>;
-  else if constexpr (Row::arity == 3) return &ternary<Row, T, R>;
-  else if (uniform == Uniform::none) return &binary<Row, T, R>;
-  else return uniform == Uniform::first ? &binary_first<Row, T, R> : &binary_second<Row, T, R>;
+  else if constexpr (Row::arity == 2) return &binary<Row, T, R>;
+  else return &ternary<Row, T, R>;
 }
 
 /// Returns f.operator()<T>() for the C++ type of the computation where the row accepts its class, else null.
@@ -70,13 +62,13 @@ template <int mask, class Function> TileFn for_type(DType dtype, Function&& f) {
   });
 }
 
-template <class Row> TileFn kernel_of_row(DType operand, DType result, Uniform uniform) {
+template <class Row> TileFn kernel_of_row(DType operand, DType result) {
   if constexpr (Row::op == Op::cast) {
-    return visit_storage(operand, [&]<class T>() { return visit_storage(result, [&]<class R>() { return kernel<Row, T, R>(uniform); }); });
+    return visit_storage(operand, [&]<class T>() { return visit_storage(result, [&]<class R>() { return kernel<Row, T, R>(); }); });
   } else {
     return for_type<Row::accepts>(operand, [&]<class T>() -> TileFn {
-      if constexpr (Row::result == trace::Result::boolean) return kernel<Row, T, bool>(uniform);
-      else return kernel<Row, T, T>(uniform);
+      if constexpr (Row::result == trace::Result::boolean) return kernel<Row, T, bool>();
+      else return kernel<Row, T, T>();
     });
   }
 }
@@ -170,11 +162,11 @@ template <class Function> void for_size(int bytes, Function&& f) {
 
 }  // namespace
 
-TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform) {
-  if (const TileFn function = function_kernel(op, operand, uniform)) return function;
+TileFn elementwise_kernel(Op op, DType operand, DType result) {
+  if (const TileFn function = function_kernel(op, operand)) return function;
   switch (op) {
 #define SINTER_ELEMENTWISE(id, ...) \
-  case Op::id: return kernel_of_row<Row_##id>(operand, result, uniform);
+  case Op::id: return kernel_of_row<Row_##id>(operand, result);
 #define SINTER_REDUCTION(...)
 #define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"

@@ -15,12 +15,8 @@ inline constexpr std::int64_t kTile = 1024;
 /// Computes out[i] = op(args[0][i], args[1][i], args[2][i]) for i < n.
 using TileFn = void (*)(std::int64_t n, const void* const* args, void* out);
 
-/// The operand of a binary op that is a single value instead of a tile.
-enum class Uniform : std::uint8_t { none, first, second };
-
-/// Returns the loop for an op over operands of type `operand` (for where: the type of args[1] and args[2]), or null when the op does not take that type. Only
-/// binary ops have loops with a uniform operand.
-TileFn elementwise_kernel(Op op, DType operand, DType result, Uniform uniform = Uniform::none);
+/// Returns the loop for an op over operands of type `operand` (for where: the type of args[1] and args[2]), or null when the op does not take that type.
+TileFn elementwise_kernel(Op op, DType operand, DType result);
 
 /// The functions of a reduction over tiles of elements of its own type. The caller decides the order: jit/reduction_order.hpp.
 struct ReductionKernels {

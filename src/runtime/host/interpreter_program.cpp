@@ -79,13 +79,8 @@ void Interpreter::Program::plan_op(const Instr& instr, Value& value, Step& step)
     step.args[k] = instr.args[k];
     value.varying |= values[instr.args[k]].varying;
   }
-  Uniform uniform = Uniform::none;
-  if (value.varying && arity == 2) {
-    if (!values[instr.args[0]].varying) uniform = Uniform::first;
-    if (!values[instr.args[1]].varying) uniform = Uniform::second;
-  }
-  for (int k = 0; k < arity; ++k) step.expand[k] = value.varying && uniform == Uniform::none && !values[instr.args[k]].varying;
-  step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype, uniform);
+  for (int k = 0; k < arity; ++k) step.expand[k] = value.varying && !values[instr.args[k]].varying;
+  step.kernel = elementwise_kernel(instr.op, instr.operand, instr.dtype);
   if (!step.kernel) throw InternalError(fmt::format("interpreter: no {} over {} giving {}", trace::name(instr.op), name(instr.operand), name(instr.dtype)));
 }
 
