@@ -183,8 +183,10 @@ ScanKernels scan_kernels(Op reduction, DType dtype) { return kernels_of<Scan>(re
 
 void fill(int bytes, std::int64_t n, const void* value, void* out) {
   for_size(bytes, [&](auto size) {
+    char element[size];  // a copy, which the compiler keeps in a register: the value might lie within the tile
+    std::memcpy(element, value, size);
     char* to = static_cast<char*>(out);
-    for (std::int64_t i = 0; i < n; ++i, to += size) std::memcpy(to, value, size);
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, element, size);
   });
 }
 void gather(int bytes, std::int64_t n, const void* from, std::int64_t start, std::int64_t stride, void* out) {
