@@ -1,5 +1,5 @@
-// Errors of the elementwise functions in units of the last place, as docs/accuracy.md tells them: every float32 and every 16-bit input
-// of functions of one argument, samples of float64 and of functions of two, on the executor that the environment chooses.
+// Measures the errors of the elementwise functions in units of the last place, for docs/accuracy.md: every float32 and every 16-bit input of functions of one
+// argument, samples for float64 and for functions of two arguments, on the executor that the environment chooses.
 //
 //     bench_accuracy                        all float32 inputs
 //     bench_accuracy --stride 97            every 97th
@@ -7,9 +7,9 @@
 //     bench_accuracy --only exp,log         functions of these names
 //     bench_accuracy --float32              float32 alone, with how many inputs were tried
 //
-// The reference is the next wider type's C function: double for float32, long double for float64. Where the C library has vector functions and
-// the processor AVX-512, all float32 inputs of a function are first compared with those, and the few that come near the largest error with the
-// reference: seconds a function rather than minutes.
+// The reference is the C function of the next wider type: double for float32, long double for float64. If the C library has vector functions and the
+// processor AVX-512, all float32 inputs of a function are first compared with those, and only the few that come near the largest error with the reference.
+// This takes seconds a function rather than minutes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,12 +36,12 @@ namespace {
 
 // ---- references
 
-template <class W> W ndtr(W x) {  // what rounding its argument to erfc does is put right
+template <class W> W ndtr(W x) {  // corrects the rounding of the argument of erfc
   constexpr W kRoot = static_cast<W>(0x1.6a09e667f3bcdp-1), kRest = static_cast<W>(-0x1.bdd3413b26456p-55);
   const W z = -x * kRoot, rest = std::fma(-x, kRoot, -z) - x * kRest;
   return (std::erfc(z) - (std::isfinite(z) ? W(1.12837916709551257L) * std::exp(-z * z) * rest : 0)) / 2;
 }
-template <class W> W erfinv(W x) {  // by Halley's steps
+template <class W> W erfinv(W x) {  // Halley's steps
   const W a = std::fabs(x), factor = W(0.886226925452758013649083741670572591L);
   if (!(a < 1)) return a == 1 ? std::copysign(W(INFINITY), x) : W(NAN);
   if (a < W(1e-12)) return x * factor;
@@ -54,7 +54,7 @@ template <class W> W erfinv(W x) {  // by Halley's steps
   }
   return std::copysign(y, x);
 }
-template <class W> W digamma(W x) {  // by recurrence to 40 and beyond, where the asymptotic series has all digits
+template <class W> W digamma(W x) {  // recurrence to 40 and beyond, where the asymptotic series has all digits
   const W pi = W(3.14159265358979323846264338327950288L);
   if (std::isnan(x) || x == INFINITY) return x;
   if (x == 0) return std::copysign(W(INFINITY), -x);
@@ -142,7 +142,7 @@ struct Worst {
   std::int64_t inputs = 0;
 };
 
-/// |got - expected| in units of the last place that `expected` has in a type of these digits and this least exponent.
+/// Returns |got - expected| in units of the last place of `expected`, in a type of these digits and this least exponent.
 template <class T, class W> double error_of(T got, W expected) {
   using limits = std::numeric_limits<T>;
   const auto value = static_cast<W>(static_cast<double>(got));
@@ -170,7 +170,8 @@ template <class T, class W> void compare(const std::vector<T>& x, const Tensor& 
   worst.inputs += static_cast<std::int64_t>(x.size());
 }
 
-/// As `compare`, by the vector reference first. Its own error is less than the distance that it keeps from the largest so far.
+/// Compares as `compare` does, but with the vector reference first. The error of that reference is less than the distance that it keeps from the largest
+/// error so far.
 void compare_all(const Unary& f, const std::vector<float>& x, const Tensor& y, Worst& worst) {
   const auto got = y.data<float>();
   thread_local std::vector<std::uint32_t> places;
@@ -215,11 +216,11 @@ template <class T> Worst all_bits(const Unary& f, std::uint64_t stride, std::uin
   };
   const bool vectors = sizeof(T) == 4 && bench::has_vector_reference(f.name);
   Worst worst;
-  if (vectors) worst = try_every(stride * 4099, true, worst), worst.inputs = 0;  // so that few are looked at closely
+  if (vectors) worst = try_every(stride * 4099, true, worst), worst.inputs = 0;  // so that few inputs need the slow reference
   return try_every(stride, vectors, worst);
 }
 
-/// All exponents, moderate numbers, and the places where functions begin to overflow, underflow or cancel.
+/// Returns all exponents, moderate numbers, and the points where functions begin to overflow, underflow or cancel.
 std::vector<double> samples(std::mt19937_64& random) {
   const auto uniform = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
   std::vector<double> x;
@@ -283,7 +284,7 @@ int main(int argc, char** argv) {
     else return fmt::print("unknown option {}\n", option), 2;
   }
   sn::Options options = sn::options();
-  options.threads = 1;  // each of our own threads tries inputs of its own
+  options.threads = 1;  // each thread of this program tries its own inputs
   sn::configure(options);
   if (stride == 0) return fmt::print("a stride of 0 never ends\n"), 2;
   const auto asked = [&](const char* name) { return only.empty() || only.find(fmt::format(",{},", name)) != std::string::npos; };

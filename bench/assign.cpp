@@ -1,6 +1,6 @@
-// A loop that assigns to one row of a tensor after the other: what a row costs to record and to compute, as the rows become more. Rows
-// from memory, computed ones, each from the row before, and a number for each of 100 elements. The columns stay the same where the time is linear;
-// the first is of the first time, with its plans.
+// Times a loop that assigns to one row of a tensor after another: the cost of recording and computing a row as the number of rows grows. The rows come from
+// memory, are computed, are computed from the row before, or take a number for each of 100 elements. If the time is linear, the columns are equal; the first
+// column is the first run, with its planning.
 #include <fmt/format.h>
 
 #include <algorithm>

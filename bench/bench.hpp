@@ -21,10 +21,10 @@ inline double median(std::vector<double> values) {
 }
 inline double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
-/// Each case on `threads` threads. Cases whose name does not contain `only` are left out.
+/// Runs each case whose name contains `only` on `threads` threads.
 nlohmann::json run_cases(int threads, int rounds, const std::string& only);
 
-/// Nanoseconds to record an op, microseconds to repeat a small kernel, milliseconds to compile.
+/// Measures the nanoseconds to record an op, the microseconds to repeat a small kernel and the milliseconds to compile.
 nlohmann::json run_overheads();
 
 }  // namespace bench

@@ -1,5 +1,5 @@
 // bench_cpu [--json FILE] [--threads N,N,...] [--rounds N] [--only TEXT] [--no-overheads]
-// Bandwidth of fused kernels against a triad of the same run, and sinter's own overheads.
+// Measures the bandwidth of fused kernels against a triad of the same run, and sinter's own overheads.
 #include <fmt/format.h>
 
 #include <fstream>

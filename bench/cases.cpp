@@ -1,5 +1,5 @@
-// Each case's bandwidth (every input read once, every output written once) against a triad that moves as many bytes, the two
-// timed in turn, so that a neighbour on the machine slows both.
+// Measures each case's bandwidth (every input read once, every output written once) against a triad that moves as many bytes. The two are timed in turn, so
+// that other load on the machine slows both.
 #include <fmt/format.h>
 
 #include <memory>
@@ -27,7 +27,7 @@ struct Case {
   std::vector<Contender> contenders;
 };
 
-/// Different in every element, between -3 and 3.
+/// Returns elements that all differ, between -3 and 3.
 sn::Tensor ramp(const sn::Shape& shape) {
   const std::int64_t count = sn::element_count(shape);
   const sn::Tensor i = sn::arange(count);
@@ -36,7 +36,7 @@ sn::Tensor ramp(const sn::Shape& shape) {
   return x;
 }
 
-/// Evaluates what the recipe records and lets it go: memory comes from the pool, as in a loop.
+/// Evaluates the recording of the recipe and frees the result: memory comes from the pool, as in a loop.
 Contender fused(std::function<sn::Tensor()> recipe) {
   return {"sinter", [recipe = std::move(recipe)] { sn::eval(recipe()); }};
 }

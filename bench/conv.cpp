@@ -1,5 +1,5 @@
-// Convolutions and products of networks beside oneDNN's own primitives on as many threads: the layout that oneDNN likes best, and what the way
-// there and back takes from and to rows of places. bench_conv [THREADS]
+// Times convolutions and products of networks beside oneDNN's primitives on as many threads: in the layout that oneDNN prefers, and the conversions to and
+// from that layout. bench_conv [THREADS]
 #include <fmt/format.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   options.threads = argc > 1 ? std::atoi(argv[1]) : 1;
   options.wait = true;
   sn::configure(options);
-  setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);  // before oneDNN starts any
+  setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);  // before oneDNN starts a thread
   fmt::print("{} threads; least of {} rounds, ms\n{:30} {:>8} {:>8} {:>8} {:>10} {:>7}  oneDNN's\n", options.threads, kRounds, "layer", "sinter", "+ relu",
              "oneDNN", "+ reorders", "ratio");
   for (const Layer& l : kLayers) {

@@ -1,5 +1,5 @@
-// The time until the first result of a formula that was never seen: ten ops on a million float32 values, in a fresh process with an
-// empty cache, beside the interpreter alone. What runs before the clock starts: two inputs and one small result, as in any program.
+// Measures the time to the first result of a new formula: ten ops on a million float32 values, in a fresh process with an empty cache, beside the interpreter
+// alone. Before the clock starts, two inputs and one small result are computed, as in any program.
 //   bench_first_result [ROUNDS]
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr int kOps = 10;
 constexpr std::int64_t kElements = 1000000;
 
-/// Ten ops of a kind and order that no other seed has (1 in 6e9 has).
+/// Returns ten ops of a kind and order that no other seed has (except 1 in 6e9).
 Tensor formula(const Tensor& x, const Tensor& y, unsigned seed) {
   std::mt19937 rng(seed);
   Tensor value = x;
@@ -42,7 +42,7 @@ Tensor formula(const Tensor& x, const Tensor& y, unsigned seed) {
   return value;
 }
 
-// One process: prints milliseconds from recording to the result, then of the next evaluation once nothing is compiled any more.
+// Runs in one process: prints the milliseconds from recording to the result, then those of the next evaluation after compilation.
 int measure(unsigned seed) {
   const Tensor x = sn::astype(sn::arange(kElements), sn::DType::float32) / static_cast<float>(kElements), y = x + 0.5f;
   sn::eval(x, y);

@@ -1,5 +1,5 @@
-// What a call of a frozen function costs beside the same formula recorded anew, on tensors so small that the steps themselves cost nothing: chains of 1
-// to 64 steps, each a kernel, and small multilayer perceptrons. One thread.
+// Measures the cost of a call of a frozen function beside the same formula recorded anew, on one thread. The tensors are so small that the steps cost
+// nothing: chains of 1 to 64 steps, each a kernel, and small multilayer perceptrons.
 //   bench_frozen
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ using sn::Tensor;
 
 namespace {
 
-/// Each step a kernel of its own.
+/// Each step is a kernel of its own.
 Tensor chain(Tensor x, int steps) {
   for (int k = 0; k < steps; ++k) x = sn::contiguous(sn::transpose(x) * 0.5f);
   return x;

@@ -1,5 +1,5 @@
-// Nanoseconds an element of the float64 functions on one thread, over arrays that stay in L2: sinter's kernel beside a loop over the C
-// library's function, and Black-Scholes of both. bench/functions.py adds NumPy's.
+// Measures the nanoseconds an element of the float64 functions on one thread, over arrays that stay in L2: sinter's kernel beside a loop over the C library's
+// function, and Black-Scholes with both. bench/functions.py adds NumPy's times.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The float64 functions beside the C library and NumPy: one table of nanoseconds an element, one thread, arrays in L2.
+"""Prints the float64 functions beside the C library and NumPy: one table of nanoseconds an element, one thread, arrays in L2.
 
     bench/functions.py build/release/bench/bench_functions
 """

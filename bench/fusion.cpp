@@ -1,4 +1,4 @@
-// How many kernels formulas of real models and programs take, planned for a CPU and for an H100; nothing is compiled or run.
+// Counts the kernels of formulas of real models and programs, planned for a CPU and for an H100. Nothing is compiled or run.
 //   bench_fusion
 #include "fusion.hpp"
 

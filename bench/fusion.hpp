@@ -1,5 +1,5 @@
-// Formulas whose kernels are counted: those of real models and programs that fusion once stopped in for a wrong reason, with the kernels
-// they took then. Printed by bench/fusion.cpp; tests/fuse/test_fusion.cpp holds what they take now.
+// Formulas whose kernels are counted: parts of real models and programs in which fusion once stopped for a wrong reason, with the number of kernels at that
+// time. bench/fusion.cpp prints them; tests/fuse/test_fusion.cpp checks the present number.
 #pragma once
 #include <functional>
 #include <sinter/sinter.hpp>

@@ -1,14 +1,14 @@
-// bench_gpu: what a GPU can do (ceilings), and how long the patterns of a file take on it. For bench/gpu_day.sh.
+// bench_gpu measures the ceilings of a GPU and the times of the patterns of a file on it, for bench/gpu_day.sh.
 //
 //   bench_gpu ceilings [--quick] --json FILE
 //   bench_gpu patterns PATTERNS [--quick] [--dtypes f32,bf16,f16] [--only WORDS] [--seconds N] --json FILE
 //   bench_gpu profile PATTERNS [--quick] [--dtypes f32,bf16,f16]      one evaluation of each between cuProfilerStart and cuProfilerStop, for ncu
 //
-// What FILE holds already is not timed again, and each pattern is written as soon as it is timed. 4: the seconds are over; 3: the device does not go on
-// in this process, and the last row says why.
+// A pattern that FILE already holds is not timed again, and each pattern is written as soon as it is timed. The exit status is 4 if the seconds are over, and
+// 3 if the device is unusable for this process; then the last row says why.
 //
-// A pattern is timed from the host: as many evaluations as fill the time are asked for, one after the other, and waited for together; inputs take
-// turns among buffers of more bytes than the GPU's caches hold. So a time holds what the host takes where that is longer, as a program's would.
+// A pattern is timed from the host: as many evaluations as fill the time are started, one after the other, and waited for together. Inputs rotate among
+// buffers of more bytes than the GPU's caches hold. So the time includes the host's where that is longer, as in a program.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -83,7 +83,7 @@ class Driver {
   }
   void* stream() const { return stream_; }
 
-  /// Milliseconds of the device.
+  /// Returns milliseconds of the device.
   template <class Work> double time(Work&& work) const {
     call("cuEventRecord", events_[0], stream_);
     work();
@@ -217,7 +217,7 @@ std::vector<Pattern> read_patterns(const std::string& path) {
   return patterns;
 }
 
-/// f32 becomes another float type; `quick` leaves a fraction of each size over 64, near enough to the same kind of number.
+/// Replaces f32 by another float type. `quick` reduces each size over 64 to a fraction that is nearly the same kind of number.
 std::string other_type(const std::string& binding, const std::string& dtype, bool quick) {
   std::string text = std::regex_replace(binding, std::regex("f32"), dtype);
   if (!quick) return text;
@@ -242,7 +242,7 @@ sn::Tensor contents(const sn::Tensor& like, std::uint64_t key) {
   return x;
 }
 
-/// A pattern over so many sets of inputs.
+/// A pattern with several sets of inputs.
 class Evaluated {
  public:
   Evaluated(const Pattern& pattern, bool quick) : expression_(pattern.expression) {
@@ -259,7 +259,7 @@ class Evaluated {
     results_.resize(sets());
   }
   std::size_t sets() const { return inputs_.size(); }
-  /// Of one set's inputs and results.
+  /// Returns the bytes of one set's inputs and results.
   double bytes() const { return bytes_; }
 
   void once() {
@@ -271,8 +271,8 @@ class Evaluated {
     for (const sn::Tensor& result : results_[0])
       bytes_ += static_cast<double>(sn::element_count(result.shape())) * static_cast<double>(sn::itemsize(result.dtype()));
   }
-  /// Seconds of each of so many evaluations, one after the other. Recorded once for each set of inputs, and taken apart from the time: the expression is
-  /// read as text here, which no program does.
+  /// Returns the seconds of each of `evaluations` that run one after the other. The expression is recorded once for each set of inputs, outside the measured
+  /// time: it is parsed from text here, which no program does.
   double timed(std::size_t count) {
     std::vector<std::vector<sn::Tensor>> recorded;
     for (std::size_t k = 0; k < count; ++k) recorded.push_back(record(k));
@@ -313,7 +313,7 @@ nlohmann::json time_pattern(const Pattern& pattern, bool quick) {
           {"fallbacks", after.fallbacks - before.fallbacks}};
 }
 
-/// Each pattern that is asked for, of each type that it has: work(pattern, type) until it says that this is enough.
+/// Calls work(pattern, type) for each selected pattern and each of its types, until it returns that this is enough.
 template <class Work> void for_each_pattern(const Request& request, Work work) {
   for (const Pattern& pattern : read_patterns(request.patterns)) {
     if (pattern.name.find(request.only) == std::string::npos) continue;
@@ -327,7 +327,7 @@ template <class Work> void for_each_pattern(const Request& request, Work work) {
   }
 }
 
-/// Whether the GPU still does anything for this process: after some faults it does not.
+/// Returns whether the GPU still works for this process: after some faults it does not.
 bool device_works() {
   try {
     const sn::Tensor x = sn::full({1}, 1.f) + 1.f;
@@ -360,7 +360,7 @@ int patterns(const Request& request) {
                row.contains("error") ? row["error"].get<std::string>() : fmt::format("{:.1f} us", row["us"].get<double>()));
     if (row.contains("error") && !device_works()) status = 3;
     found.push_back(std::move(row));
-    const std::string part = request.json + ".part";  // stopped in the midst of writing, all would be lost
+    const std::string part = request.json + ".part";  // an interrupted write would lose all
     std::ofstream(part) << found.dump(1) << '\n';
     std::filesystem::rename(part, request.json);
     return status == 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A day with a GPU, in one folder that needs nothing but a driver and NVRTC: no network, no LLVM, no package of ours.
+# Packs and runs a day with a GPU, in one folder that needs only a driver and NVRTC: no network, no LLVM, no package of ours.
 #
 #   bench/gpu_day.sh pack FOLDER         here: builds, and puts all of it into FOLDER (a few tens of MB)
 #   FOLDER/day.sh right [--quick]        there: every suite on the GPU; then on the same edges under compute-sanitizer, where that runs
@@ -34,7 +34,7 @@ c_library() { strings -a "$@" | sed -nE 's/^GLIBC_(2\.[0-9]+)$/\1/p' | sort -Vu 
 # Every test that is registered for a GPU: its name and its program.
 suites() { sed -nE 's/^add_test\(\[=\[(.*)_cuda_gpu\]=\] "([^"]*\/)?([^"\/]+)"\)$/\1 \3/p' "$1/tests/CTestTestfile.cmake"; }
 
-# The folder out of a build: all suites, or those whose names match.
+# Fills the folder from a build: all suites, or those whose names match.
 collect() {
   local root=$1 build=$2 folder=$3
   suites "$build" | grep -E "^(${4:-.*}) " > "$folder/suites.txt"
@@ -47,11 +47,11 @@ collect() {
   find "$build" -name 'libsinter*.so*' -not -path '*/CMakeFiles/*' -not -path "$folder/*" -exec cp -P {} "$folder/lib/" \;
   cp -P "$build/tests/cuda_emulator/"*.{so,hpp} "$build/tests/cuda_emulator/checks.cpp" "$folder/lib/"  # the stand-ins, and what they compile with
   cp -r "$root/tests/golden" "$folder/"
-  # What these need beyond the C library, the compiler's and CUDA's.
+  # The libraries that these need beyond the C library, the compiler's and CUDA's.
   local needed
   needed=$(for file in "$folder/bin/sinter" "$folder/bench_gpu" "$folder"/test_* "$folder"/lib/*.so*; do LD_LIBRARY_PATH="$folder/lib" ldd "$file"; done |
     awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libcuda|libnvrtc)\.so' | sort -u)
-  # The compiler's own stand apart: a machine's may be newer, and these may need a newer C library than it has.
+  # The compiler's libraries are kept separately: the machine's may be newer, and ours may need a newer C library than it has.
   mkdir -p "$folder/lib/compiler"
   for library in $needed; do
     case $(basename "$library") in
@@ -65,7 +65,7 @@ collect() {
   git -C "$root" log -1 --format='%h %ad' --date=short > "$folder/commit.txt" 2> /dev/null || echo unknown > "$folder/commit.txt"
 }
 
-# So that no part of the script is met for the first time on the day.
+# The rehearsal runs every part of the script before the day.
 rehearse() {
   local root build folder
   root=$(cd "$(dirname "$0")/.." && pwd)
@@ -86,8 +86,8 @@ rehearse() {
   echo "rehearsed: right, fast and why"
 }
 
-# With an empty environment the folder's programs find all their libraries in it, but for the C library, the compiler's, CUDA's, and what the stand-ins compile; in a build
-# that is not for a pack they are told where it is.
+# With an empty environment the folder's programs find all their libraries in it, except the C library, the compiler's, CUDA's, and the
+# objects that the stand-ins compile. In a build that is not for a pack a variable names the folder.
 alone() {
   local folder=$1 program mapped
   mapped=$(for program in bin/sinter bench_gpu $(cut -d' ' -f2 "$folder/suites.txt" | sort -u); do
@@ -117,7 +117,7 @@ settings() {
     export LD_LIBRARY_PATH=$here/lib/compiler
     "$here/bin/sinter" info > /dev/null || { echo "the programs do not start here (see above)"; exit 1; }
   fi
-  # Where NVIDIA's tools lie that are not always in the path.
+  # The folders of NVIDIA's tools, which are not always in the path.
   local place
   for place in /usr/local/cuda/bin /opt/nvidia/nsight-compute/*/; do [ ! -d "$place" ] || PATH=$PATH:$place; done
   export PATH
@@ -152,7 +152,7 @@ for variable, name in (("SINTER_NVRTC", "libnvrtc.so"), ("SINTER_CUBLASLT", "lib
 PY
 }
 
-# What whoever reads the results will ask about the machine.
+# Facts about the machine that a reader of the results needs.
 machine() {
   date -u
   cat "$here/commit.txt"
@@ -166,7 +166,7 @@ machine() {
   command -v python3 > /dev/null && python3 -m pip list 2> /dev/null | grep -iE '^(torch|triton|jax|jaxlib|cupy|liger|quack|numpy|matplotlib|nvidia)' || echo "no packages to compare with"
 }
 
-# Seconds that this part has left, no more than those asked for.
+# Prints the seconds that this part has left, at most the given number.
 left() {
   local seconds=$((${SINTER_DAY_SECONDS:-540} - SECONDS + started))
   echo $((seconds < 1 ? 1 : seconds < $1 ? seconds : $1))
@@ -218,7 +218,7 @@ fast() {
   [ -e "$out/ceilings.json" ] || "$here/bench_gpu" ceilings $quick --json "$out/ceilings.json" > /dev/null
   local some=() rc
   [ -z "$quick" ] || some=(--only "softmax 1024")
-  # What the file holds already is not timed again. 3: the device is lost to the process, which has noted by what.
+  # A pattern that the file already holds is not timed again. Status 3: the device is lost to the process, which has noted the pattern.
   while :; do
     rc=0
     "$here/bench_gpu" patterns "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/patterns.json" --seconds "$(left 9999)" || rc=$?
@@ -236,7 +236,7 @@ fast() {
 
 report() { ! command -v python3 > /dev/null || python3 "$here/bench/gpu_report.py" "$out"; }
 
-# The two small networks of test_networks, out of ONNX files: as plans, timed.
+# Times the two small networks of test_networks, compiled to plans from ONNX files.
 networks() {
   [ -x "$here/test_networks" ] && [ ! -e "$out/networks.txt" ] || return 0
   mkdir -p "$out/networks"
@@ -269,7 +269,7 @@ PY
     if [ $number -le 12 ] && command -v ncu > /dev/null && [ ! -e "$out/no_ncu" ]; then
       local told=$out/ncu-${name//[^A-Za-z0-9]/_}.txt
       printf '%s\t%s\t%s\n' "$name" "$expression" "$bindings" > "$out/one.txt"
-      # One evaluation, when all is compiled.
+      # One evaluation after everything is compiled.
       timeout "$(left 60)" ncu --profile-from-start off --clock-control none --set basic --section MemoryWorkloadAnalysis --section WarpStateStats \
         "$here/bench_gpu" profile "$out/one.txt" $quick --dtypes f32 > "$told" 2>&1 || echo "ncu: $name: $(grep -m1 -E 'ERROR|rror' "$told" || echo "see $told")"
       if grep -q ERR_NVGPUCTRPERM "$told"; then
@@ -280,7 +280,7 @@ PY
     [ -z "$quick" ] || bindings=$(sed -E 's/([0-9]{2})[0-9]+([],])/\1\2/g' <<< "$bindings")
     # shellcheck disable=SC2086
     timeout "$(left 120)" "$here/bin/sinter" tune "$expression" $bindings | tee -a "$out/tuned.txt" || echo "$name: no tuning"
-    ! over || continue  # what the clock cut off is done again
+    ! over || continue  # a part that ran out of time is repeated
     echo "$name" >> "$done_before"
   done < "$out/worst.txt"
   report

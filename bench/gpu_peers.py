@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The patterns of bench/patterns.txt in PyTorch (eager and compiled), JAX, CuPy, Liger and QuACK, whichever are installed. For bench/gpu_day.sh.
+"""Times the patterns of bench/patterns.txt in PyTorch (eager and compiled), JAX, CuPy, Liger and QuACK, if installed, for bench/gpu_day.sh.
 
     bench/gpu_peers.py bench/patterns.txt --json FILE [--peers torch,jax,cupy,liger,quack,compile] [--dtypes f32,bf16,f16] [--only WORDS] [--quick]
 
@@ -36,7 +36,7 @@ def shape_of(binding, dtype, quick):
 
 
 def program(expression, names):
-    """A function of the names, out of statements of which the last is the result."""
+    """Returns a function of the names that runs the statements; the last one is the result."""
     *statements, result = [part.strip() for part in expression.split(";")]
     body = "".join(f"    {statement}\n" for statement in statements)
     return f"def f({', '.join(names)}):\n{body}    return {result}\n"
@@ -171,7 +171,7 @@ class Cupy:
 
 
 class Kernels(Torch):
-    """PyTorch's tensors, and functions of a library that has kernels for rows: by the function that the pattern is a call of."""
+    """PyTorch's tensors, and functions of a library that has kernels for rows. The function that the pattern calls selects the kernel."""
 
     def __init__(self, functions, cross_entropy):
         super().__init__(False)
@@ -203,7 +203,7 @@ def quack():
                    lambda x, t: Q.cross_entropy(x, t, reduction="none"))
 
 
-# What takes longest to be ready comes last.
+# The slowest peer to start comes last.
 PEERS = {"torch": lambda: Torch(False), "jax": Jax, "cupy": Cupy, "liger": liger, "quack": quack, "compile": lambda: Torch(True)}
 
 
@@ -262,7 +262,7 @@ def main():
                     row["error"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
                 print(f"{which} {name} {dtype}: {row.get('error') or format(row['us'], '.1f') + ' us'}", file=sys.stderr)
                 rows.append(row)
-                part = path.with_suffix(".part")  # stopped in the midst of writing, all would be lost
+                part = path.with_suffix(".part")  # an interrupted write would lose all
                 part.write_text(json.dumps(rows, indent=1))
                 part.replace(path)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One table, and a plot where matplotlib is there, of what bench/gpu_day.sh measured.
+"""Writes one table of the measurements of bench/gpu_day.sh, and a plot if matplotlib is installed.
 
     bench/gpu_report.py FOLDER         reads what is there of ceilings.json, patterns.json, peers.json, right.txt and tuned.txt, writes report.md and report.png
 """
@@ -17,7 +17,7 @@ def load(folder, name):
 
 
 def right(folder):
-    """The suites: how many passed, and which did not. The last line of each counts."""
+    """Returns how many suites passed, and which did not. The last line of each suite counts."""
     if not (folder / "right.txt").exists():
         return []
     suites = dict(line.split(" ", 1) for line in (folder / "right.txt").read_text().splitlines())
@@ -26,7 +26,7 @@ def right(folder):
 
 
 def tuned(folder):
-    """What `sinter tune` said, as it said it."""
+    """Returns the output of `sinter tune`."""
     if not (folder / "tuned.txt").exists():
         return []
     return ["## Tuned", "", "```", *(folder / "tuned.txt").read_text().splitlines(), "```", ""]

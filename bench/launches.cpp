@@ -1,5 +1,5 @@
-// What a repeated evaluation on a GPU costs the host: driver calls and microseconds, with a driver that does nothing (null_driver.cpp).
-// Values are never read: there are none. With an argument, only the formulas whose names contain it.
+// Measures the cost of a repeated evaluation on a GPU for the host: driver calls and microseconds, with a driver that does nothing (null_driver.cpp). No
+// values are read, for there are none. With an argument, only formulas run whose names contain it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ int main(int count, char** arguments) {
     sn::eval(m, v, p);
   });
   report("sum of everything", [&] { sn::eval(sn::sum(x)); });
-  // Columns, then rows, five times: each kernel waits for the one before.
+  // Reduces columns, then rows, five times: each kernel depends on the one before.
   const auto chain = [](sn::Tensor y) {
     for (int k = 0; k < 5; ++k) y = sn::softmax(sn::softmax(y, 0), 1);
     return y;

@@ -1,6 +1,6 @@
-// Loops that forget eval: time, kernels, plans and compiles of each with and without it. Promise 3 allows 1.5x. Time is the processor's, the
-// least of some runs, so that what else the machine does does not count: SINTER_THREADS=1 SINTER_WAIT=on. "first ms" is the first run without
-// eval by the clock, before anything of the loop is planned.
+// Measures loops without eval: time, kernels, plans and compiles of each with and without it. 1.5 times the time is allowed. The time is the processor's, the
+// least of several runs, so that other load does not count: SINTER_THREADS=1 SINTER_WAIT=on. "first ms" is the wall time of the first run without eval,
+// before the loop is planned.
 //   bench_loops [ELEMENTS [LOOP]]
 #include "loops.hpp"
 

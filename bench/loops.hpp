@@ -1,5 +1,4 @@
-// Loops that never call eval, beside the same loops that do. Timed by bench/loops.cpp; what they compile is counted by
-// tests/trace/test_loops.cpp.
+// Loops that never call eval, beside the same loops that do. bench/loops.cpp times them; tests/trace/test_loops.cpp counts their compiles.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -99,7 +98,7 @@ inline double lorenz(int steps, bool evaluating, std::int64_t n) {
   return total(x) + total(y) + total(z);
 }
 
-// Parts of a small tensor, assigned in place. The size says nothing here: planning is what these cost.
+// Assignments to parts of a small tensor, in place. The size does not matter here, because planning dominates.
 
 inline double shifted_parts(int steps, bool evaluating) {
   Tensor x = ramp({50});
@@ -138,7 +137,7 @@ inline double counted(int steps, bool evaluating) {
   return total(q);
 }
 
-// Lines that a round meets several times, values that are read in two orders, a state of which the user asks now and then.
+// Lines that occur several times in an iteration, values that are read in two orders, a state that the user evaluates now and then.
 
 inline double wave(int steps, bool evaluating, std::int64_t n) {
   Tensor u = ramp({n}), v = u * 0.f;
@@ -190,7 +189,7 @@ inline double asked_now_and_then(int steps, bool evaluating, std::int64_t n) {
   return change + total(x);
 }
 
-// Programs of small tensors, as people write them: what a step costs besides its arithmetic.
+// Programs of small tensors, as people write them: they measure the cost of a step besides its arithmetic.
 
 inline double shifted_round(int steps, bool evaluating, std::int64_t n) {
   Tensor x = sin(ramp({n}) * 100.f);
@@ -277,7 +276,7 @@ inline double growing(int steps, bool evaluating) {
   return total(all);
 }
 
-/// All of them, over about `n` elements.
+/// Returns all of them, over about `n` elements.
 inline std::vector<Loop> all(std::int64_t n) {
   std::int64_t side = 1;
   while (side * side < n) ++side;

@@ -22,7 +22,7 @@ VISION = ["resnet50", "mobilenet_v2", "efficientnet_b0", "vit_b_16"]
 
 
 def statistics_of_a_trained_net(model):
-    """Batch norms that do something, and activations that stay finite."""
+    """Sets batch norms that have an effect, and keeps activations finite."""
     for layer in model.modules():
         if isinstance(layer, torch.nn.BatchNorm2d):
             layer.running_mean.normal_(0, 0.1)
@@ -37,7 +37,7 @@ def vision(name):
 
     model = statistics_of_a_trained_net(getattr(torchvision.models, name)(weights=None))
     if name == "vit_b_16":
-        torch.backends.mha.set_fastpath_enabled(False)  # its one operator for all of attention has no ONNX
+        torch.backends.mha.set_fastpath_enabled(False)  # its one operator for all of attention has no ONNX form
         torch.nn.init.normal_(model.heads.head.weight, 0, 0.02)
     dynamic = {} if name == "vit_b_16" else {"x": {0: "batch"}, "y": {0: "batch"}}
     return model, {"x": torch.randn(1, 3, 224, 224)}, dynamic
@@ -99,7 +99,7 @@ MAKERS = {"bert": lambda: text("bert"), "minilm": lambda: text("minilm"), "gpt2"
 
 
 def made(name):
-    """The model, its inputs by name, and which of their axes may have another size. The same weights every time."""
+    """Returns the model, its inputs by name, and their axes of variable size. The weights are the same every time."""
     torch.manual_seed(0)
     return MAKERS[name]() if name in MAKERS else vision(name)
 

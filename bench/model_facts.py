@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What becomes of trained models, and how exact they are: for each, the largest differences of its plan's outputs from ONNX Runtime's and from sinter's own
+"""Prints the plans and the accuracy of trained models: for each, the largest differences of its plan's outputs from ONNX Runtime's and from sinter's own
 in float64 with one kernel an operation and no rewrites (ONNX Runtime's from that beside it), with 16 bits too; its nodes, rewrites, steps, launches and the
 bytes they move, beside one launch for each operation.
 
@@ -28,7 +28,7 @@ def said(sinter, *words):
 
 
 def sizes_of(check, inputs):
-    """--size NAME=N for every name in the shapes of the inputs."""
+    """Returns --size NAME=N for every name in the shapes of the inputs."""
     sizes = {}
     for key, shape in re.findall(r"^input +(\S+): \S+?\[(.*)\]$", check, re.M):
         sizes.update({axis: size for axis, size in zip(shape.split(", "), inputs[key].shape) if not axis.isdigit()})
@@ -42,7 +42,7 @@ def outputs_of(sinter, path, files, *extra):
 
 
 def difference(results, others):
-    """Of all outputs of floats: the largest one, and the largest over its output's largest value."""
+    """Returns the largest difference over all float outputs, and the largest relative to the largest value of its output."""
     absolute = relative = 0
     for name, result in results.items():
         if not np.issubdtype(result.dtype, np.floating):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trained models, side by side in one run: a plan that sinter compiled, sinter recording the model with each call, the same with one kernel an
+"""Times trained models side by side in one run: a plan that sinter compiled, sinter recording the model with each call, the same with one kernel an
 operation ("fuse off": batch normalizations and scales are part of the weights all the same; "apart": they are operations too, as in models that
 bench/make_models.py --keep-batch-norm writes), ONNX Runtime with all its optimisations, and if asked for PyTorch as it is and with torch.compile, and oneDNN's convolutions alone.
 
@@ -40,7 +40,7 @@ def fastest_of_runtime(session, inputs, times):
 
 
 def ours(sinter, path, output, files, threads, times, *extra):
-    """The fastest run in ms, and the output of this name."""
+    """Returns the fastest run in ms, and the output of this name."""
     with tempfile.TemporaryDirectory() as out:
         run = subprocess.run([sinter, "run", path, *[f"{key}={file}" for key, file in files.items()], "-o", out, "--time", str(times), *extra],
                              env={**os.environ, "SINTER_THREADS": str(threads)}, capture_output=True, text=True)
@@ -50,7 +50,7 @@ def ours(sinter, path, output, files, threads, times, *extra):
 
 
 def compiled(sinter, path, check, inputs, folder):
-    """The plan's file, for the sizes of these inputs."""
+    """Returns the plan file for the sizes of these inputs."""
     sizes = {}
     for key, shape in re.findall(r"^input +(\S+): \S+?\[(.*)\]$", check, re.M):
         sizes.update({axis: size for axis, size in zip(shape.split(", "), inputs[key].shape) if not axis.isdigit()})
@@ -63,7 +63,7 @@ def compiled(sinter, path, check, inputs, folder):
 
 
 def of_torch(name, threads, batch, times):
-    """The fastest runs in ms of the model that make_models.py exported: as it is, and compiled. In a process of its own, for its threads' sake."""
+    """Returns the fastest runs in ms of the model that make_models.py exported: eager and compiled. It runs in a process of its own, because of its threads."""
     run = subprocess.run([sys.executable, __file__, "--as-torch", name, str(threads), str(batch), str(times)], capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(run.stderr)
@@ -89,7 +89,7 @@ def as_torch(name, threads, batch, times):
 
 
 def convolutions(path, inputs):
-    """A line for each, as onednn_convolutions reads them."""
+    """Returns a line for each convolution, as onednn_convolutions reads them."""
     import onnx
 
     model = onnx.load(path)
@@ -112,7 +112,7 @@ def convolutions(path, inputs):
 
 
 def of_onednn(program, path, inputs, threads, times):
-    """The sum of the fastest runs of the model's convolutions in ms, None where there are none."""
+    """Returns the sum of the fastest runs of the model's convolutions in ms, None if there are none."""
     lines = convolutions(path, inputs)
     if not lines:
         return None

@@ -1,5 +1,4 @@
-"""Networks that no package brings, in PyTorch: a decoder with its cache (GPT-2's sizes), a detector (a small one of YOLO's kind), a U-Net and a vocoder
-of HiFi-GAN's kind."""
+"""Networks in PyTorch that no package provides: a decoder with its cache (GPT-2's sizes), a small detector like YOLO, a U-Net and a vocoder like HiFi-GAN."""
 import math
 
 import torch
@@ -7,7 +6,7 @@ from torch import nn
 
 
 class Block(nn.Module):
-    """A decoder's layer on new tokens, beside the keys and values of those before."""
+    """A decoder's layer on new tokens, with the keys and values of the tokens before."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -52,7 +51,7 @@ def conv(channels, filters, taps=1, stride=1):
 
 
 class Stage(nn.Module):
-    """Half of the channels through residual blocks, the other half past them."""
+    """Sends half of the channels through residual blocks, the other half past them."""
 
     def __init__(self, channels, filters, depth, residual=True):
         super().__init__()
@@ -99,7 +98,7 @@ class Detector(nn.Module):
         self.classes = classes
 
     def forward(self, x):
-        """(batch, 3, rows, columns), multiples of 32 -> (batch, boxes, 5 + classes): centre and size in cells, whether, of which class."""
+        """(batch, 3, rows, columns), multiples of 32 -> (batch, boxes, 5 + classes): centre and size in cells, objectness, class scores."""
         third = self.third(self.stem(x))
         fourth = self.fourth(third)
         p5 = self.down5(self.fifth(fourth))
@@ -123,7 +122,7 @@ def twice(channels, filters):
 
 
 class UNet(nn.Module):
-    """Down by pools, up by transposed convolutions, beside what was there on the way down."""
+    """Halves by pools and doubles by transposed convolutions, concatenated with the activations of the way down."""
 
     def __init__(self, widths=(32, 64, 128, 256), classes=2):
         super().__init__()

@@ -1,5 +1,5 @@
-// A CUDA driver that does nothing and counts: what is left of a launch's time is the host's. SINTER_CUDA_DRIVER names it. As a driver's pool
-// does, it hands out again what was freed last.
+// A CUDA driver that does nothing and counts its calls, so that the remaining time of a launch is the host's. SINTER_CUDA_DRIVER names it. Like a driver's
+// pool, it reuses the memory that was freed last.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace {
 std::atomic<std::uint64_t> calls{0};
 std::mutex mutex;
 unsigned long long next_address = 1ull << 40;                  // never touched
-std::map<unsigned long long, std::size_t> sizes;               // of what was handed out
+std::map<unsigned long long, std::size_t> sizes;               // of the allocations
 std::map<std::size_t, std::vector<unsigned long long>> freed;  // by size
 
 }  // namespace
 
-/// Calls of the driver so far.
+/// Returns the number of driver calls so far.
 EXPORT std::uint64_t null_driver_calls() { return calls; }
 
 EXPORT int cuDriverGetVersion(int* version) { return ++calls, *version = 13000, 0; }

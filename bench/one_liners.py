@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Formulas of one line, planned and compiled for a CPU and an H100, with no data and no GPU: how many kernels each takes, and why any more than one.
+"""Plans and compiles formulas of one line for a CPU and an H100, without data or a GPU: how many kernels each takes, and why more than one.
 
     bench/one_liners.py build/release/sinter > bench/results/one-liners-DATE.md"""
 import json

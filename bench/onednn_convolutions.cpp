@@ -1,5 +1,5 @@
-// For bench/models.py: how long oneDNN's own convolutions take, one after the other, each in the layout that it likes best, with nothing between
-// them: what a network of them cannot be faster than with that library. One convolution a line on standard input:
+// Times oneDNN's convolutions for bench/models.py, one after the other, each in the layout that oneDNN prefers, with nothing between them. A network of them
+// cannot be faster with that library. Standard input has one convolution a line:
 //   batch channels rows columns  filters row_taps column_taps  row_stride column_stride  row_dilation column_dilation  top left bottom right  groups
 // OMP_NUM_THREADS=1 onednn_convolutions TIMES prints the sum of each one's fastest run, in ms. (OpenMP reads its variable when it is loaded.)
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What sinter itself costs, apart from the work: recording, repeating, compiling.
+// Measures the overhead of sinter itself, apart from the work: recording, repeating, compiling.
 #include <fmt/format.h>
 
 #include "bench.hpp"

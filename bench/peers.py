@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""peers.py RESULTS.json: what NumPy, numexpr and JAX take for the cases that bench_cpu wrote, beside its figures.
+"""peers.py RESULTS.json: times NumPy, numexpr and JAX on the cases that bench_cpu wrote, beside its figures.
 
 Each library is optional, and runs in a process of its own that is bound to as many cores as sinter had threads.
 Prints one Markdown table.
@@ -28,7 +28,7 @@ LIBRARIES = {"NumPy": ["numpy", "scipy"], "numexpr": ["numexpr"], "JAX": ["jax"]
 
 
 def formulas(np, erf):
-    """The cases with the array functions of one library."""
+    """Returns the cases with the array functions of one library."""
     f = np.float32
 
     def gelu(u):
@@ -74,7 +74,7 @@ def operands(case):
 
 
 def runner(library, case, values, threads):
-    """A function that computes the case once, or None where the library has no words for it."""
+    """Returns a function that computes the case once, or None if the library cannot express it."""
     if library == "NumPy":
         import numpy as np
         from scipy.special import erf

@@ -1,7 +1,7 @@
-// Planning time per op, which must not grow with the graph (promise 10), and the memory it takes: chains of ops, chains of views, trees,
-// wide graphs, many outputs, norms, each from 10^2 to 10^6 nodes; then whole programs (recordings.hpp). Scheduling alone: no kernel is
-// generated. Time is the processor's, the least of five rounds up to 20,000 nodes, and how much of it the operating system took, which
-// hands out memory page by page; memory is what the process grows by at most while the last round plans.
+// Measures the planning time per op, which must not grow with the graph, and the memory of planning: chains of ops, chains of views, trees, wide graphs, many
+// outputs, norms, each from 10^2 to 10^6 nodes; then whole programs (recordings.hpp). Only scheduling runs; no kernel is generated. The time is the
+// processor's, the least of five rounds up to 20,000 nodes, with the share of the operating system, which provides memory page by page. The memory is the
+// peak growth of the process while the last round plans.
 //   bench_planning [LARGEST [GRAPH]]
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -84,7 +84,7 @@ Graph outputs(int n) {
   return g.done(all);
 }
 
-// Row kernels one after another, each waiting for the last.
+// Records row kernels one after another, each dependent on the last.
 Graph norms(int n) {
   GraphBuilder g;
   int x = g.data(kShape);
@@ -103,7 +103,7 @@ double megabytes(const char* field) {
   return 0;
 }
 
-// Of this process so far, in seconds.
+// Returns the processor time of this process so far, in seconds.
 struct Spent {
   double all = 0, system = 0;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The example programs beside the same in NumPy, on one thread each: lines of code, kernels launched, time, and that the results agree.
+"""Compares the example programs with NumPy, on one thread each: lines of code, kernels launched, time, and whether the results agree.
 
     bench/programs.py build/release/examples [--small] > bench/results/programs-DATE.md
 
@@ -256,7 +256,7 @@ def main():
         numpy_ms, numpy_mean = of_numpy(program, args)
         second = of_sinter(folder, name, full)
         ms, mean = min(first[2], second[2]), first[3]
-        slack = 2e-2 if program in (monte_carlo, search) else 1e-3  # other random numbers; places of equals
+        slack = 2e-2 if program in (monte_carlo, search) else 1e-3  # other random numbers; another order of equal values
         if abs(mean - numpy_mean) > slack * max(abs(numpy_mean), 1e-2):
             sys.exit(f"{name}: the mean is {mean}, and NumPy's {numpy_mean}")
         python = sum(count(re.sub(r'"""(.|\n)*?"""\n', "", inspect.getsource(f)), "#") for f in [program, *HELPERS.get(program, [])])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of python/examples with sinter and with NumPy: lines of code, times, and whether the printed results agree.
+"""Runs the programs of python/examples with sinter and with NumPy: lines of code, times, and whether the printed results agree.
 
     PYTHONPATH=build/dev/python python3 bench/python_examples.py [--threads N] [--rounds N] [PROGRAM ...]
 
@@ -44,7 +44,7 @@ CALLS, SECONDS = 5, 3  # calls after the first one: this many, or fewer once the
 # --- in the process that measures
 
 def with_draws_of_sinter(numpy):
-    """NumPy, but for its random numbers, which are sinter's."""
+    """NumPy with sinter's random numbers."""
     import sinter
 
     class Draws:
@@ -84,7 +84,7 @@ def measure(name, library, calls):
     main = program(name, library)
     first, printed = call(main, SIZES[name])
     if library == "sinter":
-        for _ in range(2):  # what is computed again is stored from then on, which takes other kernels; and kernels may be compiled behind the calls
+        for _ in range(2):  # a value that is computed again is stored from then on, which takes other kernels; and kernels may still be compiled in the background
             importlib.import_module("sinter").synchronize()
             call(main, SIZES[name])
         importlib.import_module("sinter").synchronize()
@@ -109,14 +109,14 @@ def measured(name, library, threads, calls=CALLS):
 
 
 def agree(one, other):
-    """The same words, and numbers that differ by roundings only."""
+    """Returns whether the words are the same and the numbers differ by rounding only."""
     number = r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?"
     pairs = zip(re.findall(number, one), re.findall(number, other))
     return re.sub(number, "#", one) == re.sub(number, "#", other) and all(math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=2e-5) for a, b in pairs)
 
 
 def lines_of_code(name):
-    """Lines with code: no empty ones, comments or docstrings."""
+    """Counts lines with code: no empty ones, comments or docstrings."""
     source = (EXAMPLES / f"{name}.py").read_text()
     tree = ast.parse(source)
     texts = {line for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

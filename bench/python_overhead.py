@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cost of Python in sinter: recording one operation, a short formula from its first operation to its result, and the import.
+"""Measures the cost of Python in sinter: recording one operation, a short formula from its first operation to its result, and the import.
 
     PYTHONPATH=build/dev/python python3 bench/python_overhead.py [BENCH_REPEAT]
 
@@ -31,11 +31,11 @@ def processor():
 
 
 def least(works, times=TIMES, rounds=ROUNDS):
-    """Nanoseconds of one call of each work, which take turns; the least of the rounds."""
+    """Returns the nanoseconds of one call of each work, which take turns; the least of the rounds."""
     best = dict.fromkeys(works, float("inf"))
     for work in works.values():
         work()
-    sn.synchronize()  # kernels may be compiled behind what was evaluated
+    sn.synchronize()  # kernels may still be compiled in the background
     for _ in range(rounds):
         for name, work in works.items():
             numbers = range(times)
@@ -55,14 +55,14 @@ def nothing():
 
 
 def far_down(lines, names):
-    """A function of nothing that gives x + y behind so many other lines: a recorded operation knows its line."""
+    """Returns a function without arguments that gives x + y after so many other lines: a recorded operation knows its line."""
     text = "def work(never=False):\n    if never:\n" + "        number = 1\n" * lines + "    x + y\n"
     exec(text, names)
     return names["work"]
 
 
 def in_cpp(program):
-    """The least times of bench_repeat, or None where it is not built."""
+    """Returns the least times of bench_repeat, or None if it is not built."""
     if not program.exists():
         return None
     with tempfile.NamedTemporaryFile(suffix=".json") as file:

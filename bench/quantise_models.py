@@ -22,7 +22,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 
 class Inputs(CalibrationDataReader):
-    """The model's own, and others like it."""
+    """Returns the model's own inputs, and others like them."""
 
     def __init__(self, own):
         draw = np.random.default_rng(0)

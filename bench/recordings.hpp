@@ -1,4 +1,4 @@
-// Whole programs, recorded as a user writes them and never evaluated: what bench_planning plans.
+// Whole programs for bench_planning, recorded as a user writes them and never evaluated.
 #pragma once
 #include <cmath>
 #include <functional>
@@ -11,7 +11,7 @@ namespace sinter::recordings {
 
 struct Recording {
   std::string name;
-  std::function<std::vector<Tensor>()> record;  // what is wanted
+  std::function<std::vector<Tensor>()> record;  // returns the wanted values
 };
 
 inline Tensor input(const Shape& shape) { return placeholder(shape, DType::float32); }
@@ -79,7 +79,7 @@ inline std::vector<Tensor> transformer(int layers) {
   return {layer_norm(x, input({width}), input({width}))};
 }
 
-// A convolution as a product over the nine neighbours laid one behind the other.
+// A convolution as a product over the nine neighbours, concatenated.
 inline Tensor convolution(const Tensor& x, std::int64_t out) {
   const Shape shape = x.shape();  // batch, channels, height, width
   const Tensor padded = pad(x, {{0, 0}, {0, 0}, {1, 1}, {1, 1}});

@@ -1,6 +1,5 @@
-// What a repeated formula of ten ops on a thousand float32 elements costs from the first op to the result in hand, and what
-// recording an op costs. One thread; the kernels are compiled and every plan is made before a clock runs. Beside the same in NumPy
-// and JAX: bench/repeat.py.
+// Measures a repeated formula of ten ops on a thousand float32 elements, from the first op to the result, and the recording of one op, on one thread. The
+// kernels are compiled and every plan is made before the clock starts. bench/repeat.py compares with NumPy and JAX.
 //   bench_repeat [--json FILE]
 #include <sinter/sinter.hpp>
 
@@ -21,7 +20,7 @@ constexpr int kOps = 10, kElements = 1000, kRounds = 200, kTimes = 500;
 
 Tensor formula(const Tensor& x, const Tensor& y, const Tensor& z) { return sn::maximum(((x * y + z) * x - y) * z + x, y) * y - z + x; }
 Tensor with_literals(const Tensor& x, const Tensor& y, const Tensor& z) { return (sn::maximum((x * 2.f + y) * 0.5f - z, 0.f) * x + 1.f) * y - 0.25f + z; }
-/// As it is written when every step has a name.
+/// The formula as written with a name for every step.
 Tensor with_names(const Tensor& x, const Tensor& y, const Tensor& z) {
   const Tensor a = x * y, b = a + z, c = b * x, d = c - y, e = d * z, f = e + x, g = sn::maximum(f, y), h = g * y, i = h - z;
   return i + x;
@@ -49,7 +48,7 @@ int main(int argc, char** argv) {
     results[what] = {{"median", bench::median(rounds)}, {"min", bench::least(rounds)}};
     fmt::print("{:44} {:9.3f} (min {:.3f})\n", what, bench::median(rounds), bench::least(rounds));
   };
-  float seen = 0;  // of each result, so that nothing is left out
+  float seen = 0;  // sums one element of each result, so that no computation is optimised away
   struct Case {
     const char* name;
     Tensor (*recipe)(const Tensor&, const Tensor&, const Tensor&);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What generated CUDA kernels are made of, and how near to the memory's speed that lets them come. Needs no GPU.
+"""Counts the instructions of generated CUDA kernels, and estimates how near they come to the speed of memory. Needs no GPU.
 
     bench/sass.py build/release/sinter [--target sm_80 sm_90 sm_100] [--only WORDS] [--json FILE] [--check]
 
@@ -48,11 +48,11 @@ LATENCY = 0.65e-6
 KERNEL = 2e-6
 REACHED = 0.92
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "patterns.txt")) as file:  # what, expression, its names
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "patterns.txt")) as file:  # name, expression, its names
     CORPUS = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
 
-# Of a pattern's first kernel: the greatest number of instructions an element, the least width of the widest load, the least bytes in flight,
-# and the greatest number of divisions in loops. No kernel of any pattern spills.
+# The promise for a pattern's first kernel: the greatest number of instructions an element, the least width of the widest load, the least
+# bytes in flight, and the greatest number of divisions in loops. No kernel of any pattern spills.
 PROMISES = {
     "x*2+1": dict(inst=6, load=16, flight=16, div=0),
     "bias + gelu": dict(load=16, flight=32, div=0),
@@ -91,7 +91,7 @@ class Nvrtc:
     def __init__(self):
         found = [file for home in HOMES for file in sorted(glob.glob(f"{home}/lib64/libnvrtc.so.1*"))]
         path = os.environ.get("SINTER_NVRTC") or next(iter(found), "libnvrtc.so")
-        for builtins in glob.glob(f"{os.path.dirname(path)}/libnvrtc-builtins.so*"):  # which NVRTC opens by their bare name
+        for builtins in glob.glob(f"{os.path.dirname(path)}/libnvrtc-builtins.so*"):  # NVRTC opens them by their bare name
             ctypes.CDLL(builtins)
         self.api = ctypes.CDLL(path)
 
@@ -141,10 +141,10 @@ def access_bytes(op):
 
 
 def parse(sass):
-    """Instructions as (op, operands), and the spans of loops in them."""
+    """Returns instructions as (op, operands), and the spans of their loops."""
     code, labels, loops = [], {}, []
     for line in sass.splitlines():
-        if line.startswith("$__internal"):  # what divisions and roots call for operands that are seldom met
+        if line.startswith("$__internal"):  # functions that divisions and roots call for rare operands
             break
         if label := LABEL.match(line):
             labels[label[1]] = len(code)
@@ -157,7 +157,7 @@ def parse(sass):
 
 
 def in_flight(code):
-    """Bytes asked for before the first of them is used."""
+    """Returns the bytes requested before the first of them is used."""
     waiting, most = [], 0
     for op, operands in code:
         used = set(re.findall(r"\bR(\d+)\b", operands))
@@ -174,7 +174,7 @@ def in_flight(code):
 
 
 def memory(code):
-    """How often a piece of code touches global and shared memory."""
+    """Returns how often a piece of code touches global and shared memory."""
     counts = {}
     for op, _ in code:
         for kind in ("LDG", "STG", "LDS", "STS"):
@@ -188,7 +188,7 @@ DIVISIONS = ("MUFU.RCP64H", "I2F", "I2F.U32.RP", "F2I.FTZ.U32.TRUNC.NTZ", "IMAD.
 
 
 def multiply_adds(code, loops):
-    """Of the inner loop with the most fused multiply-adds: their share of its instructions, and the shared loads for each."""
+    """For the inner loop with the most fused multiply-adds, returns their share of its instructions, and the shared loads for each."""
     best = max((code[a:b] for a, b in loops), key=lambda piece: sum(op.startswith(("FFMA", "DFMA")) for op, _ in piece) / len(piece), default=[])
     adds = sum(op.startswith(("FFMA", "DFMA")) for op, _ in best)
     return (adds / len(best), sum(op.startswith("LDS") for op, _ in best) / adds) if adds else (0, 0)
@@ -271,7 +271,7 @@ def measure(sinter, nvrtc, what, expression, names, target):
 
 
 def broken(found):
-    """What of PROMISES a pattern's kernels do not hold."""
+    """Returns the PROMISES that a pattern's kernels break."""
     told = [f"{row['name']} spills {row['spill']} bytes" for row in found["kernels"] if row["spill"]]
     first = found["kernels"][0]
     for figure, bound in PROMISES.get(found["pattern"], {}).items():

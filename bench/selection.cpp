@@ -1,5 +1,5 @@
-// Milliseconds of what sorts, searches, counts, scans, shifts, transforms and writes at computed places, for so many elements as SINTER_BENCH_ELEMENTS says
-// (a million); bench/selection.py adds NumPy's.
+// Measures the milliseconds of sorting, searching, counting, scanning, shifting, transforming and writing at computed places, for SINTER_BENCH_ELEMENTS
+// elements (by default a million). bench/selection.py adds NumPy's times.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +26,7 @@ int main() {
   sn::configure(options);
   const char* const elements = std::getenv("SINTER_BENCH_ELEMENTS");
   const std::int64_t n = elements ? std::atoll(elements) : 1'000'000;
-  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));  // of a square of as many, about
+  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));  // the side of a square with about n elements
   const sn::random::Key key(1);
   Tensor f = sn::random::normal(key, {n}, 0, 1, DType::float32), d = sn::random::normal(key.fold_in(1), {n});
   Tensor i = sn::random::integers(key.fold_in(2), {n}, 0, n), few = sn::random::integers(key.fold_in(3), {n}, 0, 1000);

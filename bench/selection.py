@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sorts, searches, counts, scans, shifts, transforms and writes at computed places, beside NumPy: one table of milliseconds for a million
+"""Times sorting, searching, counting, scanning, shifting, transforming and writing at computed places, beside NumPy: one table of milliseconds for a million
 elements or as many as are asked for, NumPy on one thread, as it always is there, and sinter on one and on all.
 
     bench/selection.py build/release/bench/bench_selection [elements]

@@ -1,5 +1,5 @@
-// A hundred sizes and a hundred slice offsets of a formula: plans, sources, compiles, and the time of an evaluation at a new size
-// beside one at a known size. One thread; the work is small on purpose, so that what is timed is finding and binding the plan.
+// Measures a hundred sizes and a hundred slice offsets of a formula: plans, sources, compiles, and the time of an evaluation at a new size beside one at a
+// known size, on one thread. The work is small, so that the time is that of finding and binding the plan.
 //   bench_sizes
 #include <sinter/sinter.hpp>
 

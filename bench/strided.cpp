@@ -13,7 +13,7 @@ namespace sn = sinter;
 
 namespace {
 
-/// The values that strided.py gives NumPy.
+/// Returns the values that strided.py gives NumPy.
 sn::Tensor ramp(const sn::Shape& shape) {
   const sn::Tensor i = sn::arange(sn::element_count(shape));
   sn::Tensor x = sn::reshape(sn::astype(i % 1009, sn::DType::float32) * (1.f / 512) - 1.f, shape);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What including and linking sinter costs: seconds to compile a file that includes the header, and whose symbols the library shows.
+"""Measures the cost of including and linking sinter: seconds to compile a file that includes the header, and the owners of the exported symbols.
 
     bench/surface.py build/release"""
 import pathlib

@@ -14,9 +14,9 @@ using V = double __attribute__((vector_size(64)));
 V like(double x) { return V{} + x; }
 V abs(V x) { return _mm512_abs_pd(x); }
 V sqrt(V x) { return _mm512_sqrt_pd(x); }
-V within(V x, double low, double high) { return _mm512_min_pd(like(high), _mm512_max_pd(like(low), x)); }  // a NaN stays
+V within(V x, double low, double high) { return _mm512_min_pd(like(high), _mm512_max_pd(like(low), x)); }  // a NaN remains
 
-// Outside of its range a vector function goes through its lanes one by one: there the argument is held at the end, and what is undefined is NaN.
+// Outside its range a vector function computes its lanes one by one. There the argument is clamped to the end of the range, and an undefined result is NaN.
 #define LIBMVEC(name, low, high, defined)              \
   extern "C" V _ZGVeN8v_##name(V);                     \
   [[maybe_unused]] V name(V x) {                       \
@@ -46,7 +46,7 @@ LIBMVEC(erfc, -20, 20, x == x)
 #undef LIBMVEC
 template <class Mask> bool none(Mask mask) { return _mm512_test_epi64_mask(__m512i(mask), __m512i(mask)) == 0; }
 
-// The library's sin and cos of large arguments take their time, its tan does not.
+// The library's sin and cos of large arguments are slow, its tan is not.
 V sin(V x) {
   const V t = tan(x), half = tan(x * 0.5);
   const V size = abs(t) / sqrt(1 + t * t);
@@ -67,14 +67,14 @@ V sigmoid(V x) {
 }
 V softplus(V x) { return (x > 0 ? x : like(0)) + log1p(exp(-abs(x))); }
 
-/// What rounding its argument to erfc does is put right.
+/// Corrects the rounding of the argument of erfc.
 V ndtr(V x) {
   const V root = like(0x1.6a09e667f3bcdp-1), z = -x * root;
   const V rest = fma(-x, root, -z) + x * 0x1.bdd3413b26456p-55;
   return (erfc(z) - (abs(z) < 40 ? 1.1283791670955126 * exp(-z * z) * rest : like(0))) * 0.5;
 }
 
-/// By two of Halley's steps from Winitzki's formula, and by the series at zero.
+/// Takes two of Halley's steps from Winitzki's formula, and the series at zero.
 V erfinv(V x) {
   constexpr double kFactor = 0.88622692545275801365, kPi = 3.14159265358979323846, kA = 0.147;
   const V a = abs(x), square = a * a, small = a * kFactor * (1 + square * (kPi / 12 + square * (7 * kPi * kPi / 480)));
@@ -91,7 +91,7 @@ V erfinv(V x) {
   return x < 0 ? -value : x == 0 ? x : value;
 }
 
-/// By ten steps of the recurrence and the asymptotic series. Beside its zeros no digits are left: a value that no float32 comes near.
+/// Takes ten steps of the recurrence, then the asymptotic series. Beside its zeros no digits are left; there it returns a value that no float32 comes near.
 V digamma(V x) {
   constexpr double kPi = 3.14159265358979323846;
   const V fraction = x - rint(x);

@@ -19,7 +19,7 @@
 namespace bench {
 namespace {
 
-/// Threads that wait between calls: starting them anew would cost as much as a small case takes.
+/// Threads that wait between calls: starting them for each call would take as long as a small case.
 class Team {
  public:
   explicit Team(int threads) : start_(threads), finish_(threads) {

@@ -1,4 +1,4 @@
-// What sinter's kernels are measured against: memory's own speed, and the best that Eigen's array expressions do.
+// The yardsticks of sinter's kernels: the speed of memory, and the best speed of Eigen's array expressions.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -8,12 +8,12 @@ namespace bench {
 /// Runs task(k) on thread k of `threads`, the calling thread among them. The threads are kept.
 void on_threads(int threads, const std::function<void(int)>& task);
 
-/// a[i] = b[i] + s * c[i], each thread its part.
+/// Computes a[i] = b[i] + s * c[i]; each thread computes its part.
 void triad(float* a, const float* b, const float* c, float s, std::size_t count, int threads);
-/// The same with stores that bypass the cache, which spares reading what is overwritten.
+/// Computes the same with stores that bypass the cache, so that overwritten lines are not read.
 void triad_streaming(float* a, const float* b, const float* c, float s, std::size_t count, int threads);
 
-/// gelu(x * s + b) as one array expression per block that fits in the first cache; exact with erf, or by tanh.
+/// Computes gelu(x * s + b) as one array expression per block that fits in the first cache, exactly with erf, or by tanh.
 void eigen_gelu_erf(float* out, const float* x, float s, float b, std::size_t count, int threads);
 void eigen_gelu_tanh(float* out, const float* x, float s, float b, std::size_t count, int threads);
 
