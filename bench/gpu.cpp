@@ -271,8 +271,8 @@ class Evaluated {
     for (const sn::Tensor& result : results_[0])
       bytes_ += static_cast<double>(sn::element_count(result.shape())) * static_cast<double>(sn::itemsize(result.dtype()));
   }
-  /// Returns the seconds of each of `evaluations` that run one after the other. The expression is recorded once for each set of inputs, outside the measured
-  /// time: it is parsed from text here, which no program does.
+  /// Returns the seconds of one evaluation, when `count` of them run one after the other. The expression is recorded once for each set of inputs, outside the
+  /// measured time: it is parsed from text here, which no program does.
   double timed(std::size_t count) {
     std::vector<std::vector<sn::Tensor>> recorded;
     for (std::size_t k = 0; k < count; ++k) recorded.push_back(record(k));

@@ -203,7 +203,7 @@ def quack():
                    lambda x, t: Q.cross_entropy(x, t, reduction="none"))
 
 
-# The slowest peer to start comes last.
+# The peer that takes longest to start comes last.
 PEERS = {"torch": lambda: Torch(False), "jax": Jax, "cupy": Cupy, "liger": liger, "quack": quack, "compile": lambda: Torch(True)}
 
 

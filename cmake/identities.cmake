@@ -1,6 +1,6 @@
-# src/jit/identities.hpp: hashes over the sources that decide what a kernel or a plan is, so that a cache never serves what other sources made.
-# A backend's identity covers the sources that its kernels are made from and no other backend's.
-# Included, this file makes identities.cpp a source of the jit module; run as a script (-P) it writes that file.
+# Makes the hashes of src/jit/identities.hpp over the sources that determine kernels and plans, so that a cache never serves the work of
+# other sources. The identity of a backend covers the sources of its own kernels and no others. Included, this file makes identities.cpp a
+# source of the jit module; run as a script (-P) it writes that file.
 set(common src/jit/*.hpp src/jit/*.cpp src/trace/primitives.* include/sinter/dtypes.def)
 set(cuda_sources ${common} src/jit/cuda/*)
 set(cpu_sources ${common} src/jit/llvm/* src/jit/math/* src/base/philox.hpp)

@@ -15,7 +15,7 @@ write_basic_package_version_file(sinter-config-version.cmake COMPATIBILITY SameM
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sinter-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/sinter-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)
 
-# Relative to the file itself: an installation may be moved, and `cmake --install --prefix` may name any place.
+# The paths are relative to the file: an installation may be moved, and `cmake --install --prefix` may name any folder.
 file(RELATIVE_PATH SINTER_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 foreach(library IN LISTS sinter_libraries)
   configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)

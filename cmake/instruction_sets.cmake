@@ -1,5 +1,5 @@
 # The matrix product's blocks are compiled for three instruction sets and chosen at run time (src/kernels/products/matmul.cpp).
-# Always optimised: without it, Eigen would emit out-of-line copies of shared inline functions with these instructions.
+# They are always optimised. Otherwise Eigen would emit out-of-line copies of shared inline functions with these instructions.
 set(kernels ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels)
 set(optimise -O3 -fwrapv)
 set_source_files_properties(${kernels}/products/matmul_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
@@ -10,7 +10,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # GCC 12 warns of its own _mm512_undefined_* functions.
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
 endif()
-# Products of bytes likewise.
+# Products of bytes are compiled likewise.
 set_source_files_properties(${kernels}/products/byte_block_baseline.cpp ${kernels}/products/byte_panel_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/products/byte_product.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_BYTES_X86)
@@ -18,7 +18,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/products/byte_block_vnni.cpp ${kernels}/products/byte_panel_vnni.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512bw;-mavx512vl;-mavx512vnni;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
 endif()
-# And convolutions of bytes, whose sums are scaled and shifted with a rounding after each.
+# So are convolutions of bytes, whose sums are scaled and shifted with a rounding after each operation.
 set(apart ${optimise} -ffp-contract=off)
 set_source_files_properties(${kernels}/convolutions/byte_tiles_baseline.cpp PROPERTIES COMPILE_OPTIONS "${apart}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -27,7 +27,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/convolutions/byte_tiles_vnni.cpp PROPERTIES
     COMPILE_OPTIONS "${apart};-mavx512f;-mavx512bw;-mavx512vl;-mavx512vnni;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
 endif()
-# And the networks that sort short rows.
+# So are the networks that sort short rows.
 set_source_files_properties(${kernels}/sorting/sort_network_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/sorting/sort.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_SORT_X86)
@@ -35,22 +35,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/sorting/sort_network_avx512.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mprefer-vector-width=512")
 endif()
-# The decompositions likewise, for two of them; -O3 would compile for twice as long.
+# The decompositions are compiled for two instruction sets; -O3 would take twice as long to compile.
 set_source_files_properties(${kernels}/decompositions/decomposition_baseline.cpp ${kernels}/decompositions/decomposition_complex.cpp PROPERTIES COMPILE_OPTIONS "-O1;-fwrapv")
-# What the steps of a recurrent layer do between products.
+# The gates of a recurrent layer, between its products.
 set_source_files_properties(${kernels}/recurrence.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
-# Of the transforms the whole time is spent in loops of their library.
+# The transforms spend all their time in loops of their library.
 set_source_files_properties(${kernels}/fft.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/decompositions/decompositions.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_DECOMPOSITIONS_X86)
   set_source_files_properties(${kernels}/decompositions/decomposition_avx2.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fwrapv;-mavx2;-mfma")
 endif()
-# The interpreter's loops are vectorised by the compiler; errno would keep square roots from it. Nothing is contracted: what is
-# rounded once, and what twice, is the same in compiled kernels.
+# The compiler vectorises the interpreter's loops; errno would prevent this for square roots. No multiply and add is contracted, so that
+# rounding is the same as in compiled kernels.
 set(exact -fno-math-errno -ffp-contract=off)
 set_source_files_properties(${kernels}/primitives/interpreter_kernels.cpp PROPERTIES COMPILE_OPTIONS "-O3;${exact}")
-# Its functions are compiled for the same instruction sets as the matrix product. Without traps both sides of a choice may be
-# computed, which is how a loop over vectors chooses.
+# The interpreter's functions are compiled for the same instruction sets as the matrix product. Without traps both sides of a conditional
+# may be computed, which a vectorised loop needs.
 list(APPEND exact -fno-trapping-math)
 set_source_files_properties(${kernels}/primitives/interpreter_functions_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise};${exact}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -58,7 +58,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/primitives/interpreter_functions_avx512.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};${exact};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mfma;-mprefer-vector-width=512")
 endif()
-# Templates of Eigen and of the functions, thousands of loops: a compiler takes ten minutes and more for each file with UBSan's checks.
+# Templates of Eigen and of the functions make thousands of loops. With UBSan's checks a compiler takes ten minutes and more for each file.
 if(SINTER_SANITIZE MATCHES "undefined")
   file(GLOB templates ${kernels}/decompositions/decomposition_*.cpp ${kernels}/products/matmul_*.cpp ${kernels}/primitives/interpreter_functions_*.cpp ${kernels}/primitives/interpreter_kernels.cpp ${kernels}/fft.cpp)
   set_property(SOURCE ${templates} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)

@@ -23,7 +23,8 @@ function(sinter_module_objects name variable)
   set(${variable} ${modules} PARENT_SCOPE)
 endfunction()
 
-# sinter_module_view(NAME VARIABLE): the folder of what the module may include. It is made anew, in case the order has changed.
+# sinter_module_view(NAME VARIABLE): the folder of links to the headers that the module may include. It is made anew, in case the order has
+# changed.
 function(sinter_module_view name variable)
   set(view ${CMAKE_CURRENT_BINARY_DIR}/modules/${name})
   sinter_modules_until(${name} visible)
@@ -48,8 +49,8 @@ function(sinter_module name)
   target_include_directories(sinter_module_${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${view}>)
   set_target_properties(sinter_module_${name} PROPERTIES VISIBILITY_INLINES_HIDDEN ON)
-  # Nobody replaces the library's own functions, so they may be inlined. Thread-locals lie at a fixed distance from the thread's
-  # register: a few hundred bytes of the space that the C library keeps free for libraries loaded later.
+  # Nothing replaces the library's own functions, so they may be inlined. Thread-local variables have a fixed offset: a few hundred bytes of
+  # the space that the C library reserves for libraries loaded later.
   target_compile_options(sinter_module_${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
   target_link_libraries(sinter_module_${name} PUBLIC
     sinter_warnings fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})

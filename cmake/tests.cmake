@@ -1,11 +1,11 @@
-# Where tests find Python's packages and CUDA's compilers: scripts/setup.sh --tests brings the ones that tests/requirements.txt names.
+# The tests' Python packages and CUDA compilers: scripts/setup.sh --tests installs those that tests/requirements.txt names.
 set(SINTER_TEST_VENV ${PROJECT_SOURCE_DIR}/build/venv CACHE PATH "the virtual environment of scripts/setup.sh --tests")
 set(SINTER_TEST_PYTHON ${SINTER_TEST_VENV}/bin/python CACHE FILEPATH "a Python that has the packages of tests/requirements.txt")
 set(SINTER_TEST_CUDA ${SINTER_TEST_VENV}/cuda CACHE PATH "a CUDA toolkit: NVRTC, nvcc and nvdisasm; needs no GPU")
 
-# sinter_finish_tests(): what holds for all tests of a folder, at its end. A fault that a program survives, with the right result and a warning,
-# ends a test's process (src/base/own_fault.hpp); a test that plants one says so to its own process alone. An unmapped page is behind each buffer
-# (src/base/guarded_memory.hpp) unless the test asks for another guard.
+# sinter_finish_tests(): gives all tests of a folder their common settings; called at the end of the folder. An internal fault that a
+# program survives with a warning ends a test's process (src/base/own_fault.hpp); a test that plants one changes this in its own process
+# alone. An unmapped page follows each buffer (src/base/guarded_memory.hpp) unless the test asks for another guard.
 function(sinter_finish_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   set_property(TEST ${tests} APPEND PROPERTY ENVIRONMENT

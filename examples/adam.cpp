@@ -1,4 +1,4 @@
-// Adam: a logistic regression, its gradient by hand, trained with running means of the gradient and of its square.
+// Adam: trains a logistic regression, whose gradient is written by hand, with running means of the gradient and of its square.
 #include "example.hpp"
 
 namespace sn = sinter;

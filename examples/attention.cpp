@@ -1,4 +1,4 @@
-// Causal attention of several heads: each place of a sequence asks those up to it.
+// Causal attention of several heads: each position of a sequence attends to the positions up to it.
 #include "example.hpp"
 
 namespace sn = sinter;

@@ -1,7 +1,7 @@
 // Image classification: a picture through a trained convolutional network.
 //   classify MODEL.onnx PICTURE.png [LABELS.txt]
-// prints the five likeliest classes. The network takes (batch, 3, 224, 224) as torchvision's do; bench/make_models.py writes some, with random
-// weights: their classes mean nothing.
+// prints the five likeliest classes. The network takes (batch, 3, 224, 224), as torchvision's do. bench/make_models.py writes some with random weights, whose
+// classes mean nothing.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -17,7 +17,8 @@ namespace sn = sinter;
 
 namespace {
 
-/// (rows, columns[, channels]) of bytes -> (1, 3, 224, 224): the shorter side 256, the middle of it, each channel by ImageNet's mean and deviation.
+/// Turns (rows, columns[, channels]) of bytes into (1, 3, 224, 224): scales the shorter side to 256, takes the middle, and normalises each channel by
+/// ImageNet's mean and deviation.
 sn::Tensor prepared(const sn::Tensor& picture) {
   sn::Tensor x = picture.astype(sn::DType::float32) / 255.f;
   if (x.ndim() == 2) x = sn::stack({x, x, x}, -1);

@@ -1,5 +1,5 @@
-// The main job on a real file: write a formula, look at what was fused, compare with Eigen in double, time it. Run twice with one
-// cache folder, the second run compiles nothing (scripts/demo.sh does that).
+// The main job on a real file: writes a formula, explains what was fused, compares with Eigen in double, and times it. If it runs twice with one cache
+// folder, the second run compiles nothing (scripts/demo.sh does that).
 //   demo FILE.npy [DUMP_FOLDER]     FILE: two axes, any of sinter's element types
 #include <Eigen/Core>
 #include <fstream>
@@ -13,7 +13,7 @@ namespace sn = sinter;
 
 namespace {
 
-// Files hold bytes too, which sinter reads but does not compute on: they become float32 here.
+// Elements of any type become float32 here.
 sn::Tensor load_float32(const std::string& path) {
   const sn::Tensor file = sn::load_npy(path);
   if (file.dtype() != sn::DType::uint8) return file.astype(sn::DType::float32);
@@ -70,7 +70,7 @@ int demo(int argc, char** argv) {
   example::Checks checks;
   const Eigen::ArrayXXd got = sn::to_eigen<Eigen::ArrayXXd>(y.astype(sn::DType::float64));
   checks.holds("has Eigen's shape", got.rows() == expected.rows() && got.cols() == expected.cols());
-  // Logits reach 20 here: float32 leaves them, and so the largest probabilities, a few 1e-5 of error.
+  // Logits reach 20 here, so rounding in float32 gives them, and the largest probabilities, an error of a few 1e-5.
   checks.close("against Eigen in double", (got - expected).abs().maxCoeff(), 0.0, 1e-4);
   return checks.exit_code();
 }

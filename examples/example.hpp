@@ -1,4 +1,4 @@
-// What the examples share: timing, checking against a plain reference, and saying what sinter did.
+// Helpers of the examples: they time, check against a plain reference, and print what sinter did.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace example {
 
-/// Milliseconds of the fastest of `repeats` calls.
+/// Returns the milliseconds of the fastest of `repeats` calls.
 template <class Function> double best_ms(int repeats, Function&& function) {
   double best = 1e300;
   for (int k = 0; k < repeats; ++k) {
@@ -52,7 +52,7 @@ class Checks {
   bool good_ = true;
 };
 
-/// Numbers between -1 and 1 that look random and are the same in NumPy: sin(0.7 k^2), k = seed, seed + 1, ... (bench/programs.py).
+/// Returns numbers between -1 and 1 that look random and are the same in NumPy: sin(0.7 k^2), k = seed, seed + 1, ... (bench/programs.py).
 inline sinter::Tensor numbers(const sinter::Shape& shape, int seed, sinter::DType dtype = sinter::DType::float32) {
   const sinter::Tensor k = sinter::arange(sinter::element_count(shape)) + seed;
   sinter::Tensor values = sinter::sin(sinter::square(k) * 0.7).reshape(shape).astype(dtype);
@@ -60,14 +60,14 @@ inline sinter::Tensor numbers(const sinter::Shape& shape, int seed, sinter::DTyp
   return values;
 }
 
-/// Sizes worth timing, not only testing.
+/// Returns whether the sizes are large enough for timing, not only for testing.
 inline bool full_size(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "--full"; }
 
-/// The program's result. It is run again when its kernels are there, timed, and what it took is printed for bench/programs.py.
+/// Returns the program's result. Runs it again after its kernels are compiled, times it, and prints the time for bench/programs.py.
 template <class Program> sinter::Tensor measured(const Program& program) {
   sinter::Tensor result = program();
   sinter::eval(result);
-  sinter::synchronize();  // kernels may be compiled behind what was evaluated
+  sinter::synchronize();  // kernels may still be compiled in the background
   const auto before = sinter::counters();
   result = program();
   sinter::eval(result);
@@ -83,7 +83,7 @@ template <class Program> sinter::Tensor measured(const Program& program) {
   return result;
 }
 
-/// What was launched, compiled and found since the last call.
+/// Prints the launches, compiles and cache hits since the last call.
 inline void print_counters() {
   static sinter::Counters before;
   const auto now = sinter::counters();

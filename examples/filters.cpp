@@ -1,4 +1,4 @@
-// Filters of an image: a Gaussian blur of two passes, the gradient's length, and the edges it gives.
+// Filters an image: a Gaussian blur in two passes, the length of the gradient, and the edges that follow from it.
 #include "example.hpp"
 
 namespace sn = sinter;
@@ -56,7 +56,7 @@ int filter(bool full) {
   std::size_t wrong = 0;
   for (std::size_t k = 0; k < dx.size(); ++k) {
     const double steep = std::hypot(dx[k], dy[k]);
-    if (std::fabs(steep - 2 * mean) > 1e-4 * mean) wrong += (got[k] == 1) != (steep > 2 * mean);  // nearer than that, a rounding decides
+    if (std::fabs(steep - 2 * mean) > 1e-4 * mean) wrong += (got[k] == 1) != (steep > 2 * mean);  // closer to the threshold, rounding decides
   }
   example::Checks checks;
   checks.holds("edges are those of plain loops", wrong == 0);

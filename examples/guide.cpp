@@ -1,4 +1,4 @@
-// The code of docs/guide.md: scripts/guide.py takes each section from here, and what it printed from a run.
+// The code of docs/guide.md: scripts/guide.py takes each section from here, and its output from a run.
 #include <iostream>
 
 #include "example.hpp"

@@ -1,4 +1,4 @@
-// A network's layers with weights of 16 bits: half the memory, float32 arithmetic where they are used.
+// The layers of a network with weights of 16 bits: they take half the memory, and the arithmetic is float32.
 #include "example.hpp"
 
 namespace sn = sinter;

@@ -1,6 +1,6 @@
-// Heat spreads in a plate: Jacobi steps out of shifted slices, each point becoming the mean of its four neighbours. The plate is
-// part of a periodic one and begins with a margin as wide as there are steps; each step uses up one cell of it. So every step has
-// another shape, and all of them are one kernel: sizes are parameters.
+// Heat spreads in a plate: a Jacobi step made of shifted slices replaces each point by the mean of its four neighbours. The plate is part of a periodic one
+// and begins with a margin as wide as the number of steps; each step uses up one cell of it. So every step has another shape, and all of them use one kernel,
+// since sizes are parameters.
 #include <numbers>
 #include <vector>
 
@@ -49,7 +49,7 @@ int spread() {
 
   sn::Tensor u;
   const auto compute = [&] { u = heat(start, kSteps); };
-  sn::synchronize();  // kernels may be compiled behind what was evaluated
+  sn::synchronize();  // kernels may still be compiled in the background
   const auto before = sn::counters();
   const double first = example::best_ms(1, compute);
   sn::synchronize();
@@ -73,7 +73,7 @@ int spread() {
 
   example::Checks checks;
   checks.close<double, double>("temperatures against plain loops", u.data<double>(), plain, 1e-13);
-  // A step multiplies a wave of a and b periods by (cos(a h) + cos(b h)) / 2, exactly.
+  // A step multiplies a wave of a and b periods by exactly (cos(a h) + cos(b h)) / 2.
   const double h = 2 * std::numbers::pi / static_cast<double>(kSize);
   const auto decay = [&](int a, int b) { return std::pow(0.5 * (std::cos(a * h) + std::cos(b * h)), kSteps); };
   const auto exact = waves(0, decay(1, 2), 0.25 * decay(7, 9));

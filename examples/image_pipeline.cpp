@@ -1,4 +1,4 @@
-// Develops a photograph: tone curve, unsharp mask out of shifted slices, vignette, statistics.
+// Develops a photograph: tone curve, unsharp mask made of shifted slices, vignette, statistics.
 //   image_pipeline IN.png|IN.ppm [OUT.png|OUT.ppm]
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ constexpr float kFalloff = 0.45f;  // of the vignette, at the corners
 /// An S-curve: shadows darker, highlights lighter.
 sn::Tensor tone_curve(const sn::Tensor& x) { return 0.5f * x + 0.5f * (x * x * (3 - 2 * x)); }
 
-/// x + amount * (x - blurred), where blurred is the 3 x 3 binomial blur; the border of one pixel falls away.
+/// Returns x + amount * (x - blurred), where blurred is the 3 x 3 binomial blur, without the border of one pixel.
 sn::Tensor unsharp(const sn::Tensor& x) {
   const auto shifted = [&](int dy, int dx) {
     const auto along = [](int d) { return Slice{1 + d, d == 1 ? std::optional<std::int64_t>{} : d - 1}; };
@@ -27,14 +27,14 @@ sn::Tensor unsharp(const sn::Tensor& x) {
   return shifted(0, 0) + kAmount * (shifted(0, 0) - blurred / 16.f);
 }
 
-/// Light that falls off with the squared distance from the centre, shaped (height, width, 1).
+/// Returns light that falls off with the squared distance from the centre, of shape (height, width, 1).
 sn::Tensor vignette(std::int64_t height, std::int64_t width) {
   const auto centred = [](std::int64_t n) { return sn::astype(sn::arange(n), sn::DType::float32) / (0.5f * static_cast<float>(n - 1)) - 1.f; };
   auto y = sn::expand_dims(centred(height), {1, 2}), x = sn::expand_dims(centred(width), {0, 2});
   return 1.f - (0.5f * kFalloff) * (x * x + y * y);
 }
 
-/// Three channels of any kind of picture: gray three times, alpha left out.
+/// Returns three channels of any kind of picture: gray is repeated, alpha is dropped.
 sn::Tensor colours(const sn::Tensor& image) {
   const bool gray = image.ndim() == 2 || image.size(2) < 3;
   const sn::Tensor channels = image.ndim() == 2 ? sn::expand_dims(image, 2) : image(sn::ellipsis, Slice{0, gray ? 1 : 3});

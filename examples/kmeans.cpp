@@ -1,4 +1,4 @@
-// k-means: points in a plane go to the nearest of k centres, which move to the mean of theirs.
+// k-means: each point in a plane belongs to the nearest of k centres, and each centre moves to the mean of its points.
 #include "example.hpp"
 
 namespace sn = sinter;
@@ -47,7 +47,7 @@ int cluster(bool full) {
   const sn::Tensor centres = example::measured([&] { return kmeans(points, start, steps); });
   example::Checks checks;
   const auto first = start.to_vector<double>();
-  // A point half way between two centres may go to the other one for a rounding: allow for a few of many.
+  // Rounding may move a point half way between two centres to the other one, so a few of many points may differ.
   checks.close<float, double>("centres against plain loops", centres.data<float>(), plain(points.to_vector<float>(), first, steps), full ? 1e-3 : 1e-4);
   return checks.exit_code();
 }

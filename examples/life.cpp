@@ -9,7 +9,7 @@ namespace {
 sn::Tensor life(sn::Tensor alive, int generations) {
   for (int g = 0; g < generations; ++g) {
     const sn::Tensor rows = sn::roll(alive, 1, 0) + alive + sn::roll(alive, -1, 0);
-    const sn::Tensor around = sn::roll(rows, 1, 1) + rows + sn::roll(rows, -1, 1);  // itself too
+    const sn::Tensor around = sn::roll(rows, 1, 1) + rows + sn::roll(rows, -1, 1);  // with the cell itself
     alive = ((around == 3) | ((around == 4) & (alive == 1))).astype(sn::DType::uint8);
     sn::eval(alive);
   }

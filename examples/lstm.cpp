@@ -1,4 +1,4 @@
-// An LSTM cell over a sequence: four gates of one product, a state and an output carried from step to step.
+// An LSTM cell over a sequence: four gates come from one product, and a state and an output are carried from step to step.
 #include "example.hpp"
 
 namespace sn = sinter;

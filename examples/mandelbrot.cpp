@@ -1,4 +1,4 @@
-// The Mandelbrot set: after how many steps of z = z^2 + c each point has left the circle of radius 2.
+// The Mandelbrot set: counts the steps of z = z^2 + c after which each point has left the circle of radius 2.
 #include "example.hpp"
 
 namespace sn = sinter;
@@ -42,7 +42,7 @@ int draw(bool full) {
   const int steps = full ? 100 : 50;
   const sn::Tensor counts = example::measured([&] { return mandelbrot(height, width, steps); });
   const auto expected = plain(height, width, steps, sn::linspace(-2.0, 0.5, width).to_vector<double>(), sn::linspace(-1.25, 1.25, height).to_vector<double>());
-  // At the set's edge a fused multiply-add may take a point over it a step earlier.
+  // At the edge of the set a fused multiply-add may move a point out a step earlier.
   const auto got = counts.data<std::int32_t>();
   std::size_t others = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) others += got[k] != expected[k];

@@ -25,13 +25,13 @@ struct Network {
   }
 };
 
-/// The network with each tensor replaced: momentum' = momentum * kMomentum - kRate * gradient; value' = value + momentum'.
+/// Returns the network after one update of each tensor: momentum' = momentum * kMomentum - kRate * gradient; value' = value + momentum'.
 void descend(sn::Tensor& value, sn::Tensor& momentum, const sn::Tensor& gradient) {
   momentum = kMomentum * momentum - kRate * gradient;
   value = value + momentum;
 }
 
-/// Mean cross-entropy of the step's start.
+/// The mean cross-entropy at the start of the step.
 sn::Tensor train_step(Network& net, Network& momentum, const sn::Tensor& x, const sn::Tensor& target) {
   const float n = static_cast<float>(x.size(0));
   sn::Tensor h;
@@ -49,7 +49,7 @@ sn::Tensor train_step(Network& net, Network& momentum, const sn::Tensor& x, cons
   return loss;
 }
 
-/// The same in Eigen, in any precision.
+/// The same network in Eigen, in any precision.
 template <class T> struct EigenNetwork {
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using Row = Eigen::Matrix<T, 1, Eigen::Dynamic>;
@@ -86,7 +86,7 @@ template <class T> EigenNetwork<T> to_eigen(const Network& net) {
   return out;
 }
 
-/// The share of rows whose largest logit is the true one's.
+/// Returns the share of rows whose largest logit is that of the true class.
 float accuracy(const Network& net, const sn::Tensor& x, const sn::Tensor& target) {
   auto logits = net.forward(x);
   auto right = sn::sum(logits * target, -1) >= sn::max(logits, -1);
@@ -99,7 +99,7 @@ int learn(int argc, char** argv) {
     return 2;
   }
   const auto images = sn::load_npy(argv[1]), labels = sn::load_npy(argv[2]);
-  // Grey levels are stored as uint8, in which sinter does not compute yet.
+  // Grey levels are stored as uint8; the network computes in float32.
   const auto grey = images.to_vector<std::uint8_t>();
   const auto x = sn::from_span(std::vector<float>(grey.begin(), grey.end()), images.shape()) / 16.f;
   const auto target = sn::astype(sn::expand_dims(labels, 1) == sn::arange(kClasses), sn::DType::float32);

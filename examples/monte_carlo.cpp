@@ -1,4 +1,4 @@
-// An Asian option priced by simulation: the mean of a random path decides what it pays.
+// Prices an Asian option by simulation: the mean of a random path decides its payoff.
 #include "example.hpp"
 
 namespace sn = sinter;
@@ -14,7 +14,7 @@ sn::Tensor payoffs(std::int64_t paths, std::int64_t days, double rate, double vo
 }
 // ---
 
-/// The price of an option on the geometric mean of days (Kemna and Vorst).
+/// Returns the price of an option on the geometric mean of days (Kemna and Vorst).
 double exact(double days, double rate, double volatility, double strike) {
   const double variance = volatility * volatility * (days + 1) * (2 * days + 1) / (6 * days * days);
   const double mean = (rate - volatility * volatility / 2) * (days + 1) / (2 * days);

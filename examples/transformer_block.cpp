@@ -1,5 +1,4 @@
-// What lies between the matrix products of a transformer block: bias, gelu, residual and layer_norm, as one kernel that reads
-// each row once.
+// The operations between the matrix products of a transformer block: bias, gelu, residual and layer_norm, as one kernel that reads each row once.
 #include <Eigen/Core>
 #include <random>
 #include <string>
@@ -20,7 +19,7 @@ struct Block {
   Row bias, weight, shift;
 };
 
-/// One pass over memory for each operation, as library code without fusion does.
+/// Makes one pass over memory for each operation, as library code without fusion does.
 Rows eigen_passes(const Block& b, float eps) {
   Rows biased = b.x.rowwise() + b.bias;
   Rows gelu = 0.5f * biased * (1 + (biased * std::sqrt(0.5f)).unaryExpr([](float v) { return std::erf(v); }));

@@ -1,4 +1,4 @@
-// An image of bytes: grey with a gamma, stretched to the full range, and laid over the colours; whole numbers in and out.
+// An image of bytes: makes it grey with a gamma, stretches it to the full range, and blends it with the colours; integers go in and come out.
 #include "example.hpp"
 
 namespace sn = sinter;
@@ -33,7 +33,7 @@ int show(bool full) {
     most = std::max(most, std::abs(static_cast<int>(got[k]) - static_cast<int>(expected)));
   }
   example::Checks checks;
-  checks.close("bytes against plain loops in double", most, 0, 1);  // at a half, float32 may round to the other side
+  checks.close("bytes against plain loops in double", most, 0, 1);  // float32 may round a half to the other side
   return checks.exit_code();
 }
 

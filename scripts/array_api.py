@@ -4,7 +4,7 @@
     scripts/array_api.py build/release/sinter
 
 The standard's names come from scripts/array_api_2024_12.txt. Ours are looked up: in the command's table (src/table/functions.cpp), what the
-row calls in the library's headers, and what `sinter help` tells of how it runs."""
+row calls in the library's headers, and the line of `sinter help` that says how it runs."""
 import pathlib
 import re
 import subprocess
@@ -20,12 +20,12 @@ def declared(name):
     return re.search(rf"^(?! )(?:inline |template <[^\n]*>\s*)?[\w:<>, ]+ {name}\(", HEADERS, re.M) is not None
 
 
-# Where the builder's body does more than call the function of C++.
+# Functions whose builder does more than call the function of C++.
 SPELT = {"asarray": "Tensor", "concat": "concatenate", "trace": "matrix_trace"}
 
 
 def of_library(name, builder):
-    """The C++ function behind a row: of its name, the one its builder names, or the first one that the builder's body calls."""
+    """Returns the C++ function of a row: the one of its name, the one that its builder names, or the first one that the builder's body calls."""
     if name in SPELT:
         return f"`{SPELT[name]}`"
     if declared(name):

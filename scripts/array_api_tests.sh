@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the Array API consortium's own suite on the Python package, against the list of failures that are known and explained.
+# Runs the Array API consortium's own suite on the Python package, against the list of known and explained failures.
 #
 #   scripts/array_api_tests.sh SUITE [VERSION [ARGUMENT...]]
 #

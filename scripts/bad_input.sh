@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Bad input of many kinds, each with what the command printed. Fails when one was accepted, crashed or said nothing.
+# Gives the command bad input of many kinds and prints its output for each. Fails if one is accepted, crashes or gives no message.
 # usage: scripts/bad_input.sh [path of the sinter command]
 set -u
 export LC_ALL=C

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets up, builds, and runs the main job on a real file: a formula that fuses itself, what was fused and why, the kernels, cold against
-# warm, checked against Eigen. The cache of the demonstration is a folder of its own, emptied first.
+# Sets up, builds, and runs the main job on a real file: a formula that fuses itself, the explanation of its kernels, their sources, a cold
+# and a warm run, checked against Eigen. The demonstration has its own cache folder, which is emptied first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ ! -x build/release/examples/demo ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every suite on the emulated device, as each of the GPUs that are named, one after the other: ctest's summary, and the time. ctest itself runs
-# them as an H100 and as a T4.
+# Runs every suite on the emulated device, as each of the named GPUs, one after the other; prints ctest's summary and the time. ctest by
+# itself runs them as an H100 and as a T4.
 #
 #   scripts/emulated.sh [GPU...]        T4 and H100; of tests/support/cuda_emulator/gpus.hpp. $BUILD: the build folder (build/release)
 set -euo pipefail

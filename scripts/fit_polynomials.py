@@ -21,7 +21,7 @@ def round_to(x, bits):
 
 
 def remez(f, weight, low, high, powers):
-    """Coefficients c with weight(x) * |sum c_k x^powers_k - f(x)| as even as possible over [low, high]."""
+    """Returns coefficients c for which weight(x) * |sum c_k x^powers_k - f(x)| is as even as possible over [low, high]."""
     low, high = mp.mpf(low), mp.mpf(high)
     n = len(powers)
     grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * i / 600) for i in range(601)]
@@ -75,7 +75,7 @@ def fit(name, comment, f, weight, low, high, count, bits=53, first_rest=None, at
 
 
 def taylor_safe(f, limit):
-    """f, or its value at a tiny argument where f divides by zero."""
+    """Returns f, or its value at a tiny argument where f divides by zero."""
     return lambda x: f(x) if abs(x) > mp.mpf("1e-12") else limit
 
 
@@ -132,7 +132,7 @@ namespace sinter::jit::coefficients {
         lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
         mp.mpf("0.1717"), 7)
 
-    # Those of float64's own functions: what they leave out is below 2^-60 of the result.
+    # The polynomials of float64's functions: their truncation error is below 2^-60 of the result.
     fit("kSinh", "sinh(r) = r + r^3 p(r^2), |r| <= ln(2)/2",
         lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z / 120, lambda z: z, 0, half_ln2**2, 5)
     fit("kCosh", "cosh(r) = 1 + r^2/2 + r^4 p(r^2), |r| <= ln(2)/2; error absolute",

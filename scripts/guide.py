@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills docs/guide.md: the code, what it printed, and the table of functions. What stands between a marker and <!-- end --> is replaced.
+"""Fills docs/guide.md: the code, its output, and the table of functions. The text between a marker and <!-- end --> is replaced.
 
     scripts/guide.py build/release            writes the guide
     scripts/guide.py build/release --check    fails where code or results are not those of today; figures and plans may differ

@@ -1,6 +1,6 @@
 ; The rules by which src/fuse/index.cpp simplifies divisions and remainders, each as: assume the opposite; "unsat" proves it.
-; Divisors are any positive integers. q is the floor of x / d exactly if d * q <= x < d * q + d, which is how quotients are
-; written here: z3 decides products of unknowns far better than its own div and mod of them.
+; Divisors are any positive integers. q is the floor of x / d exactly if d * q <= x < d * q + d. Quotients are written this way here,
+; because z3 decides products of unknowns far better than its own div and mod of them.
 (set-logic QF_NIA)
 (set-option :timeout 20000)
 

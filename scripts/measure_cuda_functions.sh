@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the functions of float32 that sinter writes for CUDA itself (src/jit/cuda/spelling.cpp) err by at most, in ULP, wherever a GPU's reciprocal may
-# lie: one unit below the nearest float, at it or one above. ndtr and sigmoid are tried at every float from 2^-24 on; of power every mantissa's
-# logarithm, and every float that the last polynomial takes. A minute or two on one core.
+# Measures the largest errors, in ULP, of the float32 functions that sinter itself writes for CUDA (src/jit/cuda/spelling.cpp), for every
+# reciprocal that a GPU may give: one unit below the nearest float, at it or one above. ndtr and sigmoid are tried at every float from 2^-24
+# on; power at every mantissa for its logarithm, and at every argument of the last polynomial. It takes a minute or two on one core.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)/src/jit/cuda/spelling.cpp
 folder=$(mktemp -d)
@@ -22,7 +22,7 @@ static inline float sn_reciprocal(float x) { return __int_as_float(__float_as_in
 CODE
   text kNormal
   text kSigmoid
-  # power, and its two halves: what it takes for the logarithm, and what it makes of the rest of the exponent.
+  # power, and its two halves: the logarithm, and the exponential of the rest of the exponent.
   text kPower
   text kPower | sed -n '1,/const float low =/p' | sed 's/sn_pow(float a, float b)/logarithm(float a, float\& low)/; s/const float low =/low =/'
   echo 'return log; }'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/functions.txt, keywords.txt and selection.txt: what NumPy makes of expressions that the command understands, for
+"""Writes tests/golden/functions.txt, keywords.txt and selection.txt: NumPy's results for expressions that the command understands, for
 tests/tools/test_functions.cpp.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy && /tmp/venv/bin/python scripts/numpy_functions.py
@@ -150,7 +150,7 @@ ORDERED = {"p": np.array([-3.5, -1, 0, 0.25, 2, 3.75]), "e": np.array([-2, 0, 0,
 
 
 def expressions(text):
-    """Split at blanks outside of brackets and quotes."""
+    """Splits at blanks outside of brackets and quotes."""
     depth, quoted, word = 0, False, ""
     for c in text:
         quoted ^= c == "'"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/dtypes.txt: what NumPy makes of every element type, for tests/ops/test_dtypes.cpp.
+"""Writes tests/golden/dtypes.txt: NumPy's results for every element type, for tests/ops/test_dtypes.cpp.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy ml_dtypes && /tmp/venv/bin/python scripts/numpy_golden.py
 
@@ -42,7 +42,7 @@ def is_float(dtype):
 
 
 def inputs(t):
-    """Limits, zeros, small numbers of both signs, halves, subnormals, infinities and a NaN, where the type has them."""
+    """Returns limits, zeros, small numbers of both signs, halves, subnormals, infinities and a NaN, if the type has them."""
     dtype = DTYPES[t]
     if dtype.kind == "b":
         values = [False, True]
@@ -71,7 +71,7 @@ def narrow(op, dtype):
 
 
 def to_integer(x, dtype):
-    """sinter's rule, which is x86's where a value does not fit: through int32 or int64 (uint64's upper half shifted), then wrap."""
+    """Applies sinter's rule, which is x86's if a value does not fit: through int32 or int64 (uint64's upper half shifted), then wrap."""
     i = np.iinfo(dtype)
     if i.bits == 64 and i.min == 0 and x >= 2.0**63:
         return truncated(x - 2.0**63, 64) ^ 2**63
@@ -105,7 +105,7 @@ def sign(x):
 
 
 def real(function):
-    """Of real numbers: computed in float64, in the type that NumPy's sqrt gives."""
+    """Computes a function of real numbers in float64, for a result in the type that NumPy's sqrt gives."""
     return lambda x: np.array([function(float(v)) for v in x]).astype(np.sqrt(x).dtype)
 
 

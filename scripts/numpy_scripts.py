@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what NumPy prints for each program of python/tests/programs beside it: python/tests/test_programs.py compares with it what sinter prints.
+"""Writes NumPy's output of each program of python/tests/programs beside it. python/tests/test_programs.py compares sinter's output with it.
 
     python3 -m venv venv && venv/bin/pip install numpy && venv/bin/python scripts/numpy_scripts.py"""
 import pathlib

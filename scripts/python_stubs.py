@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, overload
 '''
 
 ALIASES = "ShapeLike: TypeAlias = int | Sequence[int] | None\nAxisLike: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]] | None\nOut: TypeAlias = Array | tuple[Array, ...] | None\n\n"
-# What an argument may be, by the parameter's name; of others an array, a number, or lists of them.
+# The type of an argument, by the parameter's name; others may be an array, a number, or lists of them.
 BY_NAME = {
     **dict.fromkeys(["shape", "size", "newshape", "new_shape", "window_shape", "reps", "normalized_shape", "dims", "s"], "ShapeLike"),
     **dict.fromkeys(["axis", "axes"], "AxisLike"),
@@ -34,7 +34,7 @@ BY_NAME = {
                      "kernel_size", "output_size", "scale_factor", "range"], "Any"),
     "device": "Literal['cpu'] | None", "out": "Out", "key": "int", "ddof": "float | None", "correction": "float | None", "where": "ArrayLike | None",
 }
-# Parameters whose type another function's parameter of the same name does not have.
+# Parameters whose type differs from that of other functions' parameters of the same name.
 BY_FUNCTION = {("interp", "right"): "complex | None", ("interp", "left"): "complex | None"}
 # Results that no example shows.
 RESULTS = {"vectorize": "Callable[..., Array]", "apply_along_axis": "Array", "apply_over_axes": "Array", "piecewise": "Array", "ndindex": "Iterator[tuple[int, ...]]",
@@ -308,9 +308,9 @@ named = {}  # the results that have fields, by the names of their classes
 
 
 def result(function, parameters):
-    """The type of the example's result; without an example, that of a call with some arguments that the function takes."""
+    """Returns the type of the example's result; without an example, that of a call with some arguments that the function takes."""
     example = ((function.__doc__ or "").strip().splitlines() or [""])[-1].strip()
-    for attribute in (".shape", ".dtype", ".size"):  # the example shows it of the result
+    for attribute in (".shape", ".dtype", ".size"):  # the example ends with this attribute of the result
         example = example.removesuffix(attribute)
     *statements, example = example.split("; ")
     space = dict(sinter._core.functions) | {name: getattr(sinter, name) for name in dir(sinter) if name != "fft"} | {"int": int, "float": float, "slice": builtins.slice}

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds the tests with sanitizers and runs them; ends with the reports by module, and fails where there is one or a test fails.
+# Builds the tests with sanitizers and runs them; ends with the reports by module, and fails if there is a report or a test fails.
 #
 #   scripts/sanitize.sh asan|asan_sample|tsan [PIECE/OF] [ARGUMENT...]
 #
-# asan: addresses and undefined behaviour (asan_sample: not optimised, quick to build for a few tests); tsan: threads. PIECE/OF (1/4, 2/4, ..): every OF-th program with all of its tests, for which alone it builds.
-# Arguments choose tests as ctest's do (-R NAME). Reports are kept in build/asan/reports: a test that reads what its children say cannot swallow them.
+# asan: addresses and undefined behaviour (asan_sample: not optimised, quick to build for a few tests); tsan: threads. PIECE/OF (1/4, 2/4,
+# ..): builds and tests only every OF-th program. Arguments choose tests as ctest's do (-R NAME). Reports are kept in build/asan/reports, so
+# that a test that reads its children's output cannot swallow them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?asan, asan_sample or tsan}
@@ -20,7 +21,7 @@ reports=$PWD/$build/reports
 [ -f "$build/build.ninja" ] || cmake --preset "$preset" >/dev/null
 rm -rf "$reports"
 mkdir -p "$reports"
-# Leaks are looked for in the sample: LeakSanitizer itself faults now and then at the end of a process that has threads.
+# Only the sample looks for leaks: LeakSanitizer itself sometimes faults at the end of a process with threads.
 leaks=0
 if [ "$preset" = asan_sample ]; then leaks=1; fi
 export ASAN_OPTIONS=log_path=$reports/asan:strict_string_checks=1:detect_stack_use_after_return=1:detect_leaks=$leaks
@@ -28,13 +29,13 @@ export UBSAN_OPTIONS=log_path=$reports/ubsan:print_stacktrace=1
 # A test that tries broken input forks a child for it, which may start threads.
 export TSAN_OPTIONS=log_path=$reports/tsan:history_size=4:second_deadlock_stack=1:die_after_fork=0
 
-# The tests of this piece, one a line, and the files of the build that they run.
+# Prints the tests of this piece, one a line, and the files of the build that they run.
 ctest --test-dir "$build" --label-exclude long --show-only=json-v1 "$@" >"$build/tests.json"
 build/venv/bin/python - "$build" "$piece" <<'PY'
 import json, os, re, sys
 
 build, (piece, of) = os.path.realpath(sys.argv[1]), map(int, sys.argv[2].split("/"))
-files = {test["name"]: [] for test in json.load(open(f"{build}/tests.json"))["tests"]}  # of the build, that a test names; the first is its program
+files = {test["name"]: [] for test in json.load(open(f"{build}/tests.json"))["tests"]}  # files of the build that a test names; the first is its program
 for folder in ("tests", "examples"):
     for line in open(f"{build}/{folder}/CTestTestfile.cmake"):
         name = re.match(r"\w+\(\[=\[(.*?)\]=\]", line)
@@ -51,7 +52,8 @@ xargs ninja -C "$build" <"$build/targets.txt"
 failed=0
 ctest --test-dir "$build" -R "^($(paste -sd'|' "$build/tests.txt"))\$" -j "$(nproc)" --timeout 3000 --output-on-failure || failed=1
 
-# By the module of the first of our frames. A warning alone (of stacks that the emulated device makes itself) is no report.
+# Reports are grouped by the module of the first of our frames. A mere warning (about stacks that the emulated device makes itself) is no
+# report.
 echo
 for report in $(ls "$reports"); do
   if ! grep -qE 'ERROR|WARNING: ThreadSanitizer|runtime error' "$reports/$report"; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building needs (Debian and Ubuntu, as root or through sudo). Elsewhere it names what is missing. Quick when nothing is missing.
-# LLVM, oneDNN and CUDA are optional at run time; the first two are installed because the examples use them.
+# Installs the packages that the build needs (Debian and Ubuntu, as root or through sudo). Elsewhere it names the missing ones. It is quick
+# when nothing is missing. LLVM, oneDNN and CUDA are optional at run time; the first two are installed because the examples use them.
 #
 #   scripts/setup.sh [--tests] [--long]      --tests: also what the tests and the Python package need, z3 and the packages of tests/requirements.txt, which
 #                                            lie in build/venv; --long: with them those of tests/requirements_long.txt, the Python package's neighbours
@@ -30,7 +30,8 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   exit 1
 fi
 
-# Installing ca-certificates writes the system's bundle anew. Where a bundle lies without that package, somebody put certificates there that pip will need.
+# Installing ca-certificates overwrites the system's bundle. A bundle without that package holds certificates that somebody put there, and
+# pip will need them.
 bundle=/etc/ssl/certs/ca-certificates.crt
 kept_bundle=build/certificates.crt
 
@@ -56,8 +57,8 @@ install_packages() {
   "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# The distribution's Python, whatever else stands in the path: the packages are pinned for it. CUDA's lie under a folder whose name has Python's
-# version in it, in the layout of a toolkit but for lib64.
+# Uses the distribution's Python, whatever else is in the path: the packages are pinned for it. CUDA's packages are in a folder whose name
+# contains Python's version, in the layout of a toolkit except for lib64.
 make_venv() {
   echo "setup: installing the packages of ${requirements[*]} in build/venv"
   rm -rf build/venv
