@@ -1,4 +1,4 @@
-sinter_suite(blocked llvm interpreter cuda)
+sinter_suite(blocked llvm interpreter cuda=2)
 sinter_run(blocked_unfused test_blocked SINTER_FUSE=off SINTER_ONEDNN=off)
 sinter_suite(byte_products llvm interpreter unfused cuda)
 sinter_test(test_byte_blocks freeze)

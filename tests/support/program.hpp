@@ -8,6 +8,8 @@
 #include <sinter/sinter.hpp>
 #include <vector>
 
+#include "seed.hpp"
+
 namespace sinter::testing {
 
 inline constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
@@ -42,7 +44,13 @@ inline int run_tests(int argc, char** argv) {
   setenv("SINTER_WAIT", "on", 0);
   if (const int skipped = skip_without_gpu()) return skipped;
   const bool on_device = on_cuda();
-  const int failed = doctest::Context(argc, argv).run();
+  doctest::Context context(argc, argv);
+  if (const int sample = test_sample()) {
+    context.setOption("order-by", "rand");
+    context.setOption("rand-seed", static_cast<int>(test_seed() >> 1));
+    context.setOption("last", sample);
+  }
+  const int failed = context.run();
   if (const auto fallbacks = counters().fallbacks; !failed && on_device && fallbacks > 0 && !may_fall_back) {
     std::printf("FAILED: %llu kernels were not compiled for the device but interpreted on the host\n", static_cast<unsigned long long>(fallbacks));
     return 1;
