@@ -1,4 +1,4 @@
-// Guarded memory finds every access outside of a buffer: beyond a page by the page, nearer by the pattern, when the buffer is freed.
+// Guarded memory finds every access outside a buffer: far accesses by the unmapped page, near ones by the pattern, when the buffer is freed.
 #include <doctest/doctest.h>
 
 #include <signal.h>
@@ -15,11 +15,11 @@ using namespace sinter;
 
 namespace {
 
-/// How a child ends that does this with a buffer and frees it: 0, or the signal.
+/// Runs `work` on a buffer in a child process, which then frees it. Returns 0, or the signal that ended the child.
 template <class Work> int end_of(std::size_t bytes, Guard guard, Work work) {
   const pid_t child = fork();
   if (child == 0) {
-    close(2);  // its report is not this test's
+    close(2);  // hides the report of the child
     auto* const buffer = static_cast<volatile unsigned char*>(allocate_guarded(bytes, guard));
     work(buffer);
     free_guarded(const_cast<unsigned char*>(buffer), bytes, guard);
@@ -54,7 +54,7 @@ TEST_CASE("a write outside ends the process, wherever it is within a page") {
         CHECK((behind == SIGABRT || behind == SIGSEGV));
         const int before = end_of(bytes, guard, [&](volatile unsigned char* buffer) { buffer[-distance] = 1; });
         CHECK((before == SIGABRT || before == SIGSEGV));
-        // At its own side even a read is found, from the next multiple of the alignment on.
+        // On the guarded side even a read is found, from the next multiple of the alignment on.
         const std::ptrdiff_t outside = guard == Guard::end ? (static_cast<std::ptrdiff_t>(bytes) + 63) / 64 * 64 : -1;
         CHECK(end_of(bytes, guard, [&](volatile unsigned char* buffer) { static_cast<void>(buffer[outside]); }) == SIGSEGV);
       }

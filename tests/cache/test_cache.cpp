@@ -107,7 +107,7 @@ mode_t mode_of(const fs::path& path) {
   return status.st_mode & 07777;
 }
 
-/// What is logged while it lives, instead of on stderr.
+/// Collects the log while it lives, instead of stderr.
 struct LogCapture {
   std::ostringstream text;
   std::vector<spdlog::sink_ptr> before = log().sinks();
@@ -123,7 +123,7 @@ struct LogCapture {
 
 struct Child {
   pid_t id;
-  int end;  // of the pipe that what it says comes through
+  int end;  // the end of the pipe for its messages
 };
 
 Child start_child(const std::function<std::string()>& body) {
@@ -167,13 +167,13 @@ bool skipped(const std::string& said) {
   return true;
 }
 
-/// In a child: gives root's powers up, so that permissions bind.
+/// In a child: gives up root's powers, so that permissions apply.
 void become_nobody() {
   if (geteuid() != 0) return;
   if (setgid(kNobody) != 0 || setuid(kNobody) != 0) throw std::runtime_error("setuid failed");
 }
 
-/// In a child: a view of the file system of its own, to mount in; without root's powers, as the root of a user namespace.
+/// In a child: makes a private view of the file system, to mount in; without root's powers, as the root of a user namespace.
 bool own_mounts() {
   const uid_t uid = geteuid();
   const gid_t gid = getegid();
@@ -464,7 +464,7 @@ TEST_CASE("symbolic links, pipes and folders in an entry's place are not followe
   fs::create_symlink(real, path);
   CHECK_FALSE(cache.load(source));
   CHECK(fs::is_symlink(path));
-  cache.store(source, binary_of_bytes({2}));  // replaces the link, not what it points to
+  cache.store(source, binary_of_bytes({2}));  // replaces the link, not its target
   CHECK(cache.load(source)->image == std::vector<std::uint8_t>{2});
   CHECK_FALSE(fs::is_symlink(path));
   CHECK(fs::exists(real));
@@ -683,7 +683,7 @@ TEST_CASE("what dead writers left is swept; what living ones write is not") {
   CHECK(is_abandoned(dead_name, 1));
   CHECK_FALSE(is_abandoned(own, 1));
   CHECK(is_abandoned(own, 601));
-  // This process's number, but started at another time: the writer died and its number was given again.
+  // The number of this process, but another start time: the writer died and its number was reused.
   std::string reused = own;
   const std::size_t start = reused.find('-', reused.find(std::to_string(getpid()))) + 1;
   reused.insert(start, "1");

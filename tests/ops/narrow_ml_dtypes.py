@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Floating types that NumPy has not, converted by the sinter command to the bits that ml_dtypes gives.
+"""Tests that the sinter command converts to floating types that NumPy lacks with the bits of ml_dtypes.
 
     narrow_ml_dtypes.py SINTER"""
 import subprocess
@@ -27,7 +27,7 @@ def bits(array):
 
 
 def to_odd(wide):
-    """Floats that round to fewer bits as the doubles do: ml_dtypes itself rounds a double to a float first, and so twice."""
+    """Returns floats that round to fewer bits as the doubles do: ml_dtypes itself rounds a double to a float first, and so twice."""
     near = wide.astype(np.float32)
     back = near.astype(np.float64)
     odd = (bits(near) - (np.abs(back) > np.abs(wide))) | 1
@@ -35,7 +35,7 @@ def to_odd(wide):
 
 
 def floats(dtype):
-    """Every value, what lies halfway between two, and the neighbours of both; numbers around and beyond the largest; random ones, and random bits."""
+    """Returns every value, the midpoints between two, and the neighbours of both; numbers around and beyond the largest; random ones, and random bits."""
     with_sign = np.arange(1 << 8 * dtype.itemsize, dtype=np.uint32).astype(np.dtype(f"u{dtype.itemsize}")).view(dtype).astype(np.float64)
     values = np.unique(with_sign[np.isfinite(with_sign)])
     step = values[-1] - values[-2]

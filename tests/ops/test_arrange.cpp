@@ -1,5 +1,5 @@
-// Operations that put elements elsewhere: padding and joining, looking up by index, scans; against plain loops over coordinates, for
-// every dtype, with empty, single and no axes, with work before and after.
+// Operations that move elements: padding and joining, looking up by index, scans. They are compared with plain loops over coordinates, for every dtype, with
+// empty, single and no axes, with prologues and epilogues.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ void near(const Tensor& got, const Ref& expected, double tolerance, const std::s
   CHECK(worst <= tolerance);
 }
 
-/// Element i of an axis of `size`, continued as NumPy's modes do; -1: the constant.
+/// Returns the source of element i of an axis of `size`, extended as NumPy's modes do; -1: the constant.
 std::int64_t source(std::int64_t i, std::int64_t size, PadMode mode) {
   if (i >= 0 && i < size) return i;
   const auto modulo = [](std::int64_t a, std::int64_t b) { return (a % b + b) % b; };
@@ -328,7 +328,7 @@ TEST_CASE("rows of every short length, of which few fill vectors, and places com
       const auto at = [&, &ref = ref](const Coords& c, std::int64_t shift) { return ref.v[static_cast<std::size_t>(c[0] * (n + 2) + c[1] + shift)]; };
       const auto part = [&, &x = x](std::int64_t shift) { return x.at({Slice{}, Slice{shift, n + shift}}); };
       same(sn::maximum(part(0), sn::maximum(part(1), part(2))), make({3, n}, [&](const Coords& c) { return std::max({at(c, 0), at(c, 1), at(c, 2)}); }), what);
-      if (!is_bool(dtype) && !is_floating(dtype))  // lanes that are not there divide by nothing
+      if (!is_bool(dtype) && !is_floating(dtype))  // masked lanes must not divide by zero
         same(sn::floor_divide(part(1), sn::maximum(part(2), sn::ones({}, dtype))),
              make({3, n}, [&](const Coords& c) { return std::floor(at(c, 1) / std::max(at(c, 2), 1.0)); }), what + ", divided");
       const Tensor place = sn::arange(n);
@@ -423,7 +423,7 @@ TEST_CASE("take, take_along_axis, indexing with a tensor") {
             same(sn::take(x, i, static_cast<std::int64_t>(k)), expected, what);
             same(sn::take(x, i, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())), expected, what + " from the end");
             if (dtype == DType::bool_) continue;
-            // Work before and after, and the index computed.
+            // With prologue and epilogue, and a computed index.
             near(sn::take(x + x, i + 0, static_cast<std::int64_t>(k)) + 1, map(expected, [](double v) { return 2 * v + 1; }), 1e-6, what + " with work");
             std::vector<Index> index(k, Slice{});
             index.push_back(i);
@@ -484,14 +484,14 @@ TEST_CASE("several tensors in one index broadcast against each other") {
     const auto [i, ri] = drawn({3, 1}, 1);
     const auto [j, rj] = drawn({4}, 2);
     const Ref &a = ri, &b = rj;
-    // Side by side they stay where they are.
+    // Adjacent index tensors keep their position.
     near(sn::exp(x)(Slice{}, i, j) * 2.f,
          make({r.shape[0], 3, 4, r.shape[3]},
               [&](const Coords& at) {
                 return 2 * std::exp(r.v[static_cast<std::size_t>(flat(r.shape, {at[0], place(a, {at[1], 0}, 1), place(b, {at[2]}, 2), at[3]}))]);
               }),
          1e-5, "side by side");
-    // Parted by a slice they go to the front; so does one that is parted from an integer.
+    // If a slice separates them, their axes go to the front; so does one that is separated from an integer.
     const auto [k, rk] = drawn({4}, 3);
     const Ref& c = rk;
     same(x(Slice{}, i, Slice{}, k),
@@ -548,15 +548,15 @@ TEST_CASE("an index out of range names the op, the line, the index and the size,
       const Tensor wrong = sn::exp(sn::take(x, i, 0) * 1.0) + 1;
       const std::string text = message(wrong);
       CHECK(text == fmt::format("take: index {} is out of bounds for axis 0 with size 5 at {}:{}", bad, __FILE__, line));
-      CHECK(message(wrong) == text);  // it does not become right by asking again
+      CHECK(message(wrong) == text);  // a second evaluation fails in the same way
       CHECK(values(sn::take(x, i, 0, sn::IndexMode::clip)).size() == places.size());
     }
-  // The same plan at another line tells of that line.
+  // The same plan at another line names that line.
   const Tensor x = sn::arange(5);
   CHECK(message(x(Tensor{1, 7})).find(fmt::format(":{}", __LINE__)) != std::string::npos);
   CHECK(message(x(Tensor{1, 8})).find(fmt::format(":{}", __LINE__)) != std::string::npos);
   CHECK(message(sn::take_along_axis(x, Tensor{1, 7}, 0)).rfind("take_along_axis: index 7", 0) == 0);
-  // Where a pad keeps a place from being looked up it is not wrong.
+  // A wrong index that a pad keeps from being looked up is no error.
   CHECK(values(sn::pad(sn::take(x, Tensor{1, 2}, 0), {{1, 1}})) == std::vector<double>{0, 1, 2, 0});
   CHECK(message(sn::sum(sn::take(x, Tensor{0, -6}, 0))).find("index -6") != std::string::npos);
 }
@@ -597,7 +597,7 @@ TEST_CASE("scans along every axis") {
           CHECK(y.dtype() == (row.keeps_type || sn::is_floating(dtype) ? dtype : DType::int64));
           near(y, scanned(ref, k), tolerance, what);
           if (dtype == DType::bool_) continue;
-          // Work before and after, a sum of the same row beside it, and a view of the result.
+          // With prologue and epilogue, a sum of the same row beside it, and a view of the result.
           const Tensor z = row.scan(x * 1, static_cast<std::int64_t>(k)) + sn::sum(x, static_cast<std::int64_t>(k), true) * 2;
           Ref sums = reduce(ref, {static_cast<std::int64_t>(k)}, 0, std::plus<double>());
           sums.shape = shape;
@@ -648,7 +648,7 @@ TEST_CASE("every element type is arranged, gathered and scanned") {
   for (const auto& row : sn::kDTypes) {
     const DType dtype = static_cast<DType>(&row - sn::kDTypes);
     const std::string what(name(dtype));
-    auto made = random(rng, {2, 37}, DType::int32, 0, 2.99);  // sums are exact in what they are computed in
+    auto made = random(rng, {2, 37}, DType::int32, 0, 2.99);  // sums are exact in the type of the computation
     const Tensor x = made.first.astype(dtype);
     std::vector<double>& v = made.second.v;
     if (dtype == DType::bool_)
@@ -675,7 +675,7 @@ TEST_CASE("every element type is arranged, gathered and scanned") {
       });
     };
     const Tensor sums = sn::cumsum(x, 1);
-    Ref rounded = scanned(true);  // once, where the type does not hold the sum
+    Ref rounded = scanned(true);  // rounded once, where the type does not hold the sum
     rounded.v = values(sn::from_span(rounded.v).astype(sums.dtype()));
     same(sums, rounded, what);
     same(sn::cummax(x, 1), scanned(false), what);
@@ -733,7 +733,7 @@ TEST_CASE("nothing is read from empty buffers") {
   CHECK(values(sn::sum(sn::softmax(y, 0))) == std::vector<double>{0});
   CHECK(std::isnan(values(sn::mean(sn::min(z, 0, true), 1))[0]));
   CHECK(values(sn::pad(z, {{0, 1}, {1, 1}}, PadMode::constant, 2)) == std::vector<double>(4, 2));
-  CHECK(values(sn::ones({2})) == std::vector<double>(2, 1));  // the device is well
+  CHECK(values(sn::ones({2})) == std::vector<double>(2, 1));  // the device still works
 }
 
 int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

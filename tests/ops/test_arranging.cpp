@@ -1,4 +1,4 @@
-// What arranges, convolves, rounds and asks about types, against loops over random numbers; NumPy's own results are in tests/golden/cases.txt.
+// Functions that arrange, convolve, round and query types, against loops over random numbers; NumPy's own results are in tests/golden/cases.txt.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -56,7 +56,7 @@ TEST_CASE("convolutions of every mode, of types and lengths") {
       same(sn::convolve(a, v, sn::ConvolveMode::same), part((shorter - 1) / 2, longer), within);
       same(sn::convolve(a, v, sn::ConvolveMode::valid), part(shorter - 1, longer - shorter + 1), within);
       CHECK(sn::convolve(a, v).dtype() == type);
-      // Correlating is convolving with the other one backwards.
+      // Correlating is convolving with the reversed operand.
       same(sn::correlate(a, sn::flip(v), sn::ConvolveMode::full), full, within);
       same(sn::correlate(a, sn::flip(v)), part(shorter - 1, longer - shorter + 1), within);
     }
@@ -71,7 +71,7 @@ TEST_CASE("what lies beside a vector has no part in its convolution, whatever it
     if (on_cuda() && type != DType::float32) continue;
     for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{3, 2}, {5, 8}, {20, 9}, {10, 10}, {40, 32}, {33, 50}}) {
       if (on_cuda() && n != 3 && n != 20) continue;
-      // Positive numbers, in one of them an infinity or NaN at one place: sums with it are that, all others finite.
+      // Positive numbers, with an infinity or NaN at one place of one operand: sums that contain it are that value, all others are finite.
       for (const double special : {inf, nan}) {
         for (const bool in_first : {false, true}) {
           std::vector<double> a(static_cast<std::size_t>(n)), v(static_cast<std::size_t>(m)), full(a.size() + v.size() - 1);
@@ -248,7 +248,7 @@ TEST_CASE("types beside each other, and their limits") {
 }
 
 TEST_CASE("int64 among uint64, element for element") {
-  if (on_cuda()) return;  // its kernels are those of isin, and many
+  if (on_cuda()) return;  // it has the kernels of isin, and many
   std::vector<std::int64_t> x;
   std::vector<std::uint64_t> y;
   for (int k = 0; k < 200; ++k) {

@@ -1,4 +1,4 @@
-// Assigning to a part of a handle: the handle changes, others do not; against plain loops, on every executor.
+// Assigning to a part of a handle changes this handle and no other; against plain loops, on every executor.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 const std::vector<DType> kTypes = {DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8, DType::float16, DType::bool_};
 
-/// A random index of a shape, and what it selects: a start and a step of each axis, and the shape of the part.
+/// A random index of a shape, and its selection: a start and a step for each axis, and the shape of the part.
 struct Selected {
   std::vector<Index> index;
   Coords start, step;
@@ -64,7 +64,7 @@ Selected random_index(std::mt19937& rng, const Shape& shape) {
   return s;
 }
 
-/// The part of a reference replaced; the value has as many elements as the block.
+/// Replaces the part of a reference; the value has as many elements as the block.
 Ref with_part(Ref x, const Selected& s, const std::vector<double>& value) {
   std::size_t next = 0;
   each(s.block, [&](const Coords& at) {
@@ -180,7 +180,7 @@ TEST_CASE("masks with one operand for each element they choose") {
   std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 12; ++round) {
     const auto [x, ref] = random_view(rng, random(rng, {5, 4, 3}, DType::float64, -2, 2));
-    const double least = round % 4 == 0 ? 3 : -1 + 0.5 * (round % 4);  // of round 0 none
+    const double least = round % 4 == 0 ? 3 : -1 + 0.5 * (round % 4);  // round 0 selects none
     std::vector<double> want = ref.v, operands;
     for (double& v : want)
       if (v > least) operands.push_back(std::uniform_real_distribution(0.5, 2.0)(rng));

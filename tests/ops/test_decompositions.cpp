@@ -1,5 +1,5 @@
-// Decompositions and systems of equations: values against elimination in long double, and the properties that define each, for batches,
-// views, types and sizes; what has no result, and where that is told.
+// Decompositions and systems of equations: values against elimination in long double, and the properties that define each, for batches, views, types and
+// sizes; operands without a result, and the place that the error names.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::mt19937 rng{seed};
 
 using Dense = std::vector<std::vector<long double>>;
 
-/// The matrix number `element` of a batch.
+/// Returns matrix number `element` of a batch.
 Dense matrix(const Ref& x, std::int64_t element) {
   const std::int64_t m = x.shape[x.shape.size() - 2], n = x.shape.back();
   Dense out(static_cast<std::size_t>(m), std::vector<long double>(static_cast<std::size_t>(n)));
@@ -37,7 +37,7 @@ Dense matrix(const Ref& x, std::int64_t element) {
   return out;
 }
 
-/// x of a x = b by Gauss and Jordan, and the determinant.
+/// Returns x of a x = b by Gauss and Jordan, and the determinant.
 struct Eliminated {
   Dense x;
   long double determinant = 1;
@@ -87,7 +87,7 @@ double tolerance(DType type) {
   }
 }
 
-/// Relative to the largest value.
+/// Compares relative to the largest value.
 void near(const Tensor& got, const Ref& want, double within) {
   REQUIRE(got.shape() == want.shape);
   const auto found = values(got);
@@ -102,7 +102,7 @@ void near(const Tensor& got, const Ref& want, double within) {
 }
 void near(const Tensor& got, const Tensor& want, double within) { near(got, Ref{want.shape(), values(want)}, within); }
 
-/// The last two axes of size n with n added to the diagonal: as far from singular as may be.
+/// Returns matrices of size n with n added to the diagonal, so that they are far from singular.
 std::pair<Tensor, Ref> dominant(Shape batch, std::int64_t n, DType dtype) {
   batch.insert(batch.end(), {n, n});
   auto [x, rx] = random(rng, batch, dtype, is_floating(dtype) ? -1 : 0, 2);
@@ -191,13 +191,13 @@ TEST_CASE("determinants") {
     for (std::int64_t k = 0; k < 4; ++k) {
       const long double want = eliminated(matrix(ra, k), Dense(static_cast<std::size_t>(n))).determinant;
       const auto at = static_cast<std::size_t>(k);
-      // A product of pivots loses what the matrix' condition loses.
+      // A product of pivots is as inexact as the matrix' condition makes it.
       CHECK(std::fabs(d[at] - static_cast<double>(want)) <= 1e-9 * std::max(1e-3, std::fabs(static_cast<double>(want))));
       CHECK(s[at] == (want < 0 ? -1 : 1));
       CHECK(std::fabs(std::exp(l[at]) * s[at] - d[at]) <= 1e-9 * std::max(1e-6, std::fabs(d[at])));
     }
   }
-  // The product leaves float64's range on the way.
+  // The intermediate product leaves float64's range.
   const Tensor far = sn::diag(Tensor{1e200, 1e200, -1e-200, 1e-200});
   CHECK(sn::det(far).item<double>() == doctest::Approx(-1).epsilon(1e-12));
   const Tensor singular = {{1., 2.}, {2., 4.}};
@@ -296,21 +296,21 @@ TEST_CASE("eigenvalues and vectors of any square matrix") {
       const sn::Complex w{wide(found.eigenvalues.re), wide(found.eigenvalues.im)}, v{wide(found.eigenvectors.re), wide(found.eigenvectors.im)};
       REQUIRE(w.re.shape() == Shape{3, n});
       REQUIRE(v.im.shape() == Shape{3, n, n});
-      // a v = v w, columns of length 1, the largest element of each real; the trace is the sum of what is found.
+      // Checks a v = v w, columns of length 1 with a real largest element, and that the trace is the sum of the eigenvalues.
       const Tensor wr = sn::expand_dims(w.re, -2), wi = sn::expand_dims(w.im, -2);
       near(sn::matmul(wide(a), v.re), v.re * wr - v.im * wi, 8 * tolerance(type));
       near(sn::matmul(wide(a), v.im), v.re * wi + v.im * wr, 8 * tolerance(type));
       const Tensor sizes = sn::square(v.re) + sn::square(v.im);
       near(sn::sum(sizes, -2), sn::ones({3, n}), tolerance(type));
-      // Of those that are as large as the largest, but for rounding, one is real.
+      // One of the elements that are as large as the largest, apart from rounding, is real.
       const Tensor largest = sizes >= sn::max(sizes, -2, true) * (itemsize(type) == 2 ? 0.9 : 1 - 1e-5);
       near(sn::min(sn::where(largest, sn::abs(v.im), 2), -2), sn::zeros({3, n}), tolerance(type));
       near(sn::sum(w.re, -1), sn::matrix_trace(wide(a), 0, -2, -1), 8 * tolerance(type));
       near(sn::sum(w.im, -1), sn::zeros({3}), 8 * tolerance(type));
       const sn::Complex alone = sn::eigvals(a);
-      near(sn::sort(wide(alone.re)), sn::sort(w.re), std::max(1e-6, 16 * tolerance(type)));  // of a double one half of the digits are known
+      near(sn::sort(wide(alone.re)), sn::sort(w.re), std::max(1e-6, 16 * tolerance(type)));  // a double eigenvalue has half of the digits
     }
-  // Elements of very different sizes: the polynomial (x - 1) (x - 1e-8) (x - 1e8), whose roots take a balanced matrix.
+  // Elements of very different sizes: the polynomial (x - 1) (x - 1e-8) (x - 1e8), whose roots need a balanced matrix.
   const sn::Complex far = sn::roots({1.0, -(1 + 1e-8 + 1e8), 1e-8 + 1e8 + 1, -1.0});
   const auto roots = values(sn::sort(far.re));
   CHECK(std::fabs(roots[0] / 1e-8 - 1) < 1e-10);
@@ -362,11 +362,11 @@ TEST_CASE("least squares, the pseudo-inverse, ranks") {
     CHECK(rank.item<std::int64_t>() == std::min(shape[0], shape[1]));
     near(s, sn::svdvals(a), 1e-12);
     const auto [largest, least] = std::pair(sn::max(s).item<double>(), sn::min(s).item<double>());
-    const double within = 1e-12 * largest / least;  // the condition number enlarges what is rounded
+    const double within = 1e-12 * largest / least;  // the condition number enlarges rounding errors
     near(sn::lstsq(a, b.at({sn::Slice{}, 0})).x, x.at({sn::Slice{}, 0}), within);
     near(sn::matmul(sn::pinv(a), b), x, within);
   }
-  // Of a rank that is not full: Moore and Penrose's four conditions.
+  // Matrices without full rank: Moore and Penrose's four conditions.
   const Tensor thin = random(rng, {2, 6, 2}, DType::float64, -1, 1).first, low = sn::matmul(thin, random(rng, {2, 2, 5}, DType::float64, -1, 1).first);
   const Tensor p = sn::pinv(low, 1e-10);
   CHECK(p.shape() == Shape{2, 5, 6});
@@ -431,7 +431,7 @@ TEST_CASE("matrices without elements, and of one") {
 TEST_CASE("in the midst of programs, through views") {
   const auto [a, ra] = dominant({5}, 4, DType::float64);
   const Tensor b = random(rng, {4, 5}, DType::float64, -1, 1).first;
-  // Operands that are views of memory, and that have to be computed.
+  // Operands that are views of memory, and operands that have to be computed.
   const Tensor turned = sn::permute(a, {0, 2, 1}), every = a.at({sn::Slice{{}, {}, -2}});
   near(sn::matmul(turned, sn::inv(turned)), identity({5}, 4), 1e-10);
   near(sn::inv(every), sn::inv(a).at({sn::Slice{{}, {}, -2}}), 1e-12);
@@ -444,7 +444,7 @@ TEST_CASE("in the midst of programs, through views") {
   const auto before = sn::counters();
   sn::eval(u, s, low, rest);
   const auto after = sn::counters();
-  CHECK(after.library_calls - before.library_calls - (on_cuda() ? 0 : 1) == 1);  // the decomposition, and the product where that is a library's
+  CHECK(after.library_calls - before.library_calls - (on_cuda() ? 0 : 1) == 1);  // the decomposition, and the product if a library computes it
   CHECK(after.host_calls - before.host_calls == (on_cuda() ? 1 : 0));
   const auto left = values(s);
   CHECK(rest.item<double>() == doctest::Approx(left[2] * left[2] + left[3] * left[3]).epsilon(1e-9));
@@ -501,15 +501,15 @@ TEST_CASE("what has no result names the op, the matrix and the line") {
   fails(x, "inv: the matrix of shape (2, 2) is singular", line);
   fails(sn::solve(batch, Tensor{1., 2.}) + 1., "solve: the matrix [1] of shape (4, 2, 2) is singular", __LINE__);
   fails(sn::inv(sn::reshape(batch, {2, 2, 2, 2})), "inv: the matrix [0, 1] of shape (2, 2, 2, 2) is singular", __LINE__);
-  // The same plan serves another line, which is told.
+  // The same plan serves another line, and the error names that line.
   fails(sn::solve(batch, Tensor{1., 2.}) + 1., "solve: the matrix [1] of shape (4, 2, 2) is singular", __LINE__);
   fails(sn::solve_triangular(Tensor{{1., 2.}, {2., 0.}}, Tensor{1., 2.}), "solve_triangular: the matrix of shape (2, 2) is singular", __LINE__);
   fails(sn::matrix_power(singular, -2), "matrix_power: the matrix of shape (2, 2) is singular", __LINE__);
   fails(sn::cholesky(-sn::eye(3)), "cholesky: the matrix of shape (3, 3) is not positive definite", __LINE__);
   fails(sn::svdvals(Tensor{{NAN, 1.}, {1., 2.}}), "svdvals: the matrix of shape (2, 2) is not decomposed: the iteration does not converge", __LINE__);
-  // What is found once is found again: nothing was stored.
+  // The error is found again: no result was stored.
   fails(x, "inv: the matrix of shape (2, 2) is singular", line);
-  // Elsewhere NaN goes through.
+  // Other functions pass NaN on.
   const Tensor bad = {{NAN, 1.}, {1., 2.}};
   for (const Tensor& y :
        {sn::inv(bad), sn::det(bad), sn::solve(bad, Tensor{1., 1.}), sn::qr(bad).R, sn::cholesky(bad), sn::eigh(bad).eigenvectors, sn::eigvalsh(bad)})

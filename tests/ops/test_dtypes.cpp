@@ -1,5 +1,5 @@
-// Every element type under every function, against what NumPy gives (tests/golden/dtypes.txt, written by scripts/numpy_golden.py):
-// result types, and values at the limits of each type.
+// Every element type under every function, against NumPy's answers (tests/golden/dtypes.txt, written by scripts/numpy_golden.py): result types, and values at
+// the limits of each type.
 #include "program.hpp"
 
 #include <algorithm>
@@ -169,7 +169,7 @@ Bits bits_of(const Words& line, std::size_t first) {
   for (std::size_t k = first; k < line.size(); ++k) bits.push_back(std::stoull(line[k], nullptr, 16));
   return bits;
 }
-/// The values over and over: long enough for vectors and for what is left over beside them.
+/// Repeats the values: long enough for vectors and a remainder.
 constexpr std::size_t kRepeated = 331;
 Tensor tensor(DType dtype, const Bits& bits, std::size_t count) {
   const std::size_t size = sn::itemsize(dtype);
@@ -186,7 +186,7 @@ Bits bits_of(const Tensor& x) {
   return bits;
 }
 
-/// Units in the last place between two floats of a type; 0 for two NaNs, and for two zeros where either will do.
+/// Returns the units in the last place between two floats of a type; 0 for two NaNs, and for two zeros if either is right.
 double distance(DType dtype, std::uint64_t a, std::uint64_t b, bool either_zero) {
   return sn::visit_storage(dtype, [&]<class T>() -> double {
     T x, y;
@@ -204,8 +204,8 @@ double distance(DType dtype, std::uint64_t a, std::uint64_t b, bool either_zero)
   });
 }
 
-/// Functions that are not rounded correctly: how many units their float32 and float64 results may be off (2 for float32, 1 for
-/// float64, and NumPy's own bound comes on top).
+/// Functions that are not rounded correctly: the allowed error of their float32 and float64 results in units (2 for float32, 1 for float64, plus NumPy's own
+/// bound).
 double tolerance(const std::string& op, DType result) {
   static const std::set<std::string> inexact = {"exp",  "exp2", "expm1", "log",   "log2",  "log10",     "log1p",      "sin",     "cos",    "tan",
                                                 "asin", "acos", "atan",  "sinh",  "cosh",  "tanh",      "erf",        "power",   "atan2",  "rsqrt",
@@ -230,11 +230,11 @@ void check(const Case& c) {
   REQUIRE(c.got.dtype() == c.result);
   const Bits got = bits_of(c.got);
   const double allowed = tolerance(c.op, c.result);
-  // Which of two equal zeros comes out.
+  // The result may be either of two equal zeros.
   static const std::set<std::string> extremes = {"minimum", "maximum", "min", "max", "fmin", "fmax", "cummin", "cummax", "nextafter"};
   const bool either_zero = extremes.count(c.op) > 0;
   int wrong = 0;
-  // What accumulates goes on where the operands begin again.
+  // An accumulation continues where the repeated operands begin again.
   const std::size_t count = c.op == "cummin" || c.op == "cummax" ? c.expected.size() : got.size();
   for (std::size_t k = 0; k < count && wrong < 3; ++k) {
     const std::uint64_t want = c.expected[k % c.expected.size()];
@@ -345,7 +345,7 @@ TEST_CASE("every function on every type gives NumPy's values") {
 
 namespace {
 
-/// x rounded to a floating type: by its unit in the last place, ties to even.
+/// Returns x rounded to a floating type by its unit in the last place, ties to even.
 template <class T> double rounded(double x) {
   using limits = std::numeric_limits<T>;
   if (x == 0 || std::isnan(x)) return x;
@@ -355,7 +355,7 @@ template <class T> double rounded(double x) {
   const double r = std::nearbyint(x / unit) * unit;
   return std::abs(r) > static_cast<double>(limits::max()) ? std::copysign(beyond, x) : r;
 }
-/// The value of bits read as sign, exponent and fraction.
+/// Returns the value of bits read as sign, exponent and fraction.
 template <class T> double decoded(std::uint32_t bits) {
   constexpr int fraction_bits = T::format.fraction, exponent_bits = T::format.exponent, bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
@@ -368,7 +368,7 @@ template <class T> double decoded(std::uint32_t bits) {
 }
 bool same(double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b); }
 
-/// Of random bits, so of every exponent, and what lies between two values of the narrow type, with its neighbours.
+/// Returns numbers of random bits, so of every exponent, and midpoints of two values of the narrow type, with their neighbours.
 template <class From, class To> std::vector<From> to_round() {
   using Word = std::conditional_t<sizeof(From) == 4, std::uint32_t, std::uint64_t>;
   std::mt19937_64 random(7);
@@ -492,7 +492,7 @@ template <class T> void check_values() {
   CHECK(x(sn::Slice{{}, {}, -1}).to_vector<T>()[3] == T(1));
   if constexpr (std::is_integral_v<T> && !flag) {
     CHECK(sn::full({1}, limits::max(), dtype).template item<T>() == limits::max());
-    CHECK((x + limits::max()).dtype() == dtype);  // a literal of the type's own
+    CHECK((x + limits::max()).dtype() == dtype);  // a literal of the tensor's own type
     if constexpr (sizeof(T) < 8) {
       const std::int64_t above = std::int64_t{limits::max()} + 1, below = std::int64_t{limits::lowest()} - 1;
       for (const std::int64_t out : {above, below}) {

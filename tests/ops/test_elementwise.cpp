@@ -1,5 +1,5 @@
-// Functions that are composed of primitives, in float32, float64 and float16, beside plain C++ in long double. Types and special values
-// are NumPy's by test_dtypes; the primitives' accuracy is test_llvm_math's.
+// Functions that are composed of primitives, in float32, float64 and float16, beside plain C++ in long double. test_dtypes compares types and special values
+// with NumPy; test_llvm_math measures the primitives' accuracy.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct Function {
   const char* name;
   Tensor (*ours)(const sn::Arg&);
   Real (*reference)(Real);
-  double ulps;  // of what is lost where factors are rounded one by one
+  double ulps;  // allowed loss where factors are rounded one by one
 };
 const Function kFunctions[] = {
     {"sigmoid", sn::sigmoid, sigmoid, 1.7},
@@ -46,7 +46,7 @@ const Function kFunctions[] = {
 
 template <class T> constexpr int kDigits = std::numeric_limits<T>::digits;
 
-/// Moderate numbers and both tails, down to where a result vanishes.
+/// Returns moderate numbers and both tails, as far as the result vanishes.
 template <class T> std::vector<T> arguments() {
   std::mt19937_64 random(5);
   std::vector<T> x{T(0.f), T(-0.f), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
@@ -78,7 +78,7 @@ TEST_CASE_TEMPLATE("activations keep their digits from the middle to the tails",
       } else {
         int exponent = 0;
         std::frexp(want, &exponent);
-        // The functions' 2 ULP of CUDA's float32, and 5 of its normal distribution, come on top there.
+        // On CUDA the 2 ULP of its float32 functions, and the 5 of its normal distribution, are added.
         const double ulps = f.ulps + (sinter::testing::on_cuda() ? 4 : 0);
         const Real unit = std::ldexp(Real(1), std::max(exponent, std::numeric_limits<T>::min_exponent) - kDigits<T>);
         const Real absolute = f.ulps > 1e29 ? std::ldexp(std::fabs(v) + 4, 1 - kDigits<T>) : ulps * unit;

@@ -30,7 +30,7 @@ std::vector<Wide> complex(const std::vector<double>& re, const std::vector<doubl
   for (std::size_t k = 0; k < re.size(); ++k) x.emplace_back(re[k], im.empty() ? 0 : im[k]);
   return x;
 }
-/// The definition, with phases counted modulo n.
+/// Computes the definition, with phases modulo n.
 std::vector<Wide> transformed(const std::vector<Wide>& x, int sign = -1) {
   const std::size_t n = x.size();
   std::vector<Wide> turn, out(n);
@@ -185,7 +185,7 @@ TEST_CASE("functions of complex numbers") {
       {sn::exp, std::exp}, {sn::log, std::log},   {sn::sqrt, std::sqrt}, {sn::sin, std::sin},   {sn::cos, std::cos},
       {sn::tan, std::tan}, {sn::sinh, std::sinh}, {sn::cosh, std::cosh}, {sn::tanh, std::tanh},
   };
-  // All over the plane, near the unit circle, where a logarithm cancels, far right, and on both axes.
+  // Points all over the plane, near the unit circle (where a logarithm cancels), far right, and on both axes.
   std::vector<double> re, im;
   const auto point = [&](double a, double b) { re.push_back(a), im.push_back(b); };
   std::uniform_real_distribution<double> wide(-6, 6), close(-1e-9, 1e-9), turn(-3, 3);

@@ -1,4 +1,4 @@
-// Small assignments that are written where the elements lie: whoever else holds them, or what was read from them, must not see it.
+// Small assignments that are written in place: other handles of the elements, and values recorded from them, must not change.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ using sn::Tensor;
 
 namespace {
 
-/// Handles of a random program, each with what it has to hold.
+/// Handles of a random program, each with its expected value.
 struct Held {
   Tensor x;
   std::vector<double> want;
@@ -60,7 +60,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
         default: return {sn::ones({rows, columns}, dtype) + sn::ones({rows, 1}, dtype), std::vector<double>(count, 2)};
       }
     };
-    std::vector<std::pair<Tensor, double>> read;  // what was recorded from them, and its value
+    std::vector<std::pair<Tensor, double>> read;  // values recorded from the handles, and the expected number
     held.push_back(fresh());
     for (int step = 0; step < 50; ++step) {
       const auto at = static_cast<std::size_t>(pick(static_cast<int>(held.size())));
@@ -81,7 +81,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
         }
         case 5: sn::eval(held[at].x); break;
         case 6: held[at] = held[static_cast<std::size_t>(pick(static_cast<int>(held.size())))]; break;
-        case 7: {  // from another handle, that may be the same
+        case 7: {  // from another handle, or from itself
           const int to = pick(rows), from = pick(rows);
           const Held source = held[static_cast<std::size_t>(pick(static_cast<int>(held.size())))];
           held[at].x(to) = source.x(from);
@@ -89,7 +89,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
             held[at].want[static_cast<std::size_t>(to * columns + j)] = source.want[static_cast<std::size_t>(from * columns + j)];
           break;
         }
-        case 8: {  // backwards and apart
+        case 8: {  // backwards, with a step
           const Tensor value = sn::from_span(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}).astype(dtype);
           if (pick(2)) sn::eval(value);
           const int i = pick(rows), step_by = 1 + pick(3);

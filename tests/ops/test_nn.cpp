@@ -28,7 +28,7 @@ std::mt19937 rng = [] {
   return std::mt19937(seed);
 }();
 std::int64_t pick(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(high - low + 1)); }
-int rounds(int many) { return on_cuda() ? std::max(1, many / 10) : many; }  // an emulated kernel takes a compiler
+int rounds(int many) { return on_cuda() ? std::max(1, many / 10) : many; }  // an emulated kernel needs a compiler
 
 double unit(DType dtype) {
   switch (dtype) {
@@ -78,7 +78,7 @@ Ref conv_of(const Ref& x, const Ref& w, const Ref* bias, const Ints& stride, con
   });
 }
 
-/// Every element of x spread over the result by the weights.
+/// Spreads every element of x over the result by the weights.
 Ref transposed_of(const Ref& x, const Ref& w, const Ints& stride, const Widths& widths, const Ints& more, const Ints& dilation, std::int64_t groups) {
   const std::size_t axes = stride.size();
   Shape shape{x.shape[0], w.shape[1] * groups};
@@ -101,7 +101,7 @@ Ref transposed_of(const Ref& x, const Ref& w, const Ints& stride, const Widths& 
   return out;
 }
 
-/// A pool by PyTorch's rules: the values of a window inside of x, how many places count, and what is made of them.
+/// Computes a pool by PyTorch's rules from the values of a window inside x and the number of places that count.
 Ref pool_of(const Ref& x, const Ints& taps, const Ints& stride, const Widths& widths, const Ints& dilation, bool ceil_mode, bool count_pad,
             const std::function<double(const std::vector<double>&, double)>& reduced) {
   const std::size_t axes = taps.size(), first = x.shape.size() - axes;
@@ -169,7 +169,7 @@ TEST_CASE("convolutions of random shapes") {
     CAPTURE(sn::name(type));
     const sn::ConvOptions how{o.stride, o.widths, o.dilation, groups};
     same(sn::conv(x, w, b, how), conv_of(rx, rw, &rb, o.stride, o.widths, o.dilation, groups), 4);
-    if (round % 4 == 0) {  // with work around it, which is another plan
+    if (round % 4 == 0) {  // with a prologue and an epilogue, which is another plan
       const Ref want = map(conv_of(map(rx, [](double v) { return v * 2; }), rw, nullptr, o.stride, o.widths, o.dilation, groups),
                            [](double v) { return std::max(v, 0.0) + 1; });
       same(sn::relu(sn::conv(x * 2, w, {}, how)) + 1, want, 8);
@@ -196,7 +196,7 @@ TEST_CASE("convolutions large enough for tiles and threads, of views") {
       const Widths widths{{c.pad[0], c.pad[0]}, {c.pad[1], c.pad[1]}};
       CAPTURE(sn::to_string(c.x));
       same(sn::conv2d(x, w, {}, how), conv_of(rx, rw, nullptr, c.stride, widths, c.dilation, c.groups), 10);
-      // x and weights turned: the call takes them as they lie.
+      // x and weights are transposed: the call takes them in their layout.
       const Tensor turned = sn::permute(x, {0, 1, 3, 2}), flipped = sn::flip(w, {2, 3});
       const Ref want =
           conv_of(permute(rx, {0, 1, 3, 2}), strided(rw, c.w, {0, 0, c.w[2] - 1, c.w[3] - 1}, {1, 1, -1, -1}), nullptr, c.stride, widths, c.dilation, c.groups);
@@ -282,7 +282,7 @@ TEST_CASE("pools of random shapes") {
              2);
     }
   }
-  for (std::int64_t step : {1, 2, 7}) {  // more places than are written out
+  for (std::int64_t step : {1, 2, 7}) {  // more places than the unrolled form takes
     const auto [wide, rwide] = random(rng, {1, 2, 15, 16}, DType::float32, -1, 1);
     const Widths widths{{3, 3}, {3, 3}};
     same(sn::max_pool2d(wide, 7, {.stride = step, .padding = 3}),
@@ -307,7 +307,7 @@ TEST_CASE("pools of random shapes") {
   };
   same(sn::adaptive_avg_pool(x, {3, 5}), adaptive(false), 2);
   same(sn::adaptive_max_pool(x, {3, 5}), adaptive(true));
-  // One number stands for all axes of places.
+  // One number stands for all spatial axes.
   const auto alike = [](const Tensor& one, const Tensor& each) {
     REQUIRE(one.shape() == each.shape());
     CHECK(values(one) == values(each));
@@ -450,7 +450,7 @@ TEST_CASE("resize of random shapes along both axes") {
     const auto how = static_cast<sn::Coordinates>(pick(0, 3));
     const bool cubic = pick(0, 1);
     const auto [x, rx] = random(rng, {2, h, w}, DType::float64, -1, 1);
-    // Each element as a sum over all places, each with the weight that its distance gives.
+    // Computes each element as a sum over all places, weighted by distance.
     const auto weight = [&](std::int64_t o, std::int64_t out, std::int64_t in, std::int64_t place) {
       const double scale = static_cast<double>(out) / static_cast<double>(in), i = static_cast<double>(o);
       double at = (i + 0.5) / scale - 0.5;
@@ -459,7 +459,7 @@ TEST_CASE("resize of random shapes along both axes") {
       if (how == sn::Coordinates::pytorch_half_pixel && out == 1) at = 0;
       if (out == in) return o == place ? 1.0 : 0.0;
       double sum = 0;
-      for (std::int64_t k = -8; k < in + 16; ++k) {  // places outside are the outermost ones
+      for (std::int64_t k = -8; k < in + 16; ++k) {  // places outside repeat the outermost ones
         if (std::clamp<std::int64_t>(k, 0, in - 1) != place) continue;
         const double d = std::abs(at - static_cast<double>(k)), a = -0.75;
         if (!cubic) sum += std::max(0.0, 1 - d);

@@ -1,5 +1,5 @@
-// Wrong operands of functions that C++ has and the command has not, or not all of: right operands, of which up to three are replaced by others
-// of any shape, type and value. How many: SINTER_ARGUMENTS_PAIRS for each function.
+// Wrong operands of functions that only C++ has, or has in more forms than the command: up to three right operands are replaced by others of any shape, type
+// and value, SINTER_ARGUMENTS_PAIRS times for each function.
 #include <doctest/doctest.h>
 
 #include <algorithm>

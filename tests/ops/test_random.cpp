@@ -39,7 +39,7 @@ template <class T> Moments moments(const std::vector<T>& x) {
   return m;
 }
 
-/// Pearson's statistic over `bins` equal parts of [0, 1), as deviations from its mean.
+/// Returns Pearson's statistic over `bins` equal parts of [0, 1), as deviations from its mean.
 template <class T> double chi_square(const std::vector<T>& x, int bins) {
   std::vector<double> counts(static_cast<std::size_t>(bins));
   for (const T v : x) ++counts.at(static_cast<std::size_t>(static_cast<double>(v) * bins));
@@ -203,7 +203,7 @@ TEST_CASE("bernoulli, exponential, choice") {
 
 namespace {
 
-/// Kolmogorov and Smirnov's statistic times sqrt(n): above 2.2 once in 10^4 fair samples.
+/// Returns Kolmogorov and Smirnov's statistic times sqrt(n), which exceeds 2.2 once in 10^4 fair samples.
 template <class Cdf> double kolmogorov(const Tensor& numbers, Cdf cdf) {
   auto x = sn::astype(numbers, DType::float64).to_vector<double>();
   std::sort(x.begin(), x.end());
@@ -250,7 +250,7 @@ TEST_CASE("continuous distributions, in both types") {
     CHECK(kolmogorov(chisquare(Key(16), shape, 4, type), [](double x) { return 1 - std::exp(-x / 2) * (1 + x / 2); }) < 2.2);
     CHECK(kolmogorov(standard_t(Key(17), shape, 2, type), [](double x) { return 0.5 + x / (2 * std::sqrt(2 + x * x)); }) < 2.2);
   }
-  // Parameters are numbers or tensors, and what is no parameter is refused.
+  // Parameters are numbers or tensors, and invalid ones are refused.
   const Tensor mixed = gamma(Key(18), {50000, 2}, Tensor{1.0, 5.0}, Tensor{1.0, 0.5});
   if (!sinter::testing::on_cuda()) {
     CHECK(kolmogorov(mixed(Slice{}, 0), [](double x) { return -std::expm1(-x); }) < 2.2);
@@ -285,7 +285,7 @@ TEST_CASE("discrete distributions: as often as their probabilities say") {
   };
   for (const double rate : {0.1, 3.0, 40.0})
     matches(poisson(Key(1), {n}, rate), std::max(0, static_cast<int>(rate - 5)), list(std::max(0, static_cast<int>(rate - 5)), 9, [&](int k) {
-              if (k == std::max(0, static_cast<int>(rate - 5)) && k > 0) {  // what is below counts as the first
+              if (k == std::max(0, static_cast<int>(rate - 5)) && k > 0) {  // smaller values count as the first
                 double sum = 0;
                 for (int j = 0; j <= k; ++j) sum += std::exp(j * std::log(rate) - rate - std::lgamma(j + 1));
                 return sum;

@@ -1,5 +1,5 @@
-// Recurrent layers in one call, against loops in float64: every cell, both directions, states and batches of any size; any number of threads; what is
-// frozen at one length and called with others.
+// Recurrent layers in one call, against loops in float64: every cell, both directions, states and batches of any size, any number of threads, and layers that
+// are frozen at one length and called with others.
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -101,8 +101,8 @@ std::vector<double> expected(const Case& c) {
   return all;
 }
 
-/// Each step rounds sums of size + 2 terms of at most about 3, and hands its error on, times at most the weights' row sums (below sqrt(size)) and the
-/// gates' slopes (a quarter); of relu, which nothing bounds, the values grow as the errors do.
+/// Each step rounds sums of size + 2 terms of at most about 3, and passes its error on, times at most the weights' row sums (below sqrt(size)) and the gates'
+/// slopes (a quarter). relu is unbounded, and its values grow as its errors do.
 void check_close(const Tensor& result, const std::vector<double>& wanted, const std::string& text) {
   REQUIRE(static_cast<std::size_t>(result.size()) == wanted.size());
   const std::vector<float> values = result.to_vector<float>();

@@ -1,4 +1,4 @@
-// Masks, places that are computed, and what is added up there, against plain loops.
+// Masks, computed places, and additions at computed places, against plain loops.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST_CASE("reading a mask's part, and writing over it") {
     CHECK(values(x(mask)) == want);
     CHECK(values(sn::extract(mask, x)) == want);
     Tensor y = x;
-    const Tensor part = y(mask);  // as it is now, whatever becomes of y
+    const Tensor part = y(mask);  // the present value, also after y changes
     y(mask) = 7.f;
     CHECK(values(part) == want);
     CHECK(values(y) == zip(rx, rm, [](double v, double m) { return m != 0 ? 7 : v; }).v);
@@ -163,7 +163,7 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
     Tensor by_loop = sn::zeros({size}, DType::float32);
     for (int k = 0; k < n / size; ++k) by_loop += v.reshape({-1, size})(k);
     CHECK(wide(0).to_vector<float>() == by_loop.to_vector<float>());
-    for (const DType type : {DType::uint8, DType::int64, DType::bool_}) {  // whose sums may be added up in parts
+    for (const DType type : {DType::uint8, DType::int64, DType::bool_}) {  // threads may add up their sums in parts
       const Tensor added = sn::floor(v * 100).astype(DType::int32).astype(type), start = sn::arange(size).astype(type);
       const auto one_by_one = added.astype(DType::int64).to_vector<std::int64_t>();
       std::vector<std::int64_t> sums = start.astype(DType::int64).to_vector<std::int64_t>();
@@ -279,7 +279,7 @@ TEST_CASE("isin of many integers: close together, far apart, at the ends of thei
     const auto least = sn::iinfo(type).min;
     for (const std::uint64_t range : {std::uint64_t{100}, std::uint64_t{20000}, std::uint64_t{1} << 40}) {
       if (on_cuda() && range > 100) continue;
-      // From the type's least number on, and up to its greatest.
+      // Ranges from the type's least number on, and up to its greatest.
       for (const std::uint64_t from : {std::uint64_t{0}, sn::iinfo(type).max - static_cast<std::uint64_t>(least) - range + 1}) {
         if (itemsize(type) < 8 && range > sn::iinfo(type).max) continue;
         const auto made = [&](const Tensor& x) { return (x % range + from + static_cast<std::uint64_t>(least)).astype(type); };
@@ -410,7 +410,7 @@ TEST_CASE("places out of range, and what does not fit") {
   says<sn::ValueError>([&] { sn::histogram(sn::log(x)); }, "histogram: bins from -inf to -inf are not finite");
   says<sn::ValueError>([&] { sn::quantile(x, 1.5); }, "quantile: 1.5 is not in [0, 1]");
   says<sn::ValueError>([&] { sn::percentile(x, Tensor{50, 101}); }, "percentile: 101 is not in [0, 100]");
-  // Beside a height at infinity a line is drawn from the point that has one, and between two at infinity none.
+  // Beside an infinite height the line starts at the finite point; between two infinite heights there is no line.
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor four{0, 1, 2, 3};
   CHECK(values(sn::interp(Tensor{0.5, 1.5, 2.0, 2.5, 3.0}, four, Tensor{0., 1., inf, 3.})) == std::vector<double>{0.5, inf, inf, inf, 3});

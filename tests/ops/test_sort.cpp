@@ -19,7 +19,7 @@ namespace {
 
 std::mt19937 rng{fresh_seed()};
 
-/// Places of the elements in order along an axis; equal ones as they were, NaN last, or all of it backwards.
+/// Returns the places of the elements in order along an axis, equal ones in their order, NaN last, or all of it backwards.
 Ref places(const Ref& x, std::size_t axis, bool descending = false) {
   Ref out = x;
   Shape lines = x.shape;
@@ -110,7 +110,7 @@ TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special v
         x = sn::from_span(rx.v, shape).astype(type);
         rx.v = values(x);
       } else if (!is_bool(type) && sn::itemsize(type) > 1) {                                                     // all digits
-        const DType drawn = type == DType::int64 ? DType::int32 : type == DType::uint64 ? DType::uint32 : type;  // what a double holds
+        const DType drawn = type == DType::int64 ? DType::int32 : type == DType::uint64 ? DType::uint32 : type;  // a type whose values a double holds
         x = sn::random::bits(sn::random::Key(rng()), shape, drawn).astype(type);
         rx.v = values(x);
       }

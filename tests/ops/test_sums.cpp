@@ -1,4 +1,4 @@
-// What float32 sums lose on the CPU, over any axes of any view: bounded by the logarithm of their length, against float64.
+// The error of float32 sums on the CPU, over any axes of any view, is bounded by the logarithm of their length, against float64.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a user's file sees: sinter.hpp alone, then what it promises at compile time.
+// The view of a user's file: sinter.hpp alone, and its promises at compile time.
 #include <sinter/sinter.hpp>
 
 #if defined(EIGEN_CORE_H) || defined(FMT_VERSION) || defined(_GLIBCXX_IOSTREAM) || defined(_GLIBCXX_MAP) || defined(_GLIBCXX_FILESYSTEM) || \
@@ -26,7 +26,7 @@ template <class T>
 concept dangles = requires(T t) { std::move(t).template data<float>(); };
 static_assert(!dangles<sn::Tensor>, "the elements of a temporary must not be viewed");
 
-// A temporary cannot be assigned to, but for what indexing a named handle gives: that handle changes.
+// A temporary cannot be assigned to, except the result of indexing a named handle: then that handle changes.
 template <class X, class Y>
 concept assigned = requires(X&& x, Y y) { static_cast<X&&>(x) = y; };
 template <class X>

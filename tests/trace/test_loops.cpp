@@ -1,4 +1,4 @@
-// Loops that never call eval (promise 3): the values of those that do, few kernels and few compiles.
+// Loops that never call eval have the values of loops that do, with few kernels and few compiles.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ Figures figures(const sn::loops::Run& run, int steps, bool evaluating) {
           after.kernels_compiled + after.kernels_from_disk - before.kernels_compiled - before.kernels_from_disk};
 }
 
-// Kernels of `steps` steps against twice as many: what a step costs once the loop runs.
+// Compares the kernels of `steps` steps with those of twice as many: the cost of a step once the loop runs.
 void check_loop(const char* name, int steps, double launches_per_step, std::uint64_t kernels_made) {
   for (const auto& loop : sn::loops::all(900)) {
     if (loop.name != name) continue;
@@ -35,13 +35,13 @@ void check_loop(const char* name, int steps, double launches_per_step, std::uint
     const Figures twice = figures(loop.run, 2 * steps, false);
     CHECK(static_cast<double>(twice.kernels - without.kernels) <= launches_per_step * steps + 8);
     CHECK(without.made <= kernels_made);
-    CHECK(twice.made <= 8);  // the pieces repeat: what is left at the end may be new
+    CHECK(twice.made <= 8);  // the chunks repeat; the rest at the end may be new
     return;
   }
   FAIL("no loop is called " << name);
 }
 
-// A loop over parts: with and without an evaluation the same values, and as many plans for many steps as for few.
+// A loop over parts has the same values with and without an evaluation, and as many plans for many steps as for few.
 void check_parts(const char* name, int steps, std::uint64_t plans) {
   for (const auto& loop : sn::loops::all(900)) {
     if (loop.name != name) continue;

@@ -1,4 +1,4 @@
-// A formula that is recorded again: its plan is found without a graph, and serves only what has its structure.
+// A formula that is recorded again: its plan is found without a graph, and serves only formulas of the same structure.
 #include <doctest/doctest.h>
 #include <pthread.h>
 
@@ -34,7 +34,7 @@ template <class Op> Pair apply(const Pair& a, const Pair& b, Op op) {
   return result;
 }
 
-/// Few literals of few values and operands that are often the same: what is equal in one program differs in the next.
+/// Uses few literals of few values, and operands that are often the same: parts that are equal in one program differ in the next.
 Pair random_formula(std::mt19937& rng, const std::vector<Pair>& leaves, int ops) {
   std::vector<Pair> values = leaves;
   const auto any = [&]() -> const Pair& { return values[values.size() - 1 - rng() % std::min<std::size_t>(values.size(), 4)]; };

@@ -1,4 +1,4 @@
-// Recording and linearising: which nodes remain of what was written.
+// Recording and linearising: which nodes remain of a formula.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Graph graph_of(const Tensor& t) { return graph_of(std::vector{t}); }
 std::string text_of(const Tensor& t) { return to_string(graph_of(t)); }
 Tensor input(DType dtype = DType::float32, const Shape& shape = {2, 3}) { return sn::placeholder(shape, dtype); }
 bool same(const Tensor& a, const Tensor& b) { return a.node() == b.node(); }
-/// The literal that the tensor is, everywhere.
+/// Returns the value of a tensor that is a literal.
 double literal(const Tensor& t) {
   REQUIRE(t.node()->op == Op::constant);
   return t.node()->scalar.as_double();
@@ -293,7 +293,7 @@ TEST_CASE("a loop that records without end asks for evaluation at equal places")
   evaluations = 0;
   set_evaluate_hook([](const std::vector<RecordedPtr>& nodes) {
     ++evaluations;
-    CHECK(nodes.size() == 1);  // what `b` holds
+    CHECK(nodes.size() == 1);  // the value that `b` holds
     for (const auto& node : nodes) {
       auto storage = std::make_shared<sinter::Storage>();
       storage->host = sinter::allocate_host(8);
@@ -306,7 +306,7 @@ TEST_CASE("a loop that records without end asks for evaluation at equal places")
   CHECK(evaluations <= 10000 / kLoopOps + 1);
   CHECK(graph_of(b).nodes.size() <= 2 + kLoopOps);
   const int so_far = evaluations;
-  Tensor planned = input();  // what can never be evaluated is never asked for
+  Tensor planned = input();  // a value that can never be evaluated is never requested
   for (int i = 0; i < 100000; ++i) planned += 0.02f;
   CHECK(evaluations == so_far);
   CHECK(graph_of(planned).nodes.size() == 2 + 100000);

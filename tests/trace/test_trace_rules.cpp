@@ -1,5 +1,5 @@
-// Types of weak scalars and compositions, shapes against NumPy, and what each misuse says. The tables were printed by NumPy 2.4; one
-// letter a type (numpy.dtype.char), x where NumPy refuses. Types of tensors among themselves: test_dtypes.cpp.
+// Types of weak scalars and compositions, shapes against NumPy, and the message of each misuse. NumPy 2.4 printed the tables; a letter is a type
+// (numpy.dtype.char), x a refusal of NumPy. test_dtypes.cpp has the types of pairs of tensors.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ template <class E, class Call> std::string thrown(Call call) {
   }
   return "nothing was thrown";
 }
-/// The message, and a place in this file within the statement that recorded.
+/// Checks the message, and that it names a line of the statement that recorded.
 template <class E, class Call> void says(Call call, const std::string& what, int line = __builtin_LINE()) {
   const std::string text = thrown<E>(call);
   const std::string place = std::string(" at ") + __FILE__ + ":";
