@@ -1,5 +1,5 @@
-// Calls that may do anything, each made in a process that may end: a call gives results that can be computed, or one of sinter's exceptions.
-// It fails where it ends the process, runs on, or lets another exception out.
+// Makes calls with arbitrary arguments, each in a process that may end. A call must give results that can be computed, or throw one of sinter's exceptions.
+// It fails if it ends the process, runs too long, or throws another exception.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -21,7 +21,7 @@
 
 namespace sinter::testing {
 
-/// A number from the environment.
+/// Returns a number from the environment.
 inline std::size_t number(const char* variable, std::size_t otherwise) {
   const char* text = std::getenv(variable);
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
@@ -34,15 +34,15 @@ struct Shared {
 
 inline void told(Shared& shared, const std::string& what) { std::snprintf(shared.what, sizeof shared.what, "%s", what.c_str()); }
 
-/// Results of so many elements are computed; those of more are recorded and their shapes are looked at.
+/// Results of so many elements are computed; larger ones are recorded and their shapes are checked.
 inline constexpr std::int64_t kMost = 200000;
 
 inline std::string type_of(const std::exception& e) { return std::string(typeid(e).name()) + ": " + e.what(); }
 
-/// The results of a call of this text.
+/// Returns the results of a call of this text.
 using Attempt = std::vector<Tensor> (*)(const std::string& call);
 
-/// Empty where the call keeps the promise.
+/// Empty if the call keeps the promise.
 inline std::string fault_of(const std::string& call, Attempt attempt, Shared& shared) {
   try {
     std::vector<Tensor> small;
@@ -68,7 +68,7 @@ inline std::string fault_of(const std::string& call, Attempt attempt, Shared& sh
   return {};
 }
 
-inline constexpr double kSeconds = 3;  // of the processor, for one call
+inline constexpr double kSeconds = 3;  // processor time for one call
 inline void limit_time(double seconds) {
   const auto of = [](double s) {
     return itimerval{{0, 0}, {static_cast<time_t>(s), static_cast<suseconds_t>((s - static_cast<double>(static_cast<time_t>(s))) * 1e6)}};
@@ -78,7 +78,7 @@ inline void limit_time(double seconds) {
   setitimer(ITIMER_REAL, &wall, nullptr);
 }
 
-/// The text that was written since the last time.
+/// Returns the text that was written since the last call.
 inline std::string said(int file) {
   std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), 0);
   if (pread(file, text.data(), text.size(), 0) < 0 || ftruncate(file, 0) != 0) return "";
@@ -86,7 +86,7 @@ inline std::string said(int file) {
   return text;
 }
 
-/// Runs until one fails, is done, or ends the process.
+/// Runs attempts until one fails, all are done, or one ends the process.
 [[noreturn]] inline void child(const std::vector<std::string>& calls, Attempt attempt, Shared& shared) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take terabytes of addresses
   const rlimit memory{std::size_t{6} << 30, std::size_t{6} << 30};
@@ -94,7 +94,7 @@ inline std::string said(int file) {
 #endif
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGTERM}) std::signal(number, SIG_DFL);  // not doctest's
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGTERM}) std::signal(number, SIG_DFL);  // instead of doctest's handlers
   const int errors = memfd_create("errors", 0);
   dup2(errors, 2);
   while (shared.next < calls.size()) {
@@ -120,7 +120,7 @@ struct Tried {
   std::size_t calls = 0, computed = 0, refused = 0, failures = 0;
 };
 
-/// Makes the calls, adds up what became of them and prints those that failed.
+/// Makes the calls, counts their outcomes and prints the failed ones.
 inline void run(const std::vector<std::string>& calls, Attempt attempt, Tried& tried) {
   static auto* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);

@@ -1,4 +1,4 @@
-// Running hand-built loop nests on device cuda: the GPU or the emulator, whichever the environment names.
+// Runs hand-built loop nests on device cuda: the GPU or the emulator, whichever the environment names.
 #pragma once
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -19,8 +19,8 @@
 
 namespace sinter::test {
 
-/// The stand-ins are used unless the environment names a driver; set before the first of them is opened. The driver's takes what NVRTC's makes,
-/// alone: an NVRTC that is named is the one that this calls.
+/// Uses the stand-ins unless the environment names a driver; runs before the first of them is opened. The stand-in driver accepts only the stand-in NVRTC's
+/// output; an NVRTC that is named is the one that the stand-in calls.
 inline const bool environment_is_set = [] {
   setenv("SINTER_CUDA_DRIVER", CUDA_EMULATOR, 0);
   const bool emulated = std::string(std::getenv("SINTER_CUDA_DRIVER")) == CUDA_EMULATOR;
@@ -42,7 +42,7 @@ inline runtime::CudaDevice& gpu() {
   return *opened;
 }
 
-/// The emulated NVRTC alone gives no resource report: it asks a real one, which scripts/setup.sh --tests installs.
+/// The emulated NVRTC takes its resource report from a real one, which scripts/setup.sh --tests installs.
 inline void need_nvrtc() {
   static const int registers = [] {
     jit::Source source;
@@ -86,7 +86,7 @@ inline std::uint64_t bits_of(float f) {
   return bits;
 }
 
-/// Generates, compiles for the device at hand, runs with poisoned outputs.
+/// Generates a kernel, compiles it for the present device, and runs it with poisoned outputs.
 inline std::vector<Array> run(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& output_counts,
                               const std::vector<std::uint64_t>& scalars = {}) {
   const jit::Source source = jit::generate_cuda(nest, gpu().info().sm);
@@ -115,7 +115,7 @@ inline std::vector<Array> run(const jit::LoopNest& nest, const std::vector<Array
   return outputs;
 }
 
-/// Fresh values each run; the seed is told when a check fails.
+/// Values differ in each run; the seed is printed when a check fails.
 struct Random {
   unsigned seed = sinter::testing::fresh_seed();
   std::mt19937_64 engine{seed};

@@ -1,4 +1,4 @@
-// Building loop nests by hand, for tests of the CUDA printer and device.
+// Builds loop nests by hand, for tests of the CUDA printer and device.
 #pragma once
 #include <fmt/format.h>
 
@@ -14,14 +14,14 @@ using jit::LoopNest;
 using jit::Stage;
 using trace::Op;
 
-/// So many threads share a row, or a column: a warp of a block of eight, or a block.
+/// The number of threads that share a row or a column: a warp of a block of eight, or a block.
 inline void share_rows(LoopNest& nest, int threads) {
   const bool warp = nest.schedule.lanes_along_rows() && threads == 32;
   nest.schedule.row_threads = threads;
   nest.schedule.threads = warp ? 256 : threads;
 }
 
-/// Writes a nest as one would on paper; `value` numbers are instruction numbers.
+/// Writes a nest step by step; `value` numbers are instruction numbers.
 class NestBuilder {
  public:
   NestBuilder(std::string name, std::vector<std::int64_t> parallel, std::vector<std::int64_t> rows = {}) {
@@ -37,7 +37,7 @@ class NestBuilder {
     nest.ints.push_back(value);
     return static_cast<int>(nest.ints.size()) - 1;
   }
-  /// Row-major over the axes with these strides; 0 leaves the axis out, 1 needs no parameter.
+  /// Returns the index with these strides over the axes; 0 leaves the axis out, 1 needs no parameter.
   int index(const std::vector<std::int64_t>& strides, std::int64_t constant = 0) {
     Index x;
     for (std::size_t a = 0; a < strides.size(); ++a) {

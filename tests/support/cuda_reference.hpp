@@ -1,4 +1,4 @@
-// What each primitive must give, computed with more precision than the kernels have.
+// The expected result of each primitive, computed with more precision than the kernels have.
 #pragma once
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace sinter::test {
 
 using trace::Op;
 
-/// Ordinary values of all sizes, and every special one. `which` 1 is the right operand: small integers are common there.
+/// Returns ordinary values of all sizes, and every special one. `which` 1 is the right operand: small integers are common there.
 inline Array test_values(DType dtype, std::size_t count, Random& random, int which) {
   Array a(dtype, count);
   const auto floating = [&](auto zero) {
@@ -64,7 +64,7 @@ inline Array test_values(DType dtype, std::size_t count, Random& random, int whi
   return a;
 }
 
-/// Distance in units of the last place of T; 0 for equal values and for two NaNs.
+/// Returns the distance in units of the last place of T; 0 for equal values and for two NaNs.
 template <class T, class W> double ulps(T got, W expected) {
   const T rounded = static_cast<T>(expected);
   if (got == rounded || (std::isnan(got) && std::isnan(rounded))) return 0;
@@ -91,7 +91,7 @@ template <class T, class W> std::string check_float(Op op, const Array& left, co
   return fmt::format("({}, {}) gives {}, not {} ({} ULP)", left.number(i), right.number(i), result.number(i), static_cast<double>(expected), error);
 }
 
-/// Empty, or what is wrong with element i.
+/// Returns an empty text, or a description of the error in element i.
 inline std::string check_value(Op op, DType dtype, const Array& left, const Array& right, const Array& choice, const Array& result, std::size_t i) {
   const bool c = choice.number(i) != 0;
   if (dtype == DType::float32) return check_float<float, double>(op, left, right, c, result, i);
@@ -133,7 +133,7 @@ inline std::string check_cast(const Array& input, const Array& result, std::size
   return fmt::format("{} {} as {} gives {}", name(input.dtype), x, name(result.dtype), result.number(i));
 }
 
-/// A reduction of the elements `row` of an array.
+/// Returns a reduction of the elements `row` of an array.
 inline std::string check_reduction(Op op, const Array& values, const std::vector<std::size_t>& row, const Array& result, std::size_t p) {
   const bool floating = is_floating(values.dtype);
   long double wide = op == Op::reduce_prod ? 1 : 0, magnitude = 0;
@@ -156,7 +156,7 @@ inline std::string check_reduction(Op op, const Array& values, const std::vector
   else if (values.dtype == DType::int64) same = result.at<std::int64_t>(p) == static_cast<std::int64_t>(wrapped);
   else {
     const long double rounding = values.dtype == DType::float32 ? 0x1p-24L : 0x1p-53L;
-    // In whatever order, each element goes through fewer operations than there are elements, and each rounds once.
+    // In any order, each element passes through fewer operations than there are elements, and each rounds once.
     const long double scale = op == Op::reduce_sum ? magnitude : std::fabs(wide);
     same = (std::isnan(got) && std::isnan(wide)) || std::fabs(got - wide) <= static_cast<long double>(row.size()) * rounding * scale;
   }

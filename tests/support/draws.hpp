@@ -17,7 +17,7 @@ inline std::mt19937& numbers() {
   }();
   return rng;
 }
-/// A whole number, both bounds included.
+/// Returns an integer, both bounds included.
 inline std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(numbers()); }
 
 }  // namespace sinter::testing

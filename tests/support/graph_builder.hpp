@@ -1,4 +1,4 @@
-// Graphs by hand, for tests of the scheduler and of lowering.
+// Builds graphs by hand, for tests of the scheduler and of lowering.
 #pragma once
 #include <algorithm>
 #include <set>
@@ -70,7 +70,7 @@ struct GraphBuilder {
     for (auto axis : axes) to.push_back(shape(input)[axis]);
     return view(Op::permute, input, to, axes);
   }
-  /// Reduced over the last axis and spread along it again.
+  /// Reduces over the last axis and broadcasts the result along it.
   int spread(int reduced, Shape like) {
     Shape kept = shape(reduced);
     kept.push_back(1);

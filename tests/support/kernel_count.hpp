@@ -1,4 +1,4 @@
-// Plans of recorded tensors, for counting: nothing is generated or compiled.
+// Plans recorded tensors, for counting kernels: nothing is generated or compiled.
 #pragma once
 #include <vector>
 

@@ -1,6 +1,6 @@
-// A rule for every masked access of generated LLVM IR: its mask comes from comparisons that fill 16 bytes. A narrower comparison is widened by
-// LLVM 19, which for AVX-512 forgets in another basic block to clear the lanes that were added: a masked store then writes them. The text is
-// checked, so that a processor with AVX-512 need not be there.
+// Checks a rule for every masked access of generated LLVM IR: its mask comes from comparisons that fill 16 bytes. LLVM 19 widens a narrower comparison. For
+// AVX-512 it forgets in another basic block to clear the added lanes, and a masked store then writes them. The text is checked, so no processor with AVX-512
+// is needed.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -14,12 +14,12 @@
 
 namespace sinter::testing {
 
-/// A processor with AVX-512, whatever this one has. Text for it can be generated anywhere.
+/// Describes a processor with AVX-512, for which text can be generated anywhere.
 inline jit::CpuTarget avx512_level() {
   return {"x86-64", "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+fma,+avx2,+bmi,+bmi2,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd", 64};
 }
 
-/// Bits of an element, by LLVM's name of its type.
+/// Returns the bits of an element, by LLVM's name of its type.
 inline int element_bits(const std::string& type) {
   if (type == "double" || type == "ptr") return 64;
   if (type == "float") return 32;
@@ -27,7 +27,7 @@ inline int element_bits(const std::string& type) {
   return std::stoi(type.substr(1));
 }
 
-/// The comparisons of vectors below 16 bytes that a masked load or store of the text depends on; empty where there are none.
+/// Returns the comparisons of vectors below 16 bytes on which a masked load or store of the text depends; empty if there are none.
 inline std::set<std::string> narrow_masks(const std::string& text) {
   static const std::regex masked(R"(@llvm\.masked\.(?:store|load)\.\S+\(.*<\d+ x i1> (%[\w.]+))"), defined(R"(^\s*(%[\w.]+) = (.*)$)"),
       compared(R"([if]cmp \w+ <(\d+) x (\w+)>)"), used(R"(%[\w.]+)"), of_masks(R"(<\d+ x i1>)");

@@ -15,14 +15,14 @@
 
 namespace sinter::testing {
 
-/// The one compiler of the test, null where there is none.
+/// Returns the one compiler of the test, null if there is none.
 inline jit::Compiler* llvm_compiler() {
   static const jit::CompilerPtr compiler = jit::find_llvm();
   return compiler.get();
 }
 #define NEEDS_LLVM REQUIRE_MESSAGE(llvm_compiler(), "no LLVM was found: scripts/setup.sh installs it");
 
-/// This processor with all it has, and the same pretending to be older ones: AVX2 with FMA, and plain x86-64.
+/// Returns this processor, and descriptions of older ones: AVX2 with FMA, and plain x86-64.
 inline std::vector<jit::CpuTarget> cpu_levels() {
   std::vector<jit::CpuTarget> levels{jit::host_cpu()};
   const auto without = [](jit::CpuTarget cpu, const std::string& from, int vector_bytes) {
@@ -46,7 +46,7 @@ inline std::shared_ptr<jit::LoadedCode> compile(const jit::LoopNest& nest, const
   return jit::load_object(llvm_compiler()->compile(source));
 }
 
-/// Runs the code over the whole space, cut into shares at odd places as threads would.
+/// Runs the code over the whole space, divided at odd places as threads would divide it.
 inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vector<void*>& pointers, const std::vector<std::uint64_t>& scalars, int shares = 1) {
   const bool rows_are_lanes = nest.schedule.lanes_along_rows();
   std::int64_t outer = 1, inner = 1, row_points = 1;
@@ -64,7 +64,7 @@ inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vecto
   CHECK(std::all_of(memory.begin() + scratch, memory.end(), [](unsigned char c) { return c == 0xCD; }));
 }
 
-/// The value as kernels take a scalar.
+/// Returns the value in the form in which kernels take a scalar.
 template <class T> std::uint64_t scalar_bits(T value) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);

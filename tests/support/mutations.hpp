@@ -1,4 +1,4 @@
-// Many changed inputs, each tried in a process that may fall over without taking the test with it.
+// Tries many changed inputs, each in a process that may crash without ending the test.
 #pragma once
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 
 namespace sinter::testing {
 
-/// How many: SINTER_TEST_MUTATIONS, else as the test says.
+/// Returns their number: SINTER_TEST_MUTATIONS, else the test's own.
 inline long mutations_or(long usual) {
   const char* asked = std::getenv("SINTER_TEST_MUTATIONS");
   return asked ? std::atol(asked) : usual;
@@ -36,18 +36,18 @@ struct Bounds {
 /// The part of the memory that a process of mutations shares with the test.
 struct MutationReport {
   Outcomes outcomes;
-  std::uint64_t current;  // the mutation under way
-  char subject[128];      // and what it is made of
-  char what[256];         // of an exception that is none of ours
+  std::uint64_t current;  // the present mutation
+  char subject[128];      // its source
+  char what[256];         // message of an exception that is not sinter's
 };
 inline MutationReport* report_of_mutations = nullptr;
-/// Called by an attempt: what it is made of, for the report of a fault.
+/// An attempt calls this with its source, for the report of a fault.
 inline void say_mutation(const std::string& subject) {
   if (report_of_mutations) std::snprintf(report_of_mutations->subject, sizeof report_of_mutations->subject, "%s", subject.c_str());
 }
 
-/// Calls attempt(seed) for `count` seeds from `first` on: it may throw an Error, or return. A signal, another exception, an InternalError, and too long
-/// without an end fail the test, which names the seed.
+/// Calls attempt(seed) for `count` seeds from `first` on: it may throw an Error, or return. A signal, another exception, an InternalError, or too long a time
+/// fails the test, which names the seed.
 template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first, Attempt attempt, const Bounds& bounds = {}) {
   using Shared = MutationReport;
   void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -58,8 +58,8 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
   while (shared.outcomes.done < count && failures < bounds.faults) {
     const pid_t process = fork();
     REQUIRE(process >= 0);
-    if (process == 0) {                                                                                  // a process for many mutations
-      for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(number, SIG_DFL);  // the test's own report is for the test
+    if (process == 0) {                                                                                  // one process for many mutations
+      for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(number, SIG_DFL);  // the child must not print the test's report
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
       const rlimit most{bounds.bytes, bounds.bytes};
       setrlimit(RLIMIT_AS, &most);

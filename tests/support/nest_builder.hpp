@@ -1,4 +1,4 @@
-// Building loop nests by hand, for tests.
+// Builds loop nests by hand, for tests.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -14,7 +14,7 @@ using jit::kNone;
 using jit::kOne;
 using trace::Op;
 
-/// So many threads share a row, or a column: a warp of a block of eight, or a block.
+/// The number of threads that share a row or a column: a warp of a block of eight, or a block.
 inline void share_rows(jit::LoopNest& nest, int threads) {
   const bool warp = nest.schedule.lanes_along_rows() && threads == 32;
   nest.schedule.row_threads = threads;
@@ -23,7 +23,7 @@ inline void share_rows(jit::LoopNest& nest, int threads) {
 
 class NestBuilder {
  public:
-  /// Sizes of the parallel axes, then of the row axes; lanes walk the last axis of either.
+  /// Takes the sizes of the parallel axes, then of the row axes; the nest is vectorised along the last axis of either.
   NestBuilder(std::vector<std::int64_t> parallel, std::vector<std::int64_t> rows = {}, bool lanes_are_rows = false) {
     nest.name = "test";
     nest.parallel = static_cast<int>(parallel.size());
@@ -37,7 +37,7 @@ class NestBuilder {
     nest.ints.push_back(value);
     return static_cast<int>(nest.ints.size()) - 1;
   }
-  /// Sum of stride * axis over all axes; a stride of 0 leaves the axis out, 1 is structural.
+  /// Returns the sum of stride * axis over all axes; a stride of 0 leaves the axis out, 1 is structural.
   int affine(std::vector<std::int64_t> strides) {
     jit::Index index;
     for (int axis = 0; axis < static_cast<int>(strides.size()); ++axis)

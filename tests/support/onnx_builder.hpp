@@ -33,7 +33,7 @@ class OnnxBuilder {
     tensor->set_raw_data(numbers.data(), numbers.size() * sizeof(float));
     return *this;
   }
-  /// Of uint8 (2), int8 (3) or int32 (6).
+  /// Adds a constant of uint8 (2), int8 (3) or int32 (6).
   OnnxBuilder& whole(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<int>& numbers, int type) {
     onnx::format::Tensor* tensor = model.mutable_graph()->add_initializer();
     tensor->set_name(name);

@@ -1,4 +1,4 @@
-// Broken ONNX models: one or several changes of a model's structure, or of its bytes. Each follows from the random numbers that it is given.
+// Makes broken ONNX models by one or several changes of a model's structure, or of its bytes. Each change follows from the given random numbers.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -10,7 +10,7 @@
 
 namespace sinter::testing {
 
-/// A model as a file has it, and the inputs of a test of its own, by name.
+/// A model as read from a file, and the inputs of its own test, by name.
 struct OnnxSample {
   std::string name;
   onnx::format::Model model;
@@ -21,7 +21,7 @@ class OnnxMutator {
  public:
   OnnxMutator(const std::vector<OnnxSample>& samples, std::uint64_t seed) : samples_(samples), random_(seed) {}
 
-  /// The bytes of a broken model that was made of this one.
+  /// Returns the bytes of a broken model that was made of this one.
   std::string broken(const OnnxSample& sample) {
     onnx::format::Model model = sample.model;
     for (const onnx::format::Tensor& input : sample.inputs)
@@ -87,7 +87,7 @@ class OnnxMutator {
 
   const OnnxSample& any_sample() { return samples_[below(samples_.size())]; }
 
-  /// An input that is a constant of the model from now on.
+  /// Makes an input a constant of the model.
   static void fix(onnx::format::Graph& graph, const onnx::format::Tensor& value) {
     auto* inputs = graph.mutable_input();
     for (int k = 0; k < inputs->size(); ++k)
@@ -122,7 +122,7 @@ class OnnxMutator {
     }
   }
 
-  /// The graph, or one within.
+  /// Returns the graph, or one within it.
   onnx::format::Graph& any_graph(onnx::format::Graph& graph) {
     std::vector<onnx::format::Graph*> graphs{&graph};
     for (onnx::format::Node& node : *graph.mutable_node())
@@ -159,7 +159,7 @@ class OnnxMutator {
     const onnx::format::Graph& graph = any_sample().model.graph();
     return graph.node_size() == 0 ? "Add" : graph.node(static_cast<int>(below(graph.node_size()))).op_type();
   }
-  /// The name of a value that the graph has, or a name of none.
+  /// Returns the name of a value of the graph, or an unknown name.
   std::string any_value(const onnx::format::Graph& graph) {
     std::vector<std::string> names{"", "nothing"};
     for (const onnx::format::ValueInfo& input : graph.input()) names.push_back(input.name());
@@ -289,7 +289,7 @@ class OnnxMutator {
       default: return fill(attribute);
     }
   }
-  /// Another value, of any kind.
+  /// Returns another value, of any kind.
   void fill(onnx::format::Attribute& attribute) {
     const int types[] = {1, 2, 3, 4, 6, 7, 8, 5};
     attribute.set_type(types[below(std::size(types))]);
@@ -392,7 +392,7 @@ class OnnxMutator {
     tensor->set_raw_data(reinterpret_cast<const char*>(&number), type == 7 ? 8 : 1);
     return tensor->name();
   }
-  /// All nodes run within an If, a Loop or a Scan, many levels deep now and then.
+  /// Moves all nodes into an If, a Loop or a Scan, sometimes many levels deep.
   void wrap(onnx::format::Model& model) {
     const bool deep = one_in(16);
     for (std::size_t depth = deep ? 40 : 1; depth > 0; --depth) {
@@ -408,7 +408,7 @@ class OnnxMutator {
           if (!one_in(6)) node.add_input(add_number(outer, static_cast<std::int64_t>(below(2)), 9));
           if (!one_in(6)) add_graph(node, "then_branch", inner);
           if (!one_in(6))
-            add_graph(node, "else_branch", deep || one_in(4) ? any_sample().model.graph() : inner);  // twice itself at each level would be too long
+            add_graph(node, "else_branch", deep || one_in(4) ? any_sample().model.graph() : inner);  // doubling at each level would make it too long
           break;
         case 1: {
           node.set_op_type("Loop");
@@ -437,7 +437,7 @@ class OnnxMutator {
       *model.mutable_graph() = std::move(outer);
     }
   }
-  /// Nodes of another model that read this one's values.
+  /// Adds nodes of another model that read this one's values.
   void splice(onnx::format::Graph& graph) {
     const OnnxSample& other = any_sample();
     for (onnx::format::Node node : other.model.graph().node()) {
@@ -455,7 +455,7 @@ class OnnxMutator {
     }
     if (graph.output_size() > 0 && other.model.graph().output_size() > 0) graph.mutable_output(0)->set_name("spliced_" + other.model.graph().output(0).name());
   }
-  /// A function of a node's name: of what another model does, or of itself.
+  /// Adds a function with a node's name: the nodes of another model, or a call of itself.
   void add_function(onnx::format::Model& model) {
     const onnx::format::Node& node = any_node(*model.mutable_graph());
     onnx::format::Function function;

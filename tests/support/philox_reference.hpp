@@ -1,4 +1,4 @@
-// Philox4x32-10 as its paper states it, for the tests: another way round than src/base/philox.hpp.
+// Philox4x32-10 as its paper states it, for the tests, written independently of src/base/philox.hpp.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@ inline std::array<std::uint32_t, 4> philox_reference(std::array<std::uint32_t, 4
   return counter;
 }
 
-/// What the primitive gives: words 1 and 0.
+/// Returns the primitive's result: words 1 and 0.
 inline std::uint64_t philox_reference(std::uint64_t counter, std::uint64_t key) {
   const auto word = [](std::uint64_t x, int k) { return static_cast<std::uint32_t>(x >> 32 * k); };
   const auto block = philox_reference({word(counter, 0), word(counter, 1), 0, 0}, {word(key, 0), word(key, 1)});

@@ -1,5 +1,5 @@
-// What each elementwise primitive gives, element by element, in plain C++: the one place where a new row gets its reference value, which
-// the suites of the interpreter, of LLVM and of CUDA compare with.
+// The result of each elementwise primitive, element by element, in plain C++. A new row gets its reference value here alone; the suites of the interpreter,
+// of LLVM and of CUDA compare with it.
 #pragma once
 #include <fmt/format.h>
 
@@ -92,7 +92,7 @@ inline bool bool_reference(Op op, bool a, bool b) {
   }
 }
 
-/// In T for the exact operations, in the next wider type for functions.
+/// Computes in T for the exact operations, in the next wider type for functions.
 template <class T> using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 template <class T> Wide<T> float_reference(Op op, T a, T b) {
   const Wide<T> x = a, y = b;
@@ -138,10 +138,10 @@ template <class T> bool truth_reference(Op op, T a, T b) {
   }
 }
 
-/// What need not be exact in T.
+/// Returns whether the op need not be exact in T.
 inline bool is_function(Op op) { return trace::primitive(op).cost >= 12 || op == Op::power; }
 
-/// The value itself, or for functions one within 2 ULP.
+/// Returns whether `got` is the value itself, or for functions a value within 2 ULP.
 template <class T> bool agrees(Op op, T x, T got, Wide<T> expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(expected)) return std::isnan(got);
@@ -156,7 +156,7 @@ template <class T> bool agrees(Op op, T x, T got, Wide<T> expected) {
   return low <= got && got <= high;
 }
 
-/// Whether op of a and b is `got`, which is a bool where the row says so.
+/// Returns whether op of a and b is `got`, which is a bool if the row says so.
 template <class T, class R> bool is_right(Op op, T a, T b, R got) {
   if (trace::primitive(op).result == trace::Result::boolean) return static_cast<bool>(got) == truth_reference(op, a, b);
   if constexpr (std::is_same_v<T, bool>) return static_cast<bool>(got) == bool_reference(op, a, b);

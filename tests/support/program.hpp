@@ -14,7 +14,7 @@ namespace sinter::testing {
 
 inline constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
 
-/// 0 or kSkipped.
+/// Returns 0 or kSkipped.
 inline int skip_without_gpu() {
   if (!std::getenv("SINTER_TEST_GPU")) return 0;
   try {
@@ -28,10 +28,10 @@ inline int skip_without_gpu() {
 
 inline bool on_cuda() { return options().device != "cpu"; }
 
-/// Set by a test that takes the compiler away.
+/// A test sets this when it removes the compiler.
 inline bool may_fall_back = false;
 
-/// Kernels that computing the tensors launches.
+/// Returns the number of kernels that computing the tensors launches.
 inline std::int64_t launches(const std::vector<Tensor>& tensors) {
   const auto before = counters().kernels_launched;
   eval(tensors);
@@ -39,7 +39,7 @@ inline std::int64_t launches(const std::vector<Tensor>& tensors) {
 }
 inline std::int64_t launches(const Tensor& tensor) { return launches(std::vector<Tensor>{tensor}); }
 
-/// Tests count kernels: unless told otherwise they wait for each.
+/// Tests count kernels, so by default they wait for each compilation.
 inline int run_tests(int argc, char** argv) {
   setenv("SINTER_WAIT", "on", 0);
   if (const int skipped = skip_without_gpu()) return skipped;

@@ -1,4 +1,4 @@
-// A slow, obvious reference for whole programs: arrays of double, every op a loop over coordinates.
+// A slow, obvious reference for whole programs: arrays of double, and a loop over coordinates for every op.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -98,11 +98,11 @@ inline Ref reduce(const Ref& x, const std::vector<std::int64_t>& axes, double st
   return out;
 }
 
-/// The tensor's elements as doubles, whatever its dtype.
+/// Returns the tensor's elements as doubles, for any dtype.
 inline std::vector<double> values(const Tensor& t) {
   std::vector<double> out;
   visit_storage(t.dtype(), [&]<class T>() {
-    if constexpr (std::is_same_v<T, bool>) {  // its byte as it is: poisoned memory is neither false nor true
+    if constexpr (std::is_same_v<T, bool>) {  // the raw byte: poisoned memory is neither false nor true
       for (std::byte b : std::as_bytes(t.data<bool>())) out.push_back(std::to_integer<int>(b));
     } else {
       for (const T value : t.data<T>()) out.push_back(static_cast<double>(value));
@@ -111,7 +111,7 @@ inline std::vector<double> values(const Tensor& t) {
   return out;
 }
 
-/// A tensor of random values and the same values as a Ref.
+/// Returns a tensor of random values and the same values as a Ref.
 inline std::pair<Tensor, Ref> random(std::mt19937& rng, const Shape& shape, DType dtype, double low, double high) {
   std::uniform_real_distribution<double> real(low, high);
   Ref ref{shape, {}};
@@ -132,7 +132,7 @@ inline std::pair<Tensor, Ref> random(std::mt19937& rng, const Shape& shape, DTyp
   });
 }
 
-/// A random view of a tensor (transposes, slices with steps of either sign, broadcasts) and of its Ref.
+/// Returns a random view of a tensor (transposes, slices with steps of either sign, broadcasts) and of its Ref.
 inline std::pair<Tensor, Ref> random_view(std::mt19937& rng, std::pair<Tensor, Ref> x) {
   const auto pick = [&](std::int64_t n) { return static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(n)); };
   for (int k = static_cast<int>(pick(4)); k-- > 0;) {

@@ -7,7 +7,7 @@
 
 namespace sinter::testing {
 
-/// $SINTER_TEST_SEED, which repeats a run of a test program; a new one each time without it. Told where the program tells its faults.
+/// Returns $SINTER_TEST_SEED, which repeats a run of a test program, or else a new seed for each run. It is printed to stderr.
 inline std::uint32_t test_seed() {
   static const std::uint32_t seed = [] {
     const char* fixed = std::getenv("SINTER_TEST_SEED");
@@ -18,7 +18,7 @@ inline std::uint32_t test_seed() {
   return seed;
 }
 
-/// Another one for each call, which follow from test_seed().
+/// Returns another seed for each call; all follow from test_seed().
 inline std::uint32_t fresh_seed() {
   static std::uint32_t calls = 0;
   return test_seed() + 0x9e3779b9u * ++calls;

@@ -8,7 +8,7 @@
 
 namespace sinter::testing {
 
-/// The normal distribution; what rounding its argument to erfc does, which is much far out, is put right.
+/// Returns the normal distribution; corrects the rounding of the argument of erfc, which matters far out.
 template <class W> W normal_distribution(W x) {
   constexpr W kRoot = static_cast<W>(0x1.6a09e667f3bcdp-1), kRest = static_cast<W>(-0x1.bdd3413b26456p-55);
   const W z = -x * kRoot, rest = std::fma(-x, kRoot, -z) - x * kRest;
@@ -17,7 +17,7 @@ template <class W> W normal_distribution(W x) {
 
 template <class W> W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
-/// By recurrence to 40 and beyond, where the asymptotic series has all digits.
+/// Uses the recurrence to 40 and beyond, where the asymptotic series has all digits.
 template <class W> W digamma(W x) {
   const W pi = W(3.14159265358979323846264338327950288L), infinity = std::numeric_limits<W>::infinity();
   if (std::isnan(x) || x == infinity) return x;
@@ -35,14 +35,14 @@ template <class W> W digamma(W x) {
   return rest + (std::log(x) - 1 / (2 * x) - series);
 }
 
-/// What lgamma and digamma lose beside their zeros is measured by the terms whose difference they are: digamma(x) left of zero is log|x| less
-/// a cotangent as large.
+/// The error of lgamma and digamma beside their zeros is measured by the terms whose difference they are: digamma(x) left of zero is log|x| less a cotangent
+/// of about that size.
 template <class W> W size_of_terms(trace::Op op, W x, W value) {
   if (!std::isfinite(value)) return 0;
   return 1 + std::fabs(value) + (op == trace::Op::digamma && x < 0 ? std::fabs(std::log(-x)) : W(0));
 }
 
-/// y with erf(y) = x, by Halley's steps.
+/// Returns y with erf(y) = x, by Halley's steps.
 template <class W> W inverse_error_function(W x) {
   const W a = std::fabs(x);
   if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<W>::infinity(), x) : std::numeric_limits<W>::quiet_NaN();
@@ -58,7 +58,7 @@ template <class W> W inverse_error_function(W x) {
   return std::copysign(y, x);
 }
 
-/// The functions of one number that are not rounded correctly, in a wider type; none for another op.
+/// Returns the function of one number that is not rounded correctly, in a wider type; none for another op.
 template <class W> std::optional<W> function_reference(trace::Op op, W x) {
   using trace::Op;
   switch (op) {

@@ -1,4 +1,4 @@
-// A folder that is gone at the end of its block.
+// A folder that is deleted at the end of its block.
 #pragma once
 #include <cstdlib>
 #include <filesystem>

@@ -1,3 +1,3 @@
-// doctest's runner, which takes two seconds to compile: once, for all test programs.
+// doctest's runner takes two seconds to compile, so it is compiled once for all test programs.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>

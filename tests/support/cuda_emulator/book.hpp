@@ -1,5 +1,5 @@
-// The book of who used a piece of memory and when: per element the last writer and some readers. Finds two threads that use the same
-// bytes, one of them writing, with nothing between them that orders the two.
+// Shadow memory: records the uses of a piece of memory, for each element the last writer and some readers. It finds two threads that use the same bytes, one
+// of them writing, without anything that orders the two.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,7 @@ class Use {
   std::uint64_t bits_ = 0;  // of zeroed memory: no use yet
 };
 
-/// The uses from this epoch on are of the launch at hand, or of its block at hand. Blocks of a cluster take turns: of them `Order` knows.
+/// The uses from this epoch on are of the present launch, or of its present block. Blocks of a cluster take turns; `Order` knows them.
 struct Now {
   std::uint64_t launch = 0, block = 0;
   Use use;
@@ -40,12 +40,12 @@ class Book {
   Book& operator=(const Book&) = delete;
 
   struct Conflict {
-    Use with;  // unknown: there is none
+    Use with;  // unknown: no conflict
     bool wrote = false;
     std::size_t at = 0;  // byte
   };
-  /// Notes an access. `order.before(use)` is asked about a use by another block: whether a fence and an atomic order it before; in a cluster of
-  /// every use, and `order.same_block(use)` whether that was by the block at hand.
+  /// Records an access. `order.before(use)` says whether a fence and an atomic order a use by another block before this one; in a cluster it is asked about
+  /// every use, and `order.same_block(use)` says whether the use was by the present block.
   template <class Order> Conflict note(std::size_t offset, std::size_t bytes, bool write, const Now& now, const Order& order) {
     while ((offset | bytes) % unit_ != 0) refine();
     for (std::size_t i = offset / unit_; i < (offset + bytes) / unit_; ++i) {
@@ -57,7 +57,7 @@ class Book {
           if (clash(reader, now, order)) return {reader, false, i * unit_};
         cell.writer = now.use;
       } else {
-        // A reader of another block and two of this one are enough to know of: any writer differs from one of them.
+        // One reader of another block and two of this one are enough: any writer differs from one of them.
         if (now.in_cluster ? cell.reader.epoch() >= now.launch && !order.same_block(cell.reader) : cell.reader.epoch() < now.block)
           cell.earlier_block = cell.reader;
         else if (cell.reader.thread() != now.use.thread()) cell.other_reader = cell.reader;
@@ -67,7 +67,7 @@ class Book {
     return {};
   }
 
-  /// The first byte of the range that no kernel wrote since epoch `since`; its end when all are written.
+  /// Returns the first byte of the range that no kernel wrote since epoch `since`; its end if all are written.
   std::size_t unwritten(std::size_t offset, std::size_t bytes, std::uint64_t since) const {
     for (std::size_t at = offset; at < offset + bytes; at += unit_)
       if (const Use& writer = cells_[at / unit_].writer; !writer.known() || writer.epoch() < since) return at;
@@ -93,7 +93,7 @@ class Book {
     if (!cells) throw std::bad_alloc();
     return cells;
   }
-  /// Memory is used by words until something smaller is.
+  /// Memory is recorded by words until a smaller access comes.
   void refine() {
     const std::size_t coarse = count();
     unit_ /= 2;

@@ -1,5 +1,5 @@
-// What the emulated NVRTC hands out as a cubin and the emulated driver takes: the real cubin, if there is a real
-// compiler, and with it the very text it was made from.
+// The emulated NVRTC's "cubin" for the emulated driver: the real cubin, if there is a real compiler, and the text from which
+// it was made.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,10 +11,10 @@ namespace cuda_emulator {
 struct Container {
   int sm = 0;
   int registers = -1, stack_bytes = -1, shared_bytes = -1;
-  int launch_bounds = 0;     // threads a block may have, 0: none told
-  int is_ptx = 0;            // for the driver to compile, from its architecture on
+  int launch_bounds = 0;     // threads a block may have; 0: not given
+  int is_ptx = 0;            // the driver compiles it, from its architecture on
   int compiler_version = 0;  // 13000
-  int cluster = 0;           // blocks of a cluster, 0: none told
+  int cluster = 0;           // blocks of a cluster; 0: not given
   std::string entry, source, cubin;
 };
 
@@ -38,7 +38,7 @@ inline std::string pack(const Container& c) {
   return image + body;
 }
 
-/// Nothing for anything that is not one. The driver's interface passes no size: the image tells its own.
+/// Returns nothing for other bytes. The driver's interface passes no size, so the image holds its own.
 inline std::optional<Container> unpack(const void* image) {
   const char* p = static_cast<const char*>(image);
   if (std::memcmp(p, kMagic, sizeof(kMagic)) != 0) return {};

@@ -1,5 +1,5 @@
-// A stand-in for libcublasLt on the emulated device: it checks what it is told as the library's reference says, and multiplies one element
-// after the other, in float64 rounded once.
+// A stand-in for libcublasLt on the emulated device: it checks its arguments by the library's reference, and multiplies one element after the other, in
+// float64 rounded once.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -91,7 +91,7 @@ void write(void* memory, std::int64_t at, int type, double value) {
     std::memcpy(bytes, &half, 2);
   }
 }
-/// What TF32 leaves of a float32: ten bits behind the point.
+/// Rounds a float32 to TF32: ten bits behind the point.
 double shortened(double value) {
   auto narrow = static_cast<float>(value);
   std::uint32_t bits;
@@ -101,7 +101,7 @@ double shortened(double value) {
   return narrow;
 }
 
-/// Bytes from the first element to past the last.
+/// Returns the bytes from the first element to past the last.
 std::size_t extent(const Layout& m) {
   const auto last = static_cast<std::int64_t>(m.columns - 1) * m.leading + static_cast<std::int64_t>(m.rows) + (m.batch - 1) * m.stride;
   return static_cast<std::size_t>(last) * size_of(m.type);
@@ -164,11 +164,11 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, Description* how, Layout* a, La
   if (!fit(*how, *a, *b, *c) || preference->workspace < kWorkspace) return kNotSupported;
   const char* epilogues = std::getenv("SINTER_EMULATOR_EPILOGUES");
   if (epilogues && *epilogues == '0' && (how->epilogue != kNoEpilogue || d->type != (a->type == 1 ? 1 : 0))) return kNotSupported;
-  // It would take the liberty, where it may, to add up partial products in 16 bits.
+  // If it may, it adds up partial products in 16 bits.
   if (d->type != 0 && d->type != 1 && (preference->reductions & ~2u) != 0) return kNotSupported;
   *found = 1;
   results[0] = {};
-  for (int k = 0; k < 3; ++k) results[0].algorithm.data[k] = preference->alignment[k];  // what it counts on
+  for (int k = 0; k < 3; ++k) results[0].algorithm.data[k] = preference->alignment[k];  // the alignment that it relies on
   results[0].workspace = kWorkspace;
   return kSuccess;
 }
@@ -201,7 +201,7 @@ EXPORT int cublasLtMatmul(void*, Description* how, const void* alpha, const void
             const double y = read(b, element * lb.stride + (how.trans_b ? k * lb.leading + column : column * lb.leading + k), lb.type);
             sum += how.compute == 77 ? shortened(x) * shortened(y) : x * y;
           }
-          // The library computes in float32, of which a sum in float64 is as good an order as any; what is added comes after.
+          // The library computes in float32, in an order of its own, so a sum in float64 stands for any order; the row is added afterwards.
           if (how.epilogue == kBias) sum = static_cast<float>(sum) + static_cast<float>(read(how.bias, row, ld.type));
           write(d, element * ld.stride + column * ld.leading + row, ld.type, sum);
         }

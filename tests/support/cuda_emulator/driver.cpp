@@ -1,5 +1,5 @@
 // A stand-in for libcuda: one device, whose kernels run on the host when somebody waits for them. Errors appear as on a GPU:
-// what goes wrong in a launch is told by the calls that wait for it, and stays.
+// the calls that wait for a launch report its error, and the error stays.
 //   SINTER_EMULATOR_GPU     T4, A100, L4, H100 (unless set), B200 and the others of gpus.hpp, or an architecture (sm_80);
 //                           "none" for a machine with no GPU
 //   SINTER_EMULATOR_DRIVER  the CUDA version that the driver serves, 13000 unless set
@@ -97,7 +97,7 @@ struct Device {
   const GpuModel& model;
   Memory memory;
   Streams streams{seed()};
-  int sticky = kSuccess;  // what a launch came to: every later call says it again
+  int sticky = kSuccess;  // the error of a launch, which every later call repeats
   int contexts = 0;
   std::int64_t until_lost = std::atoll(setting("SINTER_EMULATOR_LOSE", "0").c_str());
   Device(const GpuModel& m, std::size_t bytes) : model(m), memory(bytes) {}
@@ -120,7 +120,7 @@ int most_threads(const Container& c) {
   return c.launch_bounds > 0 ? std::min(by_registers, c.launch_bounds) : by_registers;
 }
 
-/// The state every call on a context needs.
+/// Returns the state that every call on a context needs.
 int ready() {
   if (!initialised) return kNotInitialized;
   if (!current) return kInvalidContext;
@@ -318,7 +318,7 @@ EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t byte
   if (setting("SINTER_EMULATOR_POOLS", "1") != "1") return kNotSupported;
   if (bytes == 0) return kInvalidValue;
   *address = device->memory.allocate(bytes);
-  if (!*address) {  // what the stream frees before is there for it
+  if (!*address) {  // memory that the stream frees before this is available
     device->streams.drain(*stream);
     *address = device->memory.allocate(bytes);
   }
@@ -396,7 +396,7 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
   return kSuccess;
 }
 
-// What the stand-ins of other libraries ask: whether these bytes are the device's, and to run something on a stream, which writes some.
+// For the stand-ins of other libraries: they ask whether bytes are the device's, and run work on a stream, which writes some.
 EXPORT bool cuda_emulator_contains(unsigned long long address, std::size_t bytes) {
   LOCKED;
   return device && device->memory.contains(address, bytes);
@@ -481,7 +481,7 @@ int active_clusters(const CUfunc_st& function, const LaunchShape& shape) {
   return gpu.multiprocessors / near * (near * resident / static_cast<int>(std::max(shape.cluster, 1u)));
 }
 
-/// Why a GPU would refuse the launch, told with what it would not tell.
+/// Returns why a GPU would refuse the launch, with more detail than a GPU gives.
 int refused(const CUfunc_st& function, const LaunchShape& shape) {
   const Container& c = function.module->container();
   const auto why = [&](const std::string& text) {
@@ -549,7 +549,7 @@ EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y,
   return device->sticky;
 }
 
-// CUlaunchConfig; what its attributes could say of clusters the kernel's text does.
+// CUlaunchConfig; the kernel's text says what its attributes could say of clusters.
 struct LaunchConfig {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared;
   CUstream_st* stream;

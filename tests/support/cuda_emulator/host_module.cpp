@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where compiled kernels are kept: SINTER_EMULATOR_CACHE, else a private folder that goes with the process.
+/// The folder of compiled kernels: SINTER_EMULATOR_CACHE, else a private folder that is deleted with the process.
 const fs::path& directory() {
   struct Place {
     fs::path path;
@@ -101,7 +101,7 @@ bool run(const std::vector<std::string>& command, const fs::path& messages) {
   return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// The folder of this library, where CMake has put what is compiled with each kernel.
+/// Returns the folder of this library, where CMake has put the sources that are compiled with each kernel.
 const fs::path& own_folder() {
   static const fs::path& folder = *new fs::path([] {
     Dl_info info{};
@@ -111,8 +111,8 @@ const fs::path& own_folder() {
   return folder;
 }
 
-/// What is made of a text by a command, which its file and the output's are added to: kept under a hash of all that it depends on. Empty,
-/// with the compiler's messages, when it does not compile.
+/// Compiles a text by a command, to which the files of the text and of the output are appended. The output is kept under a hash of all that it depends on.
+/// Returns an empty path, with the compiler's messages, if the text does not compile.
 fs::path made(const std::string& text, const std::vector<std::string>& command, const std::vector<std::string>& after, const char* suffix,
               std::string* messages) {
   static const std::string& included = *new std::string(read_file(own_folder() / "prelude.hpp") + read_file(own_folder() / "hooks.hpp"));
@@ -143,7 +143,7 @@ fs::path made(const std::string& text, const std::vector<std::string>& command, 
 fs::path compile(const Container& c, std::string* why_not) {
   const char* compiler = std::getenv("SINTER_EMULATOR_CXX");
   std::vector<std::string> command{compiler ? compiler : "c++", "-std=c++20", "-O1", "-fPIC", "-fno-exceptions", "-fno-asynchronous-unwind-tables", "-w"};
-  // Of the C libraries the mathematics alone, by name: to read what the others hold takes a third of the time of all this.
+  // Only the mathematics of the C libraries is linked, by name: reading the other libraries would take a third of the time of all this.
   std::vector<std::string> after{"-x", "none", "-l:libm.so.6"};
   std::string messages;
   if (checks_wanted()) {
@@ -186,7 +186,7 @@ std::unique_ptr<HostModule> HostModule::load(const Container& container, Hooks* 
   const std::string& text = container.source;
   for (const char* word : {"__syncthreads", "__syncwarp", "__shfl_", "barrier_cluster"}) module->synchronises_ |= text.find(word) != std::string::npos;
 
-  // Of a cluster whose blocks never wait, its threads are fibers all the same: blocks run by turns.
+  // The threads of a cluster are fibers even if its blocks never wait, because blocks run by turns.
   module->clusters_ = container.cluster > 1 || text.find("barrier_cluster") != std::string::npos;
   module->synchronises_ |= module->clusters_;
 

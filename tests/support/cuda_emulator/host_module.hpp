@@ -21,9 +21,9 @@ class HostModule {
   const Container& container() const { return container_; }
   void call(void** parameters) const { call_(parameters); }
   const std::vector<unsigned>& parameter_sizes() const { return parameter_sizes_; }
-  /// Whether its threads wait for each other: otherwise they can run one after the other.
+  /// Returns whether its threads wait for each other; otherwise they can run one after the other.
   bool synchronises() const { return synchronises_; }
-  /// Whether its blocks are of clusters, or wait as if they were.
+  /// Returns whether its blocks are of clusters, or wait as if they were.
   bool clusters() const { return clusters_; }
 
   /// This host thread's copy of the kernel's shared memory: static arrays and, if it has any, the dynamic one.

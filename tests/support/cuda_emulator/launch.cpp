@@ -82,7 +82,7 @@ struct Block {
   }
 };
 
-/// What an epoch of a cluster's launch was: of which block, and what its threads had passed.
+/// An epoch of a cluster's launch: its block, and the barriers that its threads had passed.
 struct Stretch {
   std::uint64_t block = 0;
   unsigned barriers = 0, arrivals = 0, waits = 0;
@@ -92,7 +92,7 @@ struct Stretch {
 std::uint64_t epochs = 0;
 std::uint64_t launches = 0;
 
-/// What orders blocks of one launch: a fence and then an atomic in one, an atomic on the same word and then a fence in another.
+/// Orders blocks of one launch: a fence and then an atomic in one, an atomic on the same word and then a fence in another.
 class Ordering {
  public:
   void start_block() { fences_ = std::make_shared<std::vector<Use>>(), acquired_.clear(); }
@@ -102,7 +102,7 @@ class Ordering {
     for (const Release& release : releases) acquired_.push_back({release, by});
     releases.push_back({fences_, fences_->size(), by});
   }
-  /// Whether a use by an earlier block comes before what is done now.
+  /// Returns whether a use by an earlier block comes before the present access.
   bool before(const Use& earlier, const Use& now) const {
     for (const Acquire& acquire : acquired_) {
       const bool seen = std::any_of(fences_->begin(), fences_->end(), [&](const Use& f) { return sequenced(acquire.by, f) && sequenced(f, now); });
@@ -172,7 +172,7 @@ class Launch {
   const Stretch& stretch(const Use& use) const { return stretches_[use.epoch() - launch_begin_]; }
   bool same_block(const Use& a, const Use& b) const { return stretch(a).block == stretch(b).block; }
   bool ordered_in_cluster(const Use& earlier, const Use& now) const;
-  /// What the book asks about an earlier use of the memory that is used now.
+  /// Answers the book's questions about an earlier use of the memory.
   struct Order {
     const Launch& launch;
     const Use now;
@@ -212,8 +212,8 @@ class Launch {
   void** parameters_;
   Memory& memory_;
   HostModule::Shared shared_;
-  std::vector<Block> cluster_;       // the blocks that run at once: one, or those of a cluster by rank
-  Block* block_ = nullptr;           // whose turn it is
+  std::vector<Block> cluster_;       // the blocks that run together: one, or those of a cluster by rank
+  Block* block_ = nullptr;           // the block whose turn it is
   const bool in_cluster_;            // they may wait for each other
   std::uint64_t cluster_begin_ = 0;  // epoch
   unsigned arrived_ = 0, met_ = 0;   // threads at the cluster's barrier, and how often all have been
@@ -239,7 +239,7 @@ std::vector<Stack>& stacks() {
 }
 
 void on_signal(int number, siginfo_t* info, void*) {
-  if (!launching) {  // another thread's own fault: let it have its effect
+  if (!launching) {  // a fault of another thread: it has its usual effect
     signal(number, SIG_DFL);
     return;
   }
@@ -248,7 +248,7 @@ void on_signal(int number, siginfo_t* info, void*) {
   running->fail(number == SIGFPE ? Outcome::failed : Outcome::illegal_address, text);
 }
 
-/// Another order at each launch of the process, the same in each run with this seed.
+/// Gives another order at each launch of the process, the same in each run with this seed.
 std::uint64_t launch_seed() { return seed() * 0x9e3779b97f4a7c15u + launches; }
 
 /// Catches the signals of a wild kernel while it runs.
@@ -393,7 +393,7 @@ void Launch::shared_access(Block& of, std::size_t at, const void* address, std::
   const std::size_t begin = shared_.dynamic ? static_cast<std::size_t>(shared_.dynamic - shared_.begin) : 0;
   if (shared_.dynamic && at >= begin && at < begin + kLargestDynamicShared && at + bytes > begin + shape_.dynamic_shared)
     fail(Outcome::illegal_address, told(", past the " + std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory"));
-  // What the launch did not ask for is left out of the count, so that the book stays small.
+  // Memory that the launch did not ask for is not counted, so that the book stays small.
   const bool behind = shared_.dynamic && at >= begin + kLargestDynamicShared;
   const std::size_t offset = at - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
   const auto conflict = of.book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), true});
@@ -406,12 +406,12 @@ void Launch::shared_access(Block& of, std::size_t at, const void* address, std::
 }
 
 bool Launch::Order::before(const Use& earlier) const {
-  // Another block's shared memory is another memory: what it did there is as good as ordered.
+  // Another block's shared memory is another memory, so uses there count as ordered.
   if (earlier.epoch() < launch.cluster_begin_ || !launch.in_cluster_) return shared || launch.ordering_.before(earlier, now);
   return launch.ordered_in_cluster(earlier, now) || (!launch.same_block(earlier, now) && launch.ordering_.before(earlier, now));
 }
 
-/// Two uses by blocks of the cluster at hand: whether its barrier, or one of the block or the warp that both are of, lies between.
+/// For two uses by blocks of the present cluster: returns whether a barrier of the cluster, or of their common block or warp, is between.
 bool Launch::ordered_in_cluster(const Use& earlier, const Use& now) const {
   const Stretch &then = stretch(earlier), &here = stretch(now);
   if (then.arrivals < here.waits) return true;
@@ -420,7 +420,7 @@ bool Launch::ordered_in_cluster(const Use& earlier, const Use& now) const {
   return earlier.thread() / kWarp == now.thread() / kWarp && earlier.warp_barriers() != now.warp_barriers();
 }
 
-/// The number of what a thread of the block at hand has passed.
+/// Returns the epoch that a thread of the present block has reached.
 std::uint64_t Launch::epoch_of(const Fiber& fiber) {
   const auto [found, fresh] = block_->epochs.try_emplace({block_->barriers, fiber.arrivals, fiber.waits}, 0);
   if (fresh) {
@@ -506,7 +506,7 @@ void Launch::warp_barrier(unsigned mask) {
   if (!current_) return;
   const unsigned lane = current_->number % kWarp;
   Warp& warp = block_->warps[current_->number / kWarp];
-  // The last to come raises the epoch: those who waited went before it, in their own stretch.
+  // The last to arrive raises the epoch: the threads that waited belong to the stretch before it.
   if (((warp.arrived | 1u << lane) & mask) == mask) ++warp.epoch;
   meet_warp(mask);
 }

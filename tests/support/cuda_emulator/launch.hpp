@@ -1,6 +1,6 @@
-// Running a kernel: blocks (or clusters of them) one after another in any order, the threads of a block as fibers that change places at barriers
-// and shuffles, in an order that differs from one stretch to the next, so that a missing barrier shows. Every access is
-// checked against the allocations and noted in their books (book.hpp).
+// Runs a kernel: blocks (or clusters) run one after another in any order. The threads of a block are fibers that change at barriers and shuffles, in an order
+// that differs from one stretch to the next, so that a missing barrier shows. Every access is checked against the allocations and recorded in shadow memory
+// (book.hpp).
 //   SINTER_EMULATOR_SEED  of the orders; a fresh one for each process unless set, told with each fault
 #pragma once
 #include <cstdint>
@@ -28,7 +28,7 @@ std::uint64_t seed();
 /// The hooks that modules are loaded with: there is one device, and one launch at a time.
 Hooks* hooks();
 
-/// Runs it to the end. What goes wrong is told in `message`:
+/// Runs the kernel to its end. `message` describes an error:
 ///   illegal_address     an access outside the device's memory, the block's shared memory or an array of the kernel
 ///   misaligned_address  an access at an address that is no multiple of what its type asks for
 ///   failed              a barrier or shuffle that not all threads reach; memory that two threads use, one of them writing,

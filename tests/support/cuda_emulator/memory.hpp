@@ -1,4 +1,4 @@
-// The emulated device's memory: apart from the host's, closed to it except while the driver works on it.
+// The emulated device's memory: separate from the host's, and inaccessible to it except while the driver works on it.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -17,14 +17,14 @@ class Memory {
   /// `capacity`: bytes that may be allocated at a time.
   explicit Memory(std::size_t capacity);
 
-  /// 0 when there is no more. New memory is poisoned; an inaccessible page lies before and after it.
+  /// Returns 0 when there is no more. New memory is poisoned; an inaccessible page is before and after it.
   std::uintptr_t allocate(std::size_t bytes);
-  /// False for an address that is not the start of an allocation.
+  /// Returns false for an address that is not the start of an allocation.
   bool release(std::uintptr_t address);
 
-  /// Whether [address, address + bytes) lies within one live allocation.
+  /// Returns whether [address, address + bytes) lies within one live allocation.
   bool contains(std::uintptr_t address, std::size_t bytes) { return find(address, bytes) != nullptr; }
-  /// Whether the address is one of those that are handed out, live or not.
+  /// Returns whether the address was ever allocated, live or not.
   bool is_device(std::uintptr_t address) const { return address - begin_ < end_ - begin_; }
 
   struct Block {

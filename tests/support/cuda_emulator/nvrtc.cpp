@@ -1,5 +1,5 @@
-// A stand-in for libnvrtc. Where the real one is found it compiles, and its log, its report and its errors are handed
-// on; the "cubin" holds the text too, which the stand-in for the driver compiles for the host.
+// A stand-in for libnvrtc. If the real one is found, it compiles, and its log, report and errors are passed on; the "cubin" also holds the text, which the
+// stand-in for the driver compiles for the host.
 //   SINTER_EMULATOR_NVRTC  the real library's file; "none" does without
 #include <dlfcn.h>
 #include <glob.h>

@@ -1,5 +1,5 @@
-// Streams as an adversary would run them: what is put on a stream waits until somebody waits for it, and then the streams take turns
-// in an order drawn by chance, bound by nothing but the events that were asked for. A wait that is missing shows.
+// Runs streams as an adversary would: work on a stream waits until somebody waits for it. Then the streams take turns in a random order, bound only by the
+// events that were requested. So a missing wait shows.
 #pragma once
 #include <chrono>
 #include <cstdint>
