@@ -572,7 +572,7 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
   CHECK(contains(box.run({"help", "transpose"}).out, "[[1 3]\n   [2 4]]"));
   CHECK(contains(box.run({"help", "concat"}).out, "also concatenate"));
   CHECK(contains(box.run({"help", "kernels"}).out, "--target"));
-  CHECK(contains(box.run({"functions"}).out, "\nabsolute(x)\tThe absolute value; of complex numbers (re, im) their length.\t"));
+  CHECK(contains(box.run({"functions"}).out, "\nabsolute(x)\tThe absolute value; for complex numbers (re, im), their length.\t"));
   CHECK(contains(box.run({"functions"}).out, "\nacos(x)\tThe angle in [0, pi] whose cosine is x.\tarccos\n"));
   const Outcome unknown = box.run({"help", "sofmax"});
   CHECK(unknown.code == 1);
