@@ -29,6 +29,12 @@ if(NOT SINTER_SANITIZE)
   add_test(NAME exported_symbols COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:sinter> -P ${scripts}/symbols.cmake)
 endif()
 
+# The packages in a bare Debian. SKIP: it takes root and debootstrap.
+if(TARGET sinter_command)
+  add_test(NAME packages COMMAND ${CMAKE_CURRENT_LIST_DIR}/packages.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/packages)
+  set_tests_properties(packages PROPERTIES LABELS long TIMEOUT 3600 SKIP_RETURN_CODE 77)
+endif()
+
 add_test(NAME header_is_light COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include
   -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install/header -P ${CMAKE_CURRENT_LIST_DIR}/install/header.cmake)
 # A module that includes a later one does not compile. The folders are those of the real targets.
