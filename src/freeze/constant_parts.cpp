@@ -14,14 +14,14 @@ using trace::Op;
 using trace::Recorded;
 using trace::RecordedPtr;
 
-/// The value of a node without a placeholder: nodes of equal hashes have equal elements.
+/// A node without a placeholder: nodes of equal hashes have equal elements.
 struct Value {
   Hash128 hash;
-  std::size_t bytes_read = 0;  // of contents that it is computed from; what is read twice counts twice
+  std::size_t bytes_read = 0;  // of the contents that it is computed from; a part that is read twice counts twice
 };
 using NodeValues = std::unordered_map<const Recorded*, Value>;
 
-/// Its bytes.
+/// The bytes of the node's elements.
 std::size_t add_contents(Words& words, const StoragePtr& storage) {
   constexpr std::size_t kFew = 256;
   words.add(storage->bytes);
@@ -30,7 +30,7 @@ std::size_t add_contents(Words& words, const StoragePtr& storage) {
   return storage->bytes;
 }
 
-/// Of every node without a placeholder below the results.
+/// The facts about every node without a placeholder below the results.
 NodeValues values_of(const std::vector<RecordedPtr>& results) {
   NodeValues values;
   std::unordered_set<const Recorded*> seen;
@@ -80,20 +80,20 @@ template <class Visit> void descend(const std::vector<RecordedPtr>& results, Vis
 
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
-/// A conversion to a longer type that is left as it is: whoever reads it reads less, and products take bytes as they are. Of few elements it is
-/// computed once, unless a library takes 16 bits: it would have to be given the other operand at its full length too.
+/// Returns whether a conversion to a longer type stays in the call: its readers then read less, and products take bytes as they are stored. With few elements
+/// it is computed once, unless a library takes 16 bits, because then the library would also need the other operand in the longer type.
 bool is_left(const Recorded& node, bool products) {
   if (node.op != Op::cast) return false;
   const DType from = node.inputs()[0]->dtype;
   return itemsize(node.dtype) > itemsize(from) && (bytes_of(node) > kSmall || (products && is_storage_only(from) && node.shape.size() > 1));
 }
 
-/// What is worth a place in memory: no view, nothing that is a number or a place.
+/// Returns whether a value is worth storing: views, numbers and positions are not.
 bool is_computed(const Recorded& node, bool products) {
   return !is_left(node, products) && !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data;
 }
 
-/// Operands of library calls that are views of contents which no strides describe, as a reshape of what was turned: each call would copy them.
+/// Finds operands of library calls that are views which no strides describe, such as a reshape of a transposed tensor: each call would copy them.
 std::unordered_set<const Recorded*> laid_out_anew(const std::vector<RecordedPtr>& results, bool products) {
   std::unordered_set<const Recorded*> views;
   descend(results, [&](const RecordedPtr& node) {

@@ -1,4 +1,4 @@
-// What of a formula depends on no input: computed once, when it is frozen.
+// The parts of a formula that depend on no input: they are computed once, when the formula is frozen.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -10,20 +10,20 @@ namespace sinter::freezing {
 
 class ConstantParts {
  public:
-  /// `products`: a library multiplies where the formula runs, 16 bits as they are.
+  /// `products`: a library multiplies where the formula runs, and takes 16-bit floats as they are stored.
   explicit ConstantParts(bool products) : products_(products) {}
-  /// Of a formula that was recorded twice, with other sizes of its inputs' named axes (twice the same recording where there are none): the parts
-  /// without a placeholder that are equal in both depend on no size either. They are evaluated, unless their contents would be more than 64 KiB
-  /// and four times what they are computed from.
+  /// Takes two recordings of a formula, with different sizes of its inputs' named axes (the same recording twice if there are none). Parts without a
+  /// placeholder that are equal in both depend on no size either. They are evaluated, unless their contents would exceed 64 KiB and four times the contents
+  /// that they are computed from.
   void choose(const std::vector<trace::RecordedPtr>& results, const std::vector<trace::RecordedPtr>& others);
-  /// Gives the parts of a further recording that are equal to chosen ones their contents.
+  /// Gives the parts of a further recording that equal chosen parts the contents of those.
   void fill(const std::vector<trace::RecordedPtr>& results) const;
   std::size_t count() const { return contents_.size(); }
 
  private:
   bool products_;
   std::unordered_map<Hash128, StoragePtr> contents_;
-  std::vector<StoragePtr> read_;  // kept, so that no other contents come to lie where they are and are taken for them
+  std::vector<StoragePtr> read_;  // kept, so that no other contents get their addresses and are mistaken for them
 };
 
 }  // namespace sinter::freezing

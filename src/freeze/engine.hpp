@@ -1,4 +1,4 @@
-// The engine's interface, with which this module is written.
+// The parts of the engine's interface that this module uses.
 #pragma once
 #include "engine/engine.hpp"
 

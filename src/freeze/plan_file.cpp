@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<char, 8> kMagic{'s', 'n', 'p', 'l', 'a', 'n', '\r', '\n'};
 constexpr std::size_t kPage = 4096, kChecksumBytes = 16;
 
-/// The identity of what made a plan and the kernels in it.
+/// Returns the identities of the planner and of the generator of the kernels.
 std::string made_by(const Target& target) { return fmt::format("{}, {}", jit::planner(), target.kind().generator); }
 
 struct Header {
@@ -31,7 +31,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40);
 
-// --- the description: what a file says, as plain values
+// --- the description: the contents of a file as plain values
 
 struct Input {
   DType dtype{};
@@ -47,7 +47,7 @@ struct Place {  // a trace::GatherSite or CallSite
 
 struct Leaf {
   int input = -1;
-  std::uint64_t at = 0, bytes = 0;  // of the contents, where it is no input
+  std::uint64_t at = 0, bytes = 0;  // in the contents, if the leaf is no input
 };
 
 struct StepKernel {
@@ -75,7 +75,7 @@ struct Description {
 
 // --- writing
 
-/// Contents one after the other, each once.
+/// Collects contents one after the other, each once.
 class Contents {
  public:
   std::pair<std::uint64_t, std::uint64_t> add(const StoragePtr& storage, std::shared_ptr<void> host) {
@@ -121,7 +121,7 @@ FilePlan described(const FrozenPlan& plan, const runtime::Kind& kind, Contents& 
 
 // --- reading
 
-/// Names that recorded operations point to for ever.
+/// Returns a name that recorded operations may point to for ever.
 const char* kept(std::string text) {
   static std::mutex mutex;
   static auto& names = *new std::set<std::string>;
@@ -129,7 +129,7 @@ const char* kept(std::string text) {
   return names.insert(std::move(text)).first->c_str();
 }
 
-/// What a call will take for granted: every number names something that is there.
+/// Checks what a call relies on: every number names an existing thing.
 void check(const FilePlan& plan, const Description& all, std::size_t axes, std::uint64_t contents_bytes) {
   const SizeRules& rules = plan.rules;
   const std::size_t symbols = rules.symbols.size();

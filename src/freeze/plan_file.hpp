@@ -2,9 +2,9 @@
 //
 //   Header | description (archive.hpp) | contents of the leaves, from a multiple of 4096 bytes on | checksum (XXH3-128 of everything before it)
 //
-// The description holds the plans as they run: loop nests, library calls, the program of the sizes, and each kernel as the entry of the disk cache that it is
-// (key, report, machine code, checksum). The checksum finds damage, not forgery: a plan is machine code, to be trusted as a program is. Reading maps the file:
-// the leaves' contents are where the file has them.
+// The description holds the plans as they run: loop nests, library calls, the program of the sizes, and each kernel as its entry of the disk cache (key,
+// report, machine code, checksum). The checksum finds damage, not forgery: a plan is machine code, to be trusted as a program is. Reading maps the file, and
+// the leaves' contents stay in the mapping.
 #pragma once
 #include <string>
 
@@ -12,13 +12,13 @@
 
 namespace sinter::freezing {
 
-/// Raise it when anything of the description changes that archive.hpp or the generator's id does not show.
+/// Raise it when the description changes in a way that archive.hpp or the generator's id does not show.
 inline constexpr std::uint32_t kPlanSchema = 3;
 
 /// Throws IoError.
 void save_plans(const std::string& path, FrozenFunction& function, const trace::Site& site);
-/// Throws IoError for a file that is damaged or of another sinter, DeviceError for plans of another device, or of another machine where there is no
-/// compiler to make them for this one.
+/// Throws IoError for a file that is damaged or of another version of sinter. Throws DeviceError for plans of another device, or of another machine if there
+/// is no compiler to make them for this one.
 FrozenFunction::Loaded load_plans(const std::string& path, const trace::Site& site);
 
 }  // namespace sinter::freezing

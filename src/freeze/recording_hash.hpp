@@ -1,5 +1,5 @@
-// One hash for what a recording computes: its operations, numbers, literals and contents. Nodes that were merged, because two numbers happen to be equal, have
-// the hash that they would have apart. So a recording can be compared with what the rules of a plan predict of it.
+// One hash for the computation of a recording: its operations, numbers, literals and contents. Nodes that were merged because two numbers happen to be equal
+// have the hash that they would have separately. So a recording can be compared with the prediction of a plan's rules.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,23 +16,23 @@ namespace sinter::freezing {
 /// Hashes of contents. Each storage is read once.
 class ContentHashes {
  public:
-  /// The hash of each leaf: of an input's number, or of the contents.
+  /// Returns the hash of each leaf: of an input's number, or of the contents.
   std::vector<Hash128> of(const Leaves& leaves);
 
  private:
   const Hash128& of(const StoragePtr& storage);
-  // A recording may make contents of its own: they are not kept for it, and no other storage is taken for one that is gone.
+  // A recording may make contents of its own. They are not kept alive, and no new storage is mistaken for one that was freed.
   std::map<StoragePtr::weak_type, Hash128, std::owner_less<StoragePtr::weak_type>> known_;
 };
 
-/// The hash of a graph with these literals, from the hashes of its leaves.
+/// Returns the hash of a graph with these literals, from the hashes of its leaves.
 Hash128 hash_of(const trace::Graph& graph, const std::vector<std::uint64_t>& literals, const std::vector<Hash128>& leaves);
 
 /// A graph whose numbers are computed anew for other sizes.
 class PredictedGraph {
  public:
   PredictedGraph(trace::Graph graph, std::vector<Hash128> leaves);
-  /// The hash of the graph with these symbols and literals.
+  /// Returns the hash of the graph with these symbols and literals.
   Hash128 at(const Values& values) const;
 
  private:

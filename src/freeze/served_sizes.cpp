@@ -16,7 +16,7 @@ using Sizes = std::vector<std::int64_t>;
 constexpr std::int64_t kOneByOne = 64, kFarthest = 65536;
 constexpr int kMostCuts = 200;
 
-/// Sizes that people decide by.
+/// Sizes on which programs tend to branch.
 const Sizes& round_numbers() {
   static const Sizes list = [] {
     Sizes numbers;
@@ -27,7 +27,7 @@ const Sizes& round_numbers() {
   return list;
 }
 
-/// Between two numbers by ratio: `part` is from 0 to 1.
+/// Interpolates between two numbers by ratio: `part` is from 0 to 1.
 std::int64_t between(std::int64_t low, std::int64_t high, double part) {
   const double at = std::exp(std::lerp(std::log1p(static_cast<double>(low)), std::log1p(static_cast<double>(high)), part)) - 1;
   return std::clamp(static_cast<std::int64_t>(std::llround(at)), low, high);
@@ -111,7 +111,7 @@ class Narrowing {
 
   // --- each name alone
 
-  /// The farthest count from the plan's own towards `end` that is the same, as all that are looked at on the way are, or unclear.
+  /// Returns the farthest count from the plan's own towards `end` that is the same or unclear, as are all tried counts on the way.
   template <class At> static std::int64_t farthest(const Range& name, std::int64_t end, const Counts& stops, At at) {
     const std::int64_t way = end < name.own ? -1 : 1;
     std::int64_t good = name.own;
@@ -150,7 +150,7 @@ class Narrowing {
     name.high = high;
   }
 
-  /// Looks at sizes at which two numbers of the recording meet, where one name alone brings them together and the others are as planned, or at their lowest.
+  /// Tries sizes at which two numbers of the recording meet, if one name alone makes them equal while the others are as planned, or at their lowest.
   void meet() {
     Counts lowest;
     for (const Range& name : names_) lowest.push_back(name.low);
@@ -175,7 +175,7 @@ class Narrowing {
 
   // --- all names together
 
-  /// Sizes within all ranges at which the formula is another.
+  /// Finds sizes within all ranges at which the formula differs.
   std::optional<Counts> somewhere_else() {
     std::optional<Counts> other;
     const Visit visit = [&](const Counts& counts) {
@@ -193,12 +193,12 @@ class Narrowing {
       pairs(visit);
       anywhere(visit);
     }
-    for (const auto& [counts, seen] : seen_)  // what was unclear is not where numbers are known, by now, to meet with nothing else changed
+    for (const auto& [counts, seen] : seen_)  // unclear sizes become clear where numbers are now known to meet without another change
       if (!other && inside(counts) && at(counts) == Found::other) other = counts;
     return other;
   }
 
-  /// These counts, or the last ones on the way to them that the rules allow.
+  /// Returns these counts, or the last ones on the way to them that the rules allow.
   Counts reachable(Counts counts) const {
     const auto allowed = [&](const Counts& at) { return rules_.predict(sizes_at(at)).has_value(); };
     if (allowed(counts)) return counts;
@@ -210,7 +210,7 @@ class Narrowing {
     }
   }
 
-  /// Numbers that meet at a corner say nothing of what lies beside it: so the next counts inwards, too.
+  /// Numbers that meet at a corner say nothing about the sizes beside it, so the next counts inwards are tried too.
   void corners(const Visit& visit) const {
     for (std::size_t set = 0; set < std::size_t{1} << names_.size(); ++set) {
       Counts corner;
@@ -224,7 +224,7 @@ class Narrowing {
     }
   }
 
-  /// Along each name, the others at their lowest or at their highest.
+  /// Visits sizes along each name, with the others at their lowest or at their highest.
   void edges(const Visit& visit) const {
     for (const bool high : {false, true})
       for (std::size_t k = 0; k < names_.size(); ++k) {
@@ -271,7 +271,7 @@ class Narrowing {
       }
   }
 
-  /// Each name at an end, as planned, or between.
+  /// Visits sizes with each name at an end, as planned, or between.
   void anywhere(const Visit& visit) const {
     std::minstd_rand numbers(1);
     const auto draw = [&](int below) { return static_cast<int>(numbers() / 8 % static_cast<unsigned>(below)); };
@@ -286,8 +286,8 @@ class Narrowing {
     }
   }
 
-  /// Ends the range of one name between the plan's own size and `other`, where the formula turns into another: of the names of which that depends, the one that
-  /// loses least.
+  /// Ends the range of one name between the plan's own size and `other`, where the formula changes. Of the names on which the change depends, it takes the
+  /// one that loses least.
   void end_before(Counts other) {
     for (std::size_t k = 0; k < names_.size(); ++k) {  // a name on which it does not depend is as planned
       Counts without = other;

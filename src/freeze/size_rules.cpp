@@ -11,7 +11,7 @@
 namespace sinter::freezing {
 namespace {
 
-/// By sets of free axes, as Multilinear: the products of their sizes.
+/// Returns the products of sizes by sets of free axes, as in Multilinear.
 template <class Number> std::vector<Number> products(const std::vector<std::int64_t>& free) {
   std::vector<Number> list{1};
   for (const std::int64_t size : free)
@@ -33,7 +33,7 @@ std::vector<std::int64_t> counts_of(const SizeRules& rules, const std::vector<st
   return counts;
 }
 
-/// A product of sizes beyond it is no size of anything: sums of such are whole numbers still.
+/// The limit of a product of sizes: no size is larger, and sums of such products do not overflow.
 constexpr double kMostElements = 0x1p52;
 
 }  // namespace
@@ -146,7 +146,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// A sample's numbers in one order.
+/// The numbers of a sample in one order.
 struct Numbers {
   std::vector<std::int64_t> whole;  // symbols, sizes that are looked up, shapes, room
   std::vector<double> real;         // literals
@@ -168,7 +168,7 @@ Numbers numbers_of(const Sample& sample) {
   return numbers;
 }
 
-/// On the line through `at` and its neighbour, `distance` steps from `at`.
+/// Returns the value on the line through `at` and its neighbour, `distance` steps from `at`.
 Numbers on_line(const Numbers& at, const Numbers& next, std::int64_t distance) {
   Numbers numbers = at;
   for (std::size_t k = 0; k < at.whole.size(); ++k) numbers.whole[k] += (next.whole[k] - at.whole[k]) * distance;
@@ -177,7 +177,7 @@ Numbers on_line(const Numbers& at, const Numbers& next, std::int64_t distance) {
   return numbers;
 }
 
-/// From the values where each free axis is at `from` or one more, by sets of those that are one more.
+/// Takes the values at which each free axis is at `from` or one more, by sets of the axes that are one more.
 template <class Number> void to_coefficients(Multilinear<Number>& rule, const Sizes& from) {
   for (std::size_t bit = 1; bit < rule.size(); bit <<= 1)
     for (std::size_t set = 0; set < rule.size(); ++set)
@@ -211,7 +211,7 @@ class RuleFinder {
         why_[axis] = fmt::format("{} names are free already, and no more can be", kMaxFreeAxes);
         continue;
       }
-      std::string why;  // of neighbouring sizes
+      std::string why;  // the reason at neighbouring sizes
       for (std::int64_t step = 1; step <= kMaxStep; step *= 2) {
         if (step > 1 && sizes_[axis] < 2 * step) break;
         const auto start = straight_along(axis, step);
@@ -261,14 +261,14 @@ class RuleFinder {
     sizes[axis] = size;
     return at(sizes, structure_differs);
   }
-  /// A size that is another size's number too makes them one symbol: another structure, which says nothing.
+  /// If two sizes are equal they are one symbol, which is another structure and says nothing here.
   bool is_number(std::int64_t size) const {
     const auto& symbols = base_sample_.values.symbols;
     const auto is_among = [&](const Sizes& list) { return std::find(list.begin(), list.end(), size) != list.end(); };
     return is_among(symbols) || is_among(sizes_) || is_among(corners_);
   }
 
-  /// A number that is not on the line through two others, in words.
+  /// Describes a number that is not on the line through two others.
   std::string off_the_line(std::size_t axis, std::int64_t step, std::int64_t first, const Numbers& a, const Numbers& b, std::int64_t other,
                            const Numbers& there) const {
     const Numbers expected = on_line(a, b, (other - first) / step);
@@ -279,8 +279,8 @@ class RuleFinder {
     return fmt::format("a literal of the recording follows from {} otherwise than as a sum of products of sizes", axes_[axis]);
   }
 
-  /// The first of two sizes of the axis, a step apart and whole steps from its own, that span the line on which all numbers lie at all such sizes tried;
-  /// nothing, and the reason, if they do not.
+  /// Returns the first of two sizes of the axis, a step apart and whole steps from its own, that span the line on which all numbers lie at all tried sizes;
+  /// nothing, and the reason, if there is no such line.
   std::optional<std::int64_t> straight_along(std::size_t axis, std::int64_t step) {
     const std::int64_t size = sizes_[axis];
     std::string& why = why_[axis];
@@ -290,7 +290,7 @@ class RuleFinder {
     }
     why = fmt::format("at no two neighbouring sizes of {0} are the operations those of {0} = {1}; where {1} is a number of the model itself, plan for another",
                       axes_[axis], size);
-    for (const std::int64_t way : {step, -step}) {  // there may be no larger ones: a table of positions has an end
+    for (const std::int64_t way : {step, -step}) {  // larger sizes may be impossible: a table of positions has an end
       std::int64_t first = way > 0 ? size + step : size - 2 * step;
       while (first > 1 && (is_number(first) || is_number(first + step))) first += way;
       if (first < 2) continue;
@@ -300,7 +300,7 @@ class RuleFinder {
         why = off_the_line(axis, step, first, *a, *b, size, base_);
         return {};
       }
-      std::int64_t others_at = 0;  // a larger size where the operations are others: two numbers that meet there make it so too, but not at all of them
+      std::int64_t others_at = 0;  // a larger size with other operations; two numbers that meet can cause this too, but not at all larger sizes
       bool same_beyond = false;
       for (const std::int64_t wished :
            {first + 2 * step, first + 3 * step, first - step, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
@@ -375,7 +375,7 @@ class RuleFinder {
     }
   }
 
-  /// Where the rules were not made from.
+  /// Checks the rules at sizes from which they were not made.
   bool agrees(const SizeRules& rules, const std::vector<std::size_t>& free, const Sizes& from) {
     for (const std::int64_t further : {0, 2, 5}) {
       Sizes sizes = sizes_;
@@ -392,7 +392,7 @@ class RuleFinder {
   const std::vector<std::string>& axes_;
   const Record& record_;
   std::vector<std::string> why_;
-  Sizes corners_;  // of the axes that are free so far: those of another are recorded together with them
+  Sizes corners_;  // of the axes that are free so far; the corners of a further axis are recorded with them
   Sample base_sample_;
   Numbers base_;
 };
