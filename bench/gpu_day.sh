@@ -224,10 +224,10 @@ fast() {
     "$here/bench_gpu" patterns "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/patterns.json" --seconds "$(left 9999)" || rc=$?
     [ $rc = 3 ] || break
   done
-  [ $rc = 0 ] || echo "the patterns did not end: call again for the rest"
+  [ $rc = 0 ] || echo "the patterns did not end in time: call again for the rest"
   [ $rc = 0 ] || { report; return $rc; }
   if [ "$(left 9999)" -gt 30 ]; then
-    timeout "$(left 9999)" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers did not end in time, or failed: what there is, is in the report; call again for the rest"
+    timeout "$(left 9999)" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers failed or did not end in time: the report has the results so far; call again for the rest"
   fi
   networks
   report

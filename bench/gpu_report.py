@@ -36,7 +36,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     ceilings, ours, peers = (load(folder, f"{name}.json") for name in ("ceilings", "patterns", "peers"))
     commit = folder.parent / "commit.txt"
-    lines = ["# A GPU day", "", f"Of {datetime.date.today()}, sinter {commit.read_text().strip() if commit.exists() else 'of an unknown commit'}.", ""]
+    lines = ["# A GPU day", "", f"Measured on {datetime.date.today()} with sinter {commit.read_text().strip() if commit.exists() else 'of an unknown commit'}.", ""]
     if ceilings:
         lines += [f"{ceilings['device']}, {ceilings['multiprocessors']} multiprocessors, driver for CUDA {ceilings['driver']}.", ""]
         lines += ["| ceiling | |", "|---|--:|"] + [f"| {key} | {value:.4g} |" for key, value in ceilings.items() if isinstance(value, float)] + [""]

@@ -64,6 +64,6 @@ int main(int argc, char** argv) {
     const Tensor result = x + y;
     seen += result.data<float>()[kElements - 1];
   });
-  fmt::print("(sum of what was seen: {})\n", seen);
+  fmt::print("(checksum of the results: {})\n", seen);
   if (argc == 3 && std::strcmp(argv[1], "--json") == 0) std::ofstream(argv[2]) << results.dump(2) << '\n';
 }

@@ -285,7 +285,7 @@ def check(sinter, targets, only):
     nvrtc = Nvrtc()
     patterns = [pattern for pattern in CORPUS if pattern[0] in PROMISES and only in pattern[0]]
     told = [line for target in targets for pattern in patterns for line in broken(measure(sinter, nvrtc, *pattern, target))]
-    print("\n".join(told) or f"{len(patterns)} patterns hold what is promised for {', '.join(targets)}")
+    print("\n".join(told) or f"{len(patterns)} patterns keep their promises for {', '.join(targets)}")
     sys.exit(1 if told else 0)
 
 
@@ -295,7 +295,7 @@ def main():
     parser.add_argument("--target", nargs="+", default=list(DEVICES), choices=DEVICES)
     parser.add_argument("--only", default="", help="patterns that have this in their name")
     parser.add_argument("--json", help="write all figures to this file")
-    parser.add_argument("--check", action="store_true", help="hold the figures against what is promised")
+    parser.add_argument("--check", action="store_true", help="check the figures against the promises")
     arguments = parser.parse_args()
     if arguments.check:
         check(arguments.sinter, arguments.target, arguments.only)

@@ -58,7 +58,7 @@ class Guide:
         return f"```cpp\n{code.rstrip()}\n```"
 
     def functions(self, _=""):
-        rows = ["| in NumPy's words | what | also |", "|---|---|---|"]
+        rows = ["| function | description | also |", "|---|---|---|"]
         for line in self.run("sinter functions").splitlines():
             signature, text, others = line.split("\t")
             rows.append(f"| `{signature}` | {text} | {others} |".replace("  |", " |"))

@@ -67,7 +67,7 @@ int main() {
         relative = std::max(relative, std::fabs((high - exact + low) / exact));
       }
     const double log_part = 128 * std::log(2) * relative * 0x1p24;
-    std::printf("power, reciprocals off by %d: %.3f ULP at most (%.3f of the logarithm, %.3f of what it is rounded to, %.3f of the exponential)\n", off,
+    std::printf("power, reciprocals off by %d: %.3f ULP at most (%.3f of the logarithm, %.3f of rounding the rest of the exponent, %.3f of the exponential)\n", off,
                 log_part + rounded + exponential_part, log_part, rounded, exponential_part);
   }
 }

@@ -28,7 +28,7 @@ done
 if [ -n "$tests" ]; then packages+=(python3-venv libpython3-dev z3); fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  echo "setup: this is not Debian or Ubuntu. Install with your package manager what stands for:" >&2
+  echo "setup: this is not Debian or Ubuntu. Install the equivalents of these packages with your package manager:" >&2
   echo "  ${packages[*]} and libLLVM 16 or later" >&2
   exit 1
 fi
