@@ -1,4 +1,4 @@
-# A second process of the same program plans nothing and compiles nothing, and prints the same results: over the programs that are given.
+# Tests for the given programs that a second process plans nothing and compiles nothing, and prints the same results.
 #
 #   second_process.py PROGRAM[,ARGUMENT...]...
 import os

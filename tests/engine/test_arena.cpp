@@ -1,4 +1,4 @@
-// Values in one block: none over another that is alive with it, and no block smaller than what is alive at once.
+// Values in one block: no two live values overlap, and no block is smaller than the values that are alive at once.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

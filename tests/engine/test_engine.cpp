@@ -1,4 +1,4 @@
-// The engine's parts: the bounded map, and kernels over a cache whose content is not what it seems.
+// The engine's parts: the bounded map, and kernels over a cache with wrong content.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,7 +80,7 @@ TEST_CASE("the bounded map forgets what was not used for the longest time, and n
   CHECK(*map.find("a") == 1);
   CHECK(*map.find("c") == 3);
   CHECK(map.cost() == 8);
-  CHECK(map.insert("c", 9, 4) == 3);  // what is there stays
+  CHECK(map.insert("c", 9, 4) == 3);  // the first entry stays
   CHECK(map.cost() == 8);
   map.insert("huge", 4, 100);
   CHECK(map.size() == 1);
@@ -107,7 +107,7 @@ TEST_CASE("a whole entry that does not load is compiled again, once") {
   engine::Totals cold;
   const auto source = run(cold).source;
   CHECK(cold.compiled == 1);
-  // Whole by its checksum, and no machine code.
+  // The checksum is right, but the entry is no machine code.
   cache::DiskCache cache({folder.path, std::uint64_t{1} << 30});
   auto binary = cache.load(source);
   REQUIRE(binary);
@@ -130,7 +130,7 @@ TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
   target.wait = false;
   engine::ForkGate gate;
   engine::Totals totals;
-  auto& kernels = *new engine::Kernels(totals, gate);  // its thread goes on
+  auto& kernels = *new engine::Kernels(totals, gate);  // its thread keeps running
   kernels.configure({folder.path, std::uint64_t{1} << 30}, {});
   const auto made = kernels.make(nest, target, "");
   REQUIRE(made.later);
@@ -155,7 +155,7 @@ struct Faults {
   const std::optional<std::string> before = std::getenv("SINTER_FAULTS") ? std::optional<std::string>(std::getenv("SINTER_FAULTS")) : std::nullopt;
 };
 
-/// How a process ends that meets a fault in a plan, catches all that is thrown and has nobody read its warnings.
+/// Returns how a process ends that meets a fault in a plan, catches every exception and ignores warnings.
 int status_after_fault(const char* faults) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -200,7 +200,7 @@ TEST_CASE("a plan that fails inside is tried without fusion") {
   CHECK(engine::with_less_if_it_fails(target, work) == 7);
   CHECK(tried == std::vector<bool>{true, false});
   CHECK_THROWS_AS(engine::with_less_if_it_fails(target, [](const engine::Target&) -> int { throw InternalError("again"); }), InternalError);
-  engine::Target other = cpu_target();  // what is the user's fault is told at once
+  engine::Target other = cpu_target();  // a fault of the user is reported at once
   CHECK_THROWS_AS(engine::with_less_if_it_fails(other, [](const engine::Target&) -> int { throw ShapeError("shapes"); }), ShapeError);
   CHECK(other.limits.fuse);
 }
@@ -217,7 +217,7 @@ TEST_CASE("kinds of devices are known by name and by limits") {
 
 namespace {
 
-/// The host behind a slow wire: what it computes on has to be brought there and back, and a transfer waits for another one.
+/// The host behind a slow wire: operands have to be copied there and results back, and a transfer waits for another one.
 class Wired final : public runtime::Device {
  public:
   std::string name() const override { return "wired"; }
@@ -244,7 +244,7 @@ class Wired final : public runtime::Device {
   runtime::MemoryUse memory() const override { return host_->memory(); }
   void trim() override {}
 
-  /// How many transfers met another one under way.
+  /// The number of transfers that met another running transfer.
   static inline std::atomic<int> met{0};
 
  private:

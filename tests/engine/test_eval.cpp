@@ -181,7 +181,7 @@ TEST_CASE("reductions over any axes agree with float64") {
     check_close(sn::sum(x, some), reduce(ref, axes, 0, plus), (16 + std::sqrt(count)) * eps, 16 * eps * std::sqrt(count + 1),
                 "sum");  // in double the reference errs as much
     // Beyond, float32 leaves its range. Within, a part of the product may be subnormal, with an error of half the least number, and the rest of it
-    // 3 to the power of what is left.
+    // 3 to the power of the remaining terms.
     const double least = dtype == DType::float32 ? 1.5e-45 : 4.9e-324;
     if (count <= 24)
       check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), count * least * std::pow(3, count), "prod");
@@ -220,7 +220,7 @@ TEST_CASE("softmax, log_softmax, layer_norm, rms_norm, var, std and logsumexp ov
       const Ref variance = map(keep(reduce(map(centred, [](double v) { return v * v; }), axes, 0, plus)), [&](double v) { return v / n; });
       check_close(sn::var(x, axis, true), variance, 4e-6, 1e-6, "var");
       check_close(sn::stddev(x, axis, true), map(variance, [](double v) { return std::sqrt(v); }), 4e-6, 1e-6, "std");
-      // A few values may lie close together: the rounding of their mean is then large against their deviation.
+      // A few values may be close together: the rounding of their mean is then large against their deviation.
       const double few = n < 30 ? 1e-3 : 4e-6;
       if (n > 1)
         check_close(sn::layer_norm(x, {}, {}, 1e-5, axis), zip(centred, variance, [](double c, double v) { return c / std::sqrt(v + 1e-5); }), 4e-6, few,
@@ -240,7 +240,7 @@ TEST_CASE("large reductions in two stages: rows, columns, everything, sizes that
   CHECK(sn::sum(x, {}, false, DType::float64).item<double>() == doctest::Approx(total).epsilon(1e-13));
   const auto [tall, tall_ref] = random(rng, {200001, 3}, DType::float32, 0, 1);
   check_close(sn::sum(tall, 0), reduce(tall_ref, {0}, 0, [](double a, double b) { return a + b; }), 2e-6, 0, "tall columns");
-  // Through a view whose elements do not lie in the order of the chunks, and a last chunk that is not full.
+  // A view whose elements are not in the order of the chunks, and a last chunk that is not full.
   const auto [turned, turned_ref] = random(rng, {64, 33, 64}, DType::float64, 0, 1);
   check_close(sn::sum(sn::permute(turned, {2, 0, 1})), reduce(turned_ref, {0, 1, 2}, 0, [](double a, double b) { return a + b; }), 1e-12, 0, "turned");
   const auto [wide, wide_ref] = random(rng, {3, 200001}, DType::float64, 0, 1);

@@ -1,4 +1,4 @@
-// Bounds of an evaluation from outside: a limit on memory, and interrupts. After either one the tensors are as they were, and the process goes on.
+// Bounds of an evaluation from outside: a limit on memory, and interrupts. After either the tensors are unchanged, and the process continues.
 #include <doctest/doctest.h>
 
 #include <signal.h>
@@ -72,7 +72,7 @@ class Later {
   std::thread thread_;
 };
 
-/// A request that nothing has answered would stop the next test's evaluation.
+/// A request that no evaluation has answered would stop the evaluation of the next test.
 void answer_requests() {
   try {
     sn::eval(floats(3) + 1.0f);
@@ -223,7 +223,7 @@ TEST_CASE("one request stops the evaluations of all threads") {
       }
     });
   while (running < 3) std::this_thread::yield();
-  // A thread between two evaluations has none to be stopped: it is asked again.
+  // A thread between two evaluations has nothing to stop, so the interrupt is repeated.
   while (stopped < 3) {
     sn::interrupt();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -1,5 +1,5 @@
-// The library in the life of a process: what static objects do at its end, forks, threads that cannot be started, compiles that
-// nobody waits for. Each role runs in a process of its own.
+// The library in the life of a process: evaluations of static objects at its end, forks, threads that cannot be started, compiles that nobody waits for. Each
+// role runs in a process of its own.
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>
@@ -121,7 +121,7 @@ int forks(int times) {
 // ---- threads ---------------------------------------------------------------------------------------------------------------
 
 int role_few_threads() {
-  sn::eval(ramp(10) + 1.0f);  // what has to be opened is opened
+  sn::eval(ramp(10) + 1.0f);  // opens the libraries
   const rlimit none{1, 1};
   if (setrlimit(RLIMIT_NPROC, &none) != 0 || (geteuid() == 0 && setuid(64321) != 0)) return sn::testing::kSkipped;
   const Tensor x = ramp(4'000'000);
@@ -242,7 +242,7 @@ TEST_CASE("batches that only a recording holds are counted and let go") {
   const auto before = sn::counters().bytes_now;
   Tensor sum = sn::zeros({}, DType::float32);
   for (int k = 0; k < 3; ++k) sum += sn::sum(sn::from_span(batch));
-  CHECK(sn::counters().bytes_now - before >= 3 * kElements * 4);  // what waits is counted
+  CHECK(sn::counters().bytes_now - before >= 3 * kElements * 4);  // waiting contents are counted
   for (int k = 3; k < kBatches; ++k) sum += sn::sum(sn::from_span(batch));
   CHECK(sn::counters().bytes_peak - before < (300u << 20) * (sn::testing::on_cuda() ? 2 : 1));
   CHECK(sum.item<float>() == doctest::Approx(0.5 * kElements * kBatches).epsilon(1e-4));
@@ -298,7 +298,7 @@ TEST_CASE("a warm cache serves where the compiler is gone") {
   CHECK(figure(warm.out, "disk") == kernels);
   CHECK(figure(warm.out, "fallbacks") == "0");
   CHECK(figure(warm.out, "value") == figure(cold.out, "value"));
-  // A damaged note is as good as none.
+  // A damaged note counts as none.
   std::ofstream(folder.path / "compiler-cpu", std::ios::binary) << "nonsense";
   const Ran lost = run_role("short", folder.cache() + " SINTER_WAIT=on SINTER_LLVM=/nonexistent/libLLVM.so");
   CAPTURE(lost.out);

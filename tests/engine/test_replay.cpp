@@ -1,5 +1,5 @@
-// Evaluations that come again: what is worked out once and repeated with other contents and literals gives what the first evaluation gave, and what
-// float64 loops give; memory that results share comes back; threads; sizes that alternate.
+// Repeated evaluations: launches that are prepared once and repeated with other contents and literals give the results of the first evaluation and of float64
+// loops; shared memory of results is returned; threads; alternating sizes.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
 namespace {
 
-/// SINTER_EMULATOR_LOSE says which kernel loses the device: then that is what the run is about.
+/// SINTER_EMULATOR_LOSE names the kernel that loses the device; then the run tests this loss.
 const bool losing = std::getenv("SINTER_EMULATOR_LOSE") != nullptr;
 
 bool switched_off(const char* variable) {
@@ -67,7 +67,7 @@ std::vector<double> normalised(std::vector<double> x, std::size_t rows, std::siz
   }
   return x;
 }
-/// Of the largest value: the running sums come near zero.
+/// The tolerance is relative to the largest value, since the running sums come near zero.
 double worst_error(const Tensor& got, const std::vector<double>& want) {
   const auto values = got.to_vector<float>();
   REQUIRE(values.size() == want.size());
@@ -175,7 +175,7 @@ TEST_CASE("a value that goes round: what one run gives is what the next reads" *
 
 namespace {
 
-/// A program drawn by chance: values of one shape, each made of earlier ones by something that is a kernel of its own now and then.
+/// A random program: values of one shape, each made of earlier ones by an operation that is sometimes a kernel of its own.
 std::vector<Tensor> program(unsigned chosen, const std::vector<Tensor>& inputs, const Tensor& places) {
   std::mt19937 draw(chosen);
   std::vector<Tensor> values = inputs;
@@ -261,7 +261,7 @@ TEST_CASE("results that share memory: one that is kept stays as it is, and all c
   int wrong = 0;
   for (std::size_t i = 0; i < xv.size(); ++i) wrong += std::fabs(values[i] - (double{xv[i]} * xv[i] + 2.)) > 1e-6;
   CHECK(wrong == 0);
-  const std::uint64_t with_host = counters().bytes_now;  // what was read has a copy on the host
+  const std::uint64_t with_host = counters().bytes_now;  // a value that was read has a copy on the host
   CHECK(with_host >= before);
   kept = Tensor();
   CHECK(counters().bytes_now <= before + kOne);  // of x, the host's

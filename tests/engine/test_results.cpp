@@ -1,6 +1,6 @@
-// Programs of several results, enumerated: every kind of operation, every view of what it gives, both wanted (in either order, alone
-// with more work, with a view of the view, with a reduction of the view), over shapes with empty, single and no axes. The reference is
-// plain C++ in float64; memory is poisoned (SINTER_POISON), so that an element that nothing computes shows.
+// Programs of several results, enumerated: every kind of operation, every view of its result, both wanted (in either order, alone with more work, with a view
+// of the view, with a reduction of the view), over shapes with empty, single and no axes. The reference is plain C++ in float64; memory is poisoned
+// (SINTER_POISON), so that an element that nothing computes shows.
 //
 // The interpreter runs them all. Where kernels are compiled, a sample runs: other programs each time, the same for SINTER_TEST_SEED.
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A value on both sides, and how a NumPy user would write it.
+/// A value on both sides, and its NumPy expression.
 struct Value {
   Tensor tensor;
   Ref ref;
@@ -57,7 +57,7 @@ Value leaf(std::mt19937& rng, const Shape& shape, DType dtype, const char* name)
   return {sn::floor(tensor), whole, name};
 }
 
-// --- what y may be -------------------------------------------------------------------------------------------------------------
+// --- the kinds of y -------------------------------------------------------------------------------------------------------------
 
 struct Operands {
   Value a, b, row;  // row broadcasts along the leading axes
@@ -224,7 +224,7 @@ std::vector<Value> views(const Value& y) {
   return list;
 }
 
-// --- what is wanted of them ----------------------------------------------------------------------------------------------------
+// --- the wanted results ----------------------------------------------------------------------------------------------------
 
 constexpr int kForms = 10;
 /// The form-th set of wanted results of y and its view z.
@@ -268,7 +268,7 @@ std::string describe(const std::vector<Value>& list) {
   return text;
 }
 
-/// What is wrong with the evaluated values; empty if nothing.
+/// Describes an error in the evaluated values; empty if there is none.
 std::string difference(const std::vector<Value>& list) {
   for (std::size_t r = 0; r < list.size(); ++r) {
     const auto& [tensor, ref, text] = list[r];

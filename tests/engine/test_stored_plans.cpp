@@ -1,4 +1,4 @@
-// Plans in the disk cache: what a second process takes, what it makes anew, and entries that are not what they should be.
+// Plans in the disk cache: plans that a second process takes or makes anew, and wrong entries.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>

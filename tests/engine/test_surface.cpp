@@ -1,4 +1,4 @@
-// What a program touches besides the functions: methods, iteration, reading elements, and the line that every error of an evaluation names.
+// The interface besides the functions: methods, iteration, reading elements, and the line that every error of an evaluation names.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// Everything a program may do at the same time from several threads, over shared handles. Worth most under ThreadSanitizer.
+// Everything that a program may do at the same time from several threads, over shared handles. It is most useful under ThreadSanitizer.
 #include <doctest/doctest.h>
 
 #include <atomic>

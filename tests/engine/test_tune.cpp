@@ -1,5 +1,5 @@
-// Tuned schedules: what one process measured and kept, another one takes, and says so; what is damaged, of another size, device or
-// structure is not taken.
+// Tuned schedules: another process takes a schedule that one process measured, and reports it; damaged ones, and those of another size, device or structure
+// are not taken.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ namespace {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// A folder with a cache of its own, which this process uses too.
+/// A folder with its own cache, which this process uses too.
 struct Sandbox {
   fs::path path;
   sn::Options before = sn::options();
@@ -47,7 +47,7 @@ struct Sandbox {
     fs::remove_all(path, ignored);
   }
 
-  /// What the command says in a process of its own.
+  /// Returns the output of the command, which runs in a process of its own.
   std::string command(const std::string& arguments, const std::string& environment = "") const {
     const fs::path out = path / ".out";
     const std::string line = fmt::format("cd '{}' && SINTER_CACHE_DIR='{}' SINTER_THREADS=1 {} '{}' {} >'{}' 2>&1", path.string(), (path / "cache").string(),
@@ -61,7 +61,7 @@ struct Sandbox {
     return said;
   }
 
-  /// As if `wish` had won for this tensor's one kernel.
+  /// Stores `wish` as the winner for this tensor's one kernel.
   void keep(const Tensor& y, const std::string& wish) const {
     auto& engine = sn::engine::Engine::get();
     const auto at = engine.frozen_target();

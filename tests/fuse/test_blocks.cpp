@@ -38,7 +38,7 @@ struct Statistics {
   std::int64_t place = 0;  // of the first greatest, in the order of the reduced axes
 };
 
-/// Of each result, by one walk over the elements and a second one for the squares.
+/// Computes each result by one walk over the elements and a second one for the squares.
 std::vector<Statistics> statistics(const std::vector<float>& x, const Shape& shape, const Axes& axes) {
   std::vector<std::int64_t> step(shape.size(), 0);
   std::int64_t results = 1;
@@ -67,7 +67,7 @@ std::vector<Statistics> statistics(const std::vector<float>& x, const Shape& sha
   return found;
 }
 
-/// Few results of many elements, over leading, middle and several axes: what has few blocks on a GPU.
+/// Few results of many elements, over leading, middle and several axes: reductions with few blocks on a GPU.
 struct Case {
   Shape shape;
   Axes axes;

@@ -136,7 +136,7 @@ std::size_t place(const Shape& shape, std::int64_t row, std::int64_t column) {
   return static_cast<std::size_t>(index);
 }
 
-/// Every kernel names its reason; one that was cut tells the figures that decided it.
+/// Every kernel names its split reason, with the figures that decided it.
 void check_reasons(const json& plan) {
   static const std::set<std::string> cuts = {"kernel size", "parameters", "registers", "recompute cost", "measured spill", "reduction dependency"};
   for (std::size_t k = 0; k < plan["kernels"].size(); ++k) {
@@ -215,7 +215,7 @@ TEST_CASE("a chain of 300 ops is cut at the limit of a kernel's size for sm_90")
   for (int k = 0; k < 300; ++k) b = b + 0.02f * static_cast<float>(k + 1);
   const json plan = explained(b, "sm_90");
   CHECK(plan["device"] == "sm_90");
-  // Pieces of 128 ops, the last of them with what is left over.
+  // Segments of 128 ops, the last of them with the rest.
   REQUIRE(plan["kernels"].size() == 2);
   check_reasons(plan);
   CHECK(plan["kernels"][0]["cut"]["reason"] == "kernel size");

@@ -83,7 +83,7 @@ TEST_CASE("softmax is one kernel of three passes; its exponential is kept, not c
     CHECK(kernel.passes() == 3);
     CHECK(kernel.row_axes() == 1);
     CHECK(kernel.kept.size() >= 1);
-    CHECK(kernel.persistent.size() == 1);  // what is kept never lives at the same time
+    CHECK(kernel.persistent.size() == 1);  // the staged values never live at the same time
   }
 }
 
@@ -380,7 +380,7 @@ struct Norm {
   int mean, rstd, y;
 };  // of rows
 
-// What layer_norm records: mean and variance keep their axis with size 1.
+// The recording of layer_norm: mean and variance keep their axis with size 1.
 Norm layer_norm(GraphBuilder& g, int x, int w, int b) {
   const Shape like = g.shape(x);
   const auto last = static_cast<std::int64_t>(like.size()) - 1;
@@ -662,7 +662,7 @@ TEST_CASE("of what is joined of too many pieces some are put in memory, the whol
     pieces.push_back(join(group));
   }
   const Plan plan = plan_of(g.done({join(pieces)}));
-  int whole = 0;  // the result, and at most one that it goes on from
+  int whole = 0;  // the result, and at most one value from which it continues
   for (const auto& step : plan.steps)
     for (const auto& root : step.kernel.roots)
       whole += plan.graph.nodes[root.node].elements.hint() * 8 >= plan.graph.nodes[plan.graph.outputs[0]].elements.hint();

@@ -1,5 +1,4 @@
-// What the scheduler merges into one kernel with several results has the values that each result has alone: named cases with random
-// sizes against float64, on every executor.
+// The results of a merged kernel have the values that each result has alone: named cases with random sizes against float64, on every executor.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -45,7 +45,7 @@ double times(double a, double b) { return a * b; }
 double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }
 double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }
 
-/// As the same program evaluated by the interpreter, bit for bit.
+/// Compares with the same program evaluated by the interpreter, bit for bit.
 template <class Program> void same_bits(Program program) {
   if (on_cuda()) return;
   const auto options = sn::options();
@@ -82,7 +82,7 @@ TEST_CASE("long scans of few rows, with work before and after, in any layout") {
       near(sn::cummin(x, k), scanned(ref, axis, smaller), 0, what);
       if (dtype == DType::bool_) continue;
       const Tensor y = sn::cumsum(x * 2, k) + x;
-      CHECK(launches(y) == 3);  // totals, their scan, the chunks with what comes before and after
+      CHECK(launches(y) == 3);  // totals, their scan, the chunks with prologue and epilogue
       near(y, zip(scanned(map(ref, [](double v) { return 2 * v; }), axis, plus), ref, plus), 4 * tolerance, what + " with work");
     }
 }
@@ -111,7 +111,7 @@ namespace {
 struct Moments {
   double mean, var;
 };
-/// Of elements first, first + step, ..., count of them, in float64.
+/// Reduces the `count` elements first, first + step, ... in float64.
 Moments moments(const Ref& x, std::size_t first, std::size_t step, std::size_t count) {
   double sum = 0, squares = 0;
   for (std::size_t k = 0; k < count; ++k) sum += x.v[first + k * step];
@@ -188,7 +188,7 @@ TEST_CASE("softmax, log_softmax and logsumexp of long rows read memory once for 
   check(x, ref.v, "finite");
   CHECK(launches(sn::logsumexp(x * 2)) == 2);
   CHECK(launches(sn::softmax(x * 2)) == 3);
-  // Whole pieces of -inf, all of it, one +inf, one NaN.
+  // Whole chunks of -inf, only -inf, one +inf, one NaN.
   auto masked = ref.v;
   for (std::size_t k = 10000; k < 60000; ++k) masked[k] = -INFINITY;
   const Tensor i = sn::arange(n), minus = sn::where((i >= 10000) & (i < 60000), -INFINITY, x);
@@ -232,11 +232,11 @@ TEST_CASE("argmin and argmax of long rows read memory once") {
   CHECK(values(sn::argmin(x))[0] == 49999);
 }
 
-// ---- columns: rows that lie across memory
+// ---- columns: rows with a stride in memory
 
 namespace {
 
-/// Of each result of a reduction over the axes, the elements that it is made of, in their order.
+/// Returns for each result of a reduction over the axes its elements, in their order.
 std::vector<std::vector<std::size_t>> elements_of(const Shape& shape, const std::vector<std::int64_t>& axes) {
   std::vector<std::size_t> step(shape.size(), 0);
   std::size_t results = 1;
@@ -283,7 +283,7 @@ void close(double got, double want, double tolerance) {
   else CHECK(std::fabs(got - want) <= tolerance * (1 + std::fabs(want)));
 }
 
-/// Everything that waits for a reduction of the same column, of x whose elements are v.
+/// All reductions that depend on another reduction of the same column of x, whose elements are v.
 void check_columns(const Tensor& x, const std::vector<double>& v, const std::vector<std::int64_t>& axes, double tolerance, bool all = true) {
   INFO(sn::to_string(x.shape()));
   const auto columns = elements_of(x.shape(), axes);

@@ -1,5 +1,5 @@
 // Promise 1 for sizes and slice offsets: a size that meets a plan's guards plans nothing, generates nothing and compiles nothing,
-// and what it computes is right.
+// and its results are right.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -84,7 +84,7 @@ TEST_CASE("a hundred sizes and a hundred offsets of a formula are planned and co
       REQUIRE(wrong == 0);
     }
     const auto after = sn::counters();
-    // Accesses of 16 bytes on CUDA want multiples of 4: what is none has plans and kernels of its own.
+    // Accesses of 16 bytes on CUDA need multiples of 4; other sizes have plans and kernels of their own.
     const auto times = static_cast<std::uint64_t>(sinter::testing::on_cuda() ? 3 : 1);
     CHECK(after.plans_made - before.plans_made <= times * static_cast<std::uint64_t>(c.plans));
     CHECK(after.kernels_compiled - before.kernels_compiled <= times * static_cast<std::uint64_t>(c.compiles));

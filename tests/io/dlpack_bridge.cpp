@@ -1,4 +1,4 @@
-// C functions over DLPack for dlpack_numpy.py: a formula over what is given, and tensors to take.
+// C functions over DLPack for dlpack_numpy.py: a formula over given tensors, and tensors to export.
 #include <sinter/dlpack.hpp>
 #include <sinter/sinter.hpp>
 
@@ -7,7 +7,7 @@
 namespace sn = sinter;
 
 namespace {
-/// The address of what the last tensor read, to see whether it was copied.
+/// The address of the last tensor's input, which shows whether it was copied.
 const void* address = nullptr;
 
 template <class Managed> sn::dlpack::Versioned* doubled(Managed* given, bool copy) try {

@@ -24,7 +24,7 @@ NAMES = {True: (b"dltensor_versioned", b"used_dltensor_versioned"), False: (b"dl
 
 
 class Exporter:
-    """What np.from_dlpack asks."""
+    """The interface that np.from_dlpack needs."""
 
     def __init__(self, pointer, versioned):
         self.pointer, self.versioned = pointer, versioned
@@ -37,7 +37,7 @@ class Exporter:
 
 
 def doubled(array, versioned=True, copy=False):
-    """The array through sinter; ownership goes there with the capsule's new name."""
+    """Passes the array through sinter; sinter becomes the owner with the capsule's new name."""
     capsule = array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
     pointer = api.PyCapsule_GetPointer(capsule, NAMES[versioned][0])
     result = bridge.bridge_doubled(pointer, copy) if versioned else bridge.bridge_doubled_unversioned(pointer)

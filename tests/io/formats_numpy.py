@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files exchanged with NumPy (and with Pillow, where it is there) through the sinter command: each reads what the other wrote.
+"""Exchanges files with NumPy (and with Pillow, if it is installed) through the sinter command: each reads the other's files.
 
     formats_numpy.py SINTER"""
 import subprocess

@@ -1,4 +1,4 @@
-// DLPack: what is exported and imported, who owns it and when it is given back, on the CPU and on a GPU.
+// DLPack: exports and imports, their owners, and the time at which memory is returned, on the CPU and on a GPU.
 #include <doctest/doctest.h>
 
 #include <random>

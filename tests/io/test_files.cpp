@@ -1,4 +1,4 @@
-// Files: safetensors written and read, what a broken one says; .npy files used in place. And text with print options, as NumPy 2.4 writes it.
+// Files: safetensors written and read, errors of broken ones; .npy files used in place; text with print options, as NumPy 2.4 writes it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using sn::Tensor;
 
 namespace {
 
-/// A file of its own for each test program that runs.
+/// A separate file for each test program that runs.
 struct File {
   std::string path = (std::filesystem::temp_directory_path() / fmt::format("sinter_test_files_{}", ::getpid())).string();
   ~File() { std::filesystem::remove(path); }
@@ -139,7 +139,7 @@ TEST_CASE(".npy files used in place") {
     sn::eval(changed);
     CHECK(values(mapped) == ref.v);
   }
-  std::string bytes = file.read();  // the same elements said to lie column by column
+  std::string bytes = file.read();  // the same elements, declared as column by column
   const auto at = bytes.find("'fortran_order': False");
   REQUIRE(at != std::string::npos);
   bytes.replace(at, 22, "'fortran_order': True ");

@@ -1,4 +1,4 @@
-// Archives, tables and images: written and read again, by the letter of each format, and what a broken file says.
+// Archives, tables and images: written and read again, by the letter of each format, and errors of broken files.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ namespace {
 
 std::mt19937 rng{fresh_seed()};
 
-/// A name of its own for each test program that runs; the file goes with it.
+/// A separate name for each test program that runs; the file is deleted with it.
 struct File {
   std::string path;
   explicit File(const std::string& ending)
@@ -204,7 +204,7 @@ TEST_CASE("images: every shape and depth there and back") {
           continue;
         }
         CHECK(equal(sn::load_image(file.path), x));
-        // A view is written as it is seen.
+        // A view is written in the order of its elements.
         const Tensor turned = sn::flip(sn::swapaxes(x, 0, 1), 0);
         sn::save_image(file.path, turned);
         CHECK(equal(sn::load_image(file.path), turned));

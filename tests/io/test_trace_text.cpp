@@ -39,7 +39,7 @@ template <class T> Tensor counting(const Shape& shape, double scale = 1) {
   return tensor<T>(values, shape);
 }
 
-/// A folder of this test's own, gone with it.
+/// A folder of this test, which is deleted with it.
 class Folder {
  public:
   Folder() {

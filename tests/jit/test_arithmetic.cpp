@@ -1,5 +1,5 @@
 // The CPU has one arithmetic: the interpreter and compiled code give the same bits, on every instruction level, for every
-// reduction in every layout and every primitive; and what a sum loses does not grow with its length.
+// reduction in every layout and every primitive; and the error of a sum does not grow with its length.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void interpret(const jit::LoopNest& nest, const std::vector<void*>& pointers, co
   runtime::Interpreter(nest).run({pointers, nest.ints, scalars}, 0, outer, 0, inner);
 }
 
-/// The same bits; of NaN only that both are.
+/// Compares bits; for NaN, only that both are NaN.
 template <class T> bool same(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
@@ -140,7 +140,7 @@ template <class T> void check_reductions(Op op, std::mt19937_64& random) {
 
 // ---- scans
 
-/// out[p, r] = what x[p, 0..r] comes to, beside a reduction of the same row.
+/// out[p, r] is the combination of x[p, 0..r], beside a reduction of the same row.
 template <class T> void check_scan(Op op, const Space& shape, bool lanes_are_rows, std::mt19937_64& random) {
   NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
   std::vector<std::int64_t> sizes = shape.parallel;
@@ -199,7 +199,7 @@ template <class T> void check_scans(Op op, std::mt19937_64& random) {
     for (const bool lanes_are_rows : {true, false}) check_scan<T>(op, shape, lanes_are_rows, random);
 }
 
-// ---- what ends early
+// ---- reductions that end early
 
 /// any, all, and the first place where x is v, of rows with few hits or none.
 void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows, std::mt19937_64& random) {

@@ -1,5 +1,5 @@
 // Figures: the bytes that explain says a kernel moves are those that it touches. The interpreter runs each kernel, in every way in which
-// it could run on a CPU and on a GPU, and tells what it reads and writes; an element counts once for each pass over the rows.
+// it could run on a CPU and on a GPU, and records its reads and writes; an element counts once for each pass over the rows.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

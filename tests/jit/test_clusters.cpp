@@ -1,5 +1,5 @@
-// Rows that the blocks of a cluster share, each a part of the row in its shared memory or in registers: what reductions, softmax and norms of
-// them come to, against extended precision; that a row is read once where a cluster holds it; and the same where there are no clusters.
+// Rows that the blocks of a cluster share, each a part of the row in its shared memory or in registers: the results of reductions, softmax and norms of them
+// come to, against extended precision; that a row is read once where a cluster holds it; and the same where there are no clusters.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -25,10 +25,9 @@ namespace {
 
 using Row = std::vector<long double>;
 
-/// The roundings on the way of one term into its row's sum, which is what a sum of terms of one sign errs by at most, relatively: at least 256 partial
-/// sums share a row, and what follows is below 80: lanes of a vector (up to 3), shuffles (5), a block's warps (32), a cluster's blocks (16), the term itself (8
-/// of its difference and its exponential) and a few of what is made of the sum. It tells nothing of a single element, which is less: `check_that_each_counts`
-/// does.
+/// The number of roundings of one term on its way into its row's sum, which bounds the relative error of a sum of terms of one sign. At least 256 partial
+/// sums share a row, and the further roundings are below 80: lanes of a vector (up to 3), shuffles (5), a block's warps (32), a cluster's blocks (16), the
+/// term itself (8 for its difference and its exponential) and a few after the sum. A single missing element changes less: `check_that_each_counts` does.
 double roundings(std::int64_t width) { return static_cast<double>(width) / 256 + 80; }
 
 struct Formula {
@@ -109,7 +108,7 @@ const std::vector<Formula>& formulas() {
   return all;
 }
 
-/// Some of them, others each time: compiling a kernel for the emulated device takes longer than running it.
+/// Draws some of them, others each time: compiling a kernel for the emulated device takes longer than running it.
 std::vector<const Formula*> some_formulas(std::size_t count) {
   std::vector<const Formula*> all;
   for (const Formula& formula : formulas()) all.push_back(&formula);
@@ -118,7 +117,7 @@ std::vector<const Formula*> some_formulas(std::size_t count) {
   return all;
 }
 
-/// How many steps a plan has, the largest cluster of them, and the largest that the device was planned for.
+/// The number of steps of a plan, the largest cluster among them, and the largest for which the plan was made.
 struct Looked {
   int kernels = 0, cluster = 1, most = 1;
   std::int64_t row_bytes = 0;  // that a block keeps

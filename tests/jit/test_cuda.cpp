@@ -1,5 +1,5 @@
-// CUDA kernels of hand-built loop nests: their text, what NVRTC makes of it for every target, and their values on the
-// device at hand, against a reference of higher precision.
+// CUDA kernels of hand-built loop nests: their text, NVRTC's report for every target, and their values on the device at hand, against a reference of higher
+// precision.
 #include <doctest/doctest.h>
 
 #include <future>
@@ -748,7 +748,7 @@ TEST_CASE("the resource report is read") {
   CHECK(report.shared_bytes == 1056);
   CHECK(jit::cuda::parse_report("").registers == -1);
   need_nvrtc();
-  // So many live values that 255 registers do not hold them.
+  // More live values than 255 registers hold.
   std::string text = "extern \"C\" __global__ void k(float* p) {\n";
   for (int i = 0; i < 400; ++i) text += fmt::format("const float v{} = p[{} * threadIdx.x];\n", i, i);
   text += "__syncthreads();\n";

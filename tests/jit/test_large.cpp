@@ -79,7 +79,7 @@ TEST_CASE("more than 2^31 elements" * doctest::skip(!(huge()))) {
   }
   const auto turned = at(sn::Slice{kCount - 1, kCount - 9, -1});
   for (std::int64_t k = 0; k < 8; ++k) CHECK(turned[static_cast<std::size_t>(k)] == (kCount - 1 - k) % 251);
-  // What is written there is a map of what is read there; each row's sum is of places on both sides of 2^31.
+  // The kernel writes a map of its input at the same place; each row's sum has places on both sides of 2^31.
   const sn::Tensor next = x + sn::Tensor(1).astype(sn::DType::uint8);
   sn::eval(next);
   CHECK(next.at({sn::Slice{kCount - 1, {}}}).astype(sn::DType::int64).item<std::int64_t>() == (kCount - 1) % 251 + 1);

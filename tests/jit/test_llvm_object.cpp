@@ -88,7 +88,7 @@ TEST_CASE("bad text is an exception with the compiler's words") {
   CHECK(message_of(raw_source("declare void @system(ptr)\ndefine void @test() {\n  call void @system(ptr null)\n  ret void\n}\n")).find("\"system\"") !=
         std::string::npos);
   CHECK(message_of(raw_source("@data = global i64 3\ndefine void @test() {\n  store i64 4, ptr @data\n  ret void\n}\n")).find("writable") != std::string::npos);
-  CHECK(message_of(jit::generate_llvm(function_nest(Op::exp, DType::float32, 1), jit::host_cpu())).empty());  // and goes on
+  CHECK(message_of(jit::generate_llvm(function_nest(Op::exp, DType::float32, 1), jit::host_cpu())).empty());  // and the compiler still works
 }
 
 TEST_CASE("nests that compute in a type that is only stored are refused") {

@@ -120,8 +120,8 @@ template <class T> void check_op(Op op, std::uint64_t seed) {
   CHECK(true);
 }
 
-/// A float becomes an integer through int32, or int64 for unsigned and wider types, either of which gives its least value for what it
-/// does not hold, and wraps; what only uint64 holds, less 2^63, goes through int64.
+/// A float becomes an integer through int32, or int64 for unsigned and wider types, either of which gives its least value for overflow, and wraps; a value
+/// that only uint64 holds goes through int64 less 2^63.
 template <class From, class To> To cast_reference(From x) {
   if constexpr (!std::is_arithmetic_v<From>) return cast_reference<float, To>(static_cast<float>(x));
   else if constexpr (std::is_same_v<To, bool>) return x != 0;

@@ -1,5 +1,5 @@
-// What loop nests can do beyond maps and reductions, on every executor at once: guarded accesses, indices that are values, checks,
-// scans. The three must agree with a reference written as plain loops, and touch nothing that a guard keeps from them.
+// Loop nests beyond maps and reductions, on every executor at once: guarded accesses, indices that are values, checks, scans. The three must agree with a
+// reference written as plain loops, and touch nothing that a guard keeps from them.
 #include <doctest/doctest.h>
 
 #include <functional>

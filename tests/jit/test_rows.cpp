@@ -1,5 +1,5 @@
 // Rows of every length that few threads, a warp or a block share, and kept in registers or in shared memory: sums, extremes with their
-// places, softmax and layer norm with what comes after, against float64 on every executor.
+// places, softmax and layer norm with epilogues, against float64 on every executor.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void check(const Tensor& got, const Ref& want, double tolerance, const char* wha
   CHECK(wrong == 0);
 }
 
-/// Of each row by itself.
+/// Computes each row by itself.
 Ref by_rows(const Ref& x, const std::function<std::vector<double>(const std::vector<double>&)>& f) {
   Ref out = x;
   const auto width = static_cast<std::size_t>(x.shape[1]);
@@ -115,7 +115,7 @@ TEST_CASE("a row's NaN is its own") {
 TEST_CASE("what is compared with the largest of a row is what that was the largest of") {
   for (int round = 0; round < 10; ++round) {
     const Tensor x = random(numbers(), {6, 20, 5}, DType::float32, -1, 1).first;
-    const auto scores = [&] {  // a product of what another kernel has added up, near enough to be computed twice
+    const auto scores = [&] {  // a product of another kernel's sums, cheap enough to be computed twice
       const Tensor rows = sn::sum(sn::pad(sn::flip(x, {2}) + x, {{1, 0}, {1, 0}, {1, 0}}), {1}) * 0.1f;
       return sn::matmul(rows, rows.T()) * 0.05f + 1.f;
     };

@@ -1,6 +1,6 @@
-// What can be proved of CUDA kernels without a GPU: three hundred and more, over shapes and types, compiled by NVRTC for real architectures.
-// None spills; each fits the device as it is launched; registers, where they are more than 64, are no more than a tenth above what
-// is expected of them (expected_registers); what should go by 16 bytes does; no index is 64 bits wide where 32 do, and nothing is divided in a loop over a row.
+// Proofs about CUDA kernels without a GPU: three hundred and more, over shapes and types, compiled by NVRTC for real architectures. None spills; each fits
+// the device as it is launched; no kernel takes more than 64 registers and at the same time more than a tenth above the expected number (expected_registers);
+// contiguous accesses have 16 bytes; no index is 64 bits wide where 32 suffice; no loop over a row divides.
 //
 // Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. SINTER_STATIC_PART=0/2
 // takes every second formula from the first on. The table is printed, and written to $SINTER_STATIC_TABLE where that names a file.
@@ -107,8 +107,8 @@ std::vector<Case> corpus() {
   return all;
 }
 
-/// Registers that a thread takes at most, give or take a tenth, where they are more than 64: what fusion estimates; of a contraction, what it accumulates of
-/// its square, and the operands of both sides; and what ptxas was found to have at hand besides.
+/// Returns the most registers of a thread, within a tenth, if they are more than 64: the estimate of fusion; for a contraction, the accumulators of its tile
+/// and the operands of both sides; and the registers that ptxas was found to reserve besides.
 int expected_registers(const sn::fuse::Kernel& kernel, const sn::jit::LoopNest& nest, const sn::fuse::Limits& limits) {
   using sn::jit::Form;
   const auto& schedule = nest.schedule;
@@ -124,7 +124,7 @@ int expected_registers(const sn::fuse::Kernel& kernel, const sn::jit::LoopNest& 
     else if (schedule.residents == 0) registers += (2 * schedule.vector + std::max(kept - 1, 0)) * schedule.row_steps;
   } else if (schedule.form == Form::rows) {
     registers += of_doubles + (schedule.threads > 256 ? 2 * schedule.row_steps : 0) + std::max(inputs - 1, 0) * schedule.row_steps;
-    // Where a block's part of a row lies, and what of shared memory is on its way.
+    // The position of a block's part of a row, and its shared memory that is being loaded.
     if (schedule.cluster > 1) registers += schedule.vector * (schedule.row_steps == 0 ? 12 : schedule.whole ? schedule.row_steps + 1 : 0);
   } else if (schedule.form == Form::contraction) {
     const int each = schedule.side / sn::jit::kContractionSide;
@@ -192,7 +192,7 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
           CHECK(schedule.singles.empty());
           CHECK(!schedule.tail);
         }
-        // Of one row axis there is nothing to take apart.
+        // With one row axis there is nothing to split.
         if (nest.rows == 1 && schedule.form != sn::jit::Form::contraction && !schedule.lanes_along_rows()) {
           const std::string loop = part_of_text(made.source.text, "for (unsigned int row = ");
           CHECK(loop.substr(0, loop.find("\n    }\n")).find(" % s") == std::string::npos);

@@ -1,5 +1,5 @@
 // Kernels for architectures that are not here: representative formulas planned and compiled by the real NVRTC for every known
-// target, what ptxas reports of them, how a measured spill cuts a kernel again, and whether the dumped strings compile with nvcc.
+// target, ptxas's reports, the split of a kernel after a measured spill, and whether the dumped strings compile with nvcc.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -168,7 +168,7 @@ TEST_CASE("every formula compiles for every architecture in as few kernels as ex
 TEST_CASE("a kernel that spills as compiled is cut again until none does, and the verdict is remembered") {
   need_nvrtc();
   const Folder folder;
-  // Every value is wanted again after all of them were summed, and none is cheap to compute twice.
+  // Every value is used again after the sum of all of them, and none is cheap to compute twice.
   constexpr int kAlive = 270;
   GraphBuilder g;
   const int x = g.data({1 << 20});

@@ -18,7 +18,7 @@ namespace {
 constexpr int kCount = 512;  // elements of each array, a thread each
 
 /// A kernel `k(float* a, float* b, int n)` over blocks of 128 threads: a holds 0, 1, 2, ..., b is new. `right` is a part of its text, and
-/// `wrong` what a fault makes of it.
+/// `wrong` is the same part with a fault.
 struct Planted {
   const char* fault;
   const char* body;
@@ -34,7 +34,7 @@ struct __align__(4) B4 { bool at[4]; };
 struct __align__(16) F4 { float at[4]; };
 )";
 
-/// What generated kernels of clusters have, under shorter names.
+/// The functions of generated cluster kernels, under shorter names.
 const char* const kClusters = R"(__device__ void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ void meet() { arrive(); wait(); }

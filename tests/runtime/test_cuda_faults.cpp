@@ -1,5 +1,5 @@
-// What goes wrong on a device, and what is told of it. A lost device stays lost for its process, so each fault is a
-// skipped test case ("child: ...") that a process of its own runs; the emulator is what notices.
+// Faults on a device, and their messages. A lost device stays lost for its process, so each fault is a skipped test case ("child: ...") that a process of its
+// own runs. The emulator notices the fault.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ LoopNest negative(std::int64_t count) {
   return b.nest;
 }
 
-/// Runs a nest's kernel after a change of its text, and prints what came of it.
+/// Runs a nest's kernel after a change of its text, and prints the result.
 void run_changed(const LoopNest& nest, const std::string& from, const std::string& to, std::size_t inputs, std::size_t outputs) {
   jit::Source source = jit::generate_cuda(nest, gpu().info().sm);
   const std::size_t at = source.text.find(from);
@@ -120,7 +120,7 @@ TEST_CASE("what the host gives is read before an upload returns, however long th
     CAPTURE(bytes);
     round(bytes);
   }
-  // Several threads at once: who finds the pinned memory taken lets the driver copy.
+  // Several threads at once: a thread that finds the pinned memory in use lets the driver copy.
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int k = 0; k < 4; ++k)
@@ -148,7 +148,7 @@ TEST_CASE("child: shuffle of some lanes" * doctest::skip()) {
 }
 TEST_CASE("child: unchanged" * doctest::skip()) { run_changed(sum_of_rows(40, 1000), "__syncthreads", "__syncthreads", 40000, 40); }
 TEST_CASE("child: three kernels" * doctest::skip()) {
-  // The second is the one at fault, and told only when somebody waits.
+  // The second kernel is at fault, which is reported only when somebody waits.
   const LoopNest sum = sum_of_rows(4, 1000), wild = negative(1000);
   jit::Source source = jit::generate_cuda(wild, gpu().info().sm);
   source.text.replace(source.text.find("out0[p0]"), 8, "((float*)16)[p0]");
@@ -412,7 +412,7 @@ TEST_CASE("a row that does not fit in shared memory is refused before the launch
   gpu().upload(*from, std::vector<float>(1 << 20).data(), 4 << 20);
   void* const pointers[] = {from->data(), to->data()};
   CHECK_THROWS_WITH_AS(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}), doctest::Contains("needs 4194304 bytes of shared memory"), DeviceError);
-  // Above what a block has without asking, and within what it may ask for.
+  // Above the default shared memory of a block, and within its opt-in limit.
   b.nest.ints[1] = 12 * 1024 + 256;
   CHECK_NOTHROW(gpu().launch(*kernel, b.nest, {pointers, b.nest.ints, {}}));
   CHECK_NOTHROW(gpu().synchronize());

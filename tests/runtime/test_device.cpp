@@ -1,5 +1,5 @@
-// A GPU as a user meets it: rows around what a block's shared memory holds, indices past 32 bits, pooled memory given back, and a device
-// that is lost in the middle.
+// A GPU from a user's view: rows around the limit of a block's shared memory, indices past 32 bits, pooled memory that is returned, and a device that is lost
+// in the middle.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::string text_of(const sn::Tensor& tensor, std::string_view target) {
   return text.str();
 }
 
-/// SINTER_EMULATOR_LOSE says which kernel loses the device: then that is what the run is about.
+/// SINTER_EMULATOR_LOSE names the kernel that loses the device; then the run tests this loss.
 const bool losing = std::getenv("SINTER_EMULATOR_LOSE") != nullptr;
 
 }  // namespace
@@ -110,7 +110,7 @@ TEST_CASE("a lost device: an error that names the kernel, and the process goes o
     CHECK(doubled[i] == values[i] * 2.f);
     CHECK(again[i] == roots[i] + values[i]);
   }
-  // What only the device held is lost, and says so.
+  // A value that only the device held is lost, with an error that says so.
   CHECK_THROWS_AS((only_there + 1.f).to_vector<float>(), sn::DeviceError);
   CHECK_NOTHROW(sn::synchronize());
   CHECK_NOTHROW(sn::trim());

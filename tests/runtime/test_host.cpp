@@ -307,7 +307,7 @@ template <class T> void check_matmul_layouts() {
       check_matmul<T>(1, 1, 1, 1, a_t, b_t, false);
       check_matmul<T>(1, 1, 400, 70, a_t, b_t, false);
       check_matmul<T>(1, 400, 1, 70, a_t, b_t, false);
-      for (const std::int64_t rows : {2, 3, 4}) check_matmul<T>(2, rows, 1301, 45, a_t, b_t, rows == 3);  // few rows: b as it lies
+      for (const std::int64_t rows : {2, 3, 4}) check_matmul<T>(2, rows, 1301, 45, a_t, b_t, rows == 3);  // few rows: b in its own layout
       check_matmul<T>(3, 17, 23, 31, a_t, b_t, false);
       check_matmul<T>(2, 5, 9, 300, a_t, b_t, true);
       check_matmul<T>(1, 193, 385, 50, a_t, b_t, false);  // one more than a block

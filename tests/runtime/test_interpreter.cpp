@@ -60,7 +60,7 @@ void run(const jit::LoopNest& nest, std::vector<void*> pointers, std::vector<std
   const Bound bound = bounds(nest);
   Interpreter(nest).run({pointers, nest.ints, scalars}, 0, bound.outer, 0, bound.inner);
 }
-/// The same in pieces, last first.
+/// Runs the same in parts, the last one first.
 void run_in_pieces(const jit::LoopNest& nest, std::vector<void*> pointers, std::int64_t outer_step, std::int64_t inner_step) {
   const Bound bound = bounds(nest);
   const Interpreter interpreter(nest);
@@ -409,7 +409,7 @@ TEST_CASE("ranges compute their part alone, and the same bits") {
     run_in_pieces(b.nest, {in.data(), pieces.data()}, lanes_are_rows ? 77 : 1, lanes_are_rows ? 1 : 333);
     CHECK(whole == pieces);
 
-    // A part leaves the rest alone.
+    // A part does not change the rest.
     std::vector<float> part(2 * points, 5);
     const Interpreter interpreter(b.nest);
     std::vector<void*> pointers = {in.data(), part.data()};

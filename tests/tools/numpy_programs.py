@@ -363,7 +363,7 @@ SIZES = [0, 1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 100]
 
 
 def namespace():
-    """What the command's functions are in NumPy."""
+    """The command's functions in NumPy."""
     def softmax(x, axis=-1):
         e = np.exp(wide(x) - wide(x).max(axis=axis, keepdims=True, initial=-np.inf))
         return (e / e.sum(axis=axis, keepdims=True)).astype(floating(x))
@@ -445,7 +445,7 @@ def reference(program, sizes, arrays):
 
 
 def tolerance(arrays, want):
-    """Relative to the largest number at hand: sums lose what their terms cancel."""
+    """Compares relative to the largest number in use: sums are inexact where their terms cancel."""
     least = min([a.dtype for a in list(arrays.values()) + want if a.dtype.kind == "f"], key=lambda d: d.itemsize, default=np.dtype(float))
     return {2: 2e-2, 4: 1e-4, 8: 1e-9}[least.itemsize]
 

@@ -164,7 +164,7 @@ constexpr const char* kForms[] = {"arange(24.).reshape(2, 3, 4)[@0@]",
                                   "divmod(@7@, @2@)",
                                   "any(@[1, 0]@)"};
 
-/// A call as text in pieces: pieces between the arguments, and the arguments that are replaced.
+/// A call as parts of text: the parts between the arguments, and the arguments that are replaced.
 struct Call {
   std::string name;
   std::vector<std::string> between, arguments;  // one piece more than arguments
@@ -190,8 +190,8 @@ Call of_form(std::string_view form) {
   return call;
 }
 
-/// The call in a function's example, under its own name, with every parameter that the example leaves out as well: those lie behind the
-/// others as "name=", and what stands for them in the example is nothing.
+/// Returns the call in a function's example, under its own name, with every parameter that the example omits as well: those follow the others as "name=",
+/// with no text for them in the example.
 Call of_function(const sn::table::Function& function) {
   const sn::table::Description& description = *sn::table::find_description(function);
   const std::string_view example = description.example;
@@ -301,7 +301,7 @@ TEST_CASE("wrong arguments give a result or one of sinter's exceptions") {
                     << tried.failures << " failed");
   CHECK(tried.failures == 0);
   CHECK(tried.calls == tried.computed + tried.refused + tried.failures);
-  if (!only) CHECK(tried.computed > tried.calls / 20);  // the values reach what computes
+  if (!only) CHECK(tried.computed > tried.calls / 20);  // the values reach the computation
 }
 
 TEST_CASE("what is made of each item or for each of a count is bounded before it is made") {

@@ -1,4 +1,4 @@
-// The `sinter` command as a user runs it: a process of its own, its exit code, and what it says on which stream.
+// The `sinter` command as a user runs it: in a process of its own, with its exit code and the output of each stream.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ void write_text(const fs::path& path, std::string_view text) {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// A folder of its own, a cache of its own, and the command run inside.
+/// A separate folder and cache, in which the command runs.
 struct Sandbox {
   fs::path path;
   std::vector<std::string> environment;
@@ -605,7 +605,7 @@ TEST_CASE("completion offers commands, options, their values, functions and file
   }
   CHECK(box.run({"completion", "tcsh"}).code == 2);
   write_text(box.path / "table.npy", "");
-  // What bash's own completion would have: the words of the line, the last of them to be completed.
+  // The input of bash's own completion: the words of the line, of which the last is to be completed.
   const auto offered = [&](const std::string& words) {
     const std::string script =
         fmt::format("cd '{}' && . ./completion.bash && COMP_WORDS=({}) && COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)) && _sinter && echo ${{COMPREPLY[@]}}",

@@ -1,5 +1,5 @@
-// Expressions: what is recorded for what is written, Python's arithmetic among numbers, and that every fault
-// points at its column. Nothing is computed: recorded graphs are compared as text.
+// Expressions: the recording of each expression, Python's arithmetic among numbers, and that every fault points at its column. Nothing is computed: recorded
+// graphs are compared as text.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>

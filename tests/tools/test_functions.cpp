@@ -1,5 +1,5 @@
 // The functions composed of others, by NumPy's names and keywords as the command takes them, against NumPy's values
-// (tests/golden/functions.txt, keywords.txt and selection.txt, written by scripts/numpy_functions.py), and what they refuse.
+// (tests/golden/functions.txt, keywords.txt and selection.txt, written by scripts/numpy_functions.py), and their refusals.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -35,7 +35,7 @@ std::vector<Tensor> tensors_of(const sn::table::Value& value) {
   return tensors;
 }
 
-/// A function of the table on these operands; nothing where it does not take them.
+/// Calls a function of the table on these operands; returns nothing if it does not take them.
 std::vector<Tensor> called(const sn::table::Function& function, const std::vector<Tensor>& operands) {
   std::vector<sn::table::Argument> arguments;
   for (const Tensor& operand : operands) arguments.push_back({{}, sn::table::Value{operand}});
@@ -65,7 +65,7 @@ const std::vector<const sn::table::Function*>& elementwise() {
   return list;
 }
 
-/// How often programs took what, by name.
+/// The number of programs that took each operation, by name.
 std::map<std::string, int, std::less<>>& drawn() {
   static std::map<std::string, int, std::less<>> counts;
   return counts;
@@ -75,7 +75,7 @@ class Program {
  public:
   Program(std::uint32_t seed, DType dtype) : rng_(seed + 1000003u * static_cast<std::uint32_t>(dtype)), dtype_(dtype) {}
 
-  /// Records a random program over fresh leaves and gives what is wanted of it; the same seed records the same program.
+  /// Records a random program over new leaves and returns its wanted results; the same seed records the same program.
   std::vector<Tensor> record() {
     const std::vector<Shape> shapes{{37}, {16, 24}, {5, 7, 11}, {2, 3, 4, 6}, {1, 130}, {65, 1}, {3, 2100},  // some that fill kernels
                                     {},   {1},      {1, 1},     {0},          {0, 3},   {3, 0},  {1, 1, 5}, {2, 0, 3}, {4, 1, 3}};
@@ -97,7 +97,7 @@ class Program {
     for (auto& size : shape)
       if (!whole && pick(3) == 0) size = 1;
     DType type = other_type ? static_cast<DType>(pick(sn::kDTypeCount)) : dtype_;
-    // Of 16 bits, so few that another order of a sum shows: only in programs that compare executors of one order.
+    // 16 bits are so few that another order of a sum shows: they occur only in programs that compare executors of one order.
     if (sn::is_storage_only(type) && !sn::is_storage_only(dtype_)) type = DType::float32;
     return {sinter::testing::random(rng_, shape, type, sn::is_floating(type) ? -2 : -9, sn::is_floating(type) ? 2 : 9).first, true};
   }
@@ -114,7 +114,7 @@ class Program {
     return points < 50000;
   }
 
-  /// Small values of the program's own type: what other types are combined as.
+  /// Returns small values of the program's own type, in which other types are combined.
   Entry same_type(const Entry& x) {
     if (x.tensor.dtype() == dtype_) return x;
     if (real(x.tensor) && !sn::is_floating(dtype_)) return {sn::full(x.tensor.shape(), 2).astype(dtype_), true};  // rounding would decide
@@ -166,13 +166,13 @@ class Program {
     }
   }
 
-  /// Running products of what is near 1, running sums of integers.
+  /// Running products of values near 1, running sums of integers.
   Entry floating_scan(const Entry& x, std::optional<std::int64_t> axis) {
     if (!real(x.tensor)) return {sn::cumsum(x.tensor, axis), x.exact};
     return {sn::cumprod(1 + sn::tanh(x.tensor) * (1.0 / (1 + static_cast<double>(x.tensor.size()))), axis), false};
   }
 
-  /// What moves elements: padded, joined, shifted, looked up, sorted, assigned to a part.
+  /// Operations that move elements: pad, join, shift, look up, sort, assign to a part.
   Entry moved(const Entry& x, const Entry& y) {
     const Tensor &a = x.tensor, &b = y.tensor;
     const std::int64_t rank = a.ndim();
@@ -188,7 +188,7 @@ class Program {
         const Tensor again = sn::take(places, sn::arange(1 + static_cast<std::int64_t>(pick(12))) % places.size());
         return {sn::take(a, pick(2) ? again - n : again, axis), x.exact};
       }
-      case 13: {  // joined with what was looked up, or looked up in what was joined
+      case 13: {  // joins with looked-up elements, or looks up in joined ones
         const Tensor found = sn::take(a, places - (pick(2) ? n : 0), axis);
         return {pick(2) ? sn::concatenate({found, a}, axis) : sn::take(sn::concatenate({a, found}, axis), places * 2 % (n + places.size()), axis), x.exact};
       }
@@ -227,7 +227,7 @@ class Program {
     }
   }
 
-  /// What NumPy's users cut, join and turn by.
+  /// NumPy's functions that split, join and transpose.
   Entry arranged(const Entry& x, std::int64_t axis) {
     const Tensor& a = x.tensor;
     const std::int64_t n = a.size(static_cast<int>(axis)), at = static_cast<std::int64_t>(pick(static_cast<std::size_t>(n)));
@@ -267,8 +267,8 @@ class Program {
     }
   }
 
-  /// A function of the table. Of values that are not exact it sees some between 0.55 and 0.95 (the second operand one more), where
-  /// every one of them is continuous; what it gives is brought between -1 and 1, and stays a number.
+  /// A function of the table. Its inexact operands are between 0.55 and 0.95 (the second operand one more), where every function is continuous; its result is
+  /// scaled to lie between -1 and 1, and stays a number.
   Entry of_table(const Entry& x, const Entry& y) {
     const auto& list = elementwise();
     const sn::table::Function& function = *list[pick(list.size())];
@@ -372,7 +372,7 @@ class Program {
     steps(pick(6), 24);
   }
 
-  /// The last value and some others, among them views of what is wanted already, and work on such views.
+  /// Returns the last value and some others, among them views of wanted values, and operations on such views.
   std::vector<Tensor> wanted() {
     std::vector<Entry> list{pool_.back()};
     for (std::size_t k = pick(4); k-- > 0;) list.push_back(any());
@@ -413,7 +413,7 @@ std::vector<Result> run(std::uint32_t seed, DType dtype, const sn::Options& opti
   return all;
 }
 
-/// What differs; empty if nothing. Sums of many float32 differ by their order.
+/// Describes a difference; empty if there is none. Sums of many float32 differ by their order.
 std::string difference(const std::vector<Result>& got, const std::vector<Result>& want) {
   for (std::size_t o = 0; o < want.size(); ++o) {
     if (got[o].shape != want[o].shape || got[o].dtype != want[o].dtype) return "result " + std::to_string(o) + " has another shape or type";
@@ -459,7 +459,7 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
         if (k % 4 == 0) REQUIRE(difference(run(seed, dtype, unfused), want) == "");
       }
       if (!sinter::testing::on_cuda()) {
-        // Once more: what was held and computed twice is stored from then on, so that a first run may be fused otherwise than the next ones.
+        // A second run: a held value that was computed twice is stored from then on, so the first run may be fused otherwise than the next ones.
         const auto again = run(seed, dtype, mine), same_bits = run(seed, dtype, twin);
         REQUIRE(same_bits.size() == again.size());
         for (std::size_t o = 0; o < again.size(); ++o)

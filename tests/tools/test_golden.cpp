@@ -1,5 +1,5 @@
 // Twelve thousand expressions against NumPy's results (tests/golden/cases.txt and cases.npy, written by cases.py beside them): every function
-// that both have, every element type, views, edge values and empty shapes, and what NumPy refuses. Prints a summary by function.
+// that both have, every element type, views, edge values and empty shapes, and NumPy's refusals. Prints a summary by function.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -74,7 +74,7 @@ template <class T> std::int64_t rank(T value) {
 
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
-/// How far a result is off, in units of the last place; integers and truth values 0 or far.
+/// Returns the error of a result in units of the last place; for integers and truth values 0 or a large number.
 template <class T> double distance(T got, T want, bool sign_of_zero) {
   if constexpr (std::is_integral_v<T>) {
     return got == want ? 0 : kFar;

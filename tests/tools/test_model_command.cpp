@@ -1,4 +1,4 @@
-// The command on trained models: check, run, compile, explain; what they print, what they write, and what they refuse.
+// The command on trained models: check, run, compile, explain; their output, their files and their refusals.
 #include <doctest/doctest.h>
 #include <pty.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ Ran run(const std::string& arguments) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
 }
 
-/// On a terminal: what it would show, with all that is drawn over.
+/// The output on a terminal, with all text that is overwritten.
 Ran run_on_terminal(const std::vector<std::string>& words) {
   int terminal = -1;
   const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);

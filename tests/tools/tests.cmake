@@ -13,7 +13,7 @@ if(TARGET sinter_command)
   add_dependencies(test_cli sinter_command)
 endif()
 
-# Programs against NumPy. Each run draws another seed and tells it; SINTER_TEST_SEED repeats it.
+# Programs against NumPy. Each run draws another seed and prints it; SINTER_TEST_SEED repeats it.
 if(TARGET sinter_command)
   # sinter_numpy(TEST VARIABLE=VALUE...)
   function(sinter_numpy test)

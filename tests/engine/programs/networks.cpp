@@ -173,7 +173,7 @@ void squeeze_excite(Desk& d) {
   d.expect(y, per_channel({c, n, n, xv}, g.v, Numbers(c)).v, 5);
 }
 
-/// Down, up by a transposed convolution, and beside what was there.
+/// Halves, doubles by a transposed convolution, and concatenates with the input.
 void unet_block(Desk& d) {
   const int n = 8;
   const auto [x, xv] = d.random({1, 2, n, n}, -1, 1);

@@ -18,7 +18,7 @@ namespace sinter::testing {
 using Numbers = std::vector<double>;
 inline const Slice kAll{};
 
-/// What a program runs in: its inputs, how it evaluates, where it hands its results.
+/// The environment of a program: its inputs, its way to evaluate, and the receiver of its results.
 class Desk {
  public:
   Desk(std::uint32_t seed, DType type, bool evaluates) : real(type), rng_(seed), evaluates_(evaluates) {}

@@ -1,4 +1,4 @@
-// Sorting, grouping, counting, choosing: what tables, rankings, graphs and samples are worked on with.
+// Sorting, grouping, counting, choosing: programs over tables, rankings, graphs and samples.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -165,7 +165,7 @@ void bootstrap(Desk& d) {
   d.expect(means, want);
   const Numbers s = sorted(want);
   const auto between = [&](double q) { return s[at(q * 63)] + (q * 63 - std::floor(q * 63)) * (s[at(q * 63) + 1] - s[at(q * 63)]); };
-  d.expect(astype(interval, d.real), {between(0.025), between(0.975)});  // a tensor of quantiles is of float64, and so is what it asks for
+  d.expect(astype(interval, d.real), {between(0.025), between(0.975)});  // a tensor of quantiles is float64, and so is the result
 }
 
 void word_counts(Desk& d) {
