@@ -1,4 +1,5 @@
-// Frozen functions: what a call gives against float64 loops and against the same formula recorded; sizes by name; what is done once; memory; threads.
+// Frozen functions: the results of a call against float64 loops and against the same formula recorded; sizes by name; work that is done once; memory;
+// threads.
 #include <doctest/doctest.h>
 
 #include <barrier>

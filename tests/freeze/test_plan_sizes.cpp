@@ -1,4 +1,4 @@
-// Loaded plans of formulas that decide by their sizes. At every size asked a loaded function gives what the formula gives, or refuses with ShapeError.
+// Loaded plans of formulas that branch on their sizes. At every tried size a loaded function gives the formula's result, or refuses with ShapeError.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ Answer ask(const Function& loaded, const Function::Formula& formula, const List&
   }
   try {
     return equal(got, formula(in)) ? Answer::served : Answer::wrong;
-  } catch (const Error&) {  // the formula refuses what the plan serves
+  } catch (const Error&) {  // the formula refuses sizes that the plan serves
     return Answer::wrong;
   }
 }
@@ -229,7 +229,7 @@ RandomFormula random_formula() {
   return made;
 }
 
-/// The corners of what a plan may say that it serves, sizes on both sides of each decision, sizes that are equal, and others.
+/// Returns the corners of a plan's ranges, sizes on both sides of each branch, equal sizes, and others.
 std::vector<Sizes> sizes_to_ask(const RandomFormula& formula) {
   std::vector<Sizes> all = formula.planned;
   const std::size_t names = formula.names;

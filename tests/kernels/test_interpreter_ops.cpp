@@ -136,7 +136,7 @@ template <class T> void check_ops() {
 }
 
 __extension__ using Wide = __int128;
-/// The low bits of what the operation gives with as many bits as it needs.
+/// Returns the low bits of the operation's unbounded result.
 template <class T> T wrapped(Wide x) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x)); }
 
 template <class From, class To> To converted(From x) {

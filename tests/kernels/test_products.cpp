@@ -1,5 +1,5 @@
-// What is reduced over pairs, on every executor: products of matrices in every layout, batched, of every kind of type, with what comes
-// before and after; distances of all pairs; convolutions. Against float64, with sizes that fill squares and sizes that do not.
+// Reductions over pairs, on every executor: products of matrices in every layout, batched, of every kind of type, with prologues and epilogues; distances of
+// all pairs; convolutions. Against float64, with sizes that fill squares and sizes that do not.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 std::pair<Tensor, Ref> drawn(const Shape& shape, DType dtype = DType::float32) { return random(numbers(), shape, dtype, -2, 2); }
 
-/// Over the rows of a (m, k) and b (n, k): what f makes of two elements, combined.
+/// Combines f(element of a, element of b) over the rows of a (m, k) and b (n, k).
 Ref over_pairs(const Ref& a, const Ref& b, double start, const std::function<double(double, double)>& f, const std::function<double(double, double)>& combine) {
   return make({a.shape[0], b.shape[0]}, [&](const Coords& at) {
     double so_far = start;
@@ -35,7 +35,7 @@ double times(double a, double b) { return a * b; }
 double plus(double a, double b) { return a + b; }
 Ref product(const Ref& a, const Ref& b) { return over_pairs(a, permute(b, {1, 0}), 0, times, plus); }
 
-/// `scale`: the magnitude of what was added up.
+/// `scale`: the magnitude of the added terms.
 void check(const Tensor& got, const Ref& want, double scale, double tolerance, const std::string& what) {
   REQUIRE(got.shape() == want.shape);
   const auto all = values(got);
@@ -46,7 +46,7 @@ void check(const Tensor& got, const Ref& want, double scale, double tolerance, c
   if (wrong > 0) CHECK(all[first] == want.v[first]);
   CHECK(wrong == 0);
 }
-/// What rounding may do to a sum of so many products of two numbers below 2.
+/// Returns the bound of rounding for a sum of so many products of two numbers below 2.
 double sum_scale(std::int64_t k) { return 4 * static_cast<double>(std::max<std::int64_t>(k, 1)); }
 
 }  // namespace
@@ -243,7 +243,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     const Tensor product_of = sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)), DType::float32);
     one_call(product_of, 0);  // converted by the library
     check(product_of, product(rx, ry), sum_scale(40), 1e-6, "of 16 bits");
-    one_call(sn::matmul(x * x, y) + y.at({Slice{0, 1}}), 2);  // what is multiplied, and what comes after
+    one_call(sn::matmul(x * x, y) + y.at({Slice{0, 1}}), 2);  // a prologue, and an epilogue
   }
   // A row that is added, and the rounding to 16 bits, are the library's where nothing else is computed: the same bits as by a kernel.
   const auto unfused = [](const auto& formula) {

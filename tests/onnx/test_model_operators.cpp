@@ -1,4 +1,4 @@
-// Operators of models beside plain loops over the same numbers: lists of tensors, functions that a model defines, and what ONNX says otherwise than NumPy.
+// Operators of models beside plain loops over the same numbers: lists of tensors, functions that a model defines, and differences of ONNX from NumPy.
 #include <doctest/doctest.h>
 #include <unistd.h>
 

@@ -297,7 +297,7 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
   const std::vector<Tensor> inputs{from_span(x, {kBatch, kSteps, kWidth}), from_span(mask, {kBatch, 1, 1, kSteps})};
   check_all_ways("transformer", n, inputs, h);
 
-  // What is between two products is one kernel: the scale, the mask and the softmax; the addition and the layer norm; the bias and the gelu.
+  // The operations between two products are one kernel: the scale, the mask and the softmax; the addition and the layer norm; the bias and the gelu.
   if (testing::on_cuda() || !options().fuse) return;
   File onnx("transformer.onnx");
   const Model model = Model::load(n.file.save(onnx.path));
@@ -306,7 +306,7 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
     if (rewrite.name == "merge_products") CHECK(rewrite.count == 4);  // Q, K and V of each layer
   const FrozenFigures figures = frozen.figures()[0];
   INFO(frozen.explain());
-  CHECK(figures.library_calls == 2 * 6);  // Q with K and V, scores, what they pick, the way out, up, down
+  CHECK(figures.library_calls == 2 * 6);  // Q with K and V, scores, weighted values, output, up, down
   CHECK(figures.kernels <= 1 + 2 * 6);    // the first norm; behind each product one
   CHECK(figures.operations >= 2 * 40);
   CHECK(figures.bytes_unfused > 2 * figures.bytes_moved);

@@ -165,7 +165,7 @@ Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator&
   return astype(from_pointer(numbers.data(), DType::float32, shape), input.dtype);
 }
 
-/// f(), of which every error has to name the file.
+/// Calls f(); every error has to name the file.
 template <class F> auto naming(const fs::path& path, F f) {
   try {
     return f();
@@ -176,7 +176,7 @@ template <class F> auto naming(const fs::path& path, F f) {
   }
 }
 
-/// Loads the file, calls the model, and computes what is small.
+/// Loads the file, calls the model, and computes small results.
 void try_model(const fs::path& path, const OnnxSample& sample, OnnxMutator& draw) {
   ModelOptions how;
   how.most_elements = 1 << 20, how.most_unrolled = 5000;
