@@ -43,10 +43,8 @@ void Parser::refuse_unpacking() const {
 }
 
 std::string Parser::shown_at(std::size_t offset, std::string message, std::string_view function) const {
-  for (const std::string_view space : {"DType::", "random::", "fft::", " (random)"})  // Python's spelling
+  for (const std::string_view space : {"random::", "fft::", " (random)"})  // Python's spelling
     for (std::size_t at = 0; (at = message.find(space, at)) != std::string::npos;) message.erase(at, space.size());
-  constexpr std::string_view kNumbers = " are C++ numbers; read one from a tensor with item<T>()";
-  if (const std::size_t at = message.find(kNumbers); at != std::string::npos) message.replace(at, kNumbers.size(), " are numbers, not tensors");
   // Functions of the table are compositions, and the place in their source is no line of the user's.
   if (const std::size_t place = message.rfind("table/"), from = message.rfind(" at ", place);
       place != std::string::npos && from != std::string::npos && message.find(' ', place) == std::string::npos)

@@ -19,6 +19,11 @@ struct LinAlgError : Error {
   using Error::Error;
 };
 
+/// Shapes that are no matrices, no square ones, or do not fit each other, in a function of linear algebra.
+struct MatrixShapeError : ShapeError {
+  using ShapeError::ShapeError;
+};
+
 enum class Triangle : std::uint8_t { lower, upper };
 
 /// Returns x with a @ x = b: a of shape (..., n, n); b a vector (n,), or matrices (..., n, k). Leading axes broadcast. It eliminates with partial pivoting;

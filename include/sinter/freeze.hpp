@@ -76,9 +76,10 @@ class Function {
   /// function uses rules that save() finds by recording the formula at several sizes: an axis is free where all numbers of the recording are sums of products
   /// of the named axes' sizes, and the operations are the same. If a formula behaves differently at some sizes (if (x.size(0) * x.size(1) > 1000) ...), it is
   /// served up to there: the corners of the served sizes, and many sizes within, record the same. A formula that differs only at single sizes, far from the
-  /// tested ones, is not detected (docs/models.md lists them). Prepared sizes are always served. Throws IoError, and ValueError for a function that was itself
-  /// loaded.
-  void save(std::string_view path, Location where = Location::current()) const;
+  /// tested ones, is not detected (docs/models.md lists them). Prepared sizes are always served. `note` is any text that belongs to the function, for a
+  /// program to read after load(). Throws IoError, and ValueError for a function that was itself loaded.
+  void save(std::string_view path, Location where = Location::current()) const { save(path, {}, where); }
+  void save(std::string_view path, std::string_view note, Location where = Location::current()) const;
   /// Reads a function without its formula, for the present device. It opens no compiler. The file is mapped and checked for damage; it holds machine code, so
   /// trust it only as you would trust a program. Throws IoError for a file that is damaged or of another version of sinter, DeviceError for a file of another
   /// device. Kernels of another processor are compiled again; DeviceError where there is no compiler.
@@ -88,6 +89,7 @@ class Function {
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where = Location::current()) const;
 
   const std::vector<InputSpec>& inputs() const;
+  const std::string& note() const;                  ///< of a loaded function; empty for others
   const std::vector<std::string>& outputs() const;  ///< names: y0, y1, ... unless freeze() received others
   int plans() const;                                ///< number of plans made or loaded
   /// Returns the figures of each bound combination of sizes, the latest call first.

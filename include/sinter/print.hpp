@@ -1,15 +1,22 @@
 // Options and functions that write tensors as text.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 
+#include "sinter/complex.hpp"
 #include "sinter/tensor.hpp"
 
 namespace sinter {
 
+/// The digits of floating-point numbers: as many as tell each from all others, at most `precision`; exactly `precision`; as many without a limit; at most
+/// `precision`, the same number for all elements.
+enum class FloatMode : std::uint8_t { maxprec, fixed, unique, maxprec_equal };
+
 /// NumPy's set_printoptions: the most digits after the point; the number of elements up to which all are shown, and how many are shown at each end of an axis
-/// beyond it; characters in a line; whether small numbers are written without an exponent. In addition: the text between elements, and the indentation of all
-/// lines but the first. ", " and 6 write an array as NumPy's repr does behind "array(".
+/// beyond it; characters in a line; whether small numbers are written without an exponent; '+' or ' ' in front of numbers that are not negative; the words for
+/// NaN and infinity. In addition: the text between elements, and the indentation of all lines but the first. ", " and 6 write an array as NumPy's repr does
+/// behind "array(".
 struct PrintOptions {
   int precision = 8;
   std::int64_t threshold = 1000;
@@ -18,6 +25,9 @@ struct PrintOptions {
   bool suppress = false;
   std::string separator = " ";
   int indent = 0;
+  FloatMode floatmode = FloatMode::maxprec;
+  char sign = '-';
+  std::string nan = "nan", infinity = "inf";
 };
 PrintOptions printoptions();
 /// Sets the options for all threads from now on. Throws ValueError for a negative number.
@@ -25,5 +35,9 @@ void set_printoptions(const PrintOptions& options, Location where = Location::cu
 /// Writes NumPy's name of the type.
 std::ostream& operator<<(std::ostream& out, DType dtype);
 std::string to_string(const Tensor& tensor, const PrintOptions& options, Location where = Location::current());
+std::string to_string(const Complex& numbers, const PrintOptions& options, Location where = Location::current());
+/// Writes an array of this shape whose elements have the texts that `element` gives for their row-major places.
+std::string to_string(const Shape& shape, const std::function<std::string(std::int64_t)>& element, const PrintOptions& options,
+                      Location where = Location::current());
 
 }  // namespace sinter

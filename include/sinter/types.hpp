@@ -4,9 +4,15 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "sinter/errors.hpp"
 #include "sinter/tensor.hpp"
 
 namespace sinter {
+
+/// A number that is beyond the range of the type of integers that it is to have.
+struct OverflowError : ValueError {
+  using ValueError::ValueError;
+};
 
 /// Returns the common type of two tensors of these types. Throws DTypeError where there is none.
 DType promote_types(DType a, DType b, Location where = Location::current());

@@ -43,6 +43,16 @@ def _changer(name):
     return change
 
 
+def _item(self, *args):
+    """The element at a place, or the only one, as a number of Python."""
+    return self._item(*args)
+
+
+def _tolist(self):
+    """The elements as lists of Python's numbers."""
+    return self._tolist()
+
+
 def _fill(self, value):
     """Gives this handle an array of its shape and type with this value everywhere."""
     self._assign(_table["full_like"](self, value))
@@ -171,17 +181,37 @@ def _explain(self, target=""):
     return explain(self, target=target)
 
 
+class _Flags:
+    """How NumPy's programs ask how the elements lie: row after row, and read-only for others."""
+
+    def __init__(self, array):
+        one_way = array.ndim < 2 or sum(size > 1 for size in array.shape) < 2
+        self.c_contiguous, self.f_contiguous, self.owndata, self.writeable, self.aligned = True, one_way, True, True, True
+        self.contiguous, self.fortran, self.forc, self.fnc = True, not self.c_contiguous and one_way, True, False
+
+    def __getitem__(self, name):
+        known = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned"}
+        return getattr(self, known.get(name, name.lower()))
+
+    def __repr__(self):
+        return "".join(f"  {name.upper()} : {getattr(self, name)}\n" for name in ("c_contiguous", "f_contiguous", "owndata", "writeable", "aligned"))
+
+
 def complete(array):
     """Adds all this to the class."""
     for name in _NAMES:
         setattr(array, name, _methods[name])
     for name in _CHANGES:
         setattr(array, name, _changer(name))
+    array.item, array.tolist = _item, _tolist
     array.astype, array.fill, array.explain, array.compress = _astype, _fill, _explain, _compress
     array.__class_getitem__ = classmethod(types.GenericAlias)
     array.flat = property(lambda self: self.reshape(-1), doc="The elements in one axis.")
     array.device = property(lambda self: "cpu", doc="Where the Array API standard looks for the device.")
     array.to_device = _to_device
+    array.flags = property(_Flags, doc="c_contiguous, f_contiguous and their kind.")
+    array.data = property(_bits, doc="A buffer of the elements.")
+    array.base = None
     array.strides = property(lambda self: _strides(self), doc="Bytes from an element to the next one along each axis, row after row.")
     array.__array__, array.__array_ufunc__, array.__array_function__, array.__array_namespace__ = _numpy, _ufunc, _function, _namespace
     array.__array_priority__ = 1000

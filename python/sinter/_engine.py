@@ -3,14 +3,64 @@ import functools
 import json
 import os
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 
 from . import _core
 from ._core import Array, DType
 from ._functions import asarray
 from ._progress import progress
 
-__all__ = ["freeze", "load_plan", "explain", "Explanation", "kernels", "profile", "tune", "Model"]
+__all__ = ("configure counters dump_kernels eval explain Explanation freeze interrupt kernels load_plan Model options placeholder profile reset_peak synchronize trim tune").split()
+
+
+def eval(*arrays):
+    """Computes the arrays now, together: what they share is computed once."""
+    _core.eval(*arrays)
+
+
+def options():
+    """The settings as they are."""
+    return _core.options()
+
+
+def configure(**settings):
+    """Changes settings, by the names that options() shows."""
+    _core.configure(**settings)
+
+
+def counters():
+    """What this process did so far."""
+    return _core.counters()
+
+
+def reset_peak():
+    """Sets the counter bytes_peak to bytes_now."""
+    _core.reset_peak()
+
+
+def trim():
+    """Gives memory back to the system that is kept for later arrays."""
+    _core.trim()
+
+
+def interrupt():
+    """Stops the evaluations that are running, or the next one."""
+    _core.interrupt()
+
+
+def synchronize():
+    """Waits until everything that was asked for is done."""
+    _core.synchronize()
+
+
+def placeholder(dtype, shape):
+    """An array without elements, for explain() and dump_kernels()."""
+    return _core.placeholder(dtype, list(shape))
+
+
+def dump_kernels(*arrays, directory, target="", assembly=False):
+    """Writes the strings that are compiled, and gives their paths."""
+    return _core.dump_kernels(*arrays, directory=os.fspath(directory), target=target, assembly=assembly)
 
 
 _MOST_FORMS = 256  # that a frozen function keeps; the oldest goes first
@@ -52,6 +102,66 @@ def _unflatten(form, leaves):
     return form[0](*parts) if hasattr(form[0], "_fields") else form[0](parts)
 
 
+# What stands around the arrays, as lists that JSON holds: how a plan file keeps it.
+
+def _encoded(form):
+    if isinstance(form, str):
+        return form
+    kind, parts = form[0], form[1:]
+    if kind in (tuple, list):
+        return [kind.__name__, *map(_encoded, parts)]
+    if kind in (dict, OrderedDict):
+        return [kind.__name__, [_encoded(("value", type(key), key)) for key in parts[0]], *map(_encoded, parts[1:])]
+    if kind == "number":
+        return ["number", parts[0].__name__, parts[1]]
+    if kind == "value":
+        if isinstance(parts[1], DType):
+            return ["dtype", parts[1].name]
+        if parts[0] not in (type(None), bool, int, str):
+            raise _core.DTypeError(f"save: a plan keeps arrays, numbers, strings, dtypes and None, and tuples, lists and dictionaries of them, not {parts[0].__name__}")
+        return ["value", parts[1]]
+    return ["namedtuple", kind.__name__, list(kind._fields), *map(_encoded, parts)]
+
+
+def _decoded(code):
+    if isinstance(code, str):
+        return code
+    kind, parts = code[0], code[1:]
+    if kind in ("tuple", "list"):
+        return ({"tuple": tuple, "list": list}[kind], *map(_decoded, parts))
+    if kind in ("dict", "OrderedDict"):
+        return ({"dict": dict, "OrderedDict": OrderedDict}[kind], tuple(_decoded(key)[2] for key in parts[0]), *map(_decoded, parts[1:]))
+    if kind == "number":
+        return ("number", {"float": float, "complex": complex}[parts[0]], parts[1])
+    if kind == "dtype":
+        return ("value", DType, _core.find_dtype(parts[0]))
+    if kind == "value":
+        return ("value", type(parts[0]), parts[0])
+    return (namedtuple(parts[0], parts[1]), *map(_decoded, parts[2:]))
+
+
+def _shown(code):
+    """An encoded form for a message: (array, [array, 2], scale=0.5)."""
+    if isinstance(code, str):
+        return code
+    kind, parts = code[0], code[1:]
+    if kind in ("dict", "OrderedDict"):
+        return "{" + ", ".join(f"{key[1]!r}: {_shown(part)}" for key, part in zip(parts[0], parts[1:])) + "}"
+    if kind in ("value", "dtype", "number"):
+        return repr(parts[0]) if kind == "value" else parts[-1]
+    text = ", ".join(map(_shown, parts[2:] if kind == "namedtuple" else parts))
+    return f"[{text}]" if kind == "list" else f"{parts[0] if kind == 'namedtuple' else ''}({text})"
+
+
+def _called_with(code):
+    keywords = [f"{key[1]}={_shown(part)}" for key, part in zip(code[2][1], code[2][2:])]
+    return f"({', '.join([*map(_shown, code[1][1:]), *keywords])})"
+
+
+def _holds_numbers(code):
+    return isinstance(code, list) and (code[0] == "number" or code[:1] == ["value"] and type(code[1]) is int or any(map(_holds_numbers, code)))
+
+
 _recording = threading.local()  # `.depth`: how many formulas this thread records now
 
 
@@ -67,6 +177,7 @@ class _Recorded:
         for number, leaf in enumerate(leaves):
             shape = [size if size < 2 else (names.setdefault(size, f"n{len(names)}"), size) for size in leaf.shape]
             specs.append((leaf.dtype, shape, f"x{number}"))
+        self._dtypes = [leaf.dtype for leaf in leaves]
         self.function = _core.freeze_formula(lambda *inputs: self._record(inputs)[1], specs)
 
     def _record(self, inputs):
@@ -95,6 +206,20 @@ class _Recorded:
             return results[0]
         form = self._forms.get(tuple([x.shape for x in leaves])) or self._record([_core.placeholder(x.dtype, list(x.shape)) for x in leaves])[0]
         return _unflatten(form, iter(results))
+
+
+    def save(self, path):
+        results = {json.dumps(_encoded(form)) for form in self._forms.values()}
+        if any(_holds_numbers(json.loads(form)) for form in results):  # of the sizes?
+            shapes = next(iter(self._forms))
+            try:
+                other = self._record([_core.placeholder(dtype, [size + (size > 1) for size in shape]) for dtype, shape in zip(self._dtypes, shapes)])[0]
+                results.add(json.dumps(_encoded(other)))
+            except _core.Error:
+                pass  # the function takes no others
+        if len(results) > 1:
+            raise _core.ValueError("save: the function returns numbers that are not the same for all sizes of its arguments; a plan keeps one of them, so return arrays")
+        self.function.save(os.fspath(path), json.dumps({"arguments": _encoded(self._arguments), "results": json.loads(results.pop())}))
 
 
 class FrozenFunction:
@@ -142,15 +267,15 @@ class FrozenFunction:
     def _called(self, what):
         if self._last is None:
             raise _core.ValueError(f"{what}: the function was not called yet, so nothing is recorded")
-        return self._last.function
+        return self._last
 
     def save(self, path):
         """Writes the plans and machine code of the form called last; load_plan reads them, and compiles nothing."""
-        self._called("save").save(os.fspath(path))
+        self._called("save").save(path)
 
     def explain(self):
         """What explain() says of the plan that was called last."""
-        return self._called("explain").explain()
+        return self._called("explain").function.explain()
 
 
 class _Method(functools.partial):
@@ -168,9 +293,43 @@ def freeze(function):
     return FrozenFunction(function)
 
 
+class LoadedFunction:
+    """A frozen function from a file. It is called as the function was that was saved, and gives what that gave."""
+
+    def __init__(self, path):
+        self._function = _core.load_plan(path)
+        self._form = json.loads(self._function.note()) if self._function.note() else None
+
+    def __call__(self, *arguments, **keywords):
+        if self._form is None:  # saved from C++, or a model: a tuple of results
+            if keywords:
+                raise _core.DTypeError("load_plan: this plan knows no names of its arguments; give the arrays in their order")
+            return self._function(*map(asarray, arguments))
+        saved, leaves = self._form["arguments"], []
+        names = [key[1] for key in saved[2][1]]
+        if set(names) == set(keywords):
+            keywords = {name: keywords[name] for name in names}
+        given = _encoded(_flatten((arguments, keywords), leaves))
+        if given != saved:
+            raise _core.ValueError(f"load_plan: the plan was saved of a call with {_called_with(saved)}; this call has {_called_with(given)}")
+        return _unflatten(_decoded(self._form["results"]), iter(self._function(*leaves)))
+
+    def explain(self):
+        """What explain() says of the plan that was called last."""
+        return self._function.explain()
+
+    def inputs(self):
+        """The dtypes and shapes of the arrays that it takes, with the names of sizes that may differ."""
+        return self._function.inputs()
+
+    def serves(self):
+        """The sizes that each plan of the file serves."""
+        return self._function.serves()
+
+
 def load_plan(path):
-    """A function that was saved, of the arrays that it was saved with; it gives a tuple of its results. Nothing is compiled."""
-    return _core.load_plan(os.fspath(path))
+    """A function that was saved. It takes the arguments of the saved call, with other values and sizes in the arrays, and gives results of the same form. Nothing is compiled."""
+    return LoadedFunction(os.fspath(path))
 
 
 # --- what was fused

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from . import _core
 from ._functions import asarray, squeeze
 
-__all__ = ["load", "save", "savez", "savez_compressed", "loadtxt", "savetxt"]
+__all__ = ["load", "save", "savez", "savez_compressed", "loadtxt", "genfromtxt", "savetxt"]
 
 _MAGIC = b"\x93NUMPY"  # of the .npy format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 _NAMES = {"b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
@@ -187,19 +187,94 @@ def savez_compressed(file, *args, **kwds):
     _save_archive(file, args, kwds, zipfile.ZIP_DEFLATED)
 
 
-def loadtxt(fname, delimiter=None):
-    """An array of a file of numbers, separated by commas, tabs or spaces."""
-    path = os.fspath(fname)
-    if path.endswith((".csv", ".tsv")) and delimiter in (None, ",", "\t"):
-        return _core.load_file(_existing(path))
-    with open(_existing(path)) as lines:
-        rows = [line.split("#")[0].strip() for line in lines]
-        return squeeze(asarray([[float(word) for word in row.split(delimiter)] for row in rows if row]))
+def _lines(fname):
+    """The lines of a file, an open file or a list."""
+    if isinstance(fname, (str, os.PathLike)):
+        with open(_existing(os.fspath(fname))) as lines:
+            return list(lines)
+    return [line.decode("latin1") if isinstance(line, bytes) else line for line in fname]
 
 
-def savetxt(fname, X, delimiter=" ", fmt="%.18e"):
-    """Writes the numbers of an array with one or two axes, a line for each row."""
+def _read_text(function, fname, dtype, comments, delimiter, skiprows, usecols, unpack, ndmin, max_rows, number):
+    comments = [comments] if isinstance(comments, str) else comments or []
+    found = _core.find_dtype(dtype)
+    rows = []
+    for place, line in enumerate(_lines(fname)):
+        if place < skiprows:
+            continue
+        for mark in comments:
+            line = line.split(mark)[0]
+        words = line.strip("\r\n" if delimiter else None)
+        if not words.strip():
+            continue
+        if max_rows is not None and len(rows) >= max_rows:
+            break
+        words = [word.strip() for word in words.split(delimiter)]
+        try:
+            words = words if usecols is None else [words[column] for column in ([usecols] if isinstance(usecols, int) else usecols)]
+            rows.append([number(word, found.kind) for word in words])
+        except (ValueError, IndexError) as fault:
+            raise _core.ValueError(f"{function}: line {place + 1} is not read: {fault}") from None
+        if len(rows[-1]) != len(rows[0]):
+            raise _core.ValueError(f"{function}: line {place + 1} has {len(rows[-1])} numbers, and the lines before it have {len(rows[0])}")
+    made = asarray(rows, dtype=found)
+    if made.ndim > ndmin:
+        made = squeeze(made)
+    if made.ndim < ndmin:
+        made = made.reshape(-1) if ndmin == 1 else made.reshape(-1, 1)
+    return made.T if unpack else made
+
+
+def _number(word, kind):
+    if kind in "iu":
+        return int(word)
+    return complex(word.replace("i", "j")) if kind == "c" else float.fromhex(word) if "0x" in word else float(word)
+
+
+def loadtxt(fname, dtype=float, comments="#", delimiter=None, skiprows=0, usecols=None, unpack=False, ndmin=0, max_rows=None):
+    """An array of the numbers in a text file, an open file or a list of lines."""
+    return _read_text("loadtxt", fname, dtype, comments, delimiter, skiprows, usecols, unpack, ndmin, max_rows, _number)
+
+
+def genfromtxt(fname, dtype=float, comments="#", delimiter=None, skip_header=0, usecols=None, unpack=False, ndmin=0, max_rows=None, filling_values=None):
+    """As loadtxt, but what is no number is NaN, or -1 of integers, or `filling_values`."""
+    def number(word, kind):
+        try:
+            return _number(word, kind)
+        except ValueError:
+            return filling_values if filling_values is not None else -1 if kind in "iu" else math.nan
+
+    return _read_text("genfromtxt", fname, dtype, comments, delimiter, skip_header, usecols, unpack, ndmin, max_rows, number)
+
+
+def savetxt(fname, X, fmt="%.18e", delimiter=" ", newline="\n", header="", footer="", comments="# "):
+    """Writes the numbers of an array with one or two axes, a line for each row. `fmt` is a format for each number, or a list of one for each column."""
     rows = asarray(X)
+    if rows.ndim > 2:
+        raise _core.ShapeError(f"savetxt: an array of shape {rows.shape} is not written as lines; reshape it to one or two axes")
     rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
-    with open(fname, "w") as file:
-        file.writelines(delimiter.join(fmt % number for number in row) + "\n" for row in rows.tolist())
+    if isinstance(fmt, (list, tuple)):
+        if len(fmt) != rows.shape[1]:
+            raise _core.ValueError(f"savetxt: {len(fmt)} formats for {rows.shape[1]} columns")
+        line = delimiter.join(fmt)
+    elif fmt.count("%") == rows.shape[1] > 1:
+        line = fmt
+    else:
+        line = delimiter.join([fmt] * rows.shape[1])
+    texts = [comments + header.replace("\n", "\n" + comments)] if header else []
+    for row in rows.tolist():
+        if rows.dtype.kind == "c":
+            row = [f"({fmt % x.real}{'+' if x.imag >= 0 else ''}{fmt % x.imag}j)" for x in row]
+            texts.append(delimiter.join(row))
+        else:
+            texts.append(line % tuple(row))
+    texts += [comments + footer.replace("\n", "\n" + comments)] if footer else []
+    text = "".join(line + newline for line in texts)
+    if hasattr(fname, "write"):
+        try:
+            fname.write(text)
+        except TypeError:  # it is open for bytes
+            fname.write(text.encode("latin1"))
+    else:
+        with open(fname, "w") as file:
+            file.write(text)

@@ -40,20 +40,13 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
     return _asarray_of(obj, dtype)
 
 
-class _OutOfRange(_core.ValueError, OverflowError):
-    """A number that does not fit into a type of integers, for callers who expect NumPy's OverflowError."""
-
-
-_OutOfRange.__name__ = _OutOfRange.__qualname__ = "OverflowError"
-
-
 def _check_range(numbers, limits, name):
     """Raises where a number of Python, or of lists of them, does not fit into a type of integers."""
     if isinstance(numbers, (list, tuple)):
         for part in numbers:
             _check_range(part, limits, name)
     elif isinstance(numbers, (int, float)) and not limits.min - 1 < numbers < limits.max + 1:  # a float's fraction is cut off
-        raise _OutOfRange(f"asarray: {numbers} does not fit into {name}; it holds {limits.min} to {limits.max}")
+        raise _core.OverflowError(f"asarray: {numbers} does not fit into {name}; it holds {limits.min} to {limits.max}")
 
 
 @_public
@@ -75,6 +68,12 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 
 asanyarray = asarray
+
+
+@_public
+def from_dlpack(x, /, *, device=None, copy=None):
+    """An array over the elements of another library's array, which are shared: nobody may write them from then on. copy=True copies them."""
+    return _core.from_dlpack(x, device=device, copy=copy)
 
 
 def _changes(name):
@@ -178,13 +177,49 @@ def _signature(self):
     return inspect.signature(eval(f"lambda {words}, /, *, out=None, where=True, dtype=None: None"))
 
 
-_core.ufunc.__signature__ = property(_signature)
+# The methods of ufuncs; an axis of None means all elements in one axis.
+def _reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
+    """Combines the elements along an axis."""
+    return _method_of_ufunc(self, "reduce", array, axis, dtype, keepdims, initial, where, out=out)
+
+
+def _accumulate(self, array, axis=0, dtype=None, out=None):
+    """Combines the elements along an axis so far."""
+    return _method_of_ufunc(self, "accumulate", array, axis, dtype, out=out)
+
+
+def _reduceat(self, array, indices, axis=0, dtype=None, out=None):
+    """Combines the elements from each index to the next one."""
+    return _method_of_ufunc(self, "reduceat", array, indices, axis, dtype, out=out)
+
+
+def _outer(self, A, B, /):
+    """The function of each element of the first array with each of the second one."""
+    return _method_of_ufunc(self, "outer", A, B)
+
+
+def _at(self, a, indices, b=None, /):
+    """Gives the array's handle the function at these places, once for each time that a place is named."""
+    return _method_of_ufunc(self, "at", a, indices, b)
+
+
+_ufunc, _method_of_ufunc = _core.ufunc, _core.ufunc_method
+_ufunc.__signature__ = property(_signature)
+_ufunc.reduce, _ufunc.accumulate, _ufunc.reduceat, _ufunc.outer, _ufunc.at = _reduce, _accumulate, _reduceat, _outer, _at
+_ufunc.nout = property(lambda self: 2 if self.__name__ in ("divmod", "frexp", "modf") else 1, doc="The number of results.")
+_ufunc.nargs = property(lambda self: self.nin + self.nout, doc="The number of arguments and results.")
 _piecewise, _einsum = _table["piecewise"], _table["einsum"]
 
 
 @_public
 @_functools.wraps(_einsum)
 def einsum(subscripts, *operands, dtype=None, **keywords):
+    if not isinstance(subscripts, str):  # einsum(a, [0, 1], b, [1, 2], [0, 2])
+        given = (subscripts, *operands)
+        count = len(given) // 2 * 2
+        letters = ["".join("..." if axis is Ellipsis else "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[axis] for axis in axes) for axes in [*given[1:count:2], *given[count:]]]
+        operands = given[:count:2]
+        subscripts = ",".join(letters[: len(operands)]) + ("->" + letters[-1] if len(given) > count else "")
     made = _einsum(subscripts, *operands, **keywords)
     return made if dtype is None else made.astype(dtype)
 

@@ -1,28 +1,25 @@
 """How arrays are written as text, and read from bytes."""
 import contextlib
-import math
 
 from . import _core
 from ._functions import asarray
 
-__all__ = ["array2string", "array_repr", "array_str", "base_repr", "binary_repr", "frombuffer", "fromstring", "get_printoptions", "iterable", "printoptions", "set_printoptions"]
-_options = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False}
+__all__ = ["array2string", "array_repr", "array_str", "base_repr", "binary_repr", "frombuffer", "fromstring", "get_printoptions", "iterable", "printoptions",
+           "set_printoptions"]
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, suppress=None):
-    """How arrays are written as text, by NumPy's options."""
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth, "suppress": suppress}
-    given = {name: option for name, option in given.items() if option is not None}
-    for name in ("threshold", "linewidth"):
-        if given.get(name) == math.inf:
-            given[name] = 2**31 - 1
-    _core.set_printoptions(**given)
-    _options.update(given)
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, suppress=None, nanstr=None, infstr=None, formatter=None, sign=None, floatmode=None, *,
+                     legacy=None, override_repr=None):
+    """How arrays are written as text, by NumPy's options. `formatter` holds functions of an element by kinds of types; each call without it removes them."""
+    if legacy or override_repr:
+        raise _core.ValueError("set_printoptions: legacy and override_repr are not there")
+    _core.set_printoptions(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth, suppress=suppress, nanstr=nanstr, infstr=infstr, formatter=formatter,
+                           sign=sign, floatmode=floatmode)
 
 
 def get_printoptions():
     """The options that set_printoptions takes."""
-    return dict(_options)
+    return _core.get_printoptions()
 
 
 @contextlib.contextmanager
@@ -36,20 +33,25 @@ def printoptions(**options):
         set_printoptions(**before)
 
 
-def array_repr(arr):
-    """The text that repr() gives."""
-    return repr(asarray(arr))
+def array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
+    """The text that repr() gives, under these options."""
+    return _core.array_text(asarray(arr), True, linewidth=max_line_width, precision=precision, suppress=suppress_small)
 
 
-def array_str(a):
-    """The text that str() gives."""
-    return str(asarray(a))
+def array_str(a, max_line_width=None, precision=None, suppress_small=None):
+    """The text that str() gives, under these options."""
+    a = asarray(a)
+    return array2string(a, max_line_width, precision, suppress_small) if a.ndim else str(a)
 
 
-def array2string(a, max_line_width=None, precision=None, suppress_small=None, *, threshold=None, edgeitems=None):
-    """The text that str() gives under these options."""
-    with printoptions(precision=precision, suppress=suppress_small, threshold=threshold, edgeitems=edgeitems, linewidth=max_line_width):
-        return str(asarray(a))
+def array2string(a, max_line_width=None, precision=None, suppress_small=None, separator=" ", prefix="", *, formatter=None, threshold=None, edgeitems=None, sign=None, floatmode=None,
+                 suffix="", legacy=None):
+    """The text that str() gives under these options; `prefix` and `suffix` are what stands before and after it."""
+    given = {"precision": precision, "suppress": suppress_small, "separator": separator, "threshold": threshold, "edgeitems": edgeitems, "sign": sign, "floatmode": floatmode}
+    if formatter is not None:
+        given["formatter"] = formatter
+    width = get_printoptions()["linewidth"] if max_line_width is None else max_line_width
+    return _core.array_text(asarray(a), False, linewidth=max(width - len(suffix), 1), indent=len(prefix), **given)
 
 
 def base_repr(number, base=2, padding=0):

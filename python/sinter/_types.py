@@ -46,6 +46,13 @@ def _numpy_dtype(self):
 
 
 DType.dtype = property(_numpy_dtype, doc="NumPy's type of the same name, by which NumPy takes this one for a type.")
+_LETTERS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "l", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "L", "float16": "e", "float32": "f",
+            "float64": "d", "complex64": "F", "complex128": "D"}
+DType.char = property(lambda self: _LETTERS.get(self.name, "E" if self.itemsize == 2 else "V"), doc="NumPy's letter of the type.")
+DType.byteorder = property(lambda self: "|" if self.itemsize == 1 else "=", doc="That of the machine.")
+DType.isnative, DType.isbuiltin, DType.fields, DType.names, DType.subdtype, DType.shape, DType.ndim = True, 1, None, None, None, (), 0
+DType.base = property(lambda self: self, doc="The type itself, as it has no parts.")
+DType.newbyteorder = lambda self, new_order="=", /: self
 DType.type = property(lambda self: self.dtype.type, doc="The class of NumPy's scalars of this type.")
 
 

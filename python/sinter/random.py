@@ -4,9 +4,11 @@
     >>> rng = random.default_rng(7); rng.normal(size=3); rng.integers(10)
 """
 import functools as _functools
+import operator as _operator
 
 from . import _core
 from ._core import functions as _table, members as _members
+from ._functions import asarray as _asarray
 
 _PLAIN = "bernoulli categorical cauchy dirichlet loggamma permutation rademacher truncated_normal".split()
 _functions = {name: _table[name] for name in _PLAIN if name in _table}
@@ -19,7 +21,10 @@ class Key(int):
     """What random numbers are made from. One key gives the same numbers each time: split it for others."""
 
     def __new__(cls, seed):
-        return super().__new__(cls, seed)
+        try:
+            return super().__new__(cls, (_operator.index(seed) + (1 << 63)) % (1 << 64) - (1 << 63))  # 64 bits
+        except TypeError:
+            raise _core.DTypeError(f"Key: a seed is an integer, not {type(seed).__name__}") from None
 
     def fold_in(self, number):
         """The key for a number: a step of training, say."""
@@ -27,7 +32,7 @@ class Key(int):
 
     def split(self, count=2):
         """Keys unlike each other and this one."""
-        return [self.fold_in(-1 - k) for k in range(count)]
+        return [Key(bits) for bits in _core.split_key(int(self), count)]
 
     def __repr__(self):
         return f"Key({int(self)})"
@@ -48,8 +53,40 @@ class Generator:
         self._calls += 1
         return self._key.fold_in(self._calls - 1)
 
+    def spawn(self, n_children):
+        """Generators that draw unlike each other and this one."""
+        return [Generator(key) for key in self._next().split(n_children)]
+
     def shuffle(self, x, axis=0):
         shuffle(x, axis, key=self._next())
+
+    def permuted(self, x, *, axis=None):
+        """The elements in random order, along an axis each vector by itself."""
+        x = _asarray(x)
+        flat = x.reshape(-1) if axis is None else x
+        order = _table["argsort"](self.random(size=flat.shape), axis=-1 if axis is None else axis)
+        return _table["take_along_axis"](flat, order, -1 if axis is None else axis).reshape(x.shape)
+
+    def standard_exponential(self, size=None):
+        """Exponential numbers with mean 1."""
+        return self.exponential(size=size)
+
+    def standard_gamma(self, shape, size=None):
+        """Gamma numbers with scale 1."""
+        return self.gamma(shape, size=size)
+
+    def triangular(self, left, mode, right, size=None):
+        """Numbers between left and right, the most of them near mode."""
+        left, mode, right = map(_asarray, (left, mode, right))
+        u = self.random(size=_table["broadcast_shapes"](left.shape, mode.shape, right.shape) if size is None else size)
+        low, high = left + ((right - left) * (mode - left) * u) ** 0.5, right - ((right - left) * (right - mode) * (1 - u)) ** 0.5
+        return _table["where"](u * (right - left) < mode - left, low, high)
+
+    def multivariate_normal(self, mean, cov, size=None):
+        """Normal vectors with this mean and these covariances."""
+        mean, (values, vectors) = _asarray(mean), _table["eigh"](cov)
+        size = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        return mean + self.normal(size=(*size, mean.shape[-1])) @ (vectors * _table["maximum"](values, 0) ** 0.5).mT
 
 
 def _drawn(function):

@@ -9,11 +9,9 @@
 #include "core.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
-#include "sinter/print.hpp"
 #include "sinter/types.hpp"
 #include "table/complex_numbers.hpp"
 #include "table/fault.hpp"
-#include "table/printing.hpp"
 
 namespace sinter::python {
 namespace {
@@ -187,10 +185,15 @@ int truth(PyObject* self) noexcept {
     return result;
   });
 }
+/// float(), int() and complex() of several elements are TypeErrors, as in NumPy.
+void check_one(const Array& array) {
+  if (array.re.size() != 1) throw DTypeError(fmt::format("only an array of one element is a number; this one is of shape {}", to_string(array.re.shape())));
+}
 template <PyObject* (*Convert)(PyObject*)> PyObject* number(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
     const Array array = *nb::inst_ptr<Array>(self);
     if (array.is_complex()) raise(PyExc_TypeError, "a complex number is no real one; x.real is its real part");
+    check_one(array);
     return nb::steal(Convert(to_number(array).ptr()));
   });
 }
@@ -333,46 +336,17 @@ int contains(PyObject* self, PyObject* value) noexcept {
   });
 }
 
-// ---- text
-
-std::string text_of(const Array& array, const PrintOptions& options) {
-  evaluate(array);
-  if (array.is_complex() && array.re.ndim() == 0) {  // as an element of an array
-    const std::string text = table::complex_text({reshape(array.re, Shape{1}), reshape(array.im, Shape{1})}, options);
-    return text.substr(1, text.size() - 2);
-  }
-  if (array.is_complex()) return table::complex_text(array.pair(), options);
-  return to_string(array.re, options, Location{});
-}
-/// NumPy's repr: commas, and the type where it is not the one that the numbers would have.
-std::string representation(const Array& array) {
-  PrintOptions options = printoptions();
-  options.separator = ", ";
-  options.indent = 6;
-  std::string made = "array(" + text_of(array, options);
-  const ElementType type = type_of(array);
-  const bool usual = type.is_complex ? type.parts == DType::float64 : type.parts == DType::float64 || type.parts == DType::int64 || is_bool(type.parts);
-  if (array.re.size() == 0 && (array.re.ndim() > 1)) made += ", shape=" + to_string(array.re.shape());
-  return made + (usual && array.re.size() > 0 ? ")" : fmt::format(", dtype={})", type_name(type)));
-}
 PyObject* represent(PyObject* self) noexcept {
-  return guarded([&]() -> nb::object {
-    const std::string text = representation(Array(*nb::inst_ptr<Array>(self)));
-    return nb::str(text.c_str(), text.size());
-  });
+  return guarded([&] { return text_of(Array(*nb::inst_ptr<Array>(self)), true, {}); });
 }
 PyObject* write(PyObject* self) noexcept {
-  return guarded([&]() -> nb::object {
-    const Array array = *nb::inst_ptr<Array>(self);
-    if (array.re.ndim() == 0 && array.is_complex()) return nb::str(to_number(array));
-    const std::string text = text_of(array, printoptions());
-    return nb::str(text.c_str(), text.size());
-  });
+  return guarded([&] { return text_of(Array(*nb::inst_ptr<Array>(self)), false, {}); });
 }
 
 template <class F> void* slot(F function) { return reinterpret_cast<void*>(function); }
 
 nb::object complex_of(const Array& array) {
+  check_one(array);
   const nb::object value = to_number(array);
   if (array.is_complex()) return value;
   return nb::steal(PyComplex_FromDoubles(PyFloat_AsDouble(nb::object(nb::steal(PyNumber_Float(value.ptr()))).ptr()), 0));
@@ -463,18 +437,16 @@ void add_array(nb::module_& module) {
                    })
       .def_prop_ro(
           "evaluated", [](const Array& x) { return is_evaluated(x.re) && (!x.is_complex() || is_evaluated(x.im)); }, "Whether the elements are in memory.")
-      .def(
-          "item",
-          [](nb::handle self, nb::args where) {
-            const Array& x = *nb::inst_ptr<Array>(self);
-            if (where.size() == 0) return to_number(x);
-            const bool flat = where.size() == 1 && !PyTuple_Check(nb::object(where[0]).ptr()) && x.re.ndim() != 1;
-            const nb::object whole = flat ? nb::object(self.attr("reshape")(-1)) : nb::borrow(self);
-            const nb::object at = where.size() == 1 ? nb::object(where[0]) : nb::object(where);
-            return to_number(*as_array(nb::object(whole[at])));
-          },
-          "The element at a place, or the only one, as a number of Python.")
-      .def("tolist", &to_list, "The elements as lists of Python's numbers.")
+      .def("_item",
+           [](nb::handle self, nb::args where) {
+             const Array& x = *nb::inst_ptr<Array>(self);
+             if (where.size() == 0) return to_number(x);
+             const bool flat = where.size() == 1 && !PyTuple_Check(nb::object(where[0]).ptr()) && x.re.ndim() != 1;
+             const nb::object whole = flat ? nb::object(self.attr("reshape")(-1)) : nb::borrow(self);
+             const nb::object at = where.size() == 1 ? nb::object(where[0]) : nb::object(where);
+             return to_number(*as_array(nb::object(whole[at])));
+           })
+      .def("_tolist", &to_list)
       .def("__complex__", &complex_of)
       .def("__copy__", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); })
       .def(

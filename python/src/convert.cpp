@@ -271,19 +271,20 @@ Array array_of(nb::handle object) {
   return {table::array_of(value, "asarray"), {}, {}};
 }
 
-nb::object to_list(Array array) {
+std::function<nb::object(std::int64_t)> elements_of(const Array& array) {
   evaluate(array);
-  std::int64_t next = 0;
-  const Shape& shape = array.re.shape();
   if (array.is_complex()) {
-    const std::vector<double> re = array.re.to_vector<double>(Location{}), im = array.im.to_vector<double>(Location{});
-    return nested(shape, 0, next,
-                  [&](std::int64_t k) { return nb::steal(PyComplex_FromDoubles(re[static_cast<std::size_t>(k)], im[static_cast<std::size_t>(k)])); });
+    const auto re = elements_of(Array{array.re, {}, {}}), im = elements_of(Array{array.im, {}, {}});
+    return [re, im](std::int64_t k) { return nb::steal(PyComplex_FromDoubles(PyFloat_AsDouble(re(k).ptr()), PyFloat_AsDouble(im(k).ptr()))); };
   }
-  return visit_storage(array.re.dtype(), [&]<class T>() {
+  return visit_storage(array.re.dtype(), [&]<class T>() -> std::function<nb::object(std::int64_t)> {
     const auto* elements = static_cast<const T*>(detail::host_address(array.re, array.re.dtype(), "tolist", Location{}));
-    return nested(shape, 0, next, [&](std::int64_t k) { return element(elements[k]); });
+    return [elements, held = array.re](std::int64_t k) { return element(elements[k]); };
   });
+}
+nb::object to_list(Array array) {
+  std::int64_t next = 0;
+  return nested(array.re.shape(), 0, next, elements_of(array));
 }
 
 nb::object to_number(Array array) {

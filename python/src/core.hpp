@@ -2,6 +2,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -103,6 +104,10 @@ nb::object integer_of(nb::handle object);
 Array from_buffer(nb::handle object);
 /// The elements of an object with __dlpack__, shared where `copy` is not true.
 Array from_dlpack(nb::handle object, bool copy);
+/// Evaluates, and gives a function of an element's row-major place: the element as a number of Python.
+std::function<nb::object(std::int64_t)> elements_of(const Array& array);
+/// What repr() or str() gives under these options, by the names of set_printoptions(); others are as they are set.
+nb::object text_of(const Array& array, bool represents, const nb::dict& options);
 /// The elements as Python's numbers, in lists for the axes. Evaluates; the array is a copy of the handle, since another thread may change that meanwhile.
 nb::object to_list(Array array);
 /// The only element as a number of Python. Evaluates.
@@ -146,6 +151,7 @@ void add_array(nb::module_& module);
 void add_exchange(nb::module_& module);
 void add_functions(nb::module_& module);
 void add_engine(nb::module_& module);
+void add_printing(nb::module_& module);
 const PyType_Slot* buffer_slots();
 
 }  // namespace sinter::python

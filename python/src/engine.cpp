@@ -22,7 +22,6 @@
 #include "sinter/errors.hpp"
 #include "sinter/freeze.hpp"
 #include "sinter/ops.hpp"
-#include "sinter/print.hpp"
 #include "sinter/profile.hpp"
 #include "sinter/random.hpp"
 #include "sinter/tune.hpp"
@@ -243,7 +242,7 @@ void add_engine(nb::module_& module) {
   pthread_atfork(nullptr, nullptr, [] { main_thread = pthread_self(), asking = 0; });
   around_evaluations({[]() -> void* { return new Released; }, [](void* released) { delete static_cast<Released*>(released); }});
   module.attr("__version__") = std::string(version());
-  module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); }, "Computes the arrays now, together: what they share is computed once.");
+  module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); });
   module.def(
       "explain_text",
       [](nb::args arrays, bool json, const std::string& target) {
@@ -257,27 +256,14 @@ void add_engine(nb::module_& module) {
         const std::vector<Tensor> tensors = tensors_of(arrays);
         return released([&] { return sinter::dump_kernels(tensors, directory, target, assembly); });
       },
-      nb::arg("arrays"), nb::kw_only(), nb::arg("directory"), nb::arg("target") = "", nb::arg("assembly") = false,
-      "Writes the strings that are compiled, and gives their paths.");
-  module.def("options", &options_dict, "The settings as they are.");
-  module.def("configure", &configure_with, "Changes settings, by the names that options() shows.");
-  module.def("counters", &counters_dict, "What this process did so far.");
-  module.def("reset_peak", &reset_peak, "Sets the counter bytes_peak to bytes_now.");
-  module.def("trim", &trim, "Gives memory back to the system that is kept for later arrays.");
-  module.def("interrupt", [] { interrupt(); }, "Stops the evaluations that are running, or the next one.");
-  module.def("synchronize", [] { released([] { synchronize(); }); }, "Waits until everything that was asked for is done.");
-  module.def(
-      "set_printoptions",
-      [](std::optional<int> precision, std::optional<std::int64_t> threshold, std::optional<std::int64_t> edgeitems, std::optional<int> linewidth,
-         std::optional<bool> suppress) {
-        PrintOptions o = printoptions();
-        o.precision = precision.value_or(o.precision), o.threshold = threshold.value_or(o.threshold), o.edgeitems = edgeitems.value_or(o.edgeitems);
-        o.linewidth = linewidth.value_or(o.linewidth), o.suppress = suppress.value_or(o.suppress);
-        set_printoptions(o, location());
-      },
-      nb::arg("precision").none() = nb::none(), nb::arg("threshold").none() = nb::none(), nb::arg("edgeitems").none() = nb::none(),
-      nb::arg("linewidth").none() = nb::none(), nb::arg("suppress").none() = nb::none(), "How arrays are written as text, as NumPy's.");
-
+      nb::arg("arrays"), nb::kw_only(), nb::arg("directory"), nb::arg("target") = "", nb::arg("assembly") = false);
+  module.def("options", &options_dict);
+  module.def("configure", &configure_with);
+  module.def("counters", &counters_dict);
+  module.def("reset_peak", &reset_peak);
+  module.def("trim", &trim);
+  module.def("interrupt", [] { interrupt(); });
+  module.def("synchronize", [] { released([] { synchronize(); }); });
   module.def("load_file", [](const std::string& path) { return new_array(table::load_file(path)); });
   module.def("save_file", [](const std::string& path, const Array& array) {
     evaluate(array);
@@ -285,7 +271,15 @@ void add_engine(nb::module_& module) {
   });
   module.def("save_archive",
              [](const std::string& path, nb::list arrays, const std::vector<std::string>& names) { table::save_archive(path, tensors_in(arrays), names); });
-  module.def("fold_in", [](std::uint64_t seed, std::uint64_t number) { return static_cast<std::int64_t>(random::Key(seed).fold_in(number).bits()); });
+  // Keys are integers of Python; the table takes them as signed ones.
+  module.def("fold_in", [](std::int64_t seed, std::int64_t number) {
+    return static_cast<std::int64_t>(random::Key(static_cast<std::uint64_t>(seed)).fold_in(static_cast<std::uint64_t>(number)).bits());
+  });
+  module.def("split_key", [](std::int64_t seed, std::size_t count) {
+    std::vector<std::int64_t> keys;
+    for (const random::Key& key : random::Key(static_cast<std::uint64_t>(seed)).split(count)) keys.push_back(static_cast<std::int64_t>(key.bits()));
+    return keys;
+  });
   module.def(
       "placeholder",
       [](nb::handle dtype, const Shape& shape) {
@@ -303,10 +297,11 @@ void add_engine(nb::module_& module) {
              return as_tuple(released([&] { return f(given, where); }));
            })
       .def("save",
-           [](const Function& f, const std::string& path) {
+           [](const Function& f, const std::string& path, const std::string& note) {
              const Location where = location();
-             released([&] { f.save(path, where); });
+             released([&] { f.save(path, note, where); });
            })
+      .def("note", &Function::note)
       .def("explain", [](const Function& f) { return f.explain(); })
       .def("serves", &Function::serves)
       .def("plans", &Function::plans)
@@ -327,7 +322,7 @@ void add_engine(nb::module_& module) {
         const Location where = location();
         return released([&] { return Function::load(path, where); });
       },
-      nb::arg("path"), "Reads a frozen function that was saved. Nothing is compiled.");
+      nb::arg("path"));
 
   nb::class_<Profile>(module, "Profiling")
       .def(nb::init<>())
@@ -424,4 +419,5 @@ NB_MODULE(_core, module) {
   add_exchange(module);
   add_functions(module);
   add_engine(module);
+  add_printing(module);
 }

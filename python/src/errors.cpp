@@ -1,17 +1,20 @@
 // The errors of sinter as exceptions of Python: each is what NumPy's users expect to catch.
+#include <fmt/format.h>
+
 #include <initializer_list>
 #include <string>
 
 #include "core.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/types.hpp"
 #include "table/fault.hpp"
 
 namespace sinter::python {
 namespace {
 
 PyObject *error, *shape_error, *dtype_error, *axis_error, *index_error, *value_error, *io_error, *compile_error, *device_error, *memory_error, *interrupted,
-    *internal_error, *model_error, *linear_algebra_error;
+    *internal_error, *model_error, *linear_algebra_error, *matrix_shape_error, *overflow_error;
 
 PyObject* add(nb::module_& module, const char* name, const char* text, std::initializer_list<PyObject*> bases) {
   nb::list list;
@@ -24,6 +27,17 @@ PyObject* add(nb::module_& module, const char* name, const char* text, std::init
 
 /// The model's errors come from a library that this file does not see.
 PyObject* of_name(const Error& e) { return std::string_view(typeid(e).name()).find("ModelError") != std::string_view::npos ? model_error : error; }
+
+/// The caller's line, for errors that the library does not make.
+std::string at_caller_line() noexcept {
+  try {
+    const Location where = location();
+    return where.file != nullptr && *where.file != '\0' ? fmt::format(" at {}:{}", where.file, where.line) : "";
+  } catch (...) {
+    PyErr_Clear();
+    return "";
+  }
+}
 
 }  // namespace
 
@@ -42,9 +56,11 @@ void set_error() noexcept {
   } catch (const nb::cast_error&) {
     PyErr_SetString(PyExc_TypeError, "an argument is of a type that is not taken here");
   } catch (const table::Fault& fault) {
-    PyErr_SetString(fault.of_kind ? dtype_error : value_error, fault.message.c_str());
+    PyErr_SetString(fault.of_kind ? dtype_error : value_error, (fault.message + at_caller_line()).c_str());
   } catch (const Interrupted& e) {
     if (PyErr_CheckSignals() == 0) PyErr_SetString(interrupted, e.what());
+  } catch (const MatrixShapeError& e) {
+    PyErr_SetString(matrix_shape_error, e.what());
   } catch (const ShapeError& e) {
     PyErr_SetString(shape_error, e.what());
   } catch (const DTypeError& e) {
@@ -53,6 +69,8 @@ void set_error() noexcept {
     PyErr_SetString(axis_error, e.what());
   } catch (const IndexError& e) {
     PyErr_SetString(index_error, e.what());
+  } catch (const OverflowError& e) {
+    PyErr_SetString(overflow_error, e.what());
   } catch (const ValueError& e) {
     PyErr_SetString(value_error, e.what());
   } catch (const LinAlgError& e) {
@@ -93,6 +111,10 @@ void add_errors(nb::module_& module) {
   internal_error = add(module, "InternalError", "A mistake in sinter itself, which is worth a report.", {error, PyExc_RuntimeError});
   model_error = add(module, "ModelError", "A model that cannot be read, or an operator that is not there.", {error, PyExc_ValueError});
   linear_algebra_error = add(module, "LinAlgError", "A matrix that has no such decomposition.", {error, PyExc_ValueError});
+  matrix_shape_error = add(module, "MatrixShapeError", "Shapes that are no matrices, no square ones, or do not fit each other, in linear algebra.",
+                           {shape_error, linear_algebra_error});
+  overflow_error =
+      add(module, "OverflowError", "A number that is beyond the range of the type of integers that it is to have.", {value_error, PyExc_OverflowError});
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -291,8 +291,7 @@ void add_exchange(nb::module_& module) {
         if (as_array(x)) return nb::borrow(x);
         return new_array(from_dlpack(x, copy.value_or(false)));
       },
-      nb::arg("x"), nb::kw_only(), nb::arg("device").none() = nb::none(), nb::arg("copy").none() = nb::none(),
-      "An array over the elements of another library's array, which are shared: nobody may write them from then on. copy=True copies them.");
+      nb::arg("x"), nb::kw_only(), nb::arg("device").none() = nb::none(), nb::arg("copy").none() = nb::none());
 }
 
 }  // namespace sinter::python

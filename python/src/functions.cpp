@@ -222,14 +222,9 @@ void add_functions(nb::module_& module) {
   static PyType_Slot ufunc_slots[] = {{Py_tp_call, reinterpret_cast<void*>(ufunc_called)}, {Py_tp_getset, reinterpret_cast<void*>(of_ufuncs)}, {0, nullptr}};
   nb::class_<Ufunc>(module, "ufunc", nb::type_slots(ufunc_slots))
       .def_prop_ro("nin", [](const Ufunc& u) { return table::parameters_of(*u.function).size(); })
-      .def_prop_ro("nout", [](const Ufunc&) { return 1; })
       .def("__repr__", [](const Ufunc& u) { return fmt::format("<ufunc '{}'>", u.function->name); })
-      .def("__reduce__", [](const Ufunc& u) { return std::string(u.function->name); })
-      .def("reduce", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "reduce", a, k); })
-      .def("accumulate", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "accumulate", a, k); })
-      .def("reduceat", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "reduceat", a, k); })
-      .def("outer", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "outer", a, k); })
-      .def("at", [](const Ufunc& u, nb::args a, nb::kwargs k) { return ufunc_method(u, "at", a, k); });
+      .def("__reduce__", [](const Ufunc& u) { return std::string(u.function->name); });
+  module.def("ufunc_method", &ufunc_method);
 
   if (table::functions().size() > kMostRows || table::members().size() > kMostMembers)
     throw InternalError("the table has more rows than the extension has entries");

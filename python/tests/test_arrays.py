@@ -1,5 +1,6 @@
 """The class Array against NumPy: creation, operators, numbers of Python, indexing, assignment, conversions, errors."""
 import copy
+import inspect
 import itertools
 import math
 import operator
@@ -152,10 +153,6 @@ ids = {"ids": lambda f: getattr(f, "__name__", str(f))}
 def test_operators_of_two_arrays(op):
     for first, second in itertools.product(DTYPES, DTYPES):
         a, b = operand(first), abs(operand(second, seed=1)) if op in (operator.pow, operator.lshift, operator.rshift) and second not in COMPLEX else operand(second, seed=1)
-        if a.dtype.kind == b.dtype.kind == "c" and op in COMPARISONS[:2] + COMPARISONS[4:]:
-            continue  # NumPy orders complex numbers; see test_complex_numbers_have_no_order
-        if "c" in a.dtype.kind + b.dtype.kind and op in COMPARISONS and op not in (operator.eq, operator.ne):
-            continue
         check_same(op, (sinter.array(a), sinter.array(b)), (a, b), f"{op.__name__} of {first} and {second}")
 
 
@@ -163,17 +160,10 @@ def test_operators_of_two_arrays(op):
 def test_operators_with_numbers_on_either_side(op):
     for dtype, scalar in itertools.product(DTYPES, SCALARS):
         a = operand(dtype)
-        if (a.dtype.kind == "c" or isinstance(scalar, complex)) and op in COMPARISONS and op not in (operator.eq, operator.ne):
-            continue
         about = f"{op.__name__} of {dtype} and {scalar}"
         check_same(lambda x: op(x, scalar), (sinter.array(a),), (a,), about)
         if op not in (operator.pow, operator.lshift, operator.rshift) or a.dtype.kind not in "i":
             check_same(lambda x: op(scalar, x), (sinter.array(a),), (a,), about + ", reflected")
-
-
-def test_complex_numbers_have_no_order():
-    with pytest.raises((TypeError, ValueError)):
-        sinter.array([1j]) < sinter.array([2j])
 
 
 @pytest.mark.parametrize("op", UNARY, **ids)
@@ -433,10 +423,45 @@ def test_integers_of_more_than_64_bits(text):
     assert same_value(eval(text, {"np": sinter}), eval(text, {"np": numpy}))
 
 
-@awaited("the error is a ValueError")
 def test_an_integer_that_does_not_fit_is_an_overflow():
-    with pytest.raises(OverflowError):
-        sinter.array([1], dtype="uint8") + 300
+    def assign():
+        sinter.zeros(2, dtype="int8")[0] = 300
+
+    for refused in (lambda: sinter.array([1], dtype="uint8") + 300, lambda: sinter.full(2, 300, dtype="int8"), lambda: sinter.asarray([-1], dtype="uint8"), assign):
+        for error in (OverflowError, ValueError, sinter.Error):
+            with pytest.raises(error, match="uint8|int8"):
+                refused()
+
+
+@pytest.mark.parametrize("text", ["float(np.arange(2))", "int(np.zeros(2))", "complex(np.ones(3))", "np.zeros(2, dtype='float31')", "np.add([1.5], 1, out=np.zeros(1, dtype=int))"])
+def test_type_errors_of_numpy(text):
+    for library in (numpy, sinter):
+        with pytest.raises(TypeError):
+            eval(text, {"np": library})
+
+
+@pytest.mark.parametrize("name", "inv det eigh eig eigvals eigvalsh slogdet cholesky matrix_power solve".split())
+@pytest.mark.parametrize("shape", [(2, 3), (3,)])
+def test_shapes_that_are_no_square_matrices(name, shape):
+    more = {"matrix_power": (2,), "solve": (sinter.ones(2),)}.get(name, ())
+    for error in (sinter.linalg.LinAlgError, sinter.ShapeError, ValueError):
+        with pytest.raises(error, match="square matrix|no matrix"):
+            getattr(sinter.linalg, name)(sinter.ones(shape), *more)
+
+
+def test_errors_of_arguments_name_the_line():
+    line = sys._getframe().f_lineno + 2
+    with pytest.raises(sinter.DTypeError, match=f"test_arrays.py:{line}$"):
+        sinter.sum(sinter.ones(3), nothing=1)
+
+
+def test_signatures():
+    for name in "eval options configure counters dump_kernels from_dlpack interrupt placeholder reset_peak synchronize trim sum add einsum load save loadtxt".split():
+        inspect.signature(getattr(sinter, name))
+    for owner in (sinter.Array, sinter.ufunc):
+        for name in dir(owner):
+            if callable(getattr(owner, name)) and not name.startswith("_"):
+                inspect.signature(getattr(owner, name))
 
 
 def test_a_function_that_takes_no_complex_numbers_raises_a_type_error():

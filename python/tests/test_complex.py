@@ -242,3 +242,71 @@ def test_dependent_columns():
     near(q.conj().T @ q, numpy.eye(4))
     assert int(sinter.linalg.matrix_rank(sinter.asarray(x))) == 2
     near(sinter.linalg.pinv(sinter.asarray(x)), numpy.linalg.pinv(x), scale=100)
+
+
+def with_ties(rng, shape, dtype, nan):
+    """Numbers of few values, so that parts are equal; some with a NaN."""
+    z = rng.integers(-2, 3, shape) + 1j * rng.integers(-2, 3, shape)
+    if nan:
+        z = numpy.where(rng.random(shape) < 0.15, rng.choice(numpy.array([complex("nan"), complex(1, numpy.nan), complex(numpy.nan, 2)]), shape), z)
+    return numpy.asarray(z).astype(dtype)
+
+
+ORDERED = ["max(x)", "x.max(axis=0)", "min(x, axis=1)", "x.min()", "amax(x, axis=(0, 1))", "max(x, axis=1, keepdims=True)", "max(x, initial=1j)", "ptp(x, axis=0)", "argmax(x)",
+           "argmin(x, axis=1)", "sort(x)", "sort(x, axis=0)", "sort(x, axis=None)", "argsort(x, axis=1, kind='stable')", "argsort(x, axis=0, kind='stable')", "maximum(x, y)", "minimum(x, y)", "fmax(x, y)",
+           "fmin(x, 1)", "clip(x, -1, 1 + 1j)", "x < y", "x <= y", "x > 0.5", "x >= (1 + 1j)", "less(1j, x)", "searchsorted(sort(x, axis=None), y)", "lexsort((x[0], y[0]))",
+           "maximum.reduce(x)", "sort(partition(x, 2, axis=1), axis=1)", "add.reduce(x)", "add.accumulate(x)", "multiply.reduce(x, axis=1)"]
+SETS = ["unique(x)", "unique(x, return_inverse=True)", "unique(x, return_index=True, return_counts=True)", "isin(x, y[0])", "intersect1d(x, y)", "union1d(x, y)", "setdiff1d(x, y)", "setxor1d(x, y)"]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(3, 7), (1, 1), (5, 40), (4, 1)])
+@pytest.mark.parametrize("nan", [False, True])
+def test_order(dtype, shape, nan):
+    rng = numpy.random.default_rng()
+    a, b = with_ties(rng, shape, dtype, nan), with_ties(rng, shape, dtype, nan)
+    for text in ORDERED + ([] if nan else SETS):
+        if "partition" in text and shape[1] < 3:
+            continue
+        text = text if text[0] == "x" else f"np.{text}".replace("(sort(", "(np.sort(").replace("(partition(", "(np.partition(")
+        want = eval(text, {"np": numpy, "x": a, "y": b})
+        found = eval(text, {"np": sinter, "x": sinter.asarray(a), "y": sinter.asarray(b)})
+        for mine, theirs in zip(found, want) if isinstance(want, tuple) else [(found, want)]:
+            mine = numpy.asarray(mine)
+            assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, f"{text}: {mine.dtype} {mine.shape} for {theirs.dtype} {theirs.shape}"
+            assert same_order(mine, theirs, "accumulate" in text or "reduce" in text), f"{text} of\n{a!r}\n{b!r}\ngives\n{mine!r}\nfor\n{theirs!r}"
+
+
+def same_order(mine, theirs, rounded):
+    """Equal numbers; of several numbers with a NaN, any may stand for the others."""
+    if mine.dtype.kind != "c":
+        return numpy.array_equal(mine, theirs)
+    known = ~numpy.isnan(theirs)
+    return numpy.array_equal(known, ~numpy.isnan(mine)) and (numpy.allclose if rounded else numpy.array_equal)(mine[known], theirs[known])
+
+
+LINEAR = ["gradient(z)", "ediff1d(z)", "trapezoid(z)", "interp([0.5, 2.5], [0, 1, 2, 3, 4, 5], z)", "average(z, weights=[1, 2, 3, 4, 5, 6])", "linspace(z[0], z[1], 5)", "where(z, 1, 2)", "exp2(z)",
+          "sinc(z)", "real_if_close([1 + 0j])", "real_if_close([1 + 1j])", "nansum(z)", "nanprod(z)", "nancumsum(z)", "nanmean(z)", "sort_complex([3, 1, 2])", "cumsum(z)"]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_functions_of_both_parts(dtype):
+    rng = numpy.random.default_rng()
+    for hole in (False, True):
+        z = (rng.normal(size=6) + 1j * rng.normal(size=6)).astype(dtype)
+        z[3] = complex(numpy.nan, 1) if hole else z[3]
+        for text in LINEAR:
+            if hole and "nan" not in text:
+                continue
+            want, found = (eval("np." + text, {"np": library, "z": library.asarray(z)}) for library in (numpy, sinter))
+            assert numpy.allclose(numpy.asarray(found), want, rtol=1e-5, atol=1e-6) and found.shape == numpy.shape(want), f"{text} of {z!r}: {found!r} for {want!r}"
+            assert found.dtype == want.dtype or dtype == "complex64", text
+
+
+def test_order_within_a_frozen_function():
+    def ordered(z):
+        return sinter.sort(z), z.max(), z.argmin()
+
+    z = sinter.asarray([3 + 1j, 1 + 2j, 1 + 1j])
+    for found, want in zip(sinter.freeze(ordered)(z), ordered(z)):
+        assert numpy.array_equal(numpy.asarray(found), numpy.asarray(want))

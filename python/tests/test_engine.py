@@ -1,4 +1,5 @@
 """Frozen functions, explanations, kernels for other devices, profiles, options, files, and Ctrl-C."""
+import collections
 import os
 import signal
 import subprocess
@@ -72,9 +73,66 @@ def test_saved_plans_need_no_formula(tmp_path):
     want = frozen(x, w)
     frozen.save(tmp_path / "plan")
     loaded = sn.load_plan(tmp_path / "plan")
-    assert numpy.array_equal(numpy.asarray(loaded(x, w)[0]), numpy.asarray(want))
+    assert numpy.array_equal(numpy.asarray(loaded(x, w)), numpy.asarray(want))
     with pytest.raises(sn.Error):
         sn.load_plan(tmp_path / "nothing")
+
+
+Weights = collections.namedtuple("Weights", "w b")
+
+
+def test_saved_plans_take_and_give_trees(tmp_path):
+    @sn.freeze
+    def layer(x, weights, options, *, scale=1.0, name="a", dtype=None):
+        h = sn.tanh(x @ weights.w + weights.b) * scale
+        return {"h": h, "parts": [h.sum(), (h.max(axis=0), None, dtype)], "z": h[0] + 1j * options["k"], "weights": Weights(h, 2.5), "name": name}
+
+    rng = numpy.random.default_rng()
+    weights, options = Weights(sn.asarray(rng.random((3, 4))), sn.ones(4)), {"k": sn.asarray(rng.random(4)), "flag": True}
+    keywords = {"scale": 0.5, "dtype": sn.float32}
+    layer(sn.asarray(rng.random((5, 3))), weights, options, **keywords)
+    layer.save(tmp_path / "plan")
+    loaded = sn.load_plan(tmp_path / "plan")
+    sn.synchronize()  # nothing is compiled behind the calls
+    before = sn.counters()["kernels_compiled"]
+    calls = [(x, loaded(x, weights, options, **dict(reversed(keywords.items())))) for x in (sn.asarray(rng.random((rows, 3))) for rows in (5, 9, 2))]
+    sn.eval(*[found["h"] for _, found in calls])
+    assert sn.counters()["kernels_compiled"] == before
+    for x, found in calls:
+        want = layer(x, weights, options, **keywords)
+        assert list(found) == list(want) and found["weights"]._fields == Weights._fields and found["weights"].b == 2.5
+        assert found["name"] == "a" and found["parts"][1][1:] == (None, sn.float32) and isinstance(found["parts"], list)
+        for mine, theirs in ((found["h"], want["h"]), (found["parts"][0], want["parts"][0]), (found["z"], want["z"]), (found["weights"].w, want["weights"].w)):
+            assert mine.dtype == theirs.dtype and numpy.allclose(numpy.asarray(mine), numpy.asarray(theirs))
+    assert loaded.inputs()[0].startswith("x0: float64[") and loaded.serves() and "kernel" in loaded.explain()
+    for refused in (lambda: loaded(x, weights, options), lambda: loaded(x, weights, options, scale=0.25, dtype=sn.float32), lambda: loaded(x, tuple(weights), options, **keywords),
+                    lambda: loaded(x), lambda: loaded(x, weights, {"k": options["k"]}, **keywords), lambda: loaded(x, weights, options, **keywords, name="b")):
+        with pytest.raises(sn.ValueError, match="scale=0.5, dtype=float32"):
+            refused()
+    with pytest.raises(sn.DTypeError):
+        loaded(x.astype("float32"), weights, options, **keywords)
+
+
+def test_saved_plans_of_complex_arrays(tmp_path):
+    double = sn.freeze(lambda z, factor=2: (z * factor, z.real.sum()))
+    z = sn.asarray([1 + 2j, 3])
+    want = double(z)
+    double.save(tmp_path / "plan")
+    for found, expected in zip(sn.load_plan(tmp_path / "plan")(z), want):
+        assert found.tolist() == expected.tolist()
+
+
+def test_a_plan_keeps_no_number_that_depends_on_sizes(tmp_path):
+    sized, fixed = sn.freeze(lambda x: (x * 2, x.shape[0])), sn.freeze(lambda x: (x * 2, 3))
+    sized(sn.ones(7)), fixed(sn.ones(7))
+    with pytest.raises(sn.ValueError, match="not the same for all sizes"):
+        sized.save(tmp_path / "plan")
+    fixed.save(tmp_path / "plan")
+    assert sn.load_plan(tmp_path / "plan")(sn.ones(5))[1] == 3
+    holds_bytes = sn.freeze(lambda x, y: x)
+    holds_bytes(sn.ones(2), b"bytes")
+    with pytest.raises(sn.DTypeError, match="not bytes"):
+        holds_bytes.save(tmp_path / "plan")
 
 
 def test_methods_can_be_frozen():

@@ -97,3 +97,54 @@ def test_files_that_cannot_be_read(tmp_path):
         numpy.save(stream, numpy.arange(3, dtype=">f4"))
         stream.seek(0)
         np.load(stream)
+
+
+TEXT = "# a b c\n1,2.5,3\n4,5e1,-6\n\n7,8,9 # end\n"
+
+
+@pytest.mark.parametrize("given", [dict(delimiter=","), dict(delimiter=",", skiprows=2), dict(delimiter=",", usecols=(0, 2)), dict(delimiter=",", usecols=1), dict(delimiter=",", unpack=True),
+                                   dict(delimiter=",", max_rows=1), dict(delimiter=",", max_rows=1, ndmin=2), dict(delimiter=",", usecols=1, max_rows=1), dict(delimiter=",", usecols=0, ndmin=2),
+                                   dict(delimiter=",", dtype="float32"), dict(delimiter=",", usecols=[0, 2], dtype=int), dict(delimiter=",", comments=["#", "7"]), dict(delimiter=",", ndmin=1)])
+def test_loadtxt(given, tmp_path):
+    (tmp_path / "text").write_text(TEXT)
+    want = numpy.loadtxt(tmp_path / "text", **given)
+    for source in (tmp_path / "text", str(tmp_path / "text"), io.StringIO(TEXT), io.BytesIO(TEXT.encode()), TEXT.splitlines()):
+        found = np.loadtxt(source, **given)
+        assert found.dtype == want.dtype and found.shape == want.shape and numpy.array_equal(numpy.asarray(found), want), given
+
+
+def test_text_files_that_are_refused():
+    for lines in (["1 2", "3"], ["1 a"], ["1.5 x"]):
+        with pytest.raises(ValueError, match="line"):
+            np.loadtxt(lines)
+    with pytest.raises(ValueError):
+        np.loadtxt(["1.5"], dtype=int)
+    with pytest.raises(FileNotFoundError):
+        np.loadtxt("/none/such")
+
+
+def test_genfromtxt():
+    lines = ["a,b,c", "1,,3", "4,x,6"]
+    for given in (dict(), dict(filling_values=-9), dict(usecols=(1, 2))):
+        want = numpy.genfromtxt(lines, delimiter=",", skip_header=1, **given)
+        assert numpy.array_equal(numpy.asarray(np.genfromtxt(lines, delimiter=",", skip_header=1, **given)), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("given", [dict(), dict(fmt="%d", delimiter=","), dict(fmt="%.3f", header="a b\nc", footer="end"), dict(fmt=["%d", "%.2e", "%g"], delimiter=";"), dict(fmt="%d-%d=%d"),
+                                   dict(header="x", comments="", newline="\r\n")])
+def test_savetxt(given):
+    x = numpy.arange(6.0).reshape(2, 3) * 1.5
+    want, found, in_bytes = io.StringIO(), io.StringIO(), io.BytesIO()
+    numpy.savetxt(want, x, **given)
+    np.savetxt(found, np.asarray(x), **given)
+    np.savetxt(in_bytes, np.asarray(x), **given)
+    assert found.getvalue() == want.getvalue() and in_bytes.getvalue().decode() == want.getvalue()
+
+
+def test_savetxt_of_complex_numbers_and_many_axes(tmp_path):
+    z = numpy.array([1 + 2j, -3.5 - 1j])
+    want, found = io.StringIO(), io.StringIO()
+    numpy.savetxt(want, z), np.savetxt(found, np.asarray(z))
+    assert [complex(line.strip().replace(" ", "")) for line in want.getvalue().splitlines()] == [complex(line) for line in found.getvalue().splitlines()]
+    with pytest.raises(ValueError, match="one or two axes"):
+        np.savetxt(found, np.zeros((2, 2, 2)))

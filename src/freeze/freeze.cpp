@@ -39,8 +39,8 @@ Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, 
   return function;
 }
 
-void Function::save(std::string_view path, Location where) const {
-  freezing::save_plans(std::string(path), State::of(state_, where), {"Function::save", where});
+void Function::save(std::string_view path, std::string_view note, Location where) const {
+  freezing::save_plans(std::string(path), State::of(state_, where), note, {"Function::save", where});
 }
 Function Function::load(std::string_view path, Location where) {
   Function function;
@@ -52,6 +52,7 @@ std::vector<Tensor> Function::operator()(const std::vector<Tensor>& inputs, Loca
 void Function::prepare(const std::map<std::string, std::int64_t>& sizes, Location where) const { State::of(state_, where).prepare(sizes, where); }
 const std::vector<InputSpec>& Function::inputs() const { return State::of(state_, {}).inputs(); }
 const std::vector<std::string>& Function::outputs() const { return State::of(state_, {}).outputs(); }
+const std::string& Function::note() const { return State::of(state_, {}).note(); }
 int Function::plans() const { return State::of(state_, {}).plans(); }
 std::vector<FrozenFigures> Function::figures() const { return State::of(state_, {}).figures(); }
 std::vector<std::string> Function::serves() const { return State::of(state_, {}).serves(); }

@@ -48,6 +48,7 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
 FrozenFunction::FrozenFunction(Loaded loaded)
     : inputs_(std::move(loaded.specs)),
       outputs_(std::move(loaded.names)),
+      note_(std::move(loaded.note)),
       at_(std::move(loaded.at)),
       plans_(std::move(loaded.plans)),
       plan_count_(static_cast<int>(plans_.size())) {

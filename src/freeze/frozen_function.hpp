@@ -62,6 +62,7 @@ class FrozenFunction {
   struct Loaded {
     std::vector<InputSpec> specs;
     std::vector<std::string> names;
+    std::string note;
     std::vector<FrozenPlan> plans;
     Frozen at;
   };
@@ -77,6 +78,7 @@ class FrozenFunction {
 
   const std::vector<InputSpec>& inputs() const { return inputs_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
+  const std::string& note() const { return note_; }
   const Frozen& at() const { return at_; }
   /// The plans with rules for their sizes, as a file keeps them. Records the formula at other sizes to find the rules.
   std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
@@ -110,6 +112,7 @@ class FrozenFunction {
   Function::Formula formula_;  // empty: it was loaded
   std::vector<InputSpec> inputs_;
   std::vector<std::string> outputs_;
+  std::string note_;
   std::vector<std::string> axes_;                  // the names
   std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> which name; whatever where it has none
   AxisSizes usual_;                                // as the specs have them

@@ -66,7 +66,7 @@ struct FilePlan {
 };
 
 struct Description {
-  std::string generator, target;
+  std::string generator, target, note;
   std::vector<Input> inputs;
   std::vector<std::string> outputs;
   std::vector<FilePlan> plans;
@@ -255,7 +255,7 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
   if (all.target != loaded.at.target.limits.target)
     throw DeviceError(fmt::format("it was made for {}, the device is {}", all.target, loaded.at.target.limits.target));
   require(all.generator == made_by(loaded.at.target), "it is of another version of sinter");
-  reader(all.inputs, all.outputs, all.plans, all.kernels);
+  reader(all.note, all.inputs, all.outputs, all.plans, all.kernels);
   require(reader.at_end() && !all.plans.empty(), "the description");
 
   std::set<std::string> axes;
@@ -270,6 +270,7 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
     }
   }
   loaded.names = all.outputs;
+  loaded.note = all.note;
   KernelsOfFile kernels(all.kernels, loaded.at.target);
   const std::shared_ptr<unsigned char> contents(mapped, mapped.get() + header.contents_at);
   for (FilePlan& plan : all.plans) {
@@ -285,8 +286,9 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
 
 }  // namespace
 
-void save_plans(const std::string& path, FrozenFunction& function, const trace::Site& site) {
+void save_plans(const std::string& path, FrozenFunction& function, std::string_view note, const trace::Site& site) {
   Description all;
+  all.note = note;
   const Target& target = function.at().target;
   all.generator = made_by(target);
   all.target = target.limits.target;

@@ -225,7 +225,7 @@ void save_image(const std::string& path, const Tensor& image, Location where) {
   Geometry geometry;
   geometry.dtype = node->dtype;
   if (node->dtype != DType::uint8 && node->dtype != DType::uint16)
-    fail<DTypeError>(site, fmt::format("an image is of uint8 or uint16, not {}; as astype(clip(round(x), 0, 255), DType::uint8)", name(node->dtype)));
+    fail<DTypeError>(site, fmt::format("an image is of uint8 or uint16, not {}; as clip(round(x), 0, 255).astype(uint8)", name(node->dtype)));
   if (shape.size() == 2 || shape.size() == 3) {
     geometry.height = shape[0];
     geometry.width = shape[1];

@@ -122,7 +122,7 @@ void save_npy(const std::string& path, const Tensor& tensor, Location where) {
 
 NpyBytes io::npy_bytes(const Site& site, const RecordedPtr& node) {
   if (traits(node->dtype).npy.empty()) {
-    fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(DType::float32) first", name(node->dtype)));
+    fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(float32) first", name(node->dtype)));
   }
   const auto count = static_cast<std::size_t>(element_count(node->shape));
   return {npy_header_bytes({node->dtype, node->shape}), count != 0 ? host_data(node, site) : nullptr, count * itemsize(node->dtype)};

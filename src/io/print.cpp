@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,7 @@ constinit PrintOptions current_options;  // guarded by the mutex
 void check(const trace::Site& site, const PrintOptions& options) {
   if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1 || options.indent < 0)
     trace::fail<ValueError>(site, "precision, threshold and indent are not negative, edgeitems and linewidth at least 1");
+  if (options.sign != '-' && options.sign != '+' && options.sign != ' ') trace::fail<ValueError>(site, "the sign option is '-', '+' or ' '");
 }
 
 /// The printed elements by their row-major position.
@@ -88,8 +90,8 @@ class Number {
   }
   /// Returns exactly `precision` digits after the point, rounded from the exact value.
   Digits exact(double x, std::chars_format format, int precision) const {
-    char text[400];
-    return split(text, std::to_chars(text, text + sizeof text, x, format, precision).ptr);
+    std::string text(static_cast<std::size_t>(precision) + 400, '\0');
+    return split(text.data(), std::to_chars(text.data(), text.data() + text.size(), x, format, precision).ptr);
   }
 
  private:
@@ -114,38 +116,58 @@ int scalar_digits(DType dtype) {
 }
 int array_digits(DType dtype) { return std::min(8, scalar_digits(dtype)); }
 
-std::string nonfinite(double x) { return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf"; }
+std::string nonfinite(double x, const PrintOptions& options) {
+  if (std::isnan(x)) return (options.sign == '+' ? "+" : "") + options.nan;
+  return (x < 0 ? "-" : options.sign == '+' ? "+" : "") + options.infinity;
+}
 
 /// The format of one array's elements, chosen from all shown elements, so that columns align.
 class Format {
  public:
   Format(const Contents& contents, const std::vector<std::int64_t>& shown, const PrintOptions& options)
-      : contents_(contents), number_(contents.dtype), options_(options) {
+      : contents_(contents),
+        number_(contents.dtype),
+        options_(options),
+        precision_(options.floatmode == FloatMode::unique ? kAll : std::min(options.precision, kAll)) {
     if (is_floating(contents.dtype)) {
       fit_floats(shown);
     } else if (is_bool(contents.dtype)) {
       width_ = 5;
     } else {
-      for (const std::int64_t i : shown) width_ = std::max(width_, contents.integer(i).size());
+      const auto is_negative = [&](std::int64_t i) { return contents.integer(i)[0] == '-'; };
+      sign_ = options.sign == ' ' && std::any_of(shown.begin(), shown.end(), is_negative) ? '-' : options.sign;
+      for (const std::int64_t i : shown) width_ = std::max(width_, integer(i).size());
     }
   }
 
   std::string operator()(std::int64_t i) const {
-    if (!is_floating(contents_.dtype)) return right(contents_.integer(i), width_);
+    if (!is_floating(contents_.dtype)) return right(integer(i), width_);
     const double x = contents_.floating(i);
-    if (!std::isfinite(x)) return right(nonfinite(x), left_ + right_ + 1);
+    if (!std::isfinite(x)) return right(nonfinite(x, options_), left_ + right_ + 1);
+    Digits d = digits(x, scientific_ || equal_length());
     if (scientific_) {
-      Digits d = number_.exact(x, std::chars_format::scientific, precision_);
       d.exponent.insert(1, exponent_ - (d.exponent.size() - 1), '0');
       return right(d.whole, left_) + '.' + d.fraction + 'e' + d.exponent;
     }
-    Digits d = number_.shortest(x, std::chars_format::fixed, options_.precision);
     d.fraction.resize(right_, ' ');
     return right(d.whole, left_) + '.' + d.fraction;
   }
 
  private:
+  std::string integer(std::int64_t i) const {
+    const std::string text = contents_.integer(i);
+    return sign_ == '-' || text[0] == '-' ? text : sign_ + text;
+  }
   static std::string right(const std::string& text, std::size_t width) { return text.size() < width ? std::string(width - text.size(), ' ') + text : text; }
+  bool equal_length() const { return options_.floatmode == FloatMode::fixed || options_.floatmode == FloatMode::maxprec_equal; }
+
+  /// Returns all of precision_ digits, or as many of them as tell the number from others.
+  Digits digits(double x, bool all) const {
+    const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
+    Digits d = all ? number_.exact(x, format, precision_) : number_.shortest(x, format, precision_);
+    if (options_.sign == '+' && !std::signbit(x)) d.whole.insert(0, 1, '+');
+    return d;
+  }
 
   void fit_floats(const std::vector<std::int64_t>& shown) {
     double low = std::numeric_limits<double>::infinity(), high = 0;
@@ -159,16 +181,17 @@ class Format {
     const double ratio = visit_storage(contents_.dtype, [&]<class T>() { return static_cast<double>(static_cast<T>(high / low)); });
     const bool small = !options_.suppress && (low < 0.0001 || !(ratio <= 1000));
     scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || small);
-    const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
-    bool negative_infinity = false, all_finite = true;
+    bool negative_infinity = options_.sign != '-', nan = false, infinity = false, all_positive = true, any_finite = false;
     for (const std::int64_t i : shown) {
       const double x = contents_.floating(i);
       if (!std::isfinite(x)) {
-        all_finite = false;
+        nan |= std::isnan(x), infinity |= std::isinf(x);
         negative_infinity |= x < 0;
         continue;
       }
-      const Digits d = number_.shortest(x, format, options_.precision);
+      any_finite = true;
+      all_positive &= !std::signbit(x);
+      const Digits d = digits(x, options_.floatmode == FloatMode::fixed);
       left_ = std::max(left_, d.whole.size());
       right_ = std::max(right_, d.fraction.size());
       if (scientific_) exponent_ = std::max(exponent_, d.exponent.size() - 1);
@@ -176,18 +199,24 @@ class Format {
     if (scientific_) {
       precision_ = static_cast<int>(right_);
       right_ += exponent_ + 2;
+    } else if (any_finite && equal_length()) {
+      precision_ = static_cast<int>(right_);
     }
-    if (all_finite) return;
-    const std::size_t word = negative_infinity ? 4 : 3;
+    if (options_.sign == ' ' && all_positive) ++left_;
+    if (!nan && !infinity) return;
+    const std::size_t word = std::max(options_.nan.size(), options_.infinity.size() + (negative_infinity ? 1 : 0));
     if (word > right_ + 1) left_ = std::max(left_, word - (right_ + 1));
   }
+
+  static constexpr int kAll = 1100;  // more than any number has digits
 
   const Contents& contents_;
   Number number_;
   const PrintOptions& options_;
-  std::size_t width_ = 0;                            // integers and bool
+  std::size_t width_ = 0;  // integers and bool
+  char sign_ = '-';
   std::size_t left_ = 0, right_ = 0, exponent_ = 0;  // floats: characters before and after the point, and of the exponent
-  int precision_ = 0;
+  int precision_;
   bool scientific_ = false;
 };
 
@@ -207,8 +236,8 @@ void collect(const Shape& shape, std::size_t axis, std::int64_t base, std::optio
 class Layout {
  public:
   /// `edge` is the number of elements shown at each end of an axis; nullopt shows all.
-  Layout(const Contents& contents, const Format& format, std::optional<std::int64_t> edge, const std::string& separator)
-      : shape_(contents.shape), format_(format), edge_(edge), separator_(separator), at_end_(separator, 0, separator.find_last_not_of(' ') + 1) {}
+  Layout(const Shape& shape, const std::function<std::string(std::int64_t)>& format, std::optional<std::int64_t> edge, const std::string& separator)
+      : shape_(shape), format_(format), edge_(edge), separator_(separator), at_end_(separator, 0, separator.find_last_not_of(' ') + 1) {}
 
   std::string nested(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
     if (axis == shape_.size()) return format_(base);
@@ -221,8 +250,9 @@ class Layout {
 
   std::string row(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
     std::string text, line = indent;
+    const std::size_t most = width - std::min(width, std::max<std::size_t>(at_end_.size(), 1));
     const auto extend = [&](const std::string& word) {
-      if (line.size() + word.size() > width - 1 && line.size() > indent.size()) {
+      if (line.size() + word.size() > most && line.size() > indent.size()) {
         line.resize(line.find_last_not_of(' ') + 1);
         text += line + '\n';
         line = indent;
@@ -251,14 +281,14 @@ class Layout {
         text += indent + "..." + separator;
         i = size - *edge_;
       }
-      text += indent + nested(axis + 1, base * size + i, indent + ' ', width - 1);
+      text += indent + nested(axis + 1, base * size + i, indent + ' ', width - std::min<std::size_t>(width, 1));
       if (i + 1 < size) text += separator;
     }
     return text;
   }
 
   const Shape& shape_;
-  const Format& format_;
+  const std::function<std::string(std::int64_t)>& format_;
   std::optional<std::int64_t> edge_;
   const std::string separator_, at_end_;  // between elements of a line, and at the line's end
 };
@@ -267,7 +297,7 @@ class Layout {
 std::string scalar(const Contents& contents) {
   if (!is_floating(contents.dtype)) return contents.integer(0);
   const double x = contents.floating(0), size = std::fabs(x);
-  if (!std::isfinite(x)) return nonfinite(x);
+  if (!std::isfinite(x)) return nonfinite(x, {});
   const Number number(contents.dtype);
   constexpr int kAll = 400;
   if (size != 0 && (size < 1e-4 || size >= std::pow(10, scalar_digits(contents.dtype)))) {
@@ -276,6 +306,20 @@ std::string scalar(const Contents& contents) {
   }
   const Digits d = number.shortest(x, std::chars_format::fixed, kAll);
   return d.whole + '.' + (d.fraction.empty() ? "0" : d.fraction);
+}
+
+std::optional<std::int64_t> edge_of(std::int64_t count, const PrintOptions& options) {
+  return count > options.threshold ? std::optional(options.edgeitems) : std::nullopt;
+}
+std::vector<std::int64_t> shown_of(const Shape& shape, const PrintOptions& options) {
+  std::vector<std::int64_t> shown;
+  collect(shape, 0, 0, edge_of(element_count(shape), options), shown);
+  return shown;
+}
+Contents contents_of(const Tensor& tensor, const trace::Site& site) {
+  const trace::RecordedPtr& node = trace::node_of(site, tensor);
+  const bool empty = element_count(node->shape) == 0;
+  return {empty ? nullptr : static_cast<const unsigned char*>(trace::host_data(node, site)), node->dtype, node->shape};
 }
 
 }  // namespace
@@ -291,20 +335,40 @@ void set_printoptions(const PrintOptions& options, Location where) {
 }
 
 std::string to_string(const Tensor& tensor, Location where) { return to_string(tensor, printoptions(), where); }
+std::string to_string(const Shape& shape, const std::function<std::string(std::int64_t)>& element, const PrintOptions& options, Location where) {
+  check({"to_string", where}, options);
+  const std::int64_t count = element_count(shape);
+  if (count == 0) return "[]";
+  return Layout(shape, element, edge_of(count, options), options.separator)
+      .nested(0, 0, std::string(static_cast<std::size_t>(options.indent) + 1, ' '), static_cast<std::size_t>(options.linewidth));
+}
 std::string to_string(const Tensor& tensor, const PrintOptions& options, Location where) {
   const trace::Site site{"to_string", where};
-  check(site, options);
-  const trace::RecordedPtr& node = trace::node_of(site, tensor);
-  const std::int64_t count = element_count(node->shape);
-  if (count == 0) return "[]";
-  const Contents contents{static_cast<const unsigned char*>(trace::host_data(node, site)), node->dtype, node->shape};
-  if (node->shape.empty()) return scalar(contents);
-  const auto edge = count > options.threshold ? std::optional(options.edgeitems) : std::nullopt;
-  std::vector<std::int64_t> shown;
-  collect(contents.shape, 0, 0, edge, shown);
-  const Format format(contents, shown, options);
-  return Layout(contents, format, edge, options.separator)
-      .nested(0, 0, std::string(static_cast<std::size_t>(options.indent) + 1, ' '), static_cast<std::size_t>(options.linewidth));
+  const Contents contents = contents_of(tensor, site);
+  const Shape& shape = contents.shape;
+  if (shape.empty()) return scalar(contents);
+  return to_string(shape, Format(contents, shown_of(shape, options), options), options, where);
+}
+std::string to_string(const Complex& numbers, const PrintOptions& options, Location where) {
+  const trace::Site site{"to_string", where};
+  const Contents re = contents_of(numbers.re, site), im = contents_of(numbers.im, site);
+  if (re.shape.empty()) {  // as Python writes one number
+    const double x = re.floating(0);
+    const auto plain = [](const std::string& text) { return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text; };
+    const std::string imaginary = plain(scalar(im)) + "j";
+    if (x == 0 && !std::signbit(x)) return imaginary;
+    return "(" + plain(scalar(re)) + (imaginary[0] == '-' ? "" : "+") + imaginary + ")";
+  }
+  const std::vector<std::int64_t> shown = shown_of(re.shape, options);
+  PrintOptions with_sign = options;
+  with_sign.sign = '+';
+  const Format real(re, shown, options), imaginary(im, shown, with_sign);
+  const auto both = [&](std::int64_t i) {
+    std::string text = imaginary(i);
+    text.insert(text.find_last_not_of(' ') + 1, 1, 'j');
+    return real(i) + text;
+  };
+  return to_string(re.shape, both, options, where);
 }
 
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }

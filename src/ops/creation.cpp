@@ -10,6 +10,7 @@
 #include "sinter/adopt.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/types.hpp"
 
 namespace sinter {
 namespace {
@@ -48,7 +49,7 @@ DType arange_type(const Site& site, const Arg& start, const Arg& stop, const Arg
 Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype) {
   const Site site = site_of("arange", stop.where());
   for (const Arg* x : {&start, &stop, &step}) {
-    if (x->is_tensor()) fail<ValueError>(site, "start, stop and step are C++ numbers; read one from a tensor with item<T>()");
+    if (x->is_tensor()) fail<ValueError>(site, "start, stop and step are numbers, not tensors; item() reads one from a tensor");
   }
   const DType computed = arange_type(site, start, stop, step);
   const DType type = dtype.value_or(computed);
@@ -124,7 +125,7 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype) {
   if (value.is_tensor()) return broadcast_to(dtype ? astype(value, *dtype) : value.tensor(), shape);
   const DType type = dtype.value_or(value.native());
   if (value.kind() == Arg::Kind::integer && !fits(value, type))
-    fail<ValueError>(site, fmt::format("{} is out of bounds for {}; choose a wider dtype", value.integer(), name(type)));
+    fail<OverflowError>(site, fmt::format("{} is out of bounds for {}; choose a wider dtype", value.integer(), name(type)));
   return filled(site, shape, literal(site, value, type));
 }
 

@@ -37,14 +37,14 @@ Tensor solved(const Site& site, Op op, const Arg& a, const Arg& b) {
   const std::array operands{&a, &b};
   const DType common = common_type(site, operands), type = is_floating(common) ? common : DType::float64;
   const Matrices m = square_matrices(site, a);
-  if (right->shape.empty()) fail<ShapeError>(site, "the right side is 0-d: give a vector or matrices");
+  if (right->shape.empty()) fail<MatrixShapeError>(site, "the right side is 0-d: give a vector or matrices");
   const bool vector = right->shape.size() == 1;
   Shape sides = right->shape;
   if (vector) sides.push_back(1);
   const std::int64_t n = sides[sides.size() - 2], k = sides.back();
   if (n != m.rows)
-    fail<ShapeError>(site, fmt::format("matrices of shape {} and a right side of shape {}: {} equations, {} numbers", to_string(m.as.values.shape()),
-                                       to_string(right->shape), m.rows, n));
+    fail<MatrixShapeError>(site, fmt::format("matrices of shape {} and a right side of shape {}: {} equations, {} numbers", to_string(m.as.values.shape()),
+                                             to_string(right->shape), m.rows, n));
   const Shape batch_b(sides.begin(), sides.end() - 2);
   const std::array batches{&m.batch, &batch_b};
   const Shape batch = broadcast_shape(site, batches);
@@ -168,10 +168,10 @@ LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
   const DType common = common_type(site, operands), type = is_floating(common) ? common : DType::float64;
   const Tensor given = astype(a, type);
   const Matrices m = matrices(site, given);
-  if (!m.batch.empty()) fail<ShapeError>(site, fmt::format("shape {} is more than one matrix", to_string(given.shape())));
+  if (!m.batch.empty()) fail<MatrixShapeError>(site, fmt::format("shape {} is more than one matrix", to_string(given.shape())));
   if (right->shape.empty() || right->shape.size() > 2 || right->shape[0] != m.rows)
-    fail<ShapeError>(site, fmt::format("a matrix of shape {} and a right side of shape {}: {} equations want as many numbers", to_string(given.shape()),
-                                       to_string(right->shape), m.rows));
+    fail<MatrixShapeError>(site, fmt::format("a matrix of shape {} and a right side of shape {}: {} equations want as many numbers", to_string(given.shape()),
+                                             to_string(right->shape), m.rows));
   const bool vector = right->shape.size() == 1;
   const std::int64_t k = vector ? 1 : right->shape[1];
   const Tensor sides(make_reshape(site, make_cast(site, right, traits(type).compute), {m.rows, k}));

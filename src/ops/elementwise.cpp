@@ -166,7 +166,7 @@ Tensor negative(const Arg& x) { return unary(Op::negative, "negative", x); }
 Tensor positive(const Arg& x) {
   const Site site = site_of("positive", x.where());
   const RecordedPtr node = as_node(site, x);
-  if (is_bool(node->dtype)) fail<DTypeError>(site, "not supported for bool; convert with astype(DType::int32) or another type first");
+  if (is_bool(node->dtype)) fail<DTypeError>(site, "not supported for bool; convert with astype(int32) or another type first");
   return Tensor(node);
 }
 Tensor absolute(const Arg& x) { return unary(Op::absolute, "absolute", x); }

@@ -333,7 +333,7 @@ Tensor matrix_power(const Arg& x, std::int64_t n) {
   Tensor square(as_node(scope.site(), x));
   const Shape& shape = square.shape();
   if (shape.size() < 2 || shape.back() != shape[shape.size() - 2])
-    fail<ShapeError>(scope.site(), fmt::format("shape {} is no square matrix", to_string(shape)));
+    fail<MatrixShapeError>(scope.site(), fmt::format("shape {} is no square matrix", to_string(shape)));
   if (n == 0) return broadcast_to(eye(shape.back(), {}, 0, square.dtype()), shape);
   if (n < 0) square = inv(square);
   Tensor product;

@@ -266,8 +266,10 @@ DType dtype_of(const Value& value, std::string_view parameter, std::string_view 
   const auto* text = value.as<std::string>();
   if (!text) throw Fault{value.offset, fmt::format("{} of {}() is a dtype such as float32 or 'float32', not {}", parameter, function, kind_name(value)), true};
   if (const auto dtype = find_type_string(*text)) return *dtype;
-  throw Fault{value.offset, fmt::format("{} of {}(): there is no dtype '{}'{}", parameter, function, *text,
-                                        text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : "")};
+  throw Fault{value.offset,
+              fmt::format("{} of {}(): there is no dtype '{}'{}", parameter, function, *text,
+                          text->starts_with('>') ? "; elements of files in the other byte order are converted when they are read" : ""),
+              true};
 }
 
 Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <utility>
 
 #include "sinter/creation.hpp"
@@ -17,6 +18,7 @@
 #include "sinter/types.hpp"
 #include "table/arguments.hpp"
 #include "table/complex_numbers.hpp"
+#include "table/complex_order.hpp"
 #include "table/fault.hpp"
 
 namespace sinter::table {
@@ -38,6 +40,7 @@ constexpr ByParts kByParts[] = {
     {"atleast_1d"},
     {"atleast_2d"},
     {"atleast_3d"},
+    {"average"},
     {"broadcast_arrays"},
     {"broadcast_to"},
     {"column_stack"},
@@ -54,6 +57,7 @@ constexpr ByParts kByParts[] = {
     {"diagonal"},
     {"diff", 25},
     {"dstack"},
+    {"ediff1d", 7},
     {"expand_dims"},
     {"extract", 2},
     {"fftshift"},
@@ -63,10 +67,13 @@ constexpr ByParts kByParts[] = {
     {"flipud"},
     {"full", 2},
     {"full_like", 3},
+    {"gradient"},
     {"hsplit"},
     {"hstack"},
     {"ifftshift"},
     {"insert", 5},
+    {"interp", 28},
+    {"linspace", 3},
     {"matrix_transpose"},
     {"mean"},
     {"meshgrid"},
@@ -94,6 +101,7 @@ constexpr ByParts kByParts[] = {
     {"tile"},
     {"trace"},
     {"transpose"},
+    {"trapezoid"},
     {"tril"},
     {"triu"},
     {"unstack"},
@@ -155,10 +163,23 @@ template <char symbol> Value arithmetic(const Arguments& a) {
 Value power_(const Arguments& a) { return complex_binary("**", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value equal_(const Arguments& a) { return complex_binary("==", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value not_equal_(const Arguments& a) { return complex_binary("!=", *a.given(0), *a.given(1), a.given(0)->offset); }
+template <char symbol, bool or_equal> Value compared(const Arguments& a) {
+  constexpr char text[] = {symbol, or_equal ? '=' : '\0', 0};
+  return complex_binary(text, *a.given(0), *a.given(1), a.given(0)->offset);
+}
 Value square_(const Arguments& a) { return of(first(a) * first(a)); }
 Value reciprocal_(const Arguments& a) {
   const Complex z = first(a), inverse = Complex{ones_like(z.re), zeros_like(z.im)} / z;
   return of({copysign(inverse.re, z.re), copysign(inverse.im, -z.im)});
+}
+Value exp2_(const Arguments& a) {
+  const Complex z = first(a);
+  return of(exp(Complex{z.re * std::numbers::ln2, z.im * std::numbers::ln2}));
+}
+Value sinc_(const Arguments& a) {
+  const Complex z = first(a), turned{z.re * std::numbers::pi, z.im * std::numbers::pi}, found = sin(turned) / turned;
+  const Tensor zero = logical_and(z.re == 0, z.im == 0);
+  return of({where(zero, 1, found.re), where(zero, 0, found.im)});
 }
 Value log_to(const Arguments& a, double base) {
   const Complex z = log(first(a));
@@ -365,12 +386,17 @@ constexpr Row kRows[] = {
     {"eigvalsh", eigvalsh_},
     {"equal", equal_},
     {"exp", map<exp>},
+    {"exp2", exp2_},
     {"expm1", map<expm1>},
+    {"greater", compared<'>', false>},
+    {"greater_equal", compared<'>', true>},
     {"inv", map<inv>},
     {"isclose", isclose_},
     {"isfinite", isfinite_},
     {"isinf", isinf_},
     {"isnan", isnan_},
+    {"less", compared<'<', false>},
+    {"less_equal", compared<'<', true>},
     {"log", map<log>},
     {"log10", log10_},
     {"log1p", map<log1p>},
@@ -389,6 +415,7 @@ constexpr Row kRows[] = {
     {"reciprocal", reciprocal_},
     {"sign", map<sign>},
     {"sin", map<sin>},
+    {"sinc", sinc_},
     {"sinh", map<sinh>},
     {"slogdet", slogdet_},
     {"solve", solve_},
@@ -520,6 +547,19 @@ std::optional<DType> complex_dtype(const Function& function, const std::vector<A
   }
   return std::nullopt;
 }
+std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset);
+/// Sums, products and means without the elements that have a NaN.
+std::optional<Value> without_nan(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
+  const std::string_view name = function.name.substr(3);
+  if (name != "sum" && name != "prod" && name != "cumsum" && name != "cumprod" && name != "mean") return std::nullopt;
+  const Complex z = complex_of(arguments[0].value, function.name);
+  const Tensor counted = logical_not(logical_or(isnan(z.re), isnan(z.im)));
+  arguments[0].value = of({where(counted, z.re, name.ends_with("prod") ? 1 : 0), where(counted, z.im, 0)});
+  const auto summed = of_complex(*find_function(name == "mean" ? "sum" : name), arguments, offset);
+  if (name != "mean" || !summed) return summed;
+  arguments[0].value = {counted};
+  return complex_binary("/", *summed, call(*find_function("sum"), std::move(arguments), offset), offset);
+}
 /// Calls a function some of whose arguments are complex; nullopt where it has no meaning for them.
 std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
   const std::string_view name = function.name.substr(function.name.rfind('.') + 1);  // linalg.diagonal is treated as diagonal
@@ -527,6 +567,11 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
     const auto* const row = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
     return row == std::end(rows) ? nullptr : row;
   };
+  if (name == "where" && holds_complex(arguments[0].value)) {
+    arguments[0].value = {nonzero_of(complex_of(arguments[0].value, name)), arguments[0].value.offset};
+    return call(function, std::move(arguments), offset);
+  }
+  if (name.starts_with("nan") && name != "nan_to_num") return without_nan(function, std::move(arguments), offset);
   if (const ByParts* row = row_of(kByParts)) return by_parts(function, *row, arguments, offset);
   if (const Multilinear* row = row_of(kMultilinear)) {
     Value& left = arguments[0].value;
@@ -543,7 +588,7 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
     result.offset = offset;
     return result;
   }
-  return std::nullopt;
+  return ordered_call(function, std::move(arguments), offset);
 }
 /// Handles zeros(3, dtype=complex), x.astype(complex64), sum(x, dtype=complex) by the real function of the parts' type, or the complex one after a cast.
 Value made_complex(const Function& function, std::vector<Argument> arguments, DType type, std::size_t offset) {

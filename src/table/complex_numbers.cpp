@@ -11,6 +11,7 @@
 #include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
 #include "table/arguments.hpp"
+#include "table/complex_order.hpp"
 #include "table/fault.hpp"
 
 namespace sinter::table {
@@ -75,6 +76,11 @@ bool holds_complex(const Value& value) {
   return items && std::any_of(items->begin(), items->end(), holds_complex);
 }
 
+std::pair<Complex, Complex> common_complex(const Value& left, const Value& right, std::string_view user) {
+  const DType type = parts_type(left, right);
+  return {complex_of_type(left, user, type), complex_of_type(right, user, type)};
+}
+
 Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
   const DType type = parts_type(left, right);
   const bool weak = is_weak(left) && is_weak(right), left_real = !holds_complex(left), right_real = !holds_complex(right);
@@ -109,8 +115,13 @@ Value complex_binary(std::string_view symbol, const Value& left, const Value& ri
   if (symbol == "@") return made(matmul(a, b));
   if (symbol == "==") return {logical_and(a.re == b.re, a.im == b.im), offset};
   if (symbol == "!=") return {logical_or(a.re != b.re, a.im != b.im), offset};
-  throw Fault{offset,
-              fmt::format("{} does not take complex numbers; there are +, -, *, /, **, @, == and != of them, and abs(z), z.real and z.imag are real", symbol)};
+  if (symbol == "<") return {is_less(a, b), offset};
+  if (symbol == "<=") return {is_less_equal(a, b), offset};
+  if (symbol == ">") return {is_less(b, a), offset};
+  if (symbol == ">=") return {is_less_equal(b, a), offset};
+  throw Fault{
+      offset,
+      fmt::format("{} does not take complex numbers; there are +, -, *, /, **, @ and comparisons of them, and abs(z), z.real and z.imag are real", symbol)};
 }
 
 std::optional<DType> find_complex_type(std::string_view name) {

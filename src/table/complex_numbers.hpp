@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sinter/complex.hpp"
@@ -17,7 +18,9 @@ Complex complex_of_type(const Value& value, std::string_view user, DType type);
 /// Returns true for a complex value, or a list that contains one.
 bool holds_complex(const Value& value);
 
-/// Computes a binary operator with a complex side; Python's numbers, such as 2j, take the other's precision. Throws Fault for operators without a meaning.
+/// Converts both to the complex type that an operation of them has. Python's numbers, such as 2j, take the other's precision.
+std::pair<Complex, Complex> common_complex(const Value& left, const Value& right, std::string_view user);
+/// Computes a binary operator with a complex side. Throws Fault for operators without a meaning.
 Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset);
 
 /// Calls the function where an argument or the requested dtype is complex; nullopt for a function without a special meaning for complex numbers.

@@ -370,6 +370,9 @@ std::optional<std::int64_t> axis_or_flat(const Arguments& a, int parameter) {
   return a.none(parameter) ? std::nullopt : std::optional(a.integer(parameter, -1));
 }
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sorted(const Arguments& a) {
+  constexpr std::string_view kinds[] = {"quicksort", "mergesort", "heapsort", "stable"};
+  if (std::find(std::begin(kinds), std::end(kinds), a.text(2, "stable")) == std::end(kinds))
+    a.fail(2, fmt::format("kind is one of {}", fmt::join(kinds, ", ")));
   if (a.given(3)) a.fail(3, "order= names fields of a record, which tensors have not");
   return {F(a.operand(0), axis_or_flat(a, 1), a.flag(5))};
 }

@@ -244,7 +244,6 @@ Value complex_or_real(const Complex& z) {
 bool is_real(const std::vector<Complex>& all) {
   return std::none_of(all.begin(), all.end(), [](const Complex& z) { return any(z.im != 0).item<bool>(kNowhere); });
 }
-Complex pair_of(const Value& value) { return {*(*value.as<Tuple>())[0].as<Tensor>(), *(*value.as<Tuple>())[1].as<Tensor>()}; }
 
 }  // namespace
 
@@ -266,14 +265,15 @@ Value poly_(const Arguments& a) {
   return {poly(a.operand(0))};
 }
 Value real_if_close_(const Arguments& a) {
-  if (!a.given(0)->is_complex()) return {a.tensor(0)};
-  const Complex z = pair_of(*a.given(0));
+  if (!holds_complex(*a.given(0))) return {a.tensor(0)};
+  const Complex z = complex_of(*a.given(0), a.function());
   const double tolerance = a.number(1, 100), within = tolerance > 1 ? tolerance * finfo(z.re.dtype(), kNowhere).eps : tolerance;
   if (all(abs(z.im) < within).item<bool>(kNowhere)) return {z.re};
-  return *a.given(0);
+  return complex_value(z, 0);
 }
 Value sort_complex_(const Arguments& a) {
-  const Complex z = complex_of(*a.given(0), a.function());
+  Complex z = complex_of(*a.given(0), a.function());
+  if (!is_floating(z.re.dtype())) z = {astype(z.re, DType::float64), astype(z.im, DType::float64)};
   const Tensor order = lexsort({z.im, z.re}, -1, kNowhere);
   Tuple parts{{take_along_axis(z.re, order)}, {take_along_axis(z.im, order)}};
   parts.is_complex = true;

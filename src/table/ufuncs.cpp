@@ -26,9 +26,9 @@ std::optional<Value> taken(std::vector<Argument>& arguments, std::string_view ke
 }
 
 /// Casts to a type of x's kind or a higher one, which is NumPy's default.
-Tensor cast(const Tensor& x, DType dtype, std::string_view function, std::size_t offset) {
-  if (!can_cast(x.dtype(), dtype, Casting::same_kind))
-    throw Fault{offset, fmt::format("{}() would cast {} to {}, a lower kind; astype does so", function, name(x.dtype()), name(dtype))};
+Tensor cast(const Tensor& x, DType dtype, std::string_view function, std::size_t offset, bool unsafe = false) {
+  if (!unsafe && !can_cast(x.dtype(), dtype, Casting::same_kind))
+    throw Fault{offset, fmt::format("{}() would cast {} to {}, a lower kind; astype does so", function, name(x.dtype()), name(dtype)), true};
   return astype(x, dtype);
 }
 
@@ -129,10 +129,10 @@ Value pass_on(std::string_view function, const Arguments& a, std::vector<Argumen
 
 /// Reduces; `row` is null for a function that depends on the order.
 Value reduce(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
-  const Tensor x = a.tensor(0);
   Value axis = a.given(1) ? *a.given(1) : a.none(1) ? Value{} : Value{std::int64_t{0}, offset};
   if (row && !row->reduction.empty())
-    return pass_on(row->reduction, a, {{{}, {x, offset}}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
+    return pass_on(row->reduction, a, {{{}, *a.given(0)}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
+  const Tensor x = a.tensor(0);
   if (a.given(5)) a.fail(5, fmt::format("{}.reduce() takes no where", function.name));
   if (!is_whole_number(axis) && !(a.none(1) && (row || x.ndim() <= 1)))
     a.fail(1, fmt::format("{}.reduce() goes along one axis{}", function.name, row ? ", or None for all" : ""));
@@ -158,14 +158,14 @@ Value reduce(const Function& function, const Combination* row, const Arguments& 
 }
 
 Value accumulate(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
-  const Tensor x = a.tensor(0);
   const std::int64_t axis = a.integer(1, 0);
   if (!row || row->scan.empty()) {
-    const Tensor first = moveaxis(x, axis, 0);
+    const Tensor first = moveaxis(a.tensor(0), axis, 0);
     return {moveaxis(in_order(function, a.given(2) ? cast(first, *a.dtype(2), function.name, offset) : first, true, offset), 0, axis), offset};
   }
   const bool logical = row->name == "logical_and" || row->name == "logical_or";
-  return pass_on(row->scan, a, {{{}, {logical ? astype(x, DType::bool_) : x, offset}}, {"axis", {axis, offset}}}, {{2, "dtype"}}, offset);
+  return pass_on(row->scan, a, {{{}, logical ? Value{astype(a.tensor(0), DType::bool_), offset} : *a.given(0)}, {"axis", {axis, offset}}}, {{2, "dtype"}},
+                 offset);
 }
 
 /// Reduces the slices from each place up to the next one; a single slice where the next place is not after it.
@@ -228,18 +228,21 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
   if (std::all_of(arguments.begin(), arguments.end(), [](const Argument& argument) { return argument.keyword.empty(); }))
     return call(function, std::move(arguments), offset);
   const std::optional<Value> out = taken(arguments, "out");
-  std::optional<Value> where, dtype;
+  std::optional<Value> where, dtype, casting;
   if (is_elementwise(function)) {
     where = taken(arguments, "where");
     dtype = taken(arguments, "dtype");
+    casting = taken(arguments, "casting");
+    for (const char* unused : {"order", "subok"}) (void)taken(arguments, unused);  // of NumPy's memory and subclasses
     if (where && where->as<bool>() && *where->as<bool>()) where.reset();
   }
   if (where && !out)
     throw Fault{where->offset, fmt::format("where= leaves the other elements of {}() without a value; out= says what they are", function.name)};
   if (dtype) {
     const DType type = dtype_of(*dtype, "dtype", function.name);
+    const bool unsafe = casting && casting->as<std::string>() && *casting->as<std::string>() == "unsafe";
     for (Argument& argument : arguments)
-      argument.value = {cast(array_of(argument.value, function.name), type, function.name, argument.value.offset), argument.value.offset};
+      argument.value = {cast(array_of(argument.value, function.name), type, function.name, argument.value.offset, unsafe), argument.value.offset};
   }
   Value result = call(function, std::move(arguments), offset);
   return out ? put_into(*out, result, where, function.name, offset) : result;

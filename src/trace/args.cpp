@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sinter/types.hpp"
 #include "sinter/whole.hpp"
 #include "trace/build.hpp"
 
@@ -44,14 +45,14 @@ Scalar literal(const Site& site, const Arg& arg, DType dtype) {
   const bool too_large = arg.kind() == Arg::Kind::too_large;
   if (arg.kind() == Arg::Kind::floating) {
     if (is_integer(dtype) && !holds(dtype, std::trunc(arg.floating()))) {
-      fail<ValueError>(site, fmt::format("{} does not fit in {}; choose a floating dtype", arg.floating(), name(dtype)));
+      fail<OverflowError>(site, fmt::format("{} does not fit in {}; choose a floating dtype", arg.floating(), name(dtype)));
     }
     return make_scalar(dtype, arg.floating());
   }
   if (!fits(arg, dtype)) {
     const auto value = too_large ? std::to_string(static_cast<std::uint64_t>(arg.integer())) : std::to_string(arg.integer());
-    fail<ValueError>(site, fmt::format("integer literal {} is out of bounds for {}; convert the tensor with astype(DType::{}) first", value, name(dtype),
-                                       too_large ? "uint64" : "int64"));
+    fail<OverflowError>(site, fmt::format("integer literal {} is out of bounds for {}; convert the tensor with astype({}) first", value, name(dtype),
+                                          too_large ? "uint64" : "int64"));
   }
   return too_large && is_floating(dtype) ? make_scalar(dtype, arg.as_double()) : make_scalar_int(dtype, arg.integer());
 }

@@ -48,7 +48,7 @@ std::string list_types(std::span<const Arg* const> operands) {
   } else if ((primitive(op).accepts & accepts::F) == 0) {
     advice = "; it works on integers and bool: convert with astype first";
   } else {
-    advice = "; convert with astype(DType::int32) or another type first";
+    advice = "; convert with astype(int32) or another type first";
   }
   fail<DTypeError>(site, fmt::format("not supported for {}{}", types, advice));
 }

@@ -217,7 +217,7 @@ TEST_CASE("types and shapes that do not fit") {
   says<sn::DTypeError>([&] { b += 1; }, "add: int64 cannot take the place of bool; convert one of them with astype first");
   says<sn::DTypeError>([&] { b(0) = 1; }, "assign: int64 cannot take the place of bool; convert one of them with astype first");
   says<sn::DTypeError>([&] { u += Tensor{std::int8_t{1}}; }, "add: int16 cannot take the place of uint8; convert one of them with astype first");
-  says<sn::ValueError>([&] { u(0) = 300; }, "assign: integer literal 300 is out of bounds for uint8; convert the tensor with astype(DType::int64) first");
+  says<sn::ValueError>([&] { u(0) = 300; }, "assign: integer literal 300 is out of bounds for uint8; convert the tensor with astype(int64) first");
   says<sn::ShapeError>([&] { f(0) = Tensor::ones({2}); }, "assign: shape (2,) does not broadcast to (3,), the shape of what is assigned to");
   says<sn::ShapeError>([&] { f(0) += Tensor::ones({2, 3}); }, "add: shape (2, 3) does not broadcast to (3,), the shape of what is assigned to");
   says<sn::ShapeError>([&] { f += Tensor::ones({4, 2, 3}); }, "add: shape (4, 2, 3) does not fit in place of (2, 3); write x = x + y for a larger result");

@@ -436,11 +436,11 @@ TEST_CASE("complex numbers: what fft gives is computed with as numbers, and refu
   CHECK_RECORDS("re, im = rfft(y); im", z.im);
   CHECK_RECORDS("rfft(y).sum(axis=0).imag", sum(z.im, 0));
   CHECK(number("rfft(arange(6.0)).shape[0]").value == 4);
-  for (const char* bad : {"erf(rfft(y))", "maximum(rfft(y), 0)", "floor(rfft(y))", "median(rfft(y))", "y[0:4] + gelu(rfft(y))"}) {
+  for (const char* bad : {"erf(rfft(y))", "heaviside(rfft(y), 0)", "floor(rfft(y))", "median(rfft(y))", "y[0:4] + gelu(rfft(y))"}) {
     CAPTURE(std::string(bad));
     CHECK(message(bad).find("complex, a pair (re, im): take abs(z), angle(z), z.real or z.imag") != std::string::npos);
   }
-  CHECK(message("rfft(y) < 1").find("< does not take complex numbers") != std::string::npos);
+  CHECK(message("rfft(y) // 1").find("// does not take complex numbers") != std::string::npos);
   CHECK(message("rfft(y).foo").find("no attribute 'foo'") != std::string::npos);
   CHECK_RECORDS("z = rfft(y); z[0] = 2; z.imag[0]", changed(z.im, [](Tensor& t) { t(0) = zeros({}, DType::float32); })(0));
 }
@@ -461,7 +461,7 @@ TEST_CASE("complex numbers: literals take the precision of what they meet, and f
   }
   CHECK(number("array([1j, 2, 3]).size").value == 3);
   CHECK(message("z = array([1j, 2]); a, b = z; a").find("could be taken apart in two ways") != std::string::npos);
-  CHECK(message("np.zeros(3)[0] + np.sort(1j * y)").find("this is complex") != std::string::npos);
+  CHECK(message("np.zeros(3)[0] + np.erf(1j * y)").find("this is complex") != std::string::npos);
   CHECK(message("x = np.zeros(3); x[0] = 1j; x").find("complex") != std::string::npos);
   CHECK(message("x = np.zeros(3); x += 1j; x").find("complex") != std::string::npos);
 }
