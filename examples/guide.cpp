@@ -63,6 +63,7 @@ void errors() {
 void explain() {
   // [explain]
   Tensor x = example::numbers({4096, 1024}, 1), w = example::numbers({1024}, 2);
+  sn::set_name(x, "x"), sn::set_name(w, "w");
   Tensor y = sn::softmax(sn::gelu(x * w), -1);
   std::cout << sn::explain(y);
   // [end]

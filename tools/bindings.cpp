@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "sinter/engine.hpp"
 #include "sinter/ops.hpp"
 #include "table/files.hpp"
 #include "table/functions.hpp"
@@ -43,7 +44,9 @@ Value file_or_number(const std::string& name, const std::string& text) {
   std::error_code too_long;  // for a name is no file's
   if (!is_file_name(text) && !std::filesystem::exists(text, too_long))
     throw ValueError(fmt::format("{}={}: neither a number nor a file that exists", name, text));
-  return {load_file(text)};
+  Tensor tensor = load_file(text);
+  set_name(tensor, name);
+  return {std::move(tensor)};
 }
 
 /// f32[4096,1024], f32[B,1024]; f32[] is 0-d.
@@ -109,7 +112,9 @@ Tensor placeholder_of(const std::string& name, const std::string& text, const Ty
       throw malformed(name, text, "too many elements");
     shape.push_back(size);
   }
-  return placeholder(shape, type.dtype, Location{});
+  Tensor tensor = placeholder(shape, type.dtype, Location{});
+  set_name(tensor, name);
+  return tensor;
 }
 
 template <class Read> Bindings read_bindings(const std::vector<std::string>& arguments, std::string_view form, Read read) {

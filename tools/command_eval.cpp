@@ -1,5 +1,6 @@
 // sinter eval: read, record, compute, show.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -129,6 +130,19 @@ void apply_settings(const std::string& device, const std::string& backend, const
 
 void print_explanation(std::string_view text) { fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n"); }
 
+void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown) {
+  if (shown.why.empty()) return print_explanation(explain(evaluated.results, options));
+  const auto named = [&](const std::string& name) {
+    const auto found = evaluated.variables.find(name);
+    if (found != evaluated.variables.end()) return found->second;
+    std::vector<std::string_view> names;
+    for (const auto& [known, tensor] : evaluated.variables) names.push_back(known);
+    throw ValueError(fmt::format("--why {}: the expression gives no value that name; it has {}; name a part of it first, as in 'm = x.mean(); x - m'", name,
+                                 fmt::join(names, ", ")));
+  };
+  print_explanation(explain_boundary(named(shown.why[0]), named(shown.why[1]), evaluated.results, options));
+}
+
 void print_profile(int times, const std::function<void()>& run) {
   const Profile profile;
   for (int i = 0; i < (times > 0 ? times : 10); ++i) run();
@@ -162,7 +176,9 @@ int run_eval(const EvalRequest& request) {
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
   if (request.profile) print_profile(request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
-  if (!request.explain.empty()) print_explanation(explain(results, request.explain == "json" ? Format::json : Format::text));
+  if (!request.shown.why.empty()) evaluated = evaluate(request.expression, bindings);  // recorded again: what is evaluated has no boundary any more
+  if (!request.explain.empty() || !request.shown.why.empty())
+    print_explanation(evaluated, {.format = request.explain == "json" ? Format::json : Format::text, .guards = request.shown.guards}, request.shown);
   return 0;
 }
 

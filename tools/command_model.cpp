@@ -142,6 +142,8 @@ std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const 
 
 namespace {
 
+ExplainOptions options_of(const ModelRequest& request) { return {.format = request.json ? Format::json : Format::text, .guards = request.shown.guards}; }
+
 Model load_model(const ModelRequest& request) {
   DType precision = DType::float32;
   for (const DType dtype : {DType::float64, DType::float16, DType::bfloat16})
@@ -154,17 +156,17 @@ struct Runnable {
   std::vector<ModelValue> inputs;
   std::map<std::string, std::int64_t> sizes;  // that it was planned for first
   std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>&)> run;
-  std::function<std::string(const std::map<std::string, Tensor>& results)> explain;
+  std::function<std::string(const std::map<std::string, Tensor>& results, const ExplainOptions& options)> explain;
 };
 
 Runnable runnable(const Model& model) {
   return {model.inputs(),
           {},
           [model](const auto& inputs) { return model.run(inputs, {}); },
-          [](const std::map<std::string, Tensor>& results) {
+          [](const std::map<std::string, Tensor>& results, const ExplainOptions& options) {
             std::vector<Tensor> all;
             for (const auto& [name, tensor] : results) all.push_back(tensor);
-            return explain(all);
+            return explain(all, options);
           }};
 }
 
@@ -199,7 +201,7 @@ Runnable runnable(const Function& function) {
             for (std::size_t k = 0; k < results.size(); ++k) named.emplace(function.outputs()[k], results[k]);
             return named;
           },
-          [function](const auto&) { return function.explain(); }};
+          [function](const auto&, const ExplainOptions& options) { return function.explain(options); }};
 }
 
 /// By its first bytes.
@@ -290,17 +292,27 @@ int compile_model(const ModelRequest& request) {
   fmt::print("wrote {}: {}, {} plan{}, in {:.0f} ms; {} kernels compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)),
              function.plans(), function.plans() == 1 ? "" : "s", took, after.kernels_compiled - before.kernels_compiled,
              after.kernels_from_disk - before.kernels_from_disk);
-  if (request.explain) print_explanation(function.explain());
+  if (request.explain) print_explanation(function.explain(options_of(request)));
   return 0;
 }
 
 int explain_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
+  if (is_plan(request.file)) {
+    const Function function = Function::load(request.file, Location{});
+    if (!request.json) check(function, request.file);
+    print_explanation(function.explain(options_of(request)));
+    return 0;
+  }
   const Model model = load_model(request);
   std::optional<CompilingShown> shown(std::in_place);
   std::string sizes;
   const Function function = planned(request, model, false, sizes);
   shown.reset();
+  if (request.json) {
+    print_explanation(function.explain(options_of(request)));
+    return 0;
+  }
   fmt::print("{}", sizes);
   print_values("input", model.inputs());
   print_values("output", model.outputs());
@@ -312,7 +324,7 @@ int explain_model(const ModelRequest& request) {
     fmt::print("launches {} steps compute {} operations, {:.1f} in each\nmoves    {:.1f} MB, {:.1f} MB with a launch for each operation ({:.1f}x)\n",
                one.kernels + one.library_calls, one.operations, one.operations / static_cast<double>(std::max(one.kernels + one.library_calls, 1)),
                one.bytes_moved / 1e6, one.bytes_unfused / 1e6, one.bytes_unfused / std::max(one.bytes_moved, 1.0));
-  print_explanation(function.explain());
+  print_explanation(function.explain(options_of(request)));
   return 0;
 }
 
@@ -369,7 +381,7 @@ int run_model(const ModelRequest& request) {
     if (!rest.empty()) fmt::print("min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
   }
   if (request.profile) print_profile(request.time, [&] { model.run(inputs); });
-  if (request.explain) print_explanation(model.explain(results));
+  if (request.explain) print_explanation(model.explain(results, options_of(request)));
   return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cache/disk_cache.hpp"
+#include "expression.hpp"
+#include "sinter/engine.hpp"
 #include "table/fault.hpp"
 
 namespace CLI {
@@ -16,6 +18,12 @@ namespace sinter::tools {
 
 using namespace table;
 
+/// What is shown of a plan, as every command that explains one takes it.
+struct Shown {
+  bool guards = false;           // every condition on the sizes
+  std::vector<std::string> why;  // two names of an expression: why they are not in one kernel
+};
+
 struct EvalRequest {
   std::string expression;
   std::vector<std::string> bindings;
@@ -23,9 +31,10 @@ struct EvalRequest {
   std::string device, backend;  // empty: as the environment says
   std::string fuse;             // "on", "off", empty
   std::string explain;          // "text", "json", empty: none
-  std::string dump;             // folder; empty: none
-  int time = 0;                 // evaluations to time; 0: none
-  bool profile = false;         // time each step
+  Shown shown;
+  std::string dump;      // folder; empty: none
+  int time = 0;          // evaluations to time; 0: none
+  bool profile = false;  // time each step
 };
 int run_eval(const EvalRequest& request);
 
@@ -34,6 +43,7 @@ struct KernelsRequest {
   std::vector<std::string> bindings;
   std::string target = "cpu", dump;
   bool json = false;
+  Shown shown;
 };
 int run_kernels(const KernelsRequest& request);
 
@@ -53,7 +63,8 @@ struct ModelRequest {
   std::vector<std::string> without;  // rewrites that are left out
   bool random = false;               // inputs that are not given are made up
   bool check = false;                // say what the model is and what is missing; run nothing
-  bool explain = false, rewrite = true, profile = false;
+  bool explain = false, rewrite = true, profile = false, json = false;
+  Shown shown;
   int time = 0;
 };
 int run_model(const ModelRequest& request);
@@ -81,6 +92,8 @@ void warn_unused(const std::vector<std::string>& names);
 void print_profile(int times, const std::function<void()>& run);
 /// To stdout, ending in one newline.
 void print_explanation(std::string_view text);
+/// To stdout: explain() of the results, and why two of its values are apart where that is asked for.
+void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown);
 
 /// The cache that the engine uses.
 cache::Settings cache_settings();

@@ -21,7 +21,12 @@ Evaluated Parser::run() {
     assigns = statement(last.emplace());
   }
   if (!last) throw Fault{0, "the expression is empty"};
-  Evaluated evaluated = results(*last);
+  begin_ = 0;
+  at_ = tokens_.size() - 1;
+  Evaluated evaluated = recorded(0, [&] { return results(*last); });
+  for (const Bindings* names : {&bindings_, static_cast<const Bindings*>(&assigned_)})
+    for (const auto& [name, value] : *names)
+      if (const auto* tensor = value.as<Tensor>()) evaluated.variables.insert_or_assign(name, *tensor);
   for (const auto& [name, value] : bindings_)
     if (!used_.contains(name)) evaluated.unused.push_back(name);
   return evaluated;
@@ -42,13 +47,28 @@ void Parser::refuse_unpacking() const {
   if (peek().is("*") || peek().is("**")) throw Fault{peek().offset, fmt::format("a list is unpacked by a program; {}", kPrograms)};
 }
 
+const char* Parser::part_read() const {
+  constexpr std::size_t kMost = 4096;
+  static auto& parts = *new std::set<std::string>;
+  const std::size_t end = std::max(peek().offset, begin_);
+  std::string part;
+  for (const char c : text_.substr(begin_, std::min(end - begin_, kMost))) {
+    const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
+    if (!space) part += c;
+    else if (!part.empty() && part.back() != ' ') part += ' ';
+  }
+  while (part.ends_with(' ')) part.pop_back();
+  return parts.insert(std::move(part)).first->c_str();
+}
+
+std::string Parser::without_place(std::string message, const std::string& part) {
+  if (const std::size_t at = part.empty() ? std::string::npos : message.rfind(" at " + part); at != std::string::npos) message.erase(at, part.size() + 4);
+  return message;
+}
+
 std::string Parser::shown_at(std::size_t offset, std::string message, std::string_view function) const {
   for (const std::string_view space : {"random::", "fft::", " (random)"})  // Python's spelling
     for (std::size_t at = 0; (at = message.find(space, at)) != std::string::npos;) message.erase(at, space.size());
-  // Functions of the table are compositions, and the place in their source is no line of the user's.
-  if (const std::size_t place = message.rfind("table/"), from = message.rfind(" at ", place);
-      place != std::string::npos && from != std::string::npos && message.find(' ', place) == std::string::npos)
-    message.erase(from);
   const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
   if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);
   return point_at(text_, offset, message);

@@ -15,9 +15,10 @@ using namespace table;
 using Bindings = std::map<std::string, Value, std::less<>>;
 
 struct Evaluated {
-  std::vector<Tensor> results;      // of the last statement, recorded and not computed; at least one
-  std::vector<std::string> labels;  // each result as it was written, shortened
-  std::vector<std::string> unused;  // bindings that the expression never mentions
+  std::vector<Tensor> results;              // of the last statement, recorded and not computed; at least one
+  std::vector<std::string> labels;          // each result as it was written, shortened
+  std::map<std::string, Tensor> variables;  // by name: what was given and what was assigned
+  std::vector<std::string> unused;          // bindings that the expression never mentions
 };
 
 /// Reads statements separated by `;` or newlines. The last one is the result; `y, y[:, 0:3]`, a tuple, is several. The ones before it assign:

@@ -60,6 +60,7 @@ Value of_tuple(const Tuple& tuple, const std::vector<Index>& index, std::size_t 
 
 std::vector<Parser::Subscript> Parser::subscripts(const Token& opening) {
   std::vector<Subscript> items;
+  const std::size_t begin = begin_;
   const auto end = [&] { return peek().is(":") || peek().is(",") || peek().is("]") ? Value{None{}, peek().offset} : binary(); };
   while (!peek().is("]")) {
     if (peek().is(",")) unexpected(peek());
@@ -73,6 +74,7 @@ std::vector<Parser::Subscript> Parser::subscripts(const Token& opening) {
   }
   if (items.empty() && peek().is("]")) throw Fault{peek().offset, "an index is missing here"};
   expect("]", opening);
+  begin_ = begin;
   return items;
 }
 

@@ -131,6 +131,14 @@ int run(int argc, char** argv) {
   std::vector<std::string> positional;
   std::string file;
 
+  const auto show_options = [](CLI::App* command, tools::Shown& shown, bool names) {
+    command->add_flag("--guards", shown.guards, "With an explanation: every condition on the sizes under which its plan is valid");
+    if (names)
+      command->add_option("--why", shown.why, "Say why two values, by their names in the expression, are not computed by one kernel")
+          ->expected(2)
+          ->type_name("A B");
+  };
+
   tools::EvalRequest eval;
   CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over files and numbers");
   eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")->type_name("NAME=FILE NAME=NUMBER");
@@ -143,6 +151,7 @@ int run(int argc, char** argv) {
   eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and why it ends where it does; =json for programs")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("[=text|json]");
+  show_options(eval_command, eval.shown, true);
   eval_command->add_option("--dump", eval.dump, "Write every kernel's source into this folder")->type_name("DIR");
   eval_command->add_option("--time", eval.time, "Evaluate N times and show the first, the fastest and the median")
       ->type_name("N")
@@ -159,6 +168,7 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
+  show_options(kernels_command, kernels.shown, true);
   kernels_command->footer(function_list());
 
   tools::TuneRequest tune;
@@ -187,6 +197,7 @@ int run(int argc, char** argv) {
   run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")->type_name("N")->check(CLI::Range(1, 1000000));
   run_command->add_flag("--profile", model.profile, "Show where the time goes, step by step, of N more runs (10 without --time)");
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
+  show_options(run_command, model.shown, false);
   run_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
   rewrite_options(run_command);
   CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");
@@ -206,7 +217,9 @@ int run(int argc, char** argv) {
   rewrite_options(compile_command);
   CLI::App* explain_command =
       app.add_subcommand("explain", "Show what becomes of a trained model: its rewrites, layouts, steps, and why each ends where it does");
-  explain_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
+  explain_command->add_option("MODEL", model.file, "The model, or a plan of one")->type_name("MODEL.onnx|MODEL.plan")->required();
+  explain_command->add_flag("--json", model.json, "The plan as JSON");
+  show_options(explain_command, model.shown, false);
   explain_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for")->type_name("NAME=8");
   explain_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   explain_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")

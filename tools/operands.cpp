@@ -46,8 +46,10 @@ bool is_module(std::string_view name) {
 }  // namespace
 
 Value Parser::postfix() {
+  const std::size_t begin = begin_ = peek().offset;
   Value value = primary();
   while (true) {
+    begin_ = begin;
     if (peek().is(".")) value = attribute(value);
     else if (peek().is("[")) value = indexed(value);
     else if (peek().is("(")) value = converted(value);
@@ -144,6 +146,7 @@ void Parser::unknown(const Token& name, bool qualified) const {
 }
 
 std::vector<Argument> Parser::arguments(std::vector<Argument> list) {
+  const std::size_t begin = begin_;
   const Token opening = next();
   while (!peek().is(")")) {
     Argument argument;
@@ -159,6 +162,7 @@ std::vector<Argument> Parser::arguments(std::vector<Argument> list) {
     if (!accept(",")) break;
   }
   expect(")", opening);
+  begin_ = begin;
   return list;
 }
 

@@ -72,11 +72,14 @@ Value Parser::tuple(Tuple items, std::size_t offset, std::vector<std::string> wr
 }
 
 Value Parser::binary(int loosest) {
+  const std::size_t begin = peek().offset;
   Value left = unary();
   while (const Operator* row = find_operator(peek())) {
     if (row->strength < loosest) break;
     const Token symbol = next();
-    left = apply(*row, symbol.offset, left, binary(row->strength + 1));
+    const Value right = binary(row->strength + 1);
+    begin_ = begin;
+    left = apply(*row, symbol.offset, left, right);
     if (const Operator* other = find_operator(peek()); row->strength == kComparison && other && other->strength == kComparison)
       throw Fault{peek().offset, "comparisons cannot be chained; write (a < b) & (b < c)"};
   }
@@ -103,6 +106,7 @@ Value Parser::unary() {
   if (!token.is("-") && !token.is("+") && !token.is("~")) return power_of();
   next();
   const Value x = unary();
+  begin_ = token.offset;
   if (x.is_number()) return number_unary(token.text, x, token.offset);
   if (x.is_complex() && !token.is("~")) {
     const Complex z = complex_of(x, token.text);
@@ -116,10 +120,12 @@ Value Parser::unary() {
 }
 
 Value Parser::power_of() {
+  const std::size_t begin = peek().offset;
   Value base = postfix();
   if (!peek().is("**")) return base;
   const Token symbol = next();
   const Value exponent = unary();
+  begin_ = begin;
   return apply(kPower, symbol.offset, base, exponent);
 }
 

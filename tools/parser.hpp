@@ -9,6 +9,7 @@
 
 #include "expression.hpp"
 #include "lexer.hpp"
+#include "sinter/caller.hpp"
 #include "sinter/ops.hpp"
 #include "table/functions.hpp"
 #include "words.hpp"
@@ -57,7 +58,9 @@ class Parser {
   };
   /// Records. An error is shown at `offset`; the message of a function names it as it was written here.
   template <class Record> auto recorded(std::size_t offset, Record record, std::string_view function = {}) {
-    const auto say = [&](const Error& error) { return shown_at(offset, error.what(), function); };
+    const char* const part = part_read();
+    const Caller here("", {part, 0});
+    const auto say = [&](const Error& error) { return shown_at(offset, without_place(error.what(), part), function); };
     try {
       return record();
     } catch (const ShapeError& error) {
@@ -70,6 +73,10 @@ class Parser {
       throw ValueError(say(error));
     }
   }
+  /// The part of the expression that was read since `begin_`: what explain() shows for a line. Lives for ever.
+  const char* part_read() const;
+  /// A caret shows the place.
+  static std::string without_place(std::string message, const std::string& part);
   std::string shown_at(std::size_t offset, std::string message, std::string_view function) const;
 
   // ---- statements.cpp: assignments and the results of the last statement
@@ -123,6 +130,7 @@ class Parser {
   std::vector<Token> tokens_;
   Bindings assigned_;
   std::size_t at_ = 0;
+  std::size_t begin_ = 0;  // where the operand or the operation that is recorded next begins
   int depth_ = 0;
   std::size_t written_at_ = 0;        // the place of the last tuple that was written out in this statement
   std::vector<std::string> written_;  // and its items

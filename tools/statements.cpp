@@ -5,6 +5,7 @@
 
 #include "parser.hpp"
 #include "sinter/creation.hpp"
+#include "sinter/engine.hpp"
 #include "sinter/shapes.hpp"
 #include "table/complex_numbers.hpp"
 
@@ -60,6 +61,7 @@ bool Parser::statement(Value& value) {
   if (equals.empty()) return false;
   const std::size_t end = std::exchange(at_, first);
   const Value by = value;
+  const bool renames = equals.back() + 2 == end;  // y = x: x keeps its name
   for (const std::size_t place : equals) {
     const Operator* update = find_update(tokens_[place]);
     bool several = false;
@@ -67,6 +69,7 @@ bool Parser::statement(Value& value) {
     if (update && (several || equals.size() > 1)) unexpected(tokens_[place]);
     if (!several) {
       value = assign(list.front(), by, update, tokens_[place].offset);
+      if (const auto* tensor = value.as<Tensor>(); tensor && !renames) set_name(*tensor, list.front().name.text);
     } else {
       const Tuple items = taken_apart(by, list);
       for (std::size_t k = 0; k < list.size(); ++k) assign(list[k], items[k], nullptr, tokens_[place].offset);
@@ -122,6 +125,7 @@ Value Parser::assign(const Target& target, const Value& by, const Operator* upda
   const Value* before = update || target.part ? variable(target.name.text) : nullptr;
   if (!before && (update || target.part)) unknown(target.name, false);
   Value after = by;
+  begin_ = target.name.offset;
   if (target.part) {
     after = with_part(*before, *target.part, by, update, offset);
   } else if (const auto* tensor = update ? before->as<Tensor>() : nullptr; tensor && update->update) {
@@ -164,7 +168,7 @@ Value Parser::with_part(const Value& whole, const std::vector<Index>& part, cons
 Evaluated Parser::results(const Value& last) const {
   if (last.as<None>()) throw Fault{last.offset, "the last statement gives no result"};
   const auto* tuple = last.as<Tuple>();
-  if (!tuple || is_array(last)) return {{result_of(last)}, {"result"}, {}};
+  if (!tuple || is_array(last)) return {{result_of(last)}, {"result"}, {}, {}};
   if (tuple->empty()) throw Fault{last.offset, "the result is an empty tuple"};
   Evaluated evaluated;
   const bool written_here = written_at_ == last.offset && written_.size() == tuple->size();

@@ -1,6 +1,7 @@
 // Evaluation, inspection of the fused plan, counters, and settings.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,20 +21,38 @@ void eval(const Arg& first, const Tensors&... rest) {
   eval(std::vector<Tensor>{first.is_tensor() ? first.tensor() : Tensor(), rest...}, first.where());
 }
 
+/// Gives the tensor a name for explain(), pictures, profiles and timelines: `set_name(x, "weights")`. It changes no plan and no key. Tensors that are one
+/// recorded node have one name, the last one.
+void set_name(const Tensor& tensor, std::string_view name);
+
+/// What explain() gives: text for people, or JSON (docs/explain.md describes it).
 enum class Format : std::uint8_t { text, json };
+
+struct ExplainOptions {
+  Format format = Format::text;
+  std::string target = {};                         // "cpu", "sm_90"; empty: the current device
+  bool guards = false;                             // text: every condition on the sizes, too
+  std::map<std::string, std::int64_t> sizes = {};  // names of sizes, by which they are told: {{"batch", 64}}
+};
 
 /// Describes each step that computes (or computed) the tensor: its ops, inputs and outputs, bytes moved against the unfused count, the reason of its fusion
 /// boundary, registers, shared memory and spills, the origin of its binary and the time to get it. A tensor that is not evaluated yet is planned and compiled,
 /// not run. With a target ("cpu", "sm_90") it is planned and compiled for that target, and needs no GPU; an evaluated tensor is then a ValueError.
 std::string explain(const Tensor& tensor, Format format = Format::text, std::string_view target = {});
 std::string explain(const std::vector<Tensor>& tensors, Format format = Format::text, std::string_view target = {});
+std::string explain(const std::vector<Tensor>& tensors, const ExplainOptions& options);
 template <class... Tensors>
   requires(std::is_base_of_v<Tensor, Tensors> && ...)
 std::string explain(const Tensor& first, const Tensor& second, const Tensors&... rest) {
   return explain(std::vector<Tensor>{first, second, rest...});
 }
 
-/// Writes the exact strings that were (or would be) compiled into `directory`, created if missing: NAME.cu for CUDA; NAME.nest and NAME.ll for the CPU, and
+/// Says why two values that are not evaluated yet are not computed by one kernel, when they are evaluated together: the rule and its figures, a merge that was
+/// tried and refused, and what would change it. `wanted` are the tensors of that evaluation; without them it is a and b.
+std::string explain_boundary(const Tensor& a, const Tensor& b, const std::vector<Tensor>& wanted = {}, const ExplainOptions& options = {});
+
+/// Writes the exact strings that were (or would be) compiled into `directory`, created if missing, each below comments that name the lines, the parameters and
+/// the sizes it was planned for: NAME.cu for CUDA; NAME.nest and NAME.ll for the CPU, and
 /// NAME.s with `assembly`. Returns the paths written.
 std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target = {}, bool assembly = false);
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target = {}, bool assembly = false);

@@ -100,8 +100,8 @@ class Function {
   /// Returns for each plan of a loaded function one line per name: the size of the plan, the sizes that give the same plan, and the reason why it serves no
   /// others.
   std::vector<std::string> ends() const;
-  /// Returns the figures, and explain() of the plan that was called last.
-  std::string explain() const;
+  /// Returns explain() of the plan that was called last; as text behind the figures. A loaded function knows no lines of a program.
+  std::string explain(const ExplainOptions& options = {}) const;
 
  private:
   struct State;

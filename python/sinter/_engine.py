@@ -2,6 +2,7 @@
 import functools
 import json
 import os
+import sys
 import threading
 from collections import OrderedDict, namedtuple
 
@@ -10,7 +11,7 @@ from ._core import Array, DType
 from ._functions import asarray
 from ._progress import progress
 
-__all__ = ("configure counters dump_kernels eval explain Explanation freeze interrupt kernels load_plan Model options placeholder profile reset_peak synchronize trim tune").split()
+__all__ = ("configure counters dump_kernels eval explain explain_boundary Explanation freeze interrupt kernels load_plan Model options placeholder profile reset_peak set_name synchronize trim tune").split()
 
 
 def eval(*arrays):
@@ -53,6 +54,11 @@ def synchronize():
     _core.synchronize()
 
 
+def set_name(array, name):
+    """Gives an array a name for explain(), which takes those of the caller's variables without it."""
+    _core.set_name(array, name)
+
+
 def placeholder(dtype, shape):
     """An array without elements, for explain() and dump_kernels()."""
     return _core.placeholder(dtype, list(shape))
@@ -64,6 +70,7 @@ def dump_kernels(*arrays, directory, target="", assembly=False):
 
 
 _MOST_FORMS = 256  # that a frozen function keeps; the oldest goes first
+_PACKAGE = os.path.dirname(__file__) + os.sep
 _NOTHING = asarray(0)  # stands for the results of a function without arrays in them
 
 # --- trees of tuples, lists and dictionaries
@@ -345,14 +352,34 @@ class Explanation(str):
         return explanation_html(self)
 
 
-def explain(*arrays, target="", format="text"):
-    """What computes the arrays: kernels, their operations and bytes, and why each ends where it does. Nothing runs; format='json' gives a dictionary."""
-    data = _core.explain_text(*arrays, json=True, target=target)
+def _name_arrays():
+    """Gives the arrays that the variables of the program hold the variables' names: of the nearest caller that is no part of the package."""
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    for variables in (frame.f_globals, frame.f_locals):
+        for name, value in list(variables.items()):
+            if type(value) is Array and not name.startswith("_"):
+                _core.set_name(value, name)
+
+
+def explain(*arrays, target="", format="text", guards=False):
+    """What computes the arrays: kernels, their lines, operations and bytes, and why each ends where it does. Nothing runs; format='json' gives a dictionary,
+    guards=True every condition on the sizes. Arrays that are not computed yet are called as the caller's variables are."""
+    _name_arrays()
+    data = _core.explain_text(*arrays, format="json", target=target)
     if format == "json":
         return json.loads(data)
-    made = Explanation(_core.explain_text(*arrays, target=target))
+    made = Explanation(_core.explain_text(*arrays, target=target, guards=guards))
     made.data = json.loads(data)
     return made
+
+
+def explain_boundary(a, b, *wanted, target=""):
+    """Why two arrays that are not computed yet are not computed by one kernel when they, or the arrays in `wanted`, are: the rule, its figures, and what would
+    change it."""
+    _name_arrays()
+    return _core.explain_boundary(a, b, *wanted, target=target)
 
 
 def kernels(function, specs, target="", directory=None):

@@ -245,11 +245,23 @@ void add_engine(nb::module_& module) {
   module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); });
   module.def(
       "explain_text",
-      [](nb::args arrays, bool json, const std::string& target) {
+      [](nb::args arrays, const std::string& format, const std::string& target, bool guards) {
         const std::vector<Tensor> tensors = tensors_of(arrays);
-        return released([&] { return sinter::explain(tensors, json ? Format::json : Format::text, target); });
+        return released(
+            [&] { return sinter::explain(tensors, {.format = format == "json" ? Format::json : Format::text, .target = target, .guards = guards}); });
       },
-      nb::arg("arrays"), nb::kw_only(), nb::arg("json") = false, nb::arg("target") = "");
+      nb::arg("arrays"), nb::kw_only(), nb::arg("format") = "text", nb::arg("target") = "", nb::arg("guards") = false);
+  module.def("set_name", [](const Array& array, const std::string& name) {
+    sinter::set_name(array.re, name);
+    if (!array.im.empty_handle()) sinter::set_name(array.im, name + ".imag");
+  });
+  module.def(
+      "explain_boundary",
+      [](nb::args arrays, const std::string& target) {
+        const std::vector<Tensor> tensors = tensors_of(arrays);
+        return released([&] { return sinter::explain_boundary(tensors[0], tensors[1], {tensors.begin() + 2, tensors.end()}, {.target = target}); });
+      },
+      nb::arg("arrays"), nb::kw_only(), nb::arg("target") = "");
   module.def(
       "dump_kernels",
       [](nb::args arrays, const std::string& directory, const std::string& target, bool assembly) {

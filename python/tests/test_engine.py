@@ -156,6 +156,23 @@ def test_explain_tells_steps_and_why():
     assert sn.explain(y, format="json").keys() == told.data.keys()
 
 
+def test_explain_knows_lines_and_names():
+    images = sn.placeholder(sn.float32, [128, 256])
+    weights = sn.asarray(sn.arange(256), dtype=sn.float32)
+    sn.eval(weights)
+    line = sys._getframe().f_lineno + 1
+    scaled = images * weights
+    y = sn.sum(scaled, axis=0)
+    told = sn.explain(y)
+    assert f"test_engine.py:{line}-{line + 1}" in told and "images float32 (128, 256)" in told and "weights float32 (256,)" in told
+    assert y.explain() == told
+    assert told.data["schema"] == 1 and told.data["kernels"][0]["lines"][0]["first"] == line
+    assert "guards" not in told and "guards" in sn.explain(y, guards=True)
+    assert "one step" in sn.explain_boundary(scaled, y)
+
+    assert "siblings" in sn.explain_boundary(sn.sum(images, axis=1), sn.sum(images, axis=0))
+
+
 def test_kernels_of_another_device():
     sources = sn.kernels(lambda x: sn.softmax(x, axis=-1), [(sn.float32, (64, 128))], target="sm_90")
     assert any("__global__" in source for source in sources.values())

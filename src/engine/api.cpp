@@ -41,20 +41,28 @@ bool multiplies_panels() { return &kernels::byte_panels() != &kernels::kBytePane
 
 bool recurs_in_one_call() { return engine::Engine::get().options().device == "cpu"; }
 
+std::string explain(const std::vector<Tensor>& tensors, const ExplainOptions& options) {
+  return engine::explanation(engine::Engine::get().histories_of(nodes_of(tensors), options.target), options);
+}
 std::string explain(const std::vector<Tensor>& tensors, Format format, std::string_view target) {
-  const auto evaluations = engine::Engine::get().histories_of(nodes_of(tensors), target);
-  return format == Format::json ? engine::explain_json(evaluations) : engine::explain_text(evaluations);
+  return explain(tensors, {.format = format, .target = std::string(target)});
 }
 std::string explain(const Tensor& tensor, Format format, std::string_view target) { return explain(std::vector<Tensor>{tensor}, format, target); }
 
+std::string explain_boundary(const Tensor& a, const Tensor& b, const std::vector<Tensor>& wanted, const ExplainOptions& options) {
+  return engine::Engine::get().boundary_of(nodes_of({a, b}), nodes_of(wanted), options);
+}
+
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target, bool assembly) {
   std::vector<std::string> paths;
-  for (const auto& [history, planned] : engine::Engine::get().histories_of(nodes_of(tensors), target)) {
+  for (const engine::Told& told : engine::Engine::get().histories_of(nodes_of(tensors), target)) {
+    const auto& [history, planned] = told;
     if (history.kernels + history.calls == 0) continue;
     if (!planned) throw ValueError("dump_kernels: the plan of this evaluation has left memory; record the formula again");
     for (const auto& step : planned->steps) {
       if (step.nest.name.empty()) continue;  // a library call
-      const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, runtime::kind_of(planned->limits), assembly);
+      const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, runtime::kind_of(planned->limits), assembly,
+                                                 engine::source_notes(told, step));
       paths.insert(paths.end(), written.begin(), written.end());
     }
   }

@@ -13,6 +13,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
+#include "engine/boundary.hpp"
 #include "engine/checks.hpp"
 #include "engine/fork_gate.hpp"
 #include "engine/options.hpp"
@@ -33,7 +34,7 @@ struct DeviceContents {
   runtime::BufferPtr buffer;
 };
 
-std::string short_place(const Location& where) { return *where.file ? fmt::format(" (recorded at {}:{})", where.file, where.line) : std::string(); }
+std::string short_place(const Location& where) { return *where.file ? fmt::format(" (recorded at {})", trace::to_string(where)) : std::string(); }
 
 // Whose result a step writes, for the message when there is no memory for it. Lines are those of the roots: a plan may have been made
 // for the same formula in another place.
@@ -207,17 +208,32 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::size_t outputs, con
   const Words other = usual ? Words() : now.key_for(target);
   const PlanKeyView key{usual ? now.key.all() : other.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
   if (Known known = find_plan(key, outline.symbols()); known.planned) {
+    if (!outline.was_recorded_at(known.history->sites)) tell_sites(key, known, outline.sites());
     outline.release();
     return known;
   }
   const trace::Graph graph = outline.graph();
+  std::vector<trace::NodeSite> sites = outline.sites();
   outline.release();
   load_plans(key, {outline.leaves().size(), outline.literals().size(), outline.gathers().size(), outline.calls().size(), outline.symbols().size(), outputs},
              target, now);
   Known known = find_plan(key, outline.symbols());
-  if (!known.planned) return make_plan_for(key, graph, target, now);
-  known.history = std::make_shared<History>(known.planned, false, now.device);
+  if (!known.planned) known = make_plan_for(key, graph, target, now);
+  auto history = std::make_shared<History>(known.planned, false, now.device);
+  history->sites = std::move(sites);
+  known.history = std::move(history);
   return known;
+}
+
+// A plan that was recorded at other lines before. The next evaluation is likely to come from the same lines.
+void Engine::tell_sites(const PlanKeyView& key, Known& known, std::vector<trace::NodeSite> sites) {
+  auto history = std::make_shared<History>(*known.history);
+  history->sites = std::move(sites);
+  known.history = std::move(history);
+  const std::lock_guard lock(mutex_);
+  if (auto* family = plans_.find(key))
+    for (Member& member : family->members)
+      if (member.known.planned == known.planned) member.known.history = known.history;
 }
 
 void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& now) {
@@ -239,9 +255,7 @@ Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& 
     if (const auto* family = plans_.find(key)) ordinal = family->on_disk;
   }
   keep_on_disk({key.structure, &target, &now.how, kernels_.tuning_mark()}, ordinal, planned);
-  Known known = add_plans(key, {planned}, ordinal + 1, now);
-  known.history = std::make_shared<History>(planned, false, now.device);
-  return known;
+  return add_plans(key, {planned}, ordinal + 1, now);
 }
 
 void Engine::keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned) {
@@ -749,6 +763,19 @@ Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const tra
   }
 }
 
+// To plan for a device that need not be here; an empty target is the current one.
+Engine::Setup Engine::setup_for(std::string_view target) {
+  if (target.empty()) return setup();
+  const Options set = options();
+  Target where;
+  where.limits = fuse::limits_of(std::string(target));
+  where.limits.fuse = set.fuse;
+  where.interpret = where.kind().interprets && set.backend == "interpreter";
+  // Where the host is what is planned for, it is there: what was tuned on it counts.
+  if (const Target& here = setup().target; here.device && here.device->reads_host() && here.limits.target == where.limits.target) where = here;
+  return Setup(0, set, std::move(where));
+}
+
 std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
   const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
@@ -772,18 +799,7 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     }
     return told;
   }
-  Setup offline;
-  if (!target.empty()) {
-    const Options set = options();
-    Target where;
-    where.limits = fuse::limits_of(std::string(target));
-    where.limits.fuse = set.fuse;
-    where.interpret = where.kind().interprets && set.backend == "interpreter";
-    // Where the host is what is planned for, it is there: what was tuned on it counts.
-    if (const Target& here = setup().target; here.device && here.device->reads_host() && here.limits.target == where.limits.target) where = here;
-    offline = Setup(0, set, std::move(where));
-  }
-  const Setup& now = target.empty() ? setup() : offline;
+  const Setup now = setup_for(target);
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
     trace::Outline outline;
     outline.walk(pending);
@@ -792,6 +808,40 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   });
   told.push_back({*found.history, found.planned});
   return told;
+}
+
+std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std::vector<trace::RecordedPtr> wanted, const ExplainOptions& how) {
+  const ForkGate::Inside inside(gate);
+  for (const auto& list : {pair, wanted})
+    for (const auto& root : list)
+      if (!root) throw ValueError("explain_boundary: a tensor is empty (default-constructed); assign it first");
+  for (const auto& node : pair)
+    if (node->evaluated() && node->history())
+      throw ValueError(
+          fmt::format("explain_boundary: the result of {} is evaluated already, so an evaluation ended there{}; record both again and do not "
+                      "evaluate between them",
+                      node->called, short_place(node->where)));
+  std::erase_if(wanted, [](const auto& root) { return root->evaluated(); });
+  const Setup now = setup_for(how.target);
+  // One that the other is computed from is wanted for the other alone.
+  const auto needs = [](const trace::RecordedPtr& root, const trace::RecordedPtr& other) {
+    trace::Outline outline;
+    outline.walk({root});
+    return outline.number_of(*other) >= 0;
+  };
+  for (const int k : {0, 1})
+    if (!std::any_of(wanted.begin(), wanted.end(), [&](const auto& root) { return needs(root, pair[k]); }) && (k == 1 || !needs(pair[1], pair[0])))
+      wanted.push_back(pair[k]);
+  int a = -1, b = -1;
+  const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
+    trace::Outline outline;
+    std::vector<trace::RecordedPtr> roots = wanted;
+    outline.walk(roots);
+    a = outline.number_of(*pair[0]), b = outline.number_of(*pair[1]);
+    outline.finish(roots, false);
+    return plan_for(outline, roots.size(), on, now);
+  });
+  return explain_boundary({*found.history, found.planned}, a, b, how);
 }
 
 Counters Engine::counters() {

@@ -57,6 +57,8 @@ class Engine {
   /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
   /// current device.
   std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+  /// See sinter::explain_boundary().
+  std::string boundary_of(const std::vector<trace::RecordedPtr>& pair, std::vector<trace::RecordedPtr> wanted, const ExplainOptions& options);
 
   /// See sinter::tune(). `progress` is told what part is done, and of which kernel.
   std::vector<TunedKernel> tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress);
@@ -95,6 +97,7 @@ class Engine {
     Words key_for(const Target& other) const;
   };
   const Setup& setup();
+  Setup setup_for(std::string_view target);
   runtime::DevicePtr device_of(const Options& options);
   std::vector<runtime::DevicePtr> devices();
   // What finds a plan: the settings, and the structural key. Both are compared, so that no plan is found for another structure.
@@ -124,6 +127,7 @@ class Engine {
   // Found in memory or on disk, else made. Releases the outline.
   Known plan_for(trace::Outline& outline, std::size_t outputs, const Target& target, const Setup& setup);
   Known find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
+  void tell_sites(const PlanKeyView& key, Known& known, std::vector<trace::NodeSite> sites);
   // Plans of one structure are asked for on disk once.
   void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup);
   Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup);

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+
+#include "engine/origins.hpp"
 
 namespace sinter::engine {
 namespace {
-
-std::string describe(const PlannedValue& value) { return fmt::format("{} {}", name(value.dtype), to_string(value.shape)); }
 
 const char* origin_name(const Made& made, bool reused) {
   if (made.later) return "interpreted first";
@@ -32,23 +31,22 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.1f} GB", bytes / 1e9);
 }
 
-std::string listed(const Planned& plan, const std::vector<int>& values) {
+// What a step reads or writes. A kernel that reads a view of a value, and not all of it, says which part: "float32 (2, 6) of (4, 6)". Inputs that an earlier
+// step wrote say which step: "float32 (4, 4) of step 1".
+std::string values_text(const Planned& plan, const Origins& origins, const std::vector<int>& values, const std::vector<Shape>& parts,
+                        const std::map<int, std::size_t>& writer) {
+  constexpr std::size_t kMost = 8;
   std::string text;
-  for (int value : values) text += (text.empty() ? "" : ", ") + describe(plan.value(value));
-  return text.empty() ? "nothing" : text;
-}
-
-// A kernel that reads a view of a value, and not all of it, says what: "float32 (2, 6) of (4, 6)". Inputs that an earlier step wrote say which:
-// "float32 (4, 4) of step 1".
-std::string inputs_text(const Planned& plan, const PlannedStep& step, const std::map<int, std::size_t>& writer) {
-  std::string text;
-  for (std::size_t k = 0; k < step.reads.size(); ++k) {
-    const PlannedValue& value = plan.value(step.reads[k]);
-    const bool in_part = !step.library && !step.parts[k].empty();
-    text += (text.empty() ? "" : ", ") +
-            (in_part ? fmt::format("{} {} of {}", name(value.dtype), to_string(step.parts[k]), to_string(value.shape)) : describe(value));
-    if (const auto found = writer.find(step.reads[k]); found != writer.end()) text += fmt::format(" of step {}", found->second);
+  for (std::size_t k = 0; k < values.size() && k < kMost; ++k) {
+    const PlannedValue& value = plan.value(values[k]);
+    const std::string name = origins.value(values[k]);
+    text += text.empty() ? "" : ", ";
+    if (!name.empty()) text += name + (name.find(' ') == std::string::npos ? " " : ": ");
+    const bool in_part = k < parts.size() && !parts[k].empty();
+    text += in_part ? fmt::format("{} of {}", origins.type(value.dtype, parts[k]), to_string(value.shape)) : origins.type(value.dtype, value.shape);
+    if (const auto found = writer.find(values[k]); found != writer.end()) text += fmt::format(" of step {}", found->second);
   }
+  if (values.size() > kMost) text += fmt::format(" and {} more", values.size() - kMost);
   return text.empty() ? "nothing" : text;
 }
 
@@ -73,7 +71,7 @@ const char* origin_text(const PlannedStep& step) {
 std::string kept_text(const PlannedStep& step, const fuse::Limits& limits) {
   const jit::LoopNest& nest = step.nest;
   if (nest.persistent.empty()) return {};
-  const std::string kept = fmt::format("keeps {} value{} of a row between passes", step.kept, step.kept == 1 ? "" : "s");
+  const std::string kept = fmt::format("stages {} value{} of a row on chip between passes", step.kept, step.kept == 1 ? "" : "s");
   if (nest.schedule.row_steps > 0)
     return kept + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
   std::int64_t points = 1, bytes = 0;
@@ -125,20 +123,20 @@ std::string ops_text(const std::vector<std::string>& ops) {
   return text;
 }
 
-// "planned for n0=100, n1=300; holds where n0 > 16, ...": what of the sizes the plan's decisions took for granted.
-std::string holds_text(const Planned& plan) {
+std::string guards_text(const Planned& plan, const Origins& origins) {
   if (plan.symbols.empty()) return "";
-  std::vector<std::string> guards = plan.program.guards(plan.symbols), symbols;
-  for (std::size_t k = 0; k < plan.symbols.size(); ++k) symbols.push_back(fmt::format("{}={}", plan.symbols[k], plan.sizes[k]));
-  const std::string planned = fmt::format("planned for {}", fmt::join(symbols, ", "));
-  if (guards.empty()) return planned + "; holds for all sizes\n";
-  constexpr std::size_t kMost = 12;
-  const std::size_t more = guards.size() > kMost ? guards.size() - kMost : 0;
-  guards.resize(guards.size() - more);
-  return fmt::format("{}; holds where {}{}\n", planned, fmt::join(guards, ", "), more ? fmt::format(" and {} more", more) : "");
+  const std::vector<std::string> names = origins.symbols(), guards = plan.program.guards(names);
+  std::vector<std::string> planned;
+  for (std::size_t k = 0; k < names.size(); ++k) planned.push_back(fmt::format("{} = {}", names[k], plan.sizes[k]));
+  return fmt::format("guards  {}: {}\n", fmt::join(planned, ", "),
+                     guards.empty() ? "none, the plan serves all sizes" : fmt::format("{}", fmt::join(guards, ", ")));
 }
 
-std::string text_of(const Told& told) {
+std::string heading(std::size_t number, const std::string& name, const std::string& lines) {
+  return fmt::format("{}. {}{}\n", number, name, lines.empty() ? "" : ", from " + lines);
+}
+
+std::string text_of(const Told& told, const ExplainOptions& options) {
   const History& history = told.history;
   const int kernels = history.kernels, calls = history.calls;
   if (kernels + calls == 0) return "nothing to compute: the value is in memory\n";
@@ -146,21 +144,24 @@ std::string text_of(const Told& told) {
       fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
                   calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device, bytes_text(history.bytes_moved));
   if (history.bytes_unfused > history.bytes_moved)
-    text += fmt::format("; one kernel per op would move {} ({:.1f}x)", bytes_text(history.bytes_unfused), history.bytes_unfused / history.bytes_moved);
+    text += fmt::format("; one kernel per operation would move {} ({:.1f}x)", bytes_text(history.bytes_unfused), history.bytes_unfused / history.bytes_moved);
   text += "\n";
   const auto& known = told.planned;
   if (!known) return text + "the plan itself has left memory; record the formula again to see its kernels\n";
   const Planned& plan = *known;
+  const Origins origins(plan, history.sites, options.sizes);
   const auto library = runtime::kind_of(plan.limits).library;
-  text += holds_text(plan);
+  text += origins.sizes_text();
+  if (options.guards) text += guards_text(plan, origins);
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
-    const std::string inputs = inputs_text(plan, step, writer);
+    const std::string inputs = values_text(plan, origins, step.reads, step.parts, writer), outputs = values_text(plan, origins, step.writes, {}, {});
     for (int value : step.writes) writer[value] = s + 1;
+    text += heading(s + 1, step.library ? fuse::to_string(step.call) : step.nest.name, origins.lines_text(step.computes));
+    const std::string moves = fmt::format("   moves   {}: {} to {}", bytes_text(step.bytes_moved), inputs, outputs);
     if (step.library) {
-      text += fmt::format("{}. {}\n   in      {}\n   out     {}\n   moves   {}\n", s + 1, fuse::to_string(step.call), inputs, listed(plan, step.writes),
-                          bytes_text(step.bytes_moved));
+      text += moves + "\n";
       const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
       if (library && here) text += fmt::format("   library {}\n", library(step.call));
       if (s + 1 < plan.steps.size() && plan.steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
@@ -171,43 +172,89 @@ std::string text_of(const Told& told) {
     }
     const Made& made = step.made;
     const std::string ops = ops_text(step.nest.ops);
-    text += fmt::format("{}. {}\n", s + 1, step.nest.name);
     text += fmt::format("   ops     {}\n", !ops.empty() ? ops : step.reads.empty() ? "fill" : "copy");
-    text += fmt::format("   in      {}\n   out     {}\n", inputs, listed(plan, step.writes));
-    text += fmt::format("   moves   {}", bytes_text(step.bytes_moved));
-    if (step.bytes_unfused > step.bytes_moved) text += fmt::format(" (one kernel per op: {})", bytes_text(step.bytes_unfused));
-    text += fmt::format("\n   runs    {}{}\n", jit::to_string(step.nest.schedule, plan.limits.backend), origin_text(step));
+    text += moves;
+    if (step.bytes_unfused > step.bytes_moved) text += fmt::format("; one kernel per operation: {}", bytes_text(step.bytes_unfused));
+    text += fmt::format("\n   runs    {}{}", jit::to_string(step.nest.schedule, plan.limits.backend), origin_text(step));
     if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
-      text += fmt::format("   launch  {} block{} of {} threads\n", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
-    if (step.follows) text += fmt::format("   note    epilogue of step {}: runs on each piece of its result{}\n", s, step.in_place >= 0 ? ", in place" : "");
+      text += fmt::format("; {} block{} of {} threads", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
+    if (made.report.registers >= 0)
+      text += fmt::format("; {} registers, {} bytes of shared memory, {} bytes spilled", made.report.registers, shared_bytes(step, plan.limits),
+                          std::max(made.report.spill_bytes, 0));
+    text += fmt::format("; {}\n", binary_text(made, history.reused));
+    if (step.follows)
+      text += fmt::format("   note    is the epilogue of step {}: runs on each piece of its result{}\n", s, step.in_place >= 0 ? ", in place" : "");
     if (const std::string kept = kept_text(step, plan.limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
     for (const auto& note : step.notes) text += fmt::format("   note    {}\n", note);
-    if (made.report.registers >= 0)
-      text += fmt::format("   uses    {} registers, {} bytes of shared memory, {} bytes spilled\n", made.report.registers, shared_bytes(step, plan.limits),
-                          std::max(made.report.spill_bytes, 0));
-    text += fmt::format("   binary  {}\n   ends    {}\n", binary_text(made, history.reused), fuse::to_string(step.cut));
+    text += fmt::format("   ends    {}\n", fuse::to_string(step.cut));
   }
   return text;
 }
 
-// The sizes that the plan was made with, and what of them its decisions took for granted.
-nlohmann::json sizes_of(const Planned& plan) {
-  auto sizes = nlohmann::json::array();
-  for (std::size_t k = 0; k < plan.symbols.size(); ++k) sizes.push_back({{"name", plan.symbols[k]}, {"value", plan.sizes[k]}});
-  return {{"sizes", sizes}, {"guards", plan.program.guards(plan.symbols)}};
+// What a plan is apart from its steps: sizes, the recorded graph, the values in memory with their live ranges, and merges that were refused.
+nlohmann::json plan_json(const Told& told) {
+  using nlohmann::json;
+  const Planned& plan = *told.planned;
+  const Origins origins(plan, told.history.sites);
+  json sizes = json::array(), nodes = json::array(), values = json::array(), refused = json::array();
+  for (std::size_t k = 0; k < plan.symbols.size(); ++k) {
+    const SizeRange range = origins.range(k);
+    sizes.push_back(
+        {{"name", plan.symbols[k]}, {"value", plan.sizes[k]}, {"low", range.low}, {"high", range.high == 0 ? json() : json(range.high)}, {"step", range.step}});
+  }
+  const bool sites = told.history.sites.size() == plan.recorded.size();
+  for (std::size_t id = 0; id < plan.recorded.size(); ++id) {
+    const PlannedNode& node = plan.recorded[id];
+    json entry{{"op", std::string(trace::name(node.op))}, {"dtype", std::string(name(node.dtype))}, {"shape", node.shape}, {"inputs", node.inputs}};
+    if (node.leaf >= 0) entry["leaf"] = node.leaf;
+    if (sites) {
+      const trace::NodeSite& site = told.history.sites[id];
+      if (*site.label) entry["name"] = site.label;
+      entry["called"] = site.called;
+      if (*site.where.file) entry["file"] = site.where.file, entry["line"] = site.where.line;
+    }
+    nodes.push_back(std::move(entry));
+  }
+  std::vector<int> first(plan.values.size(), -1), last(plan.values.size(), -1);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    for (const int value : plan.steps[s].writes) first[static_cast<std::size_t>(value)] = static_cast<int>(s);
+    for (const auto* list : {&plan.steps[s].reads, &plan.steps[s].writes})
+      for (const int value : *list) last[static_cast<std::size_t>(value)] = static_cast<int>(s);
+  }
+  for (std::size_t v = 0; v < plan.values.size(); ++v) {
+    const PlannedValue& value = plan.values[v];
+    const bool output = std::find(plan.outputs.begin(), plan.outputs.end(), static_cast<int>(v)) != plan.outputs.end();
+    values.push_back({{"name", origins.value(static_cast<int>(v))},
+                      {"dtype", std::string(name(value.dtype))},
+                      {"shape", value.shape},
+                      {"bytes", static_cast<std::int64_t>(itemsize(value.dtype)) * element_count(value.shape)},
+                      {"node", value.node},
+                      {"leaf", value.is_leaf()},
+                      {"output", output},
+                      {"first", first[v]},
+                      {"last", last[v]}});
+  }
+  for (const fuse::Refusal& refusal : plan.refused)
+    refused.push_back({{"steps", {refusal.a, refusal.b}},
+                       {"reason", std::string(fuse::name(refusal.why.reason))},
+                       {"detail", refusal.why.detail},
+                       {"remedy", std::string(fuse::remedy(refusal.why.reason))}});
+  return {{"sizes", sizes}, {"guards", plan.program.guards(plan.symbols)}, {"nodes", nodes}, {"values", values}, {"refused", refused}};
 }
 
 // Appends the steps of one evaluation.
-void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls) {
+void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nlohmann::json& calls) {
   using nlohmann::json;
   if (!told.planned) return;
   const Planned& plan = *told.planned;
+  const Origins origins(plan, told.history.sites);
   const std::size_t before = kernels.size() + calls.size();
   std::map<int, std::size_t> writer;  // of a value: the step
   const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
     for (int value : values) {
-      list.push_back({{"dtype", std::string(name(plan.value(value).dtype))}, {"shape", plan.value(value).shape}});
+      list.push_back({{"dtype", std::string(name(plan.value(value).dtype))}, {"shape", plan.value(value).shape}, {"value", value}});
+      if (const std::string called = origins.value(value); !called.empty()) list.back()["name"] = called;
       if (const auto found = writer.find(value); found != writer.end()) list.back()["of_step"] = found->second;
     }
     return list;
@@ -216,12 +263,19 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
     const PlannedStep& step = plan.steps[s];
     const json read = described(step.reads), written = described(step.writes);
     for (const int value : step.writes) writer[value] = before + s;
-    json entry{{"step", before + s},
-               {"inputs", read},
-               {"outputs", written},
-               {"cut", {{"reason", std::string(fuse::name(step.cut.reason))}, {"detail", step.cut.detail}}},
-               {"bytes_moved", step.bytes_moved},
-               {"bytes_unfused", step.bytes_unfused}};
+    json lines = json::array();
+    for (const Lines& one : origins.lines(step.computes)) lines.push_back({{"file", one.file}, {"first", one.first}, {"last", one.last}});
+    json entry{
+        {"step", before + s},
+        {"plan", number},
+        {"lines", lines},
+        {"lines_text", origins.lines_text(step.computes)},
+        {"computes", step.computes},
+        {"inputs", read},
+        {"outputs", written},
+        {"cut", {{"reason", std::string(fuse::name(step.cut.reason))}, {"detail", step.cut.detail}, {"remedy", std::string(fuse::remedy(step.cut.reason))}}},
+        {"bytes_moved", step.bytes_moved},
+        {"bytes_unfused", step.bytes_unfused}};
     if (step.library) {
       entry["name"] = fuse::to_string(step.call);
       const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
@@ -253,15 +307,15 @@ void add_steps(const Told& told, nlohmann::json& kernels, nlohmann::json& calls)
 
 }  // namespace
 
-std::string explain_text(const std::vector<Told>& evaluations) {
-  if (evaluations.size() == 1) return text_of(evaluations[0]);
+std::string explain_text(const std::vector<Told>& evaluations, const ExplainOptions& options) {
+  if (evaluations.size() == 1) return text_of(evaluations[0], options);
   std::string text;
   for (std::size_t k = 0; k < evaluations.size(); ++k)
-    text += fmt::format("{}evaluation {} of {}: {}", k > 0 ? "\n" : "", k + 1, evaluations.size(), text_of(evaluations[k]));
+    text += fmt::format("{}evaluation {} of {}: {}", k > 0 ? "\n" : "", k + 1, evaluations.size(), text_of(evaluations[k], options));
   return text;
 }
 
-std::string explain_json(const std::vector<Told>& evaluations) {
+nlohmann::json explain_json(const std::vector<Told>& evaluations) {
   using nlohmann::json;
   json kernels = json::array(), calls = json::array(), plans = json::array();
   std::vector<std::string> devices;
@@ -269,21 +323,45 @@ std::string explain_json(const std::vector<Told>& evaluations) {
   double bytes_moved = 0, bytes_unfused = 0;
   for (const Told& told : evaluations) {
     const History& history = told.history;
-    add_steps(told, kernels, calls);
-    if (told.planned) plans.push_back(sizes_of(*told.planned));
+    add_steps(told, plans.size(), kernels, calls);
+    if (told.planned) plans.push_back(plan_json(told));
     if (std::find(devices.begin(), devices.end(), history.device) == devices.end()) devices.push_back(history.device);
     in_memory &= told.planned != nullptr || history.kernels + history.calls == 0;
     bytes_moved += history.bytes_moved;
     bytes_unfused += history.bytes_unfused;
   }
-  return json{{"device", fmt::format("{}", fmt::join(devices, ", "))},
-              {"kernels", kernels},
-              {"library_calls", calls},
-              {"plans", plans},
-              {"plan_in_memory", in_memory},
-              {"bytes_moved", bytes_moved},
-              {"bytes_unfused", bytes_unfused}}
-      .dump(2);
+  return {{"schema", kExplainSchema},
+          {"device", fmt::format("{}", fmt::join(devices, ", "))},
+          {"kernels", kernels},
+          {"library_calls", calls},
+          {"plans", plans},
+          {"plan_in_memory", in_memory},
+          {"bytes_moved", bytes_moved},
+          {"bytes_unfused", bytes_unfused}};
+}
+
+std::vector<std::string> source_notes(const Told& told, const PlannedStep& step) {
+  const Planned& plan = *told.planned;
+  const Origins origins(plan, told.history.sites);
+  std::vector<std::string> notes;
+  if (const std::string lines = origins.lines_text(step.computes); !lines.empty()) notes.push_back("from " + lines);
+  for (const auto& [accesses, prefix] : {std::pair(&step.nest.inputs, "in"), std::pair(&step.nest.outputs, "out")})
+    for (std::size_t k = 0; k < accesses->size(); ++k) {
+      const PlannedValue& value = plan.value((*accesses)[k].buffer);
+      const std::string name = origins.value((*accesses)[k].buffer);
+      notes.push_back(fmt::format("{}{} is {}{}", prefix, k, name.empty() ? "" : name + ": ", origins.type(value.dtype, value.shape)));
+    }
+  std::vector<std::string> sizes;
+  for (std::size_t k = 0; k < step.nest.ints.size(); ++k) sizes.push_back(fmt::format("s{} = {}", k, step.nest.ints[k]));
+  if (!sizes.empty()) notes.push_back(fmt::format("planned for {}", fmt::join(sizes, ", ")));
+  if (!step.nest.scalars.empty()) notes.push_back("c0, c1, .. are the literals, in the order of the operations");
+  if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
+    notes.push_back(fmt::format("launched as {} blocks of {} threads", launch.blocks, launch.threads));
+  return notes;
+}
+
+std::string explanation(const std::vector<Told>& evaluations, const ExplainOptions& options) {
+  return options.format == Format::json ? explain_json(evaluations).dump(2) : explain_text(evaluations, options);
 }
 
 }  // namespace sinter::engine

@@ -1,10 +1,13 @@
 // What explain() says: a plan and where its binaries came from, as text or JSON.
 #pragma once
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "engine/planned.hpp"
+#include "sinter/engine.hpp"
+#include "trace/outline.hpp"
 
 namespace sinter::engine {
 
@@ -22,6 +25,7 @@ struct History {
   std::string device;   // "cpu", "cuda:0", or a target name
   int kernels = 0, calls = 0;
   double bytes_moved = 0, bytes_unfused = 0;
+  std::vector<trace::NodeSite> sites;  // of the present recording's nodes; empty where there was none
 };
 
 /// An evaluation, and its plan for as long as it is looked at; null when it has left memory.
@@ -30,8 +34,14 @@ struct Told {
   std::shared_ptr<const Planned> planned;
 };
 
+/// The version of the JSON's form (docs/explain.md): a field that goes or changes its meaning adds 1; a new field does not.
+inline constexpr int kExplainSchema = 1;
+
 /// Of one evaluation or several.
-std::string explain_text(const std::vector<Told>& evaluations);
-std::string explain_json(const std::vector<Told>& evaluations);
+std::string explanation(const std::vector<Told>& evaluations, const ExplainOptions& options);
+nlohmann::json explain_json(const std::vector<Told>& evaluations);
+/// What a reader of a kernel's source asks and its text, which serves other lines and sizes too, does not say: lines, parameters, the sizes planned for, the
+/// launch. One line each.
+std::vector<std::string> source_notes(const Told& told, const PlannedStep& step);
 
 }  // namespace sinter::engine

@@ -30,7 +30,8 @@ struct Leaves {
   std::vector<StoragePtr> storages;  // leaf -> its contents; null for an input
   std::vector<trace::GatherSite> gathers;
   std::vector<trace::CallSite> calls;
-  std::vector<DType> results;  // of what is wanted
+  std::vector<DType> results;          // of what is wanted
+  std::vector<trace::NodeSite> sites;  // of the recording; empty for one from a file
 };
 
 /// An executable with what is the same for all calls at its sizes.

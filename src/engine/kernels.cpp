@@ -265,7 +265,7 @@ void Kernels::after_fork(bool child) {
 }
 
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
-                                       bool assembly) {
+                                       bool assembly, const std::vector<std::string>& notes) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(directory, error);
@@ -274,6 +274,7 @@ std::vector<std::string> write_strings(const std::string& directory, const jit::
   for (const auto& [extension, text] : kind.strings(nest, source, kind.compiler(), assembly)) {
     const std::string path = (fs::path(directory) / (nest.name + extension)).string();
     std::ofstream file(path, std::ios::binary);
+    for (const std::string& note : notes) file << (extension == ".ll" ? "; " : extension == ".cu" ? "// " : "# ") << note << '\n';
     file << text;
     file.close();
     if (!file) throw IoError(fmt::format("dump: cannot write '{}'", path));

@@ -114,8 +114,8 @@ class Kernels {
   std::atomic<int> tunings_{0};
 };
 
-/// Writes one kernel's strings into a folder; returns the paths. NAME.cu, or NAME.nest and NAME.ll.
+/// Writes one kernel's strings into a folder, the notes above each as comments; returns the paths. NAME.cu, or NAME.nest and NAME.ll.
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
-                                       bool assembly);
+                                       bool assembly, const std::vector<std::string>& notes = {});
 
 }  // namespace sinter::engine

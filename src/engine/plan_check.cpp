@@ -33,6 +33,11 @@ class PlanChecker {
               "the sizes of the values");
     require(plan_.program.sound(terms_.symbols, numbers_), "the program of the sizes");
     require(plan_.symbols.size() == terms_.symbols && plan_.sizes.size() == terms_.symbols, "the symbols");
+    const std::size_t nodes = plan_.recorded.size();
+    for (std::size_t id = 0; id < nodes; ++id) require(all_below(plan_.recorded[id].inputs, id), "a recorded node");
+    for (const PlannedStep& step : plan_.steps) require(all_below(step.computes, nodes), "what a step computes");
+    for (const PlannedValue& value : plan_.values) require(value.node < static_cast<int>(nodes), "a value's node");
+    for (const fuse::Refusal& refusal : plan_.refused) require(all_below({refusal.a, refusal.b}, plan_.steps.size()), "a refused merge");
     for (const auto& [first, count] : taken_) require(first <= of_steps && count <= of_steps - first, "the numbers of a step");
   }
 

@@ -121,6 +121,12 @@ class Making {
     step.reads = from.reads();
     step.writes = from.writes();
     step.cut = from.cut();
+    for (const int id : from.computes)
+      if (const fuse::Node& computed = node(id); computed.op != trace::Op::constant) step.computes.push_back(computed.from);
+    if (step.computes.empty())  // a copy, or a fill
+      for (const int id : step.writes) step.computes.push_back(node(id).from);
+    std::sort(step.computes.begin(), step.computes.end());
+    step.computes.erase(std::unique(step.computes.begin(), step.computes.end()), step.computes.end());
     if (step.library) step.bytes_moved = from.bytes_moved;
     step.bytes_unfused = from.bytes_unfused;
     planned_.steps.push_back(std::move(step));
@@ -141,6 +147,7 @@ class Making {
       planned_.bytes_moved += step.bytes_moved;
       planned_.bytes_unfused += step.bytes_unfused;
     }
+    keep_refusals();
     std::map<int, int> values = number_values();
     plan_.graph.space->close();
     planned_.program = fuse::SizeProgram(*plan_.graph.space, numbers_);
@@ -234,6 +241,14 @@ class Making {
     planned_.bytes_moved -= bytes_of(result);
   }
 
+  /// Calls have moved to the kernels that run on their pieces.
+  void keep_refusals() {
+    std::map<int, int> writer;
+    for (std::size_t s = 0; s < planned_.steps.size(); ++s) writer[planned_.steps[s].writes.front()] = static_cast<int>(s);
+    const auto moved = [&](int s) { return writer.at(plan_.steps[static_cast<std::size_t>(s)].writes().front()); };
+    for (const fuse::Refusal& refusal : plan_.refused) planned_.refused.push_back({moved(refusal.a), moved(refusal.b), refusal.why});
+  }
+
   /// For the sizes of today; unlike fuse::bytes_of, no guard is left.
   double bytes_of(int id) const { return static_cast<double>(element_count(fuse::hints(node(id).shape))) * static_cast<double>(itemsize(node(id).dtype)); }
 
@@ -242,7 +257,9 @@ class Making {
     std::map<int, int> numbers;
     const auto value_of = [&](int id) {
       const auto [known, fresh] = numbers.try_emplace(id, static_cast<int>(planned_.values.size()));
-      if (fresh) planned_.values.push_back({node(id).op, node(id).dtype, fuse::hints(node(id).shape), node(id).op == trace::Op::data ? node(id).leaf : -1, -1});
+      if (fresh)
+        planned_.values.push_back(
+            {node(id).op, node(id).dtype, fuse::hints(node(id).shape), node(id).op == trace::Op::data ? node(id).leaf : -1, -1, node(id).from});
       return known->second;
     };
     for (PlannedStep& step : planned_.steps) {
@@ -274,6 +291,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
   for (int recuts = 0;; ++recuts) {
     Scheduled made{std::make_shared<Planned>(), fuse::schedule(std::move(prepared), target.limits, forced), {}, {}};
     made.planned->limits = target.limits;
+    for (const trace::Node& node : graph.nodes) made.planned->recorded.push_back({node.op, node.dtype, node.shape, node.inputs, node.leaf});
     made.ordinals = ordinals_of(made.plan.graph);
     Making making(made.plan, *made.planned);
     bool cut_again = false;

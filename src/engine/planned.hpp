@@ -13,6 +13,15 @@
 
 namespace sinter::engine {
 
+/// A node of the recording that the plan was made from. Its line is in the recording that is explained, never here: a plan serves other lines, too.
+struct PlannedNode {
+  trace::Op op{};
+  DType dtype{};
+  Shape shape;  // with the sizes that the plan was made with
+  std::vector<int> inputs;
+  int leaf = -1;
+};
+
 /// A value that lies in memory.
 struct PlannedValue {
   trace::Op op{};  // that gives it
@@ -20,6 +29,7 @@ struct PlannedValue {
   Shape shape;     // with the sizes that the plan was made with
   int leaf = -1;   // it is the contents of this leaf of the graph
   int bytes = -1;  // a value that some step writes: the number that is its size in bytes
+  int node = -1;   // that it is the value of, or a partial result of
 
   bool is_leaf() const { return leaf >= 0; }
 };
@@ -40,6 +50,7 @@ struct PlannedStep {
   int in_place = -1;               // follows: the value whose memory takes this step's result, because nobody else needs it
 
   // For who looks at the plan.
+  std::vector<int> computes;       // recorded nodes, ascending
   fuse::Cut cut;                   // why the kernel ends here
   std::vector<std::string> notes;  // what was decided within it
   std::string alone;               // library calls: why no kernel follows
@@ -58,7 +69,9 @@ struct Planned {
   std::vector<std::string> symbols;  // names: sizes are n0, n1, .., starts of slices o0, ..
   std::vector<std::int64_t> sizes;   // of the symbols, that it was made with
   double bytes_moved = 0, bytes_unfused = 0;
-  bool loaded = false;  // from a file: where its steps reach is checked for each set of sizes
+  std::vector<PlannedNode> recorded;   // the graph that it was made from
+  std::vector<fuse::Refusal> refused;  // pairs of steps that were tried as one kernel, by number
+  bool loaded = false;                 // from a file: where its steps reach is checked for each set of sizes
 
   const PlannedValue& value(int number) const { return values[static_cast<std::size_t>(number)]; }
   /// Whether the plan serves these values of the symbols: is the one that would be made for them (`estimates`), or is right for them at least.

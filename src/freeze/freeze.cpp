@@ -57,6 +57,6 @@ int Function::plans() const { return State::of(state_, {}).plans(); }
 std::vector<FrozenFigures> Function::figures() const { return State::of(state_, {}).figures(); }
 std::vector<std::string> Function::serves() const { return State::of(state_, {}).serves(); }
 std::vector<std::string> Function::ends() const { return State::of(state_, {}).ends(); }
-std::string Function::explain() const { return State::of(state_, {}).explain(); }
+std::string Function::explain(const ExplainOptions& options) const { return State::of(state_, {}).explain(options); }
 
 }  // namespace sinter

@@ -106,6 +106,7 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
     for (std::size_t axis = 0; axis < inputs_[k].shape.size(); ++axis)
       shape.push_back(inputs_[k].shape[axis].name.empty() ? inputs_[k].shape[axis].size : sizes[numbers_[k][axis]]);
     placeholders.push_back(placeholder(shape, inputs_[k].dtype, where));
+    set_name(placeholders.back(), inputs_[k].name);
     recording.placeholders.push_back(placeholders.back().node());
   }
   const trace::ForAnySize all;
@@ -137,6 +138,7 @@ Outlined FrozenFunction::outline(const Recording& recording, Location where) con
   walked.finish(results, false);
   Outlined made;
   made.graph = walked.graph();
+  std::vector<trace::NodeSite> sites = walked.sites();
   walked.release();
   made.structure = walked.key();
   made.values.symbols = walked.symbols();
@@ -145,6 +147,7 @@ Outlined FrozenFunction::outline(const Recording& recording, Location where) con
   leaves->storages = walked.leaves();
   leaves->gathers = walked.gathers();
   leaves->calls = walked.calls();
+  leaves->sites = std::move(sites);
   for (std::size_t k = 0; k < leaves->storages.size(); ++k) {
     int input = -1;
     if (!leaves->storages[k]) {
@@ -426,25 +429,37 @@ std::vector<FrozenFigures> FrozenFunction::figures() const {
   return all;
 }
 
-std::string FrozenFunction::explain() const {
+std::string FrozenFunction::explain(const ExplainOptions& options) const {
   std::string text;
-  for (const FrozenFigures& one : figures()) {
-    std::vector<std::string> sizes;
-    for (const auto& [axis, size] : one.sizes) sizes.push_back(fmt::format("{}={}", axis, size));
-    text += fmt::format("{}{}{} kernels and {} library calls; values on the way in {} bytes, of which at least {} are alive at once, {} if each had its own\n",
-                        fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
-  }
+  if (options.format == Format::text)
+    for (const FrozenFigures& one : figures()) {
+      std::vector<std::string> sizes;
+      for (const auto& [axis, size] : one.sizes) sizes.push_back(fmt::format("{}={}", axis, size));
+      text +=
+          fmt::format("{}{}{} kernels and {} library calls; values on the way in {} bytes, of which at least {} are alive at once, {} if each had its own\n",
+                      fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
+    }
   std::shared_ptr<const Planned> planned;
+  std::shared_ptr<const Leaves> leaves;
+  ExplainOptions how = options;
   {
     const std::lock_guard lock(mutex_);
-    if (!bound_.empty()) planned = bound_.front().bound->executable.planned;
+    if (!bound_.empty()) planned = bound_.front().bound->executable.planned, leaves = bound_.front().bound->leaves;
+    if (!planned && !formula_) planned = plans_.front().planned, leaves = plans_.front().leaves;
+    for (const FrozenPlan& plan : plans_)
+      for (std::size_t k = 0; plan.planned == planned && k < axes_.size(); ++k)
+        if (plan.sizes[k] > 1) how.sizes.emplace(axes_[k], plan.sizes[k]);
   }
-  if (!planned && !formula_) planned = plans_.front().planned;
-  return planned ? text + explanation_of(planned) : text;
-}
-
-std::string FrozenFunction::explanation_of(const std::shared_ptr<const Planned>& planned) const {
-  return explain_text({Told{History(planned, false, at_.target.device->name()), planned}});
+  if (!planned) return text;
+  History history(planned, false, at_.target.device->name());
+  history.sites = leaves->sites;
+  if (history.sites.empty()) {  // loaded: the inputs' names are all that is known
+    history.sites.resize(planned->recorded.size(), {"", {}, ""});
+    for (std::size_t id = 0; id < planned->recorded.size(); ++id)
+      if (const int leaf = planned->recorded[id].leaf; leaf >= 0 && leaves->inputs[static_cast<std::size_t>(leaf)] >= 0)
+        history.sites[id].label = inputs_[static_cast<std::size_t>(leaves->inputs[static_cast<std::size_t>(leaf)])].name.c_str();
+  }
+  return text + explanation({Told{std::move(history), planned}}, how);
 }
 
 const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, const Site& site) const {

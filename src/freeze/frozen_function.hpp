@@ -74,7 +74,7 @@ class FrozenFunction {
   std::vector<FrozenFigures> figures() const;
   const std::vector<std::string>& serves() const;
   std::vector<std::string> ends() const;
-  std::string explain() const;
+  std::string explain(const ExplainOptions& options) const;
 
   const std::vector<InputSpec>& inputs() const { return inputs_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
@@ -105,7 +105,6 @@ class FrozenFunction {
   std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
   std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
   std::string served_by(const FrozenPlan& plan) const;
-  std::string explanation_of(const std::shared_ptr<const Planned>& planned) const;
   std::shared_ptr<const Bound> bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const trace::Site& site) const;
   std::shared_ptr<const Bound> bind_loaded(const AxisSizes& sizes, Location where) const;
 

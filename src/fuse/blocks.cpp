@@ -34,12 +34,12 @@ std::vector<Run> runs_of(const std::vector<int>& axes, const Sizes& shape) {
 }
 
 /// The run as one axis.
-int merged(Graph& out, int input, const Run& run, const Location& where) {
+int merged(Graph& out, int input, const Run& run, int from) {
   if (run.axes == 1) return input;
   Sizes shape = out.nodes[static_cast<std::size_t>(input)].shape;
   shape[static_cast<std::size_t>(run.first)] = run.length;
   shape.erase(shape.begin() + run.first + 1, shape.begin() + run.first + run.axes);
-  return push_view(out, Op::reshape, input, std::move(shape), where);
+  return push_view(out, Op::reshape, input, std::move(shape), from);
 }
 
 /// Axes along which a broadcast view repeats what it spreads.
@@ -115,7 +115,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   while (in_pieces && (blocks_by(2 * piece) >= wanted || run.length > piece * kMaxPieces)) piece *= 2;
 
   Node first = node;
-  first.inputs = {merged(out, input, run, node.where)};
+  first.inputs = {merged(out, input, run, node.from)};
   if (in_pieces) {
     first = in_chunks(out, first, first.inputs[0], run.first, piece, by_columns);
   } else {

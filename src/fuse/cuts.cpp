@@ -19,8 +19,43 @@ std::string_view name(CutReason reason) {
     case CutReason::contiguous_copy: return "contiguous copy";
     case CutReason::measured_spill: return "measured spill";
     case CutReason::fuse_off: return "fusion off";
+    case CutReason::other_points: return "other points";
+    case CutReason::order: return "order";
+    case CutReason::slower: return "slower as one";
   }
   return "?";
+}
+
+std::string_view remedy(CutReason reason) {
+  switch (reason) {
+    case CutReason::output_wanted:
+      return "The value is stored because it was asked for; a program that neither evaluates nor holds it lets it stay inside a kernel.";
+    case CutReason::reduction_dependency:
+      return "The reduced value is needed at points that its kernel does not have; reduce along the axes that the later operations keep, or keep the reduced "
+             "axis "
+             "(keepdims) in the same order.";
+    case CutReason::parallelism:
+      return "The reduction has too few results to keep the device busy in one kernel; more results at once (a batch) need no second stage.";
+    case CutReason::row_too_long: return "A shorter row, or a narrower dtype, fits in the cache that stages it.";
+    case CutReason::recompute_cost:
+      return "The value costs more to compute again than to store; with one reader, or a cheaper formula, it is computed where it is read.";
+    case CutReason::registers: return "Fewer values that are live at once, or a narrower dtype, need fewer registers.";
+    case CutReason::shared_memory: return "A shorter row, or a narrower dtype, fits in the shared memory of a block or of a cluster.";
+    case CutReason::parameters: return "Fewer inputs, or inputs that are stacked into one tensor, need fewer parameters.";
+    case CutReason::kernel_size: return "A formula of fewer operations fits in one kernel; the bound keeps compile times short.";
+    case CutReason::index_expression:
+      return "Fewer reshapes between the reads, or reshapes that split axes evenly, make the place of an element cheap to find.";
+    case CutReason::gathered: return "Elements that are taken at computed places are read from memory; gather before computing, or from a smaller table.";
+    case CutReason::library_call:
+      return "A library takes and gives its operands in memory; only an epilogue over its result, element by element, runs with it.";
+    case CutReason::contiguous_copy: return "Without contiguous() the view is read where it lies.";
+    case CutReason::measured_spill: return "The compiler reported spilled registers for one kernel; a narrower dtype or fewer live values would not spill.";
+    case CutReason::fuse_off: return "SINTER_FUSE=on, or Options::fuse, fuses.";
+    case CutReason::other_points: return "Two kernels become one where each point of one is one point of the other: the same axes, or a reduction's rows.";
+    case CutReason::order: return "Without the step between the two, or with its value not used by the second, they could be one kernel.";
+    case CutReason::slower: return "By the cost model one kernel would take longer; sizes at which memory traffic outweighs the repeated work change that.";
+  }
+  return "";
 }
 
 }  // namespace sinter::fuse

@@ -22,8 +22,14 @@ enum class CutReason : std::uint8_t {
   contiguous_copy,       // the user asked for a contiguous copy
   measured_spill,        // the compiler reported spills
   fuse_off,              // fusion is switched off
+  // Why two kernels did not become one:
+  other_points,  // they run over different points
+  order,         // a step between the two needs one of them and is needed by the other
+  slower,        // one kernel would take longer than both
 };
 std::string_view name(CutReason reason);
+/// Says what the user can do about it: one sentence.
+std::string_view remedy(CutReason reason);
 
 struct Cut {
   CutReason reason = CutReason::output_wanted;
@@ -33,5 +39,11 @@ inline std::string to_string(const Cut& cut) {
   std::string text(name(cut.reason));
   return cut.detail.empty() ? text : text + ": " + cut.detail;
 }
+
+/// Two kernels that were tried as one and stayed two, by a node that each computes.
+struct Refusal {
+  int a = -1, b = -1;
+  Cut why;
+};
 
 }  // namespace sinter::fuse

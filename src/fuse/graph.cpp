@@ -20,7 +20,7 @@ class GraphWriter {
     node.scalar = from.scalar;
     node.leaf = from.leaf;
     node.chunk = from.chunk;
-    node.where = from.where;
+    node.from = static_cast<int>(out_.nodes.size()) - 1;
     if (trace::is_library(from.op)) node.call = calls_++;
     to_ = &node.shape;
   }

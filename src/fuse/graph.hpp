@@ -28,7 +28,7 @@ struct Node {
   Size chunk;                 // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage; scan: of those scanned by themselves
   bool chunks_first = false;  // reduce_* in chunks: their number is the result's first axis, not its last
   std::size_t chunks_axis() const { return chunks_first ? 0 : shape.size() - 1; }
-  Location where;
+  int from = -1;  // the recorded node that it computes, or is a part of; its line is in the recording
 };
 
 struct Graph {

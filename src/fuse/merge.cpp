@@ -1,5 +1,6 @@
 #include "fuse/merge.hpp"
 
+#include <fmt/format.h>
 #include <tsl/robin_set.h>
 
 #include <algorithm>
@@ -269,18 +270,20 @@ class Merger {
     if (x.settled && y.settled) return false;
     std::vector<int> ops;
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
-    if (static_cast<int>(ops.size()) > context_.builder->context().max_ops) return false;
+    const int most = context_.builder->context().max_ops;
+    if (static_cast<int>(ops.size()) > most)
+      return refuse(x, y, {CutReason::kernel_size, fmt::format("one kernel would have {} operations of at most {}", ops.size(), most)});
     if (stays_cut(x.kernel.cut.reason))
       for (const auto& root : x.kernel.roots)
-        if (units_[b].reads_node(root.node)) return false;
+        if (units_[b].reads_node(root.node)) return refuse(x, y, x.kernel.cut);
     const bool rows_in_y = y.kernel.row_axes() > 0;
     const Group* host = x.kernel.row_axes() > 0 || !rows_in_y ? &x : &y;
     auto aligned = align(graph_, *host, host == &x ? y : x);
     if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
     if (!aligned && limits_.joins_short_kernels && is_short(a) && is_short(b)) aligned = align_beside(graph_, x, y), host = &x;
-    if (!aligned) return false;
+    if (!aligned) return refuse(x, y, {CutReason::other_points, fmt::format("{} beside {}", points_of(x), points_of(y))});
     const auto moved = between(a, b);
-    if (!moved) return false;
+    if (!moved) return refuse(x, y, {CutReason::order, "a step between the two needs the one and is needed by the other"});
 
     // What only the two knew of need not be stored any more.
     std::vector<Request> requests;
@@ -295,10 +298,12 @@ class Merger {
     for (int node : hidden) (*context_.in_memory)[node] = 0;
     Built built = requests.empty() ? Built{} : context_.builder->build(std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
     std::optional<double> seconds;
-    if (!built.group.requests.empty() && built.needed.empty()) seconds = seconds_if_better(built.group, a, b, *moved);
+    Cut why{CutReason::other_points, "nothing that either computes would be left to store"};
+    if (!built.needed.empty()) why = built.needed.front().cut;
+    else if (!built.group.requests.empty()) seconds = seconds_if_better(built.group, a, b, *moved, why);
     if (!seconds) {
       for (int node : hidden) (*context_.in_memory)[node] = 1;
-      return false;
+      return refuse(x, y, std::move(why));
     }
     for (int node : hidden) writer_[node] = -1;
     built.group.kernel.cut = y.kernel.cut;
@@ -314,6 +319,17 @@ class Merger {
     return true;
   }
 
+  /// False: a merge that is not made.
+  bool refuse(const Group& x, const Group& y, Cut why) const {
+    context_.refused->push_back({x.kernel.roots.front().node, y.kernel.roots.front().node, std::move(why)});
+    return false;
+  }
+  static std::string points_of(const Group& group) {
+    const auto begin = group.kernel.sizes.begin(), rows = begin + group.kernel.parallel;
+    const std::string points = to_string(Sizes(begin, rows));
+    return group.kernel.row_axes() > 0 ? fmt::format("{} rows of {}", points, to_string(Sizes(rows, group.kernel.sizes.end()))) : points + " points";
+  }
+
   bool read_by_others(int node, int a, int b) const {
     int looked_at = 0;
     for (int at = first_reader_[node]; at >= 0; at = readers_[at].next) {
@@ -325,7 +341,8 @@ class Merger {
 
   // What the merged kernel reads must be written by another step, and neither by one that waits for it nor by one that is moved behind
   // it; and it must be worth it. Then what it takes.
-  std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved) const {
+  std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved, Cut& why) const {
+    why = {CutReason::order, "one kernel would need a value that it computes itself, or that a later step writes"};
     for (const auto& value : merged.kernel.values) {
       if (value.kind != Value::Kind::load) continue;
       if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return std::nullopt;
@@ -335,8 +352,10 @@ class Merger {
       if (w == a || w == b || units_[w].label > units_[b].label || std::find(moved.begin(), moved.end(), w) != moved.end()) return std::nullopt;
     }
     const double seconds = launched_seconds(graph_, merged.kernel, limits_);
-    if (seconds > seconds_of(a) + seconds_of(b)) return std::nullopt;
-    return seconds;
+    if (seconds <= seconds_of(a) + seconds_of(b)) return seconds;
+    why = {CutReason::slower,
+           fmt::format("{:.1f} us as one kernel against {:.1f} us and {:.1f} us as two", seconds * 1e6, seconds_of(a) * 1e6, seconds_of(b) * 1e6)};
+    return std::nullopt;
   }
 
   // A kernel that is over about when the next one could be launched.

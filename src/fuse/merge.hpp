@@ -12,6 +12,7 @@ struct MergeContext {
   std::vector<char>* in_memory;     // what the builder refers to: a value that nobody else reads any more is taken out
   const std::vector<char>* wanted;  // outputs
   const std::vector<FixedStep>* calls;
+  std::vector<Refusal>* refused;  // takes what was tried and refused
 };
 
 /// Merges groups whose points are the same points, whichever was found first: siblings that read the same, a group that waits for

@@ -22,7 +22,7 @@ namespace {
 /// Pushes nodes; shapes and types follow from the operands.
 class Maker {
  public:
-  Maker(Graph& graph, const Location& where) : graph_(graph), where_(where) {}
+  Maker(Graph& graph, int from) : graph_(graph), from_(from) {}
   const Sizes& shape(int id) const { return graph_.nodes[id].shape; }
   DType dtype(int id) const { return graph_.nodes[id].dtype; }
 
@@ -39,12 +39,12 @@ class Maker {
     node.inputs = {id};
     return push(graph_, std::move(node));
   }
-  int literal(const trace::Scalar& value, const Sizes& shape) { return broadcast(push_constant(graph_, value, where_), shape); }
+  int literal(const trace::Scalar& value, const Sizes& shape) { return broadcast(push_constant(graph_, value, from_), shape); }
   int real(double value, int as) { return literal(trace::make_scalar(dtype(as), value), Sizes(shape(as))); }
-  int reshape(int id, Sizes shape) { return push_view(graph_, Op::reshape, id, std::move(shape), where_); }
-  int broadcast(int id, Sizes shape) { return push_view(graph_, Op::broadcast, id, std::move(shape), where_); }
+  int reshape(int id, Sizes shape) { return push_view(graph_, Op::reshape, id, std::move(shape), from_); }
+  int broadcast(int id, Sizes shape) { return push_view(graph_, Op::broadcast, id, std::move(shape), from_); }
   int slice(int id, std::vector<Size> start_step, Sizes shape) {
-    const int view = push_view(graph_, Op::slice, id, std::move(shape), where_);
+    const int view = push_view(graph_, Op::slice, id, std::move(shape), from_);
     graph_.nodes[view].ints = std::move(start_step);
     return view;
   }
@@ -61,7 +61,7 @@ class Maker {
     node.op = Op::iota;
     node.dtype = DType::int64;
     node.shape = {std::move(count)};
-    node.where = where_;
+    node.from = from_;
     return push(graph_, std::move(node));
   }
   int reduce(Op op, int id, const std::vector<int>& axes) {
@@ -89,12 +89,12 @@ class Maker {
     node.op = op;
     node.dtype = dtype(id);
     node.shape = shape(id);
-    node.where = where_;
+    node.from = from_;
     return node;
   }
 
   Graph& graph_;
-  const Location where_;
+  const int from_;
 };
 
 // ---- the table of combiners
@@ -325,7 +325,7 @@ class Rewriter {
           now_.push_back(-1);
           const auto cut = cuts_.find(here);
           if (cut == cuts_.end()) return now_[here] = push(out, std::move(node));
-          Maker make(out, node.where);
+          Maker make(out, node.from);
           const auto met = found_.find(here);
           const int pieces = met == found_.end() ? statistic(make, node.op, node.inputs[0], cut->second) : moved(make, met->second, cut->second);
           const Split& split = cut->second;

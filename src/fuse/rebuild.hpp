@@ -35,23 +35,23 @@ inline int push(Graph& graph, Node node) {
   return static_cast<int>(graph.nodes.size()) - 1;
 }
 
-inline int push_constant(Graph& graph, trace::Scalar value, const Location& where) {
+inline int push_constant(Graph& graph, trace::Scalar value, int from) {
   Node constant;
   constant.op = Op::constant;
   constant.dtype = value.dtype;
   constant.scalar = value;
   constant.made = true;
-  constant.where = where;
+  constant.from = from;
   return push(graph, std::move(constant));
 }
 
-inline int push_view(Graph& graph, Op op, int input, Sizes shape, const Location& where) {
+inline int push_view(Graph& graph, Op op, int input, Sizes shape, int from) {
   Node view;
   view.op = op;
   view.dtype = graph.nodes[input].dtype;
   view.shape = std::move(shape);
   view.inputs = {input};
-  view.where = where;
+  view.from = from;
   return push(graph, std::move(view));
 }
 

@@ -48,7 +48,7 @@ Graph split_reductions(Graph graph, const Limits& limits) {
     Node first = node;
     // A reduction over everything runs over the flat elements; else the longest reduced axis is cut.
     if (node.shape.empty()) {
-      if (shape.size() > 1) first.inputs = {push_view(out, Op::reshape, input, {element_count(shape)}, node.where)};
+      if (shape.size() > 1) first.inputs = {push_view(out, Op::reshape, input, {element_count(shape)}, node.from)};
       first.ints = {0};
     } else {
       int longest = node.axis(0);
@@ -114,7 +114,7 @@ Graph split_scans(Graph graph, const Limits& limits) {
     start.ints.assign(2 * totals.size(), 0);
     start.ints[static_cast<std::size_t>(2 * last)] = 1;
     const int shifted = push(out, std::move(before));
-    start.inputs = {shifted, push_view(out, Op::broadcast, push_constant(out, trace::neutral(reduction, carried), node.where), totals, node.where)};
+    start.inputs = {shifted, push_view(out, Op::broadcast, push_constant(out, trace::neutral(reduction, carried), node.from), totals, node.from)};
     node.inputs.push_back(push(out, std::move(start)));
     return push(out, std::move(node));
   });
@@ -136,25 +136,25 @@ int multiply_and_sum(Graph& out, const Node& node) {
   Sizes a_wide(a_shape.begin(), a_shape.end() - 1);
   a_wide.push_back(1);
   a_wide.push_back(k);
-  const int a_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, a, a_wide, node.where), full, node.where);
+  const int a_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, a, a_wide, node.from), full, node.from);
   Node turned;
   turned.op = Op::permute;
   turned.dtype = out.nodes[b].dtype;
   turned.inputs = {b};
-  turned.where = node.where;
+  turned.from = node.from;
   for (std::size_t axis = 0; axis + 2 < rank; ++axis) turned.ints.push_back(static_cast<std::int64_t>(axis));
   turned.ints.push_back(static_cast<std::int64_t>(rank) - 1);
   turned.ints.push_back(static_cast<std::int64_t>(rank) - 2);
   for (int axis : turned.axes()) turned.shape.push_back(b_shape[axis]);
   Sizes b_wide(b_shape.begin(), b_shape.end() - 2);
   b_wide.insert(b_wide.end(), {1, node.shape[rank - 1], k});
-  const int b_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, push(out, turned), b_wide, node.where), full, node.where);
+  const int b_view = push_view(out, Op::broadcast, push_view(out, Op::reshape, push(out, turned), b_wide, node.from), full, node.from);
   Node product;
   product.op = Op::multiply;
   product.dtype = node.dtype;
   product.shape = full;
   product.inputs = {a_view, b_view};
-  product.where = node.where;
+  product.from = node.from;
   Node sum = node;
   sum.op = Op::reduce_sum;
   sum.inputs = {push(out, product)};
@@ -176,7 +176,7 @@ int multiply_windows(Graph& out, const Node& node) {
   padded.op = Op::pad;
   padded.dtype = node.dtype;
   padded.ints = {0, 0, 0, 0};
-  padded.where = node.where;
+  padded.from = node.from;
   bool pads = false;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     padded.ints.insert(padded.ints.end(), {how.before[axis], how.after[axis]});
@@ -184,15 +184,15 @@ int multiply_windows(Graph& out, const Node& node) {
     pads |= how.before[axis] + how.after[axis] > 0;
   }
   if (pads) {
-    const int zero = push_constant(out, trace::make_scalar_int(node.dtype, 0), node.where);
-    padded.inputs = {x, push_view(out, Op::broadcast, zero, shape, node.where)};
+    const int zero = push_constant(out, trace::make_scalar_int(node.dtype, 0), node.from);
+    padded.inputs = {x, push_view(out, Op::broadcast, zero, shape, node.from)};
     padded.shape = shape;
     x = push(out, padded);
   }
   for (std::size_t axis = 0; axis < axes; ++axis) {
     shape[axis + 2] = node.shape[axis + 2];
     shape.push_back(weight[axis + 2]);
-    x = push_view(out, Op::windows, x, shape, node.where);
+    x = push_view(out, Op::windows, x, shape, node.from);
     out.nodes[x].ints = {static_cast<std::int64_t>(axis) + 2, how.stride[axis], how.dilation[axis]};
   }
   Sizes full{batch, groups, filters, channels}, of_x{batch, groups, 1, channels}, of_weight{1, groups, filters, channels}, result{batch, groups, filters};
@@ -210,17 +210,17 @@ int multiply_windows(Graph& out, const Node& node) {
     for (Sizes* sizes : {&full, &of_x, &of_weight}) sizes->push_back(weight[axis + 2]);
   }
   const auto spread = [&](int input, const Sizes& as) {
-    return push_view(out, Op::broadcast, push_view(out, Op::reshape, input, as, node.where), full, node.where);
+    return push_view(out, Op::broadcast, push_view(out, Op::reshape, input, as, node.from), full, node.from);
   };
   Node product;
   product.op = Op::multiply;
   product.dtype = node.dtype;
   product.shape = full;
-  product.where = node.where;
+  product.from = node.from;
   product.inputs = {spread(x, of_x), spread(node.inputs[1], of_weight)};
   sum.inputs = {push(out, std::move(product))};
   sum.shape = result;
-  return push_view(out, Op::reshape, push(out, std::move(sum)), node.shape, node.where);
+  return push_view(out, Op::reshape, push(out, std::move(sum)), node.shape, node.from);
 }
 
 /// What is computed for all pairs of two sets of elements, one of them along the last axis, is written with these.
@@ -229,19 +229,19 @@ class Pairs {
   Pairs(Graph& out, const Node& node, Sizes shape) : out_(out), node_(node), shape_(std::move(shape)) {}
 
   /// A value over all pairs: `as` is its shape with 1 where it does not change.
-  int spread(int input, const Sizes& as) { return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.where), shape_, node_.where); }
+  int spread(int input, const Sizes& as) { return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.from), shape_, node_.from); }
   /// 0, 1, 2, ... along an axis.
   int count(std::size_t axis) {
     Node numbers;
     numbers.op = Op::iota;
     numbers.dtype = DType::int64;
     numbers.shape = {shape_[axis]};
-    numbers.where = node_.where;
+    numbers.from = node_.from;
     Sizes as(shape_.size(), 1);
     as[axis] = shape_[axis];
     return spread(push(out_, std::move(numbers)), as);
   }
-  int constant(trace::Scalar value) { return push_view(out_, Op::broadcast, push_constant(out_, value, node_.where), shape_, node_.where); }
+  int constant(trace::Scalar value) { return push_view(out_, Op::broadcast, push_constant(out_, value, node_.from), shape_, node_.from); }
   int compute(Op op, DType dtype, std::vector<int> inputs) { return computed(op, dtype, shape_, std::move(inputs)); }
   /// Over the last axis, which goes.
   int reduced(Op op, int input) {
@@ -267,7 +267,7 @@ class Pairs {
     made.dtype = dtype;
     made.shape = std::move(shape);
     made.inputs = std::move(inputs);
-    made.where = node_.where;
+    made.from = node_.from;
     return push(out_, std::move(made));
   }
 
@@ -329,7 +329,7 @@ struct Matches {
     turned.shape = {shape[1], k};
     turned.inputs = {node.inputs[2]};
     turned.ints = {1, 0};
-    turned.where = node.where;
+    turned.from = node.from;
     return pairs.spread(push(out, std::move(turned)), {1, shape[1], k});
   }
   const Sizes shape;
@@ -345,7 +345,7 @@ int last_match(Graph& out, const Node& node) {
   const int last = pairs.reduced(Op::reduce_max, pairs.compute(Op::where, DType::int64, {matches.hit, number, pairs.constant(none)}));
   const Sizes wide{matches.shape[0], matches.shape[1], 1};
   const int value = pairs.picked(pairs.compute(Op::equal, DType::bool_, {pairs.spread(last, wide), number}), matches.values(out, node));
-  const int untouched = push_view(out, Op::broadcast, push_constant(out, none, node.where), matches.shape, node.where);
+  const int untouched = push_view(out, Op::broadcast, push_constant(out, none, node.from), matches.shape, node.from);
   const int left = pairs.computed(Op::equal, DType::bool_, matches.shape, {last, untouched});
   return pairs.computed(Op::where, node.dtype, matches.shape, {left, node.inputs[0], value});
 }

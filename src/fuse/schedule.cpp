@@ -53,6 +53,7 @@ class Scheduler {
     make_steps();
     arrange(in_order());
     account();
+    keep_refusals();
     return std::move(plan_);
   }
 
@@ -325,7 +326,7 @@ class Scheduler {
 
   void merge() {
     const std::vector<FixedStep> calls = fixed_steps();
-    merge_groups({&merged_builder_, &in_memory_, &wanted_, &calls}, groups_);
+    merge_groups({&merged_builder_, &in_memory_, &wanted_, &calls, &refused_}, groups_);
   }
 
   bool rounds_in_order(int id) const {
@@ -545,9 +546,11 @@ class Scheduler {
   void account_call(Step& step) {
     int id = step.call.node;
     for (; !trace::is_library(node(id).op); id = product_below(id)) {
+      step.computes.push_back(id);
       step.bytes_unfused += unfused_bytes(id);
       step.bytes_moved += unfused_bytes(id) - 2 * bytes_of(product_below(id));
     }
+    step.computes.push_back(id);
     step.bytes_unfused += unfused_bytes(id);
     step.bytes_moved += unfused_bytes(id);
   }
@@ -563,8 +566,11 @@ class Scheduler {
     for (Step& step : plan_.steps) {
       if (step.kind == Step::Kind::kernel) {
         step.bytes_moved = bytes_moved(graph(), step.kernel);
-        for (const auto& value : step.kernel.values)
-          if (value.kind != Value::Kind::load && value.node >= 0 && !std::exchange(counted[value.node], 1)) step.bytes_unfused += unfused_bytes(value.node);
+        for (const auto& value : step.kernel.values) {
+          if (value.kind == Value::Kind::load || value.node < 0) continue;
+          step.computes.push_back(value.node);
+          if (!std::exchange(counted[value.node], 1)) step.bytes_unfused += unfused_bytes(value.node);
+        }
         // A kernel of pure copies (a view made contiguous) moves what it moves.
         if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
       } else {
@@ -573,6 +579,21 @@ class Scheduler {
       plan_.bytes_moved += step.bytes_moved;
       plan_.bytes_unfused += step.bytes_unfused;
     }
+  }
+
+  // Refused merges between steps of the plan: what a refusal was about may have come into a kernel since.
+  void keep_refusals() {
+    std::vector<int> step_of(graph().nodes.size(), -1);
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const int id : plan_.steps[s].computes) step_of[id] = static_cast<int>(s);
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const int id : plan_.steps[s].writes()) step_of[id] = static_cast<int>(s);
+    std::map<std::pair<int, int>, Cut> last;
+    for (Refusal& refusal : refused_) {
+      const auto [a, b] = std::minmax(step_of[refusal.a], step_of[refusal.b]);
+      if (a >= 0 && a != b) last[{a, b}] = std::move(refusal.why);
+    }
+    for (auto& [pair, why] : last) plan_.refused.push_back({pair.first, pair.second, std::move(why)});
   }
 
   Limits limits_;
@@ -585,6 +606,7 @@ class Scheduler {
   std::vector<int> alias_;
   std::vector<Group> groups_;
   std::vector<PlannedCall> calls_;
+  std::vector<Refusal> refused_;
   GroupBuilder builder_{context(limits_.max_ops)}, merged_builder_{context(limits_.max_ops + limits_.max_ops / 2)};
 };
 

@@ -16,7 +16,8 @@ struct Step {
   Kernel kernel;
   PlannedCall call;
   double bytes_moved = 0;
-  double bytes_unfused = 0;  // of the same nodes, one kernel per op
+  double bytes_unfused = 0;   // of the same nodes, one kernel per op
+  std::vector<int> computes;  // nodes
   std::vector<int> writes() const;
   std::vector<int> reads() const;
   const Cut& cut() const { return kernel.cut; }
@@ -27,6 +28,7 @@ struct Plan {
   std::vector<Step> steps;     // in an order that may be run
   std::map<int, int> aliases;  // an output that is another node's buffer under another shape
   double bytes_moved = 0, bytes_unfused = 0;
+  std::vector<Refusal> refused;  // merges, the last of each pair of steps; by numbers of steps
 };
 
 /// Nodes that have to be in memory, decided outside (a compiler's verdict).

@@ -23,6 +23,8 @@ using ReadIntegers = std::function<std::vector<std::int64_t>(const Node& node, s
 
 class Call {
  public:
+  /// What errors and explain() call a node: "resnet.onnx, Conv 'c1'", with its number for a line.
+  static Location location(const Graph& graph, const Node& node);
   /// Beyond this no size, stride or width has a meaning.
   static constexpr std::int64_t kFar = std::int64_t{1} << 30;
   static constexpr double kMostWork = 1024;
@@ -103,7 +105,6 @@ class Call {
   Location where_;
 
   template <class T> const T* attribute(std::string_view name) const;
-  static Location location(const Graph& graph, const Node& node);
 };
 
 /// How many inputs an operator takes in any of its versions. As many as the least have to be given.

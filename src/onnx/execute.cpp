@@ -8,6 +8,7 @@
 
 #include "onnx/naming.hpp"
 #include "onnx/quantized.hpp"
+#include "sinter/caller.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -54,6 +55,7 @@ void check_types(const Call& call) {
 }
 
 template <class F> auto at_node(const Graph& graph, const Node& node, F f) {
+  const Caller here("", Call::location(graph, node));
   return naming(graph.file, [&] { return describe(node); }, std::move(f));
 }
 
@@ -142,6 +144,7 @@ Program::Program(Graph graph, bool laid_out, DType precision)
     if (added) {
       const auto constant = graph_.constants.find(name);
       constants_.push_back(constant == graph_.constants.end() ? Tensor() : constant->second);
+      if (!constants_.back().empty_handle()) set_name(constants_.back(), name);
       data_.push_back(false);
     }
     return at->second;

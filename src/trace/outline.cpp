@@ -253,6 +253,27 @@ Graph Outline::graph() const {
   return graph;
 }
 
+std::vector<NodeSite> Outline::sites() const {
+  std::vector<NodeSite> sites;
+  sites.reserve(entries_.size());
+  for (const Entry& entry : entries_) sites.push_back({entry.node->called, entry.node->where, entry.node->label.load(std::memory_order_relaxed)});
+  return sites;
+}
+
+bool Outline::was_recorded_at(std::span<const NodeSite> sites) const {
+  return std::equal(entries_.begin(), entries_.end(), sites.begin(), sites.end(), [](const Entry& entry, const NodeSite& site) {
+    const Recorded& node = *entry.node;
+    return node.where.line == site.where.line && node.where.file == site.where.file && node.called == site.called &&
+           node.label.load(std::memory_order_relaxed) == site.label;
+  });
+}
+
+int Outline::number_of(const Recorded& node) const {
+  for (const Visited& visited : visited_)
+    if (visited.handle->get() == &node) return static_cast<int>(visited.id);
+  return -1;
+}
+
 // Unlocks in reverse order: a node's user was locked before the node and holds it. If the user were unlocked first, it could drop its operands while they are
 // still locked here.
 void Outline::release() {

@@ -60,6 +60,13 @@ struct CallSite {
   Location where;
 };
 
+/// Where a node was recorded, and what the user calls it.
+struct NodeSite {
+  const char* called;
+  Location where;
+  const char* label;
+};
+
 class Outline {
  public:
   Outline() = default;
@@ -88,6 +95,12 @@ class Outline {
   const std::vector<CallSite>& calls() const { return calls_; }
   /// Returns the same as a plain value; call it before release().
   Graph graph() const;
+  /// Returns the site of each node of graph(). Equal structures have equally many nodes in the same order. Call both before release().
+  std::vector<NodeSite> sites() const;
+  /// Returns whether sites() would be these.
+  bool was_recorded_at(std::span<const NodeSite> sites) const;
+  /// Returns the number of a walked node in graph(); -1 for others. Call it before release().
+  int number_of(const Recorded& node) const;
 
   void release();
   /// Forgets everything but its memory.

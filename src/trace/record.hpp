@@ -93,6 +93,7 @@ struct Recorded {
   Scalar scalar;
   Location where;
   const char* called = "";                    // the function that recorded it
+  std::atomic<const char*> label{""};         // what the user calls it; lives for ever
   std::uint64_t order = 0;                    // number in order of recording: greater than those of the operands and of all earlier nodes of the thread
   std::uint32_t depth = 0;                    // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it

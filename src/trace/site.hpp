@@ -15,6 +15,8 @@ struct Site {
   const char* part = "";  // the primitive at work, when `op` is a composition
 };
 
+/// Returns "main.cpp:12", or the file alone if there are no lines in it.
+std::string to_string(const Location& where);
 /// Returns "layer_norm (add): shapes ... at main.cpp:12".
 std::string message(const Site& site, const std::string& what);
 template <class E> [[noreturn]] void fail(const Site& site, const std::string& what) { throw E(message(site, what)); }
@@ -23,7 +25,7 @@ template <class E> [[noreturn]] void fail(const Site& site, const std::string& w
 [[noreturn]] void fail_on_device(const Site& site, const DeviceError& error, const std::string& what);
 
 /// While one lives, everything that this thread records carries its function and line: a composition calls public functions and still names itself. If several
-/// live, the outermost one counts.
+/// live, the outermost one counts. One with an empty name says only where: functions within name themselves.
 class Scope {
  public:
   Scope(const char* op, Location where);
@@ -33,7 +35,7 @@ class Scope {
 
  private:
   Site site_;
-  bool outermost_;
+  const Site* const before_;
 };
 
 /// Returns the site of a function called with these arguments: the scope's when there is one.

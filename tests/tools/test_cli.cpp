@@ -581,12 +581,12 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
 
 TEST_CASE("sizes with names are those of the plan and of its guards") {
   const Sandbox box;
-  const Outcome named = box.run({"kernels", "softmax(x * B + y, axis=-1)", "x=f32[B,1000]", "y=f32[1000]", "--target", "cpu"});
+  const Outcome named = box.run({"kernels", "softmax(x * B + y, axis=-1)", "x=f32[B,1000]", "y=f32[1000]", "--target", "cpu", "--guards"});
   CHECK_MESSAGE(named.code == 0, named.err);
   CHECK(named.err.empty());
-  CHECK(contains(named.out, "planned for B=1024, n"));
-  CHECK(contains(named.out, "in      float32 (B, 1000), float32 (1000,)"));
-  CHECK(contains(named.out, "out     float32 (B, 1000)"));
+  CHECK(contains(named.out, "planned for B = 1,024, valid for "));
+  CHECK(contains(named.out, "1,000 (x axis 1), valid for "));
+  CHECK(contains(named.out, "x float32 (B, 1000), y float32 (1000,) to float32 (B, 1000)"));
   CHECK(contains(named.out, "B <= "));
   CHECK(!contains(named.out, "1024, 1000"));
   const Outcome given = box.run({"kernels", "x.sum(axis=0)", "x=f64[B,T]", "B=70", "--target", "cpu", "--json"});

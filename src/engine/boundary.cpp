@@ -1,0 +1,157 @@
+#include "engine/boundary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/origins.hpp"
+
+namespace sinter::engine {
+namespace {
+
+/// One reason why two values are apart.
+struct Reason {
+  std::string fact, remedy;
+};
+
+class Boundary {
+ public:
+  Boundary(const Told& told, int a, int b, const ExplainOptions& options)
+      : plan_(*told.planned), origins_(plan_, told.history.sites, options.sizes), nodes_{a, b}, steps_{step_of(a), step_of(b)} {
+    explain();
+  }
+
+  std::string text() const {
+    std::string text = headline_ + "\n";
+    for (const Reason& reason : reasons_) {
+      text += "   why     " + reason.fact + "\n";
+      if (!reason.remedy.empty()) text += "   change  " + reason.remedy + "\n";
+    }
+    return text;
+  }
+  nlohmann::json json() const {
+    using nlohmann::json;
+    json reasons = json::array();
+    for (const Reason& reason : reasons_) reasons.push_back({{"why", reason.fact}, {"change", reason.remedy}});
+    const auto step = [](int s) { return s < 0 ? json() : json(s); };
+    return {{"schema", kExplainSchema}, {"steps", {step(steps_[0]), step(steps_[1])}}, {"together", together_}, {"summary", headline_}, {"reasons", reasons}};
+  }
+
+ private:
+  /// The step that computes a node; a view has none, and is told by the value that it is of. -1 for an input.
+  int step_of(int node) const {
+    for (;;) {
+      for (std::size_t s = 0; s < plan_.steps.size(); ++s)  // who stores it, before who computes it for itself
+        for (const int value : plan_.steps[s].writes)
+          if (plan_.value(value).node == node) return static_cast<int>(s);
+      for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+        if (std::binary_search(plan_.steps[s].computes.begin(), plan_.steps[s].computes.end(), node)) return static_cast<int>(s);
+      const PlannedNode& recorded = plan_.recorded[static_cast<std::size_t>(node)];
+      if (recorded.leaf >= 0 || recorded.inputs.empty()) return -1;
+      node = recorded.inputs[0];
+    }
+  }
+  bool in_step(int node, int step) const {
+    const std::vector<int>& all = plan_.steps[static_cast<std::size_t>(step)].computes;
+    return std::binary_search(all.begin(), all.end(), node);
+  }
+  const PlannedStep& step(int s) const { return plan_.steps[static_cast<std::size_t>(s)]; }
+
+  std::string called(int node) const {
+    const PlannedNode& recorded = plan_.recorded[static_cast<std::size_t>(node)];
+    std::string text = origins_.label(node);
+    if (text.empty()) text = trace::name(recorded.op);
+    const std::string where = origins_.lines_text(std::span(&node, 1));
+    return fmt::format("{} {}{}", text, origins_.type(recorded.dtype, recorded.shape), where.empty() ? "" : ", " + where);
+  }
+
+  void explain() {
+    const auto [s, t] = steps_;
+    const std::string a = called(nodes_[0]), b = called(nodes_[1]);
+    if (s < 0 || t < 0) {
+      headline_ =
+          fmt::format("{} is an input, which no kernel computes; {}", s < 0 ? a : b, s < 0 && t < 0 ? "so is the other" : "kernels read it where it lies");
+      return;
+    }
+    // A kernel may compute a value for itself that another one stores.
+    const int shared = s == t ? s : in_step(nodes_[0], t) ? t : in_step(nodes_[1], s) ? s : -1;
+    if (shared >= 0) {
+      together_ = true;
+      headline_ = fmt::format("{} and {} are computed by one step, {}", a, b, shared + 1);
+      if (s != t)
+        reasons_.push_back({fmt::format("step {} computes the other one, too, because another step needs it in memory", s == shared ? t + 1 : s + 1), ""});
+      return;
+    }
+    headline_ = fmt::format("{} is computed by step {}, {} by step {}", a, s + 1, b, t + 1);
+    const std::vector<int> path = s < t ? path_between(s, t) : path_between(t, s);
+    if (path.empty()) {
+      reasons_.push_back(
+          {fmt::format("neither step {} nor step {} reads what the other computes: they would be joined only as siblings, which read the same or are short",
+                       s + 1, t + 1),
+           ""});
+      refused(std::min(s, t), std::max(s, t));
+    }
+    for (std::size_t k = 0; k + 1 < path.size(); ++k) boundary(path[k], path[k + 1]);
+  }
+
+  /// The shortest chain of steps, each of which reads what the one before writes.
+  std::vector<int> path_between(int from, int to) const {
+    std::map<int, int> writer, before{{from, from}};
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const int value : plan_.steps[s].writes) writer[value] = static_cast<int>(s);
+    std::map<int, std::vector<int>> readers;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const int value : plan_.steps[s].reads)
+        if (const auto found = writer.find(value); found != writer.end()) readers[found->second].push_back(static_cast<int>(s));
+    for (std::deque<int> next{from}; !next.empty() && !before.contains(to); next.pop_front())
+      for (const int reader : readers[next.front()])
+        if (before.try_emplace(reader, next.front()).second) next.push_back(reader);
+    std::vector<int> path;
+    if (!before.contains(to)) return path;
+    for (int s = to; s != from; s = before[s]) path.push_back(s);
+    path.push_back(from);
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
+  void boundary(int s, int t) {
+    if (step(t).follows && s + 1 == t) {
+      reasons_.push_back(
+          {fmt::format("step {} is the epilogue of step {}: it runs on each piece of the library's result, which needs no pass of its own", t + 1, s + 1), ""});
+      return;
+    }
+    const fuse::Cut& cut = step(s).cut;
+    const bool library = step(s).library || step(t).library;
+    const fuse::Cut why = library ? fuse::Cut{fuse::CutReason::library_call, fmt::format("step {} is a library's call", step(s).library ? s + 1 : t + 1)} : cut;
+    reasons_.push_back({fmt::format("step {} stores what step {} reads: {}", s + 1, t + 1, fuse::to_string(why)), std::string(fuse::remedy(why.reason))});
+    if (step(s).library && !step(s).alone.empty()) reasons_.push_back({fmt::format("step {} has no epilogue: {}", s + 1, step(s).alone), ""});
+    refused(s, t);
+  }
+
+  void refused(int s, int t) {
+    for (const fuse::Refusal& refusal : plan_.refused)
+      if (refusal.a == s && refusal.b == t)
+        reasons_.push_back({fmt::format("steps {} and {} were tried as one kernel and refused: {}", s + 1, t + 1, fuse::to_string(refusal.why)),
+                            std::string(fuse::remedy(refusal.why.reason))});
+  }
+
+  const Planned& plan_;
+  Origins origins_;
+  int nodes_[2], steps_[2];
+  bool together_ = false;
+  std::string headline_;
+  std::vector<Reason> reasons_;
+};
+
+}  // namespace
+
+std::string explain_boundary(const Told& told, int a, int b, const ExplainOptions& options) {
+  const Boundary boundary(told, a, b, options);
+  return options.format == Format::json ? boundary.json().dump(2) : boundary.text();
+}
+
+}  // namespace sinter::engine

@@ -1,0 +1,262 @@
+// What explain() says of lines, names, sizes and boundaries, and that none of it is part of a plan.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <sinter/freeze.hpp>
+#include <sinter/sinter.hpp>
+#include <thread>
+
+#include "program.hpp"
+#include "seed.hpp"
+#include "temporary_folder.hpp"
+
+using namespace sinter;
+using namespace sinter::testing;
+namespace sn = sinter;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+Tensor numbers(Shape shape, std::uint64_t key) {
+  const Tensor x = astype(random::uniform(random::Key(key), shape), DType::float32);
+  sn::eval(x);
+  return x;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+std::string here(int line) { return "test_explain.cpp:" + std::to_string(line); }
+
+json explained(const std::vector<Tensor>& tensors) { return json::parse(sn::explain(tensors, Format::json)); }
+
+/// The same structure, recorded at a line of its own.
+Tensor formula(const Tensor& x, Location where) { return exp(Arg(multiply(Arg(x, where), Arg(2.f, where)), where)); }
+
+}  // namespace
+
+TEST_CASE("a kernel is told with the lines that recorded it") {
+  const Tensor x = numbers({300, 70}, 1);
+  const Tensor scaled = x * 3.f;
+  const int line = __LINE__ - 1;
+  const Tensor shifted = exp(scaled) + 1.f;
+
+  const Tensor y = tanh(shifted);
+  const std::string text = sn::explain(y);
+  if (sn::options().fuse) CHECK(contains(text, "from " + here(line) + ", " + std::to_string(line + 2) + ", " + std::to_string(line + 4) + "\n"));
+  const json plan = explained({y});
+  std::set<int> lines;
+  for (const json& kernel : plan.at("kernels"))
+    for (const json& one : kernel.at("lines"))
+      for (int k = one.at("first"); k <= one.at("last"); ++k) lines.insert(k);
+  CHECK(lines == std::set<int>{line, line + 2, line + 4});
+  CHECK(contains(text, here(line)));
+}
+
+TEST_CASE("lines are the present recording's, and part of no plan, source or key") {
+  const Tensor x = numbers({211, 37}, 2);
+  const Location first{"one.cpp", 10}, second{"two.cpp", 20};
+  Tensor a = formula(x, first);
+  sn::eval(a);
+  sn::synchronize();
+  Tensor named = numbers({211, 37}, 3);
+  const auto before = sn::counters();
+  for (int k = 0; k < 6; ++k) {
+    const Location where = k % 2 == 0 ? second : first;
+    Tensor b = formula(x, where);
+    const std::string planned = sn::explain(b);
+    CHECK(contains(planned, k % 2 == 0 ? "from two.cpp:20" : "from one.cpp:10"));
+    sn::eval(b);
+    CHECK(contains(sn::explain(b), k % 2 == 0 ? "from two.cpp:20" : "from one.cpp:10"));
+  }
+  sn::set_name(named, "weights");
+  Tensor c = formula(named, first);
+  CHECK(contains(sn::explain(c), "weights float32 (211, 37) to "));
+  CHECK(contains(sn::explain(a), "from one.cpp:10"));  // told as it was computed
+  const auto after = sn::counters();
+  CHECK(after.plans_made == before.plans_made);
+  CHECK(after.sources_generated == before.sources_generated);
+
+  // The strings that are compiled are equal below the comments.
+  const auto strings = [](const Tensor& tensor) {
+    const TemporaryFolder made;
+    const fs::path folder = made.path;
+    std::string all;
+    for (const std::string& path : sn::dump_kernels(tensor, folder.string())) {
+      std::ifstream file(path);
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      CHECK(contains(text, "from "));
+      CHECK(contains(text, "in0 is "));
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        const std::string line = text.substr(at, end - at);
+        if (!line.starts_with("# ") && !line.starts_with("; ") && !line.starts_with("// ")) all += line + "\n";
+        at = end + 1;
+      }
+    }
+    return all;
+  };
+  const std::string one = strings(formula(x, first));
+  const bool same = one == strings(formula(named, second));
+  CHECK(same);
+  const bool named_there = contains(one, "one.cpp") || contains(one, "weights");
+  CHECK(!named_there);
+}
+
+TEST_CASE("threads that record at lines of their own are told their own") {
+  const Tensor x = numbers({64, 33}, 4);
+  sn::eval(formula(x, {"warm.cpp", 1}));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  static const char* const files[] = {"a.cpp", "b.cpp", "c.cpp", "d.cpp"};
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (unsigned k = 1; k < 60; ++k) {
+        Tensor y = formula(x, {files[t], k});
+        sn::eval(y);
+        wrong += !contains(sn::explain(y), std::string("from ") + files[t] + ":" + std::to_string(k) + "\n");
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("inputs have their names, or the line that recorded them") {
+  const Tensor x = sn::placeholder({40, 50}, DType::float32), y = sn::placeholder({50}, DType::float32);
+  const int line = __LINE__ - 1;
+  sn::set_name(x, "images");
+  const std::string text = sn::explain(exp(x) + y);
+  CHECK(contains(text, "images float32 (40, 50)"));
+  CHECK(contains(text, "placeholder at " + here(line) + ": float32 (50,)"));
+  sn::set_name(x, "pictures");
+  CHECK(contains(sn::explain(exp(x) + y), "pictures float32 (40, 50)"));
+  CHECK_THROWS_AS(sn::set_name(Tensor(), "none"), sn::ValueError);
+
+  const Function f = sn::freeze([](const Tensor& q, const Tensor& k) { return softmax(sn::matmul(q, k.T()), -1); },
+                                {{DType::float32, {"batch", 64}, "queries"}, {DType::float32, {24, 64}, "keys"}});
+  f({numbers({9, 64}, 5), numbers({24, 64}, 6)});
+  const std::string frozen = f.explain();
+  CHECK(contains(frozen, "queries float32 (batch, 64)"));
+  CHECK(contains(frozen, "keys float32 (24, 64)"));
+  CHECK(contains(frozen, "from test_explain.cpp:"));
+  const TemporaryFolder made;
+  const fs::path folder = made.path;
+  f.save((folder / "f.plan").string());
+  const Function loaded = Function::load((folder / "f.plan").string());
+  loaded({numbers({9, 64}, 5), numbers({24, 64}, 6)});
+  CHECK(contains(loaded.explain(), "queries float32 ("));
+  CHECK(!contains(loaded.explain(), "test_explain.cpp"));
+  CHECK(json::parse(loaded.explain({.format = Format::json})).at("kernels").size() > 0);
+}
+
+TEST_CASE("the sizes that a plan serves are told, and are right") {
+  if (!sn::options().fuse) return;
+  const Tensor x = sn::placeholder({100, 300}, DType::float32);
+  const json sizes = explained({softmax(x, -1)}).at("plans")[0].at("sizes");
+  REQUIRE(sizes.size() == 2);
+  CHECK(sizes[0].at("value") == 100);
+  // Within the range the plan is found again, just outside another one is made.
+  const auto made = [](std::int64_t rows, std::int64_t columns) {
+    const auto before = sn::counters().plans_made;
+    (void)sn::explain(softmax(sn::placeholder({rows, columns}, DType::float32), -1));
+    return sn::counters().plans_made - before;
+  };
+  const std::int64_t low = sizes[0].at("low"), high = sizes[0].at("high");
+  CHECK(low <= 100);
+  CHECK(high >= 100);
+  for (const std::int64_t rows : {low, high, (low + high) / 2})
+    if (rows != 300) CHECK(made(rows, 300) == 0);
+  CHECK(made(high + 1, 300) == 1);
+  if (low > 2) CHECK(made(low - 1, 300) == 1);
+  const std::string told = sn::explain({softmax(x, -1)}, {.guards = true, .sizes = {{"batch", 100}}});
+  CHECK(contains(told, "planned for batch = 100, valid for "));
+  CHECK(contains(told, "guards  batch = 100, n1 = 300: "));
+  CHECK(!contains(sn::explain(softmax(x, -1)), "guards"));
+}
+
+TEST_CASE("why two values are apart, or together") {
+  const Tensor x = sn::placeholder({500, 640}, DType::float32), w = sn::placeholder({640, 90}, DType::float32);
+  sn::set_name(x, "x");
+  const Tensor h = exp(x), z = h * 2.f, product = sn::matmul(z, w), y = softmax(product, -1);
+  if (sn::options().fuse) CHECK(contains(sn::explain_boundary(h, z), "are computed by one step, 1"));
+  const std::string library = sn::explain_boundary(z, y);
+  CHECK(contains(library, "is computed by step"));
+  CHECK(contains(library, "library"));
+  CHECK(contains(library, "   change  "));
+  CHECK(contains(sn::explain_boundary(x, h), "x float32 (500, 640)"));
+  CHECK(contains(sn::explain_boundary(x, h), "is an input"));
+  const json told = json::parse(sn::explain_boundary(z, y, {}, {.format = Format::json}));
+  CHECK(told.at("schema") == 1);
+  CHECK(told.at("together") == false);
+  CHECK(told.at("reasons").size() >= 1);
+
+  // Two reductions along different axes of one input read the same and run over other points.
+  const Tensor rows = sum(x, 1), columns = sum(x, 0);
+  const std::string apart = sn::explain_boundary(rows, columns);
+  CHECK(contains(apart, "siblings"));
+  if (sn::options().fuse) CHECK(contains(apart, "were tried as one kernel and refused: "));
+
+  Tensor done = sqrt(x - x);
+  const Tensor data = numbers({20}, 7), first = exp(data);
+  sn::eval(first);
+  CHECK_THROWS_WITH_AS(sn::explain_boundary(first, first + 1.f), doctest::Contains("evaluated already"), sn::ValueError);
+  CHECK_THROWS_AS(sn::explain_boundary(Tensor(), first), sn::ValueError);
+}
+
+TEST_CASE("the JSON holds together: every number names something, whatever was recorded") {
+  std::mt19937 rng(fresh_seed());
+  int looked_at = 0;
+  for (int round = 0; round < 12; ++round) {
+    std::vector<Tensor> values{numbers({24, 32}, 8), numbers({24, 32}, 9)};
+    for (int k = 0; k < 12; ++k) {
+      const auto any = [&] { return values[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(rng)]; };
+      switch (std::uniform_int_distribution<int>(0, 5)(rng)) {
+        case 0: values.push_back(any() * any()); break;
+        case 1: values.push_back(exp(-abs(any()))); break;
+        case 2: values.push_back(any() - mean(any(), -1, true)); break;
+        case 3: values.push_back(any() + sum(any(), 0)); break;
+        case 4: values.push_back(flip(any(), 1)); break;
+        default: values.push_back(sn::matmul(any(), sn::matmul(any().T(), any()) * 0.01f)); break;
+      }
+    }
+    const json plan = explained({values.back(), values[5]});
+    CHECK(plan.at("schema") == 1);
+    if (plan.at("plans").size() != 1) continue;  // recording took it for a loop, and evaluated the first rounds
+    ++looked_at;
+    const json& one = plan.at("plans")[0];
+    const auto nodes = one.at("nodes").size(), steps = plan.at("kernels").size() + plan.at("library_calls").size(), held = one.at("values").size();
+    std::set<std::size_t> numbered, computed;
+    for (const char* kind : {"kernels", "library_calls"})
+      for (const json& step : plan.at(kind)) {
+        numbered.insert(step.at("step").get<std::size_t>());
+        CHECK(step.at("lines").size() > 0);
+        CHECK(!step.at("cut").at("remedy").get<std::string>().empty());
+        CHECK(step.at("computes").size() > 0);
+        for (const std::size_t node : step.at("computes")) {
+          CHECK(node < nodes);
+          computed.insert(node);
+        }
+        for (const char* list : {"inputs", "outputs"})
+          for (const json& value : step.at(list)) CHECK(value.at("value").get<std::size_t>() < held);
+      }
+    CHECK(numbered.size() == steps);
+    for (std::size_t id = 0; id < nodes; ++id) {
+      const json& node = one.at("nodes")[id];
+      for (const std::size_t input : node.at("inputs")) CHECK(input < id);
+      CHECK(node.at("file").get<std::string>().ends_with("test_explain.cpp"));
+      const auto op = node.at("op").get<std::string>();
+      if (op == "multiply" || op == "exp" || op == "reduce_sum" || op == "matmul") CHECK_MESSAGE(computed.contains(id), op);
+    }
+    for (const json& value : one.at("values")) CHECK(value.at("first").get<int>() <= value.at("last").get<int>());
+    for (const json& refused : one.at("refused")) CHECK(refused.at("steps")[0].get<std::size_t>() < refused.at("steps")[1].get<std::size_t>());
+  }
+  CHECK(looked_at > 4);
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }
