@@ -1,5 +1,4 @@
 // What explain() says of lines, names, sizes and boundaries, and that none of it is part of a plan.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <atomic>
