@@ -152,8 +152,7 @@ def _rounded(self, ndigits=None):
 
 def _tobytes(self, order="C"):
     """The bytes of the elements, row after row; for order='F' column after column."""
-    made = _numpy(self)
-    return made.tobytes(order)
+    return _bits(self).tobytes("C" if order == "K" else order)
 
 
 def _to_device(self, device, /, *, stream=None):

@@ -50,7 +50,7 @@ struct Quick {
 /// Whether an operator of ours takes this object; another library's class that does not show its elements has operators of its own.
 bool is_operand(PyObject* object) {
   return Py_TYPE(object) == array_type || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || PyList_Check(object) ||
-         PyTuple_Check(object) || (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
+         PyTuple_Check(object) || PyRange_Check(object) || (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
 }
 
 nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
@@ -257,31 +257,37 @@ nb::object view_of(nb::handle self, Array made) {
   return new_array(std::move(made));
 }
 
+/// A part of the array. NumPy's word for arrays of places that do not fit is IndexError.
+Tensor part_at(const Tensor& x, const std::vector<Index>& index) {
+  try {
+    return x.at(index, Location{});
+  } catch (const ShapeError& e) {
+    throw IndexError(e.what());
+  }
+}
 PyObject* item(PyObject* self, PyObject* key) noexcept {
   return guarded([&]() -> nb::object {
     const Array array = *nb::inst_ptr<Array>(self);
     bool places = false;
     const Here here("index");
     const std::vector<Index> index = index_of(key, places);
-    const auto part = [&](const Tensor& x) {
-      try {
-        return x.at(index, Location{});
-      } catch (const ShapeError& e) {  // NumPy's word for arrays of places that do not fit
-        throw IndexError(e.what());
-      }
-    };
-    Array made{part(array.re), array.is_complex() ? part(array.im) : Tensor(), {}};
+    Array made{part_at(array.re, index), array.is_complex() ? part_at(array.im, index) : Tensor(), {}};
     return places ? new_array(std::move(made)) : view_of(self, std::move(made));
   });
 }
 /// Assigns while the array's handle is taken out of it, for the assignment may give the GIL up; a copy would keep elements from being written in place.
-template <class Assign> void assign_to(Tensor& handle, Assign&& assign) {
+void assign_to(Tensor& handle, const std::vector<Index>& index, const Arg& value) {
   struct Taken {
     Tensor& handle;
     Tensor tensor = std::move(handle);
     ~Taken() { handle = std::move(tensor); }
   } taken{handle};
-  assign(taken.tensor);
+  try {
+    taken.tensor.at(index, Location{}) = value;
+  } catch (const ShapeError&) {  // of the value, or of the index
+    (void)part_at(taken.tensor, index);
+    throw;
+  }
 }
 
 /// Real numbers are cast to the array's type as NumPy casts them, to any type. Complex numbers do not fit into an array of real ones.
@@ -298,15 +304,15 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
       const Arg& number = *operand.arg;
       const bool fits = is_floating(dtype) || number.kind() == Arg::Kind::boolean || (number.kind() == Arg::Kind::integer && !is_bool(dtype));
       const Tensor cast = fits ? Tensor() : is_bool(dtype) ? Tensor(number.as_double() != 0) : astype(number, dtype);
-      assign_to(array.re, [&](Tensor& re) { re.at(index, Location{}) = fits ? number : Arg(cast, Location{}); });
+      assign_to(array.re, index, fits ? number : Arg(cast, Location{}));
       return 0;
     }
     const Array given = array_of(value);
     if (given.is_complex() && !array.is_complex()) throw DTypeError("assign: complex numbers do not fit into an array of real ones; x.real does");
     const bool complex = array.is_complex();
     const Tensor real = astype(given.re, dtype), imaginary = complex && given.is_complex() ? astype(given.im, dtype) : Tensor();
-    assign_to(array.re, [&](Tensor& re) { re.at(index, Location{}) = Arg(real, Location{}); });
-    if (complex) assign_to(array.im, [&](Tensor& im) { im.at(index, Location{}) = given.is_complex() ? Arg(imaginary, Location{}) : Arg(0, Location{}); });
+    assign_to(array.re, index, Arg(real, Location{}));
+    if (complex) assign_to(array.im, index, given.is_complex() ? Arg(imaginary, Location{}) : Arg(0, Location{}));
     return 0;
   });
 }

@@ -455,6 +455,17 @@ def test_errors_of_arguments_name_the_line():
         sinter.sum(sinter.ones(3), nothing=1)
 
 
+def test_index_errors_of_assignment():
+    x = sinter.zeros((3, 4))
+    for key in (([0, 1], [0, 1, 2]), (slice(None), [True, False]), sinter.ones((2, 2), dtype=bool)):
+        with pytest.raises(IndexError):
+            x[key]
+        with pytest.raises(IndexError):
+            x[key] = 1
+    with pytest.raises(sinter.ShapeError):
+        x[0] = [1, 2, 3]
+
+
 def test_signatures():
     for name in "eval options configure counters dump_kernels from_dlpack interrupt placeholder reset_peak synchronize trim sum add einsum load save loadtxt".split():
         inspect.signature(getattr(sinter, name))

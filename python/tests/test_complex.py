@@ -310,3 +310,19 @@ def test_order_within_a_frozen_function():
     z = sinter.asarray([3 + 1j, 1 + 2j, 1 + 1j])
     for found, want in zip(sinter.freeze(ordered)(z), ordered(z)):
         assert numpy.array_equal(numpy.asarray(found), numpy.asarray(want))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_powers_of_zero(dtype):
+    exponents = numpy.array([0, 1, 2.5, 1j, -1, 0.5 - 1j, -2 + 1j, 1e-3]).astype(dtype)
+    for base in (numpy.zeros(1, dtype), numpy.zeros(1, "float32"), numpy.array([False])):
+        found, want = numpy.asarray(sinter.asarray(base) ** sinter.asarray(exponents)), base ** exponents
+        assert found.dtype == want.dtype and numpy.array_equal(found, want, equal_nan=True), f"{base!r}: {found} for {want}"
+
+
+def test_means_without_nan_keep_their_type():
+    for dtype in TYPES:
+        z = sinter.asarray(numpy.array([[1 + 2j, numpy.nan], [3, 4j]]).astype(dtype))
+        found = sinter.nanmean(z, axis=1)
+        assert found.dtype == dtype and numpy.allclose(numpy.asarray(found), [1 + 2j, 1.5 + 2j])
+        assert numpy.array_equal(numpy.asarray(sinter.rint(z[1] * 1.4)), numpy.rint(numpy.array([3, 4j]) * 1.4))

@@ -1,6 +1,8 @@
 // Arithmetic of complex numbers, composed of operations on pairs of real tensors.
 #include "sinter/complex.hpp"
 
+#include <limits>
+
 #include "ops/recording.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
@@ -49,7 +51,8 @@ Complex power(const ComplexArg& base, const ComplexArg& exponent) {
   const Scope scope("power", base.where());
   const Complex result = exp(log(base) * exponent);
   const Tensor zero = logical_and(base.re() == 0, base.im() == 0), one = logical_and(exponent.re() == 0, exponent.im() == 0);
-  return {where(one, 1, where(zero, 0, result.re)), where(logical_or(one, zero), 0, result.im)};
+  const Tensor of_zero = where(exponent.re() > 0, zeros_like(result.re), std::numeric_limits<double>::quiet_NaN());  // as in NumPy
+  return {where(one, 1, where(zero, of_zero, result.re)), where(one, 0, where(zero, of_zero, result.im))};
 }
 Complex power(const ComplexArg& base, std::int64_t exponent) {
   const Scope scope("power", base.where());

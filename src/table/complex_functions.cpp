@@ -86,6 +86,7 @@ constexpr ByParts kByParts[] = {
     {"ravel"},
     {"repeat"},
     {"reshape"},
+    {"rint"},
     {"roll"},
     {"rollaxis"},
     {"rot90"},
@@ -558,7 +559,9 @@ std::optional<Value> without_nan(const Function& function, std::vector<Argument>
   const auto summed = of_complex(*find_function(name == "mean" ? "sum" : name), arguments, offset);
   if (name != "mean" || !summed) return summed;
   arguments[0].value = {counted};
-  return complex_binary("/", *summed, call(*find_function("sum"), std::move(arguments), offset), offset);
+  const Tensor count = array_of(call(*find_function("sum"), std::move(arguments), offset), function.name);
+  const Complex sum = complex_of(*summed, function.name);
+  return of({sum.re / astype(count, sum.re.dtype()), sum.im / astype(count, sum.re.dtype())});
 }
 /// Calls a function some of whose arguments are complex; nullopt where it has no meaning for them.
 std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
