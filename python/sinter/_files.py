@@ -16,7 +16,7 @@ __all__ = ["load", "save", "savez", "savez_compressed", "loadtxt", "genfromtxt",
 
 _MAGIC = b"\x93NUMPY"  # of the .npy format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 _NAMES = {"b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
-          "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
+          "f2": "float16", "V2": "bfloat16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
 _CODES = {name: ("<" if name not in ("bool", "int8", "uint8") else "|") + code for code, name in _NAMES.items()}
 
 

@@ -99,6 +99,24 @@ def test_files_that_cannot_be_read(tmp_path):
         np.load(stream)
 
 
+def test_bfloat16_as_ml_dtypes_writes_it(tmp_path):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    for shape in SHAPES:
+        x = numpy.asarray(sample("float32", shape)).astype(bfloat16)
+        numpy.save(tmp_path / "theirs.npy", x)
+        numpy.savez(tmp_path / "theirs.npz", x=x)
+        np.save(tmp_path / "ours.npy", np.asarray(x))
+        np.savez(tmp_path / "ours.npz", x=np.asarray(x))
+        stream = io.BytesIO()
+        np.save(stream, np.asarray(x))
+        assert (tmp_path / "ours.npy").read_bytes()[128:] == stream.getvalue()[128:] == (tmp_path / "theirs.npy").read_bytes()[128:]
+        for found in (np.load(tmp_path / "theirs.npy"), np.load(tmp_path / "ours.npy"), np.load(tmp_path / "theirs.npz")["x"], np.load(tmp_path / "ours.npz")["x"]):
+            assert found.dtype == np.bfloat16 and found.shape == shape and found.tobytes() == x.tobytes()
+        assert numpy.load(tmp_path / "ours.npy").view(bfloat16).tobytes() == x.tobytes()
+    with pytest.raises(TypeError):
+        np.save(tmp_path / "none.npy", np.ones(2, dtype="float8_e4m3"))
+
+
 TEXT = "# a b c\n1,2.5,3\n4,5e1,-6\n\n7,8,9 # end\n"
 
 

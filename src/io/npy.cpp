@@ -121,7 +121,7 @@ void save_npy(const std::string& path, const Tensor& tensor, Location where) {
 }
 
 NpyBytes io::npy_bytes(const Site& site, const RecordedPtr& node) {
-  if (traits(node->dtype).npy.empty()) {
+  if (npy_code(node->dtype).empty()) {
     fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(float32) first", name(node->dtype)));
   }
   const auto count = static_cast<std::size_t>(element_count(node->shape));

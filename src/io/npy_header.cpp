@@ -20,7 +20,7 @@ void read_descr(std::string_view descr, NpyHeader& header) {
   }
   if (descr.size() >= 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos) {
     for (int i = 0; i < kDTypeCount; ++i) {
-      if (descr.substr(1) != kDTypes[i].npy) continue;
+      if (descr.substr(1) != npy_code(static_cast<DType>(i))) continue;
       header.dtype = static_cast<DType>(i);
       header.swap = kDTypes[i].size > 1 && (descr[0] == '>' ? kLittle : descr[0] == '<' ? !kLittle : false);
       return;
@@ -126,11 +126,13 @@ class Parser {
 
 }  // namespace
 
+std::string_view npy_code(DType dtype) { return dtype == DType::bfloat16 ? "V2" : traits(dtype).npy; }
+
 NpyHeader parse_npy_header(std::string_view text) { return Parser(text).parse(); }
 
 std::string npy_header_bytes(const NpyHeader& header) {
   const char order = itemsize(header.dtype) == 1 ? '|' : kLittle ? '<' : '>';
-  std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, traits(header.dtype).npy, to_string(header.shape));
+  std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, npy_code(header.dtype), to_string(header.shape));
   const bool long_header = dict.size() > 60000;
   const std::size_t prefix = long_header ? 12 : 10;
   dict.append(63 - (prefix + dict.size()) % 64, ' ');  // the elements start on a multiple of 64 bytes
