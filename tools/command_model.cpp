@@ -60,9 +60,8 @@ Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t
   if (!input.shape) throw ValueError(fmt::format("--random: the input {} has no shape", to_string(input)));
   Shape shape;
   for (const ModelSize& size : *input.shape) {
-    const std::string axis = size.symbol.empty() ? fmt::format("{}.{}", input.name, shape.size()) : size.symbol;  // as freeze() calls it
-    const auto given = sizes.find(axis);
-    if (!size.size && given == sizes.end()) throw ValueError(fmt::format("--random: the input {} needs a size: --size {}=1", to_string(input), axis));
+    const auto given = sizes.find(size.symbol);
+    if (!size.size && given == sizes.end()) throw ValueError(fmt::format("--random: the input {} needs a size: --size {}=1", to_string(input), size.symbol));
     shape.push_back(size.size ? *size.size : given->second);
   }
   if (!is_floating(input.dtype)) return zeros(shape, input.dtype);
@@ -246,7 +245,7 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
   for (const ModelValue& input : model.inputs())
     for (std::size_t axis = 0; input.shape && axis < input.shape->size(); ++axis) {
       const ModelSize& size = (*input.shape)[axis];
-      const std::string name = size.symbol.empty() ? fmt::format("{}.{}", input.name, axis) : size.symbol;
+      const std::string& name = size.symbol;
       if (!size.size && !sizes.contains(name) && std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) unsaid.push_back(name);
     }
   if (unsaid.empty()) return freeze(model, sizes, Location{});

@@ -19,7 +19,8 @@ struct ModelError : Error {
   using Error::Error;
 };
 
-/// A size of a model's input or output: a number, or a name that stands for any number. An empty name says nothing about the size.
+/// A size of a model's input or output: a number, or a name that stands for any number. A size that has no name in the file, or "?", is named
+/// by its input or output and axis, "x.0".
 struct ModelSize {
   std::optional<std::int64_t> size;
   std::string symbol;

@@ -38,7 +38,7 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
         spec.shape.emplace_back(*size.size);
         continue;
       }
-      const std::string axis = size.symbol.empty() ? fmt::format("{}.{}", input.name, spec.shape.size()) : size.symbol;
+      const std::string& axis = size.symbol;
       const auto given = sizes.find(axis);
       if (given != sizes.end() && !given->second.empty()) named[axis] = given->second;
       else if (!named.contains(axis)) named[axis] = {usual_size(unsaid++, is_floating(input.dtype) && input.shape->size() >= 4 && !spec.shape.empty(), small)};

@@ -13,7 +13,7 @@ std::string to_string(const ModelValue& value) {
   text += '[';
   for (std::size_t i = 0; i < value.shape->size(); ++i) {
     const ModelSize& size = (*value.shape)[i];
-    text += fmt::format("{}{}", i ? ", " : "", size.size ? std::to_string(*size.size) : size.symbol.empty() ? "?" : size.symbol);
+    text += fmt::format("{}{}", i ? ", " : "", size.size ? std::to_string(*size.size) : size.symbol);
   }
   return text + ']';
 }

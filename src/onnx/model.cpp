@@ -90,9 +90,9 @@ void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, L
       const ModelSize& size = (*declared.shape)[k];
       const std::int64_t now = given.shape()[k];
       if (size.size) fits = *size.size == now;
-      else if (!size.symbol.empty()) {
+      else {
         const auto [known, added] = symbols.emplace(size.symbol, std::pair(now, declared.name));
-        if (!added && known->second.first != now)
+        if (!added && known->second.first != now && known->second.second != declared.name)  // twice in one input: a name that means nothing
           throw ShapeError(fmt::format("{}: the input {} is given with {} = {}, and {} with {}{}", graph.file, to_string(declared), size.symbol, now,
                                        known->second.second, known->second.first, at(where)));
       }

@@ -222,9 +222,14 @@ class Reader {
     if (!type.has_shape()) return value;
     value.shape.emplace();
     for (const format::Dimension& size : type.shape().dim()) {
-      if (size.value_case() != format::Dimension::kDimValue) value.shape->push_back({{}, size.dim_param()});
-      else if (size.dim_value() < 0) value.shape->push_back({});  // as older exporters wrote "any"
-      else value.shape->push_back({size.dim_value(), {}});
+      const bool is_number = size.value_case() == format::Dimension::kDimValue;
+      if (is_number && size.dim_value() >= 0) {
+        value.shape->push_back({size.dim_value(), {}});
+        continue;
+      }
+      // Exporters write "?", an empty name or a negative number for any size. Each is a size of its own.
+      const bool named = !is_number && !size.dim_param().empty() && size.dim_param() != "?";
+      value.shape->push_back({{}, named ? size.dim_param() : fmt::format("{}.{}", from.name(), value.shape->size())});
     }
     return value;
   }

@@ -1026,6 +1026,24 @@ TEST_CASE("an operator that is missing is told with its node; the others can be 
                        ModelError);
 }
 
+TEST_CASE("axes named ? or not at all are sizes of their own, and so is a name that an input has twice with other sizes") {
+  OnnxBuilder m;
+  m.input("x", {-1, 3, -1, -1}).output("y").node("Relu", {"x"}, {"y"});
+  auto* const shape = m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  const Tensor x = random_tensor({2, 3, 48, 192});
+  for (const char* word : {"?", "", "any"}) {
+    CAPTURE(std::string(word));
+    for (const int axis : {0, 2, 3}) shape->mutable_dim(axis)->set_dim_param(word);
+    File file("axes.onnx"), plan("axes.plan");
+    const Model model = Model::load(m.save(file.path));
+    CHECK(to_string(model.inputs()[0]) == (*word == 'a' ? "x: float32[any, 3, any, any]" : "x: float32[x.0, 3, x.2, x.3]"));
+    CHECK(model({x})[0].to_vector<float>() == relu(x).to_vector<float>());
+    if (*word == 'a') continue;
+    freeze(model, {{"x.0", {2}}, {"x.2", {32}}, {"x.3", {64}}}).save(plan.path.string());
+    CHECK(Function::load(plan.path.string())({x})[0].to_vector<float>() == relu(x).to_vector<float>());
+  }
+}
+
 TEST_CASE("calls that do not fit") {
   OnnxBuilder m;
   m.input("x", {-1, 3}).input("y", {-1, 3}).output("z").node("Add", {"x", "y"}, {"z"});
