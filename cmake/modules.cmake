@@ -1,7 +1,7 @@
 # The modules of src, in the order in which data moves. A module sees itself and the modules before it, and no other: its files are compiled
 # against a folder of links to exactly these, so an include of a later module does not compile (tests/project/modules proves it).
 # docs/architecture.md says what each module holds.
-set(SINTER_MODULES base trace ops io fuse jit cache kernels runtime engine freeze)
+set(SINTER_MODULES base trace ops io ranks fuse jit cache kernels runtime engine freeze)
 
 # sinter_modules_until(NAME VARIABLE): the module and those before it.
 function(sinter_modules_until name variable)

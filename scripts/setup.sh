@@ -3,7 +3,8 @@
 # when nothing is missing. LLVM, oneDNN and CUDA are optional at run time; the first two are installed because the examples use them.
 #
 #   scripts/setup.sh [--tests] [--long]      --tests: also what the tests and the Python package need, z3 and the packages of tests/requirements.txt, which
-#                                            lie in build/venv; --long: with them those of tests/requirements_long.txt, the Python package's neighbours, and what the test of packages takes
+#                                            lie in build/venv; --long: with them those of tests/requirements_long.txt, the Python package's neighbours, Open MPI and MPICH,
+#                                            and what the test of packages takes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +21,7 @@ for argument in "$@"; do
     --tests) tests=yes ;;
     --long)
       requirements+=(tests/requirements_long.txt)
-      packages+=(debootstrap dpkg-dev)
+      packages+=(debootstrap dpkg-dev libopenmpi-dev openmpi-bin libmpich-dev mpich)
       ;;
     *) echo "setup: there is no option $argument" >&2 && exit 1 ;;
   esac

@@ -20,6 +20,7 @@
 #include "engine/profile.hpp"
 #include "engine/reach.hpp"
 #include "engine/retry.hpp"
+#include "ranks/partition.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
@@ -565,6 +566,15 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
     if (!root->evaluated()) work.roots.push_back(root);
   }
   if (work.roots.empty()) return;
+  if (std::any_of(work.roots.begin(), work.roots.end(), [](const auto& root) { return root->spread != nullptr; })) {
+    if (asked) trace::evaluation_asked();
+    const auto groups = ranks::by_mesh(work.roots);
+    std::erase_if(work.roots, [](const auto& root) { return root->spread != nullptr; });
+    const std::vector<trace::RecordedPtr> whole = std::move(work.roots);
+    evaluate(whole, site, false);
+    for (const auto& group : groups) ranks::evaluate_parts(group, [&](const std::vector<trace::RecordedPtr>& parts) { evaluate(parts, site, false); });
+    return;
+  }
   const Surrounded surrounded;  // outside of the gate: a thread that forks may hold the lock that `after` waits for, and fork waits for all that are inside
   const ForkGate::Inside inside(gate);
   if (asked) trace::evaluation_asked();
@@ -634,7 +644,9 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
   constexpr std::size_t kShort = 24;  // operations: none of them is far from the leaves
-  if (outline.pending().size() > kShort) {
+  // What a place of several ranks computes is one plan, for exchanges happen once, and follows from the recording alone.
+  const bool of_place = ranks::Exchanges::are_running();
+  if (outline.pending().size() > kShort && !of_place) {
     const trace::Reach reach = trace::reach_of(outline.pending());
     if (reach.is_long()) {
       work.pieces = trace::find_rounds(outline.pending(), reach).pieces;
@@ -644,7 +656,7 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
       }
     }
   }
-  outline.finish(work.roots, true);
+  outline.finish(work.roots, !of_place);
   Known known = plan_for(outline, work.roots.size(), target, now);
   std::function<void(const Executable&)> check;
   if (known.planned->loaded)
@@ -676,8 +688,18 @@ void Engine::run_recorded(const Executable& executable, const Target& target, Wo
   run(executable, target, work);
 }
 
-const void* Engine::host_data(const trace::RecordedPtr& node, const trace::Site& site) {
+const trace::RecordedPtr& Engine::here(const trace::RecordedPtr& node, const trace::Site& site) {
+  if (node->spread) {
+    const trace::RecordedPtr& whole = ranks::whole_of(node);
+    if (!whole->evaluated()) evaluate({&whole, 1}, site);
+    return whole->spread->parts.front();
+  }
   if (!node->evaluated()) evaluate({&node, 1}, site);
+  return node;
+}
+
+const void* Engine::host_data(const trace::RecordedPtr& wanted, const trace::Site& site) {
+  const trace::RecordedPtr& node = here(wanted, site);
   const ForkGate::Inside inside(gate);
   try {
     return host_memory_of(*node->storage).get();
@@ -729,8 +751,8 @@ runtime::DevicePtr Engine::device_at(std::string_view kind, int ordinal, const t
   }
 }
 
-Residence Engine::residence(const trace::RecordedPtr& node, bool copy, const trace::Site& site) {
-  if (!node->evaluated()) evaluate({&node, 1}, site);
+Residence Engine::residence(const trace::RecordedPtr& wanted, bool copy, const trace::Site& site) {
+  const trace::RecordedPtr& node = here(wanted, site);
   const ForkGate::Inside inside(gate);
   Storage& storage = *node->storage;
   try {
@@ -790,6 +812,15 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     throw ValueError(
         "explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
         "is no data");
+  if (std::any_of(pending.begin(), pending.end(), [](const auto& root) { return root->spread != nullptr; })) {
+    std::vector<trace::RecordedPtr> parts;
+    for (const auto& group : ranks::by_mesh(pending)) {
+      const ranks::Partition partition(group, ranks::own_place(group.front()), false);
+      std::copy_if(partition.roots().begin(), partition.roots().end(), std::back_inserter(parts), [](const auto& part) { return !part->evaluated(); });
+    }
+    std::erase_if(pending, [](const auto& root) { return root->spread != nullptr; });
+    pending.insert(pending.end(), parts.begin(), parts.end());
+  }
   std::vector<Told> told;
   for (const auto& history : known) told.push_back({*history, history->planned.lock()});
   if (pending.empty()) {

@@ -157,6 +157,8 @@ class Engine {
   static StoragePtr contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes);
   std::shared_ptr<void> host_memory_of(Storage& storage);
   Elements elements_of(const StoragePtr& storage, const runtime::DevicePtr& device);
+  // The evaluated node that holds all elements of a value: of a sharded one they are brought from all ranks.
+  const trace::RecordedPtr& here(const trace::RecordedPtr& node, const trace::Site& site);
   // False if the workspace's pieces have to be evaluated before its roots.
   bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);

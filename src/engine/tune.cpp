@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/ranks.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -44,6 +45,9 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   for (const auto& root : roots)
     if (root && !root->evaluated()) work.roots.push_back(root);
   if (work.roots.empty()) throw ValueError("tune: the tensors are evaluated already, no kernel computes them; record them again");
+  for (const auto& root : work.roots)
+    if (root->spread)
+      trace::fail<ShardingError>({"tune", root->where}, "sharded values are not tuned; tune the same formula of a rank's part, ranks::local(x)");
   work.outline.walk(work.roots);
   work.outline.finish(work.roots, false);
   const trace::Graph graph = work.outline.graph();

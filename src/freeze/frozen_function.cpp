@@ -11,6 +11,7 @@
 #include "freeze/served_sizes.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
+#include "sinter/ranks.hpp"
 #include "trace/build.hpp"
 #include "trace/for_any_size.hpp"
 
@@ -112,6 +113,9 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
   const trace::ForAnySize all;
   for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
   if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula gives nothing");
+  for (const auto& result : recording.results)
+    if (result->spread)
+      fail<ShardingError>(site_at(where), "the formula shards its values, and a frozen function has no exchanges between ranks; call the formula itself");
   parts_.fill(recording.results);
   return recording;
 }

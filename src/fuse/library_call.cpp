@@ -102,7 +102,7 @@ Columns columns_of(trace::Op op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
+#define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
   case Op::id: return columns(layout, Pieces::pieces, GpuLibrary::gpu, #expansion);
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY

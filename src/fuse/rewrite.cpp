@@ -365,7 +365,7 @@ int expanded(Graph& out, Node node) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, ...) \
+#define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, ...) \
   case Op::id: return expansion(out, node);
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE

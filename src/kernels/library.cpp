@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <new>
 #include <tuple>
 
@@ -16,6 +17,7 @@
 #include "kernels/recurrence.hpp"
 #include "kernels/scatter.hpp"
 #include "kernels/sorting/sort.hpp"
+#include "ranks/exchange.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::kernels {
@@ -91,6 +93,16 @@ std::string who_convolves_bytes(const fuse::LibraryCall&) { return fmt::format("
 std::string who_recurs(const fuse::LibraryCall&) { return fmt::format("step after step ({})", host_blocks().instruction_set); }
 std::string cpp_library(const fuse::LibraryCall&) { return "the C++ library"; }
 
+void send_part(const fuse::LibraryCall& call, std::span<void* const> pointers, int) {
+  const auto& part = call.operands[0];
+  ranks::Exchanges::running().send(call.ints, static_cast<const std::byte*>(pointers[0]) + part.offset * static_cast<std::int64_t>(itemsize(part.dtype)));
+  std::memset(pointers[2], 0, itemsize(call.dtype));
+}
+void receive_part(const fuse::LibraryCall& call, std::span<void* const> pointers, int) {
+  ranks::Exchanges::running().receive(call.ints, static_cast<std::byte*>(pointers[1]));
+}
+std::string who_exchanges(const fuse::LibraryCall& call) { return ranks::told(call.ints); }
+
 /// Adapts a computation whose result does not come in pieces.
 template <auto compute> void whole_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished&) {
   compute(call, pointers, threads);
@@ -108,7 +120,7 @@ HostColumns columns_of(const fuse::LibraryCall& call) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
+#define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
   case Op::id: return {host, by};
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY

@@ -144,6 +144,10 @@ Shape odd_row(std::span<const Shape> operands, std::span<const std::int64_t>) {
   return shape;
 }
 
+// Exchanges between ranks (ranks/exchange.hpp): a part is sent, and a link orders the calls. What is received lies in a row.
+Shape link(std::span<const Shape>, std::span<const std::int64_t>) { return {1}; }
+Shape received(std::span<const Shape>, std::span<const std::int64_t> ints) { return {ints[1]}; }
+
 // The `takes` column.
 
 bool one_type(const CallTerms& call) {
@@ -232,6 +236,8 @@ bool square(const CallTerms& call) { return matrix(call) && rows(call.shapes[0])
 bool system_of_equations(const CallTerms& call) {
   return square(call) && same_batch(call.shapes[0], call.shapes[1]) && rows(call.shapes[1]) == rows(call.shapes[0]);
 }
+bool link_of_part(const CallTerms& call) { return call.ints.size() == 6 && call.ints[1] >= 1 && call.ints[1] < kMostElements; }
+bool part_and_link(const CallTerms& call) { return link_of_part(call); }
 bool real_row(const CallTerms& call) { return !call.shapes[0].empty() && call.shapes[0].back() >= 1 && is_real(call) && call.ints.empty(); }
 bool two_parts(const CallTerms& call) { return real_row(call) && call.shapes[1] == call.shapes[0]; }
 
@@ -248,7 +254,7 @@ LibraryColumns columns_of(Op op) {
 #define SINTER_ELEMENTWISE(id, ...)
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
-#define SINTER_LIBRARY(id, arity, takes, shape, result, ...) \
+#define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, ...) \
   case Op::id: return {takes, shape, []([[maybe_unused]] DType same) { return result; }};
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY

@@ -23,7 +23,7 @@ constexpr Primitive kPrimitives[] = {
 #define SINTER_ELEMENTWISE(id, arity, acc, result, rule, cost, identity, cf, ci, llvm, interp) \
   elementwise(Op::id, #id, arity, acc, Result::result, TypeRule::rule, cost, Identity::identity, cf, ci),
 #define SINTER_REDUCTION(id, combine, empty) reduction(Op::id, #id, Op::combine, empty),
-#define SINTER_STRUCTURAL(id, arity) structural(Op::id, #id, arity),
+#define SINTER_STRUCTURAL(id, arity, sharding) structural(Op::id, #id, arity),
 #define SINTER_LIBRARY(id, arity, ...) structural(Op::id, #id, arity, OpKind::library),
 #include "trace/primitives.def"
 #undef SINTER_ELEMENTWISE

@@ -13,6 +13,7 @@ namespace sinter::trace {
 namespace {
 
 std::atomic<EvaluateHook> evaluate_hook{nullptr};
+std::atomic<SpreadHook> spread_hook{nullptr};
 
 /// Below this depth destructors may recurse.
 constexpr std::uint32_t kShallow = 64;
@@ -130,16 +131,22 @@ void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
 }  // namespace
 
 void set_evaluate_hook(EvaluateHook hook) { evaluate_hook = hook; }
+void evaluate(const std::vector<RecordedPtr>& nodes) { evaluate_hook.load()(nodes); }
+void set_spread_hook(SpreadHook hook) { spread_hook = hook; }
+
+thread_local constinit bool WithinEvaluation::now = false;
 
 void look_through(const Recorded& operand) {
   const EvaluateHook hook = evaluate_hook;
-  if (operand.evaluated() || operand.symbolic || hook == nullptr) return;
+  if (operand.evaluated() || operand.symbolic || hook == nullptr || WithinEvaluation::now) return;
   for (const auto& piece : about_to_look()) hook(piece);
 }
 
 RecordedPtr record(RecordedPtr node, Operands&& inputs) {
   thread_local constinit std::uint64_t order = 0;
+  bool is_spread = false;
   for (const RecordedPtr& input : inputs) {
+    is_spread |= input->spread != nullptr;
     order = std::max(order, input->order);
     node->symbolic |= input->symbolic;
     const bool evaluated = input->evaluated();
@@ -151,11 +158,12 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs) {
     }
     node->held = bytes > kUncounted - node->held ? kUncounted : node->held + bytes;
   }
+  if (is_spread && !node->spread) node->spread = spread_hook.load()(*node, inputs);
   ++node->depth;
   node->order = ++order;
   node->pending = std::move(inputs);
   const EvaluateHook hook = evaluate_hook;
-  if (node->symbolic || hook == nullptr) return node;
+  if (node->symbolic || hook == nullptr || WithinEvaluation::now) return node;
   if (const Pieces pieces = recorded(node); !pieces.empty()) {
     for (const auto& piece : pieces) hook(piece);
     const std::lock_guard guard(node->lock);

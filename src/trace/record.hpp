@@ -15,6 +15,10 @@
 #include "sinter/tensor.hpp"
 #include "trace/graph.hpp"
 
+namespace sinter::ranks {
+struct Spread;
+}
+
 namespace sinter::trace {
 
 struct Recorded;
@@ -99,6 +103,7 @@ struct Recorded {
   mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
   bool unread = false;                        // a mask's part that is not read yet (masks.cpp): never an operand
   bool symbolic = false;                      // depends on a placeholder: never evaluated, however long the chain
+  std::shared_ptr<ranks::Spread> spread;      // how it lies on several ranks (ranks/sharding.hpp); null: it is whole, and computed from whole values
   std::size_t held = 0;                       // bound of the bytes of contents below that nothing else holds, when recorded
 
   /// Returns copies of the operands, taken under the lock; none once evaluated.
@@ -130,6 +135,22 @@ inline constexpr std::size_t kMaxHeldBytes = std::size_t{256} << 20;
 /// Evaluates nodes together. The engine sets the hook once; recording calls it.
 using EvaluateHook = void (*)(const std::vector<RecordedPtr>&);
 void set_evaluate_hook(EvaluateHook hook);
+void evaluate(const std::vector<RecordedPtr>& nodes);
+/// Returns the spread of a result some of whose operands have one. The ranks set the hook once there is a mesh.
+using SpreadHook = std::shared_ptr<ranks::Spread> (*)(const Recorded& node, const Operands& inputs);
+void set_spread_hook(SpreadHook hook);
+
+/// While one lives, this thread records within an evaluation, and recording asks for none.
+class WithinEvaluation {
+ public:
+  WithinEvaluation() : before_(std::exchange(now, true)) {}
+  ~WithinEvaluation() { now = before_; }
+  WithinEvaluation(const WithinEvaluation&) = delete;
+  static thread_local constinit bool now;
+
+ private:
+  const bool before_;
+};
 
 }  // namespace sinter::trace
 

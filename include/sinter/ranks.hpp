@@ -1,0 +1,89 @@
+// Arrays over several processes. Every rank runs the same program and records the same operations on global shapes; a sharded tensor has only a part of its
+// elements on each rank. sinter.hpp does not include this header. docs/ranks.md is the guide.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sinter/errors.hpp"
+#include "sinter/tensor.hpp"
+
+namespace sinter {
+
+/// An operation that cannot carry the shardings of its operands. The message names the op, the operands, and the call that mends it.
+struct ShardingError : Error {
+  using Error::Error;
+};
+/// Ranks that do not do the same, a rank that others wait for, or a rank that has ended.
+struct RankError : Error {
+  using Error::Error;
+};
+
+}  // namespace sinter
+
+namespace sinter::ranks {
+
+struct WorldState;
+struct MeshState;
+
+/// All ranks that run the program, and the number of this one.
+class World {
+ public:
+  explicit World(std::shared_ptr<WorldState> state) : state_(std::move(state)) {}
+  int rank() const;
+  int size() const;
+  const std::shared_ptr<WorldState>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<WorldState> state_;
+};
+
+/// Returns the ranks that `mpirun` started; a world of one rank without it; inside of run(), the ranks of that call. SINTER_RANKS: mpi, off, or the file of a
+/// module that moves the bytes. Throws RankError where MPI's module is missing or does not start.
+World init();
+
+/// Runs `program` on this many threads, each of which is a rank. Returns when all have ended. The first exception of a rank is thrown again, and ends the
+/// others where they wait.
+void run(int ranks, const std::function<void(World)>& program);
+
+/// An axis of a mesh: so many ranks. What is sharded along it is divided into `pieces`, a multiple of `size`. Each rank computes its pieces one by one, so that
+/// results have the same bits on every number of ranks that divides the pieces. 0: 8 pieces along a mesh of one axis and 4 along an axis of several, or the
+/// next multiple of `size`.
+struct MeshAxis {
+  std::string name;
+  int size = 1;
+  int pieces = 0;
+};
+
+/// The ranks of a world in rows and columns, the last axis fastest. A copy is the same mesh.
+class Mesh {
+ public:
+  /// Throws ValueError where the sizes' product is not the number of ranks, or a name is missing or repeated.
+  Mesh(const World& world, std::vector<MeshAxis> axes, Location where = Location::current());
+  const std::vector<MeshAxis>& axes() const;
+  World world() const;
+  const std::shared_ptr<const MeshState>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<const MeshState> state_;
+};
+
+/// Returns the tensor with axis k sharded along the mesh axis axes[k]; an empty name leaves the axis whole. Of a whole tensor each rank takes its part, which
+/// costs nothing; what is sharded in another way is sent. Axis k of n elements is cut in pieces of ceil(n / pieces), and the last ones may be empty.
+Tensor shard(const Arg& x, const Mesh& mesh, const std::vector<std::string>& axes);
+/// Returns the tensor with all elements on every rank.
+Tensor unshard(const Arg& x);
+/// Returns the mesh axis of each axis; empty names for axes that are whole.
+std::vector<std::string> sharding(const Tensor& x, Location where = Location::current());
+/// Returns this rank's elements as a tensor of its own. All ranks evaluate x together.
+Tensor local(const Tensor& x, Location where = Location::current());
+/// "float32 (4096@data, 1024)".
+std::string describe(const Tensor& x, Location where = Location::current());
+
+/// Loads an .npy file of which each rank reads only its part, where the file's elements can be mapped.
+Tensor load_npy(const std::string& path, const Mesh& mesh, const std::vector<std::string>& axes, Location where = Location::current());
+/// Writes one .npy file from all ranks, each its own part. Returns when the file is complete.
+void save_npy(const std::string& path, const Tensor& x, Location where = Location::current());
+
+}  // namespace sinter::ranks

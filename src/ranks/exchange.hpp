@@ -1,0 +1,106 @@
+// Exchanges: what each place sends of its part of a value to each place that wants elements of it, and the two library calls that do it. Who sends which
+// elements to whom follows from global shapes on every rank alike, so nothing is negotiated.
+//
+// The calls' attributes: the exchange's number in its evaluation, the number of elements that are received, the bytes that the place sends to other ranks, how
+// many places there receive them, the kind with the mesh axis, packed by `label`, and a hash of the sizes of the place's parts. Those before the hash are for
+// explain. The hash is part of the structural key: a plan for other sizes may sum in another order, and which sizes were met before differs from rank to rank.
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ranks/sharding.hpp"
+#include "trace/site.hpp"
+
+namespace sinter::ranks {
+
+/// Which elements of an operand a part of the result needs.
+using Wanted = std::function<Block(const Part&)>;
+
+struct Exchange {
+  Shape shape;  // global, of what is sent
+  std::size_t item = 0;
+  Sharding from, to;
+  Wanted wanted;  // by the parts of `to`
+  trace::Site site;
+  std::string kind;
+  /// Of the places that have the same part, the first sends to all: where each has computed the part itself, they may differ in the last bit.
+  bool from_first = false;
+
+  /// Visits what a place sends: the receiving place and the elements.
+  void each_sent(const Place& place, const std::function<void(const Place&, const Block&)>& visit) const;
+  /// Visits what a place receives: the sending place and the elements.
+  void each_received(const Place& place, const std::function<void(const Place&, const Block&)>& visit) const;
+  /// Returns the place that sends a part to a receiver.
+  Place sender(const Part& part, const Place& receiver) const;
+  /// "all_gather of (8@data, 37) for sum at train.cpp:12".
+  std::string told() const;
+};
+
+/// What the places of one rank send to each other during an evaluation, and whether one of them has failed.
+class Handover {
+ public:
+  using Key = std::tuple<std::size_t, Place, Place>;  // the exchange, the sending place, the receiving place
+  void give(Key key, std::vector<std::byte> bytes);
+  std::vector<std::byte> take(const Key& key);
+  /// Ends the others where they wait.
+  void fail();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::map<Key, std::vector<std::byte>> waiting_;
+  bool failed_ = false;
+};
+
+/// The exchanges of one evaluation, for one place. The calls of the plan find them by number.
+class Exchanges {
+ public:
+  Exchanges(MeshPtr mesh, Place place) : mesh_(std::move(mesh)), place_(std::move(place)) {}
+  std::size_t add(Exchange exchange);
+  bool empty() const { return all_.empty(); }
+  void meet(std::shared_ptr<Handover> others) { others_ = std::move(others); }
+  /// Returns the attributes of the exchange's calls, with room for the number of elements.
+  std::vector<std::int64_t> attributes(std::size_t number, std::uint64_t sizes) const;
+  /// Attributes of a call that sends nothing.
+  static std::vector<std::int64_t> no_exchange(std::uint64_t sizes);
+
+  void send(std::span<const std::int64_t> ints, const std::byte* elements);
+  void receive(std::span<const std::int64_t> ints, std::byte* elements);
+
+  /// Those of the evaluation that runs on this thread.
+  static Exchanges& running();
+  static bool are_running();
+  class Running {
+   public:
+    explicit Running(Exchanges* now);
+    ~Running();
+    Running(const Running&) = delete;
+
+   private:
+    Exchanges* const before_;
+  };
+
+ private:
+  const MeshPtr mesh_;
+  const Place place_;
+  std::vector<Exchange> all_;
+  std::shared_ptr<Handover> others_;
+};
+
+/// Visits the runs of elements of `which` that lie together in the memory of both blocks: their offsets there and their length, in bytes.
+void for_each_run(const Block& which, const Block& a, const Block& b, std::size_t item,
+                  const std::function<void(std::size_t, std::size_t, std::size_t)>& visit);
+
+/// Returns what a call's attributes tell: "all_gather over data: 4.1 kB to each of 3 ranks".
+std::string told(std::span<const std::int64_t> ints);
+
+}  // namespace sinter::ranks

@@ -1,0 +1,652 @@
+#include "ranks/partition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/hash.hpp"
+#include "ranks/rules.hpp"
+#include "sinter/ops.hpp"
+#include "trace/build.hpp"
+#include "trace/library.hpp"
+
+namespace sinter::ranks {
+
+using trace::Op;
+using trace::Recorded;
+using trace::RecordedPtr;
+using trace::Site;
+
+namespace {
+
+Site site_of(const Recorded& node) { return {node.called, node.where}; }
+
+std::int64_t elements_of(const Block& block) { return element_count(shape_of(block)); }
+
+Block hull(Block a, const Block& b) {
+  if (is_empty(a)) return b;
+  if (is_empty(b)) return a;
+  for (std::size_t k = 0; k < a.size(); ++k) a[k] = {std::min(a[k].begin, b[k].begin), std::max(a[k].end, b[k].end)};
+  return a;
+}
+
+/// Whether a kernel's order of combining shows in the bits.
+bool has_order(const Recorded& node) { return is_floating(node.dtype) && (trace::is_reduction(node.op) || node.op == Op::scan); }
+
+/// The elements `wanted` of a node that holds those of `has`.
+RecordedPtr part_within(const Site& site, const RecordedPtr& node, const Block& has, const Block& wanted) {
+  std::vector<std::int64_t> start_step;
+  for (std::size_t k = 0; k < has.size(); ++k) start_step.insert(start_step.end(), {is_empty(wanted) ? 0 : wanted[k].begin - has[k].begin, 1});
+  return trace::make_slice(site, node, std::move(start_step), shape_of(wanted));
+}
+
+trace::Operands as_operands(const std::vector<RecordedPtr>& nodes) {
+  const auto copy = [&](std::size_t k) { return RecordedPtr(nodes[k]); };
+  switch (nodes.size()) {
+    case 1: return trace::Operands(copy(0));
+    case 2: return trace::Operands(copy(0), copy(1));
+    case 3: return trace::Operands(copy(0), copy(1), copy(2));
+    default: return trace::Operands(copy(0), copy(1), copy(2), copy(3));
+  }
+}
+
+Wanted blocks_of(const Shape& shape, const Sharding& sharding) {
+  return [shape, sharding](const Part& part) { return block_of(shape, sharding, part); };
+}
+
+/// A value that parts are taken of: a node of the global graph, or partial results, which are a tensor with an axis of pieces.
+struct Source {
+  Site site;
+  Shape shape;
+  DType dtype{};
+  Sharding sharding;
+  RecordedPtr part;
+};
+
+/// The node's op over parts: `block` of its result, from the blocks `wanted` of its operands.
+RecordedPtr computed(const Recorded& node, const Block& block, const std::vector<RecordedPtr>& parts, const std::vector<Block>& wanted) {
+  const Site site = site_of(node);
+  const Shape shape = shape_of(block);
+  if (element_count(shape) == 0) return trace::make_constant(site, trace::make_scalar_int(node.dtype, 0), shape);
+  const std::vector<std::int64_t>& ints = node.ints;
+  if (node.op == Op::cast) return trace::make_cast(site, parts[0], node.dtype);
+  if (trace::is_elementwise(node.op)) return trace::make_elementwise(site, node.op, as_operands(parts));
+  if (trace::is_reduction(node.op)) return trace::make_reduction(site, node.op, parts[0], ints);
+  switch (node.op) {
+    case Op::contiguous: return parts[0];
+    case Op::reshape: return trace::make_reshape(site, parts[0], shape);
+    case Op::permute: return trace::make_permute(site, parts[0], ints);
+    case Op::broadcast: return trace::make_broadcast(site, parts[0], shape);
+    case Op::slice: {
+      std::vector<std::int64_t> start_step = ints;
+      for (std::size_t k = 0; k < block.size(); ++k) start_step[2 * k] += block[k].begin * ints[2 * k + 1] - wanted[0][k].begin;
+      return trace::make_slice(site, parts[0], std::move(start_step), shape);
+    }
+    case Op::windows: {
+      const auto axis = static_cast<std::size_t>(ints[0]);
+      return trace::make_windows(site, parts[0], axis, shape[axis], ints[1], shape.back(), ints[2]);
+    }
+    case Op::pad: {
+      if (is_empty(wanted[0])) return parts[1];
+      std::vector<std::int64_t> around;
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        const std::int64_t begin = wanted[0][k].begin + ints[2 * k], end = wanted[0][k].end + ints[2 * k];
+        around.insert(around.end(), {begin - block[k].begin, block[k].end - end});
+      }
+      return trace::make_pad(site, parts[0], parts[1], std::move(around));
+    }
+    case Op::gather: return trace::make_gather(site, parts[0], parts[1], ints[0]);
+    case Op::scan: return trace::make_scan(site, static_cast<Op>(ints[1]), parts[0], ints[0]);
+    case Op::conv: {
+      if (is_empty(wanted[0])) return trace::make_constant(site, trace::make_scalar_int(node.dtype, 0), shape);
+      trace::Convolution how = trace::Convolution::of(ints);
+      for (std::size_t k = 0; k < how.axes(); ++k) {
+        if (block[k + 2].size() == node.shape[k + 2]) continue;  // all places: all of the operand, and its padding
+        const std::int64_t first = block[k + 2].begin * how.stride[k] - how.before[k];
+        const std::int64_t taps = wanted[1][k + 2].size();
+        const std::int64_t last = (block[k + 2].end - 1) * how.stride[k] - how.before[k] + (taps - 1) * how.dilation[k];
+        how.before[k] = wanted[0][k + 2].begin - first;
+        how.after[k] = last + 1 - wanted[0][k + 2].end;
+      }
+      return trace::make_library(site, node.op, as_operands(parts), how.ints());
+    }
+    default: return trace::make_library(site, node.op, as_operands(parts), ints);
+  }
+}
+
+}  // namespace
+
+class Partition::Pass {
+ public:
+  Pass(Partition& partition, std::vector<RecordedPtr> roots, const Place& place, bool keep)
+      : out_(partition), place_(place), number_(static_cast<std::size_t>(partition.mesh_->number_of(place))) {
+    order(roots);
+    for (std::size_t k = 0; keep && k < nodes_.size(); ++k)
+      if (is_kept(k) && std::find(roots.begin(), roots.end(), nodes_[k]) == roots.end()) roots.push_back(nodes_[k]);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) note_wants(k);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) sources_[k].part = part_of_node(k);
+    for (const RecordedPtr& root : roots) out_.local_.push_back(sources_[static_cast<std::size_t>(numbers_.at(root.get()))].part);
+    if (!link_) {
+      const RecordedPtr nothing = trace::make_constant(Site{"ranks", {}}, trace::make_scalar_int(DType::int64, 0), Shape{1});
+      link_ =
+          trace::make_library(Site{"ranks", {}}, Op::send_part, trace::Operands(RecordedPtr(nothing), RecordedPtr(nothing)), Exchanges::no_exchange(sizes_));
+    }
+    out_.local_.push_back(link_);
+    out_.global_ = std::move(roots);
+    out_.operations_ = nodes_.size();
+  }
+
+ private:
+  // Walks what the roots need, operands before users, in an order that is the same on all ranks. Evaluated values are leaves.
+  void order(const std::vector<RecordedPtr>& roots) {
+    struct Frame {
+      RecordedPtr node;
+      trace::Operands inputs;
+      std::size_t next = 0;
+    };
+    std::vector<Frame> stack;
+    const auto enter = [&](const RecordedPtr& node) {
+      if (numbers_.contains(node.get()) || (!node->spread && (node->evaluated() || node->inputs().empty()))) return;
+      numbers_.emplace(node.get(), -1);
+      stack.push_back({node, node->inputs(), 0});
+    };
+    for (const RecordedPtr& root : roots) {
+      enter(root);
+      while (!stack.empty()) {
+        Frame& top = stack.back();
+        if (top.next < top.inputs.size()) {
+          const RecordedPtr input = top.inputs[top.next++];
+          enter(input);
+          continue;
+        }
+        add(top.node, top.inputs);
+        stack.pop_back();
+      }
+    }
+  }
+
+  void add(const RecordedPtr& node, const trace::Operands& inputs) {
+    numbers_[node.get()] = static_cast<int>(nodes_.size());
+    nodes_.push_back(node);
+    inputs_.push_back(inputs);
+    uses_.push_back(0);
+    sources_.push_back({site_of(*node), node->shape, node->dtype, node->spread ? node->spread->sharding : whole(*node), nullptr});
+    std::uint64_t& hash = out_.hash_;
+    for (const std::uint64_t word : {static_cast<std::uint64_t>(node->op), static_cast<std::uint64_t>(node->dtype), static_cast<std::uint64_t>(inputs.size())})
+      hash = mix(hash, word);
+    for (const std::int64_t size : node->shape) hash = mix(hash, static_cast<std::uint64_t>(size));
+    for (const std::int64_t number : node->ints) hash = mix(hash, static_cast<std::uint64_t>(number));
+    for (const std::int64_t size : shape_of(block_of(node->shape, sources_.back().sharding, place_))) sizes_ = mix(sizes_, static_cast<std::uint64_t>(size));
+    for (const int axis : sources_.back().sharding.axes) hash = mix(hash, static_cast<std::uint64_t>(axis + 1));
+    carried_.emplace_back();
+    if (inputs.empty()) return;
+    for (const RecordedPtr& input : inputs) {
+      const auto found = numbers_.find(input.get());
+      hash = mix(hash, found == numbers_.end() ? input->op == Op::constant ? input->scalar.bits() : 0 : static_cast<std::uint64_t>(found->second + 1));
+      if (found != numbers_.end()) ++uses_[static_cast<std::size_t>(found->second)];
+    }
+    if (node->spread) carried_.back() = carry(*node, operands_of(inputs, site_of(*node)), &node->spread->sharding);
+  }
+
+  Sharding whole(const Recorded& node) const { return {out_.mesh_, std::vector<int>(node.shape.size(), kWhole)}; }
+
+  // --- what is brought from other ranks
+
+  bool is_at_hand(const Source& source, const Sharding& to, const Wanted& wanted) const {
+    for (const int axis : source.sharding.axes)
+      if (axis != kWhole && to.along(static_cast<std::size_t>(axis)) < 0) return false;
+    const std::vector<Part> parts = all_parts(to);
+    return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+      const Block block = wanted(part);
+      return is_empty(block) || intersection(block, block_of(source.shape, source.sharding, part)) == block;
+    });
+  }
+
+  // Elements of one value that several users want by the same parts: brought together where that is not more than one by one.
+  struct Bringing {
+    std::vector<int> axes;  // of the mesh, in order
+    std::vector<Wanted> wanted;
+    RecordedPtr part;  // once brought
+    Block all(const Part& of) const {
+      Block block = wanted[0](of);
+      for (std::size_t k = 1; k < wanted.size(); ++k) block = hull(std::move(block), wanted[k](of));
+      return block;
+    }
+  };
+
+  static std::vector<int> used_axes(const Sharding& to) {
+    std::vector<int> axes = to.axes;
+    std::erase(axes, kWhole);
+    std::sort(axes.begin(), axes.end());
+    return axes;
+  }
+
+  /// Whether parts of `to` are sharded along the same axes as those of the source: then a rank has most of what it wants.
+  static bool lies_beside(const Sharding& from, const Sharding& to) {
+    for (std::size_t axis = 0; axis < from.axes.size(); ++axis)
+      if (from.axes[axis] != kWhole && (axis >= to.axes.size() || to.axes[axis] != from.axes[axis])) return false;
+    return used_axes(from) == used_axes(to);
+  }
+
+  void note_wants(std::size_t k) {
+    const Carried& carried = carried_[k];
+    const Sharding work = carried.wanted.empty() ? Sharding{} : carried.work();
+    for (std::size_t i = 0; i < carried.wanted.size(); ++i) {
+      const auto found = numbers_.find(inputs_[k][i].get());
+      if (found == numbers_.end()) continue;
+      const auto number = static_cast<std::size_t>(found->second);
+      if (is_at_hand(sources_[number], work, carried.wanted[i])) continue;
+      std::vector<Bringing>& all = bringing_[number];
+      const auto axes = used_axes(work);
+      const std::vector<Part> parts = all_parts(work);
+      const auto joins = [&](const Bringing& other) {
+        return other.axes == axes && std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+                 const Block before = other.all(part), more = carried.wanted[i](part);
+                 return elements_of(hull(before, more)) <= elements_of(before) + elements_of(more);
+               });
+      };
+      auto group = std::find_if(all.begin(), all.end(), joins);
+      if (group == all.end()) group = all.insert(all.end(), Bringing{axes, {}, {}});
+      group->wanted.push_back(carried.wanted[i]);
+      places_[{k, i}] = static_cast<std::size_t>(group - all.begin());
+    }
+  }
+
+  /// The elements that operand i of node k needs.
+  RecordedPtr operand_part(std::size_t k, std::size_t i) {
+    const RecordedPtr& input = inputs_[k][i];
+    const Sharding work = carried_[k].work();
+    const Block wanted = carried_[k].wanted[i](part_of(work, place_));
+    const Site site = site_of(*nodes_[k]);
+    const auto found = numbers_.find(input.get());
+    if (found == numbers_.end()) return part_within(site, input, block_of(input->shape, whole(*input), {}), wanted);
+    const auto number = static_cast<std::size_t>(found->second);
+    const Source& source = sources_[number];
+    const auto place = places_.find({k, i});
+    if (place == places_.end()) return part_within(site, source.part, block_of(source.shape, source.sharding, place_), wanted);
+    Bringing& bringing = bringing_[number][place->second];
+    const Wanted all = [bringing](const Part& part) { return bringing.all(part); };
+    if (!bringing.part) bringing.part = lies_beside(source.sharding, work) ? with_rims(source, work, all, site) : brought(source, work, all, site);
+    return part_within(site, bringing.part, all(part_of(work, place_)), wanted);
+  }
+
+  /// A part with the elements that it lacks of its neighbours: only these are sent. What is wanted is the middle, which the place has, between a lower and an
+  /// upper rim along each sharded axis; the rims of a later axis are as wide as the middles of the earlier ones.
+  RecordedPtr with_rims(const Source& source, const Sharding& to, const Wanted& wanted, const Site& site) {
+    enum Side : std::uint8_t { lower, middle, upper };
+    const auto side = [source_shape = source.shape, from = source.sharding, wanted](const Part& part, std::size_t axis, Side which) {
+      Block block = wanted(part);
+      const Block own = block_of(source_shape, from, part);
+      for (std::size_t k = 0; k < axis; ++k) block[k] = intersection(block[k], own[k]);
+      if (which == lower) block[axis] = intersection(block[axis], Range{0, own[axis].begin});
+      else if (which == upper) block[axis] = intersection(block[axis], Range{own[axis].end, source_shape[axis]});
+      else block[axis] = intersection(block[axis], own[axis]);
+      return block;
+    };
+    const std::vector<Part> all = all_parts(to);
+    std::vector<std::array<RecordedPtr, 3>> pieces(source.shape.size());
+    for (std::size_t axis = 0; axis < pieces.size(); ++axis) {
+      if (source.sharding.axes[axis] == kWhole) continue;
+      for (const Side which : {lower, upper}) {
+        const Wanted rim = [side, axis, which](const Part& part) { return side(part, axis, which); };
+        if (!std::all_of(all.begin(), all.end(), [&](const Part& part) { return is_empty(rim(part)); })) pieces[axis][which] = brought(source, to, rim, site);
+      }
+    }
+    const trace::Scope scope(site.op, site.where);
+    const Block middles = side(part_of(to, place_), pieces.size() - 1, middle);
+    RecordedPtr part = part_within(site, source.part, block_of(source.shape, source.sharding, place_), middles);
+    for (std::size_t axis = pieces.size(); axis-- > 0;) {
+      pieces[axis][middle] = part;
+      std::vector<Tensor> joined;
+      for (const RecordedPtr& piece : pieces[axis])
+        if (piece && element_count(piece->shape) > 0) joined.push_back(Tensor(piece));
+      if (joined.size() > 1) part = concatenate(joined, static_cast<std::int64_t>(axis), site.where).node();
+      else if (joined.size() == 1) part = joined[0].node();
+    }
+    return part;
+  }
+
+  /// Exchanges: sends elements of the place's part, and receives what the place wants.
+  RecordedPtr brought(const Source& source, const Sharding& to, const Wanted& wanted, const Site& site, bool from_first = false) {
+    const char* kind = lies_beside(source.sharding, to) ? "halo" : "all_to_all";
+    if (from_first) kind = "broadcast_from";
+    if (used_axes(to).size() < used_axes(source.sharding).size())
+      kind = elements_of(wanted(all_parts(to)[0])) < element_count(source.shape) ? "broadcast_from" : "all_gather";
+    const std::size_t number = out_.exchanges_.add({source.shape, itemsize(source.dtype), source.sharding, to, wanted, site, kind, from_first});
+    std::vector<std::int64_t> ints = out_.exchanges_.attributes(number, sizes_);
+    if (element_count(source.part->shape) > 0)
+      link_ = trace::make_library(site, Op::send_part, trace::Operands(RecordedPtr(source.part), RecordedPtr(link_ ? link_ : source.part)), ints);
+    const Shape shape = shape_of(wanted(part_of(to, place_)));
+    if (element_count(shape) == 0) return trace::make_constant(site, trace::make_scalar_int(source.dtype, 0), shape);
+    ints[1] = element_count(shape);
+    link_ = trace::make_library(site, Op::receive_part, trace::Operands(typed_link(source.dtype, site)), ints);
+    return trace::make_reshape(site, link_, shape);
+  }
+
+  /// The last call, as an operand of the next: with a type, since what is received has the link's. A place that sends nothing has a link of another exchange.
+  RecordedPtr typed_link(DType dtype, const Site& site) {
+    if (!link_) return trace::make_constant(site, trace::make_scalar_int(dtype, 0), Shape{1});
+    if (link_->dtype == dtype) return link_;
+    return trace::make_cast(site, trace::make_slice(site, link_, {0, 1}, Shape{1}), dtype);
+  }
+
+  // --- the operations
+
+  RecordedPtr part_of_node(std::size_t k) {
+    const RecordedPtr& node = nodes_[k];
+    if (!node->spread) return copied(k);
+    const Carried& carried = carried_[k];
+    if (carried.wanted.empty()) return node->spread->parts[number_];
+    if (node->op == Op::scan && carried.result.axes[static_cast<std::size_t>(node->ints[0])] != kWhole) return settled(k, scanned(k));
+    std::vector<RecordedPtr> operands;
+    std::vector<Block> wanted;
+    for (std::size_t i = 0; i < carried.wanted.size(); ++i) {
+      operands.push_back(operand_part(k, i));
+      wanted.push_back(carried.wanted[i](part_of(carried.work(), place_)));
+    }
+    const RecordedPtr part = computed(*node, block_of(node->shape, carried.result, place_), operands, wanted);
+    return carried.combined.empty() ? settled(k, part) : combined(k, part);
+  }
+
+  /// Whether several places compute the same parts.
+  bool repeats(const Sharding& work) const {
+    for (std::size_t axis = 0; axis < out_.mesh_->count(); ++axis)
+      if (out_.mesh_->axes[axis].pieces > 1 && work.along(axis) < 0) return true;
+    return false;
+  }
+
+  /// The order in which a kernel sums depends on what it is fused with, and so on a place's other parts. A sum that several places compute is one of them's.
+  RecordedPtr settled(std::size_t k, const RecordedPtr& part) {
+    const Sharding& lies = carried_[k].result;
+    if (!has_order(*nodes_[k]) || !repeats(carried_[k].work())) return part;
+    return brought({site_of(*nodes_[k]), nodes_[k]->shape, nodes_[k]->dtype, lies, part}, lies, blocks_of(nodes_[k]->shape, lies), site_of(*nodes_[k]), true);
+  }
+
+  /// A whole value that is not evaluated, for this place alone: what one place has computed decides nothing for another.
+  RecordedPtr copied(std::size_t k) {
+    const Recorded& node = *nodes_[k];
+    std::vector<RecordedPtr> operands;
+    for (const RecordedPtr& input : inputs_[k]) {
+      const auto found = numbers_.find(input.get());
+      operands.push_back(found == numbers_.end() ? input : sources_[static_cast<std::size_t>(found->second)].part);
+    }
+    auto copy = std::make_shared<Recorded>(node.shape_owner);
+    copy->op = node.op;
+    copy->dtype = node.dtype;
+    copy->ints = node.ints;
+    copy->scalar = node.scalar;
+    copy->where = node.where;
+    copy->called = node.called;
+    return trace::record(std::move(copy), as_operands(operands));
+  }
+
+  /// The size of the operands' axis that is reduced along a mesh axis.
+  std::int64_t reduced_size(std::size_t k, int mesh_axis) const {
+    for (const RecordedPtr& input : inputs_[k]) {
+      if (!input->spread) continue;
+      const int axis = input->spread->sharding.along(static_cast<std::size_t>(mesh_axis));
+      if (axis >= 0) return input->shape[static_cast<std::size_t>(axis)];
+    }
+    throw InternalError("no operand is sharded along the axis that is reduced");
+  }
+
+  /// The values t[0], t[1], ... along the first axis, combined as a tree that depends on their number alone.
+  RecordedPtr tree(const Site& site, Op combine, const RecordedPtr& values) {
+    const std::int64_t count = values->shape[0];
+    const auto range = [&](std::int64_t begin, std::int64_t end) {
+      Block has, wanted;
+      for (const std::int64_t size : values->shape) has.push_back({0, size});
+      wanted = has;
+      wanted[0] = {begin, end};
+      return part_within(site, values, has, wanted);
+    };
+    if (count == 1) return trace::make_reshape(site, values, Shape(values->shape.begin() + 1, values->shape.end()));
+    std::int64_t half = 1;
+    while (2 * half < count) half *= 2;
+    if (2 * half == count) return tree(site, combine, trace::make_elementwise(site, combine, trace::Operands(range(0, half), range(half, count))));
+    return trace::make_elementwise(site, combine, trace::Operands(tree(site, combine, range(0, half)), tree(site, combine, range(half, count))));
+  }
+
+  /// Combines along the first axes, one for each mesh axis that is combined.
+  RecordedPtr summed(const Site& site, Op combine, RecordedPtr values, std::size_t axes) {
+    for (; axes > 0; --axes) {
+      if (element_count(values->shape) > 0) values = tree(site, combine, values);
+      else values = trace::make_constant(site, trace::make_scalar_int(values->dtype, 0), Shape(values->shape.begin() + 1, values->shape.end()));
+    }
+    return values;
+  }
+
+  /// A large result that every rank would combine from all pieces is dealt along one of its whole axes first: each rank combines a share, and the shares are
+  /// gathered. That is the traffic of a reduction on a ring, and the order of the tree.
+  static Sharding deals(const Recorded& node, const Carried& carried) {
+    constexpr std::size_t kLarge = std::size_t{1} << 16;
+    if (carried.combined.size() != 1 || trace::bytes_of(node) < kLarge) return {};
+    Sharding dealt = carried.result;
+    const int pieces = dealt.mesh->axes[static_cast<std::size_t>(carried.combined[0])].pieces;
+    for (std::size_t axis = 0; axis < node.shape.size(); ++axis) {
+      if (dealt.axes[axis] != kWhole || node.shape[axis] < pieces) continue;
+      dealt.axes[axis] = carried.combined[0];
+      return dealt;
+    }
+    return {};
+  }
+
+  /// Brings the partial results of all pieces to every part of the result, and combines them.
+  RecordedPtr combined(std::size_t k, const RecordedPtr& partial) {
+    const Recorded& node = *nodes_[k];
+    const Carried& carried = carried_[k];
+    const Site site = site_of(node);
+    const Op combine = trace::is_reduction(node.op) ? trace::primitive(node.op).combine : Op::add;
+    const std::size_t more = carried.combined.size();
+    // The partial results as one tensor: an axis of pieces for each mesh axis that is combined, then those of the result.
+    Source source{site, {}, node.dtype, {carried.result.mesh, carried.combined}, nullptr};
+    for (const int axis : carried.combined) source.shape.push_back(pieces_with_elements(*carried.result.mesh, axis, reduced_size(k, axis)));
+    source.shape.insert(source.shape.end(), node.shape.begin(), node.shape.end());
+    source.sharding.axes.insert(source.sharding.axes.end(), carried.result.axes.begin(), carried.result.axes.end());
+    const Shape shape = shape_of(block_of(source.shape, source.sharding, place_));
+    source.part =
+        element_count(shape) == 0 ? trace::make_constant(site, trace::make_scalar_int(node.dtype, 0), shape) : trace::make_reshape(site, partial, shape);
+    const auto summed_for = [&](const Sharding& to) {
+      Sharding lies{to.mesh, std::vector<int>(more, kWhole)};
+      lies.axes.insert(lies.axes.end(), to.axes.begin(), to.axes.end());
+      return summed(site, combine, brought(source, to, blocks_of(source.shape, lies), site, repeats(carried.work())), more);
+    };
+    const Sharding dealt = deals(node, carried);
+    if (!dealt.mesh) return summed_for(carried.result);
+    return brought({site, node.shape, node.dtype, dealt, summed_for(dealt)}, carried.result, blocks_of(node.shape, carried.result), site);
+  }
+
+  /// Scans each part, then combines it with the total of those before it.
+  RecordedPtr scanned(std::size_t k) {
+    const Recorded& node = *nodes_[k];
+    const Sharding& sharding = carried_[k].result;
+    const Site site = site_of(node);
+    const auto axis = static_cast<std::size_t>(node.ints[0]);
+    const auto reduction = static_cast<Op>(node.ints[1]);
+    const DType carry = trace::scan_carry(reduction, node.dtype);
+    RecordedPtr part = trace::make_scan(site, reduction, trace::make_cast(site, operand_part(k, 0), carry), node.ints[0]);
+    const Block all = block_of(part->shape, whole(*part), {});
+    Block last = all;
+    last[axis].begin = std::max<std::int64_t>(last[axis].end - 1, 0);
+    Source totals{site, node.shape, carry, sharding, part_within(site, part, all, last)};
+    totals.shape[axis] = pieces_with_elements(*sharding.mesh, sharding.axes[axis], node.shape[axis]);
+    // All totals along the axis, of the part's own elements along the others.
+    Sharding lies = sharding;
+    lies.axes[axis] = kWhole;
+    const RecordedPtr gathered = brought(totals, sharding, blocks_of(totals.shape, lies), site, repeats(sharding));
+    const int piece = place_[static_cast<std::size_t>(sharding.axes[axis])];
+    if (piece > 0 && element_count(part->shape) > 0) {
+      const Block has = block_of(totals.shape, lies, place_);
+      Block before = has;
+      before[axis] = {piece - 1, piece};
+      const RecordedPtr start = part_within(site, trace::make_scan(site, reduction, gathered, node.ints[0]), has, before);
+      part = trace::make_elementwise(site, trace::primitive(reduction).combine,
+                                     trace::Operands(trace::make_broadcast(site, start, part->shape), RecordedPtr(part)));
+    }
+    return trace::make_cast(site, part, node.dtype);
+  }
+
+  // --- the results
+
+  /// Whether the user holds a value on the way that was computed before: from then on it is stored. The answer is the same on all ranks, as it does not depend
+  /// on what they have computed of other programs.
+  bool is_kept(std::size_t k) const {
+    const RecordedPtr& node = nodes_[k];
+    if (!node->spread || node->evaluated() || trace::is_view(node->op)) return false;
+    // Besides the user: nodes_, the operands' lists of users and their copies here.
+    if (node.use_count() <= 1 + 2 * static_cast<long>(uses_[k])) return false;
+    return node->computed.exchange(true, std::memory_order_relaxed);
+  }
+
+  Partition& out_;
+  const Place place_;
+  const std::size_t number_;  // of the place, on its rank
+  std::unordered_map<const Recorded*, int> numbers_;
+  std::vector<RecordedPtr> nodes_;
+  std::vector<trace::Operands> inputs_;
+  std::vector<int> uses_;
+  std::vector<Carried> carried_;  // without operands for leaves
+  std::vector<Source> sources_;
+  std::unordered_map<std::size_t, std::vector<Bringing>> bringing_;  // by the number of the value
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> places_;
+  RecordedPtr link_;
+  std::uint64_t sizes_ = 0;  // a hash
+};
+
+Partition::Partition(const std::vector<RecordedPtr>& roots, const Place& place, bool keep)
+    : mesh_(roots.front()->spread->sharding.mesh), exchanges_(mesh_, place) {
+  const trace::WithinEvaluation within;
+  Pass(*this, roots, place, keep);
+}
+
+void Partition::compare() const {
+  if (exchanges_.empty() || mesh_->world->size == 1) return;
+  const Recorded& last = *global_.front();
+  const std::string what =
+      fmt::format("{}{}, {} operations", last.called, *last.where.file ? fmt::format(" ({}:{})", last.where.file, last.where.line) : "", operations_);
+  const auto all = mesh_->world->gather(fmt::format("{:016x}{}", hash_, what), "the comparison before " + what);
+  for (int rank = 0; rank < mesh_->world->size; ++rank) {
+    if (all[static_cast<std::size_t>(rank)].substr(0, 16) == all[0].substr(0, 16)) continue;
+    throw RankError(
+        fmt::format("the ranks have not recorded the same: rank 0 evaluates {}; rank {} evaluates {}. Every rank must record and evaluate the same "
+                    "operations on sharded values in the same order",
+                    all[0].substr(16), rank, all[static_cast<std::size_t>(rank)].substr(16)));
+  }
+}
+
+namespace {
+
+/// Sums of whole values, below values that are sharded. Each rank evaluates them alike, by themselves.
+std::vector<RecordedPtr> whole_sums(const std::vector<RecordedPtr>& roots) {
+  std::vector<RecordedPtr> sums, waiting = roots;
+  std::unordered_set<const Recorded*> seen;
+  while (!waiting.empty()) {
+    const RecordedPtr node = std::move(waiting.back());
+    waiting.pop_back();
+    if (node->evaluated() || !seen.insert(node.get()).second) continue;
+    if (!node->spread && has_order(*node)) {
+      sums.push_back(node);
+      continue;
+    }
+    for (const RecordedPtr& input : node->inputs()) waiting.push_back(input);
+  }
+  return sums;
+}
+
+}  // namespace
+
+void evaluate_parts(const std::vector<RecordedPtr>& roots, const Evaluate& evaluate) {
+  const MeshPtr mesh = roots.front()->spread->sharding.mesh;
+  const std::vector<Place> places = mesh->own_places();
+  if (const std::vector<RecordedPtr> sums = whole_sums(roots); !sums.empty()) {
+    Exchanges none(mesh, places[0]);
+    const Exchanges::Running running(&none);
+    evaluate(sums);
+  }
+  std::vector<std::unique_ptr<Partition>> partitions(places.size());
+  partitions[0] = std::make_unique<Partition>(roots, places[0], true);
+  partitions[0]->compare();
+  const std::vector<RecordedPtr> wanted = partitions[0]->global_roots();
+  const auto others = std::make_shared<Handover>();
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto work = [&](std::size_t number) {
+    try {
+      if (number > 0) partitions[number] = std::make_unique<Partition>(wanted, places[number], false);
+      Exchanges& exchanges = partitions[number]->exchanges();
+      exchanges.meet(others);
+      const Exchanges::Running running(&exchanges);
+      evaluate(partitions[number]->roots());
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+      others->fail();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t number = 1; number < places.size(); ++number) threads.emplace_back(work, number);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    Recorded& node = *wanted[k];
+    Spread& spread = *node.spread;
+    for (std::size_t number = 0; number < places.size(); ++number) {
+      // Places with one part have the same elements: one of them is kept.
+      const Part part = part_of(spread.sharding, places[number]);
+      std::size_t same = 0;
+      while (part_of(spread.sharding, places[same]) != part) ++same;
+      spread.parts.push_back(same < number ? spread.parts[same] : partitions[number]->roots()[k]);
+    }
+    // The parts hold the elements. The size is the global one, so that recording decides alike on all ranks.
+    auto storage = std::make_shared<Storage>();
+    storage->bytes = trace::bytes_of(node);
+    node.materialize(std::move(storage), spread.parts.front()->history());
+  }
+}
+
+std::vector<std::vector<RecordedPtr>> by_mesh(std::span<const RecordedPtr> nodes) {
+  std::vector<std::vector<RecordedPtr>> groups;
+  std::vector<MeshPtr> meshes;
+  for (const RecordedPtr& node : nodes) {
+    if (!node->spread) continue;
+    const MeshPtr& mesh = node->spread->sharding.mesh;
+    const auto at = static_cast<std::size_t>(std::find(meshes.begin(), meshes.end(), mesh) - meshes.begin());
+    if (at == meshes.size()) {
+      meshes.push_back(mesh);
+      groups.emplace_back();
+    }
+    groups[at].push_back(node);
+  }
+  return groups;
+}
+
+Place own_place(const RecordedPtr& node) { return node->spread->sharding.mesh->own_places().front(); }
+
+RecordedPtr resharded(const Site& site, const RecordedPtr& node, Sharding to) {
+  if (node->spread && node->spread->sharding == to) return node;
+  if (!node->spread && to.is_whole()) return node;
+  auto result = std::make_shared<Recorded>(node->shape_owner);
+  result->op = Op::contiguous;
+  result->dtype = node->dtype;
+  result->called = site.op;
+  result->where = site.where;
+  result->spread = std::make_shared<Spread>(Spread{std::move(to), {}, nullptr});
+  return trace::record(std::move(result), trace::Operands(RecordedPtr(node)));
+}
+
+const RecordedPtr& whole_of(const RecordedPtr& node) {
+  if (!node->spread || node->spread->sharding.is_whole()) return node;
+  if (!node->spread->whole) node->spread->whole = resharded(site_of(*node), node, {node->spread->sharding.mesh, std::vector<int>(node->shape.size(), kWhole)});
+  return node->spread->whole;
+}
+
+}  // namespace sinter::ranks

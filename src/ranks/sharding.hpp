@@ -1,0 +1,80 @@
+// How a tensor lies on the ranks of a mesh, as plain values: which elements each rank has follows from the global shape, the sharding and the mesh alone.
+//
+// A mesh axis has pieces, a multiple of its ranks. What is sharded along it is cut in as many pieces as it has. A place is one piece along each mesh axis, and
+// an evaluation runs once for each place, exactly as if every place were a rank; a rank that has several runs them on as many threads. So what is computed, and
+// with it the order of every sum, does not depend on the number of ranks.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ranks/world.hpp"
+#include "trace/record.hpp"
+
+namespace sinter::ranks {
+
+/// The piece along each mesh axis.
+using Place = std::vector<int>;
+
+struct MeshState {
+  std::shared_ptr<WorldState> world;
+  std::vector<MeshAxis> axes;
+
+  std::size_t count() const { return axes.size(); }
+  /// Returns the places of a rank, or of all, the last axis fastest.
+  std::vector<Place> places_of(int rank) const;
+  std::vector<Place> own_places() const { return places_of(world->rank); }
+  std::vector<Place> all_places() const;
+  int rank_of(const Place& place) const;
+  /// Returns the place's number among those of its rank.
+  int number_of(const Place& place) const;
+};
+using MeshPtr = std::shared_ptr<const MeshState>;
+
+/// The mesh axis of each tensor axis, or kWhole.
+inline constexpr int kWhole = -1;
+struct Sharding {
+  MeshPtr mesh;
+  std::vector<int> axes;
+
+  bool is_whole() const;
+  /// Returns the tensor axis that is sharded along the mesh axis, or -1.
+  int along(std::size_t mesh_axis) const;
+  friend bool operator==(const Sharding&, const Sharding&) = default;
+};
+/// Names for messages: "float32 (4096@data, 1024)".
+std::string to_string(DType dtype, const Shape& shape, const Sharding& sharding);
+/// "{"data", ""}", as a program writes it.
+std::string as_written(const Sharding& sharding);
+
+/// A part of a sharded tensor: the piece along each mesh axis, kWhole along those that the sharding does not use. Places that differ along these alone have the
+/// same part.
+using Part = std::vector<int>;
+/// The elements begin <= i < end along each axis.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
+  friend bool operator==(const Range&, const Range&) = default;
+};
+using Block = std::vector<Range>;
+Range intersection(Range a, Range b);
+Block intersection(const Block& a, const Block& b);
+bool is_empty(const Block& block);
+Shape shape_of(const Block& block);
+
+Part part_of(const Sharding& sharding, const Place& place);
+std::vector<Part> all_parts(const Sharding& sharding);
+/// The length of a piece of an axis, and the number of pieces that have elements.
+std::int64_t piece_length(const MeshState& mesh, int mesh_axis, std::int64_t size);
+std::int64_t pieces_with_elements(const MeshState& mesh, int mesh_axis, std::int64_t size);
+Block block_of(const Shape& shape, const Sharding& sharding, const Part& part);
+
+/// How a recorded value lies on the ranks. Values without one are whole and not computed from sharded ones.
+struct Spread {
+  Sharding sharding;
+  std::vector<trace::RecordedPtr> parts;  // for each place of this rank; none before the value is evaluated
+  trace::RecordedPtr whole;               // the same value on all ranks, once its elements were read
+};
+
+}  // namespace sinter::ranks

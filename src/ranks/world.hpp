@@ -1,0 +1,34 @@
+// The ranks of a program, as one of them sees them.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ranks/transport.hpp"
+#include "sinter/ranks.hpp"
+
+namespace sinter::ranks {
+
+struct WorldState {
+  explicit WorldState(std::shared_ptr<Transport> by)
+      : transport(std::move(by)), rank(transport ? transport->rank() : 0), size(transport ? transport->size() : 1) {}
+
+  const std::shared_ptr<Transport> transport;  // null for one rank alone
+  const int rank, size;
+
+  /// Waits for a message up to SINTER_RANKS_TIMEOUT seconds, 300 unless set. Throws RankError, which says what is waited for.
+  void receive(int peer, int tag, std::span<std::byte> to, const std::string& what) const;
+  /// Brings every rank's text to all ranks, cut after 240 bytes, in their order.
+  std::vector<std::string> gather(const std::string& text, const std::string& what) const;
+};
+
+/// The world of ranks that are threads, for the thread of this rank: init() returns it.
+class InWorld {
+ public:
+  explicit InWorld(std::shared_ptr<WorldState> world);
+  ~InWorld();
+  InWorld(const InWorld&) = delete;
+};
+
+}  // namespace sinter::ranks

@@ -1,0 +1,398 @@
+// Programs over sharded tensors, on 1, 2, 4 and 8 ranks that are threads: the same bits on every number of ranks and on every rank, and close to the same
+// program without shards.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <sinter/decompositions.hpp>
+#include <sinter/fft.hpp>
+#include <sinter/nn.hpp>
+#include <sinter/random.hpp>
+#include <sinter/ranks.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "program.hpp"
+#include "seed.hpp"
+
+namespace sn = sinter;
+namespace ranks = sinter::ranks;
+using namespace sinter::testing;
+using sn::DType;
+using sn::Shape;
+using sn::Tensor;
+
+namespace {
+
+/// Shards a tensor along the names, or leaves it whole where the program runs without ranks.
+using Put = std::function<Tensor(const Tensor&, const std::vector<std::string>&)>;
+using Program = std::function<std::vector<Tensor>(const Put&)>;
+
+std::vector<std::byte> bytes_of(const Tensor& tensor) {
+  return sn::visit_storage(tensor.dtype(), [&]<class T>() {
+    const std::vector<T> values = tensor.to_vector<T>();
+    std::vector<std::byte> bytes(values.size() * sizeof(T));
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const T value = values[k];
+      std::memcpy(bytes.data() + k * sizeof(T), &value, sizeof(T));
+    }
+    return bytes;
+  });
+}
+
+void check_close(const Tensor& a, const Tensor& b, double tolerance) {
+  REQUIRE(a.shape() == b.shape());
+  REQUIRE(a.dtype() == b.dtype());
+  const auto x = a.astype(DType::float64).to_vector<double>(), y = b.astype(DType::float64).to_vector<double>();
+  double largest = 1;
+  for (const double value : y)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    if (x[k] == y[k] || (std::isnan(x[k]) && std::isnan(y[k]))) continue;
+    CHECK_MESSAGE(std::abs(x[k] - y[k]) <= tolerance * largest, "element " << k << ": " << x[k] << " and " << y[k]);
+  }
+}
+
+/// Runs the program on 1, 2, 4 and 8 ranks along one mesh axis.
+void same_on_any_ranks(const Program& program, double tolerance = 1e-5) {
+  const std::vector<Tensor> expected = program([](const Tensor& x, const auto&) { return x; });
+  std::vector<std::vector<std::byte>> bits;
+  for (const int count : {1, 2, 4, 8}) {
+    std::mutex mutex;
+    ranks::run(count, [&](ranks::World world) {
+      const ranks::Mesh mesh(world, {{"data", count}});
+      const std::vector<Tensor> results = program([&](const Tensor& x, const auto& names) { return ranks::shard(x, mesh, names); });
+      sn::eval(results);
+      std::vector<std::vector<std::byte>> mine;
+      for (const Tensor& result : results) mine.push_back(bytes_of(result));
+      const std::lock_guard lock(mutex);
+      if (bits.empty()) {
+        bits = mine;
+        for (std::size_t k = 0; k < results.size(); ++k) check_close(results[k], expected[k], tolerance);
+      }
+      for (std::size_t k = 0; k < mine.size(); ++k)
+        CHECK_MESSAGE(mine[k] == bits[k], "result " << k << ", " << ranks::describe(results[k]) << ", on rank " << world.rank() << " of " << count);
+    });
+  }
+}
+
+/// The call throws, with this in the message and a line of this file at its end.
+template <class E> void tells(const std::function<void()>& call, const std::string& what) {
+  std::string text = "nothing was thrown";
+  try {
+    call();
+  } catch (const E& error) {
+    text = error.what();
+  }
+  CAPTURE(text);
+  CHECK(text.find(what) != std::string::npos);
+  CHECK(text.find(std::string(" at ") + __FILE__) != std::string::npos);
+}
+
+/// Evaluated, so that every rank reads the same elements.
+Tensor numbers(const Shape& shape, std::uint64_t key, DType dtype = DType::float32) {
+  Tensor made = sn::random::normal(sn::random::Key(key), shape).astype(dtype);
+  sn::eval(made);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("elementwise, reductions and views") {
+  for (const std::int64_t n : {1, 5, 8, 61, 1000}) {
+    CAPTURE(n);
+    const Tensor x0 = numbers({n, 37}, 1), w = numbers({37}, 2);
+    same_on_any_ranks([&](const Put& put) {
+      const Tensor x = put(x0, {"data", ""});
+      const Tensor y = sn::exp(x * w) + 1;
+      return std::vector<Tensor>{y,
+                                 sn::sum(y, 0),
+                                 sn::sum(y, 1),
+                                 sn::sum(y),
+                                 sn::mean(y, 0),
+                                 sn::max(y, 0),
+                                 sn::min(y),
+                                 sn::argmax(y, 1),
+                                 sn::var(y, 0),
+                                 sn::softmax(y, -1),
+                                 sn::softmax(y, 0),
+                                 sn::transpose(y) + 1.0f,
+                                 sn::prod(sn::tanh(x), 0),
+                                 sn::any(x > 0, 0),
+                                 sn::argmin(y, 0),
+                                 sn::norm(y)};
+    });
+  }
+}
+
+TEST_CASE("every element type") {
+  for (int number = 0; number < sn::kDTypeCount; ++number) {
+    const auto dtype = static_cast<DType>(number);
+    CAPTURE(sn::name(dtype));
+    const Tensor x0 = (numbers({19, 6}, 3, DType::float64) * 2).astype(dtype);
+    sn::eval(x0);
+    same_on_any_ranks(
+        [&](const Put& put) {
+          const Tensor x = put(x0, {"data", ""});
+          return std::vector<Tensor>{x + x, sn::sum(x, 0), sn::max(x, 0), sn::cumsum(x, 0), sn::all(x, 0), x(sn::Slice{1, 12})};
+        },
+        sn::itemsize(dtype) == 1 ? 0.3 : 0.02);
+  }
+}
+
+TEST_CASE("slices, pads and windows bring halos") {
+  for (const std::int64_t n : {3, 9, 64, 201}) {
+    CAPTURE(n);
+    const Tensor x0 = numbers({n, 5}, 4);
+    same_on_any_ranks([&](const Put& put) {
+      const Tensor x = put(x0, {"data", ""}) * 2;
+      const sn::Slice all;
+      Tensor written = x + 0.5f;
+      written(sn::Slice{1, 3}) = -1;
+      return std::vector<Tensor>{x(sn::Slice{0, -2}) + x(sn::Slice{2, {}}) - 2 * x(sn::Slice{1, -1}),
+                                 sn::diff(x, 1, 0),
+                                 sn::flip(x, 0),
+                                 sn::roll(x, 1, 0),
+                                 x(sn::Slice{{}, {}, 2}),
+                                 x(sn::Slice{{}, {}, -3}),
+                                 x(n - 1),
+                                 x(1) + x,
+                                 sn::concatenate({x, x + 1}, 0),
+                                 sn::pad(x, {{2, 1}, {0, 3}}),
+                                 written,
+                                 sn::stack({x, -x}),
+                                 x(all, 2),
+                                 sn::sliding_window_view(x, {3}, {0}).sum(-1),
+                                 sn::cumsum(x, 0),
+                                 sn::cumprod(x / 4, 0),
+                                 sn::cumsum(x, 1)};
+    });
+  }
+}
+
+TEST_CASE("products, convolutions and library calls") {
+  const Tensor x0 = numbers({33, 20}, 5), w0 = numbers({20, 12}, 6), images = numbers({10, 3, 14, 9}, 7), filters = numbers({4, 3, 3, 3}, 8);
+  const Tensor squares = numbers({9, 4, 4}, 9);
+  same_on_any_ranks([&](const Put& put) {
+    const Tensor x = put(x0, {"data", ""}), across = put(x0, {"", "data"}), w = put(w0, {"data", ""}), wide = put(w0, {"", "data"});
+    const Tensor batch = put(images, {"data", "", "", ""}), rows = put(images, {"", "", "data", ""}), matrices = put(squares, {"data", "", ""});
+    return std::vector<Tensor>{sn::matmul(x, w0) + 1,
+                               sn::matmul(x0, w),
+                               sn::matmul(across, w),
+                               sn::matmul(across, w0),
+                               sn::matmul(x0, wide),
+                               sn::matmul(sn::transpose(x), x),
+                               sn::sort(x, 1),
+                               sn::argsort(x, 1),
+                               sn::conv2d(batch, filters),
+                               sn::conv2d(rows, filters, {}, {.stride = {2, 1}, .padding = {1, 1}}),
+                               sn::inv(matrices),
+                               sn::solve(matrices, matrices + 1),
+                               sn::take(x0, sn::abs(x * 3).astype(DType::int64), 0),
+                               sn::where(x > 0, x, 0.f)};
+  });
+}
+
+TEST_CASE("numbers made on every rank are the same on any number of ranks") {
+  same_on_any_ranks([](const Put& put) {
+    const Tensor x = put(sn::random::normal(sn::random::Key(1), {57, 4}), {"data", ""});
+    const Tensor place = put(sn::arange(57.0), {"data"});
+    return std::vector<Tensor>{x, sn::sum(x * sn::reshape(place, {57, 1}), 0), sn::reshape(x, {57, 2, 2})};
+  });
+}
+
+TEST_CASE("loops without an evaluation") {
+  const Tensor x0 = numbers({130}, 10, DType::float64);
+  same_on_any_ranks([&](const Put& put) {
+    Tensor x = put(x0, {"data"});
+    for (int step = 0; step < 300; ++step) x = x + 0.1 * (sn::roll(x, 1, 0) + sn::roll(x, -1, 0) - 2 * x);
+    Tensor w = sn::zeros({4});
+    for (int step = 0; step < 40; ++step) w = w - 0.01 * sn::sum(x) * w + 0.1;
+    return std::vector<Tensor>{x, w};
+  });
+}
+
+TEST_CASE("random programs") {
+  std::mt19937 random(fresh_seed());
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < (sn::options().backend == "interpreter" ? 20 : 5); ++round) {
+    const std::int64_t n = 1 + pick(90);
+    CAPTURE(n);
+    const Tensor x0 = numbers({n, 4}, random()), w0 = numbers({n, 4}, random()), m0 = numbers({4, 4}, random());
+    struct Step {
+      int op, a, b, amount;
+    };
+    std::vector<Step> steps;
+    for (int k = 0; k < 12; ++k) steps.push_back({pick(14), pick(k + 2), pick(k + 2), pick(7)});
+    same_on_any_ranks(
+        [&](const Put& put) {
+          std::vector<Tensor> all{put(x0, {"data", ""}), w0};
+          for (const Step& step : steps) {
+            const Tensor a = all[static_cast<std::size_t>(step.a)], b = all[static_cast<std::size_t>(step.b)];
+            const std::int64_t some = std::min<std::int64_t>(step.amount, n - 1);
+            const auto made = [&]() -> Tensor {
+              switch (step.op) {
+                case 0: return a + b;
+                case 1: return a * b;
+                case 2: return sn::tanh(a);
+                case 3: return sn::softmax(a, step.amount % 2);
+                case 4: return a - sn::mean(a, 0);
+                case 5: return sn::tanh(sn::cumsum(a, step.amount % 2));
+                case 6: return sn::roll(a, step.amount, 0);
+                case 7: return sn::pad(a(sn::Slice{some, {}}), {{0, some}, {0, 0}});
+                case 8: return sn::matmul(a, m0);
+                case 9: return sn::where(a > b, a, sn::flip(b, 0));
+                case 10: return sn::sort(a, 1);
+                case 11: return sn::maximum(a, sn::sum(b, 0));
+                case 12: return sn::matmul(a, sn::matmul(a.T(), b) / static_cast<float>(n));
+                default: return sn::concatenate({b(sn::Slice{n - some, {}}), a(sn::Slice{0, n - some})});
+              }
+            };
+            all.push_back(made());
+          }
+          std::vector<Tensor> results;
+          for (std::size_t k = all.size() - 3; k < all.size(); ++k) results.push_back(all[k] + all[0]);
+          results.push_back(sn::sum(results.back()));
+          return results;
+        },
+        1e-3);
+  }
+}
+
+TEST_CASE("a mesh of two axes") {
+  const Tensor x0 = numbers({24, 16}, 11), w0 = numbers({16, 20}, 12);
+  std::vector<std::vector<std::byte>> bits;
+  for (const auto& [rows, columns] : {std::pair{1, 1}, {2, 1}, {1, 4}, {2, 2}, {4, 2}}) {
+    std::mutex mutex;
+    ranks::run(rows * columns, [&, rows = rows, columns = columns](ranks::World world) {
+      const ranks::Mesh mesh(world, {{"data", rows}, {"model", columns}});
+      const Tensor x = ranks::shard(x0, mesh, {"data", ""}), w = ranks::shard(w0, mesh, {"", "model"});
+      const Tensor y = sn::tanh(sn::matmul(x, w)), inner = sn::matmul(ranks::shard(x0, mesh, {"data", "model"}), ranks::shard(w0, mesh, {"model", ""}));
+      CHECK(ranks::describe(y) == "float32 (24@data, 20@model)");
+      const std::vector<Tensor> results{
+          y, inner, sn::sum(y, 0), sn::sum(y, 1), sn::sum(y), ranks::shard(y, mesh, {"model", "data"}), ranks::shard(y, mesh, {"", "data"})};
+      sn::eval(results);
+      std::vector<std::vector<std::byte>> mine;
+      for (const Tensor& result : results) mine.push_back(bytes_of(result));
+      check_close(results[0], sn::tanh(sn::matmul(x0, w0)), 1e-5);
+      check_close(results[1], sn::matmul(x0, w0), 1e-5);
+      check_close(results[4], sn::sum(sn::tanh(sn::matmul(x0, w0))), 1e-5);
+      CHECK(mine[5] == mine[0]);
+      CHECK(mine[6] == mine[0]);
+      const std::lock_guard lock(mutex);
+      if (bits.empty()) bits = mine;
+      for (std::size_t k = 0; k < mine.size(); ++k) CHECK_MESSAGE(mine[k] == bits[k], "result " << k << " on " << rows << " x " << columns);
+    });
+  }
+}
+
+TEST_CASE("local parts, and files from all ranks") {
+  const Tensor x0 = numbers({21, 5}, 13);
+  const std::string path = std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") + "/sinter_ranks_" + std::to_string(getpid()) + ".npy";
+  ranks::run(4, [&](ranks::World world) {
+    const ranks::Mesh mesh(world, {{"data", 4}});
+    const Tensor x = ranks::shard(x0, mesh, {"data", ""}) * 2;
+    const Tensor mine = ranks::local(x);
+    const std::int64_t begin = std::min<std::int64_t>(21, 6 * world.rank()), end = std::min<std::int64_t>(21, 6 * world.rank() + 6);
+    CHECK(bytes_of(mine) == bytes_of(x0(sn::Slice{begin, end}) * 2));
+    ranks::save_npy(path, x);
+    CHECK(bytes_of(sn::load_npy(path)) == bytes_of(x0 * 2));
+    const Tensor again = ranks::load_npy(path, mesh, {"data", ""});
+    CHECK(ranks::sharding(again) == std::vector<std::string>{"data", ""});
+    CHECK(bytes_of(again + 0) == bytes_of(x0 * 2));
+    tells<sn::IoError>([&] { ranks::save_npy("/nowhere/x.npy", x); }, "No such file");
+  });
+  std::remove(path.c_str());
+}
+
+TEST_CASE("what cannot be carried is an error that says what mends it") {
+  ranks::run(1, [&](ranks::World world) {
+    const ranks::Mesh mesh(world, {{"data", 1}, {"model", 1}});
+    const Tensor x = ranks::shard(sn::ones({8, 6}), mesh, {"data", ""}), y = ranks::shard(sn::ones({8, 6}), mesh, {"model", ""});
+    tells<sn::ShardingError>([&] { x + y; }, "add: float64 (8@data, 6) and float64 (8@model, 6): axis 0 is sharded along data here and along model there");
+    tells<sn::ShardingError>([&] { sn::sort(x, 0); }, "call ranks::unshard on it first");
+    tells<sn::ShardingError>([&] { sn::matmul(x, sn::transpose(x)); }, "two axes of the result would be sharded along data");
+    tells<sn::ShardingError>([&] { sn::reshape(x, {3, 16}); }, "moves elements of axis 0, sharded along data, between ranks");
+    tells<sn::ShardingError>([&] { sn::take(x, sn::arange(2), 0); }, "the table of a gather must be whole");
+    tells<sn::ShardingError>([&] { ranks::shard(x, mesh, {"data"}); }, "has 2 axes, and 1 names are given");
+    tells<sn::ShardingError>([&] { ranks::shard(x, mesh, {"rows", ""}); }, "the mesh has no axis rows");
+    tells<sn::ShardingError>([&] { sn::inv(ranks::shard(sn::ones({4, 4}), mesh, {"", "data"})); }, "each matrix must be whole");
+    const ranks::Mesh other(world, {{"data", 1}});
+    tells<sn::ShardingError>([&] { x + ranks::shard(sn::ones({8, 6}), other, {"data", ""}); }, "two meshes");
+    tells<sn::ValueError>([&] { ranks::Mesh(world, {{"data", 2}}); }, "the axes have 2 ranks together, and the program runs on 1");
+  });
+}
+
+TEST_CASE("faults of a rank are told on all") {
+  setenv("SINTER_RANKS_TIMEOUT", "0.5", 1);
+  const auto told = [](const std::function<void(const Tensor&, int)>& program) {
+    std::vector<std::string> texts(4);
+    try {
+      ranks::run(4, [&](ranks::World world) {
+        const ranks::Mesh mesh(world, {{"data", 4}});
+        const Tensor x = ranks::shard(sn::ones({16, 3}), mesh, {"data", ""});
+        try {
+          program(x, world.rank());
+        } catch (const sn::Error& error) {
+          texts[static_cast<std::size_t>(world.rank())] = error.what();
+          throw;
+        }
+      });
+    } catch (const std::exception&) {
+    }
+    return texts;
+  };
+  for (const std::string& text : told([](const Tensor& x, int rank) { sn::eval(rank == 2 ? sn::max(x) : sn::sum(x)); })) {
+    INFO(text);
+    CHECK(text.find("rank 0 evaluates sum (") != std::string::npos);
+    CHECK(text.find("rank 2 evaluates max (") != std::string::npos);
+  }
+  {
+    const auto texts = told([](const Tensor& x, int rank) {
+      if (rank == 1) throw std::runtime_error("the disk is full");
+      sn::eval(sn::sum(x));
+    });
+    for (const int rank : {0, 2, 3})
+      CHECK_MESSAGE(texts[static_cast<std::size_t>(rank)].find("rank 1 ended by an exception: the disk is full") != std::string::npos,
+                    texts[static_cast<std::size_t>(rank)]);
+  }
+  {
+    const auto texts = told([](const Tensor& x, int rank) {
+      if (rank != 3) sn::eval(sn::sum(x));
+    });
+    CHECK_MESSAGE(texts[2].find("it has ended without taking part") != std::string::npos, texts[2]);
+  }
+  {  // one rank reads alone; the others live on without reading
+    std::atomic<bool> over = false;
+    const auto texts = told([&](const Tensor& x, int rank) {
+      if (rank == 0) {
+        try {
+          sn::sum(x).item<double>();
+        } catch (...) {
+          over = true;
+          throw;
+        }
+      }
+      while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    CHECK_MESSAGE(texts[0].find("rank 0 has waited 0.5 s for rank") != std::string::npos, texts[0]);
+    CHECK_MESSAGE(texts[0].find("sum (") != std::string::npos, texts[0]);
+  }
+  for (const std::string& text : told([](const Tensor& x, int rank) {  // a slow rank
+         if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+         CHECK(sn::sum(x).item<double>() == 48);
+       }))
+    CHECK(text.empty());
+  unsetenv("SINTER_RANKS_TIMEOUT");
+}
+
+int main(int argc, char** argv) { return run_tests(argc, argv); }
