@@ -2,9 +2,12 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <list>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -49,6 +52,7 @@ class Mpi final : public Transport {
   int size() const override { return size_; }
 
   void send(int peer, int tag, std::vector<std::byte> bytes) override {
+    const std::lock_guard lock(mutex_);
     sending_.remove_if([](Sending& sending) {
       int done = 0;
       return MPI_Testall(static_cast<int>(sending.requests.size()), sending.requests.data(), &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS || done != 0;
@@ -61,6 +65,7 @@ class Mpi final : public Transport {
   }
 
   bool receive(int peer, int tag, std::byte* to, std::size_t bytes, double seconds) override {
+    std::unique_lock lock(mutex_);
     std::vector<MPI_Request> requests;
     in_pieces(bytes, [&](std::size_t at, int count) { expect(MPI_Irecv(to + at, count, MPI_BYTE, peer, tag, ranks_, &requests.emplace_back()), "MPI_Irecv"); });
     std::vector<MPI_Status> states(requests.size());
@@ -70,14 +75,15 @@ class Mpi final : public Transport {
       int done = 0;
       expect(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, states.data()), "a message");
       if (done) break;
-      if (looks < 200) continue;
+      lock.unlock();
+      if (looks >= 20000) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      else if (looks >= 200) std::this_thread::yield();
+      lock.lock();
       if (std::chrono::steady_clock::now() > end) {
-        for (MPI_Request& request : requests) MPI_Cancel(&request), MPI_Request_free(&request);
+        for (MPI_Request& request : requests) MPI_Cancel(&request), MPI_Wait(&request, MPI_STATUS_IGNORE);
         late_ = true;
         return false;
       }
-      if (looks < 20000) std::this_thread::yield();
-      else std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     std::size_t received = 0;
     for (const MPI_Status& state : states) {
@@ -119,6 +125,7 @@ class Mpi final : public Transport {
   MPI_Comm ranks_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   bool owner_ = false, late_ = false;
+  std::mutex mutex_;  // MPI is called by one thread at a time; a rank that evaluates several places has as many threads
   std::list<Sending> sending_;
 };
 

@@ -1,6 +1,5 @@
 // Programs over sharded tensors, on 1, 2, 4 and 8 ranks that are threads: the same bits on every number of ranks and on every rank, and close to the same
 // program without shards.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <unistd.h>

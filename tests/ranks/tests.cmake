@@ -1,5 +1,6 @@
 # Ranks that are threads of the test.
 sinter_suite(ranks llvm interpreter unfused)
+set_tests_properties(ranks_unfused PROPERTIES LABELS long)
 sinter_test(test_sharding ranks)
 
 # Ranks that are processes: with the MPI that the module was built for, and with MPICH where it is here, too.
@@ -24,3 +25,5 @@ if(TARGET sinter_mpi)
     endif()
   endif()
 endif()
+# The library opens MPI's module at run time and names nothing of MPI itself.
+add_test(NAME ranks_no_mpi_symbol COMMAND sh -c "! nm -D $<TARGET_FILE:sinter> | grep -E '[ _]MPI_'")
