@@ -1,6 +1,5 @@
 """Evaluation and what is known of it: frozen functions, explanations, kernels, profiles, models."""
 import functools
-import json
 import os
 import sys
 import threading
@@ -216,6 +215,8 @@ class _Recorded:
 
 
     def save(self, path):
+        import json
+
         results = {json.dumps(_encoded(form)) for form in self._forms.values()}
         if any(_holds_numbers(json.loads(form)) for form in results):  # of the sizes?
             shapes = next(iter(self._forms))
@@ -304,6 +305,8 @@ class LoadedFunction:
     """A frozen function from a file. It is called as the function was that was saved, and gives what that gave."""
 
     def __init__(self, path):
+        import json
+
         self._function = _core.load_plan(path)
         self._form = json.loads(self._function.note()) if self._function.note() else None
 
@@ -367,6 +370,8 @@ def explain(*arrays, target="", format="text", guards=False):
     """What computes the arrays: kernels, their lines, operations and bytes, and why each ends where it does. Nothing runs; format='json' gives a dictionary,
     guards=True every condition on the sizes. Arrays that are not computed yet are called as the caller's variables are."""
     _name_arrays()
+    import json
+
     data = _core.explain_text(*arrays, format="json", target=target)
     if format == "json":
         return json.loads(data)

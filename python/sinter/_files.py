@@ -1,12 +1,8 @@
 """Arrays in files. The core reads and writes files of real arrays; this module adds complex arrays, open files, and archives as mappings."""
-import ast
-import json
 import math
 import os
 import re
 import struct
-import zipfile
-import zlib
 from collections.abc import Mapping
 
 from . import _core
@@ -44,6 +40,8 @@ def _take(stream, count):
 
 def _read_npy(stream, name):
     """The array in the bytes of an .npy file."""
+    import ast
+
     try:
         start = stream.read(8)
         if start[:6] != _MAGIC:
@@ -76,6 +74,9 @@ class Archive(Mapping):
     """The arrays of an .npz or .safetensors file by their names; each is read when it is asked for."""
 
     def __init__(self, file):
+        import json
+        import zipfile  # which takes a tenth of the time of importing sinter
+
         self._file = file
         self._is_safetensors = isinstance(file, str) and file.endswith(".safetensors")
         try:
@@ -93,6 +94,9 @@ class Archive(Mapping):
             raise KeyError(f"{name}: the archive has {', '.join(self.files)}")
         if self._is_safetensors:
             return _core.load_file(f"{self._file}:{name}")
+        import zipfile
+        import zlib
+
         try:
             with zipfile.ZipFile(self._file) as members, members.open(name + ".npy" if name + ".npy" in members.namelist() else name) as stream:
                 return _read_npy(stream, f"{name} of the archive")
@@ -158,8 +162,10 @@ def save(file, arr):
     return _core.save_file(path, array)
 
 
-def _save_archive(file, args, kwds, compression):
+def _save_archive(file, args, kwds, compressed):
     """Writes arrays under arr_0, arr_1, … and under their keywords."""
+    import zipfile
+
     named = {f"arr_{k}": asarray(x) for k, x in enumerate(args)}
     if taken := named.keys() & kwds.keys():
         raise _core.ValueError(f"savez: the name {min(taken)} is given to an array without a name")
@@ -171,7 +177,7 @@ def _save_archive(file, args, kwds, compression):
         return _core.save_archive(path, list(named.values()), list(named))
     if isinstance(path, str) and not path.endswith(".npz"):
         path += ".npz"
-    with zipfile.ZipFile(path, "w", compression) as members:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED) as members:
         for name, array in named.items():
             with members.open(name + ".npy", "w", force_zip64=True) as stream:
                 _write_npy(stream, array)
@@ -179,12 +185,12 @@ def _save_archive(file, args, kwds, compression):
 
 def savez(file, *args, **kwds):
     """Writes several arrays into an .npz or .safetensors file, or into an open file as .npz."""
-    _save_archive(file, args, kwds, zipfile.ZIP_STORED)
+    _save_archive(file, args, kwds, False)
 
 
 def savez_compressed(file, *args, **kwds):
     """Writes several arrays into an .npz file and compresses them."""
-    _save_archive(file, args, kwds, zipfile.ZIP_DEFLATED)
+    _save_archive(file, args, kwds, True)
 
 
 def _lines(fname):

@@ -1,6 +1,5 @@
 """A line that tells how long work gets on: in a notebook below the cell, on a terminal in its last line, elsewhere nothing."""
 import contextvars
-import html
 import sys
 import threading
 import time
@@ -20,6 +19,8 @@ class _InNotebook:
         self._shown = None
 
     def show(self, text):
+        import html
+
         content = {"text/html": f"<div><code>{html.escape(text)}</code></div>", "text/plain": text}
         if self._shown is None:
             from IPython.display import display
