@@ -16,7 +16,8 @@ namespace sinter::random {
 /// A key of 64 bits. Numbers under different keys are independent.
 class Key {
  public:
-  explicit Key(std::uint64_t seed) : bits_(seed) {}
+  /// A seed is a key: normal(7, {1000}).
+  Key(std::uint64_t seed) : bits_(seed) {}
   std::uint64_t bits() const { return bits_; }
   /// Return new keys that differ from each other and from this one: auto [a, b] = key.split(), or `count` of them.
   std::array<Key, 2> split() const;

@@ -53,6 +53,12 @@ constexpr std::uint64_t kSeeds[] = {0, 1, 7, 0xffffffffffffffff, 0x8000000000000
 
 }  // namespace
 
+TEST_CASE("a seed is a key") {
+  CHECK(normal(7, {4}).to_vector<double>() == normal(Key(7), {4}).to_vector<double>());
+  CHECK(uniform(7, {4}, DType::float32).to_vector<float>() == uniform(Key(7), {4}, DType::float32).to_vector<float>());
+  CHECK(permutation(7, sn::arange(9)).to_vector<std::int64_t>() == permutation(Key(7), sn::arange(9)).to_vector<std::int64_t>());
+}
+
 TEST_CASE("the reference gives the vectors published with Random123") {
   using Block = std::array<std::uint32_t, 4>;
   CHECK(philox_reference({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
