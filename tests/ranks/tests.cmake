@@ -1,6 +1,7 @@
 # Ranks that are threads of the test.
 sinter_suite(ranks llvm interpreter unfused)
-set_tests_properties(ranks_unfused PROPERTIES LABELS long)
+sinter_run_emulated(ranks_cuda_emulated test_ranks)
+set_tests_properties(ranks_unfused ranks_cuda_emulated PROPERTIES LABELS long)
 sinter_test(test_sharding ranks)
 
 # Ranks that are processes: with the MPI that the module was built for, and with MPICH where it is here, too.
