@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bindings.hpp"
@@ -130,6 +131,17 @@ void apply_settings(const std::string& device, const std::string& backend, const
 
 void print_explanation(std::string_view text) { fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n"); }
 
+void write_pictures(const Shown& shown, const std::function<std::string(Format)>& explain) {
+  for (const auto& [path, format] : {std::pair(&shown.html, Format::html), std::pair(&shown.svg, Format::svg), std::pair(&shown.dot, Format::dot)}) {
+    if (path->empty()) continue;
+    std::ofstream file(*path, std::ios::binary);
+    file << explain(format);
+    file.close();
+    if (!file) throw IoError(fmt::format("{}: the picture cannot be written", *path));
+    fmt::print(stderr, "wrote {}\n", *path);
+  }
+}
+
 void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown) {
   if (shown.why.empty()) return print_explanation(explain(evaluated.results, options));
   const auto named = [&](const std::string& name) {
@@ -177,6 +189,7 @@ int run_eval(const EvalRequest& request) {
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
   if (request.profile) print_profile(request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
   if (!request.shown.why.empty()) evaluated = evaluate(request.expression, bindings);  // recorded again: what is evaluated has no boundary any more
+  write_pictures(request.shown, [&](Format format) { return explain(results, {.format = format}); });
   if (!request.explain.empty() || !request.shown.why.empty())
     print_explanation(evaluated, {.format = request.explain == "json" ? Format::json : Format::text, .guards = request.shown.guards}, request.shown);
   return 0;

@@ -14,6 +14,7 @@ int run_kernels(const KernelsRequest& request) {
   warn_unused(evaluated.unused);
   ExplainOptions options{.format = request.json ? Format::json : Format::text, .target = request.target, .guards = request.shown.guards};
   options.sizes.insert(bindings.letters.begin(), bindings.letters.end());
+  write_pictures(request.shown, [&](Format format) { return explain(evaluated.results, {.format = format, .target = request.target}); });
   print_explanation(evaluated, options, request.shown);
   if (request.dump.empty()) return 0;
   for (const std::string& path : dump_kernels(evaluated.results, request.dump, request.target)) fmt::print(request.json ? stderr : stdout, "wrote {}\n", path);

@@ -299,6 +299,7 @@ int explain_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   if (is_plan(request.file)) {
     const Function function = Function::load(request.file, Location{});
+    write_pictures(request.shown, [&](Format format) { return function.explain({.format = format}); });
     if (!request.json) check(function, request.file);
     print_explanation(function.explain(options_of(request)));
     return 0;
@@ -308,6 +309,7 @@ int explain_model(const ModelRequest& request) {
   std::string sizes;
   const Function function = planned(request, model, false, sizes);
   shown.reset();
+  write_pictures(request.shown, [&](Format format) { return function.explain({.format = format}); });
   if (request.json) {
     print_explanation(function.explain(options_of(request)));
     return 0;
@@ -380,6 +382,7 @@ int run_model(const ModelRequest& request) {
     if (!rest.empty()) fmt::print("min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
   }
   if (request.profile) print_profile(request.time, [&] { model.run(inputs); });
+  write_pictures(request.shown, [&](Format format) { return model.explain(results, {.format = format}); });
   if (request.explain) print_explanation(model.explain(results, options_of(request)));
   return 0;
 }

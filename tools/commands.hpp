@@ -22,6 +22,7 @@ using namespace table;
 struct Shown {
   bool guards = false;           // every condition on the sizes
   std::vector<std::string> why;  // two names of an expression: why they are not in one kernel
+  std::string html, svg, dot;    // files for pictures of the plan; empty: none
 };
 
 struct EvalRequest {
@@ -92,6 +93,8 @@ void warn_unused(const std::vector<std::string>& names);
 void print_profile(int times, const std::function<void()>& run);
 /// To stdout, ending in one newline.
 void print_explanation(std::string_view text);
+/// Writes the pictures that are asked for; `explain` gives each format.
+void write_pictures(const Shown& shown, const std::function<std::string(Format)>& explain);
 /// To stdout: explain() of the results, and why two of its values are apart where that is asked for.
 void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown);
 

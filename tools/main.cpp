@@ -133,6 +133,10 @@ int run(int argc, char** argv) {
 
   const auto show_options = [](CLI::App* command, tools::Shown& shown, bool names) {
     command->add_flag("--guards", shown.guards, "With an explanation: every condition on the sizes under which its plan is valid");
+    command->add_option("--html", shown.html, "Write a page that shows the plan: regions, sources, reasons, live ranges; it needs no network")
+        ->type_name("FILE");
+    command->add_option("--svg", shown.svg, "Write the plan as a drawing")->type_name("FILE");
+    command->add_option("--dot", shown.dot, "Write the plan for Graphviz")->type_name("FILE");
     if (names)
       command->add_option("--why", shown.why, "Say why two values, by their names in the expression, are not computed by one kernel")
           ->expected(2)

@@ -368,15 +368,17 @@ def _name_arrays():
 
 def explain(*arrays, target="", format="text", guards=False):
     """What computes the arrays: kernels, their lines, operations and bytes, and why each ends where it does. Nothing runs; format='json' gives a dictionary,
-    guards=True every condition on the sizes. Arrays that are not computed yet are called as the caller's variables are."""
+    'html' a page for a browser, 'svg' a drawing and 'dot' Graphviz's text; guards=True adds every condition on the sizes. Arrays that are not computed yet are called as the caller's variables are."""
     _name_arrays()
     import json
 
     data = _core.explain_text(*arrays, format="json", target=target)
     if format == "json":
         return json.loads(data)
+    if format != "text":
+        return _core.explain_text(*arrays, format=format, target=target)
     made = Explanation(_core.explain_text(*arrays, target=target, guards=guards))
-    made.data = json.loads(data)
+    made.data, made._drawing = json.loads(data), lambda: _core.explain_text(*arrays, format="svg", target=target)
     return made
 
 

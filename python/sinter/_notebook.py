@@ -74,42 +74,10 @@ def _table(data):
     return "<table><tr>" + "".join(f"<th style='text-align:left'>{head}</th>" for head in heads) + "</tr>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
 
 
-def graph_svg(data):
-    """The steps as boxes in the order in which they run, with an arrow for each value that one hands to a later one."""
-    steps = _steps(data)[:60]
-    width, height, gap = 460, 46, 30
-    place = {step["step"]: k for k, step in enumerate(steps)}
-    parts = []
-    for k, step in enumerate(steps):
-        y = 10 + k * (height + gap)
-        library = "library" in step
-        ops = step.get("ops", [])
-        what = ", ".join(ops) if ops else step["name"]
-        what = what if len(what) < 62 else what[:59] + "…"
-        out = step["outputs"][0] if step["outputs"] else None
-        below = (_operand(out) if out else "") + f", moves {_bytes(step['bytes_moved'])}"
-        parts.append(f'<rect x="40" y="{y}" width="{width}" height="{height}" rx="5" fill="{"#e8eefc" if library else "#eaf6ea"}" stroke="#667"/>'
-                     f'<text x="52" y="{y + 19}" font-weight="bold">{step["step"] + 1}. {html.escape(what)}</text>'
-                     f'<text x="52" y="{y + 37}" fill="#445">{html.escape(below)}</text>')
-        for source in {value["of_step"] for value in step["inputs"] if value.get("of_step") in place}:
-            start = place[source]
-            y0, y1 = 10 + start * (height + gap) + height, y
-            if start == k - 1:
-                path = f"M 260 {y0} L 260 {y1 - 2}"
-            else:
-                bend = 40 + width + 12 + 6 * (k - start)
-                path = f"M {40 + width} {y0 - height // 2} C {bend} {y0 - height // 2}, {bend} {y1 + height // 2}, {40 + width} {y1 + height // 2}"
-            parts.append(f'<path d="{path}" fill="none" stroke="#334" marker-end="url(#sinter-arrow)"/>')
-    total = 10 + len(steps) * (height + gap)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="620" height="{total}" viewBox="0 0 620 {total}" font-family="sans-serif" font-size="12">'
-            '<defs><marker id="sinter-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="#334"/></marker></defs>'
-            + "".join(parts) + "</svg>")
-
-
 def explanation_html(explanation):
     """The figures, the graph, the table, and the whole text behind a click."""
     data = explanation.data
     head = html.escape(explanation.splitlines()[0]) if explanation else "nothing is left to compute"
     if not _steps(data):
         return f"<div>{head}</div>"
-    return f"<div><b>{head}</b></div>{graph_svg(data)}{_table(data)}<details><summary>all that is known</summary><pre>{html.escape(explanation)}</pre></details>"
+    return f"<div><b>{head}</b></div>{explanation._drawing()}{_table(data)}<details><summary>all that is known</summary><pre>{html.escape(explanation)}</pre></details>"

@@ -223,6 +223,13 @@ void configure_with(nb::kwargs changes) {
   configure(wanted);
 }
 
+Format format_named(const std::string& name) {
+  for (const auto& [known, format] :
+       {std::pair("text", Format::text), {"json", Format::json}, {"html", Format::html}, {"svg", Format::svg}, {"dot", Format::dot}})
+    if (name == known) return format;
+  throw ValueError(fmt::format("explain: there is no format '{}'; there are text, json, html, svg and dot", name));
+}
+
 nb::dict counters_dict() {
   const Counters c = counters();
   nb::dict made;
@@ -247,8 +254,7 @@ void add_engine(nb::module_& module) {
       "explain_text",
       [](nb::args arrays, const std::string& format, const std::string& target, bool guards) {
         const std::vector<Tensor> tensors = tensors_of(arrays);
-        return released(
-            [&] { return sinter::explain(tensors, {.format = format == "json" ? Format::json : Format::text, .target = target, .guards = guards}); });
+        return released([&] { return sinter::explain(tensors, {.format = format_named(format), .target = target, .guards = guards}); });
       },
       nb::arg("arrays"), nb::kw_only(), nb::arg("format") = "text", nb::arg("target") = "", nb::arg("guards") = false);
   module.def("set_name", [](const Array& array, const std::string& name) {

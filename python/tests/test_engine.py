@@ -1,11 +1,13 @@
 """Frozen functions, explanations, kernels for other devices, profiles, options, files, and Ctrl-C."""
 import collections
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import xml.etree.ElementTree
 
 import numpy
 import pytest
@@ -171,6 +173,23 @@ def test_explain_knows_lines_and_names():
     assert "one step" in sn.explain_boundary(scaled, y)
 
     assert "siblings" in sn.explain_boundary(sn.sum(images, axis=1), sn.sum(images, axis=0))
+
+
+def test_pictures_hold_any_name_safely():
+    x = sn.placeholder(sn.float32, [30, 40])
+    sn.set_name(x, "</script><b>&\"ü")
+    y = sn.softmax(x, axis=-1) @ sn.exp(x).T
+    drawing = xml.etree.ElementTree.fromstring(sn.explain(y, format="svg"))
+    del x  # its variable's name would replace the other
+    steps = [group for group in drawing.iter() if "step" in group.get("class", "").split()]
+    assert len(steps) == len(sn.explain(y, format="json")["kernels"]) + 1
+    page = sn.explain(y, format="html")
+    assert page.count("</script>") == 2 and "http" not in page.replace("http://www.w3.org/", "")
+    assert json.loads(page.split('type="application/json">')[1].split("</script>")[0])["schema"] == 1
+    dot = sn.explain(y, format="dot")
+    assert dot.startswith("digraph") and dot.count("{") == dot.count("}") and "matmul" in dot
+    with pytest.raises(sn.ValueError, match="there is no format"):
+        sn.explain(y, format="pdf")
 
 
 def test_kernels_of_another_device():

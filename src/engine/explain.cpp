@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/origins.hpp"
+#include "engine/picture.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -361,7 +362,14 @@ std::vector<std::string> source_notes(const Told& told, const PlannedStep& step)
 }
 
 std::string explanation(const std::vector<Told>& evaluations, const ExplainOptions& options) {
-  return options.format == Format::json ? explain_json(evaluations).dump(2) : explain_text(evaluations, options);
+  switch (options.format) {
+    case Format::text: return explain_text(evaluations, options);
+    case Format::json: return explain_json(evaluations).dump(2);
+    case Format::html: return picture_html(evaluations);
+    case Format::svg: return picture_svg(evaluations);
+    case Format::dot: return picture_dot(evaluations);
+  }
+  return {};
 }
 
 }  // namespace sinter::engine

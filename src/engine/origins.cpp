@@ -75,7 +75,7 @@ std::string Origins::lines_text(std::span<const int> nodes) const {
   for (std::size_t k = 0; k < all.size() && k < kMost; ++k) {
     const Lines& one = all[k];
     const bool same = k > 0 && all[k - 1].file == one.file;
-    text += (k > 0 ? ", " : "") + (same ? "" : short_name(one.file));
+    text += (k > 0 ? ", " : "") + (same ? "" : one.first == 0 && one.file.find(".onnx, ") == std::string::npos ? one.file : short_name(one.file));
     if (one.first == 0) continue;
     text += fmt::format("{}{}{}", same ? "" : ":", one.first, one.last > one.first ? fmt::format("-{}", one.last) : "");
   }

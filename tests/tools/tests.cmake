@@ -13,6 +13,12 @@ if(TARGET sinter_command)
   add_dependencies(test_cli sinter_command)
 endif()
 
+# The page of --html, in a browser.
+if(TARGET sinter_command)
+  sinter_python(picture test_picture.py $<TARGET_FILE:sinter_command>)
+  set_tests_properties(picture PROPERTIES LABELS long SKIP_RETURN_CODE 77)
+endif()
+
 # Programs against NumPy. Each run draws another seed and prints it; SINTER_TEST_SEED repeats it.
 if(TARGET sinter_command)
   # sinter_numpy(TEST VARIABLE=VALUE...)
