@@ -80,6 +80,11 @@ class Explorer {
         if (!scans && node.chunk > 0) continue;  // in a kernel of its own, or where chunks are walked
         auto candidate = scans ? fit_scan(node, map) : fit(node, map);
         if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
+      } else if (node.op == Op::gather) {  // a reduction that is the same at all of its places
+        stack.push_back({node.inputs[1], map});
+        if (!worth_gathering(graph_, node.inputs[0], node.elements)) continue;
+        map[static_cast<std::size_t>(node.axis(0))] = IndexExpr::of_value(id);
+        stack.push_back({node.inputs[0], std::move(map)});
       } else if (trace::is_elementwise(node.op) || node.op == Op::contiguous) {
         for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) stack.push_back({*input, map});
       }
@@ -207,6 +212,18 @@ Domain choose_domain(const BuildContext& context, int root) {
   const Node& node = context.graph->nodes[root];
   if (trace::is_reduction(node.op)) return own_domain(*context.graph, node);
   return Explorer(context, root).run();
+}
+
+bool worth_gathering(const Graph& graph, int op, const Size& places) {
+  const Node& node = graph.nodes[op];
+  if (node.op == Op::iota || node.op == Op::pad) return true;
+  if (node.op == Op::cast) {
+    int from = node.inputs[0];
+    while (trace::is_view(graph.nodes[from].op)) from = graph.nodes[from].inputs[0];
+    if (graph.nodes[from].op == Op::data) return true;
+  }
+  const Estimating estimate;
+  return places <= node.elements;
 }
 
 std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes) {

@@ -63,6 +63,8 @@ class Builder {
   struct MapInfo {
     Map map;
     bool row = false;
+    std::vector<int> values;  // computed ones in it: it is of a gather's source
+    std::uint64_t axes = 0;   // that it changes along, if so
     // The element of a buffer that it is, for the last shape that was asked for: most are equal.
     const Sizes* shape = nullptr;
     IndexExpr element;
@@ -84,12 +86,36 @@ class Builder {
       MapInfo info;
       for (const auto& expr : map) {
         info.row |= expr.axes() >> kernel_.parallel != 0;
-        each_value(expr, [&](int number) { info.row |= kernel_.values[number].row; });
+        each_value(expr, [&](int number) {
+          info.row |= kernel_.values[number].row;
+          if (std::find(info.values.begin(), info.values.end(), number) != info.values.end()) return;
+          info.values.push_back(number);
+          info.axes |= axes_of(number);
+        });
+        info.axes |= expr.axes();
       }
       info.map = std::move(map);
       maps_.push_back(std::move(info));
     }
     return id;
+  }
+
+  // The axes that a value changes along.
+  std::uint64_t axes_of(int value) const {
+    std::uint64_t axes = 0;
+    each_below(value, [&](int, const Value& here) {
+      if (here.kind == Value::Kind::load || here.kind == Value::Kind::index) axes |= here.index.axes();
+      return true;
+    });
+    return axes;
+  }
+
+  // Whether an op is computed at the computed places of the map: there are no more of them than it has elements.
+  bool worth_gathering_at(int map, int id) const {
+    Size places = 1;
+    for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis)
+      if (maps_[map].axes >> axis & 1) places = places * kernel_.sizes[axis];
+    return worth_gathering(graph_, id, places);
   }
 
   IndexExpr element_at(int map, int node) {
@@ -120,8 +146,7 @@ class Builder {
     gathered_values_.clear();
     places_.clear();
     made_.clear();
-    guard_ = -1;
-    gathered_ = false;
+    guard_ = padded_ = valid_ = -1;
     memo_.clear();
     maps_.clear();
     map_ids_.clear();
@@ -164,6 +189,7 @@ class Builder {
   // The value, or kEnded; so do all that compute one. Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel
   // holds a bounded number.
   int eval(int id, int map) {
+    const Here here(*this, guard_of(map));
     const Place start{id, map, guard_};
     if (const auto found = memo_.find(start); found != memo_.end()) return found->second;
     bool spread = false;  // below a broadcast, or windows that overlap
@@ -182,10 +208,12 @@ class Builder {
       id = input;
       map = below;
     }
+    guard_ = guard_of(map);
     const Place place{id, map, guard_};
     int value = -1;
     if (guard_ >= 0 && computed_here(id, map)) {  // it is computed at every point anyway
-      const Here everywhere(*this, -1, false);
+      const Here everywhere(*this, -1);
+      padded_ = valid_ = -1;
       value = eval(id, map);
     } else if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
       const Node& node = graph_.nodes[id];
@@ -227,8 +255,8 @@ class Builder {
   int compute(int id, int map) {
     const Node& node = graph_.nodes[id];
     if (read_from_memory(id, map)) return load(id, map);
-    if (gathered_ && node.op != Op::iota && node.op != Op::pad)
-      return need(id, map, CutReason::gathered, fmt::format("{} is gathered at computed places", trace::name(node.op)));
+    if (!maps_[map].values.empty() && !worth_gathering_at(map, id))
+      return need(id, map, CutReason::gathered, fmt::format("{} is gathered at more computed places than its {} elements", trace::name(node.op), node.elements));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
       case Op::iota: {
@@ -271,22 +299,23 @@ class Builder {
   // ---- guards, gathers, scans: values that a kernel computes to find others ------------------------------------------------
   // While the kernel is built, a guard or an index names a value by the number that it had at first; now_ says where it is.
 
-  // Under which guard, and for whom, what follows is looked at; as before when it ends.
+  // Under which guard what follows is looked at; as before when it ends.
   struct Here {
-    Here(Builder& builder, int guard, bool gathered) : of(builder), guard_before(of.guard_), gathered_before(of.gathered_) {
+    Here(Builder& builder, int guard) : of(builder), guard_before(of.guard_), padded_before(of.padded_), valid_before(of.valid_) {
       of.guard_ = guard;
-      of.gathered_ = gathered;
     }
     ~Here() {
       of.guard_ = guard_before;
-      of.gathered_ = gathered_before;
+      of.padded_ = padded_before;
+      of.valid_ = valid_before;
     }
     Here(const Here&) = delete;
     Here& operator=(const Here&) = delete;
     Builder& of;
-    int guard_before;
-    bool gathered_before;
+    int guard_before, padded_before, valid_before;
   };
+  // A gather's source is read where the computed places are valid; what is the same for all of them, a statistic of the row, is read in any case.
+  int guard_of(int map) { return maps_[map].values.empty() ? padded_ : both(padded_, valid_); }
 
   void depend_on(Value& value, int operand) const {
     if (operand < 0) return;
@@ -346,10 +375,11 @@ class Builder {
     if (within < 0) return eval(node.inputs[0], below_map);  // always
     const int fill = eval(node.inputs[1], map);
     if (fill == kEnded) return kEnded;
-    const int guard = both(guard_, within);
-    int value;
+    int value, guard;
     {
-      const Here here(*this, guard, gathered_);
+      const Here here(*this, guard_);
+      padded_ = both(padded_, within);
+      guard = guard_of(below_map);
       value = eval(node.inputs[0], below_map);
     }
     if (value == kEnded) return kEnded;
@@ -362,7 +392,7 @@ class Builder {
       if (filled < 0) filled = fill;
       if (filled == fill) return value;
     }
-    Value chosen{Value::Kind::op, Op::where, node.dtype, node.dtype, {within, value, fill}, gathered_ ? -1 : id};
+    Value chosen{Value::Kind::op, Op::where, node.dtype, node.dtype, {within, value, fill}, maps_[map].values.empty() ? id : -1};
     for (int arg : chosen.args) depend_on(chosen, arg);
     chosen.cost = 1;
     return add(std::move(chosen), map);
@@ -372,11 +402,7 @@ class Builder {
     if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
     const auto axis = static_cast<std::size_t>(node.axis(0));
-    int index;
-    {
-      const Here here(*this, guard_, false);
-      index = eval(node.inputs[1], map);
-    }
+    const int index = eval(node.inputs[1], map);
     if (index == kEnded) return kEnded;
     const auto constant = [&](const Size& value) { return index_value(IndexExpr::of(value)); };
     const int valid = both(make(Op::less_equal, DType::bool_, {constant(0), index}),
@@ -387,8 +413,14 @@ class Builder {
     Map below = maps_[map].map;
     below[axis] = IndexExpr::of_value(index);
     const int below_map = intern(std::move(below));
-    const Here here(*this, both(guard_, valid), true);
-    const int value = eval(node.inputs[0], below_map);
+    if (maps_[below_map].values.size() > Value::kMaxIndexed)
+      return need(id, map, CutReason::gathered, fmt::format("more than {} computed places find an element of what is gathered", Value::kMaxIndexed));
+    int value;
+    {
+      const Here here(*this, guard_);
+      valid_ = both(valid_, valid);
+      value = eval(node.inputs[0], below_map);
+    }
     if (value == kEnded) return kEnded;
     kernel_.checks.push_back({condition, index, id});
     gathered_values_.push_back(value);
@@ -480,6 +512,10 @@ class Builder {
           want(node.inputs[0], intern(std::move(inner->map)));
         } else if (node.op == Op::gather) {
           want(node.inputs[1], map);
+          if (!worth_gathering(graph_, node.inputs[0], node.elements)) continue;
+          Map below = maps_[map].map;
+          below[static_cast<std::size_t>(node.axis(0))] = IndexExpr::of_value(0);  // some value
+          want(node.inputs[0], intern(std::move(below)));
         } else if (node.op == Op::pad) {
           Map below = maps_[map].map;
           for (std::size_t k = 0; k < below.size(); ++k) below[k] = below[k] + IndexExpr::of(-node.ints[2 * k]);
@@ -607,8 +643,10 @@ class Builder {
         if (!used[v]) continue;
         for (int arg : kernel_.values[v].args)
           if (arg >= 0) used[arg] = 1;
-        // Should it be read from memory, it will be read under its guard.
-        if (places_[v].guard >= 0 && is_computed(kernel_.values[v])) used[now_[places_[v].guard]] = 1;
+        // Should it be read from memory, it will be read under its guard, and where it is.
+        if (!is_computed(kernel_.values[v])) continue;
+        if (places_[v].guard >= 0) used[now_[places_[v].guard]] = 1;
+        for (const int number : maps_[places_[v].map].values) used[now_[number]] = 1;
       }
       more = false;
       for (std::size_t k = 0; k < checked.size(); ++k) {  // a gather is checked as long as somebody wants it
@@ -962,7 +1000,7 @@ class Builder {
   std::vector<int> gathered_values_;                   // check -> what was found there
   std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node: by op and operands, or by index
   int guard_ = -1;                                     // what is met is read where this value holds
-  bool gathered_ = false;                              // what is met is wanted at computed places
+  int padded_ = -1, valid_ = -1;                       // the parts of it that pads ask for, and gathers
   std::vector<MapInfo> maps_;
   tsl::robin_map<Map, int, MapHash> map_ids_;
   tsl::robin_map<Place, int, PlaceHash> memo_;

@@ -71,6 +71,10 @@ class GroupBuilder {
   std::unique_ptr<Tables> tables_;
 };
 
+/// Whether an op below a gather is computed at the gathered places: there are no more of them than it has elements, or it only converts what is in
+/// memory. Otherwise it is computed whole, and gathered from memory.
+bool worth_gathering(const Graph& graph, int op, const Size& places);
+
 /// The axes that the coordinates walk, as a bit each, if distinct points of these axes have distinct coordinates; none otherwise. Judged
 /// by form: every axis in one place, digits of a mixed radix.
 std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes);
