@@ -623,7 +623,8 @@ class Builder {
   // Every round reads one more node from memory, in place.
   void settle() {
     drop_unused();
-    while (read_what_is_dear() || !choose_persistent() || !within_limits()) drop_unused();
+    // A merged kernel is weighed whole against the two that it would replace: what it had read from memory would need a third.
+    while ((!context_.merged && read_what_is_dear()) || !choose_persistent() || !within_limits()) drop_unused();
   }
 
   void read(int node, Cut cut) {

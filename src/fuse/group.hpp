@@ -18,6 +18,7 @@ struct BuildContext {
   const std::vector<char>* in_memory;  // node -> some kernel writes it: read it from there
   const std::vector<char>* reduces;    // node -> a reduction is among what it is computed from
   int max_ops;                         // of one kernel
+  bool merged = false;                 // of groups that are there already
 };
 
 /// The points a kernel runs over, and where a root's dimensions lie among them. Axes of size 1 are left out.

@@ -27,6 +27,8 @@ using trace::Op;
 
 bool computes(const Node& node) { return trace::is_elementwise(node.op) || trace::is_reduction(node.op) || node.op == Op::scan; }
 
+bool finds(const Node& node) { return node.op == Op::gather || node.op == Op::pad; }
+
 class Scheduler {
  public:
   Scheduler(Graph graph, const Limits& limits, const Forced& forced) : limits_(limits) {
@@ -78,7 +80,7 @@ class Scheduler {
   // ---- grouping: consumers first, so that whoever needs a value in memory says so before its kernel is built -------------
 
   // Values that live on from one segment into the next end their kernels at slightly different ops: a merged kernel may hold more.
-  BuildContext context(int max_ops) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops}; }
+  BuildContext context(int max_ops, bool merged) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops, merged}; }
 
   // What is to be in memory first of all.
   std::set<int> outputs() {
@@ -99,7 +101,7 @@ class Scheduler {
       if (node(base).op == Op::data || node(base).elements == 0) continue;  // there is nothing to compute
       wanted_[base] = 1;
       work.insert(base);
-      if (computes(node(base))) in_memory_[base] = 1;  // others read it; merging brings back together what belongs together
+      if (computes(node(base)) || finds(node(base))) in_memory_[base] = 1;  // others read it; merging brings back together what belongs together
     }
     return work;
   }
@@ -607,7 +609,7 @@ class Scheduler {
   std::vector<Group> groups_;
   std::vector<PlannedCall> calls_;
   std::vector<Refusal> refused_;
-  GroupBuilder builder_{context(limits_.max_ops)}, merged_builder_{context(limits_.max_ops + limits_.max_ops / 2)};
+  GroupBuilder builder_{context(limits_.max_ops, false)}, merged_builder_{context(limits_.max_ops + limits_.max_ops / 2, true)};
 };
 
 }  // namespace
