@@ -110,7 +110,8 @@ class Aligner {
   // The guest's axes over the host's, from two places that are the same element.
   std::optional<std::vector<IndexExpr>> solve(const Touch& ours, const Touch& theirs, std::optional<SplitAxis>& split) const {
     const auto& sizes = guest_.kernel.sizes;
-    if (chunks_.length > 0 && guest_.kernel.chunks.length == 0) return solve_chunked(ours, theirs);
+    if (chunked_host())
+      if (auto axes = solve_chunked(ours, theirs)) return axes;
     std::vector<std::optional<IndexExpr>> axes(sizes.size());
     for (std::size_t axis = 0; axis < sizes.size(); ++axis)
       if (sizes[axis] == 1) axes[axis] = IndexExpr::of(0);
@@ -172,19 +173,45 @@ class Aligner {
     return reshape_map({flat}, {chunks_.total}, sizes, sizes_, false).map;
   }
 
-  bool same_points(const std::vector<IndexExpr>& axes) const {
-    if (chunks_.length > 0 && guest_.kernel.chunks.length == 0) return true;  // told by solve_chunked
+  bool chunked_host() const { return chunks_.length > 0 && guest_.kernel.chunks.length == 0; }
+
+  // Some of the guest's axes, in their order, are the digits of the place along what is cut in chunks; the others walk the host's other axes. The last
+  // chunk may be shorter, so the place counts as one axis.
+  bool same_points_in_chunks(const std::vector<IndexExpr>& axes) const {
     const auto& sizes = guest_.kernel.sizes;
-    const auto walked = one_to_one(axes, sizes_);
-    if (!walked) return false;
-    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {  // within its size
+    const int rows = static_cast<int>(sizes_.size()) - 1;
+    if (guest_.kernel.row_axes() > 0 || rows != parallel_) return false;
+    const std::uint64_t chunked = std::uint64_t{1} | std::uint64_t{1} << rows;
+    Map digits, others;
+    Sizes radix, beside;
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      const bool digit = (axes[axis].axes() & chunked) != 0;
+      (digit ? digits : others).push_back(axes[axis]);
+      (digit ? radix : beside).push_back(sizes[axis]);
+    }
+    if (!(linear(digits, radix) == IndexExpr::of_axis(0) * chunks_.length + IndexExpr::of_axis(rows)) || element_count(radix) != chunks_.total) return false;
+    const auto walked = one_to_one(others, sizes_);
+    return walked && *walked == axes_between(sizes_, 1, parallel_) && fills(others, beside);
+  }
+
+  // Whether the coordinates reach from 0 to the end of each size, and no further.
+  bool fills(const Map& map, const Sizes& sizes) const {
+    for (std::size_t axis = 0; axis < map.size(); ++axis) {
       Size last = 0;
-      for (const auto& term : axes[axis].terms()) {
+      for (const auto& term : map[axis].terms()) {
         if (term.coeff < 0) return false;
         last = last + term.coeff * (sizes_[term.axis] - 1);
       }
-      if (axes[axis].constant() != 0 || last != sizes[axis] - 1) return false;
+      if (map[axis].constant() != 0 || last != sizes[axis] - 1) return false;
     }
+    return true;
+  }
+
+  bool same_points(const std::vector<IndexExpr>& axes) const {
+    if (chunked_host()) return same_points_in_chunks(axes);
+    const auto& sizes = guest_.kernel.sizes;
+    const auto walked = one_to_one(axes, sizes_);
+    if (!walked || !fills(axes, sizes)) return false;
     const int all = static_cast<int>(sizes_.size());
     Size ours = 1, theirs = 1;  // and none left out
     for (int axis = 0; axis < all; ++axis)
