@@ -147,6 +147,7 @@ class Builder {
     places_.clear();
     made_.clear();
     guard_ = padded_ = valid_ = -1;
+    share_ = 1;
     memo_.clear();
     maps_.clear();
     map_ids_.clear();
@@ -166,6 +167,7 @@ class Builder {
   }
 
   int add(Value value, int map) {
+    value.share = share_;
     kernel_.values.push_back(std::move(value));
     places_.push_back({map, guard_});
     return static_cast<int>(kernel_.values.size()) - 1;
@@ -214,6 +216,7 @@ class Builder {
     if (guard_ >= 0 && computed_here(id, map)) {  // it is computed at every point anyway
       const Here everywhere(*this, -1);
       padded_ = valid_ = -1;
+      share_ = 1;
       value = eval(id, map);
     } else if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
       const Node& node = graph_.nodes[id];
@@ -281,7 +284,9 @@ class Builder {
   // `current`: where the values are now that the map and the guard name.
   template <class Current> void make_load(Value& value, int id, int map, int guard, Current current) {
     const Node& node = graph_.nodes[id];
+    const double share = value.share;
     value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, element_at(map, id)};
+    value.share = share;
     value.row = maps_[map].row;
     // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
     value.row |= node.elements == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
@@ -301,18 +306,20 @@ class Builder {
 
   // Under which guard what follows is looked at; as before when it ends.
   struct Here {
-    Here(Builder& builder, int guard) : of(builder), guard_before(of.guard_), padded_before(of.padded_), valid_before(of.valid_) {
+    Here(Builder& builder, int guard) : of(builder), guard_before(of.guard_), padded_before(of.padded_), valid_before(of.valid_), share_before(of.share_) {
       of.guard_ = guard;
     }
     ~Here() {
       of.guard_ = guard_before;
       of.padded_ = padded_before;
       of.valid_ = valid_before;
+      of.share_ = share_before;
     }
     Here(const Here&) = delete;
     Here& operator=(const Here&) = delete;
     Builder& of;
     int guard_before, padded_before, valid_before;
+    double share_before;
   };
   // A gather's source is read where the computed places are valid; what is the same for all of them, a statistic of the row, is read in any case.
   int guard_of(int map) { return maps_[map].values.empty() ? padded_ : both(padded_, valid_); }
@@ -332,13 +339,12 @@ class Builder {
     });
   }
 
-  // An op that no node of the graph stands for, made once for the same operands.
+  // An op that no node of the graph stands for, made once for the same operands. Index arithmetic goes on beside that of floats: it costs nothing.
   int make(Op op, DType dtype, Operands args) {
     const auto [found, fresh] = made_.try_emplace(std::tuple(op, args, 0), -1);
     if (!fresh) return found->second;
     Value value{Value::Kind::op, op, dtype, kernel_.values[args[op == Op::where ? 1 : 0]].dtype, args};
     for (int arg : args) depend_on(value, arg);
-    value.cost = 1;
     return found->second = add(std::move(value), intern({}));
   }
   int index_value(const IndexExpr& index) {
@@ -346,7 +352,6 @@ class Builder {
     if (!fresh) return found->second;
     Value value{Value::Kind::index, Op::iota, DType::int64, DType::int64, {}, -1, index};
     value.row = index.axes() >> kernel_.parallel != 0;
-    value.cost = 1;
     take_operands(value, index, [](int number) { return number; });
     return found->second = add(std::move(value), intern({}));
   }
@@ -362,6 +367,7 @@ class Builder {
     const Sizes& inside = graph_.nodes[node.inputs[0]].shape;
     Map below = maps_[map].map;
     int within = -1;
+    double share = 1;
     for (std::size_t k = 0; k < inside.size(); ++k) {
       const IndexExpr at = below[k];
       const Size low = node.ints[2 * k], high = low + inside[k];
@@ -370,6 +376,9 @@ class Builder {
       if (possible.high < low || possible.low >= high) return eval(node.inputs[1], map);  // never
       if (possible.low < low) within = both(within, make(Op::less_equal, DType::bool_, {index_value(IndexExpr::of(low)), index_value(at)}));
       if (possible.high >= high) within = both(within, make(Op::less, DType::bool_, {index_value(at), index_value(IndexExpr::of(high))}));
+      if (at.has_values()) continue;
+      const Estimating estimate;
+      share *= std::min(1.0, as_double(inside[k]) / as_double(possible.high - possible.low + 1));
     }
     const int below_map = intern(std::move(below));
     if (within < 0) return eval(node.inputs[0], below_map);  // always
@@ -379,6 +388,7 @@ class Builder {
     {
       const Here here(*this, guard_);
       padded_ = both(padded_, within);
+      share_ *= share;
       guard = guard_of(below_map);
       value = eval(node.inputs[0], below_map);
     }
@@ -1001,6 +1011,7 @@ class Builder {
   std::vector<int> gathered_values_;                   // check -> what was found there
   std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node: by op and operands, or by index
   int guard_ = -1;                                     // what is met is read where this value holds
+  double share_ = 1;                                   // of the points, about those where it holds
   int padded_ = -1, valid_ = -1;                       // the parts of it that pads ask for, and gathers
   std::vector<MapInfo> maps_;
   tsl::robin_map<Map, int, MapHash> map_ids_;

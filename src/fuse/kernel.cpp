@@ -193,7 +193,7 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
     if (value.kind != Value::Kind::load) return;
     // A computed place may be another one at every point.
     const std::uint64_t axes = value.args[Value::kIndexed] < 0 ? value.index.axes() : value.row ? all : parallel;
-    readings.push_back({value.node, pass, points.of(axes)});
+    readings.push_back({value.node, pass, value.share * points.of(axes)});
   };
   for (const Value& value : kernel.values)
     if (!value.row) reads(value, -1);
@@ -235,7 +235,7 @@ KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& l
     if (value.kind == Value::Kind::scan) axes_[v] |= all & ~parallel;
     if (uses_[v] == 0 || value.kind == Value::Kind::scalar) continue;
     if (value.kind == Value::Kind::load) {
-      reads_.push_back({value.node, share_[v] = points_.of(axes_[v])});
+      reads_.push_back({value.node, share_[v] = value.share * points_.of(axes_[v])});
       continue;
     }
     std::uint64_t computed = value.row ? all : parallel;
@@ -243,7 +243,7 @@ KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& l
     // A loop does not compute again what it does not change.
     if (limits.hoists && value.kind != Value::Kind::reduced)
       for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes_[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
-    all_.ops += share_[v] = value.cost * points_.of(computed);
+    all_.ops += share_[v] = value.cost * value.share * points_.of(computed);
   }
   sum_by_node(reads_);
   for (const auto& reads : reads_) all_.bytes += bytes_read(graph, reads.node, reads.elements);
@@ -265,7 +265,7 @@ Work KernelWork::reading(int node) {
     const Value& value = kernel_.values[v];
     if (value.node != node || value.kind == Value::Kind::load || uses_[v] == 0) continue;
     work.ops -= share_[v];
-    more.push_back({node, points_.of(axes_[v])});
+    more.push_back({node, value.share * points_.of(axes_[v])});
     release(v);
     while (!gone.empty()) {
       const int below = gone.back();

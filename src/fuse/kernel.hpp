@@ -39,6 +39,7 @@ struct Value {
   bool row = false;  // has a value at every row point
   int ready = 0;     // number of row passes that must be over before it can be computed
   double cost = 0;   // of computing it alone
+  double share = 1;  // of the points, those where somebody wants it: pieces that are joined exclude each other
 };
 
 /// A node whose value this kernel writes.
