@@ -37,17 +37,42 @@ std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
   return exactly(stride) * size;
 }
 
+// For each value the axes that it changes along, as far as computed places need it.
+std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
+  std::vector<std::uint64_t> axes;
+  const auto computed = [](const Value& v) { return (v.kind == Value::Kind::load || v.kind == Value::Kind::index) && v.args[Value::kIndexed] >= 0; };
+  if (std::none_of(kernel.values.begin(), kernel.values.end(), computed)) return axes;
+  for (const Value& value : kernel.values) {
+    std::uint64_t here = value.kind == Value::Kind::load || value.kind == Value::Kind::index ? value.index.axes() : 0;
+    for (const int arg : value.args)
+      if (arg >= 0) here |= axes[static_cast<std::size_t>(arg)];
+    axes.push_back(here);
+  }
+  return axes;
+}
+
 // What lanes along the axis cost a point: the bytes that the step to its neighbour moves, a line for a long one, nothing for none;
 // stores twice, since they cannot be cached away. With rows, only what happens at every row point counts. `apart`: only accesses
 // that lanes along that other axis would make apart.
 std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
   const bool rows = kernel.row_axes() > 0;
+  const std::vector<std::uint64_t> places = axes_of_places(kernel);
+  // A place that is computed may be anywhere else for the next lane.
+  const auto computed_along = [&](const Value& load) {
+    bool along = false;
+    for (auto place = load.args.begin() + Value::kIndexed; place != load.args.end(); ++place)
+      if (*place >= 0) along |= (places[static_cast<std::size_t>(*place)] >> axis & 1) != 0;
+    return along;
+  };
   std::int64_t cost = 0;
   const auto add = [&](const IndexExpr& index, DType dtype, int times) {
     if (apart < 0 || step_bytes(index, apart, dtype) == kLine) cost += times * step_bytes(index, axis, dtype);
   };
   for (const auto& value : kernel.values)
-    if (value.kind == Value::Kind::load && value.row == rows) add(value.index, value.dtype, 1);
+    if (value.kind == Value::Kind::load && value.row == rows) {
+      if (computed_along(value)) cost += kLine;
+      else add(value.index, value.dtype, 1);
+    }
   for (const auto& root : kernel.roots)
     if ((root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
   const Estimating estimate;
