@@ -144,6 +144,7 @@ class Builder {
     kernel_.roots.clear();
     kernel_.checks.clear();
     gathered_values_.clear();
+    gathers_.clear();
     places_.clear();
     made_.clear();
     guard_ = padded_ = valid_ = -1;
@@ -432,6 +433,7 @@ class Builder {
       value = eval(node.inputs[0], below_map);
     }
     if (value == kEnded) return kEnded;
+    if (maps_[map].values.empty()) gathers_.push_back({id, map});
     kernel_.checks.push_back({condition, index, id});
     gathered_values_.push_back(value);
     return value;
@@ -975,10 +977,11 @@ class Builder {
   Built result() {
     Built built;
     std::map<int, char> told;
+    for (const auto& [node, map] : gathers_) built.group.touches.push_back({node, maps_[map].map});
     for (std::size_t v = 0; v < kernel_.values.size(); ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind != Value::Kind::load) continue;
-      // What is at computed places is where no other kernel can be known to read it.
+      // What is at computed places is where no other kernel can be known to read it; the gather that takes it from there is known.
       if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
       if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.contains(value.node)) continue;
       if (told.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
@@ -1008,6 +1011,7 @@ class Builder {
   };
   std::vector<At> places_;                             // value -> the map it is computed at, and under which guard
   std::vector<int> now_;                               // value as numbered when the kernel was built -> where it is, -1: nowhere
+  std::vector<std::pair<int, int>> gathers_;           // of what they take: the node, and the map of its result
   std::vector<int> gathered_values_;                   // check -> what was found there
   std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node: by op and operands, or by index
   int guard_ = -1;                                     // what is met is read where this value holds

@@ -37,7 +37,7 @@ struct Request {
   int node = -1;
   Map dims;
 };
-/// Where a group touches a node: a coordinate for each dimension, over the kernel's axes.
+/// Where a group touches a node: a coordinate for each dimension, over the kernel's axes. The node lies in memory, or is a gather.
 struct Touch {
   int node = -1;
   Map at;
@@ -45,7 +45,7 @@ struct Touch {
 struct Group {
   std::vector<Request> requests;
   Kernel kernel;
-  std::vector<Touch> touches;  // what it reads, then what it writes
+  std::vector<Touch> touches;  // what it gathers, reads and writes, in this order
   bool settled = false;        // it was merged with its likes, and what it computes was weighed
 };
 /// A node that has to be in memory before the kernel can run.
