@@ -864,13 +864,41 @@ class Builder {
     return lanes_along_rows(graph_, arranged, limits_);
   }
 
-  // Which row values a later pass reads from a persistent buffer, and where the buffers lie. Without room for them the later pass computes them again,
-  // if that is cheaper than a round trip to memory; else the value is read from memory, and the answer is false.
+  // Which row values a later pass reads from a persistent buffer, and where the buffers lie; false where a value is read from memory instead.
   bool choose_persistent() {
+    kernel_.notes.clear();
+    if (choose_kept(false)) return true;
+    const std::vector<Kept> kept_values = kernel_.kept;
+    const Size bytes = persistent_bytes(kernel_);
+    if (!has_place() || !choose_kept(true)) return without_persistent(kept_values, bytes);
+    kernel_.notes.push_back(fmt::format("keeps what takes {} bytes a row instead of {}, and computes the rest again from it", persistent_bytes(kernel_), bytes));
+    return true;
+  }
+
+  // The value of the fewest bytes from which this one follows at little cost, all else that it needs being the same for the whole row: what was rounded to
+  // fewer bits, and only widened since.
+  int narrowest_source(int value) const {
+    int best = value;
+    double cost = 0;
+    for (int v = value; kernel_.values[v].kind == Value::Kind::op;) {
+      int below = -1;
+      for (const int arg : kernel_.values[v].args) {
+        if (arg < 0 || arg == below || !kernel_.values[arg].row) continue;
+        if (below >= 0) return best;
+        below = arg;
+      }
+      if (below < 0 || (cost += kernel_.values[v].cost) >= kKeepCost) return best;
+      if (itemsize(kernel_.values[below].dtype) < itemsize(kernel_.values[best].dtype)) best = below;
+      v = below;
+    }
+    return best;
+  }
+
+  // Which row values a later pass reads from a persistent buffer, of their own or (`narrow`) of fewer bits. Whether there is room for them.
+  bool choose_kept(bool narrow) {
     kernel_.kept.clear();
     kernel_.persistent.clear();
     kernel_.staging = {};
-    kernel_.notes.clear();
     const int passes = kernel_.passes();
     if (passes < 2) return true;
     std::vector<int> computed(kernel_.values.size(), -1);  // first pass that computes it
@@ -893,10 +921,11 @@ class Builder {
         if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
         seen[v] = 1;
         if (computed[v] >= 0 && computed[v] < pass && (kept[v] || row_cost(v, kept) >= kKeepCost)) {
-          if (!kept[v]) kernel_.kept.push_back({v, -1});
-          kept[v] = 1;
-          last_read[v] = pass;
-          continue;
+          const int from = narrow && !kept[v] ? narrowest_source(v) : v;
+          if (!kept[from]) kernel_.kept.push_back({from, -1});
+          kept[from] = 1;
+          last_read[from] = pass;
+          if (from == v) continue;
         }
         if (computed[v] < 0) computed[v] = pass;
         for (int arg : kernel_.values[v].args) stack.push_back(arg);
@@ -916,17 +945,23 @@ class Builder {
       busy_until[buffer] = last_read[v];
     }
     if (kernel_.kept.empty()) return true;
-    const Size bytes = persistent_bytes(kernel_);
-    const bool columns = columns_keep(kernel_, limits_), has_place = columns || lanes_go_along_rows();
+    const bool columns = columns_keep(kernel_, limits_);
     const Estimating estimate(!limits_.row_bytes_are_hard);
-    const int most_blocks = most_blocks_of_row(kernel_, limits_);
-    const int blocks = has_place ? blocks_of_row(limits_, bytes, static_cast<int>(kernel_.persistent.size()), most_blocks) : 0;
-    if (blocks > 0) {
-      kernel_.staging = {blocks, columns};
-      return true;
-    }
+    const int blocks = columns || lanes_go_along_rows() ? blocks_of_row(limits_, persistent_bytes(kernel_), static_cast<int>(kernel_.persistent.size()),
+                                                                       most_blocks_of_row(kernel_, limits_))
+                                                        : 0;
+    if (blocks > 0) kernel_.staging = {blocks, columns};
+    return blocks > 0;
+  }
+  bool has_place() const { return columns_keep(kernel_, limits_) || lanes_go_along_rows(); }
+
+  // Without room for them a later pass computes them again, if that is cheaper than a round trip to memory; else one is read from memory, and the answer is
+  // false.
+  bool without_persistent(const std::vector<Kept>& kept_values, const Size& bytes) {
+    const bool placed = has_place();
+    const int passes = kernel_.passes(), most_blocks = most_blocks_of_row(kernel_, limits_);
+    const Estimating estimate(!limits_.row_bytes_are_hard);
     const std::string places = fmt::format("{}{}", limits_.row_bytes, most_blocks > 1 ? fmt::format(" in each of {} blocks", most_blocks) : "");
-    const auto kept_values = std::move(kernel_.kept);
     kernel_.kept.clear();
     kernel_.persistent.clear();
     const Work now = launched_work(graph_, kernel_, limits_);
@@ -937,13 +972,13 @@ class Builder {
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
-      const std::string room = has_place ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, places)
+      const std::string room = placed ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, places)
                                          : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? CutReason::shared_memory : CutReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
-    kernel_.notes.push_back(has_place ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, places)
+    kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, places)
                                       : fmt::format("columns of {} are more than threads keep: every pass reads them again", kernel_.row_points()));
     return true;
   }
