@@ -78,8 +78,58 @@ Size piece_of_product(const Graph& graph, const Node& sum, const Limits& limits)
   return piece;
 }
 
+/// Axes along which a whole reduction below the broadcast view runs, over as many elements as the view has: the rows that it is spread over again.
+std::vector<int> rows_below(const Graph& graph, const Node& view) {
+  std::vector<int> stack = view.inputs;
+  for (int looked = 0; !stack.empty() && looked < kLookedThrough; ++looked) {
+    const Node& from = graph.nodes[static_cast<std::size_t>(stack.back())];
+    stack.pop_back();
+    if (trace::is_reduction(from.op) && from.chunk == 0 && graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements == view.elements) {
+      std::vector<int> rows;
+      const std::vector<char> spread = spread_along(graph, view);
+      for (std::size_t axis = 0; axis < spread.size(); ++axis)
+        if (spread[axis]) rows.push_back(static_cast<int>(axis));
+      return rows;
+    }
+    if (trace::is_elementwise(from.op) || trace::is_view(from.op)) stack.insert(stack.end(), from.inputs.begin(), from.inputs.end());
+  }
+  return {};
+}
+
+/// Of the axes that a reduction of this value runs over some, not all: those of the rows that another reduction looks at in order to compute the value.
+std::vector<int> rows_within(const Graph& graph, int id, const std::vector<int>& axes) {
+  const Estimating estimate;
+  const Sizes& shape = graph.nodes[static_cast<std::size_t>(id)].shape;
+  std::vector<int> stack{id};
+  for (int looked = 0; !stack.empty() && looked < kLookedThrough; ++looked) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(stack.back())];
+    stack.pop_back();
+    if (node.shape.size() != shape.size() || node.elements != graph.nodes[static_cast<std::size_t>(id)].elements) continue;
+    if (trace::is_elementwise(node.op)) stack.insert(stack.end(), node.inputs.begin(), node.inputs.end());
+    if (node.op != Op::broadcast) continue;
+    const std::vector<int> rows = rows_below(graph, node);
+    const auto beside = [&](int axis) { return shape[static_cast<std::size_t>(axis)] != 1 && !std::binary_search(rows.begin(), rows.end(), axis); };
+    if (!rows.empty() && std::includes(axes.begin(), axes.end(), rows.begin(), rows.end()) && std::any_of(axes.begin(), axes.end(), beside)) return rows;
+  }
+  return {};
+}
+
 int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const int input = node.inputs[0];
+  if (const std::vector<int> rows = rows_within(out, input, node.axes()); !rows.empty()) {
+    Node first = node, second = node;
+    first.ints.assign(rows.begin(), rows.end());
+    first.shape = out.nodes[static_cast<std::size_t>(input)].shape;
+    for (auto axis = rows.rbegin(); axis != rows.rend(); ++axis) first.shape.erase(first.shape.begin() + *axis);
+    second.ints.clear();
+    int before = 0;
+    for (const int axis : node.axes()) {
+      if (std::binary_search(rows.begin(), rows.end(), axis)) ++before;
+      else second.ints.push_back(axis - before);
+    }
+    second.inputs = {push(out, std::move(first))};
+    return split_to_fill(out, std::move(second), limits);
+  }
   if (const Size piece = piece_of_product(out, node, limits); piece > 0) {
     const int pieces = push(out, in_chunks(out, node, input, node.axis(0), piece, true));
     node.inputs = {pieces};
