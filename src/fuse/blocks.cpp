@@ -5,6 +5,7 @@
 
 #include "fuse/arrange.hpp"
 #include "fuse/costs.hpp"
+#include "fuse/index.hpp"
 #include "fuse/rebuild.hpp"
 #include "fuse/rewrite.hpp"
 
@@ -40,6 +41,37 @@ int merged(Graph& out, int input, const Run& run, int from) {
   shape[static_cast<std::size_t>(run.first)] = run.length;
   shape.erase(shape.begin() + run.first + 1, shape.begin() + run.first + run.axes);
   return push_view(out, Op::reshape, input, std::move(shape), from);
+}
+
+/// Elements between neighbours along each axis in the memory that a value is read from, seen through elementwise ops and views; 0 along axes that repeat.
+Sizes strides_in_memory(const Graph& graph, int id) {
+  const Estimating estimate;
+  const IndexSpace::Scope scope(std::make_shared<IndexSpace>());
+  const Sizes& shape = graph.nodes[static_cast<std::size_t>(id)].shape;
+  Map map = identity_map(shape.size());
+  Sizes strides(shape.size(), 1);
+  for (int looked = 0; looked < kLookedThrough; ++looked) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(id)];
+    if (divisions(map) == 0 || linear(map, node.shape).divisions() == 0) {
+      const IndexExpr at = linear(map, node.shape);
+      for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+        const Size stride = direct_coefficient(at, static_cast<int>(axis));
+        strides[axis] = stride < 0 ? -stride : stride;
+      }
+    } else if (divisions(map) > kMaxDivisions) {
+      break;
+    }
+    if (node.op == Op::reshape || node.op == Op::permute || node.op == Op::slice) {
+      map = through(node, graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape, map, shape, false).map;
+      id = node.inputs[0];
+      continue;
+    }
+    const auto whole = [&](int input) { return graph.nodes[static_cast<std::size_t>(input)].op != Op::broadcast; };
+    const auto next = std::find_if(node.inputs.begin(), node.inputs.end(), whole);
+    if (!trace::is_elementwise(node.op) || next == node.inputs.end()) break;
+    id = *next;
+  }
+  return strides;
 }
 
 /// Axes along which a broadcast view repeats what it spreads.
@@ -78,22 +110,25 @@ Size piece_of_product(const Graph& graph, const Node& sum, const Limits& limits)
   return piece;
 }
 
-/// Axes along which a whole reduction below the broadcast view runs, over as many elements as the view has: the rows that it is spread over again.
+/// Axes along which the broadcast view spreads what was reduced over as many elements as it has, and over nothing else: its rows.
 std::vector<int> rows_below(const Graph& graph, const Node& view) {
   std::vector<int> stack = view.inputs;
-  for (int looked = 0; !stack.empty() && looked < kLookedThrough; ++looked) {
+  bool found = false;
+  for (int looked = 0; !stack.empty(); ++looked) {
     const Node& from = graph.nodes[static_cast<std::size_t>(stack.back())];
     stack.pop_back();
-    if (trace::is_reduction(from.op) && from.chunk == 0 && graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements == view.elements) {
-      std::vector<int> rows;
-      const std::vector<char> spread = spread_along(graph, view);
-      for (std::size_t axis = 0; axis < spread.size(); ++axis)
-        if (spread[axis]) rows.push_back(static_cast<int>(axis));
-      return rows;
+    if (looked == kLookedThrough) return {};
+    if (trace::is_reduction(from.op)) {
+      if (from.chunk != 0 || graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements != view.elements) return {};
+      found = true;
     }
     if (trace::is_elementwise(from.op) || trace::is_view(from.op)) stack.insert(stack.end(), from.inputs.begin(), from.inputs.end());
   }
-  return {};
+  std::vector<int> rows;
+  const std::vector<char> spread = spread_along(graph, view);
+  for (std::size_t axis = 0; found && axis < spread.size(); ++axis)
+    if (spread[axis]) rows.push_back(static_cast<int>(axis));
+  return rows;
 }
 
 /// Of the axes that a reduction of this value runs over some, not all: those of the rows that another reduction looks at in order to compute the value.
@@ -146,6 +181,15 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const Size extent = operand.elements / results, blocks = blocks_of(results, extent, operand.dtype, columns);
   const Size wanted = limits.units * kBlocksWanted;
   if (blocks >= wanted || operand.elements < blocks * kLeastWork) return push(out, std::move(node));
+  if (const std::vector<int> order = order_in_memory(out, input, axes); !order.empty()) {
+    const int from = node.from;
+    node.inputs = {in_order(out, input, order, from)};
+    const std::vector<int> there = axes_in_order(axes, order);
+    node.ints.assign(there.begin(), there.end());
+    node.shape = out.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
+    for (auto axis = there.rbegin(); axis != there.rend(); ++axis) node.shape.erase(node.shape.begin() + *axis);
+    return out_of_order(out, split_to_fill(out, std::move(node), limits), axes, order, from);
+  }
 
   const std::vector<Run> runs = runs_of(axes, operand.shape);
   Run run = runs[0];
@@ -255,23 +299,69 @@ int blocks_that_keep(const Limits& limits, const Size& bytes) {
 bool too_few_for_clusters(const Size& rows, const Limits& limits) { return rows * (2 * limits.cluster) < limits.units; }
 
 int contiguous_axis(const Graph& graph, int id) {
-  const std::size_t rank = graph.nodes[static_cast<std::size_t>(id)].shape.size();
-  std::vector<std::int64_t> from(rank);  // of each axis: which one of the node at hand it is
-  std::iota(from.begin(), from.end(), 0);
-  for (int looked = 0; looked < kLookedThrough; ++looked) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(id)];
-    if (node.op == Op::permute) {
-      for (std::int64_t& axis : from) axis = node.ints[static_cast<std::size_t>(axis)].hint();
-    } else if (!trace::is_elementwise(node.op)) {
-      break;
+  const Estimating estimate;
+  const Sizes& shape = graph.nodes[static_cast<std::size_t>(id)].shape;
+  const Sizes strides = strides_in_memory(graph, id);
+  std::size_t best = shape.size();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    if (shape[axis] != 1 && strides[axis] != 0 && (best == shape.size() || strides[axis] <= strides[best])) best = axis;
+  return static_cast<int>(best == shape.size() ? shape.size() - 1 : best);
+}
+
+std::vector<int> order_in_memory(const Graph& graph, int id, const std::vector<int>& axes) {
+  const Estimating estimate;
+  const Sizes& shape = graph.nodes[static_cast<std::size_t>(id)].shape;
+  const auto reduced = [&](int axis) { return std::binary_search(axes.begin(), axes.end(), axis); };
+  const auto runs = [&](const std::vector<int>& order) {
+    int count = 0;
+    bool before = false;
+    for (const int axis : order) {
+      if (shape[static_cast<std::size_t>(axis)] == 1) continue;
+      count += reduced(axis) && !before;
+      before = reduced(axis);
     }
-    const auto whole = [&](int input) { return graph.nodes[static_cast<std::size_t>(input)].op != Op::broadcast; };
-    const auto next = std::find_if(node.inputs.begin(), node.inputs.end(), whole);
-    if (next == node.inputs.end()) break;
-    id = *next;
-  }
-  const auto last = std::find(from.begin(), from.end(), static_cast<std::int64_t>(rank) - 1);
-  return static_cast<int>(last - from.begin());
+    return count;
+  };
+  std::vector<int> order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  const int now = runs(order);
+  if (now < 2) return {};
+  // Axes of size 1 are nowhere in memory: they go first, those that are reduced before the others.
+  const Sizes strides = strides_in_memory(graph, id);
+  std::stable_sort(order.begin(), order.end(), [&](int x, int y) {
+    const bool one_x = shape[static_cast<std::size_t>(x)] == 1, one_y = shape[static_cast<std::size_t>(y)] == 1;
+    if (one_x || one_y) return one_x && (!one_y || (!reduced(x) && reduced(y)));
+    return strides[static_cast<std::size_t>(x)] > strides[static_cast<std::size_t>(y)];
+  });
+  return runs(order) < now ? order : std::vector<int>{};
+}
+
+int in_order(Graph& graph, int id, const std::vector<int>& order, int from) {
+  if (order.empty()) return id;
+  Sizes shape;
+  for (const int axis : order) shape.push_back(graph.nodes[static_cast<std::size_t>(id)].shape[static_cast<std::size_t>(axis)]);
+  const int view = push_view(graph, Op::permute, id, std::move(shape), from);
+  graph.nodes[static_cast<std::size_t>(view)].ints.assign(order.begin(), order.end());
+  return view;
+}
+
+std::vector<int> axes_in_order(const std::vector<int>& axes, const std::vector<int>& order) {
+  if (order.empty()) return axes;
+  std::vector<int> places;
+  for (std::size_t place = 0; place < order.size(); ++place)
+    if (std::binary_search(axes.begin(), axes.end(), order[place])) places.push_back(static_cast<int>(place));
+  return places;
+}
+
+int out_of_order(Graph& graph, int result, const std::vector<int>& axes, const std::vector<int>& order, int from) {
+  std::vector<int> left;  // the axes that are not reduced, as they are now
+  for (const int axis : order)
+    if (!std::binary_search(axes.begin(), axes.end(), axis)) left.push_back(axis);
+  if (std::is_sorted(left.begin(), left.end())) return result;
+  std::vector<int> back(left.size());
+  std::iota(back.begin(), back.end(), 0);
+  std::sort(back.begin(), back.end(), [&](int x, int y) { return left[static_cast<std::size_t>(x)] < left[static_cast<std::size_t>(y)]; });
+  return in_order(graph, result, back, from);
 }
 
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) {

@@ -7,9 +7,17 @@
 
 namespace sinter::fuse {
 
-/// The axis whose elements lie next to each other in memory, seen through elementwise ops and permutations; the last one where more is in
-/// between.
+/// The axis whose elements lie next to each other in memory, seen through elementwise ops and views; the last one where no axis does.
 int contiguous_axis(const Graph& graph, int node);
+
+/// The order of a node's axes (new axis k is axis order[k]) in which those of a reduction lie beside each other as they do in memory: N, H and W of a picture
+/// with its channels last that is seen as NCHW. Empty where they lie so already.
+std::vector<int> order_in_memory(const Graph& graph, int node, const std::vector<int>& axes);
+/// The node in an order of its axes, and where a reduction's axes are in it.
+int in_order(Graph& graph, int node, const std::vector<int>& order, int from);
+std::vector<int> axes_in_order(const std::vector<int>& axes, const std::vector<int>& order);
+/// A reduction's result, computed over axes in that order, as it would be without it.
+int out_of_order(Graph& graph, int result, const std::vector<int>& axes, const std::vector<int>& order, int from);
 
 /// Of a reduction of rows of so many elements of a type to so many results: a block to a row, or a warp to a short one; where the rows are
 /// columns of what lies in memory, as many beside each other as a warp takes in accesses of 16 bytes.

@@ -260,7 +260,8 @@ class Builder {
     const Node& node = graph_.nodes[id];
     if (read_from_memory(id, map)) return load(id, map);
     if (!maps_[map].values.empty() && !worth_gathering_at(map, id))
-      return need(id, map, CutReason::gathered, fmt::format("{} is gathered at more computed places than its {} elements", trace::name(node.op), node.elements));
+      return need(id, map, CutReason::gathered,
+                  fmt::format("{} is gathered at more computed places than its {} elements", trace::name(node.op), node.elements));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
       case Op::iota: {
@@ -871,7 +872,8 @@ class Builder {
     const std::vector<Kept> kept_values = kernel_.kept;
     const Size bytes = persistent_bytes(kernel_);
     if (!has_place() || !choose_kept(true)) return without_persistent(kept_values, bytes);
-    kernel_.notes.push_back(fmt::format("keeps what takes {} bytes a row instead of {}, and computes the rest again from it", persistent_bytes(kernel_), bytes));
+    kernel_.notes.push_back(
+        fmt::format("keeps what takes {} bytes a row instead of {}, and computes the rest again from it", persistent_bytes(kernel_), bytes));
     return true;
   }
 
@@ -948,7 +950,7 @@ class Builder {
     const bool columns = columns_keep(kernel_, limits_);
     const Estimating estimate(!limits_.row_bytes_are_hard);
     const int blocks = columns || lanes_go_along_rows() ? blocks_of_row(limits_, persistent_bytes(kernel_), static_cast<int>(kernel_.persistent.size()),
-                                                                       most_blocks_of_row(kernel_, limits_))
+                                                                        most_blocks_of_row(kernel_, limits_))
                                                         : 0;
     if (blocks > 0) kernel_.staging = {blocks, columns};
     return blocks > 0;
@@ -973,13 +975,13 @@ class Builder {
       const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
       const std::string room = placed ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, places)
-                                         : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
+                                      : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? CutReason::shared_memory : CutReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
     kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, places)
-                                      : fmt::format("columns of {} are more than threads keep: every pass reads them again", kernel_.row_points()));
+                                   : fmt::format("columns of {} are more than threads keep: every pass reads them again", kernel_.row_points()));
     return true;
   }
 

@@ -106,6 +106,8 @@ struct Found {
   int place = -1, nowhere = -1;  // of a place: each element's, and what stands for none
   int statistic = -1;            // the reduction of x that b waits for
 };
+/// The order in which the axes of x are walked (blocks.hpp), as it is where empty.
+using Order = std::vector<int>;
 
 /// What is known of each piece of a row; all of one shape.
 struct Piece {
@@ -263,14 +265,19 @@ Split run_before(const Sizes& shape, const std::vector<int>& axes, std::size_t e
 }
 
 /// `stored`: after the reductions there is a further pass over the row.
-std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& axes, bool stored, const Limits& limits) {
-  const Sizes& shape = graph.nodes[x].shape;
-  const auto [extent, count, bytes, columns] = rows_of(graph, x, axes, limits);
+std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& given_axes, const Order& order, bool stored, const Limits& limits) {
+  const auto [extent, count, bytes, columns] = rows_of(graph, x, given_axes, limits);
+  const std::vector<int> axes = axes_in_order(given_axes, order);
+  Sizes shape = graph.nodes[x].shape;
+  for (std::size_t axis = 0; axis < order.size(); ++axis) shape[axis] = graph.nodes[x].shape[static_cast<std::size_t>(order[axis])];
   if (extent == 0) return std::nullopt;
   const Estimating estimate;
   const int blocks = columns ? 1 : blocks_that_keep(limits, bytes);
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
-  const bool in_cache = limits.cache_bytes > 0 && count * bytes <= limits.cache_bytes;
+  // Found in a cache, it is read again in the same kernel at no cost; not where each reduction would be two kernels anyway.
+  const Size filled = blocks_of(count, extent, graph.nodes[x].dtype, columns);
+  const bool one_kernel = filled >= limits.units * kBlocksWanted || count * extent < filled * kLeastWork;
+  const bool in_cache = limits.cache_bytes > 0 && count * bytes <= limits.cache_bytes && one_kernel;
   const bool on_chip = columns ? extent <= longest_column(stored) : blocks > 0;
   if (!few && (on_chip || in_cache)) return std::nullopt;
   if (columns) {
@@ -306,8 +313,11 @@ class Rewriter {
         for (const auto& reductions : spread_reductions(graph))
           for (const int reduction : reductions) stored[static_cast<std::size_t>(reduction)] = 1;
       }
-      const auto cut = split_of(graph, found->x, node.axes(), stored[id] != 0, limits);
+      Order order;
+      if (limits.columns_in_registers) order = order_in_memory(graph, found->x, node.axes());
+      const auto cut = split_of(graph, found->x, node.axes(), order, stored[id] != 0, limits);
       if (!cut) continue;
+      if (!order.empty()) orders_[found->statistic] = orders_[static_cast<int>(id)] = order;
       found_.emplace(id, *found);
       cuts_.emplace(id, *cut);
       cuts_.emplace(found->statistic, *cut);
@@ -327,19 +337,30 @@ class Rewriter {
           if (cut == cuts_.end()) return now_[here] = push(out, std::move(node));
           Maker make(out, node.from);
           const auto met = found_.find(here);
-          const int pieces = met == found_.end() ? statistic(make, node.op, node.inputs[0], cut->second) : moved(make, met->second, cut->second);
+          const auto ordered = orders_.find(static_cast<int>(here));
+          const Order order = ordered == orders_.end() ? Order() : ordered->second;
+          const int pieces = met == found_.end() ? statistic(make, node.op, in_this(out, node.inputs[0], order), cut->second)
+                                                 : moved(out, make, met->second, order, cut->second);
           const Split& split = cut->second;
           std::vector<int> left;  // axes to merge along
           if (split.columns) left.push_back(0);
-          for (int axis : node.axes())
+          for (int axis : axes_in_order(node.axes(), order))
             if (!split.has(axis))
               left.push_back(split.columns ? axis + 1 - (static_cast<std::size_t>(axis) < split.lead ? 0 : static_cast<int>(split.axes)) : axis);
           if (split.chunk > 0 && !split.columns) left.push_back(static_cast<int>(split.lead));
-          return now_[here] = make.reduce(node.op, pieces, left);
+          return now_[here] = out_of_order(out, make.reduce(node.op, pieces, left), node.axes(), order, node.from);
         });
   }
 
  private:
+  /// A value in that order, one node for all who ask.
+  int in_this(Graph& out, int x, const Order& order) {
+    if (order.empty()) return x;
+    const auto [found, fresh] = ordered_.try_emplace({x, order}, -1);
+    if (fresh) found->second = in_order(out, x, order, out.nodes[static_cast<std::size_t>(x)].from);
+    return found->second;
+  }
+
   /// The shape with `instead` in place of the axes that are walked as one.
   static Sizes with(const Sizes& shape, const Split& cut, std::initializer_list<Size> instead) {
     const auto first = shape.begin() + static_cast<std::ptrdiff_t>(cut.lead);
@@ -408,11 +429,14 @@ class Rewriter {
   }
 
   /// What each piece has about b.
-  int moved(Maker& make, Found found, const Split& cut) {
+  int moved(Graph& out, Maker& make, Found found, const Order& order, const Split& cut) {
     const Op op = graph_.nodes[static_cast<std::size_t>(found.statistic)].op;
     const int b = now_[static_cast<std::size_t>(graph_.nodes[static_cast<std::size_t>(found.spread)].inputs[0])];
     for (int* id : {&found.x, &found.place, &found.nowhere})
       if (*id >= 0) *id = now_[static_cast<std::size_t>(*id)];
+    const std::size_t rank = make.shape(found.x).size();
+    for (int* id : {&found.x, &found.place})
+      if (*id >= 0) *id = in_this(out, *id, order);
     const int x = rows(make, found.x, cut);
     Piece piece{};
     piece.statistic = statistic(make, op, found.x, cut);
@@ -421,19 +445,22 @@ class Rewriter {
     const Op reduction = found.combiner->reduction;
     piece.result = reduce(make, reduction, found.combiner->f(make, found, x, spread(make, piece.centre, x, cut)), cut);
     // b, one value a row, beside each of the row's pieces.
-    const Sizes shape = make.shape(piece.statistic), whole = make.shape(found.x), given = make.shape(b);
-    Sizes aligned(whole.size(), 1);
-    for (std::size_t axis = 0; axis < whole.size(); ++axis)
-      if (axis + given.size() >= whole.size()) aligned[axis] = given[axis + given.size() - whole.size()];
-    Sizes narrow = with(aligned, cut, {});
+    const Sizes shape = make.shape(piece.statistic), given = make.shape(b);
+    Sizes aligned(rank, 1);
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      if (axis + given.size() >= rank) aligned[axis] = given[axis + given.size() - rank];
+    const int beside = in_order(out, make.reshape(b, aligned), order, graph_.nodes[static_cast<std::size_t>(found.statistic)].from);
+    Sizes narrow = with(make.shape(beside), cut, {});
     if (cut.chunk > 0) narrow.insert(cut.columns ? narrow.begin() : narrow.end(), 1);
-    return found.combiner->moved(make, found, piece, make.broadcast(make.reshape(b, narrow), shape));
+    return found.combiner->moved(make, found, piece, make.broadcast(make.reshape(beside, narrow), shape));
   }
 
   const Graph& graph_;
   std::map<std::size_t, Found> found_;  // by the reduction
   std::map<std::size_t, Split> cuts_;   // of these and of what they wait for
+  std::map<int, Order> orders_;         // of these, where another than their own is better
   std::vector<int> now_;                // the new number of each node
+  std::map<std::pair<int, Order>, int> ordered_;
   std::map<std::pair<int, std::size_t>, int> rows_;
   std::map<std::tuple<Op, int, std::size_t>, int> statistics_;
 };

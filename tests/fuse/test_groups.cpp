@@ -127,6 +127,58 @@ TEST_CASE("the place of each row's least element, and the sum of these elements"
   }
 }
 
+TEST_CASE("a gather takes what it needs of a map, of a row's statistics, of another gather") {
+  for (int k = 0; k < rounds(4); ++k) {
+    const std::int64_t n = between(3, 90), m = between(2, 200), few = between(1, 6);
+    const auto [x, rx] = input({n, m});
+    const auto [w, rw] = input({m});
+    const auto places = [](const Shape& shape, std::int64_t below) { return random(rng, shape, DType::int64, 0, static_cast<double>(below)); };
+    const auto [along, ralong] = places({n, few}, m);
+    const auto [rows, rrows] = places({few}, n);
+    const auto [again, ragain] = places({3}, few);
+    const auto at = [&, m = m](std::int64_t row, std::int64_t column) { return rx.v[static_cast<std::size_t>(row * m + column)]; };
+    const Ref lse = map(reduce(map(rx, [](double v) { return std::exp(v); }), {1}, 0, plus), [](double v) { return std::log(v); });
+    const Ref taken = make({n, few}, [&, few = few](const Coords& c) {
+      const auto column = static_cast<std::int64_t>(ralong.v[static_cast<std::size_t>(c[0] * few + c[1])]);
+      return at(c[0], column) - lse.v[static_cast<std::size_t>(c[0])];
+    });
+    const Ref mapped = make({few, m}, [&](const Coords& c) {
+      return at(static_cast<std::int64_t>(rrows.v[static_cast<std::size_t>(c[0])]), c[1]) * rw.v[static_cast<std::size_t>(c[1])];
+    });
+    const Ref twice = make({3, m}, [&](const Coords& c) {
+      const auto row = static_cast<std::size_t>(ragain.v[static_cast<std::size_t>(c[0])]);
+      return at(static_cast<std::int64_t>(rrows.v[row]), c[1]) + 1;
+    });
+    const Tensor part = sn::take(x * w, rows, 0);
+    check({{sn::take_along_axis(sn::log_softmax(x, 1), along, 1), taken},
+           {part, mapped},
+           {sn::sum(part, 1), reduce(mapped, {1}, 0, plus)},
+           {sn::take(sn::take(x + 1.f, rows, 0), again, 0), twice}});
+    const Tensor wrong = sn::take_along_axis(sn::log_softmax(x, 1), sn::full({n, 1}, m), 1);
+    CHECK_THROWS_AS(values(wrong), sn::IndexError);
+  }
+}
+
+TEST_CASE("a map and its sum over columns, up to their ragged end; statistics of channels that lie last and are seen as first") {
+  for (int k = 0; k < rounds(3); ++k) {
+    const Shape shape{between(1, 4), between(17, 40), between(17, 40), between(5, 70)};
+    const auto [x, rx] = input(shape);
+    const auto [y, ry] = input(shape);
+    const Tensor t = x * y;
+    const Ref rt = zip(rx, ry, times);
+    check({{t, rt}, {sn::sum(t, {0, 1, 2}), reduce(rt, {0, 1, 2}, 0, plus)}}, 2e-4);
+    const auto n = static_cast<double>(shape[0] * shape[1] * shape[2]);
+    const Tensor seen = sn::transpose(x, {0, 3, 1, 2});
+    const Ref rseen = permute(rx, {0, 3, 1, 2});
+    const Ref mean = map(reduce(rseen, {0, 2, 3}, 0, plus), [&](double v) { return v / n; });
+    Ref spread = mean;
+    spread.shape = {1, shape[3], 1, 1};
+    const Ref squares = map(zip(rseen, spread, minus), [](double v) { return v * v; });
+    const Ref variance = map(reduce(squares, {0, 2, 3}, 0, plus), [&](double v) { return v / n; });
+    check({{sn::mean(seen, {0, 2, 3}), mean}, {sn::var(seen, {0, 2, 3}), variance}}, 2e-4);
+  }
+}
+
 TEST_CASE("layer norm backward") {
   for (int k = 0; k < rounds(3); ++k) {
     const Shape shape{between(2, 50), between(2, 90)};
