@@ -90,14 +90,14 @@ def test_saved_plans_take_and_give_trees(tmp_path):
         return {"h": h, "parts": [h.sum(), (h.max(axis=0), None, dtype)], "z": h[0] + 1j * options["k"], "weights": Weights(h, 2.5), "name": name}
 
     rng = numpy.random.default_rng()
-    weights, options = Weights(sn.asarray(rng.random((3, 4))), sn.ones(4)), {"k": sn.asarray(rng.random(4)), "flag": True}
+    weights, options = Weights(sn.asarray(rng.random((4, 4))), sn.ones(4)), {"k": sn.asarray(rng.random(4)), "flag": True}
     keywords = {"scale": 0.5, "dtype": sn.float32}
-    layer(sn.asarray(rng.random((5, 3))), weights, options, **keywords)
+    layer(sn.asarray(rng.random((5, 4))), weights, options, **keywords)
     layer.save(tmp_path / "plan")
     loaded = sn.load_plan(tmp_path / "plan")
     sn.synchronize()  # nothing is compiled behind the calls
     before = sn.counters()["kernels_compiled"]
-    calls = [(x, loaded(x, weights, options, **dict(reversed(keywords.items())))) for x in (sn.asarray(rng.random((rows, 3))) for rows in (5, 9, 2))]
+    calls = [(x, loaded(x, weights, options, **dict(reversed(keywords.items())))) for x in (sn.asarray(rng.random((rows, 4))) for rows in (5, 9, 2))]
     sn.eval(*[found["h"] for _, found in calls])
     assert sn.counters()["kernels_compiled"] == before
     for x, found in calls:
