@@ -13,7 +13,7 @@ int run_kernels(const KernelsRequest& request) {
   std::erase_if(evaluated.unused, [&](const std::string& name) { return bindings.letters.contains(name); });
   warn_unused(evaluated.unused);
   ExplainOptions options{.format = request.json ? Format::json : Format::text, .target = request.target, .guards = request.shown.guards};
-  options.sizes.insert(bindings.letters.begin(), bindings.letters.end());
+  options.sizes.assign(bindings.letters.begin(), bindings.letters.end());
   write_pictures(request.shown, [&](Format format) { return explain(evaluated.results, {.format = format, .target = request.target}); });
   print_explanation(evaluated, options, request.shown);
   if (request.dump.empty()) return 0;

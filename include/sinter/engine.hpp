@@ -1,7 +1,6 @@
 // Evaluation, inspection of the fused plan, counters, and settings.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +29,9 @@ enum class Format : std::uint8_t { text, json, html, svg, dot };
 
 struct ExplainOptions {
   Format format = Format::text;
-  std::string target = {};                         // "cpu", "sm_90"; empty: the current device
-  bool guards = false;                             // text: every condition on the sizes, too
-  std::map<std::string, std::int64_t> sizes = {};  // names of sizes, by which they are told: {{"batch", 64}}
+  std::string target = {};                                       // "cpu", "sm_90"; empty: the current device
+  bool guards = false;                                           // text: every condition on the sizes, too
+  std::vector<std::pair<std::string, std::int64_t>> sizes = {};  // names of sizes, by which they are told: {{"batch", 64}}
 };
 
 /// Describes each step that computes (or computed) the tensor: its ops, inputs and outputs, bytes moved against the unfused count, the reason of its fusion

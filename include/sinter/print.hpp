@@ -1,7 +1,6 @@
 // Options and functions that write tensors as text.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "sinter/complex.hpp"
@@ -36,8 +35,5 @@ void set_printoptions(const PrintOptions& options, Location where = Location::cu
 std::ostream& operator<<(std::ostream& out, DType dtype);
 std::string to_string(const Tensor& tensor, const PrintOptions& options, Location where = Location::current());
 std::string to_string(const Complex& numbers, const PrintOptions& options, Location where = Location::current());
-/// Writes an array of this shape whose elements have the texts that `element` gives for their row-major places.
-std::string to_string(const Shape& shape, const std::function<std::string(std::int64_t)>& element, const PrintOptions& options,
-                      Location where = Location::current());
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
 // How arrays are written as text.
-#include "sinter/print.hpp"
+#include "sinter/print_elements.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

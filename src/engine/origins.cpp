@@ -34,7 +34,7 @@ bool is_start(const std::string& symbol) { return symbol.starts_with('o'); }
 
 }  // namespace
 
-Origins::Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::map<std::string, std::int64_t>& sizes)
+Origins::Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::vector<std::pair<std::string, std::int64_t>>& sizes)
     : plan_(plan), sites_(sites) {
   for (const auto& [name, size] : sizes) names_.emplace(size, name);
 }

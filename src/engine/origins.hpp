@@ -24,7 +24,7 @@ struct SizeRange {
 
 class Origins {
  public:
-  Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::map<std::string, std::int64_t>& sizes = {});
+  Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::vector<std::pair<std::string, std::int64_t>>& sizes = {});
 
   /// The lines of recorded nodes, file by file in order of appearance.
   std::vector<Lines> lines(std::span<const int> nodes) const;

@@ -452,7 +452,7 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
     if (!planned && !formula_) planned = plans_.front().planned, leaves = plans_.front().leaves;
     for (const FrozenPlan& plan : plans_)
       for (std::size_t k = 0; plan.planned == planned && k < axes_.size(); ++k)
-        if (plan.sizes[k] > 1) how.sizes.emplace(axes_[k], plan.sizes[k]);
+        if (plan.sizes[k] > 1) how.sizes.emplace_back(axes_[k], plan.sizes[k]);
   }
   if (!planned) return text;
   History history(planned, false, at_.target.device->name());

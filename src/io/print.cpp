@@ -9,7 +9,7 @@
 #include <optional>
 #include <ostream>
 
-#include "sinter/print.hpp"
+#include "sinter/print_elements.hpp"
 #include "trace/build.hpp"
 #include "trace/host_access.hpp"
 

@@ -1,0 +1,13 @@
+// Writes an array whose elements another program formats. sinter.hpp does not include this header.
+#pragma once
+#include <functional>
+
+#include "sinter/print.hpp"
+
+namespace sinter {
+
+/// Writes an array of this shape whose elements have the texts that `element` gives for their row-major places.
+std::string to_string(const Shape& shape, const std::function<std::string(std::int64_t)>& element, const PrintOptions& options,
+                      Location where = Location::current());
+
+}  // namespace sinter
