@@ -83,6 +83,7 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
     for (int d = 0; d < sn::kDTypeCount; ++d)
       if (sn::is_numpy(static_cast<DType>(d)))
         tensors.emplace_back(std::string(sn::name(static_cast<DType>(d))), random(rng, {3, 4}, static_cast<DType>(d), 0, 9).first);
+    tensors.emplace_back("bfloat16", random(rng, {3, 4}, DType::bfloat16, 0, 9).first);
     tensors.emplace_back("empty", sn::zeros({0, 5}));
     tensors.emplace_back("scalar", Tensor(2.5));
     tensors.emplace_back("zeros", sn::zeros({400, 100}));
@@ -118,7 +119,6 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
   file.write("PK\3\4 no archive");
   CHECK(refused<sn::IoError>(file, [&] { sn::load_npz(file.path); }) == ": not a zip archive, or a damaged one");
   CHECK_THROWS_AS(sn::save_npz(file.path, {{"a", Tensor(1.)}, {"a", Tensor(2.)}}), sn::ValueError);
-  CHECK_THROWS_AS(sn::save_npz(file.path, {{"a", sn::ones({2}, DType::bfloat16)}}), sn::DTypeError);
 }
 
 TEST_CASE("csv: numbers come back to the last bit") {

@@ -70,7 +70,7 @@ inline void store(const ByteDepthwiseTile& t, __m512i sums, std::int64_t place) 
 
 void depthwise(const ByteDepthwiseTile& t) {
   if (t.x_tap[1] != 16 || t.taps[1] > kColumns || t.taps[0] > kRows) return byte_tiles::depthwise(t);
-  const __mmask64 there = first(t.taps[1]), of_two = first(t.taps[1] + 1);
+  const __mmask64 there = first(t.taps[1]), of_two = first(t.taps[1] == 0 ? 0 : t.taps[1] + 1);  // no tap: nothing of x is here
   __m512i weights[kRows], next[kRows];  // of a place; and of the next place, which reads the same four elements
   for (std::int64_t row = 0; row < t.taps[0]; ++row) {
     weights[row] = turned(_mm512_maskz_loadu_epi8(there, t.weight + row * t.weight_row));
