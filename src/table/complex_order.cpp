@@ -82,7 +82,8 @@ constexpr Row kRows[] = {
     {"unique", true},
 };
 
-Value by_places(const Function& function, const Row& row, std::vector<Argument> arguments, std::size_t offset) {
+/// Returns nothing where an argument that is not ordered is complex: the function refuses it.
+std::optional<Value> by_places(const Function& function, const Row& row, std::vector<Argument> arguments, std::size_t offset) {
   const std::vector<Parameter>& parameters = parameters_of(function);
   std::vector<Complex> arrays;
   std::vector<Value*> replaced;
@@ -95,7 +96,11 @@ Value by_places(const Function& function, const Row& row, std::vector<Argument> 
     std::size_t place = k;
     for (std::size_t p = 0; p < parameters.size() && !arguments[k].keyword.empty(); ++p)
       if (parameters[p].name == arguments[k].keyword) place = p;
-    if (!(row.arrays >> place & 1u) || arguments[k].value.as<None>()) continue;
+    if (arguments[k].value.as<None>()) continue;
+    if (!(row.arrays >> place & 1u)) {
+      if (holds_complex(arguments[k].value)) return std::nullopt;
+      continue;
+    }
     Tuple* keys = std::get_if<Tuple>(&arguments[k].value.is);
     if (function.name != "lexsort" || !keys || keys->is_complex) replace(arguments[k].value);
     else
