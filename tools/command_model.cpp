@@ -318,8 +318,6 @@ int explain_model(const ModelRequest& request) {
   print_values("input", model.inputs());
   print_values("output", model.outputs());
   print_rewrites(model);
-  for (const LayoutRegion& region : model.layouts())
-    fmt::print("layout   {} node{} from {} on: {}; {}\n", region.nodes, region.nodes == 1 ? "" : "s", region.first, region.layout, region.why);
   print_figures(function);
   for (const FrozenFigures& one : function.figures())
     fmt::print("launches {} steps compute {} operations, {:.1f} in each\nmoves    {:.1f} MB, {:.1f} MB with a launch for each operation ({:.1f}x)\n",

@@ -98,6 +98,7 @@ struct Options {
   bool wait = false;              // SINTER_WAIT: on waits for every compile; off interprets in the meantime where the bits are the same
   std::string schedule;           // SINTER_SCHEDULE: schedule overrides "vector=2,threads=128", applied where possible; see docs/schedules.md
   bool tuned = true;              // SINTER_TUNED: off ignores the schedules that `sinter tune` stored
+  std::string without;            // SINTER_WITHOUT: passes to leave out, "block_channels,lay_out_bytes"; docs/architecture.md lists them
   bool keep_plans = true;         // SINTER_KEEP_PLANS: off neither reads plans from the disk cache nor writes them
   std::string memory;             // SINTER_MEMORY: the limit for tensors on the host and on devices together, as 4G; empty: no limit
   std::string log = "warn";       // SINTER_LOG: spdlog level

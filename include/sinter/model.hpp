@@ -48,16 +48,8 @@ struct Rewrite {
   int count = 0;
 };
 
-/// Consecutive nodes whose values have the same layout.
-struct LayoutRegion {
-  std::string_view layout;  // "as the model says", "channels in blocks of 16"
-  std::string why;          // reason for the first node's layout
-  std::string first;        // the first node
-  int nodes = 0;
-};
-
 struct ModelOptions {
-  bool rewrite = true;               // fold and merge nodes that depend on no input, and choose the layouts with which the device convolves fastest
+  bool rewrite = true;               // fold and merge nodes that depend on no input
   std::vector<std::string> without;  // names of rewrites to leave out, as Model::rewrites() returns them
   /// float16 or bfloat16: the model's float32 values between inputs and outputs, including the weights, are stored in this type and computed in float32;
   /// constants beyond its range become its largest numbers. float64: values are stored and computed in float64, which shows how rounding affects a model. The
@@ -84,8 +76,6 @@ class Model {
   int nodes() const;
   const std::vector<Rewrite>& rewrites() const;
   std::vector<MissingOperator> missing() const;
-  /// Returns the layouts of values in the last call, node by node in execution order; empty before the first call.
-  std::vector<LayoutRegion> layouts() const;
 
   /// Records the model on these inputs, in the order of inputs(). It computes nothing except sizes that depend on the data. Throws DTypeError and ShapeError
   /// for inputs that the model does not accept, ModelError with the node's name where a node fails.

@@ -199,7 +199,8 @@ InputSpec spec_of(nb::handle given) {
 /// Calls `use` with the name and the value of each setting.
 template <class Settings, class Use> void each_option(Settings& o, Use&& use) {
   use("device", o.device), use("backend", o.backend), use("fuse", o.fuse), use("fast_math", o.fast_math), use("threads", o.threads), use("wait", o.wait);
-  use("schedule", o.schedule), use("tuned", o.tuned), use("keep_plans", o.keep_plans), use("memory", o.memory), use("log", o.log), use("dump", o.dump);
+  use("schedule", o.schedule), use("tuned", o.tuned), use("keep_plans", o.keep_plans), use("without", o.without), use("memory", o.memory), use("log", o.log),
+      use("dump", o.dump);
   use("cache_dir", o.cache_dir), use("cache_size", o.cache_size);
 }
 nb::dict options_dict() {

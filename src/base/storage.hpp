@@ -9,10 +9,11 @@ namespace sinter {
 
 struct Storage {
   std::size_t bytes = 0;
-  std::shared_ptr<void> host;    // contiguous row-major elements, aligned at least for their type; null when only a device has them
-  std::shared_ptr<void> device;  // owned by the engine: a runtime::Buffer and its device
-  bool own = false;              // sinter may write the memory if nothing else refers to it: it is no file and no other library's array
-  SpinLock lock;                 // guards `host` and `device` once other threads know them; never held while waiting for a device
+  std::shared_ptr<void> host;      // contiguous row-major elements, aligned at least for their type; null when only a device has them
+  std::shared_ptr<void> device;    // owned by the engine: a runtime::Buffer and its device
+  bool own = false;                // sinter may write the memory if nothing else refers to it: it is no file and no other library's array
+  std::shared_ptr<void> laid_out;  // owned by fuse/laid_out.hpp: the elements in other orders, which live as long as these; null once the elements were written
+  SpinLock lock;                   // guards `host`, `device` and `laid_out` once other threads know them; never held while waiting for a device
 };
 using StoragePtr = std::shared_ptr<Storage>;
 

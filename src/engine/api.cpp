@@ -1,9 +1,6 @@
 // The public functions over the engine.
 #include "base/interrupt.hpp"
 #include "engine/engine.hpp"
-#include "jit/compiler.hpp"
-#include "kernels/products/byte_panel.hpp"
-#include "sinter/blocked.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/recurrent.hpp"
 #include "trace/host_access.hpp"
@@ -31,13 +28,6 @@ void eval(const std::vector<Tensor>& tensors, Location where) {
   engine::Engine::get().evaluate(nodes_of(tensors), {"eval", where});
 }
 void eval(std::initializer_list<Tensor> tensors, Location where) { eval(std::vector<Tensor>(tensors), where); }
-
-bool convolves_in_blocks() {
-  static const bool wide = jit::host_cpu().vector_bytes >= 32;
-  return wide && engine::Engine::get().options().device == "cpu";
-}
-
-bool multiplies_panels() { return &kernels::byte_panels() != &kernels::kBytePanelsBaseline && engine::Engine::get().options().device == "cpu"; }
 
 bool recurs_in_one_call() { return engine::Engine::get().options().device == "cpu"; }
 

@@ -183,6 +183,7 @@ const Engine::Setup& Engine::setup() {
   target.device = device_of(options);
   target.limits = target.device->limits();
   target.limits.fuse = options.fuse;
+  target.limits = fuse::without_passes(target.limits, options.without);
   target.interpret = target.kind().interprets && options.backend == "interpreter";
   target.wait = options.wait;
   return mine = Setup(version, options, std::move(target));
@@ -204,7 +205,22 @@ Engine::Known Engine::find_plan(const PlanKeyView& key, const std::vector<std::i
   return {};
 }
 
-Engine::Known Engine::plan_for(trace::Outline& outline, std::size_t outputs, const Target& target, const Setup& now) {
+fuse::Evaluate Engine::evaluate_now() {
+  return [this](const std::vector<trace::RecordedPtr>& nodes) { evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); };
+}
+
+fuse::Rewritten Engine::finish_outline(trace::Outline& outline, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target) {
+  const bool changes = fuse::may_be_rewritten(outline.pending(), target.limits);
+  outline.finish(roots, keep);
+  if (!changes) return {};
+  outline.release();
+  fuse::Rewritten made = fuse::rewritten(roots, target.limits, {false, evaluate_now(), {}});
+  outline.walk(made.roots);
+  outline.finish(made.roots, false);
+  return made;
+}
+
+Engine::Known Engine::plan_for(trace::Outline& outline, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& now) {
   const bool usual = &target == &now.target;
   const Words other = usual ? Words() : now.key_for(target);
   const PlanKeyView key{usual ? now.key.all() : other.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
@@ -213,7 +229,8 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::size_t outputs, con
     outline.release();
     return known;
   }
-  const trace::Graph graph = outline.graph();
+  trace::Graph graph = outline.graph();
+  graph.passes = std::move(passes);
   std::vector<trace::NodeSite> sites = outline.sites();
   outline.release();
   load_plans(key, {outline.leaves().size(), outline.literals().size(), outline.gathers().size(), outline.calls().size(), outline.symbols().size(), outputs},
@@ -656,8 +673,8 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
       }
     }
   }
-  outline.finish(work.roots, !of_place);
-  Known known = plan_for(outline, work.roots.size(), target, now);
+  const fuse::Rewritten made = finish_outline(outline, work.roots, !of_place, target);
+  Known known = plan_for(outline, made.counts, work.roots.size(), target, now);
   std::function<void(const Executable&)> check;
   if (known.planned->loaded)
     check = [&](const Executable& executable) {
@@ -834,8 +851,8 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
     trace::Outline outline;
     outline.walk(pending);
-    outline.finish(pending, false);
-    return plan_for(outline, pending.size(), on, now);
+    const fuse::Rewritten made = finish_outline(outline, pending, false, on);
+    return plan_for(outline, made.counts, pending.size(), on, now);
   });
   told.push_back({*found.history, found.planned});
   return told;
@@ -868,9 +885,24 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
     trace::Outline outline;
     std::vector<trace::RecordedPtr> roots = wanted;
     outline.walk(roots);
-    a = outline.number_of(*pair[0]), b = outline.number_of(*pair[1]);
-    outline.finish(roots, false);
-    return plan_for(outline, roots.size(), on, now);
+    const auto find = [&](const std::vector<trace::RecordedPtr>& nodes) { a = outline.number_of(*nodes[0]), b = outline.number_of(*nodes[1]); };
+    find(pair);
+    if (!fuse::may_be_rewritten(outline.pending(), on.limits)) {
+      outline.finish(roots, false);
+      return plan_for(outline, {}, roots.size(), on, now);
+    }
+    outline.release();
+    fuse::Rewritten made = fuse::rewritten(roots, on.limits, {false, evaluate_now(), pair});
+    outline.walk(made.roots);
+    find(made.followed);
+    if (a < 0 || b < 0) {  // it has become part of another: the plan is that of the recording
+      outline.release();
+      made = {roots, {}, pair};
+      outline.walk(made.roots);
+      find(pair);
+    }
+    outline.finish(made.roots, false);
+    return plan_for(outline, made.counts, roots.size(), on, now);
   });
   return explain_boundary({*found.history, found.planned}, a, b, how);
 }

@@ -17,6 +17,7 @@
 #include "engine/kernels.hpp"
 #include "engine/lru.hpp"
 #include "engine/stored_plans.hpp"
+#include "fuse/passes.hpp"
 #include "sinter/caller.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/tune.hpp"
@@ -124,8 +125,11 @@ class Engine {
     std::shared_ptr<Recurring> recurring;
     std::shared_ptr<const Executable> executable = {};  // that ran, whose numbers the workspace refers to: `recurring` may drop it for another thread
   };
+  fuse::Evaluate evaluate_now();
+  // Ends a walk of the roots. Where passes change what they are on the target, the outline becomes that of what the passes made of them, and refers to it.
+  fuse::Rewritten finish_outline(trace::Outline& outline, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target);
   // Found in memory or on disk, else made. Releases the outline.
-  Known plan_for(trace::Outline& outline, std::size_t outputs, const Target& target, const Setup& setup);
+  Known plan_for(trace::Outline& outline, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& setup);
   Known find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
   void tell_sites(const PlanKeyView& key, Known& known, std::vector<trace::NodeSite> sites);
   // Plans of one structure are asked for on disk once.

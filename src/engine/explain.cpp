@@ -133,6 +133,13 @@ std::string guards_text(const Planned& plan, const Origins& origins) {
                      guards.empty() ? "none, the plan serves all sizes" : fmt::format("{}", fmt::join(guards, ", ")));
 }
 
+/// "passes  block_channels 3, fold_channels 6".
+std::string passes_text(const Planned& plan) {
+  std::vector<std::string> counts;
+  for (const trace::PassCount& pass : plan.passes) counts.push_back(fmt::format("{} {}", pass.name, pass.count));
+  return counts.empty() ? "" : fmt::format("passes  {}\n", fmt::join(counts, ", "));
+}
+
 std::string heading(std::size_t number, const std::string& name, const std::string& lines) {
   return fmt::format("{}. {}{}\n", number, name, lines.empty() ? "" : ", from " + lines);
 }
@@ -152,7 +159,7 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
   const Planned& plan = *known;
   const Origins origins(plan, history.sites, options.sizes);
   const auto library = runtime::kind_of(plan.limits).library;
-  text += origins.sizes_text();
+  text += passes_text(plan) + origins.sizes_text();
   if (options.guards) text += guards_text(plan, origins);
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -240,7 +247,9 @@ nlohmann::json plan_json(const Told& told) {
                        {"reason", std::string(fuse::name(refusal.why.reason))},
                        {"detail", refusal.why.detail},
                        {"remedy", std::string(fuse::remedy(refusal.why.reason))}});
-  return {{"sizes", sizes}, {"guards", plan.program.guards(plan.symbols)}, {"nodes", nodes}, {"values", values}, {"refused", refused}};
+  json passes = json::object();
+  for (const trace::PassCount& pass : plan.passes) passes[pass.name] = pass.count;
+  return {{"passes", passes}, {"sizes", sizes}, {"guards", plan.program.guards(plan.symbols)}, {"nodes", nodes}, {"values", values}, {"refused", refused}};
 }
 
 // Appends the steps of one evaluation.

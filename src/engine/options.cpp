@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "cache/disk_cache.hpp"
+#include "fuse/passes.hpp"
 #include "jit/schedule.hpp"
 #include "sinter/errors.hpp"
 
@@ -59,6 +60,7 @@ void check(const Options& options) {
   cache::parse_size(options.cache_size);
   memory_limit_of(options);
   jit::Wish::parse(options.schedule);
+  fuse::without_passes({}, options.without);
   if (spdlog::level::from_str(options.log) == spdlog::level::off && options.log != "off")
     throw ValueError(fmt::format("unknown log level '{}'; known are trace, debug, info, warn, error, critical and off", options.log));
 }
@@ -86,6 +88,7 @@ Options options_from_environment() {
   read("SINTER_WAIT", [](Options& o, const std::string& text) { o.wait = parse_switch(text); });
   read("SINTER_SCHEDULE", [](Options& o, const std::string& text) { o.schedule = text; });
   read("SINTER_TUNED", [](Options& o, const std::string& text) { o.tuned = parse_switch(text); });
+  read("SINTER_WITHOUT", [](Options& o, const std::string& text) { o.without = text; });
   read("SINTER_KEEP_PLANS", [](Options& o, const std::string& text) { o.keep_plans = parse_switch(text); });
   read("SINTER_MEMORY", [](Options& o, const std::string& text) { o.memory = text; });
   read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });

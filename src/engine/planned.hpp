@@ -62,12 +62,13 @@ struct PlannedStep {
 struct Planned {
   std::vector<PlannedValue> values;
   std::vector<PlannedStep> steps;
-  std::vector<trace::Scalar> made;   // constants that rewriting put in
-  std::vector<int> outputs;          // the values that hold the outputs
-  fuse::Limits limits;               // what it was planned for
-  fuse::SizeProgram program;         // the plan's guards, and its numbers from the symbols' values
-  std::vector<std::string> symbols;  // names: sizes are n0, n1, .., starts of slices o0, ..
-  std::vector<std::int64_t> sizes;   // of the symbols, that it was made with
+  std::vector<trace::Scalar> made;       // constants that rewriting put in
+  std::vector<int> outputs;              // the values that hold the outputs
+  fuse::Limits limits;                   // what it was planned for
+  fuse::SizeProgram program;             // the plan's guards, and its numbers from the symbols' values
+  std::vector<std::string> symbols;      // names: sizes are n0, n1, .., starts of slices o0, ..
+  std::vector<std::int64_t> sizes;       // of the symbols, that it was made with
+  std::vector<trace::PassCount> passes;  // that the recording went through
   double bytes_moved = 0, bytes_unfused = 0;
   std::vector<PlannedNode> recorded;   // the graph that it was made from
   std::vector<fuse::Refusal> refused;  // pairs of steps that were tried as one kernel, by number

@@ -25,7 +25,7 @@ template <class Work> auto with_less_if_it_fails(const Target& target, Work work
     } catch (const InternalError& error) {
       if (!limits.fuse) throw;
       warn_of_failed_plan(error);
-      limits.fuse = false;
+      limits.fuse = limits.channel_blocks = limits.block_bytes = limits.lay_out_bytes = false;
     }
     if (at == &target) less = target;
     less.limits = limits;

@@ -49,7 +49,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     if (root->spread)
       trace::fail<ShardingError>({"tune", root->where}, "sharded values are not tuned; tune the same formula of a rank's part, ranks::local(x)");
   work.outline.walk(work.roots);
-  work.outline.finish(work.roots, false);
+  const fuse::Rewritten made = finish_outline(work.outline, work.roots, false, setup().target);
   const trace::Graph graph = work.outline.graph();
   work.outline.release();
   for (const auto& leaf : work.outline.leaves())

@@ -9,6 +9,7 @@
 #include "engine/reach.hpp"
 #include "engine/retry.hpp"
 #include "freeze/served_sizes.hpp"
+#include "fuse/passes.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/ranks.hpp"
@@ -116,6 +117,9 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
   for (const auto& result : recording.results)
     if (result->spread)
       fail<ShardingError>(site_at(where), "the formula shards its values, and a frozen function has no exchanges between ranks; call the formula itself");
+  fuse::Rewritten made = fuse::rewritten(recording.results, at_.target.limits, {.frozen = true, .evaluate = {}});
+  recording.results = std::move(made.roots);
+  recording.passes = std::move(made.counts);
   parts_.fill(recording.results);
   return recording;
 }
@@ -142,6 +146,7 @@ Outlined FrozenFunction::outline(const Recording& recording, Location where) con
   walked.finish(results, false);
   Outlined made;
   made.graph = walked.graph();
+  made.graph.passes = recording.passes;
   std::vector<trace::NodeSite> sites = walked.sites();
   walked.release();
   made.structure = walked.key();

@@ -22,6 +22,7 @@ using AxisSizes = std::vector<std::int64_t>;
 /// The formula on placeholders of some sizes.
 struct Recording {
   std::vector<trace::RecordedPtr> placeholders, results;
+  std::vector<trace::PassCount> passes;
 };
 
 /// A recording as planning takes it, and what binds its plan.

@@ -99,6 +99,12 @@ std::string to_string(const Limits& limits) {
   line("products", limits.products);
   line("product_epilogues", limits.product_epilogues);
   line("fuse", limits.fuse);
+  line("channel_blocks", limits.channel_blocks);
+  line("fold_channels", limits.fold_channels);
+  line("block_bytes", limits.block_bytes);
+  line("scale_bytes", limits.scale_bytes);
+  line("lay_out_bytes", limits.lay_out_bytes);
+  line("byte_panels", limits.byte_panels);
   line("reread", limits.reread, "operations");
   line("cache_bytes", limits.cache_bytes);
   line("short_row", limits.short_row, "points");

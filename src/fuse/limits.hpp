@@ -29,6 +29,12 @@ struct Limits {
   bool products = false;               // without those: it has one for products of matrices of floats
   bool product_epilogues = true;       // that adds a row to a product, and rounds it to 16 bits
   bool fuse = true;                    // false: one kernel per op
+  bool channel_blocks = false;         // it convolves faster with channels in blocks (ops/blocked.hpp): it has vectors of 32 bytes
+  bool fold_channels = false;          // so that numbers for each channel become part of a convolution's weights
+  bool block_bytes = false;            // likewise convolutions of bytes
+  bool scale_bytes = false;            // whose sums it scales on the way
+  bool lay_out_bytes = false;          // products of bytes read the right matrix as it is laid out for them
+  bool byte_panels = false;            // that is in panels: it multiplies four numbers an instruction; else along the depth
 
   // How kernels run.
   double reread = 1;                 // cheap operations that take as long as reading an element of a row again in a later pass

@@ -14,7 +14,7 @@ namespace {
 }
 
 /// Operands for a graph within: its own inputs, then what it reads around it, which stands at the end of the node's operands.
-std::vector<Laid> with_outer(std::vector<Laid> own, std::span<const Laid> outer) {
+std::vector<NodeValue> with_outer(std::vector<NodeValue> own, std::span<const NodeValue> outer) {
   own.insert(own.end(), outer.begin(), outer.end());
   return own;
 }
@@ -28,20 +28,20 @@ std::span<const std::string_view> graphs_within(std::string_view op) {
   return {};
 }
 
-std::vector<Laid> Program::record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+std::vector<NodeValue> Program::record_control(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   if (node.op == "If") return record_if(line, node, operands, recording);
   return node.op == "Loop" ? record_loop(line, node, operands, recording) : record_scan(line, node, operands, recording);
 }
 
 /// A graph within, which a broken or hostile file would unroll for ever.
-std::vector<Laid> Program::record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const {
+std::vector<NodeValue> Program::record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const {
   recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
   if (recording.unrolled > graph_.most_unrolled)
     refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes (ModelOptions::most_unrolled)", graph_.most_unrolled));
-  return inner.record_laid(operands, recording);
+  return inner.record_values(operands, recording);
 }
 
-std::vector<Laid> Program::record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs instead of a condition", node.inputs.size()));
   if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size())
     refuse(graph_, node, "a branch has inputs of its own");
@@ -52,7 +52,7 @@ std::vector<Laid> Program::record_if(const Line& line, const Node& node, const s
 }
 
 /// A condition, or how often a body runs.
-std::int64_t Program::number(const Node& node, std::size_t input, const Laid& operand, const Recording& recording) const {
+std::int64_t Program::number(const Node& node, std::size_t input, const NodeValue& operand, const Recording& recording) const {
   if (operand.tensor.empty_handle() || operand.tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
   return recording.read(node, input, operand.tensor)[0];
 }
@@ -68,7 +68,7 @@ Tensor Program::none_added(const Node& node, const ModelValue& each) const {
 }
 
 /// (how often, while, carried..) -> (carried.., what each round adds..); the body: (round, while, carried..) -> (while, carried.., of this round..).
-std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
   if (given < 2 || results < 1 + carried || body.input_slots_.size() != 2 + carried + operands.size() - given)
@@ -77,12 +77,12 @@ std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const
   const bool counted = given_at(0);
   const std::int64_t rounds = counted ? number(node, 0, operands[0], recording) : 0;
   bool go_on = !given_at(1) || number(node, 1, operands[1], recording) != 0;
-  std::vector<Laid> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
+  std::vector<NodeValue> state(operands.begin() + 2, operands.begin() + static_cast<std::ptrdiff_t>(given));
   std::vector<std::vector<Tensor>> added(results - 1 - carried);
   for (std::int64_t round = 0; go_on && (!counted || round < rounds); ++round) {
-    std::vector<Laid> own{{full({}, round, DType::int64)}, {full({}, true, DType::bool_)}};
+    std::vector<NodeValue> own{{full({}, round, DType::int64)}, {full({}, true, DType::bool_)}};
     own.insert(own.end(), state.begin(), state.end());
-    const std::vector<Laid> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
+    const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
     std::copy_n(now.begin() + 1, carried, state.begin());
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k].tensor);
     if (!counted || round + 1 < rounds) go_on = number(node, 1, now[0], {read_integers}) != 0;
@@ -99,10 +99,10 @@ std::vector<Laid> Program::record_loop(const Line& line, const Node& node, const
 }
 
 /// (states.., sequences..) -> (states.., new sequences..); the body takes and gives one element of each sequence.
-std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const {
+std::vector<NodeValue> Program::record_scan(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   std::vector<Tensor> tensors;
-  for (const Laid& operand : operands) tensors.push_back(operand.tensor);
+  for (const NodeValue& operand : operands) tensors.push_back(operand.tensor);
   const Call call(graph_, node, tensors, recording.read);
   if (graph_.opset < 9) refuse(graph_, node, "Scan of opset 8, which has a batch, is not supported");
   const std::size_t given = node.inputs.size(),
@@ -125,17 +125,17 @@ std::vector<Laid> Program::record_scan(const Line& line, const Node& node, const
     if (length >= 0 && size != length) refuse(graph_, node, fmt::format("sequences of {} and {} elements", length, size));
     length = size;
   }
-  std::vector<Laid> state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carried));
+  std::vector<NodeValue> state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carried));
   std::vector<std::vector<Tensor>> added(results - carried);
   for (std::int64_t step = 0; step < length; ++step) {
-    std::vector<Laid> own = state;
+    std::vector<NodeValue> own = state;
     for (std::size_t k = 0; k < sequences; ++k) {
       const Tensor& sequence = tensors[carried + k];
       std::vector<Index> index(static_cast<std::size_t>(call.axis(axes[k], sequence.ndim())), Slice{});
       index.push_back(backwards[k] != 0 ? length - 1 - step : step);
       own.push_back({slice(sequence, index)});
     }
-    const std::vector<Laid> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
+    const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
     std::copy_n(now.begin(), carried, state.begin());
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[carried + k].tensor);
   }

@@ -135,8 +135,7 @@ Tensor Program::narrowed(const Tensor& tensor) const {
   return astype(finite, precision_);
 }
 
-Program::Program(Graph graph, bool laid_out, DType precision)
-    : graph_(std::move(graph)), precision_(precision), layouts_(laid_out ? std::make_unique<Layouts>() : nullptr) {
+Program::Program(Graph graph, DType precision) : graph_(std::move(graph)), precision_(precision) {
   std::unordered_map<std::string, int> slots;
   const auto slot = [&](const std::string& name) {
     if (name.empty()) return -1;
@@ -161,7 +160,7 @@ Program::Program(Graph graph, bool laid_out, DType precision)
     bool data = false;
     std::vector<std::string> inputs = node.inputs;
     for (const std::string_view attribute : graphs_within(node.op)) {
-      line.branches.emplace_back(graph_within(graph_, node, attribute), false, precision_);
+      line.branches.emplace_back(graph_within(graph_, node, attribute), precision_);
       for (const std::string& outer : outer_reads(*std::get<std::shared_ptr<const Graph>>(node.attributes.find(attribute)->second))) inputs.push_back(outer);
     }
     for (const std::string& input : inputs) {
@@ -220,11 +219,11 @@ Tensor Program::numbers_of_shapes(int slot, const Tensor& tensor) const {
 }
 
 std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIntegers& read) const {
-  std::vector<Laid> given;
+  std::vector<NodeValue> given;
   for (const Tensor& input : inputs) given.push_back({input});
   std::vector<Tensor> outputs;
   Recording recording{read};
-  for (const Laid& output : record_laid(given, recording)) {
+  for (const NodeValue& output : record_values(given, recording)) {
     if (output.sequence) throw ModelError(fmt::format("{}: the output '{}' is a sequence, not a tensor", graph_.file, graph_.outputs[outputs.size()].name));
     if (output.tensor.empty_handle()) throw ModelError(fmt::format("{}: nothing gives the output '{}'", graph_.file, graph_.outputs[outputs.size()].name));
     const std::size_t k = outputs.size();
@@ -235,54 +234,46 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
   return outputs;
 }
 
-/// One node on its operands, in the layout that is faster; `laid`: where that is told, if layouts are chosen.
-std::vector<Laid> Program::record_line(std::size_t n, std::vector<Laid>& operands, Recording& recording, LaidNode* laid) const {
+/// One node on its operands.
+std::vector<NodeValue> Program::record_line(std::size_t n, std::vector<NodeValue>& operands, Recording& recording) const {
   const Line& line = lines_[n];
   const Node& node = graph_.nodes[n];
   const ReadIntegers& read = recording.read;
-  const bool lists = std::any_of(operands.begin(), operands.end(), [](const Laid& operand) { return operand.sequence != nullptr; });
-  if (laid && line.op && line.branches.empty() && !lists)
-    if (std::optional<std::vector<Laid>> results = layouts_->record(graph_, node, *line.op, operands, read, laid->why)) {
-      laid->in_blocks = std::any_of(results->begin(), results->end(), [](const Laid& result) { return result.in_blocks(); });
-      return *std::move(results);
-    }
+  const bool lists = std::any_of(operands.begin(), operands.end(), [](const NodeValue& operand) { return operand.sequence != nullptr; });
   std::vector<Tensor> plain;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    operands[k] = {operands[k].plain(), -1, operands[k].sequence};
     plain.push_back(operands[k].tensor);
     if (line.elementwise) plain.back() = literal(line, node, k, plain.back(), read);
   }
   if (!line.branches.empty()) return record_control(line, node, operands, recording);
   if (line.sequence && (!line.op || lists)) return line.sequence->record(Call(graph_, node, std::move(plain), read), operands);
   if (lists) throw ModelError(fmt::format("{}: {}: a sequence is given where a tensor is needed", graph_.file, describe(node)));
-  std::vector<Laid> results;
+  std::vector<NodeValue> results;
   for (Tensor& result : record_node(graph_, node, line.op, std::move(plain), read)) results.push_back({std::move(result)});
   return results;
 }
 
-std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, Recording& recording) const {
-  std::vector<Laid> values;
+std::vector<NodeValue> Program::record_values(std::span<const NodeValue> inputs, Recording& recording) const {
+  std::vector<NodeValue> values;
   values.reserve(constants_.size());
   for (const Tensor& constant : constants_) values.push_back({constant});
   const auto kept = [&](const Tensor& tensor) { return !tensor.empty_handle() && tensor.dtype() == DType::float32 ? astype(tensor, precision_) : tensor; };
   for (std::size_t i = 0; i < input_slots_.size(); ++i) {
-    Laid& value = values[static_cast<std::size_t>(input_slots_[i])] = inputs[i];
+    NodeValue& value = values[static_cast<std::size_t>(input_slots_[i])] = inputs[i];
     value.tensor = kept(value.tensor);
   }
-  std::vector<Laid> operands;
-  std::vector<LaidNode> laid;
+  std::vector<NodeValue> operands;
   for (std::size_t n = 0; n < lines_.size(); ++n) {
     const Line& line = lines_[n];
     const Node& node = graph_.nodes[n];
     operands.clear();
-    for (const int slot : line.inputs) operands.push_back(slot < 0 ? Laid() : values[static_cast<std::size_t>(slot)]);
-    for (Laid& operand : operands) {
+    for (const int slot : line.inputs) operands.push_back(slot < 0 ? NodeValue() : values[static_cast<std::size_t>(slot)]);
+    for (NodeValue& operand : operands) {
       if (precision_ == DType::float32 || operand.tensor.empty_handle()) continue;
       if (!line.exact) operand.tensor = kept(operand.tensor);
       else if (operand.tensor.dtype() == precision_) operand.tensor = astype(operand.tensor, DType::float32);
     }
-    if (layouts_) laid.push_back({false, line.sequence ? "it is of lists of tensors" : "it runs a graph within"});
-    std::vector<Laid> results = at_node(graph_, node, [&] { return record_line(n, operands, recording, layouts_ ? &laid.back() : nullptr); });
+    std::vector<NodeValue> results = at_node(graph_, node, [&] { return record_line(n, operands, recording); });
     for (std::size_t k = 0; k < line.outputs.size(); ++k) {
       if (line.outputs[k] < 0) continue;
       if (k >= results.size())
@@ -293,22 +284,15 @@ std::vector<Laid> Program::record_laid(std::span<const Laid> inputs, Recording& 
     }
     for (const int slot : line.last) values[static_cast<std::size_t>(slot)] = {};
   }
-  std::vector<Laid> outputs;
+  std::vector<NodeValue> outputs;
   for (std::size_t k = 0; k < output_slots_.size(); ++k) {
-    const Laid& value = values[static_cast<std::size_t>(output_slots_[k])];
-    Laid& output = outputs.emplace_back(Laid{value.plain(), -1, value.sequence});
+    const NodeValue& value = values[static_cast<std::size_t>(output_slots_[k])];
+    NodeValue& output = outputs.emplace_back(value);
     const bool wide =
         precision_ != DType::float32 && graph_.outputs[k].dtype == DType::float32 && !output.tensor.empty_handle() && output.tensor.dtype() == precision_;
     if (wide) output.tensor = astype(output.tensor, DType::float32);
   }
-  const std::lock_guard lock(last_laid_->mutex);
-  last_laid_->nodes = std::move(laid);
   return outputs;
-}
-
-std::vector<Program::LaidNode> Program::laid() const {
-  const std::lock_guard lock(last_laid_->mutex);
-  return last_laid_->nodes;
 }
 
 }  // namespace sinter::onnx

@@ -1,14 +1,12 @@
 // A graph on tensors: each node recorded by its operator's function.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "onnx/call.hpp"
 #include "onnx/graph.hpp"
-#include "onnx/layout.hpp"
 #include "onnx/sequences.hpp"
 
 namespace sinter::onnx {
@@ -22,8 +20,8 @@ struct Recording {
 /// A graph whose values are numbered, so that a run looks nothing up by name.
 class Program {
  public:
-  /// `laid_out`: values may lie otherwise than the graph says, where that is faster. `precision`: what float32 values are kept in.
-  explicit Program(Graph graph, bool laid_out = false, DType precision = DType::float32);
+  /// `precision`: what float32 values are kept in.
+  explicit Program(Graph graph, DType precision = DType::float32);
 
   const Graph& graph() const { return graph_; }
   /// Records all nodes on these inputs, in the order of graph().inputs. Throws what the operators throw; for a missing one ModelError.
@@ -31,12 +29,6 @@ class Program {
   /// Whether an input of one of this graph's nodes depends on the inputs' elements, and not on their shapes alone;
   /// a node of a branch counts as one that does.
   bool depends_on_data(const Node& node, std::size_t input) const;
-  /// How the values of the last recording lay, by node; empty before the first one, and where all lie as the graph says.
-  struct LaidNode {
-    bool in_blocks = false;
-    std::string why;
-  };
-  std::vector<LaidNode> laid() const;
 
  private:
   struct Line {
@@ -54,26 +46,20 @@ class Program {
   std::vector<bool> data_;         // by slot
   DType precision_;
   std::vector<int> input_slots_, output_slots_;
-  std::unique_ptr<Layouts> layouts_;  // null: values lie as the graph says
-  struct LastLaid {
-    std::mutex mutex;
-    std::vector<LaidNode> nodes;
-  };
-  std::unique_ptr<LastLaid> last_laid_ = std::make_unique<LastLaid>();
 
-  std::vector<Laid> record_laid(std::span<const Laid> inputs, Recording& recording) const;
-  std::vector<Laid> record_line(std::size_t n, std::vector<Laid>& operands, Recording& recording, LaidNode* laid) const;
+  std::vector<NodeValue> record_values(std::span<const NodeValue> inputs, Recording& recording) const;
+  std::vector<NodeValue> record_line(std::size_t n, std::vector<NodeValue>& operands, Recording& recording) const;
   Tensor narrowed(const Tensor& tensor) const;
   Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
   Tensor numbers_of_shapes(int slot, const Tensor& tensor) const;
   // control.cpp
   Tensor none_added(const Node& node, const ModelValue& each) const;
-  std::vector<Laid> record_control(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
-  std::vector<Laid> record_within(const Program& inner, const Node& node, std::span<const Laid> operands, Recording& recording) const;
-  std::int64_t number(const Node& node, std::size_t input, const Laid& operand, const Recording& recording) const;
-  std::vector<Laid> record_if(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
-  std::vector<Laid> record_loop(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
-  std::vector<Laid> record_scan(const Line& line, const Node& node, const std::vector<Laid>& operands, Recording& recording) const;
+  std::vector<NodeValue> record_control(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
+  std::vector<NodeValue> record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const;
+  std::int64_t number(const Node& node, std::size_t input, const NodeValue& operand, const Recording& recording) const;
+  std::vector<NodeValue> record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
+  std::vector<NodeValue> record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
+  std::vector<NodeValue> record_scan(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
 };
 
 /// The attributes of an operator that hold graphs it runs, in the order of Line::branches; none of other operators.

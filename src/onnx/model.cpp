@@ -20,7 +20,7 @@ std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", wh
 }  // namespace
 
 struct Model::State {
-  State(onnx::Graph graph, bool laid_out, DType precision) : program(std::move(graph), laid_out, precision) {}
+  State(onnx::Graph graph, DType precision) : program(std::move(graph), precision) {}
   onnx::Program program;
   int nodes_in_file = 0;
   std::vector<Rewrite> rewrites;
@@ -43,7 +43,7 @@ Model Model::load(std::string_view path, const ModelOptions& options, Location w
         const int nodes = static_cast<int>(graph.nodes.size());
         std::vector<Rewrite> rewrites;
         if (options.rewrite) rewrites = onnx::rewrite(graph, options.without);
-        auto state = std::make_shared<State>(std::move(graph), options.rewrite, options.precision);
+        auto state = std::make_shared<State>(std::move(graph), options.precision);
         state->nodes_in_file = nodes;
         state->rewrites = std::move(rewrites);
         Model model;
@@ -58,18 +58,6 @@ int Model::nodes_in_file() const { return state_->nodes_in_file; }
 int Model::nodes() const { return static_cast<int>(state_->program.graph().nodes.size()); }
 const std::vector<Rewrite>& Model::rewrites() const { return state_->rewrites; }
 std::vector<MissingOperator> Model::missing() const { return onnx::missing_operators(state_->program.graph()); }
-
-std::vector<LayoutRegion> Model::layouts() const {
-  const std::vector<onnx::Program::LaidNode> laid = state_->program.laid();
-  const std::vector<onnx::Node>& nodes = state_->program.graph().nodes;
-  std::vector<LayoutRegion> regions;
-  for (std::size_t n = 0; n < laid.size(); ++n) {
-    const std::string_view layout = laid[n].in_blocks ? "channels in blocks of 16" : "as the model says";
-    if (regions.empty() || regions.back().layout != layout) regions.push_back({layout, laid[n].why, onnx::describe(nodes[n]), 0});
-    ++regions.back().nodes;
-  }
-  return regions;
-}
 
 namespace {
 

@@ -5,7 +5,6 @@
 #include "onnx/quantized.hpp"
 #include "onnx/types.hpp"
 #include "onnx/windows.hpp"
-#include "sinter/blocked.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/sinter.hpp"
 
@@ -89,8 +88,6 @@ Results dynamic_quantize_linear(const Call& c) {
   return {quantized(c, c.tensor(0), scale, zero_point, DType::uint8), scale, zero_point};
 }
 
-bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
-
 /// The operand less its zero point, in int32. One zero point for each row of the first operand, or column of the second.
 Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool rows) {
   const Tensor wide = astype(c[operand], DType::int32);
@@ -109,28 +106,21 @@ Tensor beside_product(const Call& c, const Tensor& zero, bool rows) {
 
 }  // namespace
 
-/// As that of the bytes that are stored and what the zero points take off it: devices multiply bytes as they are. Weights of the model's own are laid out
-/// as they are read: in panels, of int8, by uint8, or along the depth. A frozen function lays them out once.
+/// As that of the bytes that are stored and what the zero points take off it: devices multiply bytes as they are.
 Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero, bool turned) {
-  Tensor a = c.tensor(left), b = c.tensor(right);
+  const Tensor& a = c.tensor(left);
+  Tensor b = c.tensor(right);
   if (turned) {
     if (a.ndim() != 2 || b.ndim() != 2) c.refuse("a product of other than matrices");
     b = transpose(c.at_node(b));
   }
   if (a.ndim() < 2 || b.ndim() < 2) return matmul(c.at_node(centred(c, left, left_zero, true)), centred(c, right, right_zero, false));
-  const bool constant = c.is_constant(right) && b.ndim() == 2, panels = constant && multiplies_panels() && is_byte(a.dtype()) && is_byte(b.dtype());
-  // Bytes of the other kind stand for the same numbers beside a zero point that is 128 more or less.
-  const std::int32_t more_a = panels && a.dtype() == DType::int8 ? 128 : 0, more_b = panels && b.dtype() == DType::uint8 ? -128 : 0;
-  if (more_a != 0) a = as_unsigned(a);
-  if (more_b != 0) b = as_signed(b);
-  if (constant && !panels && !turned) b = transpose(contiguous(c.at_node(transpose(c.at_node(b)))));
   const Tensor wide_a = astype(c.at_node(a), DType::int32), wide_b = astype(c.at_node(b), DType::int32);
-  Tensor product = panels ? matmul_panels(c.at_node(a), contiguous(byte_panels(b)), b.shape()[1]) : matmul(c.at_node(wide_a), wide_b);
-  const auto zero_of = [&](std::size_t zero, std::int32_t more, bool rows) {
-    if (c.has(zero) && !c.is_constant_zero(zero)) return add(c.at_node(beside_product(c, c.tensor(zero), rows)), more);
-    return more == 0 ? Tensor() : full({}, more, DType::int32);
+  Tensor product = matmul(c.at_node(wide_a), wide_b);
+  const auto zero_of = [&](std::size_t zero, bool rows) {
+    return c.has(zero) && !c.is_constant_zero(zero) ? beside_product(c, c.tensor(zero), rows) : Tensor();
   };
-  const Tensor zero_a = zero_of(left_zero, more_a, true), zero_b = zero_of(right_zero, more_b, false);
+  const Tensor zero_a = zero_of(left_zero, true), zero_b = zero_of(right_zero, false);
   const bool by_a = !zero_a.empty_handle(), by_b = !zero_b.empty_handle();
   if (by_a) product = subtract(c.at_node(product), multiply(sum(c.at_node(wide_b), {-2}, true, DType::int32), zero_a));
   if (by_b) product = subtract(c.at_node(product), multiply(sum(c.at_node(wide_a), {-1}, true, DType::int32), zero_b));

@@ -25,7 +25,7 @@ Results qlinear_mul(const Call& c) { return as_numbers(c, multiply(c.at_node(deq
 Results qlinear_sigmoid(const Call& c) { return as_numbers(c, sigmoid(c.at_node(dequantized(c, 0))), 3); }
 Results qlinear_leaky_relu(const Call& c) { return as_numbers(c, leaky_relu(c.at_node(dequantized(c, 0)), c.number("alpha", 0.01)), 3); }
 
-/// The places are axes 2 and on, of channels in blocks (sinter/blocked.hpp) too: axes 2 and 3.
+/// The places are axes 2 and on, of channels in blocks (ops/blocked.hpp) too: axes 2 and 3.
 Results qlinear_global_average_pool(const Call& c) {
   if (c.integer("channels_last", 0) != 0) c.refuse("channels along the last axis (channels_last)");
   const Tensor x = dequantized(c, 0);

@@ -30,10 +30,6 @@ std::optional<Scaling> scaling_of(const Call& c);
 /// What the node gives of that, or of the sums.
 Tensor of_scaled(const Call& c, const Tensor& y);
 
-/// The same bytes as uint8 or int8: of the other kind the highest bit is turned, which makes them 128 more or less.
-Tensor as_unsigned(const Tensor& bytes);
-Tensor as_signed(const Tensor& bytes);
-
 /// Rounded to even, and to what the type holds.
 Tensor saturated(const Call& c, const Tensor& numbers, DType to);
 /// As QuantizeLinear does, with one scale and one zero point or those along the node's axis.

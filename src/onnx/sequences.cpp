@@ -11,12 +11,12 @@ namespace {
 
 using List = std::vector<Tensor>;
 
-const List& list_of(const Call& c, std::span<const Laid> operands, std::size_t k) {
+const List& list_of(const Call& c, std::span<const NodeValue> operands, std::size_t k) {
   if (k >= operands.size() || !operands[k].sequence) c.refuse(fmt::format("input {} has to be a sequence", k));
   return *operands[k].sequence;
 }
 
-std::vector<Laid> made(List list) { return {{Tensor(), -1, std::make_shared<const List>(std::move(list))}}; }
+std::vector<NodeValue> made(List list) { return {{Tensor(), std::make_shared<const List>(std::move(list))}}; }
 
 /// A place in the list; `one_more`: the one behind its end too.
 std::size_t place(const Call& c, std::size_t input, const List& list, bool one_more) {
@@ -28,7 +28,7 @@ std::size_t place(const Call& c, std::size_t input, const List& list, bool one_m
   return static_cast<std::size_t>(at);
 }
 
-std::vector<Laid> construct(const Call& c, std::span<const Laid> operands) {
+std::vector<NodeValue> construct(const Call& c, std::span<const NodeValue> operands) {
   if (operands.empty()) c.refuse("no tensors are given");
   for (std::size_t k = 0; k < operands.size(); ++k)
     if (c.tensor(k).dtype() != c.tensor(0).dtype())
@@ -36,21 +36,21 @@ std::vector<Laid> construct(const Call& c, std::span<const Laid> operands) {
   return made(c.tensors());
 }
 
-std::vector<Laid> insert(const Call& c, std::span<const Laid> operands) {
+std::vector<NodeValue> insert(const Call& c, std::span<const NodeValue> operands) {
   List list = list_of(c, operands, 0);
   const std::size_t at = c.has(2) ? place(c, 2, list, true) : list.size();
   list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), c.tensor(1));
   return made(std::move(list));
 }
 
-std::vector<Laid> erase(const Call& c, std::span<const Laid> operands) {
+std::vector<NodeValue> erase(const Call& c, std::span<const NodeValue> operands) {
   List list = list_of(c, operands, 0);
   if (list.empty()) c.refuse("the sequence is empty");
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(c.has(1) ? place(c, 1, list, false) : list.size() - 1));
   return made(std::move(list));
 }
 
-std::vector<Laid> split(const Call& c, std::span<const Laid>) {
+std::vector<NodeValue> split(const Call& c, std::span<const NodeValue>) {
   const Tensor& x = c.tensor(0);
   const std::int64_t axis = c.axis(c.integer("axis", 0), x.ndim()), size = x.size(static_cast<int>(axis));
   const bool keeps = !c.has(1) && c.integer("keepdims", 1) != 0, single = !c.has(1);
@@ -83,7 +83,7 @@ std::vector<Laid> split(const Call& c, std::span<const Laid>) {
   return made(std::move(parts));
 }
 
-std::vector<Laid> join(const Call& c, std::span<const Laid> operands) {
+std::vector<NodeValue> join(const Call& c, std::span<const NodeValue> operands) {
   const List& list = list_of(c, operands, 0);
   if (list.empty()) c.refuse("the sequence is empty, so that its result has no shape");
   const std::int64_t axis = c.integer("axis");
@@ -92,21 +92,21 @@ std::vector<Laid> join(const Call& c, std::span<const Laid> operands) {
 
 const SequenceOperator kRows[] = {
     {"ConcatFromSequence", {1, 1}, join},
-    {"Identity", {1, 1}, [](const Call&, std::span<const Laid> operands) { return std::vector<Laid>{operands[0]}; }},
+    {"Identity", {1, 1}, [](const Call&, std::span<const NodeValue> operands) { return std::vector<NodeValue>{operands[0]}; }},
     {"SequenceAt",
      {2, 2},
-     [](const Call& c, std::span<const Laid> operands) {
+     [](const Call& c, std::span<const NodeValue> operands) {
        const List& list = list_of(c, operands, 0);
-       return std::vector<Laid>{{list[place(c, 1, list, false)]}};
+       return std::vector<NodeValue>{{list[place(c, 1, list, false)]}};
      }},
     {"SequenceConstruct", {1, kAny}, construct},
-    {"SequenceEmpty", {0, 0}, [](const Call&, std::span<const Laid>) { return made({}); }},
+    {"SequenceEmpty", {0, 0}, [](const Call&, std::span<const NodeValue>) { return made({}); }},
     {"SequenceErase", {1, 2}, erase},
     {"SequenceInsert", {2, 3}, insert},
     {"SequenceLength",
      {1, 1},
-     [](const Call& c, std::span<const Laid> operands) {
-       return std::vector<Laid>{{full({}, Arg(static_cast<std::int64_t>(list_of(c, operands, 0).size()), c.where()))}};
+     [](const Call& c, std::span<const NodeValue> operands) {
+       return std::vector<NodeValue>{{full({}, Arg(static_cast<std::int64_t>(list_of(c, operands, 0).size()), c.where()))}};
      }},
     {"SplitToSequence", {1, 2}, split},
 };

@@ -1,5 +1,5 @@
 // Blocked channels (blocks of 16 side by side), expressed by views and a library call.
-#include "sinter/blocked.hpp"
+#include "ops/blocked.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 
 #include "ops/per_axis.hpp"
 #include "ops/recording.hpp"
-#include "ops/transposed.hpp"
 #include "sinter/ops.hpp"
 #include "trace/library.hpp"
 
@@ -31,14 +30,22 @@ Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
   return reshape(more > 0 ? pad(x, widths) : x, shape);
 }
 
+/// The same contents for all who transform: what is made of them is known to be equal.
+const Tensor& tile_transform() {
+  static const Tensor& made = *new Tensor([] {
+    constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+    std::vector<double> both;  // (taps, positions)
+    for (int tap = 0; tap < 9; ++tap)
+      for (int position = 0; position < 16; ++position) both.push_back(g[position / 4][tap / 3] * g[position % 4][tap % 3]);
+    return from_span(both, {9, 16});
+  }());
+  return made;
+}
+
 /// Computes G w G' over the last two axes of 3x3 taps: (positions, filters, channels). It computes in float64 and rounds once.
 Tensor transformed(const Tensor& filters) {
-  constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-  std::vector<double> both;  // (taps, positions)
-  for (int tap = 0; tap < 9; ++tap)
-    for (int position = 0; position < 16; ++position) both.push_back(g[position / 4][tap / 3] * g[position % 4][tap % 3]);
   const Shape& shape = filters.shape();
-  const Tensor spread = matmul(reshape(astype(filters, DType::float64), {shape[0] * shape[1], 9}), from_span(both, {9, 16}));
+  const Tensor spread = matmul(reshape(astype(filters, DType::float64), {shape[0] * shape[1], 9}), tile_transform());
   return reshape(permute(astype(spread, filters.dtype()), {1, 0}), {16, shape[0], shape[1]});
 }
 
@@ -117,39 +124,6 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
     return broadcast_to(reshape(Tensor(start), {1, blocks, 1, 1, kChannelBlock}), shape);
   }
   return Tensor(make_library(site, Op::conv_blocked, {data, weight, start}, how.ints()));
-}
-
-Tensor block_transposed_filters(const Arg& given, const PerAxis& stride, const PerAxis& dilation) {
-  const Scope scope("block_transposed_filters", given.where());
-  const Tensor weight(as_node(scope.site(), given));
-  shape_of_rank(scope.site(), weight, 4, "(channels, filters, rows, columns)");
-  const auto steps = per_axis(scope.site(), "stride", stride, 2, 1);
-  check_phases(scope.site(), weight.shape()[1], steps);
-  return block_filters(filters_of_phases(weight, 1, steps, per_axis(scope.site(), "dilation", dilation, 2, 1)), FilterLayout::blocked);
-}
-
-Tensor conv_transpose2d_blocked(const Arg& given, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size,
-                                const ConvTransposeOptions& how) {
-  const Scope scope("conv_transpose2d_blocked", given.where());
-  const Site& site = scope.site();
-  const Tensor x(as_node(site, given));
-  const Shape& in = shape_of_rank(site, x, 5, "(batch, blocks, rows, columns, channels of a block)");
-  const auto taps = per_axis(site, "kernel_size", kernel_size, 2, 1);
-  ConvTransposeOptions alone = how;
-  alone.groups = 1;
-  const TransposedConvolution as(site, alone, in, {in[1] * in[4], count, taps[0], taps[1]});
-  const std::int64_t all = as.phases() * count;
-  const Shape& laid_out = shape_of_rank(site, filters, 6, "filters of block_transposed_filters");
-  const auto of_phase = [&](std::size_t axis) {
-    return as.stride[axis] == 1 ? taps[axis] : ((taps[axis] - 1) * as.dilation[axis] + as.stride[axis]) / as.stride[axis];
-  };
-  if (count < 1 || laid_out[0] != blocks_of(all) || laid_out[2] != of_phase(0) || laid_out[3] != of_phase(1))
-    fail<ShapeError>(site,
-                     fmt::format("filters of shape {} for {} filters of {}x{} taps in {} phases", to_string(laid_out), count, taps[0], taps[1], as.phases()));
-  const std::vector<std::pair<std::int64_t, std::int64_t>> padding{{as.how.before[0], as.how.after[0]}, {as.how.before[1], as.how.after[1]}};
-  const Tensor windows = conv2d_blocked(as.read(x), filters, bias, {.padding = padding, .dilation = as.how.dilation});
-  if (count % kChannelBlock == 0) return as.together_in_blocks(windows);
-  return as.together(unblock_channels(windows, all));
 }
 
 }  // namespace sinter

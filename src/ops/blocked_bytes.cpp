@@ -4,9 +4,9 @@
 #include <array>
 #include <vector>
 
+#include "ops/blocked.hpp"
 #include "ops/per_axis.hpp"
 #include "ops/recording.hpp"
-#include "sinter/blocked.hpp"
 #include "sinter/ops.hpp"
 #include "trace/library.hpp"
 

@@ -143,7 +143,10 @@ std::byte* own_elements(const Site& site, Tensor& whole, const Selection& block)
     if (!storage || (node->evaluated() && (storage.use_count() != 2 || sole_elements(*storage) == nullptr))) return nullptr;
     whole = Tensor(make_data(site, node->dtype, node->shape, std::move(storage)));
   }
-  return whole.node()->storage.use_count() == 1 ? sole_elements(*whole.node()->storage) : nullptr;
+  Storage& storage = *whole.node()->storage;
+  std::byte* const elements = whole.node()->storage.use_count() == 1 ? sole_elements(storage) : nullptr;
+  if (elements != nullptr) storage.laid_out.reset();
+  return elements;
 }
 
 }  // namespace

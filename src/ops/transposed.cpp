@@ -89,21 +89,11 @@ Tensor TransposedConvolution::read(const Tensor& x) const {
   return slice(x, index);
 }
 
-std::int64_t TransposedConvolution::phases() const {
-  std::int64_t all = 1;
-  for (const std::int64_t each : stride) all *= each;
-  return all;
-}
-
-Tensor TransposedConvolution::together(const Tensor& windows) const { return together(windows, groups_, filters_, 0); }
-
-Tensor TransposedConvolution::together_in_blocks(const Tensor& windows) const { return together(windows, 1, windows.shape()[1] / phases(), 1); }
-
-Tensor TransposedConvolution::together(const Tensor& windows, std::int64_t groups, std::int64_t filters, std::size_t side_by_side) const {
+Tensor TransposedConvolution::together(const Tensor& windows) const {
   const Shape& shape = windows.shape();
   const auto axes = static_cast<std::int64_t>(axes_.size());
-  Shape apart{shape[0], groups},
-      whole{shape[0], groups * filters};  // (batch, groups, phases.., filters, places..) -> (batch, groups, filters, places, phases, ..)
+  Shape apart{shape[0], groups_},
+      whole{shape[0], groups_ * filters_};  // (batch, groups, phases.., filters, places..) -> (batch, groups, filters, places, phases, ..)
   std::vector<std::int64_t> order{0, 1, axes + 2};
   std::vector<Index> cropped{Slice{}, Slice{}};
   for (std::int64_t k = 0; k < axes; ++k) {
@@ -113,9 +103,8 @@ Tensor TransposedConvolution::together(const Tensor& windows, std::int64_t group
     whole.push_back(shape[static_cast<std::size_t>(k) + 2] * stride[static_cast<std::size_t>(k)]);
     cropped.push_back(Slice{axis.crop, axis.crop + axis.places});
   }
-  apart.push_back(filters);
+  apart.push_back(filters_);
   for (std::size_t k = 2; k < shape.size(); ++k) apart.push_back(shape[k]);
-  if (side_by_side > 0) order.push_back(2 * axes + 3), whole.push_back(shape.back());
   return slice(reshape(permute(reshape(windows, apart), order), whole), cropped);
 }
 

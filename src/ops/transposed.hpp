@@ -28,21 +28,16 @@ class TransposedConvolution {
 
   Convolution how;
   std::vector<std::int64_t> stride, dilation;  // of the transposed convolution
-  /// Returns the part of x that is read; x may be in blocks.
+  /// Returns the part of x that is read.
   Tensor read(const Tensor& x) const;
-  /// Returns the number of phases over all axes.
-  std::int64_t phases() const;
   /// Interleaves the phases of the convolution's result and crops them: (batch, filters, places..).
   Tensor together(const Tensor& windows) const;
-  /// Does the same for blocked filters without groups: (batch, phases * blocks, places.., 16) -> (batch, blocks, places.., 16).
-  Tensor together_in_blocks(const Tensor& windows) const;
 
  private:
   struct Axis {
     std::int64_t read_begin, read_end;  // of x
     std::int64_t crop, places;          // of the result
   };
-  Tensor together(const Tensor& windows, std::int64_t groups, std::int64_t filters, std::size_t side_by_side) const;
 
   std::int64_t groups_, filters_;  // per group
   std::vector<Axis> axes_;

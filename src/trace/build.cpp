@@ -115,6 +115,14 @@ StoragePtr host_storage(const Site& site, std::size_t bytes) {
   return storage;
 }
 
+RecordedPtr with_operands(const Recorded& node, Operands&& inputs) {
+  RecordedPtr same = new_node({node.called, node.where}, node.op, is_view(node.op) ? inputs[0]->dtype : node.dtype, node.shape_owner);
+  same->ints = node.ints;
+  same->scalar = node.scalar;
+  same->label = node.label.load();
+  return record(std::move(same), std::move(inputs));
+}
+
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage) {
   RecordedPtr node = new_node(site, Op::data, dtype, std::move(shape));
   node->symbolic = storage == nullptr;

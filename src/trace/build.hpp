@@ -14,6 +14,8 @@ namespace sinter::trace {
 
 /// Links a new node to its operands and requests an evaluation when the chain is long.
 RecordedPtr record(RecordedPtr node, Operands&& inputs);
+/// Records the same operation on other operands of the same shapes, and of the same types; a view takes any type.
+RecordedPtr with_operands(const Recorded& node, Operands&& inputs);
 
 // --- leaves
 /// Allocates host memory for elements that exist before anything runs; DeviceError with the site if that fails.

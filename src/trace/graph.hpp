@@ -67,10 +67,18 @@ struct Node {
 /// means that the node would read outside.
 std::vector<std::int64_t> elements_left(const Node& node, const Shape& operand);
 
+/// How often a pass changed the recording (fuse/passes.hpp).
+struct PassCount {
+  std::string name;
+  int count = 0;
+  friend bool operator==(const PassCount&, const PassCount&) = default;
+};
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<int> outputs;
   int leaves = 0;
+  std::vector<PassCount> passes = {};  // that the recording went through
 };
 
 using sinter::to_string;  // of shapes

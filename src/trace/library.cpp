@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "sinter/blocked.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::trace {
@@ -188,9 +187,6 @@ bool are_windows(std::span<const std::int64_t> ints) {
   return how.groups >= 1 && within(how.stride, 1, kMostStep) && within(how.dilation, 1, kMostStep) && within(how.before, -kMostPadding, kMostPadding) &&
          within(how.after, -kMostPadding, kMostPadding);
 }
-bool pads_nothing_away(const Convolution& how) {
-  return std::min(*std::min_element(how.before.begin(), how.before.end()), *std::min_element(how.after.begin(), how.after.end())) >= 0;
-}
 bool channels(const CallTerms& call) {
   if (!are_windows(call.ints) || !one_type(call)) return false;
   const Convolution how = Convolution::of(call.ints);
@@ -275,6 +271,10 @@ bool library_takes(Op op, const CallTerms& terms) {
 DType library_dtype(Op op, DType first) { return columns_of(op).result(first); }
 
 Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std::int64_t> ints) { return columns_of(op).shape(operands, ints); }
+
+bool pads_nothing_away(const Convolution& how) {
+  return std::min(*std::min_element(how.before.begin(), how.before.end()), *std::min_element(how.after.begin(), how.after.end())) >= 0;
+}
 
 bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups) {
   const bool blocks = x.size() == 5;

@@ -8,6 +8,13 @@
 #include "sinter/recurrent.hpp"
 #include "trace/graph.hpp"
 
+namespace sinter {
+
+/// The number of channels that lie side by side where channels are in blocks (ops/blocked.hpp).
+inline constexpr std::int64_t kChannelBlock = 16;
+
+}  // namespace sinter
+
 namespace sinter::trace {
 
 /// The operands and attributes of a library call.
@@ -28,7 +35,7 @@ DType library_dtype(Op op, DType first);
 /// to 3 axes of places. Filter f reads only the channels of its group, number f / (filters / groups). All attributes except `groups` have one number for each
 /// axis; x is zero outside.
 /// conv_blocked has the same attributes, with 2 axes, and groups of whole blocks where filters read several channels. Its operands are x and filters as in
-/// sinter/blocked.hpp, and the initial value of each filter's sums. conv_bytes has one more operand, the value of x outside. conv_bytes_scaled has another one,
+/// ops/blocked.hpp, and the initial value of each filter's sums. conv_bytes has one more operand, the value of x outside. conv_bytes_scaled has another one,
 /// (2, filters): the factor of each filter's sums, and the number that is then added.
 struct Convolution {
   std::int64_t groups = 1;
@@ -42,10 +49,13 @@ struct Convolution {
   static Convolution of(std::span<const std::int64_t> ints);
 };
 
-/// Returns whether filters of a conv_blocked, in so many groups, fit x: they have as many channels, in a layout of sinter/blocked.hpp.
+/// Returns false for negative padding.
+bool pads_nothing_away(const Convolution& how);
+
+/// Returns whether filters of a conv_blocked, in so many groups, fit x: they have as many channels, in a layout of ops/blocked.hpp.
 bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups);
 
-/// Returns whether these are the panels (sinter/blocked.hpp) of a matrix of so many rows and columns. The attribute of matmul_panels is the columns.
+/// Returns whether these are the panels (ops/blocked.hpp) of a matrix of so many rows and columns. The attribute of matmul_panels is the columns.
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns);
 
 /// The attributes of recurrence (sinter/recurrent.hpp): x, weights, start -> the states after each step, then the final ones.

@@ -15,8 +15,8 @@
 
 #include "draws.hpp"
 #include "mutations.hpp"
+#include "ops/blocked.hpp"
 #include "program.hpp"
-#include "sinter/blocked.hpp"
 #include "sinter/freeze.hpp"
 #include "sinter/recurrent.hpp"
 

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "draws.hpp"
+#include "ops/blocked.hpp"
 #include "program.hpp"
-#include "sinter/blocked.hpp"
 
 using namespace sinter;
 
@@ -182,67 +182,6 @@ TEST_CASE("places along one axis: one row of any length is shared out") {
   }
 }
 
-TEST_CASE("transposed convolutions are their definition's, in blocks and as they are") {
-  for (int i = 0; i < 24; ++i) {
-    const bool line = i % 3 == 0;
-    const std::int64_t batch = pick(1, 2), channels = pick(2, 40), filters = i % 2 ? 16 * pick(1, 2) : pick(1, 20);
-    std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], after[2], more[2], places[2];
-    for (int k = 0; k < 2; ++k) {
-      const bool one = line && k == 0;
-      size[k] = one ? 1 : pick(1, 9), taps[k] = one ? 1 : pick(1, 5), stride[k] = one ? 1 : pick(1, 3), dilation[k] = one ? 1 : pick(1, 2);
-      more[k] = pick(0, std::max(stride[k], dilation[k]) - 1);
-      const std::int64_t all = (size[k] - 1) * stride[k] + (taps[k] - 1) * dilation[k] + 1 + more[k];
-      before[k] = pick(0, std::min<std::int64_t>(4, all - 1)), after[k] = pick(0, std::min<std::int64_t>(4, all - 1 - before[k]));
-      places[k] = all - before[k] - after[k];
-    }
-    const Tensor x = random_tensor({batch, channels, size[0], size[1]}), w = random_tensor({channels, filters, taps[0], taps[1]}),
-                 bias = random_tensor({filters});
-    const ConvTransposeOptions how{.stride = {stride[0], stride[1]},
-                                   .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{before[0], after[0]}, {before[1], after[1]}},
-                                   .output_padding = {more[0], more[1]},
-                                   .dilation = {dilation[0], dilation[1]}};
-    const auto xs = x.to_vector<float>(), ws = w.to_vector<float>(), bs = bias.to_vector<float>();
-    std::vector<double> want;
-    for (std::int64_t n = 0; n < batch; ++n)
-      for (std::int64_t f = 0; f < filters; ++f) {
-        std::vector<double> plane(static_cast<std::size_t>(places[0] * places[1]), bs[static_cast<std::size_t>(f)]);
-        for (std::int64_t c = 0; c < channels; ++c)
-          for (std::int64_t r = 0; r < size[0]; ++r)
-            for (std::int64_t q = 0; q < size[1]; ++q)
-              for (std::int64_t a = 0; a < taps[0]; ++a)
-                for (std::int64_t b = 0; b < taps[1]; ++b) {
-                  const std::int64_t row = r * stride[0] + a * dilation[0] - before[0], column = q * stride[1] + b * dilation[1] - before[1];
-                  if (row < 0 || row >= places[0] || column < 0 || column >= places[1]) continue;
-                  plane[static_cast<std::size_t>(row * places[1] + column)] +=
-                      static_cast<double>(xs[static_cast<std::size_t>(((n * channels + c) * size[0] + r) * size[1] + q)]) *
-                      static_cast<double>(ws[static_cast<std::size_t>(((c * filters + f) * taps[0] + a) * taps[1] + b)]);
-                }
-        want.insert(want.end(), plane.begin(), plane.end());
-      }
-    const auto near = [&](const Tensor& got) {
-      INFO(fmt::format("batch {} channels {} filters {} size {}x{} taps {}x{} stride {},{} dilation {},{} before {},{} after {},{} more {},{}", batch, channels,
-                       filters, size[0], size[1], taps[0], taps[1], stride[0], stride[1], dilation[0], dilation[1], before[0], before[1], after[0], after[1],
-                       more[0], more[1]));
-      REQUIRE(got.shape() == Shape{batch, filters, places[0], places[1]});
-      const auto values = got.to_vector<float>();
-      double worst = 0;
-      for (std::size_t k = 0; k < want.size(); ++k)
-        worst = std::max(worst, std::isfinite(values[k]) ? std::fabs(static_cast<double>(values[k]) - want[k]) : 1e300);
-      const double terms = static_cast<double>(channels * taps[0] * taps[1] + 1);
-      CHECK(worst <= 1e-6 * std::sqrt(terms) + 1e-7 * terms);
-    };
-    near(conv_transpose2d(x, w, bias, how));
-    const Tensor all = tile(bias, {stride[0] * stride[1]});
-    const Tensor y =
-        conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), up_to_blocks(all), filters, {taps[0], taps[1]}, how);
-    near(filters % kChannelBlock == 0 ? unblock_channels(y, filters) : y);
-    const Tensor more_of_it =
-        relu(conv_transpose2d_blocked(block_channels(x), block_transposed_filters(w, how.stride, how.dilation), {}, filters, {taps[0], taps[1]}, how));
-    CHECK(all_close_to(more_of_it,
-                       relu(y - (filters % kChannelBlock == 0 ? block_channels(reshape(bias, {1, filters, 1, 1})) : reshape(bias, {1, filters, 1, 1})))));
-  }
-}
-
 TEST_CASE("3x3 taps by tiles are their definition's: odd sizes, few places and many, any padding") {
   for (int i = 0; i < 20; ++i) check(random_tiles(60), FilterLayout::winograd);
   check({1, 2, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
@@ -318,19 +257,12 @@ TEST_CASE("empty tensors, and what does not fit") {
   CHECK_THROWS_AS(block_filters(zeros({32, 16, 1, 3}, DType::float32), FilterLayout::winograd), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), zeros({31}, DType::float32)), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), {}, {.dilation = 3}), ShapeError);
-  // Groups are of whole blocks; a transposed convolution's filters are those of its phases.
+  // Groups are of whole blocks.
   const Tensor two = zeros({1, 2, 5, 5, 16}, DType::float32);
   CHECK(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}, {.groups = 2}).shape() == Shape{1, 2, 3, 3, 16});
   CHECK_THROWS_AS(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}, {.groups = 3}), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), {}, {.groups = 0}), ShapeError);
-  const Tensor phases = block_transposed_filters(zeros({16, 16, 3, 3}, DType::float32), 2);
-  CHECK(conv_transpose2d_blocked(x, phases, {}, 16, 3, {.stride = 2}).shape() == Shape{1, 1, 11, 11, 16});
-  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 3), ShapeError);
-  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 17, 3, {.stride = 2}), ShapeError);
-  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 5, {.stride = 2}), ShapeError);
-  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 3, {.stride = 2, .output_padding = 2}), ValueError);
-  CHECK_THROWS_AS(conv_transpose2d_blocked(x, phases, {}, 16, 3, {.stride = 2, .padding = 6}), ShapeError);
   CHECK_THROWS_AS(unblock_channels(x, 17), ShapeError);
   CHECK_THROWS_AS(block_channels(x), ShapeError);
   CHECK_THROWS_AS(block_filters(w, FilterLayout::depthwise), ShapeError);

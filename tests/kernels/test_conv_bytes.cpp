@@ -6,8 +6,8 @@
 #include <random>
 
 #include "draws.hpp"
+#include "ops/blocked.hpp"
 #include "program.hpp"
-#include "sinter/blocked.hpp"
 
 using namespace sinter;
 

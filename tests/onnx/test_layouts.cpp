@@ -4,13 +4,15 @@
 
 #include <cmath>
 #include <random>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "onnx_builder.hpp"
+#include "passes.hpp"
 #include "program.hpp"
 #include "seed.hpp"
-#include "sinter/blocked.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
 
@@ -217,7 +219,7 @@ TEST_CASE("a network that is laid out computes what its nodes say") {
     File file("random.onnx");
     network.builder.save(file.path);
     const Model laid_out = Model::load(file.path.string()), plain = Model::load(file.path.string(), {.rewrite = false});
-    const std::vector<Tensor> want = plain(network.inputs);
+    const std::vector<Tensor> want = testing::as_recorded([&] { return plain(network.inputs); });
     check_near(laid_out(network.inputs), want);
     if (i < 4) check_near(freeze(laid_out, {{"N", {2}}})(network.inputs), want);
   }
@@ -249,8 +251,8 @@ TEST_CASE("blocks stay from convolution to convolution, and other nodes get what
   const Tensor x = ones({1, 3, 20, 20}, DType::float32);
   const Tensor y = model({x})[0];
   const std::string told = explain(y);
-  CHECK((told.find("conv_blocked") != std::string::npos) == convolves_in_blocks());
-  if (!convolves_in_blocks()) return;
+  CHECK((told.find("conv_blocked") != std::string::npos) == testing::convolves_in_blocks());
+  if (!testing::convolves_in_blocks()) return;
   CHECK(told.find(" conv (") == std::string::npos);
   if (options().fuse) CHECK(told.find("ops     copy") == std::string::npos);  // nothing is brought into blocks, or out of them, by itself
 
@@ -276,7 +278,7 @@ TEST_CASE("one model, several threads, filters laid out by whoever comes first")
     std::vector<std::jthread> threads;
     for (auto& result : results) threads.emplace_back([&model, &x, &result] { result = model({x})[0].to_vector<float>(); });
   }
-  const auto want = Model::load(file.path.string(), {.rewrite = false})({x})[0].to_vector<float>();
+  const auto want = testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})({x}); })[0].to_vector<float>();
   for (const auto& result : results) {
     CHECK(result == results[0]);
     REQUIRE(result.size() == want.size());
@@ -317,7 +319,7 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
 }
 
 TEST_CASE("convolutions along one axis, in groups that fill blocks, and transposed ones run in blocks; others do not") {
-  if (!convolves_in_blocks()) return;
+  if (!testing::convolves_in_blocks()) return;
   std::mt19937 rng(13);
   const auto numbers = [&](std::int64_t count) {
     std::vector<float> list(static_cast<std::size_t>(count));
@@ -335,7 +337,7 @@ TEST_CASE("convolutions along one axis, in groups that fill blocks, and transpos
         Conv{"Conv", {64, 8, 3, 3}, 64, 8, 2, true}, Conv{"Conv", {128, 4, 3, 3}, 128, 32, 2, true}, Conv{"Conv", {64, 2, 3, 3}, 64, 32, 2, false},
         Conv{"Conv", {96, 24, 3, 3}, 96, 4, 2, true}, Conv{"Conv", {24, 8, 3, 3}, 24, 3, 2, false}, Conv{"ConvTranspose", {24, 32, 4, 4}, 24, 1, 2, true},
         Conv{"ConvTranspose", {24, 3, 4, 4}, 24, 1, 2, true}, Conv{"ConvTranspose", {24, 16, 4}, 24, 1, 1, true},
-        Conv{"ConvTranspose", {24, 16, 4, 4}, 48, 2, 2, false}, Conv{"Conv", {16, 16, 3, 3, 3}, 16, 1, 3, false}}) {
+        Conv{"ConvTranspose", {24, 16, 4, 4}, 48, 2, 2, true}, Conv{"Conv", {16, 16, 3, 3, 3}, 16, 1, 3, false}}) {
     const bool transposed = c.op != std::string("Conv");
     Numbers weight = c.weight, shape{2, c.channels}, input{-1, c.channels};
     if (transposed && c.groups > 1) weight[0] = c.channels;
@@ -343,14 +345,18 @@ TEST_CASE("convolutions along one axis, in groups that fill blocks, and transpos
     OnnxBuilder m;
     m.input("x", input).output("y").constant("w", weight, numbers(element_count(Shape(weight.begin(), weight.end()))));
     m.node(c.op, {"x", "w"}, {"c"}, {{"group", c.groups}, {"strides", Numbers(static_cast<std::size_t>(c.axes), transposed ? 2 : 1)}})
-        .node("Relu", {"c"}, {"y"});
+        .node("Relu", {"c"}, {"r"});
+    // A convolution that would read blocks: for one alone the way into them and back is too long.
+    Numbers after{16, transposed ? weight[1] * c.groups : weight[0]}, pads(static_cast<std::size_t>(2 * c.axes), 1);
+    after.insert(after.end(), static_cast<std::size_t>(c.axes), 3);
+    m.constant("after", after, numbers(element_count(Shape(after.begin(), after.end())))).node("Conv", {"r", "after"}, {"y"}, {{"pads", pads}});
     File file("kinds.onnx");
     m.save(file.path);
     const Model model = Model::load(file.path.string());
     const std::vector<Tensor> x{from_span(numbers(element_count(Shape(shape.begin(), shape.end()))), Shape(shape.begin(), shape.end()))};
     INFO(c.op, " ", to_string(Shape(weight.begin(), weight.end())), " groups ", c.groups);
     CHECK((explain(model(x)[0]).find("conv_blocked") != std::string::npos) == c.blocks);
-    check_near(model(x), Model::load(file.path.string(), {.rewrite = false})(x));
+    check_near(model(x), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(x); }));
   }
 }
 
@@ -379,7 +385,7 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
         std::vector<Tensor> in{from_span(numbers(element_count(Shape(shape.begin(), shape.end()))), Shape(shape.begin(), shape.end()))};
         if (!constant) in.push_back(full(Shape(ones_.begin(), ones_.end()), 0.5f));
         INFO(line, " ", axes, " ", constant);
-        check_near(Model::load(file.path.string())(in), Model::load(file.path.string(), {.rewrite = false})(in));
+        check_near(Model::load(file.path.string())(in), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(in); }));
       }
   OnnxBuilder m;
   m.input("x", {-1, 20, 9}).output("y").constant("w", {20, 20, 1}, numbers(400)).constant("v", {20, 20, 3}, numbers(1200));
@@ -396,7 +402,7 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
   File file("finite.onnx");
   m.save(file.path);
   const std::vector<Tensor> in{from_span(numbers(2 * 20 * 9), {2, 20, 9})};
-  check_near(Model::load(file.path.string())(in), Model::load(file.path.string(), {.rewrite = false})(in));
+  check_near(Model::load(file.path.string())(in), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(in); }));
 }
 
 TEST_CASE("lists that do not fit are refused in the words of the model, laid out or not") {
@@ -419,7 +425,7 @@ TEST_CASE("lists that do not fit are refused in the words of the model, laid out
 }
 
 TEST_CASE("3x3 convolutions are computed in tiles where they are many places and channels, one apart, and nowhere else") {
-  if (!convolves_in_blocks()) return;
+  if (!testing::convolves_in_blocks()) return;
   struct Conv {
     std::int64_t channels, filters, taps, stride, dilation, size;
     bool tiles;
@@ -438,13 +444,140 @@ TEST_CASE("3x3 convolutions are computed in tiles where they are many places and
         .constant("w", {c.filters, c.channels, c.taps, c.taps}, numbers(c.filters * c.channels * c.taps * c.taps));
     const std::int64_t pad = (c.taps - 1) * c.dilation / 2;
     m.node("Conv", {"x", "w"}, {"c"}, {{"strides", Numbers{c.stride, c.stride}}, {"dilations", Numbers{c.dilation, c.dilation}}, {"pads", Numbers(4, pad)}})
-        .node("Relu", {"c"}, {"y"});
+        .node("Relu", {"c"}, {"r"});
+    m.constant("after", {16, c.filters, 1, 1}, numbers(16 * c.filters)).node("Conv", {"r", "after"}, {"y"});
     File file("tiles.onnx");
     m.save(file.path);
     const Model model = Model::load(file.path.string());
     const std::vector<Tensor> x{from_span(numbers(2 * c.channels * c.size * c.size), {2, c.channels, c.size, c.size})};
     INFO(c.channels, " to ", c.filters, ", taps ", c.taps, " stride ", c.stride, " dilation ", c.dilation, " size ", c.size);
     CHECK((explain(model(x)[0]).find("tiles of 2x2 places") != std::string::npos) == c.tiles);
-    check_near(model(x), Model::load(file.path.string(), {.rewrite = false})(x));
+    check_near(model(x), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(x); }));
+  }
+}
+
+namespace {
+
+/// The steps of a plan, without the lines that recorded them, the names of values, and where their binaries come from.
+std::vector<std::string> steps_of(const Function& function) {
+  static const std::regex value("[a-z]+[0-9]+ \\([0-9, ]*\\)( of step [0-9]+)?");
+  std::vector<std::string> steps;
+  std::istringstream text(function.explain());
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("passes ")) continue;
+    if (line.starts_with("   moves ")) {
+      for (std::sregex_iterator at(line.begin(), line.end(), value), end; at != end; ++at) steps.push_back(at->str());
+      continue;
+    }
+    steps.push_back(line.substr(0, std::min({line.find(", from "), line.find("; from "), line.find("; compiled in ")})));
+  }
+  return steps;
+}
+
+/// A network, written in C++ and read from a file.
+struct Twice {
+  std::string name;
+  Function::Formula formula;
+  OnnxBuilder file;
+  Tensor x;
+  const char* call;  // that both plans hold
+};
+
+Tensor drawn(std::mt19937& rng, const Shape& shape, float least, float most) {
+  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
+  for (float& number : list) number = std::uniform_real_distribution<float>(least, most)(rng);
+  return from_span(list, shape);
+}
+
+}  // namespace
+
+TEST_CASE("a network written in C++ has the plan of the same network read from a file") {
+  std::mt19937 rng(23);
+  std::vector<Twice> all;
+  const auto constant = [&](OnnxBuilder& m, const std::string& name, const Tensor& tensor) {
+    m.constant(name, Numbers(tensor.shape().begin(), tensor.shape().end()), tensor.to_vector<float>());
+  };
+  const auto draw = [&](const Shape& shape, float least = -0.2f, float most = 0.2f) { return drawn(rng, shape, least, most); };
+  const ConvOptions same{.padding = 1};
+  const Numbers pads{1, 1, 1, 1};
+
+  {  // 20 channels do not fill their last block
+    const Tensor w = draw({20, 3, 3, 3}), v = draw({40, 20, 3, 3}), mean = draw({20}), variance = draw({20}, 0.5f, 1.5f), weight = draw({20}),
+                 bias = draw({20});
+    OnnxBuilder m;
+    m.input("x", {2, 3, 14, 14}).output("y");
+    constant(m, "w", w), constant(m, "v", v), constant(m, "mean", mean), constant(m, "variance", variance), constant(m, "weight", weight),
+        constant(m, "bias", bias);
+    m.node("Conv", {"x", "w"}, {"c"}, {{"pads", pads}}).node("BatchNormalization", {"c", "weight", "bias", "mean", "variance"}, {"n"});
+    m.node("Relu", {"n"}, {"r"}).node("Conv", {"r", "v"}, {"y"}, {{"pads", pads}});
+    all.push_back({"conv, batch norm, relu, conv",
+                   [=](const std::vector<Tensor>& in) {
+                     const Tensor r = relu(batch_norm(conv2d(in[0], w, {}, same), mean, variance, weight, bias, 1e-5));
+                     return std::vector<Tensor>{conv2d(r, v, {}, same)};
+                   },
+                   m, draw({2, 3, 14, 14}), "conv_blocked"});
+  }
+  {
+    const Tensor w = draw({32, 32, 3, 3}), v = draw({32, 32, 3, 3}), b = draw({32}), before = draw({32, 4, 1, 1});
+    OnnxBuilder m;
+    m.input("x", {1, 4, 12, 12}).output("y");
+    constant(m, "w", w), constant(m, "v", v), constant(m, "b", b), constant(m, "before", before);
+    m.node("Conv", {"x", "before"}, {"h"}).node("Conv", {"h", "w", "b"}, {"c"}, {{"pads", pads}}).node("Relu", {"c"}, {"r"});
+    m.node("Conv", {"r", "v", "b"}, {"d"}, {{"pads", pads}}).node("Add", {"d", "h"}, {"s"}).node("Relu", {"s"}, {"t"}).node("GlobalAveragePool", {"t"}, {"y"});
+    all.push_back({"a residual block",
+                   [=](const std::vector<Tensor>& in) {
+                     const Tensor h = conv2d(in[0], before), r = relu(conv2d(h, w, b, same));
+                     return std::vector<Tensor>{mean(relu(conv2d(r, v, b, same) + h), {2, 3}, true)};
+                   },
+                   m, draw({1, 4, 12, 12}), "conv_blocked"});
+  }
+  {
+    const Tensor in = draw({48, 24, 1, 1}), each = draw({48, 1, 3, 3}), out = draw({24, 48, 1, 1}), b = draw({48});
+    OnnxBuilder m;
+    m.input("x", {1, 24, 10, 10}).output("y");
+    constant(m, "in", in), constant(m, "each", each), constant(m, "out", out), constant(m, "b", b);
+    m.node("Conv", {"x", "in", "b"}, {"c"}).node("Relu", {"c"}, {"r"}).node("Conv", {"r", "each", "b"}, {"d"}, {{"pads", pads}, {"group", 48}});
+    m.node("Relu", {"d"}, {"s"}).node("Conv", {"s", "out"}, {"t"}).node("Add", {"t", "x"}, {"y"});
+    all.push_back({"a depthwise block",
+                   [=](const std::vector<Tensor>& given) {
+                     const Tensor r = relu(conv2d(given[0], in, b)), s = relu(conv2d(r, each, b, {.padding = 1, .groups = 48}));
+                     return std::vector<Tensor>{conv2d(s, out) + given[0]};
+                   },
+                   m, draw({1, 24, 10, 10}), "conv_blocked"});
+  }
+  {
+    const Tensor w = draw({32, 16, 3, 3}, -90, 90).astype(DType::int8), x = draw({1, 16, 9, 9}, 0, 250).astype(DType::uint8);
+    const Tensor scale = draw({32, 1, 1}, 0.001f, 0.01f), zero = full({}, 117, DType::uint8);
+    eval({w, x, zero});
+    OnnxBuilder m;
+    m.input("x", {1, 16, 9, 9}, 2).output("y").whole("w", {32, 16, 3, 3}, w.astype(DType::int32).to_vector<int>(), 3).whole("z", {}, {117}, 2);
+    constant(m, "scale", scale);
+    m.node("ConvInteger", {"x", "w", "z"}, {"c"}, {{"pads", pads}}).node("Cast", {"c"}, {"f"}, {{"to", 1}}).node("Mul", {"f", "scale"}, {"s"});
+    m.node("Relu", {"s"}, {"y"});
+    all.push_back({"a convolution of bytes",
+                   [=](const std::vector<Tensor>& in) {
+                     const Tensor sums = conv2d(in[0].astype(DType::int32) - zero.astype(DType::int32), w.astype(DType::int32), {}, same);
+                     return std::vector<Tensor>{relu(sums.astype(DType::float32) * scale)};
+                   },
+                   m, x, "conv_bytes_scaled"});
+  }
+
+  for (Twice& network : all) {
+    CAPTURE(network.name);
+    File file("twice.onnx");
+    std::vector<AxisSize> sizes;
+    for (const std::int64_t size : network.x.shape()) sizes.emplace_back(size);
+    const Function written = freeze(network.formula, {{network.x.dtype(), sizes, "x"}}, {"y"}), read = freeze(Model::load(network.file.save(file.path)));
+    const std::vector<std::string> steps = steps_of(written), others = steps_of(read);
+    REQUIRE(steps.size() == others.size());
+    for (std::size_t k = 0; k < steps.size(); ++k) CHECK(steps[k] == others[k]);
+    check_near(written({network.x}), read({network.x}));
+    if (!testing::convolves_in_blocks()) continue;
+    CHECK(written.explain().find(network.call) != std::string::npos);
+    CHECK(written.explain().find(" conv (") == std::string::npos);
+    // Evaluated without a frozen function it has the same convolutions; without passes, the same numbers.
+    const std::vector<Tensor> evaluated = network.formula({network.x});
+    CHECK(explain(evaluated[0]).find(network.call) != std::string::npos);
+    check_near(evaluated, testing::as_recorded([&] { return network.formula({network.x}); }));
   }
 }

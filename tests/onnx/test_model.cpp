@@ -11,9 +11,9 @@
 
 #include "mutations.hpp"
 #include "onnx_builder.hpp"
+#include "passes.hpp"
 #include "program.hpp"
 #include "seed.hpp"
-#include "sinter/blocked.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/half.hpp"
 #include "sinter/model.hpp"
@@ -454,7 +454,7 @@ TEST_CASE("merges that may not be made: other axes, sizes copied from between, r
 }
 
 TEST_CASE("a convolution, its bias however it is shaped, a residual and an activation are one step") {
-  if (!convolves_in_blocks() || testing::on_cuda() || !options().fuse) return;
+  if (!testing::convolves_in_blocks() || testing::on_cuda() || !options().fuse) return;
   // How exporters write the bias: as it is, behind a Reshape, an Unsqueeze, an Expand; as a constant, and as an input, which cannot be folded.
   for (const char* const how : {"bias", "Reshape", "Unsqueeze", "Expand"})
     for (const bool constant : {true, false}) {

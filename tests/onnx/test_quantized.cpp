@@ -8,8 +8,8 @@
 
 #include "draws.hpp"
 #include "onnx_builder.hpp"
+#include "passes.hpp"
 #include "program.hpp"
-#include "sinter/blocked.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
 
@@ -207,7 +207,7 @@ TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of by
     CHECK(fired(model) == 1);
     const Tensor y = model(inputs)[0];
     CHECK(y.dtype() == (y_type == kSigned ? DType::int8 : DType::uint8));
-    if (c.groups == 1) CHECK(in_blocks(y) == convolves_in_blocks());
+    if (c.groups == 1) CHECK(in_blocks(y) == testing::convolves_in_blocks());
     check_units(y, want);
     check_units(load(m, false)(inputs)[0], want);  // in float32, as the file says
   }
@@ -236,7 +236,7 @@ TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convol
     }
     const std::vector<Tensor> inputs{dynamic ? from_span(reals(element_count(shape), -1, 2), shape) : x_of(c)};
     const Tensor y = load(m)(inputs)[0];
-    if (c.groups == 1) CHECK(in_blocks(y) == convolves_in_blocks());
+    if (c.groups == 1) CHECK(in_blocks(y) == testing::convolves_in_blocks());
     CHECK(y.astype(DType::float64).to_vector<double>() == load(m, false)(inputs)[0].astype(DType::float64).to_vector<double>());
     if (!quantized && !dynamic) CHECK(y.astype(DType::float64).to_vector<double>() == c.sums());
   }
@@ -272,10 +272,10 @@ TEST_CASE("bytes stay in blocks from convolution to convolution, and so in a pla
   const Tensor x = from_span(reals(2 * 3 * 400, -2, 2), {2, 3, 20, 20});
   const Tensor y = model({x})[0];
   const std::string told = explain(y);
-  const auto got = y.to_vector<float>(), want = load(m, false)({x})[0].to_vector<float>();
+  const auto got = y.to_vector<float>(), want = testing::as_recorded([&] { return load(m, false)({x}); })[0].to_vector<float>();
   REQUIRE(got.size() == want.size());
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::fabs(got[i] - want[i]) <= 0.0201f);  // one unit
-  if (!convolves_in_blocks()) return;
+  if (!testing::convolves_in_blocks()) return;
   CHECK(told.find("conv_bytes") != std::string::npos);
   CHECK(told.find(" conv (") == std::string::npos);
   if (options().fuse) CHECK(told.find("ops     copy") == std::string::npos);

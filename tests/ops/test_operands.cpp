@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <limits>
 #include <random>
-#include <sinter/blocked.hpp>
 #include <sinter/decompositions.hpp>
 #include <sinter/recurrent.hpp>
 #include <string>
 #include <vector>
+#include "ops/blocked.hpp"
 
 #include "attempts.hpp"
 #include "says.hpp"
@@ -61,14 +61,6 @@ const Function kFunctions[] = {
     {"conv2d_blocked by minimal filtering", [] { return Operands{{made({1, 1, 6, 6, 16}), made({16, 1, 1, 16, 16}), made({16})}, {1, 0, 1, 1}}; },
      [](const Operands& o) {
        return Results{sn::conv2d_blocked(o.tensors[0], o.tensors[1], o.tensors[2], {o.integers[0], o.integers[1], o.integers[2], o.integers[3]})};
-     }},
-    {"block_transposed_filters", [] { return Operands{{made({16, 16, 3, 3})}, {2, 1}}; },
-     [](const Operands& o) { return Results{sn::block_transposed_filters(o.tensors[0], o.integers[0], o.integers[1])}; }},
-    {"conv_transpose2d_blocked",
-     [] { return Operands{{made({1, 1, 4, 4, 16}), sn::block_transposed_filters(made({16, 16, 3, 3}), 2), {}}, {16, 3, 2, 0, 0, 1}}; },
-     [](const Operands& o) {
-       return Results{sn::conv_transpose2d_blocked(o.tensors[0], o.tensors[1], o.tensors[2], o.integers[0], o.integers[1],
-                                                   {o.integers[2], o.integers[3], o.integers[4], 1, o.integers[5]})};
      }},
     {"block_byte_filters", [] { return Operands{{made({16, 16, 3, 3}, DType::int8)}, {0}}; },
      [](const Operands& o) { return Results{sn::block_byte_filters(o.tensors[0], named(o.integers[0], sn::ByteFilterLayout::depthwise))}; }},

@@ -29,3 +29,5 @@ sinter_program(test_operands)
 sinter_run(operands test_operands SINTER_BACKEND=interpreter)
 sinter_run(operands_all test_operands SINTER_BACKEND=interpreter SINTER_ARGUMENTS_PAIRS=500)
 set_tests_properties(operands_all PROPERTIES LABELS long TIMEOUT 3600)
+# It calls what passes record.
+target_include_directories(test_operands PRIVATE ${PROJECT_SOURCE_DIR}/src)

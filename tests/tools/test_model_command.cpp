@@ -158,7 +158,6 @@ TEST_CASE("check, run, compile and explain") {
   INFO(explained.out);
   CHECK(explained.status == 0);
   CHECK(explained.says("rewrite  fold_batch_norm x 1"));
-  CHECK(explained.says("layout   "));
   CHECK(explained.says("steps compute"));
   CHECK(explained.says("with a launch for each operation"));
   CHECK(explained.says("ends "));

@@ -1,4 +1,4 @@
-// Convolutions of channels in blocks (sinter/blocked.hpp) on the host, without a library.
+// Convolutions of channels in blocks (ops/blocked.hpp) on the host, without a library.
 #pragma once
 #include <span>
 

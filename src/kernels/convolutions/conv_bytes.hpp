@@ -1,4 +1,4 @@
-// Convolutions of bytes with channels in blocks (conv2d_bytes in sinter/blocked.hpp), on the host.
+// Convolutions of bytes with channels in blocks (conv2d_bytes in ops/blocked.hpp), on the host.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -15,6 +15,7 @@
 #include "base/threads.hpp"
 #include "jit/compiler.hpp"
 #include "kernels/library.hpp"
+#include "kernels/products/byte_product.hpp"
 #include "runtime/host/interpreter.hpp"
 #include "runtime/host/memory_pool.hpp"
 #include "runtime/host/partition.hpp"
@@ -104,7 +105,13 @@ class HostDevice final : public Device {
 
   std::string name() const override { return "cpu"; }
   std::string model() const override { return fmt::format("{}, {} threads", processor_name(), threads_.load()); }
-  fuse::Limits limits() const override { return fuse::cpu_limits(); }
+  fuse::Limits limits() const override {
+    fuse::Limits limits = fuse::cpu_limits();
+    limits.channel_blocks = limits.fold_channels = limits.block_bytes = limits.scale_bytes = jit::host_cpu().vector_bytes >= 32;
+    limits.lay_out_bytes = true;
+    limits.byte_panels = &kernels::byte_panels() != &kernels::kBytePanelsBaseline;
+    return limits;
+  }
   void set_threads(int threads) override { threads_ = thread_count(threads); }
   BufferPtr allocate(std::size_t bytes) override { return std::make_shared<PooledBuffer>(pool_, bytes); }
   void upload(Buffer& to, const void* from, std::size_t bytes) override { move("upload", to, to.data(), from, bytes); }

@@ -1,14 +1,13 @@
 // Blocked channels: the layout with which a CPU convolves fastest. The channels of a block lie side by side, so that one vector holds the channels of a place.
-// sinter.hpp does not include this header; models choose this layout themselves.
+// Graph passes record these functions (fuse/passes.hpp).
 #pragma once
 #include <cstdint>
 
 #include "sinter/nn.hpp"
 #include "sinter/tensor.hpp"
+#include "trace/library.hpp"
 
 namespace sinter {
-
-inline constexpr std::int64_t kChannelBlock = 16;
 
 /// Converts (batch, channels, rows, columns) to (batch, ceil(channels / 16), rows, columns, 16), a view; zeros fill the last block. A single channel, which
 /// broadcasts, stays one: (batch, 1, rows, columns, 1), also next to blocked tensors; it is convolved as a plane. Throws ShapeError for other ranks.
@@ -26,23 +25,11 @@ Tensor unblock_channels(const Arg& x, std::int64_t channels);
 enum class FilterLayout : std::uint8_t { blocked, planes, depthwise, winograd };
 Tensor block_filters(const Arg& filters, FilterLayout layout);
 
-/// Returns true where the present device convolves faster in blocks: a CPU with vectors of 32 bytes.
-bool convolves_in_blocks();
-
 /// Computes conv2d of float32 in blocks: (batch, filters / 16, rows, columns, 16). `filters` come from block_filters; `bias` is (filters,) padded to whole
 /// blocks, or empty. Filters read all channels, only their own (depthwise), or, for `blocked` ones, those of their group: `how.groups` divides the blocks of
 /// channels and of filters; for other filters it is not read. Winograd filters need stride and dilation 1. It is one library call of the CPU; for a GPU the
 /// host computes it. Throws DTypeError for other types, ShapeError for shapes that do not fit.
 Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& how = {});
-
-/// Converts filters (channels, filters, rows, columns) of a transposed convolution to `blocked` filters of a convolution whose filters are the phases of the
-/// result, stride[0] * stride[1] times as many, those of the first phase first. The result is a view: compute it once.
-Tensor block_transposed_filters(const Arg& weight, const PerAxis& stride, const PerAxis& dilation = 1);
-/// Computes conv_transpose2d of float32 in blocks. `filters` come from block_transposed_filters with the stride and dilation of `how`, from (channels, count,
-/// rows, columns) whose last two are `kernel_size`; `bias` is that of the phases' filters padded to whole blocks, or empty; how.groups is not read. The result
-/// is blocked if `count` is a multiple of 16, else (batch, count, rows, columns). Throws as conv2d_blocked and conv_transpose2d do.
-Tensor conv_transpose2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, std::int64_t count, const PerAxis& kernel_size,
-                                const ConvTransposeOptions& how = {});
 
 // --- bytes -------------------------------------------------------------------------------------------------------------
 
@@ -69,8 +56,6 @@ Tensor conv2d_bytes_scaled(const Arg& x, const Tensor& filters, const Tensor& st
 /// Converts a matrix of int8, (k, n), to the layout that matmul_panels reads: (n / 16, k / 4, 16 columns, 4 rows), filled with zeros. It is a view: compute it
 /// once.
 Tensor byte_panels(const Arg& matrix);
-/// Returns true where the present device multiplies faster by panels: a CPU with VNNI.
-bool multiplies_panels();
 /// Multiplies uint8 (..., m, k) by the `columns` columns of a matrix in panels, in int32, exact modulo 2^32: (..., m, columns). It is one library call of the
 /// CPU; for a GPU the host computes it. Throws DTypeError for other types, ShapeError for shapes that do not fit.
 Tensor matmul_panels(const Arg& x, const Tensor& panels, std::int64_t columns);

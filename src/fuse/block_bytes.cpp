@@ -1,0 +1,190 @@
+#include "fuse/block_bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fuse/bytes.hpp"
+#include "sinter/ops.hpp"
+#include "trace/library.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+using trace::Op;
+using trace::Operands;
+using trace::Recorded;
+using trace::RecordedPtr;
+
+/// Channels of an input that is read as it is.
+constexpr std::int64_t kFewChannels = 4;
+/// How much work blocks that are not full may add.
+constexpr double kWaste = 3, kWasteBehindBlocks = 6;
+
+/// Bytes less their zero point, in int32.
+struct Centred {
+  RecordedPtr bytes;
+  RecordedPtr zero;  // of the bytes' type; null: 0
+};
+
+bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
+
+/// The zero point that `value` repeats, one or as many as the first axis of `like` has places; null where it is something else.
+RecordedPtr zero_point(RecordedPtr value, const Recorded& bytes) {
+  for (;;) {
+    if (value->op == Op::constant) {
+      const std::int64_t number = value->scalar.i, least = bytes.dtype == DType::int8 ? -128 : 0;
+      if (number < least || number > least + 255) return nullptr;
+      return trace::make_constant({value->called, value->where}, trace::make_scalar_int(bytes.dtype, number), Shape{1});
+    }
+    const Operands operands = value->inputs();
+    if (operands.size() != 1) return nullptr;
+    if (value->op == Op::cast) return operands[0]->dtype == bytes.dtype ? operands[0] : nullptr;
+    if (value->op == Op::broadcast) {
+      const Shape& shape = operands[0]->shape;
+      const bool each = shape.size() == bytes.shape.size() && shape[0] == bytes.shape[0] && element_count(shape) == shape[0];
+      if (element_count(shape) != 1 && !each) return nullptr;
+    } else if (value->op != Op::reshape) {
+      return nullptr;
+    }
+    value = operands[0];
+  }
+}
+
+std::optional<Centred> centred(const RecordedPtr& value) {
+  const Operands operands = value->inputs();
+  if (value->op == Op::cast && !operands.empty() && is_byte(operands[0]->dtype)) return Centred{operands[0], nullptr};
+  if (value->op != Op::subtract || operands.empty()) return {};
+  const Operands wide = operands[0]->inputs();
+  if (operands[0]->op != Op::cast || wide.empty() || !is_byte(wide[0]->dtype)) return {};
+  RecordedPtr zero = zero_point(operands[1], *wide[0]);
+  if (!zero) return {};
+  return Centred{wide[0], std::move(zero)};
+}
+
+/// One number for each filter, with those that fill the last block.
+Tensor of_blocks(const Tensor& each, std::int64_t filters) {
+  const std::int64_t more = (kChannelBlock - filters % kChannelBlock) % kChannelBlock;
+  return pad(each.size() == filters ? reshape(each, {filters}) : broadcast_to(reshape(each, {1}), {filters}), {{0, more}});
+}
+
+Tensor beside_blocks(const Tensor& each) { return reshape(each, {1, each.size() / kChannelBlock, 1, 1, kChannelBlock}); }
+
+double filled_up(std::int64_t channels) {
+  return static_cast<double>((channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock) / static_cast<double>(channels);
+}
+
+}  // namespace
+
+std::optional<ByteConvolution> convolution_of_bytes(const Recorded& node, const Known& known, const RewriteOptions& options) {
+  const trace::Convolution given = trace::Convolution::of(node.ints);
+  if (node.dtype != DType::int32 || given.axes() != 2) return {};
+  const Operands operands = node.inputs();
+  if (operands.empty()) return {};
+  const auto x = centred(operands[0]), w = centred(operands[1]);
+  if (!x || !w || (x->zero && element_count(x->zero->shape) != 1)) return {};
+  if (!trace::pads_nothing_away(given)) return {};
+  const RecordedPtr weight = known.plain(w->bytes), weight_zero = w->zero ? known.plain(w->zero) : nullptr;
+  const auto lasts = [&](const RecordedPtr& value) { return options.frozen ? !value->symbolic : is_lasting(value); };
+  if (!lasts(weight) || (weight_zero && weight_zero->op != Op::constant && !weight_zero->evaluated())) return {};
+
+  const Shape &shape = operands[0]->shape, &taps = weight->shape;
+  const std::int64_t channels = shape[1], filters = taps[0];
+  const bool depthwise = given.groups > 1 && given.groups == channels && filters == channels;
+  if (given.groups > 1 && !depthwise) return {};
+  const InBlocks like{nullptr, channels, 1, 4, {}};
+  const BlockedOperand bytes = known.operand(x->bytes);
+  const bool in_blocks = bytes.blocked && bytes.blocked->lie_like(like);
+  const bool few = !in_blocks && given.groups == 1 && channels <= kFewChannels, one_place = shape[2] * shape[3] == 1;
+  const double waste = filled_up(filters) * (few || depthwise ? 1.0 : filled_up(channels));
+  if (waste > (in_blocks && taps[2] * taps[3] > 1 ? kWasteBehindBlocks : kWaste) && !(in_blocks && one_place)) return {};
+  if (one_place && !in_blocks) return {};  // a product of a matrix and a vector
+
+  ByteConvolution conv{{node.called, node.where}, {}, {}, Tensor(weight), {}, {}, {}, false, nullptr, nullptr, nullptr};
+  const Tensor plain = in_blocks ? Tensor(bytes.blocked->node) : as_unsigned(Tensor(known.plain(x->bytes)));
+  conv.x = in_blocks ? as_unsigned(plain) : few ? block_few_channels(plain) : Tensor(block(conv.site, plain.node(), like));
+  conv.outside = reshape(as_unsigned(x->zero ? Tensor(known.plain(x->zero)) : zeros({}, x->bytes->dtype)), {1});
+  // The other kind of byte beside a zero point that is 128 more or less stands for the same number.
+  const Tensor zero = weight_zero ? Tensor(weight_zero) : zeros({1}, weight->dtype);
+  if (weight->dtype == DType::uint8 || weight_zero) {
+    const Tensor wide = astype(as_signed(zero), DType::int32);
+    if (any(not_equal(wide, 0)).item<bool>()) conv.weight_zero = wide;
+  }
+  conv.how = {.stride = given.stride,
+              .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{given.before[0], given.after[0]}, {given.before[1], given.after[1]}},
+              .dilation = given.dilation};
+  conv.layout = depthwise ? ByteFilterLayout::depthwise : few ? ByteFilterLayout::few : ByteFilterLayout::blocked;
+  return conv;
+}
+
+/// The sum of (x - x_zero) * (w - w_zero) is that of x * w, less what the zero points add: x_zero times the filter's sum, known beforehand; and, where weights
+/// have a zero point other than 0, that times the sum of what the window reads, which one more filter of ones gives. Outside of it x is its zero point.
+InBlocks recorded(const ByteConvolution& conv, const RewriteOptions& options) {
+  const Shape& taps = conv.weight.shape();
+  const std::int64_t filters = taps[0];
+  const auto once = [&](std::string_view name, auto make) {
+    const auto made = [&] { return make().node(); };
+    return Tensor(options.frozen ? made() : laid_out(conv.weight.node(), fmt::format("{} {}", name, static_cast<int>(conv.layout)), made, options.evaluate));
+  };
+  const auto each = [&](const RecordedPtr& numbers) { return of_blocks(Tensor(numbers), filters); };
+  const Tensor weight = once("filters of bytes", [&] { return contiguous(block_byte_filters(as_signed(conv.weight), conv.layout)); });
+  const Tensor sums =
+      once("sums of filters", [&] { return of_blocks(sum(astype(as_signed(conv.weight), DType::int32), {1, 2, 3}, false, DType::int32), filters); });
+  const Tensor less = negative(astype(conv.outside, DType::int32));
+  Tensor start = sums * less;
+  if (conv.begin) start = start + each(conv.begin);
+  Tensor y;
+  if (conv.scale && conv.weight_zero.empty_handle()) {
+    y = conv2d_bytes_scaled(conv.x, weight, start, conv.outside, each(conv.scale), conv.shift ? each(conv.shift) : Tensor(), conv.how);
+  } else {
+    y = conv2d_bytes(conv.x, weight, start, conv.outside, conv.how);
+    if (!conv.weight_zero.empty_handle()) {
+      const bool depthwise = conv.layout == ByteFilterLayout::depthwise;
+      const std::int64_t window = conv.weight.size() / filters, blocks = depthwise ? y.shape()[1] : 1;
+      const Tensor ones_read = once("filters of ones", [&] {
+        return contiguous(block_byte_filters(ones({depthwise ? filters : 1, taps[1], taps[2], taps[3]}, DType::int8), conv.layout));
+      });
+      const Tensor begin = broadcast_to(less * static_cast<std::int32_t>(window), {blocks * kChannelBlock});
+      const Tensor there = conv2d_bytes(conv.x, ones_read, begin, conv.outside, conv.how);
+      const Tensor of_window = depthwise ? there : slice(there, {Slice{}, Slice{}, Slice{}, Slice{}, Slice{0, 1}});
+      y = y - of_window * beside_blocks(of_blocks(conv.weight_zero, filters));
+    }
+    if (conv.as_floats) y = astype(y, DType::float32);
+    if (conv.scale) y = y * beside_blocks(each(conv.scale));
+    if (conv.shift) y = y + beside_blocks(each(conv.shift));
+  }
+  return {y.node(), filters, 1, 4, {!conv.scale, {}}};
+}
+
+namespace {
+
+/// The numbers that a value over all places is: one, or one for each filter.
+RecordedPtr numbers_of(const trace::Site& site, const RecordedPtr& value, std::int64_t filters) {
+  if (value->op == Op::constant) return trace::make_constant(site, value->scalar, Shape{1});
+  const Operands operands = value->op == Op::broadcast ? value->inputs() : Operands(value);
+  if (operands.empty()) return nullptr;
+  const Shape& shape = operands[0]->shape;
+  const std::int64_t count = element_count(shape);
+  const bool along = shape.size() >= 3 && shape[shape.size() - 3] == filters && count == filters;
+  return count == 1 || along ? trace::make_reshape(site, operands[0], Shape{count}) : nullptr;
+}
+
+}  // namespace
+
+std::optional<ByteConvolution> followed(const ByteConvolution& conv, const Recorded& node, const RecordedPtr& other) {
+  ByteConvolution result = conv;
+  if (node.op == Op::cast) {
+    if (conv.as_floats || node.dtype != DType::float32) return {};
+    result.as_floats = true;
+    return result;
+  }
+  RecordedPtr numbers = numbers_of(conv.site, other, conv.weight.shape()[0]);
+  if (!numbers) return {};
+  if (node.op == Op::add && !conv.as_floats && !conv.begin) result.begin = std::move(numbers);
+  else if (node.op == Op::add && conv.scale && !conv.shift) result.shift = std::move(numbers);
+  else if (node.op == Op::multiply && conv.as_floats && !conv.scale) result.scale = std::move(numbers);
+  else return {};
+  return result;
+}
+
+}  // namespace sinter::fuse

@@ -1,0 +1,205 @@
+#include "fuse/block_channels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <vector>
+
+#include "ops/blocked.hpp"
+#include "sinter/ops.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+using trace::Convolution;
+using trace::Op;
+using trace::Operands;
+using trace::RecordedPtr;
+using trace::Site;
+
+/// Channels of an input that is read as it is: pictures have few.
+constexpr std::int64_t kPlanes = 4;
+/// Of convolutions that are computed in tiles: channels and filters, places of an image, and products for each that the definition takes.
+constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;
+constexpr double kWorthTiles = 0.7;
+/// How much work blocks that are not full may add.
+constexpr double kWaste = 3;
+/// The same where x is in blocks already: a product of few rows by windows laid out side by side is as slow.
+constexpr double kWasteBehindBlocks = 6;
+/// Groups that fill blocks side by side: filters read zeros of the others' channels.
+constexpr std::int64_t kMostJoined = 4;
+/// Places at which weights are used that every call lays out anew.
+constexpr std::int64_t kWorthLayingOut = 256;
+
+std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
+/// So many times the work are channels with those that fill their last block.
+double filled_up(std::int64_t channels) { return static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels); }
+
+RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {
+  Shape shape = x->shape;
+  shape.insert(shape.begin() + 2, 1);
+  return trace::make_reshape(site, x, shape);
+}
+
+/// The attributes of a convolution along one axis as those of one along two, whose rows are 1.
+Convolution with_rows(Convolution how) {
+  for (auto* list : {&how.stride, &how.dilation}) list->insert(list->begin(), 1);
+  for (auto* list : {&how.before, &how.after}) list->insert(list->begin(), 0);
+  return how;
+}
+
+/// True where minimal filtering (FilterLayout::winograd) is faster: its weights are nearly twice as many, and read once for each image at least.
+bool by_tiles(const Shape& taps, const Convolution& how, const Shape& x) {
+  if (taps[2] != 3 || taps[3] != 3 || taps[1] < kLeastChannels || taps[0] < kLeastChannels) return false;
+  std::int64_t places = 1, tiles = 1;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    if (how.stride[axis] != 1 || how.dilation[axis] != 1) return false;
+    const std::int64_t count = how.places(axis, x[axis + 2], 3);
+    if (count < 1) return false;
+    places *= count;
+    tiles *= (count + 1) / 2;
+  }
+  return places >= kLeastPlaces && static_cast<double>(16 * tiles) <= kWorthTiles * static_cast<double>(9 * places);
+}
+
+/// Filters of so many groups, each of some of the recorded ones side by side, whose channels all of them read: zeros stand for the others'.
+Tensor joined_filters(const Tensor& weight, std::int64_t groups, std::int64_t joined) {
+  if (joined == 1) return weight;
+  const Shape& shape = weight.shape();
+  const std::int64_t filters = shape[0] / (groups * joined);
+  const Tensor own = reshape(eye(joined, {}, 0, DType::bool_), {1, joined, 1, joined, 1, 1, 1});
+  const Tensor apart = where(own, reshape(weight, {groups, joined, filters, 1, shape[1], shape[2], shape[3]}), 0.f);
+  return reshape(apart, {shape[0], joined * shape[1], shape[2], shape[3]});
+}
+
+/// The numbers for each filter that a value over all places is; null where it is something else.
+RecordedPtr of_filters(const Site& site, const RecordedPtr& value, std::int64_t filters) {
+  const Operands inputs = value->op == Op::broadcast ? value->inputs() : Operands(value);  // over one place nothing is spread
+  if (inputs.empty() || value->dtype != DType::float32) return nullptr;
+  const Shape& shape = inputs[0]->shape;
+  const std::size_t axes = value->shape.size() - 1;  // so many from the last one are the channels
+  if (shape.size() < axes || shape[shape.size() - axes] != filters || element_count(shape) != filters) return nullptr;
+  return trace::make_reshape(site, inputs[0], {filters});
+}
+
+/// Whether a value is computed once for many calls, or lies in memory.
+bool is_known(const RecordedPtr& value, const RewriteOptions& options) { return options.frozen ? !value->symbolic : value->evaluated(); }
+
+/// Zeros, which no call has to write.
+RecordedPtr zeros_in_memory(std::int64_t count) {
+  static auto& mutex = *new std::mutex;
+  static auto& known = *new std::map<std::int64_t, RecordedPtr>;
+  const std::lock_guard lock(mutex);
+  RecordedPtr& zeros = known[count];
+  if (!zeros) zeros = from_span(std::vector<float>(static_cast<std::size_t>(count))).node();
+  return zeros;
+}
+
+RecordedPtr in_float64(const RecordedPtr& x) { return astype(Tensor(x), DType::float64).node(); }
+
+}  // namespace
+
+namespace {
+
+/// A convolution over two axes that blocks fit.
+struct Fitting {
+  Shape x, taps;
+  Convolution how;
+  std::int64_t joined = 1;
+  bool depthwise = false, planes = false, lasting = false;
+};
+
+/// Nothing where blocks are not for the convolution. `in_blocks`: x is in blocks already.
+std::optional<Fitting> fitting(const trace::Recorded& node, const Shape& x, const RecordedPtr& weight, bool in_blocks, const RewriteOptions& options) {
+  Fitting fit{x, weight->shape, Convolution::of(node.ints)};
+  if (node.dtype != DType::float32 || fit.how.axes() > 2) return {};
+  if (fit.how.axes() == 1) {
+    fit.how = with_rows(fit.how);
+    for (Shape* shape : {&fit.x, &fit.taps}) shape->insert(shape->begin() + 2, 1);
+  }
+  if (!trace::pads_nothing_away(fit.how)) return {};
+  const std::int64_t channels = fit.x[1], filters = fit.taps[0], groups = fit.how.groups;
+  fit.depthwise = groups > 1 && groups == channels && filters == channels;
+  fit.planes = !in_blocks && groups == 1 && channels <= kPlanes;
+  if (!fit.depthwise && groups > 1)
+    fit.joined = std::lcm(kChannelBlock / std::gcd(kChannelBlock, fit.taps[1]), kChannelBlock / std::gcd(kChannelBlock, filters / groups));
+  if (fit.joined > kMostJoined || groups % fit.joined != 0) return {};
+  const bool one_place = fit.x[2] * fit.x[3] == 1;
+  if (one_place && !in_blocks) return {};  // a product of a matrix and a vector
+  const double waste = filled_up(filters) * (fit.planes || groups > 1 ? 1.0 : filled_up(channels));
+  if (!one_place && waste > (in_blocks && fit.taps[2] * fit.taps[3] > 1 ? kWasteBehindBlocks : kWaste)) return {};
+  fit.lasting = options.frozen ? !weight->symbolic : is_lasting(weight);
+  const std::int64_t places = node.shape[0] * element_count(Shape(node.shape.begin() + 2, node.shape.end()));
+  if (!fit.lasting && places < kWorthLayingOut) return {};
+  return fit;
+}
+
+bool in_tiles(const Fitting& fit) { return fit.how.groups == 1 && !fit.planes && fit.lasting && by_tiles(fit.taps, fit.how, fit.x); }
+
+}  // namespace
+
+bool reads_blocks(const trace::Recorded& node, const RewriteOptions& options) {
+  const Operands operands = node.inputs();
+  return operands.size() == 2 && fitting(node, operands[0]->shape, operands[1], true, options).has_value();
+}
+
+std::optional<BlockedConvolution> convolution_in_blocks(const trace::Recorded& node, const BlockedOperand& x, const RecordedPtr& weight, bool wanted,
+                                                        const RewriteOptions& options) {
+  const std::size_t axes = weight->shape.size() - 2;
+  const InBlocks like{nullptr, x.shape[1], 1, axes + 2, {}};
+  const bool in_blocks = x.blocked && x.blocked->lie_like(like);
+  const auto fit = fitting(node, x.shape, weight, in_blocks, options);
+  if (!fit || !(in_blocks || wanted || in_tiles(*fit))) return {};
+  BlockedConvolution conv{{node.called, node.where}, nullptr, weight, nullptr, fit->how, FilterLayout::blocked, fit->joined, axes, fit->lasting};
+  if (fit->depthwise) conv.layout = FilterLayout::depthwise;
+  else if (fit->planes) conv.layout = FilterLayout::planes;
+  else if (in_tiles(*fit)) conv.layout = FilterLayout::winograd;
+  conv.how.groups = fit->depthwise ? 1 : fit->how.groups / fit->joined;
+  if (in_blocks) conv.x = with_zeros(conv.site, *x.blocked);
+  else conv.x = x.plain ? x.plain : unblock(conv.site, *x.blocked);
+  if (!in_blocks && !fit->planes) conv.x = block(conv.site, conv.x, like);
+  if (axes == 1) {
+    conv.x = with_rows(conv.site, conv.x);
+    conv.weight = with_rows(conv.site, weight);
+  }
+  return conv;
+}
+
+InBlocks recorded(const BlockedConvolution& conv, const RewriteOptions& options) {
+  const std::int64_t filters = conv.weight->shape[0], all = up_to_blocks(filters);
+  const auto laid = [&] { return contiguous(block_filters(joined_filters(Tensor(conv.weight), conv.how.groups, conv.joined), conv.layout)).node(); };
+  const std::string name = fmt::format("filters {} {} {}", static_cast<int>(conv.layout), conv.how.groups, conv.joined);
+  const RecordedPtr weight = conv.lasting && !options.frozen ? laid_out(conv.weight, name, laid, options.evaluate) : laid();
+  const RecordedPtr start = conv.bias ? pad(Tensor(conv.bias), {{0, all - filters}}).node() : zeros_in_memory(all);
+  RecordedPtr y = trace::make_library(conv.site, Op::conv_blocked, {conv.x, weight, start}, conv.how.ints());
+  if (conv.axes == 1) {
+    Shape shape = y->shape;
+    shape.erase(shape.begin() + 2);
+    y = trace::make_reshape(conv.site, y, shape);
+  }
+  return {y, filters, 1, conv.axes + 2, {true, trace::make_scalar_int(DType::float32, 0)}};
+}
+
+std::optional<BlockedConvolution> with_sum(const BlockedConvolution& conv, const RecordedPtr& other, const RewriteOptions& options) {
+  const RecordedPtr each = of_filters(conv.site, other, conv.weight->shape[0]);
+  if (!each || !is_known(each, options)) return {};
+  BlockedConvolution result = conv;
+  result.bias = conv.bias ? trace::make_elementwise(conv.site, Op::add, Operands(conv.bias, each)) : each;
+  return result;
+}
+
+std::optional<BlockedConvolution> with_factor(const BlockedConvolution& conv, const RecordedPtr& other, const RewriteOptions& options) {
+  if (!options.frozen || !conv.lasting) return {};  // each call would multiply the weights
+  const RecordedPtr each = of_filters(conv.site, other, conv.weight->shape[0]);
+  if (!each || !is_known(each, options)) return {};
+  BlockedConvolution result = conv;
+  const Tensor factor(in_float64(each));
+  result.weight = astype(Tensor(in_float64(conv.weight)) * reshape(factor, {factor.size(), 1, 1, 1}), DType::float32).node();
+  if (conv.bias) result.bias = astype(Tensor(in_float64(conv.bias)) * factor, DType::float32).node();
+  return result;
+}
+
+}  // namespace sinter::fuse

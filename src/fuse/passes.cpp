@@ -1,0 +1,259 @@
+#include "fuse/passes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "fuse/block_bytes.hpp"
+#include "fuse/block_channels.hpp"
+#include "fuse/byte_panels.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::fuse {
+namespace {
+
+using trace::Op;
+using trace::Operands;
+using trace::Recorded;
+using trace::RecordedPtr;
+
+enum PassNumber : std::uint8_t { kBlockChannels, kFoldChannels, kBlockBytes, kScaleBytes, kLayOutBytes };
+constexpr Pass kPasses[] = {
+    {"block_channels", "convolutions of float32, and what follows them channel by channel, have their channels in blocks", &Limits::channel_blocks},
+    {"fold_channels", "a number for each channel that a convolution's result is multiplied with, or that is added to it, becomes part of its weights",
+     &Limits::fold_channels},
+    {"block_bytes", "convolutions of 8-bit numbers less their zero points multiply bytes, with their channels in blocks", &Limits::block_bytes},
+    {"scale_bytes", "what is added to the sums of such a convolution, and what they are multiplied with, is part of its call", &Limits::scale_bytes},
+    {"lay_out_bytes", "products of bytes read a matrix that is used again as the device reads it fastest", &Limits::lay_out_bytes},
+};
+
+/// Whether a pass may change the node itself.
+bool is_changed(const Recorded& node, const Limits& limits) {
+  return (node.op == Op::conv && limits.channel_blocks && node.dtype == DType::float32) ||
+         (node.op == Op::conv && limits.block_bytes && node.dtype == DType::int32) ||
+         (node.op == Op::matmul && limits.lay_out_bytes && node.dtype == DType::int32);
+}
+
+/// What a recorded node has become.
+struct Value {
+  RecordedPtr plain;  // null until asked for, of a value in blocks
+  std::optional<InBlocks> blocked = {};
+  std::optional<BlockedConvolution> conv = {};  // whose result it is
+  std::optional<ByteConvolution> bytes = {};    // likewise
+};
+
+/// Operations, operands before users, with the operands that they had when they were first seen: another thread may evaluate them meanwhile.
+struct Operation {
+  RecordedPtr node;
+  Operands operands;  // none: a leaf
+};
+
+class Rewriter {
+ public:
+  Rewriter(const Limits& limits, const RewriteOptions& options) : limits_(limits), options_(options) {}
+
+  Rewritten run(const std::vector<RecordedPtr>& roots) {
+    const std::vector<Operation> operations = in_order(roots);
+    if (std::none_of(operations.begin(), operations.end(), [&](const Operation& operation) { return is_changed(*operation.node, limits_); }))
+      return {roots, {}, options_.followed};
+    find_wanted(operations);
+    for (const Operation& operation : operations) {
+      const Value& made = values_.emplace(operation.node.get(), value_of(operation)).first->second;
+      if (const char* label = operation.node->label; made.blocked && *label) made.blocked->node->label = label;
+    }
+    Rewritten result;
+    for (const RecordedPtr& root : roots) result.roots.push_back(plain(root));
+    for (const RecordedPtr& node : options_.followed) {
+      const auto known = values_.find(node.get());
+      result.followed.push_back(known != values_.end() && known->second.blocked ? known->second.blocked->node : plain(node));
+    }
+    for (std::size_t k = 0; k < std::size(kPasses); ++k)
+      if (counts_[k] > 0) result.counts.push_back({std::string(kPasses[k].name), counts_[k]});
+    return result;
+  }
+
+ private:
+  std::vector<Operation> in_order(const std::vector<RecordedPtr>& roots) {
+    struct Frame {
+      Operation operation;
+      std::size_t next = 0;
+    };
+    std::vector<Operation> order;
+    std::vector<Frame> stack;
+    const auto enter = [&](const RecordedPtr& node) {
+      if (++uses_[node.get()] == 1) stack.push_back({{node, node->inputs()}, 0});
+    };
+    for (const RecordedPtr& root : roots) {
+      enter(root);
+      while (!stack.empty()) {
+        Frame& top = stack.back();
+        if (top.next < top.operation.operands.size()) {
+          enter(RecordedPtr(top.operation.operands[top.next++]));
+          continue;
+        }
+        order.push_back(std::move(top.operation));
+        stack.pop_back();
+      }
+    }
+    return order;
+  }
+
+  /// Values that some convolution behind them would read in blocks, through operations that keep channels apart.
+  void find_wanted(const std::vector<Operation>& operations) {
+    if (!limits_.channel_blocks) return;
+    for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
+      const auto& [node, operands] = *operation;
+      if (operands.empty()) continue;
+      if (node->op == Op::conv) {
+        if (reads_blocks(*node, options_)) wanted_.insert(operands[0].get());
+      } else if (wanted_.contains(node.get()) && !trace::is_library(node->op)) {
+        for (const RecordedPtr& each : operands) wanted_.insert(each.get());
+      }
+    }
+  }
+
+  Value& value(const Recorded& node) { return values_.at(&node); }
+
+  const RecordedPtr& plain(const RecordedPtr& node) {
+    const auto known = values_.find(node.get());
+    if (known == values_.end()) return node;  // made by a pass
+    if (!known->second.plain) known->second.plain = unblock({node->called, node->where}, *known->second.blocked);
+    return known->second.plain;
+  }
+
+  Value value_of(const Operation& operation) {
+    const auto& [node, operands] = operation;
+    if (operands.empty()) return {node};
+    const trace::Scope scope(node->called, node->where);
+    if (node->op == Op::conv && limits_.channel_blocks) {
+      const Value& x = value(*operands[0]);
+      if (auto conv = convolution_in_blocks(*node, operand(operands[0], x), plain(operands[1]), wanted_.contains(node.get()), options_)) {
+        ++counts_[kBlockChannels];
+        return of(std::move(*conv));
+      }
+    }
+    if (node->op == Op::conv && limits_.block_bytes)
+      if (auto conv = convolution_of_bytes(*node, known_, options_)) {
+        ++counts_[kBlockBytes];
+        return of(std::move(*conv));
+      }
+    if (node->op == Op::matmul && limits_.lay_out_bytes)
+      if (RecordedPtr product = multiplied_by_panels(*node, plain(operands[0]), plain(operands[1]), limits_, options_)) {
+        ++counts_[kLayOutBytes];
+        return {product};
+      }
+    if (std::any_of(operands.begin(), operands.end(), [&](const RecordedPtr& each) { return value(*each).blocked.has_value(); })) {
+      if (RecordedPtr most = over_channels(*node, operands)) return {most};
+      if (auto conv = folded(*node, operands)) {
+        ++counts_[kFoldChannels];
+        return of(std::move(*conv));
+      }
+      if (auto conv = scaled(*node, operands)) {
+        ++counts_[kScaleBytes];
+        return of(std::move(*conv));
+      }
+      std::vector<BlockedOperand> all;
+      for (const RecordedPtr& each : operands) all.push_back(operand(each, value(*each)));
+      if (auto blocked = in_blocks(*node, all)) return {nullptr, std::move(blocked)};
+    }
+    Operands changed = operands;
+    bool same = true;
+    for (RecordedPtr& each : changed) {
+      const RecordedPtr& now = plain(each);
+      same &= now == each;
+      each = now;
+    }
+    return {same ? node : trace::with_operands(*node, std::move(changed))};
+  }
+
+  static BlockedOperand operand(const RecordedPtr& node, const Value& value) { return {node->shape, value.blocked ? &*value.blocked : nullptr, value.plain}; }
+
+  Value of(BlockedConvolution conv) const {
+    InBlocks blocked = recorded(conv, options_);
+    return {nullptr, std::move(blocked), std::move(conv)};
+  }
+
+  Value of(ByteConvolution conv) const {
+    InBlocks blocked = recorded(conv, options_);
+    return {nullptr, std::move(blocked), {}, std::move(conv)};
+  }
+
+  /// The least or the largest of whole blocks, which may be looked for in any order.
+  RecordedPtr over_channels(const Recorded& node, const Operands& operands) {
+    if (node.op != Op::reduce_max && node.op != Op::reduce_min) return nullptr;
+    return least_or_largest(node, *value(*operands[0]).blocked);
+  }
+
+  /// What is done to the sums of a convolution of bytes, which nothing else reads.
+  std::optional<ByteConvolution> scaled(const Recorded& node, const Operands& operands) {
+    if (!limits_.scale_bytes || (node.op != Op::cast && node.op != Op::add && node.op != Op::multiply)) return {};
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Recorded& result = *operands[k];
+      const Value& of = value(result);
+      if (!of.bytes || uses_.at(&result) != 1) continue;
+      if (auto conv = followed(*of.bytes, node, operands.size() == 2 ? plain(operands[1 - k]) : nullptr)) return conv;
+    }
+    return {};
+  }
+
+  /// A sum or a product of a convolution's result, which nothing else reads, and a number for each channel.
+  std::optional<BlockedConvolution> folded(const Recorded& node, const Operands& operands) {
+    if (!limits_.fold_channels || (node.op != Op::add && node.op != Op::multiply)) return {};
+    for (const std::size_t k : {0, 1}) {
+      const Recorded& result = *operands[k];
+      const Value& of = value(result);
+      if (!of.conv || uses_.at(&result) != 1) continue;
+      const RecordedPtr& other = plain(operands[1 - k]);
+      if (auto conv = node.op == Op::add ? with_sum(*of.conv, other, options_) : with_factor(*of.conv, other, options_)) return conv;
+    }
+    return {};
+  }
+
+  const Limits& limits_;
+  const RewriteOptions& options_;
+  const Known known_{[this](const RecordedPtr& each) { return operand(each, value(*each)); }, [this](const RecordedPtr& each) { return plain(each); }};
+  std::unordered_map<const Recorded*, int> uses_;
+  std::unordered_set<const Recorded*> wanted_;
+  std::unordered_map<const Recorded*, Value> values_;
+  std::array<int, std::size(kPasses)> counts_{};
+};
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+Limits without_passes(Limits limits, std::string_view names) {
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    if (name == "all") {
+      for (const Pass& pass : kPasses) limits.*pass.pays = false;
+      continue;
+    }
+    const auto found = std::find_if(std::begin(kPasses), std::end(kPasses), [&](const Pass& pass) { return pass.name == name; });
+    if (found == std::end(kPasses)) {
+      std::vector<std::string_view> known;
+      for (const Pass& pass : kPasses) known.push_back(pass.name);
+      throw ValueError(fmt::format("no pass is called '{}'; there are {}", name, fmt::join(known, ", ")));
+    }
+    limits.*found->pays = false;
+  }
+  return limits;
+}
+
+bool may_be_rewritten(std::span<const trace::Pending> operations, const Limits& limits) {
+  return std::any_of(operations.begin(), operations.end(), [&](const trace::Pending& operation) { return is_changed(**operation.handle, limits); });
+}
+
+Rewritten rewritten(const std::vector<RecordedPtr>& roots, const Limits& limits, const RewriteOptions& options) {
+  const trace::WithinEvaluation scope;
+  return Rewriter(limits, options).run(roots);
+}
+
+}  // namespace sinter::fuse
