@@ -77,7 +77,7 @@ def main():
              "a step": "are steps of their own, which a library computes between kernels", "at once": "compute at once, since their result's size is a value",
              "in C++ alone": "are there in C++ and not in expressions", "missing": "are missing"}
     lines = ["# The Array API standard 2024.12, and sinter", "",
-             f"`scripts/array_api.py` writes this page. The standard has {total} functions, with those of its extensions. Of these,", ""]
+             f"`scripts/array_api.py` writes this page. The standard has {total} functions, including its extensions. They are divided as follows:", ""]
     lines += [f"- {counts[how]} {words[how]}" + (": " + ", ".join(missing) if how == "missing" else "") for how in words if how in counts]
     lines += ["", "Names in C++ are in namespace `sinter`, those of Fourier transforms in `sinter::fft`; `std` and `trace` have other names there (docs/decisions.md).",
               "Complex numbers are pairs of real tensors, (re, im): there are no complex dtypes. `__array_namespace_info__` belongs to the Python package."]

@@ -24,7 +24,7 @@ void eval(const Arg& first, const Tensors&... rest) {
 /// recorded node have one name, the last one.
 void set_name(const Tensor& tensor, std::string_view name);
 
-/// What explain() gives: text for people; JSON (docs/explain.md describes it); a page for a browser, which needs no network; a drawing; Graphviz.
+/// The formats of explain(): text for people; JSON (docs/explain.md describes it); a page for a browser, which needs no network; a drawing; Graphviz.
 enum class Format : std::uint8_t { text, json, html, svg, dot };
 
 struct ExplainOptions {

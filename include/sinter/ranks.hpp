@@ -47,9 +47,9 @@ World init();
 /// others where they wait.
 void run(int ranks, const std::function<void(World)>& program);
 
-/// An axis of a mesh: so many ranks. What is sharded along it is divided into `pieces`, a multiple of `size`. Each rank computes its pieces one by one, so that
-/// results have the same bits on every number of ranks that divides the pieces. 0: 8 pieces along a mesh of one axis and 4 along an axis of several, or the
-/// next multiple of `size`.
+/// An axis of a mesh of `size` ranks. A tensor axis that is sharded along it is divided into `pieces`, a multiple of `size`. Each rank computes its pieces one
+/// by one, so that results have the same bits on every number of ranks that divides the pieces. 0: 8 pieces along a mesh of one axis and 4 along an axis of
+/// several, or the next multiple of `size`.
 struct MeshAxis {
   std::string name;
   int size = 1;
