@@ -372,7 +372,7 @@ def stubs():
     errors = [name for name in dir(sinter) if inspect.isclass(getattr(sinter, name)) and issubclass(getattr(sinter, name), BaseException)] + ["ViewWarning"]
     dtypes = [name for name in dir(sinter) if isinstance(getattr(sinter, name), sinter.DType)]
     constants = [name for name in ("pi", "e", "inf", "nan", "euler_gamma")]
-    text = HEAD + "from . import fft as fft, lib as lib, linalg as linalg, random as random\n\n"
+    text = HEAD + "from . import fft as fft, lib as lib, linalg as linalg, random as random, ranks as ranks\n\n"
     text += "ArrayLike: TypeAlias = Any\nDTypeLike: TypeAlias = DType | builtins.str | type[Any] | _DTypeOfNumPy\n" + ALIASES
     text += "class _DTypeOfNumPy(Protocol):\n    @property\n    def name(self) -> str: ...\n    @property\n    def itemsize(self) -> int: ...\n"
     text += "__version__: str\n__array_api_version__: str\n" + "".join(f"{name}: float\n" for name in constants) + "newaxis: None\n"

@@ -33,6 +33,8 @@ class World {
   explicit World(std::shared_ptr<WorldState> state) : state_(std::move(state)) {}
   int rank() const;
   int size() const;
+  /// Ends the processes of all ranks with this message: for another language, an exception of which leaves the program of one. It ends no ranks of run().
+  void abort(const std::string& message) const;
   const std::shared_ptr<WorldState>& state() const { return state_; }
 
  private:

@@ -17,7 +17,7 @@ from ._files import *  # noqa: F401,F403  load, save, savez, ...
 from ._progress import *  # noqa: F401,F403  progress
 from ._text import *  # noqa: F401,F403  how arrays are written
 from ._arrays import complete as _complete
-from . import fft, lib, linalg, random  # noqa: F401
+from . import fft, lib, linalg, random, ranks  # noqa: F401
 from ._progress import load_ipython_extension, unload_ipython_extension  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401
 

@@ -152,6 +152,7 @@ void add_exchange(nb::module_& module);
 void add_functions(nb::module_& module);
 void add_engine(nb::module_& module);
 void add_printing(nb::module_& module);
+void add_ranks(nb::module_& module);
 const PyType_Slot* buffer_slots();
 
 }  // namespace sinter::python

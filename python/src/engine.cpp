@@ -439,4 +439,5 @@ NB_MODULE(_core, module) {
   add_functions(module);
   add_engine(module);
   add_printing(module);
+  add_ranks(module);
 }

@@ -7,6 +7,7 @@
 #include "core.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
+#include "sinter/ranks.hpp"
 #include "sinter/types.hpp"
 #include "table/fault.hpp"
 
@@ -14,7 +15,7 @@ namespace sinter::python {
 namespace {
 
 PyObject *error, *shape_error, *dtype_error, *axis_error, *index_error, *value_error, *io_error, *compile_error, *device_error, *memory_error, *interrupted,
-    *internal_error, *model_error, *linear_algebra_error, *matrix_shape_error, *overflow_error;
+    *internal_error, *model_error, *linear_algebra_error, *matrix_shape_error, *overflow_error, *sharding_error, *rank_error;
 
 PyObject* add(nb::module_& module, const char* name, const char* text, std::initializer_list<PyObject*> bases) {
   nb::list list;
@@ -83,6 +84,10 @@ void set_error() noexcept {
     PyErr_SetString(memory_error, e.what());
   } catch (const DeviceError& e) {
     PyErr_SetString(device_error, e.what());
+  } catch (const ShardingError& e) {
+    PyErr_SetString(sharding_error, e.what());
+  } catch (const RankError& e) {
+    PyErr_SetString(rank_error, e.what());
   } catch (const InternalError& e) {
     PyErr_SetString(internal_error, e.what());
   } catch (const Error& e) {
@@ -113,6 +118,8 @@ void add_errors(nb::module_& module) {
   linear_algebra_error = add(module, "LinAlgError", "A matrix that has no such decomposition.", {error, PyExc_ValueError});
   matrix_shape_error = add(module, "MatrixShapeError", "Shapes that are no matrices, no square ones, or do not fit each other, in linear algebra.",
                            {shape_error, linear_algebra_error});
+  sharding_error = add(module, "ShardingError", "An operation that cannot carry the shardings of its arrays over ranks.", {error, PyExc_ValueError});
+  rank_error = add(module, "RankError", "Ranks that do not do the same, a rank that others wait for, or one that has ended.", {error, PyExc_RuntimeError});
   overflow_error =
       add(module, "OverflowError", "A number that is beyond the range of the type of integers that it is to have.", {value_error, PyExc_OverflowError});
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {

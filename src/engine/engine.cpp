@@ -584,6 +584,7 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
   }
   if (work.roots.empty()) return;
   if (std::any_of(work.roots.begin(), work.roots.end(), [](const auto& root) { return root->spread != nullptr; })) {
+    const Surrounded surrounded;  // the ranks wait for each other
     if (asked) trace::evaluation_asked();
     const auto groups = ranks::by_mesh(work.roots);
     std::erase_if(work.roots, [](const auto& root) { return root->spread != nullptr; });

@@ -87,6 +87,9 @@ std::shared_ptr<WorldState> world_of_process() {
 
 int World::rank() const { return state_->rank; }
 int World::size() const { return state_->size; }
+void World::abort(const std::string& message) const {
+  if (state_->transport) state_->transport->abort(message.c_str());
+}
 
 World init() {
   if (of_thread) return World(of_thread);
