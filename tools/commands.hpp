@@ -84,6 +84,13 @@ int run_cache_stats();
 int run_cache_clear();
 int run_cache_verify();
 int run_cache_tuned();
+/// Names, bytes, ages, hits, and why each is as it is.
+int run_cache_list();
+/// One entry, whose key begins so, with its source.
+int run_cache_show(const std::string& key);
+/// All entries to a file, for another machine; an import executes what is in the file later, so it has to be trusted.
+int run_cache_export(const std::string& path);
+int run_cache_import(const std::string& path);
 
 /// Replaces the settings that are given; an empty text leaves one as the environment says. fuse: "on" or "off".
 void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse = {});

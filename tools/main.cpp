@@ -246,6 +246,14 @@ int run(int argc, char** argv) {
 
   CLI::App* cache_command = app.add_subcommand("cache", "Look after the kernels kept on disk");
   cache_command->require_subcommand(1);
+  std::string entry_key, cache_file;
+  CLI::App* list_command = cache_command->add_subcommand("list", "Every entry: key, bytes, age, hits, name, and why the kernel ends where it does");
+  CLI::App* show_command = cache_command->add_subcommand("show", "One entry: what made it, what the compiler reported, its source");
+  show_command->add_option("KEY", entry_key, "The first digits of its key")->required();
+  CLI::App* export_command = cache_command->add_subcommand("export", "Write all entries to a file, for another machine with the same processor and libraries");
+  export_command->add_option("FILE", cache_file)->required();
+  CLI::App* import_command = cache_command->add_subcommand("import", "Take the entries of such a file; they are machine code, so the file has to be trusted");
+  import_command->add_option("FILE", cache_file)->required();
   CLI::App* stats_command = cache_command->add_subcommand("stats", "Place, number of entries, size");
   CLI::App* tuned_command = cache_command->add_subcommand("tuned", "The schedules that `sinter tune` keeps there");
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
@@ -289,6 +297,10 @@ int run(int argc, char** argv) {
       return 0;
     }
     if (*info_command) return tools::run_info(info_target);
+    if (*list_command) return tools::run_cache_list();
+    if (*show_command) return tools::run_cache_show(entry_key);
+    if (*export_command) return tools::run_cache_export(cache_file);
+    if (*import_command) return tools::run_cache_import(cache_file);
     if (*stats_command) return tools::run_cache_stats();
     if (*tuned_command) return tools::run_cache_tuned();
     if (*clear_command) return tools::run_cache_clear();

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr time_t kTouchSeconds = 3600;
+constexpr char kUses[] = "user.sinter.uses";  // outside the contents, which a checksum covers
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 
 std::error_code last_error() { return {errno, std::generic_category()}; }
@@ -40,7 +42,7 @@ class File {
 };
 
 FileInfo info_of(const std::string& name, const struct stat& status) {
-  return {name, static_cast<std::uint64_t>(status.st_size), status.st_dev, status.st_ino, status.st_mtim};
+  return {name, static_cast<std::uint64_t>(status.st_size), status.st_dev, status.st_ino, status.st_mtim, -1};
 }
 
 /// Returns the reason why other users could have written the content; empty if they could not.
@@ -48,6 +50,13 @@ std::string distrust(const struct stat& status) {
   if (status.st_uid != geteuid()) return fmt::format("is owned by another user (uid {}, this process is uid {})", status.st_uid, geteuid());
   if (status.st_mode & kOthersMayWrite) return fmt::format("is writable by others (mode {:04o}); chmod go-w makes it usable", status.st_mode & 07777);
   return {};
+}
+
+/// A file that was never used has no count; a file system without attributes has none for any file.
+std::int64_t uses_of(int fd) {
+  std::int64_t uses = 0;
+  if (fgetxattr(fd, kUses, &uses, sizeof uses) == sizeof uses) return uses;
+  return errno == ENODATA ? 0 : -1;
 }
 
 std::error_code make_directories(const fs::path& path) {
@@ -130,7 +139,11 @@ FileRead Directory::read(const std::string& name, bool touch) const {
     have += static_cast<std::size_t>(n);
   }
   result.bytes.resize(have);
-  if (touch && time(nullptr) - status.st_mtim.tv_sec > kTouchSeconds) futimens(file.fd(), nullptr);
+  result.info.uses = uses_of(file.fd());
+  if (touch) {
+    if (time(nullptr) - status.st_mtim.tv_sec > kTouchSeconds) futimens(file.fd(), nullptr);
+    if (const std::int64_t uses = result.info.uses + 1; uses > 0) fsetxattr(file.fd(), kUses, &uses, sizeof uses, 0);
+  }
   result.status = Status::good;
   return result;
 }

@@ -20,6 +20,7 @@ struct FileInfo {
   dev_t device = 0;
   ino_t inode = 0;
   timespec modified{};
+  std::int64_t uses = -1;  // reads that were counted; -1 where the file system has no extended attributes
 };
 
 struct FileRead {
@@ -46,7 +47,7 @@ class Directory {
   ~Directory();
   Directory(const Directory&) = delete;
 
-  /// Opens and reads the file once. Marks it as used (by its modification time), at most once an hour.
+  /// Opens and reads the file once. With `touch` it counts as a use: the file's time is set, at most once an hour, and a count in an extended attribute grows.
   FileRead read(const std::string& name, bool touch = true) const;
   /// Writes under a temporary name, then renames: readers see the complete file or none.
   std::error_code publish(const std::string& name, std::span<const std::uint8_t> bytes) const;

@@ -23,6 +23,10 @@ using Status = FileRead::Status;
 // Other processes fill the directory, too, so its size is counted again after this many stores.
 constexpr int kStoresBetweenScans = 64;
 
+// A note is an entry with a special name, which no key's hash can be: it is neither counted nor evicted.
+constexpr std::string_view kNote = "sinter note ";
+bool is_note_name(std::string_view name) { return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos; }
+
 /// Warns once per process for each directory and kind of trouble: a broken cache must not flood the log.
 void warn_once(const Settings& settings, std::string_view kind, const std::string& message) {
   static std::mutex& mutex = *new std::mutex;  // neither is ever destroyed: static tensors may outlive any order of destruction
@@ -176,8 +180,7 @@ struct DiskCache::State {
     if (file.status == Status::good) discard(*from, file.info);
   }
 
-  // A note is an entry with a special name, which no key's hash can be: it is neither counted nor evicted.
-  static std::string note_key(const std::string& name) { return fmt::format("sinter note {}", name); }
+  static std::string note_key(const std::string& name) { return fmt::format("{}{}", kNote, name); }
 
   void remember(const std::string& name, const std::string& value) {
     {
@@ -266,22 +269,53 @@ std::optional<std::string> DiskCache::recall(const std::string& name) {
   return state_->guarded(std::optional<std::string>(), [&] { return state_->recall(name); });
 }
 
-std::vector<std::pair<std::string, std::string>> DiskCache::find_all(std::string_view target) {
-  return state_->guarded(std::vector<std::pair<std::string, std::string>>(), [&] {
-    std::vector<std::pair<std::string, std::string>> found;
+std::vector<Listed> DiskCache::list(std::string_view key) {
+  return state_->guarded(std::vector<Listed>(), [&] {
+    std::vector<Listed> found;
     const auto from = state_->open(/*create=*/false);
     if (!from) return found;
-    for (const FileInfo& listed : state_->entries(*from)) {
+    std::vector<FileInfo> files = state_->entries(*from);
+    std::sort(files.begin(), files.end(), [](const FileInfo& a, const FileInfo& b) { return older(b, a); });
+    for (const FileInfo& listed : files) {
+      if (!listed.name.starts_with(key)) continue;
       const FileRead file = from->read(listed.name, /*touch=*/false);
-      if (file.status != Status::good) continue;
       const EntryView entry = decode(file.bytes);
       if (entry.status != EntryView::Status::good) continue;
-      const std::string_view whole = target_of(entry.key);
-      if (!whole.starts_with(target)) continue;
-      if (const auto binary = binary_of(entry)) found.emplace_back(whole, binary->note);
+      auto source = source_in(entry.key);
+      auto binary = binary_of(entry);
+      if (!source || !binary) continue;
+      if (key.empty()) source->text = {}, binary->image = {};  // a list of all would hold as much as the disk
+      found.push_back(
+          {listed.name.substr(0, listed.name.find('.')), std::move(*source), std::move(*binary), listed.bytes, age_seconds(listed), file.info.uses});
     }
-    std::sort(found.begin(), found.end());
     return found;
+  });
+}
+
+void DiskCache::each(const std::function<void(std::span<const std::uint8_t>)>& take) {
+  const auto from = state_->open(/*create=*/false);
+  if (!from) return;
+  std::error_code error;
+  for (const FileInfo& listed : from->list(error)) {
+    if (!is_entry_name(listed.name) && !is_note_name(listed.name)) continue;
+    const FileRead file = from->read(listed.name, /*touch=*/false);
+    if (decode(file.bytes).status == EntryView::Status::good) take(file.bytes);
+  }
+}
+
+DiskCache::Import DiskCache::import(std::span<const std::uint8_t> bytes) {
+  return state_->guarded(Import::refused, [&] {
+    const EntryView entry = decode(bytes);
+    if (entry.status != EntryView::Status::good || !binary_of(entry)) return Import::refused;
+    const bool note = entry.key.starts_with(kNote);
+    const std::string name(note ? entry.key.substr(kNote.size()) : entry_name(entry.key));
+    if (note ? !is_note_name(name) : !source_in(entry.key)) return Import::refused;
+    const auto to = state_->open(/*create=*/true);
+    if (!to) return Import::refused;
+    if (decode(to->read(name, /*touch=*/false).bytes).status == EntryView::Status::good) return Import::known;
+    if (to->publish(name, bytes)) return Import::refused;
+    if (!note) state_->keep_size(*to, name, bytes.size());
+    return Import::stored;
   });
 }
 

@@ -3,10 +3,11 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "jit/source.hpp"
@@ -34,10 +35,22 @@ struct VerifyResult {
   std::string report;  // one line per bad entry; unreadable entries count as bad, but stay
 };
 
+/// An entry, as a list shows it.
+struct Listed {
+  std::string key;  // 32 hex digits: the name of its file
+  jit::Source source;
+  jit::Binary binary;
+  std::uint64_t bytes = 0;
+  double unused_seconds = 0;  // since it was stored or last used; right within an hour
+  std::int64_t uses = -1;     // by processes; -1: the file system cannot count them
+};
+
 /// The prefix of the target of an entry that holds a plan.
 inline constexpr std::string_view kPlanTarget = "plan for ";
 /// The prefix of the target of an entry that holds a measured schedule and no code; the rest names the kernel and device.
 inline constexpr std::string_view kTunedTarget = "schedule measured on ";
+/// The note that tells plans apart that were made before and after a schedule was added: a number.
+inline constexpr char kTuningMark[] = "tuned-schedules";
 
 /// The disk cache. It is thread-safe, and safe against other processes on the same directory. No member throws for anything that a file system or a hostile
 /// file can do: it warns once (log) and continues without the entry.
@@ -59,8 +72,13 @@ class DiskCache {
   void remember(const std::string& name, const std::string& value);
   std::optional<std::string> recall(const std::string& name);
 
-  /// Returns the target and note of each entry whose target has this prefix.
-  std::vector<std::pair<std::string, std::string>> find_all(std::string_view target);
+  /// Returns every intact entry, the last used first, without texts and binaries. With `key`: those whose key begins so, whole.
+  std::vector<Listed> list(std::string_view key = {});
+  /// Gives the bytes of every intact entry, and of the notes, which import() takes on another machine.
+  void each(const std::function<void(std::span<const std::uint8_t>)>& take);
+  enum class Import : std::uint8_t { stored, known, refused };
+  /// Stores one entry or note of each(), unless it is there. Refuses bytes that are not intact, of another schema, or that cannot be written.
+  Import import(std::span<const std::uint8_t> bytes);
 
   Stats stats() const;
   /// Reads and checks every entry; deletes those with wrong content, never those that could not be read.

@@ -54,28 +54,57 @@ std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes) {
   return std::bit_cast<std::array<std::uint8_t, 16>>(hash128(std::as_bytes(bytes)));
 }
 
+namespace {
+
+struct Field {
+  std::string_view name;
+  std::string jit::Source::*member;
+};
+constexpr Field kFields[] = {{"target", &jit::Source::target},   {"compiler", &jit::Source::compiler}, {"generator", &jit::Source::generator},
+                             {"options", &jit::Source::options}, {"entry", &jit::Source::entry},       {"text", &jit::Source::text}};
+
+std::string key_start() { return fmt::format("sinter kernel, schema {}\n", kSchema); }
+
+/// Takes "NAME LENGTH\n...\n" off the front; nullopt where the text does not begin so.
+std::optional<std::string_view> take_field(std::string_view& text, std::string_view name) {
+  if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != ' ') return std::nullopt;
+  text.remove_prefix(name.size() + 1);
+  std::size_t length = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc() || stop == text.data() + text.size() || *stop != '\n') return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()) + 1);
+  if (length >= text.size() || text[length] != '\n') return std::nullopt;
+  const std::string_view field = text.substr(0, length);
+  text.remove_prefix(length + 1);
+  return field;
+}
+
+}  // namespace
+
 std::string key_text(const jit::Source& source) {
   // Every field follows its length, so that moving a boundary between two fields changes the text.
-  std::string key = fmt::format("sinter kernel, schema {}\n", kSchema);
-  const auto field = [&](std::string_view name, std::string_view value) { fmt::format_to(std::back_inserter(key), "{} {}\n{}\n", name, value.size(), value); };
-  field("target", source.target);
-  field("compiler", source.compiler);
-  field("generator", source.generator);
-  field("options", source.options);
-  field("entry", source.entry);
-  field("text", source.text);
+  std::string key = key_start();
+  for (const auto& [name, member] : kFields) fmt::format_to(std::back_inserter(key), "{} {}\n{}\n", name, (source.*member).size(), source.*member);
   return key;
 }
 
+std::optional<jit::Source> source_in(std::string_view key) {
+  if (!key.starts_with(key_start())) return std::nullopt;
+  key.remove_prefix(key_start().size());
+  jit::Source source;
+  for (const auto& [name, member] : kFields) {
+    const auto field = take_field(key, name);
+    if (!field) return std::nullopt;
+    source.*member = *field;
+  }
+  return key.empty() ? std::optional(std::move(source)) : std::nullopt;
+}
+
 std::string_view target_of(std::string_view key) {
-  const std::size_t field = key.find("\ntarget ");
-  if (field == std::string_view::npos) return {};
-  const std::size_t end = key.find('\n', field + 1);
-  std::size_t length = 0;
-  const std::string_view digits = key.substr(field + 8, end == std::string_view::npos ? 0 : end - field - 8);
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size() || length > key.size() - end - 1) return {};
-  return key.substr(end + 1, length);
+  const std::size_t end = key.find('\n');
+  if (end == std::string_view::npos) return {};
+  key.remove_prefix(end + 1);
+  return take_field(key, kFields[0].name).value_or(std::string_view());
 }
 
 std::string entry_name(std::string_view key) {

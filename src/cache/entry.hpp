@@ -39,6 +39,8 @@ class Checksum {
 };
 std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes);
 
+/// Returns what a key of key_text() was made of; nullopt for any other text.
+std::optional<jit::Source> source_in(std::string_view key);
 /// Returns the target in a key of key_text(); empty for any other text.
 std::string_view target_of(std::string_view key);
 

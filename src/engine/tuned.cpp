@@ -12,8 +12,6 @@
 namespace sinter::engine {
 namespace {
 
-constexpr char kMark[] = "tuned-schedules";  // a word in the cache: how many were kept, which tells plans that knew fewer apart
-
 jit::Source key_of(const jit::LoopNest& nest, const TuningPlace& place) {
   jit::Source key;
   key.target = fmt::format("{}{}", cache::kTunedTarget, place.device);
@@ -83,9 +81,9 @@ void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const Tuning
   entry.image.assign(text.begin(), text.end());
   entry.note += fmt::format("{}, {}: {}, {:.2f} times as fast", chosen.nest.name, sizes, wish.text(), gain);
   disk.store(key, entry);
-  disk.remember(kMark, std::to_string(1 + std::strtoull(tuning_mark(disk).c_str(), nullptr, 10)));
+  disk.remember(cache::kTuningMark, std::to_string(1 + std::strtoull(tuning_mark(disk).c_str(), nullptr, 10)));
 }
 
-std::string tuning_mark(cache::DiskCache& disk) { return disk.recall(kMark).value_or(""); }
+std::string tuning_mark(cache::DiskCache& disk) { return disk.recall(cache::kTuningMark).value_or(""); }
 
 }  // namespace sinter::engine

@@ -409,6 +409,33 @@ TEST_CASE("verify deletes what is wrong, keeps what is right, and says which; cl
   CHECK(files_in(folder.cache()) == std::vector<fs::path>{folder.cache() / "README"});
 }
 
+TEST_CASE("an imported entry is one that the cache could have written, under its own name") {
+  const TemporaryFolder folder;
+  DiskCache cache({folder.cache(), kMega});
+  jit::Binary binary;
+  binary.image.assign(10, 1);
+  using Import = DiskCache::Import;
+  const auto taken = [&](const std::string& key) { return cache.import(encode(key, binary)); };
+  CHECK(taken(key_text(source_of("text"))) == Import::stored);
+  CHECK(taken(key_text(source_of("text"))) == Import::known);
+  CHECK(cache.load(source_of("text")).has_value());
+  CHECK(taken("sinter note compiler-cpu") == Import::stored);
+  CHECK(cache.recall("compiler-cpu").has_value());
+  for (const char* name : {"", "../outside", "a/b", ".tmp-1", "0123456789abcdef0123456789abcdef.sinter"})
+    CHECK_MESSAGE(taken(std::string("sinter note ") + name) == Import::refused, name);
+  for (const std::string& key : {std::string("anything"), key_text(source_of("t")) + "more", key_text(source_of("t")).substr(0, 60)})
+    CHECK(taken(key) == Import::refused);
+  CHECK_FALSE(fs::exists(folder.path / "outside"));
+  CHECK(cache.import({}) == Import::refused);
+  CHECK(cache.list().size() == 1);
+
+  // Every key reads back as what it was made of.
+  const jit::Source source = source_of("source 12\n3\ntarget 4\n");
+  const auto read = source_in(key_text(source));
+  REQUIRE(read.has_value());
+  CHECK(key_text(*read) == key_text(source));
+}
+
 TEST_CASE("a directory that others may write is refused, with one warning") {
   TemporaryFolder folder;
   for (const mode_t mode : {0770, 0707, 0777, 01777}) {

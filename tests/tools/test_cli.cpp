@@ -374,6 +374,71 @@ TEST_CASE("cache stats, verify and clear") {
   CHECK(contains(box.run({"cache", "stats"}).out, "entries  0\n"));
 }
 
+/// The column of the line that holds `name`.
+std::string column(const std::string& table, const std::string& name, int number) {
+  std::istringstream lines(table);
+  for (std::string line, word; std::getline(lines, line);)
+    if (contains(line, name)) {
+      std::istringstream words(line);
+      for (int k = 0; k <= number; ++k) words >> word;
+      return word;
+    }
+  return {};
+}
+
+TEST_CASE("cache list and show tell names, reasons, hits and sources") {
+  const Sandbox box;
+  REQUIRE(has_compiler(box, "llvm"));
+  CHECK(contains(box.run({"cache", "list"}).out, "0 entries"));
+  const std::vector<std::string> formula = {"eval", "x = arange(300.).reshape(3, 100); (contiguous(exp(x))*2).sum(axis=1)"};
+  REQUIRE(box.run(formula).code == 0);
+  const std::string first = box.run({"cache", "list"}).out;
+  CHECK(contains(first, "contiguous copy: a contiguous copy was asked for"));
+  CHECK(contains(first, "output wanted: the value was asked for"));
+  const std::string key = column(first, "output wanted", 0), hits = column(first, "output wanted", 6);
+  REQUIRE(box.run(formula).code == 0);
+  const std::string again = column(box.run({"cache", "list"}).out, "output wanted", 6);
+  if (hits == "-") CHECK(again == "-");  // no extended attributes here
+  else CHECK(std::stoi(again) == std::stoi(hits) + 1);
+
+  const Outcome shown = box.run({"cache", "show", key});
+  CHECK(shown.code == 0);
+  for (const char* part : {"why        output wanted", "what       kernel row_", "compiled   in", "target     cpu", "define "})
+    CHECK(contains(shown.out, part));
+  CHECK(contains(box.run({"cache", "show", column(first, "plan  ", 0)}).out, "2 steps"));
+  CHECK(contains(box.run({"cache", "show", "zz"}).err, "no entry's key begins with 'zz'"));
+  CHECK(contains(box.run({"cache", "show", ""}).err, "no entry's key begins with"));
+}
+
+TEST_CASE("entries go to another cache through a file, and nothing is compiled there") {
+  const Sandbox box;
+  REQUIRE(has_compiler(box, "llvm"));
+  const std::vector<std::string> formula = {"eval", "exp(arange(300.)) * 2", "--time", "1"};
+  REQUIRE(box.run(formula).code == 0);
+  REQUIRE(box.run({"cache", "export", "entries"}).code == 0);
+  const std::vector<std::string> other = {"SINTER_CACHE_DIR=" + (box.path / "other").string()};
+  CHECK(contains(box.run({"cache", "import", "entries"}, other).out, "stored 3, already there 0, refused 0"));  // a kernel, its plan, the compiler's name
+  CHECK(contains(box.run({"cache", "import", "entries"}, other).out, "stored 0, already there 3, refused 0"));
+  CHECK(contains(box.run(formula, other).out, "0 compiled, 1 from disk"));
+
+  // Damage is refused, entry by entry; a file cut short says where.
+  std::string bytes = read_text(box.path / "entries");
+  bytes[bytes.size() - 1] = static_cast<char>(bytes.back() ^ 1);
+  write_text(box.path / "damaged", bytes);
+  const std::vector<std::string> third = {"SINTER_CACHE_DIR=" + (box.path / "third").string()};
+  const Outcome damaged = box.run({"cache", "import", "damaged"}, third);
+  CHECK(damaged.code == 1);
+  CHECK(contains(damaged.out, "stored 2, already there 0, refused 1"));
+  write_text(box.path / "short", bytes.substr(0, bytes.size() / 2));
+  CHECK(contains(box.run({"cache", "import", "short"}, third).err, "ends within entry"));
+  write_text(box.path / "huge", bytes.substr(0, 16) + std::string(8, '\x7f'));
+  CHECK(contains(box.run({"cache", "import", "huge"}, third).err, "ends within entry 1"));
+  write_text(box.path / "text", "no such file");
+  CHECK(contains(box.run({"cache", "import", "text"}, third).err, "is no file that"));
+  CHECK(box.run({"cache", "import", "missing"}, third).code == 1);
+  CHECK(contains(box.run({"cache", "export", "no/folder"}).err, "cannot be written"));
+}
+
 TEST_CASE("every damaged, refused or unusable cache still gives the right answer") {
   const Sandbox box;
   const std::vector<std::string> arguments = {"eval", "(arange(5)*1.5 + 1).sum()"};
