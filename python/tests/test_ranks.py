@@ -96,6 +96,22 @@ def test_init_within_run():
     assert sorted(seen) == [(k, k, 3) for k in range(3)]
 
 
+def test_frozen_functions_exchange():
+    a, w = random.normal(size=(37, 4)), random.normal(size=(4, 3))
+
+    def program(put):
+        step = sinter.freeze(lambda x, w: (sinter.tanh(x @ w), (x @ w).sum(0)))
+        results = [r for k in range(3) for r in step(put(a, "data", None) + k, w)]
+        return results + list(step(put(a[:21], "data", None), w))
+
+    def check(*results):
+        wanted = [r for k in range(3) for r in (numpy.tanh((a + k) @ w), ((a + k) @ w).sum(0))] + [numpy.tanh(a[:21] @ w), (a[:21] @ w).sum(0)]
+        for got, want in zip(results, wanted, strict=True):
+            numpy.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+
+    on_any_ranks(program, check)
+
+
 def test_errors_name_the_line():
     mesh = ranks.Mesh(ranks.init(), {"data": 1, "model": 1})
     x, y = ranks.shard(sinter.ones((8, 6)), mesh, ("data", None)), ranks.shard(sinter.ones((8, 6)), mesh, ("model", None))

@@ -29,6 +29,10 @@ std::string called(const InputSpec& spec, std::size_t number) {
   return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec);
 }
 
+bool has_spread(const std::vector<trace::RecordedPtr>& results) {
+  return std::any_of(results.begin(), results.end(), [](const auto& result) { return result->spread != nullptr; });
+}
+
 }  // namespace
 
 FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where)
@@ -36,7 +40,9 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
   if (!formula_) fail<ValueError>({"freeze", where}, "the formula is empty");
   name_axes(where);
   const Recording recording = record(usual_, where);
-  if (axes_.empty()) {
+  shards_ = has_spread(recording.results);
+  if (shards_) {  // planned for the parts of its inputs, when it is called
+  } else if (axes_.empty()) {
     parts_.choose(recording.results, recording.results);
   } else if (const auto other = record_otherwise(where)) {
     parts_.choose(recording.results, other->results);
@@ -44,7 +50,7 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
   if (outputs_.size() > recording.results.size())
     fail<ValueError>({"freeze", where}, fmt::format("{} outputs are named, the formula gives {}", outputs_.size(), recording.results.size()));
   while (outputs_.size() < recording.results.size()) outputs_.push_back(fmt::format("y{}", outputs_.size()));
-  bound_for(usual_, where);
+  if (!shards_) bound_for(usual_, where);
 }
 
 FrozenFunction::FrozenFunction(Loaded loaded)
@@ -114,9 +120,7 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
   const trace::ForAnySize all;
   for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
   if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula gives nothing");
-  for (const auto& result : recording.results)
-    if (result->spread)
-      fail<ShardingError>(site_at(where), "the formula shards its values, and a frozen function has no exchanges between ranks; call the formula itself");
+  if (has_spread(recording.results)) return recording;
   fuse::Rewritten made = fuse::rewritten(recording.results, at_.target.limits, {.frozen = true, .evaluate = {}});
   recording.results = std::move(made.roots);
   recording.passes = std::move(made.counts);
@@ -140,6 +144,8 @@ std::optional<Recording> FrozenFunction::record_otherwise(Location where) const 
 }
 
 Outlined FrozenFunction::outline(const Recording& recording, Location where) const {
+  if (has_spread(recording.results))
+    fail<ShardingError>(site_at(where), "the formula shards its values: it is planned for their parts when it is called, and cannot be prepared or saved");
   trace::Outline walked;
   std::vector<trace::RecordedPtr> results = recording.results;
   walked.walk(results);
@@ -387,10 +393,15 @@ std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, L
 std::vector<Tensor> FrozenFunction::call(const std::vector<Tensor>& given, Location where) {
   AxisSizes sizes;
   sizes_of(given, where, sizes);
-  const std::shared_ptr<const Bound> bound = bound_for(sizes, where);
   std::vector<trace::RecordedPtr> nodes;
   nodes.reserve(given.size());
   for (const Tensor& tensor : given) nodes.push_back(tensor.node());
+  sharded_last_ = shards_ || has_spread(nodes);
+  if (sharded_last_) {
+    if (!formula_) fail<ShardingError>(site_at(where), "a loaded function takes no sharded inputs; call it with ranks::local of them");
+    return sharded_.call(inputs_, given, site_at(where));
+  }
+  const std::shared_ptr<const Bound> bound = bound_for(sizes, where);
   std::vector<StoragePtr> contents = Engine::get().call(*bound, at_, nodes, site_at(where));
   std::vector<Tensor> results;
   results.reserve(contents.size());
@@ -418,6 +429,7 @@ void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, L
 }
 
 std::vector<FrozenFigures> FrozenFunction::figures() const {
+  if (const auto part = sharded_last_ ? sharded_.last() : nullptr) return part->figures();
   std::vector<FrozenFigures> all;
   const std::lock_guard lock(mutex_);
   for (const BoundAt& one : bound_) {
@@ -439,6 +451,7 @@ std::vector<FrozenFigures> FrozenFunction::figures() const {
 }
 
 std::string FrozenFunction::explain(const ExplainOptions& options) const {
+  if (const auto part = sharded_last_ ? sharded_.last() : nullptr) return part->explain(options);
   std::string text;
   if (options.format == Format::text)
     for (const FrozenFigures& one : figures()) {
@@ -620,6 +633,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
 
 std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
+  if (plan_count_ == 0) (void)bound_for(usual_, site.where);  // says why there is none
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;
   LookedAt looked;

@@ -11,6 +11,7 @@
 #include "freeze/constant_parts.hpp"
 #include "freeze/engine.hpp"
 #include "freeze/recording_hash.hpp"
+#include "freeze/sharded_function.hpp"
 #include "freeze/size_rules.hpp"
 #include "sinter/freeze.hpp"
 
@@ -116,6 +117,9 @@ class FrozenFunction {
   std::vector<std::string> axes_;                  // the names
   std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> which name; whatever where it has none
   AxisSizes usual_;                                // as the specs have them
+  ShardedFunction sharded_{formula_};
+  bool shards_ = false;                    // whether the formula shards its values itself
+  std::atomic<bool> sharded_last_{false};  // whether the last call was of sharded values
   Frozen at_;
   ConstantParts parts_{at_.target.limits.products};
   std::mutex making_;  // held while a plan is made; guards plans_

@@ -60,6 +60,7 @@ Tensor shard(const Arg& x, const Mesh& mesh, const std::vector<std::string>& axe
       trace::fail<ShardingError>(site, fmt::format("two axes of the tensor cannot be sharded along {}", wanted));
     to.axes.push_back(found);
   }
+  if (!node->spread && to.is_whole()) return Tensor(node);
   return Tensor(resharded(site, node, std::move(to)));
 }
 

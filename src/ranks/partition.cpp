@@ -125,10 +125,10 @@ RecordedPtr computed(const Recorded& node, const Block& block, const std::vector
 
 class Partition::Pass {
  public:
-  Pass(Partition& partition, std::vector<RecordedPtr> roots, const Place& place, bool keep)
-      : out_(partition), place_(place), number_(static_cast<std::size_t>(partition.mesh_->number_of(place))) {
+  Pass(Partition& partition, std::vector<RecordedPtr> roots, const Place& place, How how)
+      : out_(partition), place_(place), number_(static_cast<std::size_t>(partition.mesh_->number_of(place))), frozen_(how.frozen) {
     order(roots);
-    for (std::size_t k = 0; keep && k < nodes_.size(); ++k)
+    for (std::size_t k = 0; how.keep && k < nodes_.size(); ++k)
       if (is_kept(k) && std::find(roots.begin(), roots.end(), nodes_[k]) == roots.end()) roots.push_back(nodes_[k]);
     for (std::size_t k = 0; k < nodes_.size(); ++k) note_wants(k);
     for (std::size_t k = 0; k < nodes_.size(); ++k) sources_[k].part = part_of_node(k);
@@ -323,10 +323,12 @@ class Partition::Pass {
     std::vector<std::int64_t> ints = out_.exchanges_.attributes(number, sizes_);
     if (element_count(source.part->shape) > 0)
       link_ = trace::make_library(site, Op::send_part, trace::Operands(RecordedPtr(source.part), RecordedPtr(link_ ? link_ : source.part)), ints);
+    if (frozen_ && link_) link_->symbolic = true;
     const Shape shape = shape_of(wanted(part_of(to, place_)));
     if (element_count(shape) == 0) return trace::make_constant(site, trace::make_scalar_int(source.dtype, 0), shape);
     ints[1] = element_count(shape);
     link_ = trace::make_library(site, Op::receive_part, trace::Operands(typed_link(source.dtype, site)), ints);
+    if (frozen_) link_->symbolic = true;
     return trace::make_reshape(site, link_, shape);
   }
 
@@ -384,7 +386,10 @@ class Partition::Pass {
     copy->scalar = node.scalar;
     copy->where = node.where;
     copy->called = node.called;
-    return trace::record(std::move(copy), as_operands(operands));
+    const RecordedPtr part = trace::record(std::move(copy), as_operands(operands));
+    const Sharding lies = whole(node);
+    if (!frozen_ || !has_order(node) || !repeats(lies)) return part;
+    return brought({site_of(node), node.shape, node.dtype, lies, part}, lies, blocks_of(node.shape, lies), site_of(node), true);
   }
 
   /// The size of the operands' axis that is reduced along a mesh axis.
@@ -508,6 +513,7 @@ class Partition::Pass {
   Partition& out_;
   const Place place_;
   const std::size_t number_;  // of the place, on its rank
+  const bool frozen_;
   std::unordered_map<const Recorded*, int> numbers_;
   std::vector<RecordedPtr> nodes_;
   std::vector<trace::Operands> inputs_;
@@ -520,10 +526,10 @@ class Partition::Pass {
   std::uint64_t sizes_ = 0;  // a hash
 };
 
-Partition::Partition(const std::vector<RecordedPtr>& roots, const Place& place, bool keep)
+Partition::Partition(const std::vector<RecordedPtr>& roots, const Place& place, How how)
     : mesh_(roots.front()->spread->sharding.mesh), exchanges_(mesh_, place) {
   const trace::WithinEvaluation within;
-  Pass(*this, roots, place, keep);
+  Pass(*this, roots, place, how);
 }
 
 void Partition::compare() const {
@@ -571,19 +577,26 @@ void evaluate_parts(const std::vector<RecordedPtr>& roots, const Evaluate& evalu
     evaluate(sums);
   }
   std::vector<std::unique_ptr<Partition>> partitions(places.size());
-  partitions[0] = std::make_unique<Partition>(roots, places[0], true);
+  partitions[0] = std::make_unique<Partition>(roots, places[0], Partition::How{.keep = true});
   partitions[0]->compare();
   const std::vector<RecordedPtr> wanted = partitions[0]->global_roots();
+  on_each_place(places.size(), [&](std::size_t number, const std::shared_ptr<Handover>& others) {
+    if (number > 0) partitions[number] = std::make_unique<Partition>(wanted, places[number], Partition::How{});
+    Exchanges& exchanges = partitions[number]->exchanges();
+    exchanges.meet(others);
+    const Exchanges::Running running(&exchanges);
+    evaluate(partitions[number]->roots());
+  });
+  for (std::size_t k = 0; k < wanted.size(); ++k) set_parts(*wanted[k], [&](std::size_t number) { return partitions[number]->roots()[k]; });
+}
+
+void on_each_place(std::size_t count, const std::function<void(std::size_t, const std::shared_ptr<Handover>&)>& work) {
   const auto others = std::make_shared<Handover>();
   std::mutex mutex;
   std::exception_ptr first;
-  const auto work = [&](std::size_t number) {
+  const auto guarded = [&](std::size_t number) {
     try {
-      if (number > 0) partitions[number] = std::make_unique<Partition>(wanted, places[number], false);
-      Exchanges& exchanges = partitions[number]->exchanges();
-      exchanges.meet(others);
-      const Exchanges::Running running(&exchanges);
-      evaluate(partitions[number]->roots());
+      work(number, others);
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!first) first = std::current_exception();
@@ -591,26 +604,26 @@ void evaluate_parts(const std::vector<RecordedPtr>& roots, const Evaluate& evalu
     }
   };
   std::vector<std::thread> threads;
-  for (std::size_t number = 1; number < places.size(); ++number) threads.emplace_back(work, number);
-  work(0);
+  for (std::size_t number = 1; number < count; ++number) threads.emplace_back(guarded, number);
+  guarded(0);
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
+}
 
-  for (std::size_t k = 0; k < wanted.size(); ++k) {
-    Recorded& node = *wanted[k];
-    Spread& spread = *node.spread;
-    for (std::size_t number = 0; number < places.size(); ++number) {
-      // Places with one part have the same elements: one of them is kept.
-      const Part part = part_of(spread.sharding, places[number]);
-      std::size_t same = 0;
-      while (part_of(spread.sharding, places[same]) != part) ++same;
-      spread.parts.push_back(same < number ? spread.parts[same] : partitions[number]->roots()[k]);
-    }
-    // The parts hold the elements. The size is the global one, so that recording decides alike on all ranks.
-    auto storage = std::make_shared<Storage>();
-    storage->bytes = trace::bytes_of(node);
-    node.materialize(std::move(storage), spread.parts.front()->history());
+void set_parts(Recorded& node, const std::function<RecordedPtr(std::size_t)>& part) {
+  Spread& spread = *node.spread;
+  const std::vector<Place> places = spread.sharding.mesh->own_places();
+  for (std::size_t number = 0; number < places.size(); ++number) {
+    // Places with one part have the same elements: one of them is kept.
+    const Part mine = part_of(spread.sharding, places[number]);
+    std::size_t same = 0;
+    while (part_of(spread.sharding, places[same]) != mine) ++same;
+    spread.parts.push_back(same < number ? spread.parts[same] : part(number));
   }
+  // The parts hold the elements. The size is the global one, so that recording decides alike on all ranks.
+  auto storage = std::make_shared<Storage>();
+  storage->bytes = trace::bytes_of(node);
+  node.materialize(std::move(storage), spread.parts.front()->history());
 }
 
 std::vector<std::vector<RecordedPtr>> by_mesh(std::span<const RecordedPtr> nodes) {
@@ -633,7 +646,6 @@ Place own_place(const RecordedPtr& node) { return node->spread->sharding.mesh->o
 
 RecordedPtr resharded(const Site& site, const RecordedPtr& node, Sharding to) {
   if (node->spread && node->spread->sharding == to) return node;
-  if (!node->spread && to.is_whole()) return node;
   auto result = std::make_shared<Recorded>(node->shape_owner);
   result->op = Op::contiguous;
   result->dtype = node->dtype;

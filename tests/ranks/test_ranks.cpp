@@ -13,6 +13,7 @@
 #include <random>
 #include <sinter/decompositions.hpp>
 #include <sinter/fft.hpp>
+#include <sinter/freeze.hpp>
 #include <sinter/nn.hpp>
 #include <sinter/random.hpp>
 #include <sinter/ranks.hpp>
@@ -217,6 +218,49 @@ TEST_CASE("loops without an evaluation") {
     Tensor w = sn::zeros({4});
     for (int step = 0; step < 40; ++step) w = w - 0.01 * sn::sum(x) * w + 0.1;
     return std::vector<Tensor>{x, w};
+  });
+}
+
+TEST_CASE("frozen functions exchange") {
+  const Tensor captured = numbers({40}, 30);
+  const auto formula = [&](const Tensor& x, const Tensor& w) {
+    const Tensor y = sn::tanh(sn::matmul(x, w)) + sn::sum(w) * 0.1f, s = sn::sum(y, 0);
+    return std::vector<Tensor>{
+        y, s, sn::roll(y, 1, 0) - y, sn::cumsum(y, 0) / 10, sn::softmax(y, 0), y - sn::mean(y) + sn::sum(captured), sn::matmul(y.T(), y), sn::sum(y), w * 2};
+  };
+  for (const std::int64_t n : {1, 7, 200}) {
+    CAPTURE(n);
+    const Tensor x0 = numbers({n, 6}, 31), w0 = numbers({6, 5}, 32);
+    same_on_any_ranks([&](const Put& put) {
+      const sn::Function f = sn::freeze(formula, {{DType::float32, {"n", 6}, "x"}, {DType::float32, {6, 5}, "w"}});
+      std::vector<Tensor> results = f(put(x0, {"data", ""}), w0);
+      const std::vector<Tensor> more = f(put(x0, {"data", ""}) * 2, w0 + 1), across = f(put(x0, {"", "data"}), put(w0, {"data", ""}));
+      results.insert(results.end(), more.begin(), more.end());
+      results.insert(results.end(), across.begin(), across.end());
+      const std::vector<Tensor> chained = f(results[0](sn::Slice{}, sn::newaxis, 0) * sn::ones({6}, DType::float32), w0);
+      results.insert(results.end(), chained.begin(), chained.end());
+      results.push_back(f(x0, w0)[0]);  // whole values, as ever
+      const sn::Function inside =
+          sn::freeze([&](const Tensor& x) { return sn::sum(put(x, {"data", ""}) * put(sn::random::normal(sn::random::Key(3), {n, 6}), {"data", ""}), 0); },
+                     {{DType::float32, {n, 6}, "x"}});
+      results.push_back(inside(x0)[0]);
+      results.push_back(inside(x0 + 1)[0]);
+      return results;
+    });
+  }
+  ranks::run(1, [&](ranks::World world) {
+    const ranks::Mesh mesh(world, {{"data", 1, 2}});
+    const Tensor x = ranks::shard(numbers({8, 6}, 33), mesh, {"data", ""}), w = numbers({6, 5}, 34);
+    const sn::Function f = sn::freeze(formula, {{DType::float32, {8, 6}, "x"}, {DType::float32, {6, 5}, "w"}});
+    CHECK(ranks::describe(f(x, w)[0]) == "float32 (8@data, 5)");
+    CHECK(f.explain().find("send_part") != std::string::npos);
+    f(x + 1, w);
+    const auto before = sn::counters();
+    for (int call = 2; call < 6; ++call) f(x + call, w);
+    CHECK(sn::counters().plans_made == before.plans_made);
+    const sn::Function inside = sn::freeze([&](const Tensor& y) { return ranks::shard(y, mesh, {"data", ""}) * 2; }, {{DType::float32, {8, 6}, "x"}});
+    tells<sn::ShardingError>([&] { inside.save("/nowhere"); }, "the formula shards its values");
+    tells<sn::ShapeError>([&] { f(ranks::shard(sn::ones({9, 6}, DType::float32), mesh, {"data", ""}), w); }, "x: float32[8, 6] is given the shape (9, 6)");
   });
 }
 
