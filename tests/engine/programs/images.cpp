@@ -22,40 +22,6 @@ template <class F> Numbers grid(int h, int w, F f) {
   return out;
 }
 
-void box_blur(Desk& d) {
-  const auto [x, v] = d.random({kH, kW});
-  Tensor y = zeros({kH - 2, kW - 2}, d.real);
-  for (int i = -1; i <= 1; ++i)
-    for (int j = -1; j <= 1; ++j) y += part(x, i, j);
-  y /= 9;
-  d.step(y);
-  d.expect(y, inner([&, &p = v](int i, int j) {
-             double s = 0;
-             for (int a = -1; a <= 1; ++a)
-               for (int b = -1; b <= 1; ++b) s += at(p, i + a, j + b) / 9;
-             return s;
-           }));
-}
-
-void sobel(Desk& d) {
-  const auto [x, v] = d.random({kH, kW});
-  const Tensor gx = part(x, -1, 1) + 2 * part(x, 0, 1) + part(x, 1, 1) - part(x, -1, -1) - 2 * part(x, 0, -1) - part(x, 1, -1);
-  const Tensor gy = part(x, 1, -1) + 2 * part(x, 1, 0) + part(x, 1, 1) - part(x, -1, -1) - 2 * part(x, -1, 0) - part(x, -1, 1);
-  const Tensor size = sqrt(gx * gx + gy * gy), top = max(size), first = size(0);
-  d.step(size, top, first, gx);
-  const auto dx = [&, &p = v](int i, int j) {
-    return at(p, i - 1, j + 1) + 2 * at(p, i, j + 1) + at(p, i + 1, j + 1) - at(p, i - 1, j - 1) - 2 * at(p, i, j - 1) - at(p, i + 1, j - 1);
-  };
-  const auto dy = [&, &p = v](int i, int j) {
-    return at(p, i + 1, j - 1) + 2 * at(p, i + 1, j) + at(p, i + 1, j + 1) - at(p, i - 1, j - 1) - 2 * at(p, i - 1, j) - at(p, i - 1, j + 1);
-  };
-  const Numbers want = inner([&](int i, int j) { return std::hypot(dx(i, j), dy(i, j)); });
-  d.expect(size, want, 3);
-  d.expect(top, *std::max_element(want.begin(), want.end()), 3);
-  d.expect(first, Numbers(want.begin(), want.begin() + kW - 2), 3);
-  d.expect(gx, inner(dx), 3);
-}
-
 void unsharp(Desk& d) {
   const auto [x, v] = d.random({kH, kW}, 0, 1);
   const Tensor blur = (part(x, -1, 0) + part(x, 1, 0) + part(x, 0, -1) + part(x, 0, 1) + 4 * part(x, 0, 0)) / 8;
@@ -200,48 +166,6 @@ void integral_image(Desk& d) {
            }));
 }
 
-void otsu(Desk& d) {
-  const auto [x, v] = d.integers({60}, 0, 16);
-  const Tensor level = arange(16), histogram = sum(x(kAll, newaxis) == level, 0);
-  const Tensor below = astype(level(kAll, newaxis) >= level, DType::int64), n0 = matmul(below, histogram), s0 = matmul(below, histogram * level);
-  const Tensor n1 = 60 - n0, s1 = sum(x) - s0;
-  const Tensor spread = where((n0 > 0) & (n1 > 0), astype(n0 * n1, DType::float64) * square(s0 / maximum(n0, 1) - s1 / maximum(n1, 1)), 0);
-  d.step(spread, histogram);
-  Numbers want(16), count(16);
-  for (double p : v) count[static_cast<std::size_t>(p)] += 1;
-  for (int t = 0; t < 16; ++t) {
-    double a = 0, b = 0, c = 0, e = 0;
-    for (double p : v) (p <= t ? a : b) += 1, (p <= t ? c : e) += p;
-    want[t] = a > 0 && b > 0 ? a * b * std::pow(c / a - e / b, 2) : 0;
-  }
-  d.expect(histogram, count), d.expect(spread, want, 5);
-}
-
-void life(Desk& d) {
-  const auto [x, v] = d.integers({kH, kW}, 0, 2, DType::int32);
-  Tensor live = x;
-  Numbers now = v;
-  const auto neighbours = [](std::int64_t n) {  // on a torus: matrices that move by one
-    const Tensor i = arange(n)(kAll, newaxis), j = arange(n);
-    return astype(((i - j + n) % n <= 1) | ((j - i + n) % n <= 1), DType::int32);
-  };
-  const Tensor rows = neighbours(kH), columns = neighbours(kW);
-  for (int t = 0; t < 3; ++t) {
-    const Tensor around = matmul(matmul(rows, live), columns) - live;
-    live = astype((around == 3) | ((around == 2) & (live == 1)), DType::int32);
-    d.step(live);
-    Numbers next = grid(kH, kW, [&](int i, int j) {
-      int n = 0;
-      for (int a = -1; a <= 1; ++a)
-        for (int b = -1; b <= 1; ++b)
-          if (a || b) n += static_cast<int>(at(now, (i + a + kH) % kH, (j + b + kW) % kW));
-      return double(n == 3 || (n == 2 && at(now, i, j) == 1));
-    });
-    now = next;
-  }
-  d.expect(live, now);
-}
-
 void edges(Desk& d) {  // morphology: a min filter of a max filter
   const auto [x, v] = d.integers({kH, kW}, 0, 100, DType::int32);
   const auto filtered = [](const Tensor& t, auto pick) {
@@ -274,9 +198,7 @@ void edges(Desk& d) {  // morphology: a min filter of a max filter
 }  // namespace
 
 std::vector<Program> image_programs() {
-  return {{"box blur", box_blur},
-          {"Sobel", sobel},
-          {"unsharp mask", unsharp},
+  return {{"unsharp mask", unsharp},
           {"separable blur", separable},
           {"pooling", pooling},
           {"enlarge", enlarge},
@@ -288,8 +210,6 @@ std::vector<Program> image_programs() {
           {"turns", turns},
           {"views of views", views_of_views},
           {"integral image", integral_image},
-          {"Otsu", otsu},
-          {"life", life},
           {"closing", edges}};
 }
 

@@ -6,57 +6,6 @@ namespace {
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
-void kmeans_step(Desk& d) {
-  const int n = 60, dim = 3, k = 4;
-  const auto [x, xv] = d.random({n, dim});
-  const auto [c, cv] = d.random({k, dim});
-  const Tensor distance = sum(square(x(kAll, newaxis, kAll) - c(newaxis)), 2);
-  const Tensor mine = astype(distance <= min(distance, 1, true), d.real);
-  const Tensor moved = matmul(mine.T(), x) / maximum(sum(mine, 0)(kAll, newaxis), 1);
-  const Tensor inertia = sum(min(distance, 1));
-  d.step(moved, inertia);
-  Numbers sums(k * dim), counts(k);
-  double total = 0;
-  for (int i = 0; i < n; ++i) {
-    int best = 0;
-    double least = 1e300;
-    for (int j = 0; j < k; ++j) {
-      double s = 0;
-      for (int a = 0; a < dim; ++a) s += std::pow(xv[i * dim + a] - cv[j * dim + a], 2);
-      if (s < least) least = s, best = j;
-    }
-    total += least;
-    counts[best] += 1;
-    for (int a = 0; a < dim; ++a) sums[best * dim + a] += xv[i * dim + a];
-  }
-  for (int j = 0; j < k * dim; ++j) sums[j] /= std::max(counts[j / dim], 1.0);
-  d.expect(moved, sums, 5);
-  d.expect(inertia, total, 5);
-}
-
-void adam(Desk& d) {
-  auto [p, pv] = d.random({50});
-  const auto [target, tv] = d.random({50});
-  Tensor m = zeros({50}, d.real), v = zeros({50}, d.real);
-  Numbers mv(50), vv(50);
-  for (int t = 1; t <= 12; ++t) {
-    const Tensor g = 2 * (p - target);
-    m = 0.9 * m + 0.1 * g;
-    v = 0.99 * v + 0.01 * g * g;
-    p -= 0.05 * (m / (1 - std::pow(0.9, t))) / (sqrt(v / (1 - std::pow(0.99, t))) + 1e-8);
-    d.step(p, m, v);
-    for (int i = 0; i < 50; ++i) {
-      const double gi = 2 * (pv[i] - tv[i]);
-      mv[i] = 0.9 * mv[i] + 0.1 * gi;
-      vv[i] = 0.99 * vv[i] + 0.01 * gi * gi;
-      pv[i] -= 0.05 * (mv[i] / (1 - std::pow(0.9, t))) / (std::sqrt(vv[i] / (1 - std::pow(0.99, t))) + 1e-8);
-    }
-  }
-  d.expect(p, pv, 20);
-  d.expect(m, mv, 20);
-  d.expect(v, vv, 20);
-}
-
 void momentum(Desk& d) {
   auto [p, pv] = d.random({7, 5});
   Tensor speed = zeros({7, 5}, d.real);
@@ -69,32 +18,6 @@ void momentum(Desk& d) {
   }
   d.expect(p, pv, 20);
   d.expect(speed, sv, 20);
-}
-
-void lstm(Desk& d) {
-  const int steps = 5, h = 6;
-  const auto [xw, xv] = d.random({steps, 4 * h}, -1, 1);
-  const auto [u, uv] = d.random({h, 4 * h}, -0.5, 0.5);
-  Tensor state = zeros({h}, d.real), cell = zeros({h}, d.real);
-  Numbers hv(h), cv(h);
-  for (int t = 0; t < steps; ++t) {
-    const Tensor z = xw(t) + matmul(state, u);
-    const Tensor i = sigmoid(z(Slice{0, h})), f = sigmoid(z(Slice{h, 2 * h})), g = tanh(z(Slice{2 * h, 3 * h})), o = sigmoid(z(Slice{3 * h, {}}));
-    cell = f * cell + i * g;
-    state = o * tanh(cell);
-    d.step(state, cell);
-    Numbers zv(4 * h);
-    for (int j = 0; j < 4 * h; ++j) {
-      zv[j] = xv[t * 4 * h + j];
-      for (int a = 0; a < h; ++a) zv[j] += hv[a] * uv[a * 4 * h + j];
-    }
-    for (int a = 0; a < h; ++a) {
-      cv[a] = sigmoid_of(zv[h + a]) * cv[a] + sigmoid_of(zv[a]) * std::tanh(zv[2 * h + a]);
-      hv[a] = sigmoid_of(zv[3 * h + a]) * std::tanh(cv[a]);
-    }
-  }
-  d.expect(state, hv, 5);
-  d.expect(cell, cv, 5);
 }
 
 void gru(Desk& d) {
@@ -139,16 +62,6 @@ Numbers attention_of(const double* q, const double* k, const double* v, int n, i
       for (int a = 0; a < dim; ++a) out[i * dim + a] += w[j] / total * v[j * stride + a];
   }
   return out;
-}
-
-void attention(Desk& d) {
-  const int n = 9, dim = 4;
-  const auto [q, qv] = d.random({n, dim});
-  const auto [k, kv] = d.random({n, dim});
-  const auto [v, vv] = d.random({n, dim});
-  const Tensor y = matmul(softmax(matmul(q, k.T()) / std::sqrt(dim), -1), v);
-  d.step(y);
-  d.expect(y, attention_of(qv.data(), kv.data(), vv.data(), n, dim, false, dim), 5);
 }
 
 void causal_attention(Desk& d) {
@@ -328,59 +241,6 @@ void clip_by_norm(Desk& d) {
   d.expect(norm, n);
 }
 
-void mlp_step(Desk& d) {
-  const int n = 6, in = 4, hidden = 5;
-  const auto [x, xv] = d.random({n, in});
-  auto [w, wv] = d.random({in, hidden}, -1, 1);
-  auto [o, ov] = d.random({hidden}, -1, 1);
-  const auto [t, tv] = d.random({n});
-  for (int step = 0; step < 3; ++step) {
-    const Tensor h = tanh(matmul(x, w)), e = matmul(h, o) - t;
-    const Tensor go = matmul(h.T(), e) * (2.0 / n), gh = e(kAll, newaxis) * o * (1 - h * h) * (2.0 / n);
-    w -= 0.1 * matmul(x.T(), gh);
-    o -= 0.1 * go;
-    d.step(w, o);
-    Numbers gw(in * hidden), gov(hidden);
-    for (int i = 0; i < n; ++i) {
-      Numbers hv(hidden);
-      double error = -tv[i];
-      for (int j = 0; j < hidden; ++j) {
-        double s = 0;
-        for (int a = 0; a < in; ++a) s += xv[i * in + a] * wv[a * hidden + j];
-        hv[j] = std::tanh(s), error += hv[j] * ov[j];
-      }
-      for (int j = 0; j < hidden; ++j) {
-        gov[j] += hv[j] * error * 2 / n;
-        for (int a = 0; a < in; ++a) gw[a * hidden + j] += xv[i * in + a] * error * ov[j] * (1 - hv[j] * hv[j]) * 2 / n;
-      }
-    }
-    for (int j = 0; j < in * hidden; ++j) wv[j] -= 0.1 * gw[j];
-    for (int j = 0; j < hidden; ++j) ov[j] -= 0.1 * gov[j];
-  }
-  d.expect(w, wv, 10);
-  d.expect(o, ov, 10);
-}
-
-void logistic_regression(Desk& d) {
-  const int n = 20, k = 3;
-  const auto [x, xv] = d.random({n, k});
-  const auto [y, yv] = d.integers({n}, 0, 2);
-  Tensor w = zeros({k}, d.real);
-  Numbers wv(k);
-  for (int t = 0; t < 8; ++t) {
-    w -= 0.5 * matmul(sigmoid(matmul(x, w)) - astype(y, d.real), x) / n;
-    d.step(w);
-    Numbers g(k);
-    for (int i = 0; i < n; ++i) {
-      double s = 0;
-      for (int a = 0; a < k; ++a) s += xv[i * k + a] * wv[a];
-      for (int a = 0; a < k; ++a) g[a] += (sigmoid_of(s) - yv[i]) * xv[i * k + a] / n;
-    }
-    for (int a = 0; a < k; ++a) wv[a] -= 0.5 * g[a];
-  }
-  d.expect(w, wv, 10);
-}
-
 void losses(Desk& d) {
   const auto [p, pv] = d.random({25});
   const auto [t, tv] = d.random({25});
@@ -429,25 +289,6 @@ void argmin_by_where(Desk& d) {
   }
   d.expect(at, want);
   d.expect(total, sum_least);
-}
-
-void nearest_neighbour(Desk& d) {
-  const int n = 8, m = 5, k = 2;
-  const auto [a, av] = d.random({n, k});
-  const auto [b, bv] = d.random({m, k});
-  const Tensor expanded = sum(a * a, 1, true) + sum(b * b, 1) - 2 * matmul(a, b.T());
-  const Tensor direct = sum(square(expand_dims(a, 1) - b), -1);
-  const Tensor nearest = min(direct, 1), worst = max(abs(expanded - direct));
-  d.step(nearest, expanded);
-  Numbers all(n * m), least(n, 1e300);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < m; ++j) {
-      for (int c = 0; c < k; ++c) all[i * m + j] += std::pow(av[i * k + c] - bv[j * k + c], 2);
-      least[i] = std::min(least[i], all[i * m + j]);
-    }
-  d.expect(expanded, all, 5);
-  d.expect(nearest, least);
-  d.expect(worst, 0, 50);
 }
 
 void contrastive(Desk& d) {
@@ -502,12 +343,8 @@ void rms_norm_rope(Desk& d) {
 }  // namespace
 
 std::vector<Program> learning_programs() {
-  return {{"k-means step", kmeans_step},
-          {"Adam", adam},
-          {"momentum", momentum},
-          {"LSTM", lstm},
+  return {{"momentum", momentum},
           {"GRU", gru},
-          {"attention", attention},
           {"causal attention", causal_attention},
           {"multi-head attention", multi_head_attention},
           {"cross entropy", cross_entropy},
@@ -518,12 +355,9 @@ std::vector<Program> learning_programs() {
           {"softmax backward", softmax_backward},
           {"dropout", dropout},
           {"clip by norm", clip_by_norm},
-          {"MLP steps", mlp_step},
-          {"logistic regression", logistic_regression},
           {"losses", losses},
           {"activations", activations},
           {"argmin by where", argmin_by_where},
-          {"nearest neighbour", nearest_neighbour},
           {"contrastive loss", contrastive},
           {"RMS norm and rotary", rms_norm_rope}};
 }

@@ -77,23 +77,6 @@ void newton_inverse(Desk& d) {
   d.expect(matmul(a, x), one, 5);
 }
 
-void conjugate_gradient(Desk& d) {
-  const int n = 6;
-  const auto [m, mv] = d.random({n, n}, -0.5, 0.5);
-  const auto [b, bv] = d.random({n});
-  const Tensor a = matmul(m, m.T()) + identity(n, d.real);
-  Tensor x = zeros({n}, d.real), r = b, p = b, rr = sum(r * r);
-  for (int t = 0; t < n; ++t) {
-    const Tensor ap = matmul(a, p), alpha = rr / (sum(p * ap) + 1e-30);
-    x = x + alpha * p, r = r - alpha * ap;
-    const Tensor next = sum(r * r);
-    p = r + next / (rr + 1e-30) * p, rr = next;
-    d.step(x, r, p, rr);
-  }
-  d.expect(matmul(a, x), bv, 50);
-  d.expect(rr, 0, 50);
-}
-
 void matrix_exponential(Desk& d) {
   const int n = 4;
   const auto [a, av] = d.random({n, n}, -0.5, 0.5);
@@ -160,23 +143,6 @@ void reachability(Desk& d) {
   d.expect(reach, Numbers(v.begin(), v.end()));
 }
 
-void page_rank(Desk& d) {
-  const int n = 6;
-  const auto [e, ev] = d.integers({n, n}, 0, 2);
-  const Tensor links = astype(e, d.real) + identity(n, d.real), move = links / sum(links, 0);
-  Tensor rank = full({n}, 1.0 / n, d.real);
-  Numbers rv(n, 1.0 / n), mv(n * n), column(n);
-  for (int i = 0; i < n * n; ++i) mv[i] = ev[i] + (i / n == i % n), column[i % n] += mv[i];
-  for (int i = 0; i < n * n; ++i) mv[i] /= column[i % n];
-  for (int t = 0; t < 10; ++t) {
-    rank = 0.85 * matmul(move, rank) + 0.15 / n;
-    d.step(rank);
-    rv = product(mv, rv, n, n, 1);
-    for (double& v : rv) v = 0.85 * v + 0.15 / n;
-  }
-  d.expect(rank, rv), d.expect(sum(rank), 1, 3);
-}
-
 void viterbi(Desk& d) {
   const int n = 4, steps = 6;
   const auto [move, mv] = d.random({n, n});
@@ -193,25 +159,6 @@ void viterbi(Desk& d) {
     for (int j = 0; j < n; ++j) bv[j] = nb[j] + sv[t * n + j], cv[j] = std::log(nc[j]) + sv[t * n + j];
   }
   d.expect(best, bv), d.expect(chance, cv, 3), d.expect(max(best), *std::max_element(bv.begin(), bv.end()));
-}
-
-void fourier(Desk& d) {
-  const int n = 16;
-  const double pi = 3.14159265358979323846;
-  const auto [x, v] = d.random({n});
-  const Tensor k = arange(n)(kAll, newaxis), angle = ((k * arange(n)) % n).astype(DType::float64) * (2 * pi / n);
-  const Tensor re = matmul(cos(angle).astype(d.real), x), im = -matmul(sin(angle).astype(d.real), x), spectrum = re * re + im * im, energy = sum(spectrum) / n;
-  const Tensor half = spectrum(Slice{{}, n / 2 + 1}), mirrored = flip(spectrum(Slice{n / 2, {}}), 0);
-  d.step(re, im, energy, half, mirrored);
-  Numbers wr(n), wi(n), power(n);
-  double total = 0;
-  for (int a = 0; a < n; ++a) {
-    for (int b = 0; b < n; ++b) wr[a] += v[b] * std::cos(2 * pi * a * b / n), wi[a] -= v[b] * std::sin(2 * pi * a * b / n);
-    power[a] = wr[a] * wr[a] + wi[a] * wi[a], total += v[a] * v[a];
-  }
-  d.expect(re, wr, 3), d.expect(im, wi, 3), d.expect(energy, total, 3);
-  d.expect(half, Numbers(power.begin(), power.begin() + n / 2 + 1), 3);
-  d.expect(mirrored, Numbers(power.rbegin(), power.rbegin() + n / 2), 3);
 }
 
 void butterflies(Desk& d) {  // Walsh-Hadamard, by reshapes: the two halves of each block, through a small matrix
@@ -282,21 +229,6 @@ void batched_products(Desk& d) {
   d.expect(xy, wa, 3), d.expect(loops, wb, 5), d.expect(turned_product, wc, 5), d.expect(one, Numbers(wa.begin() + m * n, wa.begin() + 2 * m * n), 3);
 }
 
-void least_squares(Desk& d) {  // a line through points
-  const auto [x, xv] = d.random({20});
-  const auto [e, ev] = d.random({20}, -0.1, 0.1);
-  const Tensor y = 3 * x - 1 + e, mx = mean(x), my = mean(y), slope = sum((x - mx) * (y - my)) / sum(square(x - mx)), offset = my - slope * mx;
-  const Tensor residual = y - (slope * x + offset), r2 = 1 - sum(square(residual)) / sum(square(y - my));
-  d.step(slope, offset, r2, residual);
-  double a = 0, b = 0, sxy = 0, sxx = 0;
-  Numbers yv;
-  for (int i = 0; i < 20; ++i) yv.push_back(3 * xv[i] - 1 + ev[i]), a += xv[i] / 20, b += yv[i] / 20;
-  for (int i = 0; i < 20; ++i) sxy += (xv[i] - a) * (yv[i] - b), sxx += (xv[i] - a) * (xv[i] - a);
-  Numbers want;
-  for (int i = 0; i < 20; ++i) want.push_back(yv[i] - (sxy / sxx * xv[i] + b - sxy / sxx * a));
-  d.expect(slope, sxy / sxx, 3), d.expect(offset, b - sxy / sxx * a, 3), d.expect(residual, want, 5);
-}
-
 void cofactors(Desk& d) {  // 3x3 determinants and inverses, from slices
   const int n = 5;
   const auto [m, v] = d.random({n, 3, 3});
@@ -320,44 +252,22 @@ void cofactors(Desk& d) {  // 3x3 determinants and inverses, from slices
   d.expect(det, wd, 3), d.expect(one, want, 50);
 }
 
-void games(Desk& d) {  // fictitious play on a matrix game
-  const int n = 4;
-  const auto [a, av] = d.random({n, n});
-  Tensor rows = zeros({n}, d.real), columns = zeros({n}, d.real);
-  Numbers rv(n), cv(n);
-  for (int t = 0; t < 8; ++t) {
-    const Tensor gain = matmul(a, columns), loss = matmul(rows, a);
-    rows = rows * 0.9 + softmax(gain), columns = columns * 0.9 + softmax(-loss);
-    d.step(rows, columns);
-    const Numbers g = product(av, cv, n, n, 1), l = product(rv, av, 1, n, n);
-    double sg = 0, sl = 0;
-    for (int i = 0; i < n; ++i) sg += std::exp(g[i]), sl += std::exp(-l[i]);
-    for (int i = 0; i < n; ++i) rv[i] = 0.9 * rv[i] + std::exp(g[i]) / sg, cv[i] = 0.9 * cv[i] + std::exp(-l[i]) / sl;
-  }
-  d.expect(rows, rv, 20), d.expect(columns, cv, 20);
-}
-
 }  // namespace
 
 std::vector<Program> linear_programs() {
   return {{"power iteration", power_iteration},
           {"Gram-Schmidt", gram_schmidt},
           {"inverse by Newton", newton_inverse},
-          {"conjugate gradient", conjugate_gradient},
           {"matrix exponential", matrix_exponential},
           {"Fibonacci by matrices", fibonacci_matrix},
           {"Floyd-Warshall", floyd_warshall},
           {"reachability", reachability},
-          {"page rank", page_rank},
           {"Viterbi", viterbi},
-          {"Fourier", fourier},
           {"Walsh-Hadamard", butterflies},
           {"convolution", convolution},
           {"kernels and distances", kernels_and_distances},
           {"batched products", batched_products},
-          {"least squares", least_squares},
-          {"cofactors", cofactors},
-          {"games", games}};
+          {"cofactors", cofactors}};
 }
 
 }  // namespace sinter::testing

@@ -268,37 +268,6 @@ void gpt_cache(Desk& d) {
   d.expect(y, want, 20);
 }
 
-void lstm_cell(Desk& d) {
-  const int in = 5, n = 6, steps = 4;
-  const auto [x, xv] = d.random({steps, 2, in}, -1, 1);
-  const auto [wi, iv] = d.random({4 * n, in}, -0.5, 0.5);
-  const auto [wh, hv] = d.random({4 * n, n}, -0.5, 0.5);
-  const auto [b, bv] = d.random({4 * n}, -0.5, 0.5);
-  Tensor h = zeros({2, n}, d.real), c = h;
-  Numbers hs(2 * n), cs(2 * n);
-  for (int t = 0; t < steps; ++t) {
-    const auto gates = split(linear(x(t), wi, b) + linear(h, wh), 4, 1);
-    c = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
-    h = sigmoid(gates[3]) * tanh(c);
-    d.step(h, c);
-    Numbers before = hs;
-    for (int r = 0; r < 2; ++r)
-      for (int k = 0; k < n; ++k) {
-        double z[4];
-        for (int gate = 0; gate < 4; ++gate) {
-          z[gate] = bv[gate * n + k];
-          for (int j = 0; j < in; ++j) z[gate] += xv[(t * 2 + r) * in + j] * iv[(gate * n + k) * in + j];
-          for (int j = 0; j < n; ++j) z[gate] += before[r * n + j] * hv[(gate * n + k) * n + j];
-        }
-        double& cell = cs[r * n + k];
-        cell = sigmoid_of(z[1]) * cell + sigmoid_of(z[0]) * std::tanh(z[2]);
-        hs[r * n + k] = sigmoid_of(z[3]) * std::tanh(cell);
-      }
-  }
-  d.expect(h, hs, 5);
-  d.expect(c, cs, 5);
-}
-
 /// Boxes about the cells of a grid, as YOLO decodes them: centres by sigmoids, sizes by exponentials of anchors.
 void detection_head(Desk& d) {
   const int c = 5, n = 4, anchors = 2, classes = 3, fields = 5 + classes;
@@ -373,7 +342,6 @@ std::vector<Program> network_programs() {
           {"unet_block", unet_block},
           {"vit_block", vit_block},
           {"gpt_cache", gpt_cache},
-          {"lstm_cell", lstm_cell},
           {"detection_head", detection_head},
           {"vae_decoder", vae_decoder}};
 }

@@ -52,20 +52,6 @@ void odd_even_passes(Desk& d) {  // neighbours change places, as two halves of a
   d.expect(x, v);
 }
 
-void primes(Desk& d) {
-  const int n = 60;
-  const Tensor i = arange(2, n), divides = (i(kAll, newaxis) % i) == 0;
-  const Tensor prime = sum(divides, 1) == 1, count = sum(prime), largest = max(where(prime, i, 0));
-  d.step(prime, count, largest);
-  const auto is_prime = [](std::int64_t k) {
-    for (std::int64_t a = 2; a < k; ++a)
-      if (k % a == 0) return false;
-    return true;
-  };
-  d.expect(prime, list(n - 2, [&](std::int64_t k) { return is_prime(k + 2); }));
-  d.expect(count, 17), d.expect(largest, 59);
-}
-
 void collatz(Desk& d) {
   const int n = 30;
   Tensor x = arange(1, n + 1), steps = zeros({n}, DType::int64);
@@ -155,16 +141,6 @@ void xorshift(Desk& d) {
   for (std::size_t i = 0; i < 5; ++i) CHECK(got[i] == static_cast<std::int64_t>(want[i]));
 }
 
-void monte_carlo_pi(Desk& d) {
-  const auto [u, v] = d.random({2, 500}, 0, 1);
-  const Tensor inside = square(u(0)) + square(u(1)) < 1, estimate = 4 * mean(astype(inside, d.real)), count = sum(inside);
-  d.step(estimate, count);
-  double n = 0;
-  for (int i = 0; i < 500; ++i) n += v[i] * v[i] + v[500 + i] * v[500 + i] < 1;
-  CHECK(std::abs(values(count)[0] - n) <= 1);
-  d.expect(estimate, 4 * values(count)[0] / 500);
-}
-
 void fizz_buzz(Desk& d) {
   const Tensor i = arange(1, 31), y = where(i % 15 == 0, -15, where(i % 5 == 0, -5, where(i % 3 == 0, -3, i)));
   d.expect(y, list(30, [](std::int64_t k) { return ++k % 15 == 0 ? -15 : k % 5 == 0 ? -5 : k % 3 == 0 ? -3 : k; }));
@@ -194,25 +170,6 @@ void pascal(Desk& d) {
   want[0] = 1;
   for (int k = 1; k <= 8; ++k) want[k] = want[k - 1] * (9 - k) / k;
   d.expect(row, want);
-}
-
-void black_scholes(Desk& d) {
-  const int n = 20;
-  const auto [s, sv] = d.random({n}, 50, 150);
-  const auto [k, kv] = d.random({n}, 50, 150);
-  const double r = 0.03, sigma = 0.2, t = 1.5;
-  const auto cdf = [](const Tensor& x) { return 0.5 * (1 + erf(x / std::sqrt(2.0))); };
-  const Tensor d1 = (log(s / k) + (r + sigma * sigma / 2) * t) / (sigma * std::sqrt(t)), d2 = d1 - sigma * std::sqrt(t);
-  const Tensor call = s * cdf(d1) - k * std::exp(-r * t) * cdf(d2), put = call - s + k * std::exp(-r * t), delta = cdf(d1);
-  d.step(call, put, delta);
-  const auto normal = [](double x) { return 0.5 * (1 + std::erf(x / std::sqrt(2.0))); };
-  Numbers wc, wp, wd;
-  for (int i = 0; i < n; ++i) {
-    const double a = (std::log(sv[i] / kv[i]) + (r + sigma * sigma / 2) * t) / (sigma * std::sqrt(t));
-    wc.push_back(sv[i] * normal(a) - kv[i] * std::exp(-r * t) * normal(a - sigma * std::sqrt(t)));
-    wp.push_back(wc.back() - sv[i] + kv[i] * std::exp(-r * t)), wd.push_back(normal(a));
-  }
-  d.expect(call, wc, 3), d.expect(put, wp, 3), d.expect(delta, wd, 3);
 }
 
 void implied_volatility(Desk& d) {  // Newton's steps
@@ -245,23 +202,6 @@ void binomial_option(Desk& d) {
   d.expect(v, w, 10);
 }
 
-void moving_averages(Desk& d) {
-  const int n = 25;
-  const auto [x, v] = d.random({n});
-  Tensor simple = zeros({n - 4}, d.real);
-  for (int k = 0; k < 5; ++k) simple += x(Slice{k, n - 4 + k});
-  simple /= 5;
-  const Tensor weights = astype(arange(n)(kAll, newaxis) >= arange(n), d.real), running = matmul(weights, x),
-               expanding = running / (arange(n) + 1).astype(d.real);
-  const Tensor crossing = (simple(Slice{1, {}}) > 0) != (simple(Slice{{}, -1}) > 0), last = simple(-1);
-  d.step(simple, running, expanding, crossing, last);
-  Numbers ws, we, wr;
-  double total = 0;
-  for (int i = 0; i < n; ++i) total += v[i], wr.push_back(total), we.push_back(total / (i + 1));
-  for (int i = 0; i + 5 <= n; ++i) ws.push_back((v[i] + v[i + 1] + v[i + 2] + v[i + 3] + v[i + 4]) / 5);
-  d.expect(simple, ws), d.expect(running, wr), d.expect(expanding, we), d.expect(last, ws.back());
-}
-
 void smoothing(Desk& d) {
   const int n = 20;
   const auto [x, v] = d.random({n, 3});
@@ -274,35 +214,6 @@ void smoothing(Desk& d) {
     for (int i = 0; i < 3; ++i) wv[i] = std::max(wv[i], std::abs(v[t * 3 + i] - lv[i])), lv[i] = 0.3 * v[t * 3 + i] + 0.7 * lv[i];
   }
   d.expect(level, lv), d.expect(worst, wv);
-}
-
-void statistics(Desk& d) {
-  const int n = 15, k = 4;
-  const auto [x, v] = d.random({n, k});
-  const Tensor centred = x - mean(x, 0), covariance = matmul(centred.T(), centred) / (n - 1), deviation = sqrt(sum(square(centred), 0) / (n - 1));
-  const Tensor correlation = covariance / deviation / deviation(kAll, newaxis), z = centred / deviation, scaled = (x - min(x, 0)) / (max(x, 0) - min(x, 0));
-  d.step(covariance, correlation, z, scaled);
-  Numbers m(k), cov(k * k), cor(k * k), wz(n * k), low(k, 1e9), high(k, -1e9), ws(n * k);
-  for (int i = 0; i < n * k; ++i) m[i % k] += v[i] / n, low[i % k] = std::min(low[i % k], v[i]), high[i % k] = std::max(high[i % k], v[i]);
-  for (int i = 0; i < n; ++i)
-    for (int a = 0; a < k; ++a)
-      for (int b = 0; b < k; ++b) cov[a * k + b] += (v[i * k + a] - m[a]) * (v[i * k + b] - m[b]) / (n - 1);
-  for (int a = 0; a < k; ++a)
-    for (int b = 0; b < k; ++b) cor[a * k + b] = cov[a * k + b] / std::sqrt(cov[a * k + a] * cov[b * k + b]);
-  for (int i = 0; i < n * k; ++i) wz[i] = (v[i] - m[i % k]) / std::sqrt(cov[i % k * (k + 1)]), ws[i] = (v[i] - low[i % k]) / (high[i % k] - low[i % k]);
-  d.expect(covariance, cov, 3), d.expect(correlation, cor, 3), d.expect(z, wz, 3), d.expect(scaled, ws);
-}
-
-void histogram(Desk& d) {
-  const auto [x, v] = d.random({80}, 0, 1);
-  const Tensor bin = minimum(astype(floor(x * 8), DType::int64), 7), count = sum(bin == arange(8)(kAll, newaxis), 1);
-  const Tensor share = count / 80.0, entropy = -sum(where(count > 0, share * log(maximum(share, 1e-9)), 0)), fullest = max(count);
-  d.step(count, entropy, fullest);
-  Numbers want(8);
-  for (double a : v) want[static_cast<std::size_t>(a * 8)] += 1;
-  double e = 0;
-  for (double w : want) e -= w > 0 ? w / 80 * std::log(w / 80) : 0;
-  d.expect(count, want), d.expect(entropy, e), d.expect(fullest, *std::max_element(want.begin(), want.end()));
 }
 
 void differences(Desk& d) {
@@ -318,49 +229,6 @@ void differences(Desk& d) {
   double up = 0, most = 0;
   for (double a : w1) up += a > 0, most = std::max(most, std::abs(a));
   d.expect(first, w1), d.expect(second, w2), d.expect(central, wc), d.expect(rising, up), d.expect(steepest, most);
-}
-
-void quadrature(Desk& d) {
-  const int n = 65;
-  const Tensor x = linspace(0, 2, n), y = exp(-x) * sin(3 * x);
-  const double h = 2.0 / (n - 1);
-  const Tensor trapezoid = h * (sum(y) - 0.5 * (y(0) + y(-1)));
-  const Tensor simpson = h / 3 * (y(0) + y(-1) + 4 * sum(y(Slice{1, {}, 2})) + 2 * sum(y(Slice{2, -1, 2})));
-  d.step(trapezoid, simpson);
-  double t = 0, s = 0;
-  for (int i = 0; i < n; ++i) {
-    const double v = std::exp(-i * h) * std::sin(3 * i * h);
-    t += h * v * (i == 0 || i == n - 1 ? 0.5 : 1), s += h / 3 * v * (i == 0 || i == n - 1 ? 1 : i % 2 ? 4 : 2);
-  }
-  d.expect(trapezoid, t), d.expect(simpson, s);
-}
-
-void polynomials(Desk& d) {
-  const auto [x, v] = d.random({12}, -1, 1);
-  Tensor horner = full({12}, 0.5, d.real), before = ones({12}, d.real), now = x;
-  Numbers wh(12, 0.5), wb(12, 1), wn = v;
-  for (int k = 1; k <= 9; ++k) {
-    horner = horner * x + 1.0 / k;
-    const Tensor next = 2 * x * now - before;  // Chebyshev
-    before = now, now = next;
-    d.step(horner, now, before);
-    for (int i = 0; i < 12; ++i) {
-      wh[i] = wh[i] * v[i] + 1.0 / k;
-      const double n = 2 * v[i] * wn[i] - wb[i];
-      wb[i] = wn[i], wn[i] = n;
-    }
-  }
-  d.expect(horner, wh), d.expect(now, wn, 20), d.expect(before, wb, 20);
-}
-
-void newton_root(Desk& d) {
-  const auto [a, v] = d.random({11}, 1, 8);
-  Tensor x = a;
-  for (int t = 0; t < 9; ++t) {
-    x = x - (x * x * x - a) / (3 * x * x);
-    d.step(x);
-  }
-  d.expect(x, list(11, [&, &p = v](std::int64_t i) { return std::cbrt(p[i]); }), 3);
 }
 
 void calendars(Desk& d) {
@@ -398,28 +266,19 @@ std::vector<Program> number_programs() {
   return {{"bitonic sort", bitonic_sort},
           {"rank sort", rank_sort},
           {"odd-even sort", odd_even_passes},
-          {"primes", primes},
           {"Collatz", collatz},
           {"table of divisors", gcd_table},
           {"Fibonacci", fibonacci},
           {"bits", bit_count},
           {"random numbers", random_numbers},
           {"xorshift", xorshift},
-          {"pi by chance", monte_carlo_pi},
           {"fizz buzz", fizz_buzz},
           {"division table", division_table},
           {"Pascal", pascal},
-          {"Black-Scholes", black_scholes},
           {"implied volatility", implied_volatility},
           {"binomial option", binomial_option},
-          {"moving averages", moving_averages},
           {"smoothing", smoothing},
-          {"statistics", statistics},
-          {"histogram", histogram},
           {"differences", differences},
-          {"quadrature", quadrature},
-          {"polynomials", polynomials},
-          {"cube roots", newton_root},
           {"calendar", calendars},
           {"empty batches", empty_batches}};
 }

@@ -4,89 +4,6 @@
 namespace sinter::testing {
 namespace {
 
-void n_body(Desk& d) {
-  const int n = 7;
-  auto [x, xv] = d.random({n, 2});
-  auto [v, vv] = d.random({n, 2}, -0.1, 0.1);
-  const auto [mass, mv] = d.random({n}, 0.5, 1);
-  for (int t = 0; t < 3; ++t) {
-    const Tensor apart = x(newaxis) - x(kAll, newaxis);  // from i to j
-    const Tensor r2 = sum(square(apart), -1) + 0.1, pull = mass / (r2 * sqrt(r2));
-    v += 0.01 * sum(apart * pull(ellipsis, newaxis), 1);
-    x += 0.01 * v;
-    d.step(x, v);
-    Numbers a(2 * n);
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n; ++j) {
-        const double dx = xv[2 * j] - xv[2 * i], dy = xv[2 * j + 1] - xv[2 * i + 1], r = dx * dx + dy * dy + 0.1, p = mv[j] / (r * std::sqrt(r));
-        a[2 * i] += dx * p, a[2 * i + 1] += dy * p;
-      }
-    for (int i = 0; i < 2 * n; ++i) vv[i] += 0.01 * a[i], xv[i] += 0.01 * vv[i];
-  }
-  d.expect(x, xv, 5);
-  d.expect(v, vv, 5);
-}
-
-void mandelbrot(Desk& d) {
-  const int h = 9, w = 11;
-  const Tensor ci = linspace(-1.25, 1.25, h)(kAll, newaxis), cr = linspace(-2, 0.5, w);
-  Tensor zr = zeros({h, w}), zi = zeros({h, w}), count = zeros({h, w}, DType::int64);
-  for (int k = 0; k < 16; ++k) {
-    const Tensor next = zr * zr - zi * zi + cr;
-    zi = 2 * zr * zi + ci;
-    zr = next;
-    const Tensor inside = zr * zr + zi * zi <= 4;
-    zr = where(inside, zr, 3.0), zi = where(inside, zi, 0.0);  // stays outside
-    count += inside;
-    d.step(zr, zi, count);
-  }
-  Numbers want(h * w);
-  for (int i = 0; i < h; ++i)
-    for (int j = 0; j < w; ++j) {
-      double a = 0, b = 0;
-      for (int k = 0; k < 16; ++k) {
-        const double next = a * a - b * b + (-2 + 2.5 * j / (w - 1));
-        b = 2 * a * b + (-1.25 + 2.5 * i / (h - 1)), a = next;
-        if (!(a * a + b * b <= 4)) a = 3, b = 0;
-        else want[i * w + j] += 1;
-      }
-    }
-  // A point on the border may fall to either side in the last bit: few, and by one step.
-  const auto got = count.to_vector<std::int64_t>();
-  int off = 0;
-  for (int k = 0; k < h * w; ++k) off += static_cast<double>(got[static_cast<std::size_t>(k)]) != want[k];
-  CHECK(off <= 1);
-}
-
-void lorenz(Desk& d) {
-  const int n = 5;
-  auto [x, xv] = d.random({n});
-  auto [y, yv] = d.random({n});
-  auto [z, zv] = d.random({n}, 10, 20);
-  for (int t = 0; t < 40; ++t) {
-    const Tensor dx = 10 * (y - x), dy = x * (28 - z) - y, dz = x * y - 8.0 / 3 * z;
-    x += 0.005 * dx, y += 0.005 * dy, z += 0.005 * dz;
-    d.step(x, y, z);
-    for (int i = 0; i < n; ++i) {
-      const double a = 10 * (yv[i] - xv[i]), b = xv[i] * (28 - zv[i]) - yv[i], c = xv[i] * yv[i] - 8.0 / 3 * zv[i];
-      xv[i] += 0.005 * a, yv[i] += 0.005 * b, zv[i] += 0.005 * c;
-    }
-  }
-  d.expect(x, xv, 500), d.expect(y, yv, 500), d.expect(z, zv, 500);
-}
-
-void heat_slices(Desk& d) {
-  auto [u, uv] = d.random({30});
-  for (int t = 0; t < 6; ++t) {  // the border is lost at each step
-    u = u(Slice{1, -1}) + 0.2 * (u(Slice{{}, -2}) - 2 * u(Slice{1, -1}) + u(Slice{2, {}}));
-    d.step(u);
-    Numbers next;
-    for (std::size_t i = 1; i + 1 < uv.size(); ++i) next.push_back(uv[i] + 0.2 * (uv[i - 1] - 2 * uv[i] + uv[i + 1]));
-    uv = next;
-  }
-  d.expect(u, uv);
-}
-
 void heat_2d(Desk& d) {
   int h = 12, w = 9;
   auto [u, uv] = d.random({h, w});
@@ -116,46 +33,6 @@ void heat_matrix(Desk& d) {
     uv = next;
   }
   d.expect(u, uv, 3);
-}
-
-void wave(Desk& d) {
-  const int n = 16;
-  auto [now, nv] = d.random({n});
-  Tensor old = now * 1;
-  Numbers ov = nv;
-  const Tensor i = arange(n)(kAll, newaxis), j = arange(n);
-  const Tensor left = astype((i + n - 1) % n == j, d.real), right = astype((i + 1) % n == j, d.real);
-  for (int t = 0; t < 8; ++t) {
-    const Tensor next = 2 * now - old + 0.25 * (matmul(left, now) + matmul(right, now) - 2 * now);
-    old = now, now = next;
-    d.step(now, old);
-    Numbers x(n);
-    for (int k = 0; k < n; ++k) x[k] = 2 * nv[k] - ov[k] + 0.25 * (nv[(k + n - 1) % n] + nv[(k + 1) % n] - 2 * nv[k]);
-    ov = nv, nv = x;
-  }
-  d.expect(now, nv, 10), d.expect(old, ov, 10);
-}
-
-void predator_prey(Desk& d) {
-  auto [a, av] = d.random({6}, 0.5, 2);
-  auto [b, bv] = d.random({6}, 0.5, 2);
-  const auto rate_a = [](const auto& x, const auto& y) { return x * (1.1 - 0.4 * y); };
-  const auto rate_b = [](const auto& x, const auto& y) { return y * (0.1 * x - 0.4); };
-  const double h = 0.05;
-  const auto advance = [&](auto& x, auto& y) {  // Runge-Kutta of fourth order
-    const auto k1 = rate_a(x, y), l1 = rate_b(x, y);
-    const auto k2 = rate_a(x + h / 2 * k1, y + h / 2 * l1), l2 = rate_b(x + h / 2 * k1, y + h / 2 * l1);
-    const auto k3 = rate_a(x + h / 2 * k2, y + h / 2 * l2), l3 = rate_b(x + h / 2 * k2, y + h / 2 * l2);
-    const auto k4 = rate_a(x + h * k3, y + h * l3), l4 = rate_b(x + h * k3, y + h * l3);
-    x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4);
-    y = y + h / 6 * (l1 + 2 * l2 + 2 * l3 + l4);
-  };
-  for (int t = 0; t < 6; ++t) {
-    advance(a, b);
-    d.step(a, b);
-    for (int i = 0; i < 6; ++i) advance(av[i], bv[i]);
-  }
-  d.expect(a, av, 5), d.expect(b, bv, 5);
 }
 
 void pendulum(Desk& d) {
@@ -293,14 +170,8 @@ void charge_field(Desk& d) {
 }  // namespace
 
 std::vector<Program> physics_programs() {
-  return {{"n-body", n_body},
-          {"Mandelbrot", mandelbrot},
-          {"Lorenz", lorenz},
-          {"heat with slices", heat_slices},
-          {"heat in two dimensions", heat_2d},
+  return {{"heat in two dimensions", heat_2d},
           {"heat by a matrix", heat_matrix},
-          {"wave", wave},
-          {"predator and prey", predator_prey},
           {"pendulum", pendulum},
           {"logistic map", logistic_map},
           {"long recording", long_recording},

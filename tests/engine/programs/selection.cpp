@@ -26,29 +26,6 @@ Numbers sorted(Numbers v) {
   return v;
 }
 
-void nearest_neighbours(Desk& d) {
-  const int n = 40, m = 7, k = 5;
-  const auto [x, vx] = d.random({n, 3});
-  const auto [q, vq] = d.random({m, 3});
-  const auto [label, vl] = d.integers({n}, 0, 3);
-  const Tensor distance = sum(square(q(kAll, newaxis) - x), -1), nearest = argsort(distance, 1)(kAll, Slice{0, k});
-  const Tensor votes = sum(expand_dims(take(label, nearest), -1) == arange(3), 1), found = argmax(votes, 1);
-  d.step(nearest, found);
-  Numbers want, want_nearest;
-  for (std::size_t j = 0; j < m; ++j) {
-    const Numbers apart = table(n, [&](std::size_t i) {
-      double sum = 0;
-      for (std::size_t c = 0; c < 3; ++c) sum += (vq[3 * j + c] - vx[3 * i + c]) * (vq[3 * j + c] - vx[3 * i + c]);
-      return sum;
-    });
-    double count[3] = {};
-    const auto order = order_of(apart);
-    for (int i = 0; i < k; ++i) ++count[at(vl[order[at(i)]])], want_nearest.push_back(static_cast<double>(order[at(i)]));
-    want.push_back(static_cast<double>(std::max_element(count, count + 3) - count));
-  }
-  d.expect(nearest, want_nearest), d.expect(found, want);
-}
-
 void rankings(Desk& d) {
   const int n = 30;
   const auto [x, v] = d.integers({n}, 0, 12);
@@ -147,37 +124,6 @@ void distribution_function(Desk& d) {
   double most = 0;
   for (const double a : vq) most = std::max(most, std::abs(fraction(a) - (a + 2) / 4));
   d.expect(below, table(20, [&](std::size_t i) { return fraction(vq[i]); })), d.expect(distance, most);
-}
-
-void bootstrap(Desk& d) {
-  const int n = 25, rounds = 64;
-  const auto [x, v] = d.random({n});
-  const Tensor places = random::integers(random::Key(9), {rounds, n}, 0, n), means = mean(x(places), 1), spread = stddev(means, {}, false, 1);
-  const Tensor interval = quantile(means, Tensor{0.025, 0.975});
-  d.step(means, spread, interval);
-  const auto drawn = testing::values(places);
-  Numbers want;
-  for (std::size_t r = 0; r < rounds; ++r) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += v[at(drawn[r * n + i])];
-    want.push_back(sum / n);
-  }
-  d.expect(means, want);
-  const Numbers s = sorted(want);
-  const auto between = [&](double q) { return s[at(q * 63)] + (q * 63 - std::floor(q * 63)) * (s[at(q * 63) + 1] - s[at(q * 63)]); };
-  d.expect(astype(interval, d.real), {between(0.025), between(0.975)});  // a tensor of quantiles is float64, and so is the result
-}
-
-void word_counts(Desk& d) {
-  const auto [words, v] = d.integers({120}, 0, 20);
-  const auto [distinct, counts] = unique_counts(words);
-  const Tensor order = argsort(counts, -1, true), common = distinct(order)(Slice{0, 5}), often = counts(order)(Slice{0, 5});
-  d.step(common, often);
-  std::map<double, double> count;
-  for (const double w : v) ++count[w];
-  std::vector<std::pair<double, double>> list(count.begin(), count.end());
-  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  d.expect(common, table(5, [&](std::size_t i) { return list[i].first; })), d.expect(often, table(5, [&](std::size_t i) { return list[i].second; }));
 }
 
 void joined_tables(Desk& d) {
@@ -316,16 +262,6 @@ void stratified_split(Desk& d) {
   d.expect(sort(concatenate({train, test})), table(n, [](std::size_t i) { return i; }));
 }
 
-void one_hot(Desk& d) {
-  const auto [label, v] = d.integers({20}, 0, 6);
-  Tensor hot = zeros({20, 6}, d.real), smooth = full({20, 6}, 0.1, d.real);
-  hot(arange(20), label) = 1;
-  smooth(arange(20), label) += 0.4;
-  d.step(hot, smooth);
-  d.expect(hot, table(120, [&](std::size_t i) { return v[i / 6] == static_cast<double>(i % 6); }));
-  d.expect(smooth, table(120, [&](std::size_t i) { return v[i / 6] == static_cast<double>(i % 6) ? 0.5 : 0.1; }));
-}
-
 void connected_parts(Desk& d) {  // every node takes the least label among its neighbours
   const int n = 14, edges = 10;
   const auto [a, va] = d.integers({edges}, 0, n);
@@ -360,29 +296,6 @@ void sieve(Desk& d) {
     if (is) want.push_back(k);
   }
   d.expect(primes, want), d.expect(twins, want_twins);
-}
-
-void k_means(Desk& d) {
-  const int n = 50, k = 3;
-  const auto [x, v] = d.random({n, 2});
-  Tensor centre = x(random::choice(random::Key(2), arange(n), k, 0, false));
-  const auto start = testing::values(centre);
-  Numbers want(start.begin(), start.end());
-  Tensor nearest;
-  for (int round = 0; round < 4; ++round) {
-    nearest = argmin(sum(square(x(kAll, newaxis) - centre), -1), 1);
-    const Tensor counts = bincount(nearest, {}, k).astype(d.real)(kAll, newaxis);
-    centre = where(counts > 0, add_at(zeros({k, 2}, d.real), nearest, x) / maximum(counts, 1.), centre);
-    d.step(centre);
-    Numbers sums(k * 2), sizes(k);
-    for (std::size_t i = 0; i < n; ++i) {
-      const Numbers apart = table(k, [&](std::size_t c) { return std::pow(v[2 * i] - want[2 * c], 2) + std::pow(v[2 * i + 1] - want[2 * c + 1], 2); });
-      const auto c = static_cast<std::size_t>(std::min_element(apart.begin(), apart.end()) - apart.begin());
-      ++sizes[c], sums[2 * c] += v[2 * i], sums[2 * c + 1] += v[2 * i + 1];
-    }
-    for (std::size_t c = 0; c < 2 * k; ++c) want[c] = sizes[c / 2] > 0 ? sums[c] / sizes[c / 2] : want[c];
-  }
-  d.expect(centre, want, 10);
 }
 
 void merged_intervals(Desk& d) {
@@ -547,16 +460,13 @@ void embedding_gradient(Desk& d) {  // rows that several tokens share collect al
 }  // namespace
 
 std::vector<Program> selection_programs() {
-  return {{"nearest neighbours", nearest_neighbours},
-          {"rankings", rankings},
+  return {{"rankings", rankings},
           {"deduplicated in order", deduplicated_in_order},
           {"means by key", means_by_key},
           {"run lengths", run_lengths},
           {"sampled from the top", sampled_from_the_top},
           {"equalised histogram", equalised_histogram},
           {"distribution function", distribution_function},
-          {"bootstrap", bootstrap},
-          {"word counts", word_counts},
           {"joined tables", joined_tables},
           {"moving median", moving_median},
           {"winsorised", winsorised},
@@ -566,10 +476,8 @@ std::vector<Program> selection_programs() {
           {"peaks", peaks},
           {"quantile normalised", quantile_normalised},
           {"stratified split", stratified_split},
-          {"one hot", one_hot},
           {"connected parts", connected_parts},
           {"sieve", sieve},
-          {"k-means", k_means},
           {"merged intervals", merged_intervals},
           {"similar sets", similar_sets},
           {"area under the curve", area_under_the_curve},
