@@ -11,7 +11,6 @@ sinter_run_emulated(products_cublaslt_no_epilogues test_products SINTER_EMULATOR
   SINTER_CUBLASLT=${CMAKE_CURRENT_BINARY_DIR}/cuda_emulator/libcublaslt_emulator.so)
 sinter_run_emulated(products_cublaslt_no_algorithms test_products SINTER_EMULATOR_PRODUCTS=0
   SINTER_CUBLASLT=${CMAKE_CURRENT_BINARY_DIR}/cuda_emulator/libcublaslt_emulator.so)
-sinter_test(test_interpreter_ops runtime)
 # They call what passes record.
 target_include_directories(test_blocked PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(test_byte_products PRIVATE ${PROJECT_SOURCE_DIR}/src)

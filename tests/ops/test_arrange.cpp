@@ -263,61 +263,6 @@ TEST_CASE("pieces with functions of their own, joined within rows, within column
   }
 }
 
-TEST_CASE("roll, tile, repeat") {
-  std::mt19937 rng(fresh_seed());
-  for (DType dtype : kTypes)
-    for (const Shape& shape : kShapes) {
-      const auto [x, ref] = random(rng, shape, dtype, -9, 9);
-      const Ref& r = ref;
-      const std::string what = fmt::format("{} {}", sn::to_string(shape), name(dtype));
-      const auto modulo = [](std::int64_t a, std::int64_t b) { return b == 0 ? 0 : (a % b + b) % b; };
-      for (std::int64_t shift : {0, 1, -2, 100}) {
-        const auto n = static_cast<std::int64_t>(ref.v.size());
-        Ref rolled = ref;
-        for (std::int64_t i = 0; i < n; ++i) rolled.v[static_cast<std::size_t>(modulo(i + shift, n))] = ref.v[static_cast<std::size_t>(i)];
-        same(sn::roll(x, {shift}), rolled, what + " roll flat");
-        for (std::size_t k = 0; k < shape.size(); ++k)
-          same(sn::roll(x, {shift}, static_cast<std::int64_t>(k)),
-               make(shape,
-                    [&](const Coords& at) {
-                      Coords from = at;
-                      from[k] = modulo(at[k] - shift, shape[k]);
-                      return r.v[flat(shape, from)];
-                    }),
-               what + " roll axis");
-      }
-      std::vector<std::int64_t> times{2};
-      for (std::size_t k = 0; k < shape.size(); ++k) times.push_back(1 + static_cast<std::int64_t>(k % 3));
-      Shape tiled{2};
-      for (std::size_t k = 0; k < shape.size(); ++k) tiled.push_back(shape[k] * times[k + 1]);
-      same(sn::tile(x, times),
-           make(tiled,
-                [&](const Coords& at) {
-                  Coords from(at.begin() + 1, at.end());
-                  for (std::size_t k = 0; k < from.size(); ++k) from[k] %= shape[k];
-                  return r.v[flat(shape, from)];
-                }),
-           what + " tile");
-      for (std::size_t k = 0; k < shape.size(); ++k) {
-        Shape repeated = shape;
-        repeated[k] *= 3;
-        same(sn::repeat(x, 3, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())),
-             make(repeated,
-                  [&](const Coords& at) {
-                    Coords from = at;
-                    from[k] /= 3;
-                    return r.v[flat(shape, from)];
-                  }),
-             what + " repeat");
-      }
-    }
-  CHECK(values(sn::roll(sn::full({}, 3.0), {1})) == std::vector<double>{3});
-  CHECK(values(sn::tile(sn::full({}, 3.0), {2})) == std::vector<double>{3, 3});
-  CHECK(values(sn::repeat(sn::full({}, 3.0), 2)) == std::vector<double>{3, 3});
-  CHECK(values(sn::roll(sn::arange(5), {1, 1}, {0, 0})) == std::vector<double>{3, 4, 0, 1, 2});
-  CHECK_THROWS_AS(sn::repeat(sn::ones({2}), -1), sn::ValueError);
-}
-
 TEST_CASE("rows of every short length, of which few fill vectors, and places compared with numbers far from any") {
   std::mt19937 rng(fresh_seed());
   for (const DType dtype : {DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64})
@@ -348,54 +293,6 @@ TEST_CASE("rows of every short length, of which few fill vectors, and places com
         if (on_cuda()) break;
       }
     }
-}
-
-TEST_CASE("triangles, eye, diagonals") {
-  std::mt19937 rng(fresh_seed());
-  for (DType dtype : kTypes)
-    for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{2, 4, 4}, Shape{1, 1}, Shape{0, 3}, Shape{3, 0}})
-      for (std::int64_t k : {0, 1, -2, 9, -9}) {
-        const auto [x, ref] = random(rng, shape, dtype, 1, 9);
-        const Ref& r = ref;
-        const std::string what = fmt::format("{} {} k {}", sn::to_string(shape), name(dtype), k);
-        const std::size_t rank = shape.size();
-        const auto triangle = [&](bool lower) {
-          return make(shape, [&](const Coords& at) {
-            const std::int64_t d = at[rank - 1] - at[rank - 2];
-            return (lower ? d <= k : d >= k) ? r.v[flat(shape, at)] : 0;
-          });
-        };
-        same(sn::tril(x, k), triangle(true), what + " tril");
-        same(sn::triu(x, k), triangle(false), what + " triu");
-        const std::int64_t down = std::max<std::int64_t>(-k, 0), right = std::max<std::int64_t>(k, 0);
-        const std::int64_t size = std::max<std::int64_t>(0, std::min(shape[rank - 2] - down, shape[rank - 1] - right));
-        Shape diagonal(shape.begin(), shape.end() - 2);
-        diagonal.push_back(size);
-        same(sn::diagonal(x, k, -2, -1),
-             make(diagonal,
-                  [&](const Coords& at) {
-                    Coords from(at.begin(), at.end() - 1);
-                    from.push_back(at.back() + down);
-                    from.push_back(at.back() + right);
-                    return r.v[flat(shape, from)];
-                  }),
-             what + " diagonal");
-      }
-  for (DType dtype : kTypes)
-    for (std::int64_t n : {0, 1, 4})
-      for (std::int64_t k : {0, 2, -1}) {
-        same(sn::eye(n, 5, k, dtype), make({n, 5}, [&](const Coords& at) { return at[1] - at[0] == k ? 1 : 0; }), "eye");
-        const auto [x, ref] = random(rng, {n}, dtype, 1, 9);
-        const Ref& r = ref;
-        const std::int64_t size = n + std::abs(k);
-        const Tensor matrix = sn::diag(x, k);
-        same(matrix, make({size, size}, [&](const Coords& at) { return at[1] - at[0] == k ? r.v[static_cast<std::size_t>(std::min(at[0], at[1]))] : 0; }),
-             "diag");
-        same(sn::diag(matrix, k), ref, "diag back");
-      }
-  CHECK(values(sn::tril(sn::arange(1, 3))) == std::vector<double>{1, 0, 1, 2});
-  CHECK_THROWS_AS(sn::tril(sn::full({}, 1.0)), sn::ShapeError);
-  CHECK_THROWS_AS(sn::diagonal(sn::ones({2, 2}), 0, 1, 1), sn::AxisError);
 }
 
 TEST_CASE("take, take_along_axis, indexing with a tensor") {
