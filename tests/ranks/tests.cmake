@@ -3,6 +3,9 @@ sinter_suite(ranks llvm interpreter unfused)
 sinter_run_emulated(ranks_cuda_emulated test_ranks)
 set_tests_properties(ranks_unfused ranks_cuda_emulated PROPERTIES LABELS long)
 sinter_test(test_sharding ranks)
+sinter_suite(rank_rules interpreter llvm)
+target_include_directories(test_rank_rules PRIVATE ${PROJECT_SOURCE_DIR}/src)
+set_tests_properties(rank_rules_llvm PROPERTIES LABELS long)
 
 # Ranks that are processes: with the MPI that the module was built for, and with MPICH where it is here, too.
 if(TARGET sinter_mpi)
