@@ -21,7 +21,7 @@ for argument in "$@"; do
     --tests) tests=yes ;;
     --long)
       requirements+=(tests/requirements_long.txt)
-      packages+=(debootstrap dpkg-dev libopenmpi-dev openmpi-bin libmpich-dev mpich chromium chromium-driver)
+      packages+=(debootstrap dpkg-dev libopenmpi-dev openmpi-bin libmpich-dev mpich chromium chromium-driver doxygen)
       ;;
     *) echo "setup: there is no option $argument" >&2 && exit 1 ;;
   esac

@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-Tensor fliplr(const Arg& x);  // along axis 1
-Tensor flipud(const Arg& x);  // along axis 0
+Tensor fliplr(const Arg& x);  ///< along axis 1
+Tensor flipud(const Arg& x);  ///< along axis 0
 /// Joins vectors as the columns of a matrix; joins matrices side by side.
 Tensor column_stack(const std::vector<Tensor>& parts, Location where = Location::current());
 /// Split along axis 1 (a vector's 0), 0 and 2.

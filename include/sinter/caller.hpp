@@ -24,7 +24,7 @@ struct Around {
   void* (*before)() = nullptr;
   void (*after)(void*) = nullptr;
 };
-void around_evaluations(Around calls);
+void around_evaluations(Around calls);  ///< called on the thread that evaluates, before and after each evaluation
 
 /// Evaluations that begin from now on are not stopped by calls of interrupt() until now: for a signal that came as an evaluation ended.
 void withdraw_interrupt() noexcept;

@@ -14,8 +14,8 @@ struct Complex {
 class ComplexArg {
  public:
   ComplexArg(const Complex& pair, Location where = Location::current()) : pair_(&pair), where_(where) {}
-  const Tensor& re() const { return pair_->re; }
-  const Tensor& im() const { return pair_->im; }
+  const Tensor& re() const { return pair_->re; }  ///< real parts
+  const Tensor& im() const { return pair_->im; }  ///< imaginary parts
   Location where() const { return where_; }
 
  private:

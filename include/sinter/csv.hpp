@@ -10,13 +10,13 @@ namespace sinter {
 struct CsvOptions {
   /// The separator of fields; 0 selects the first of , ; tab in the first line, else spaces.
   char delimiter = 0;
-  enum class Header : std::uint8_t { find, yes, no } header = Header::find;  // find: a first line without a number is a header
+  enum class Header : std::uint8_t { find, yes, no } header = Header::find;  ///< find: a first line without a number is a header
   DType dtype = DType::float64;
 };
 
 struct Csv {
-  Tensor values;                   // (lines, fields)
-  std::vector<std::string> names;  // of the fields, from the header line; empty without one
+  Tensor values;                   ///< (lines, fields)
+  std::vector<std::string> names;  ///< of the fields, from the header line; empty without one
   /// Returns the field with that name, a vector. Throws ValueError for an unknown name.
   Tensor column(const std::string& name, Location where = Location::current()) const;
 };

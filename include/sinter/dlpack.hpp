@@ -39,14 +39,14 @@ struct View {
   std::int32_t ndim;
   ElementType dtype;
   std::int64_t* shape;
-  std::int64_t* strides;  // in elements; null: row-major
+  std::int64_t* strides;  ///< in elements; null: row-major
   std::uint64_t byte_offset;
 };
 
 struct Version {
   std::uint32_t major, minor;
 };
-inline constexpr std::uint64_t kReadOnly = 1, kCopied = 2;  // flags
+inline constexpr std::uint64_t kReadOnly = 1, kCopied = 2;  ///< flags
 
 /// DLManagedTensorVersioned: a Python capsule's "dltensor_versioned".
 struct Versioned {

@@ -24,7 +24,7 @@ enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer,
 struct DTypeTraits {
   std::string_view name, alias;
   DTypeKind kind;
-  std::size_t size;  // bytes of an element
+  std::size_t size;  ///< bytes of an element
   DType compute, sum, real;
   std::string_view cuda, llvm, npy, safetensors;
   int onnx, dlpack;
@@ -37,21 +37,21 @@ inline constexpr DTypeTraits kDTypes[] = {
 };
 inline constexpr int kDTypeCount = static_cast<int>(std::size(kDTypes));
 
-constexpr const DTypeTraits& traits(DType t) { return kDTypes[static_cast<int>(t)]; }
+constexpr const DTypeTraits& traits(DType t) { return kDTypes[static_cast<int>(t)]; }  ///< the row of the table of types
 /// Returns the bytes per element; a bool takes one byte, 0 or 1.
 constexpr std::size_t itemsize(DType t) { return traits(t).size; }
 /// Returns NumPy's name of the type: "float32", "bool", ...
 constexpr std::string_view name(DType t) { return traits(t).name; }
-constexpr bool is_floating(DType t) { return traits(t).kind == DTypeKind::floating; }
-constexpr bool is_unsigned(DType t) { return traits(t).kind == DTypeKind::unsigned_integer; }
-constexpr bool is_integer(DType t) { return traits(t).kind == DTypeKind::signed_integer || is_unsigned(t); }
-constexpr bool is_bool(DType t) { return traits(t).kind == DTypeKind::boolean; }
+constexpr bool is_floating(DType t) { return traits(t).kind == DTypeKind::floating; }          ///< true for floating-point types, the narrow ones included
+constexpr bool is_unsigned(DType t) { return traits(t).kind == DTypeKind::unsigned_integer; }  ///< true for unsigned integers; a bool is none
+constexpr bool is_integer(DType t) { return traits(t).kind == DTypeKind::signed_integer || is_unsigned(t); }  ///< true for signed and unsigned integers
+constexpr bool is_bool(DType t) { return traits(t).kind == DTypeKind::boolean; }                              ///< true for bool
 /// Returns true for a storage type: arithmetic uses another type.
 constexpr bool is_storage_only(DType t) { return traits(t).compute != t; }
 /// Returns true for a type that NumPy itself has. Such types promote as in NumPy.
 constexpr bool is_numpy(DType t) { return !traits(t).npy.empty(); }
 
-/// Calls f.template operator()<T>() with the C++ type of an element in memory.
+/// Calls `f.template operator()<T>()` with the C++ type of an element in memory.
 template <class Function> constexpr decltype(auto) visit_storage(DType t, Function&& f) {
   switch (t) {
 #define SINTER_DTYPE(id, name, alias, storage, ...) \
@@ -104,7 +104,7 @@ constexpr FloatFormat float_format(DType t) {
   });
 }
 
-/// Calls f.template operator()<T>() with the C++ type that arithmetic uses: float for the narrow floating types.
+/// Calls `f.template operator()<T>()` with the C++ type that arithmetic uses: float for the narrow floating types.
 template <class Function> constexpr decltype(auto) visit_compute(DType t, Function&& f) {
   return visit_storage(t, [&]<class T>() -> decltype(auto) { return f.template operator()<storage_type<traits(dtype_of<T>).compute>>(); });
 }

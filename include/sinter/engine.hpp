@@ -29,9 +29,9 @@ enum class Format : std::uint8_t { text, json, html, svg, dot };
 
 struct ExplainOptions {
   Format format = Format::text;
-  std::string target = {};                                       // "cpu", "sm_90"; empty: the current device
-  bool guards = false;                                           // text: every condition on the sizes, too
-  std::vector<std::pair<std::string, std::int64_t>> sizes = {};  // names of sizes, by which they are told: {{"batch", 64}}
+  std::string target = {};                                       ///< "cpu", "sm_90"; empty: the current device
+  bool guards = false;                                           ///< text: every condition on the sizes, too
+  std::vector<std::pair<std::string, std::int64_t>> sizes = {};  ///< names of sizes, by which they are told: {{"batch", 64}}
 };
 
 /// Describes each step that computes (or computed) the tensor: its ops, inputs and outputs, bytes moved against the unfused count, the reason of its fusion
@@ -60,23 +60,23 @@ std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::s
 struct Counters {
   std::uint64_t kernels_launched = 0;
   std::uint64_t library_calls = 0;
-  std::uint64_t host_calls = 0;      // library calls that the host computed for a device without such a library
-  std::uint64_t epilogues = 0;       // kernels that ran on the pieces of a library call's result as they were produced
-  std::uint64_t replays = 0;         // launches on a GPU that were prepared once and repeated, one kernel or several each
-  std::uint64_t graph_launches = 0;  // replays through a CUDA graph: three kernels or more, unless the driver has no graphs
+  std::uint64_t host_calls = 0;      ///< library calls that the host computed for a device without such a library
+  std::uint64_t epilogues = 0;       ///< kernels that ran on the pieces of a library call's result as they were produced
+  std::uint64_t replays = 0;         ///< launches on a GPU that were prepared once and repeated, one kernel or several each
+  std::uint64_t graph_launches = 0;  ///< replays through a CUDA graph: three kernels or more, unless the driver has no graphs
   std::uint64_t kernels_compiled = 0;
   std::uint64_t kernels_from_disk = 0;
   std::uint64_t kernels_from_memory = 0;
-  std::uint64_t plans_made = 0;  // scheduled and generated
+  std::uint64_t plans_made = 0;  ///< scheduled and generated
   std::uint64_t plans_from_disk = 0;
-  std::uint64_t plans_reused = 0;    // found by structure and guards: neither scheduled nor generated
-  std::uint64_t guards_checked = 0;  // plans of the right structure whose guards were tested against the present sizes
+  std::uint64_t plans_reused = 0;    ///< found by structure and guards: neither scheduled nor generated
+  std::uint64_t guards_checked = 0;  ///< plans of the right structure whose guards were tested against the present sizes
   std::uint64_t sources_generated = 0;
-  std::uint64_t fallbacks = 0;  // kernels interpreted because they could not be compiled
-  std::uint64_t bytes_now = 0;  // memory of tensors, including captured contents of recorded ones, on devices and on the host
+  std::uint64_t fallbacks = 0;  ///< kernels interpreted because they could not be compiled
+  std::uint64_t bytes_now = 0;  ///< memory of tensors, including captured contents of recorded ones, on devices and on the host
   std::uint64_t bytes_peak = 0;
 };
-Counters counters();
+Counters counters();  ///< the totals at this moment
 /// Sets bytes_peak to bytes_now.
 void reset_peak();
 
@@ -90,23 +90,23 @@ void interrupt() noexcept;
 
 /// Settings, each equivalent to an environment variable; the defaults are read from the environment once.
 struct Options {
-  std::string device = "cpu";     // SINTER_DEVICE: cpu, cuda, cuda:1
-  std::string backend = "llvm";   // SINTER_BACKEND: llvm, interpreter (device cpu)
-  bool fuse = true;               // SINTER_FUSE: on, off (one kernel per op)
-  bool fast_math = false;         // SINTER_FAST_MATH: approximate math; part of the cache key
-  int threads = 0;                // SINTER_THREADS: 0 is every core
-  bool wait = false;              // SINTER_WAIT: on waits for every compile; off interprets in the meantime where the bits are the same
-  std::string schedule;           // SINTER_SCHEDULE: schedule overrides "vector=2,threads=128", applied where possible; see docs/schedules.md
-  bool tuned = true;              // SINTER_TUNED: off ignores the schedules that `sinter tune` stored
-  std::string without;            // SINTER_WITHOUT: passes to leave out, "block_channels,lay_out_bytes"; docs/architecture.md lists them
-  bool keep_plans = true;         // SINTER_KEEP_PLANS: off neither reads plans from the disk cache nor writes them
-  std::string memory;             // SINTER_MEMORY: the limit for tensors on the host and on devices together, as 4G; empty: no limit
-  std::string log = "warn";       // SINTER_LOG: spdlog level
-  std::string dump;               // SINTER_DUMP: folder that receives every kernel string when it is generated
-  std::string cache_dir;          // SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter
-  std::string cache_size = "1G";  // SINTER_CACHE_SIZE: 512M, 2G, bytes; 0 turns the disk cache off
+  std::string device = "cpu";     ///< SINTER_DEVICE: cpu, cuda, cuda:1
+  std::string backend = "llvm";   ///< SINTER_BACKEND: llvm, interpreter (device cpu)
+  bool fuse = true;               ///< SINTER_FUSE: on, off (one kernel per op)
+  bool fast_math = false;         ///< SINTER_FAST_MATH: approximate math; part of the cache key
+  int threads = 0;                ///< SINTER_THREADS: 0 is every core
+  bool wait = false;              ///< SINTER_WAIT: on waits for every compile; off interprets in the meantime where the bits are the same
+  std::string schedule;           ///< SINTER_SCHEDULE: schedule overrides "vector=2,threads=128", applied where possible; see docs/schedules.md
+  bool tuned = true;              ///< SINTER_TUNED: off ignores the schedules that `sinter tune` stored
+  std::string without;            ///< SINTER_WITHOUT: passes to leave out, "block_channels,lay_out_bytes"; docs/architecture.md lists them
+  bool keep_plans = true;         ///< SINTER_KEEP_PLANS: off neither reads plans from the disk cache nor writes them
+  std::string memory;             ///< SINTER_MEMORY: the limit for tensors on the host and on devices together, as 4G; empty: no limit
+  std::string log = "warn";       ///< SINTER_LOG: spdlog level
+  std::string dump;               ///< SINTER_DUMP: folder that receives every kernel string when it is generated
+  std::string cache_dir;          ///< SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter
+  std::string cache_size = "1G";  ///< SINTER_CACHE_SIZE: 512M, 2G, bytes; 0 turns the disk cache off
 };
-Options options();
+Options options();  ///< the settings now
 /// Replaces the settings from now on; loaded kernels stay. Throws ValueError for a value out of range and DeviceError for a missing device.
 void configure(const Options& options);
 

@@ -28,27 +28,27 @@ struct AxisSize {
 
   static constexpr std::int64_t kUsual = 40;
   std::int64_t size = 0;
-  std::string name;  // empty for a number
+  std::string name;  ///< empty for a number
 };
 
 /// The required type and shape of an input.
 struct InputSpec {
   DType dtype = DType::float32;
   std::vector<AxisSize> shape;
-  std::string name = {};  // for messages and for the command
+  std::string name = {};  ///< for messages and for the command
 };
-std::string to_string(const InputSpec& spec);  // "x: float32[batch, 3, 224, 224]"
+std::string to_string(const InputSpec& spec);  ///< "x: float32[batch, 3, 224, 224]"
 
 /// The cost of a call at one combination of sizes.
 struct FrozenFigures {
-  std::map<std::string, std::int64_t> sizes;  // of the named axes
+  std::map<std::string, std::int64_t> sizes;  ///< of the named axes
   int kernels = 0, library_calls = 0;
-  int operations = 0;             // operations that these kernels and calls compute; without fusion each would be a launch
-  double bytes_moved = 0;         // to and from memory, at the sizes for which the plan was made
-  double bytes_unfused = 0;       // the same with one launch for each operation
-  std::uint64_t arena_bytes = 0;  // one block for all intermediate values
-  std::uint64_t least_bytes = 0;  // the most bytes that are live at one step: no block can be smaller
-  std::uint64_t apart_bytes = 0;  // the sum over all values if each had a block of its own
+  int operations = 0;             ///< operations that these kernels and calls compute; without fusion each would be a launch
+  double bytes_moved = 0;         ///< to and from memory, at the sizes for which the plan was made
+  double bytes_unfused = 0;       ///< the same with one launch for each operation
+  std::uint64_t arena_bytes = 0;  ///< one block for all intermediate values
+  std::uint64_t least_bytes = 0;  ///< the most bytes that are live at one step: no block can be smaller
+  std::uint64_t apart_bytes = 0;  ///< the sum over all values if each had a block of its own
 };
 
 /// A frozen formula: a counted handle. Any number of threads may call it at once.
@@ -88,7 +88,7 @@ class Function {
   /// Makes plans for these sizes of the named axes now; names that are left out have the specs' sizes.
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where = Location::current()) const;
 
-  const std::vector<InputSpec>& inputs() const;
+  const std::vector<InputSpec>& inputs() const;     ///< names, types and shapes, in the order of a call
   const std::string& note() const;                  ///< of a loaded function; empty for others
   const std::vector<std::string>& outputs() const;  ///< names: y0, y1, ... unless freeze() received others
   int plans() const;                                ///< number of plans made or loaded

@@ -12,19 +12,19 @@ namespace sinter {
 /// The layout of a narrow floating type: a sign, an exponent and a fraction, as in IEEE 754. A finite-only type has numbers where others have infinities and
 /// NaN; its code of all ones is NaN, and numbers beyond its range become NaN.
 struct FloatFormat {
-  int exponent = 0, fraction = 0;  // bits
+  int exponent = 0, fraction = 0;  ///< bits
   bool finite_only = false;
 
   // Constants of the conversions, in C++ here and in the code generated for CPUs and GPUs. Codes exclude the sign.
-  constexpr int bits() const { return 1 + exponent + fraction; }
-  constexpr int shift() const { return 23 - fraction; }  // extra bits of a float's fraction
-  constexpr int bias() const { return (1 << (exponent - 1)) - 1; }
-  constexpr std::uint32_t rebias() const { return static_cast<std::uint32_t>(127 - bias()) << 23; }  // from this type's exponent to a float's
+  constexpr int bits() const { return 1 + exponent + fraction; }                                     ///< of an element
+  constexpr int shift() const { return 23 - fraction; }                                              ///< extra bits of a float's fraction
+  constexpr int bias() const { return (1 << (exponent - 1)) - 1; }                                   ///< of the exponent
+  constexpr std::uint32_t rebias() const { return static_cast<std::uint32_t>(127 - bias()) << 23; }  ///< from this type's exponent to a float's
   constexpr std::uint32_t sign() const { return 1u << (exponent + fraction); }
-  constexpr std::uint32_t overflow() const { return finite_only ? sign() - 1 : sign() - (1u << fraction); }  // infinity, or NaN
-  constexpr std::uint32_t nan() const { return finite_only ? sign() - 1 : sign() - (1u << (fraction - 1)); }
-  constexpr std::uint32_t normal() const { return 1u << fraction; }  // the smallest normal number
-  constexpr std::uint32_t normal_as_float() const { return rebias() + (1u << 23); }
+  constexpr std::uint32_t overflow() const { return finite_only ? sign() - 1 : sign() - (1u << fraction); }   ///< infinity, or NaN
+  constexpr std::uint32_t nan() const { return finite_only ? sign() - 1 : sign() - (1u << (fraction - 1)); }  ///< the NaN that operations give
+  constexpr std::uint32_t normal() const { return 1u << fraction; }                                           ///< the smallest normal number
+  constexpr std::uint32_t normal_as_float() const { return rebias() + (1u << 23); }                           ///< the same as a float's bits
   /// Returns the bits of a power of two as a float whose last place is the smallest number of the type: adding it rounds a subnormal number.
   constexpr std::uint32_t rounder() const { return rebias() + (static_cast<std::uint32_t>(1 + shift()) << 23); }
   /// Returns whether a NaN keeps the upper bits of the float's payload, as processors convert it (16 bits), or only its sign (8 bits).
@@ -145,6 +145,6 @@ template <sinter::Narrow T> struct std::numeric_limits<T> {
   static constexpr T lowest() { return of(T::format.sign() | (T::format.overflow() - 1)); }
   static constexpr T epsilon() { return T(1.0f / T::format.normal()); }
   static constexpr T denorm_min() { return of(1); }
-  static constexpr T infinity() { return of(T::format.overflow()); }  // NaN where the type has no infinity
+  static constexpr T infinity() { return of(T::format.overflow()); }  ///< NaN where the type has no infinity
   static constexpr T quiet_NaN() { return of(T::format.nan()); }
 };

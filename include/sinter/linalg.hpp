@@ -44,8 +44,8 @@ class NormOrder {
     requires std::is_arithmetic_v<Number>
   NormOrder(Number number) : number_(static_cast<double>(number)) {}
   NormOrder(const char* name) : name_(name) {}
-  std::optional<double> number() const { return number_; }
-  std::string_view name() const { return name_; }  // empty for a number
+  std::optional<double> number() const { return number_; }  ///< nothing for a name
+  std::string_view name() const { return name_; }           ///< empty for a number
 
  private:
   std::optional<double> number_;

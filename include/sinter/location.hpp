@@ -8,7 +8,7 @@ namespace sinter {
 struct Location {
   const char* file = "";
   std::uint32_t line = 0;
-  static constexpr Location current(const char* file = __builtin_FILE(), std::uint32_t line = __builtin_LINE()) { return {file, line}; }
+  static constexpr Location current(const char* file = __builtin_FILE(), std::uint32_t line = __builtin_LINE()) { return {file, line}; }  ///< the call
 };
 
 }  // namespace sinter

@@ -32,25 +32,25 @@ struct ModelValue {
   DType dtype = DType::float32;
   std::optional<std::vector<ModelSize>> shape;
 };
-std::string to_string(const ModelValue& value);  // "x: float32[N, 3, 224, 224]"
+std::string to_string(const ModelValue& value);  ///< "x: float32[N, 3, 224, 224]"
 
 /// An operator, or an operator's variant, that a model has and sinter lacks.
 struct MissingOperator {
-  std::string op;     // with its domain, unless that is ONNX's own
-  std::string first;  // the name and place of the first node with this operator
-  int nodes = 0;      // number of the model's nodes with this operator
+  std::string op;     ///< with its domain, unless that is ONNX's own
+  std::string first;  ///< the name and place of the first node with this operator
+  int nodes = 0;      ///< number of the model's nodes with this operator
 };
 
 /// One kind of change that was made when the model was loaded.
 struct Rewrite {
   std::string_view name;
-  std::string_view what;  // a sentence that describes the change
+  std::string_view what;  ///< a sentence that describes the change
   int count = 0;
 };
 
 struct ModelOptions {
-  bool rewrite = true;               // fold and merge nodes that depend on no input
-  std::vector<std::string> without;  // names of rewrites to leave out, as Model::rewrites() returns them
+  bool rewrite = true;               ///< fold and merge nodes that depend on no input
+  std::vector<std::string> without;  ///< names of rewrites to leave out, as Model::rewrites() returns them
   /// float16 or bfloat16: the model's float32 values between inputs and outputs, including the weights, are stored in this type and computed in float32;
   /// constants beyond its range become its largest numbers. float64: values are stored and computed in float64, which shows how rounding affects a model. The
   /// types of inputs and outputs do not change.
@@ -69,13 +69,13 @@ class Model {
   /// read, ModelError for an invalid model, ValueError for unknown options. Missing operators throw only at a call.
   static Model load(std::string_view path, const ModelOptions& options = {}, Location where = Location::current());
 
-  const std::vector<ModelValue>& inputs() const;
-  const std::vector<ModelValue>& outputs() const;
+  const std::vector<ModelValue>& inputs() const;   ///< names, types and shapes, in the order of a call
+  const std::vector<ModelValue>& outputs() const;  ///< in the order of the results
   /// Return the number of nodes in the file, and the number after the rewrites.
   int nodes_in_file() const;
-  int nodes() const;
-  const std::vector<Rewrite>& rewrites() const;
-  std::vector<MissingOperator> missing() const;
+  int nodes() const;                             ///< after the rewrites
+  const std::vector<Rewrite>& rewrites() const;  ///< what was done to the nodes, and how often
+  std::vector<MissingOperator> missing() const;  ///< operators of the file that sinter lacks
 
   /// Records the model on these inputs, in the order of inputs(). It computes nothing except sizes that depend on the data. Throws DTypeError and ShapeError
   /// for inputs that the model does not accept, ModelError with the node's name where a node fails.

@@ -55,7 +55,7 @@ template <class T> Tensor from_nested(const std::vector<T>& list, Location where
   constexpr std::size_t depth = 1 + detail::Nested<T>::depth;
   Shape shape;
   detail::sizes_of(list, shape);
-  shape.resize(depth, 0);  // sizes below an empty list
+  shape.resize(depth, 0);  ///< sizes below an empty list
   std::vector<std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>> flat;
   if (!detail::walk(list, shape, 0, [&](const std::vector<E>& row) { flat.insert(flat.end(), row.begin(), row.end()); }))
     detail::refuse_shape(shape, "is that of the first items, and others differ: the nested vectors are ragged", "from_nested", where);

@@ -21,7 +21,7 @@ class PerAxis {
   PerAxis(T all) : list_{static_cast<std::int64_t>(all)} {}
   PerAxis(std::initializer_list<std::int64_t> each) : list_(each) {}
   PerAxis(std::vector<std::int64_t> each) : list_(std::move(each)) {}
-  const std::vector<std::int64_t>& list() const { return list_; }
+  const std::vector<std::int64_t>& list() const { return list_; }  ///< one number for all axes, or one for each
 
  private:
   std::vector<std::int64_t> list_;
@@ -40,13 +40,13 @@ class Padding {
   }
   Padding(std::vector<std::pair<std::int64_t, std::int64_t>> before_after) : widths_(std::move(before_after)) {}
   Padding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> before_after) : widths_(before_after) {}
-  static Padding same() {
+  static Padding same() {  /// Pads so that the result has the size of x divided by the stride.
     Padding padding(0);
     padding.same_ = true;
     return padding;
   }
-  const std::vector<std::pair<std::int64_t, std::int64_t>>& widths() const { return widths_; }
-  bool is_same() const { return same_; }
+  const std::vector<std::pair<std::int64_t, std::int64_t>>& widths() const { return widths_; }  ///< before and after, for each axis or for all
+  bool is_same() const { return same_; }                                                        ///< true for same()
 
  private:
   std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
@@ -95,15 +95,15 @@ Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias = {});
 // behind batch and channels: max_pool(x, 2) of (batch, channels, rows, columns) is max_pool2d(x, 2) ----------------------------------------
 
 struct PoolOptions {
-  std::optional<PerAxis> stride = {};  // by default the kernel's size
+  std::optional<PerAxis> stride = {};  ///< by default the kernel's size
   Padding padding = 0;
   PerAxis dilation = 1;
-  bool ceil_mode = false;         // true: a last window that begins inside x may extend over the end
-  bool count_include_pad = true;  // true: averages count the padding
+  bool ceil_mode = false;         ///< true: a last window that begins inside x may extend over the end
+  bool count_include_pad = true;  ///< true: averages count the padding
   std::optional<std::int64_t> divisor_override = {};
 };
-Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  // ShapeError: a window exceeds its axis by more than 65536
-Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
+Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  ///< ShapeError: a window exceeds its axis by more than 65536
+Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  ///< the mean of each window
 /// Returns (sum |x|^p)^(1/p).
 Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor max_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
@@ -114,7 +114,7 @@ Tensor avg_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& h
 Tensor avg_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 /// Window i of n spans floor(i * size / n) to ceil((i + 1) * size / n). Throws ValueError for more than 65536 windows of several sizes.
 Tensor adaptive_avg_pool(const Arg& x, const PerAxis& output_size);
-Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);
+Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);  ///< the same windows
 /// These reduce all places; their axes remain with size 1.
 Tensor global_avg_pool(const Arg& x);
 Tensor global_max_pool(const Arg& x);
@@ -133,10 +133,10 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha = 1e-4,
 // --- attention and embeddings -------------------------------------------------------------------------------------------------------
 
 struct AttentionOptions {
-  Tensor mask = {};                  // bool: true takes part; floating: added to the scores
-  bool is_causal = false;            // true: a query sees the keys up to its own number
-  std::optional<double> scale = {};  // by default 1 / sqrt(the last axis)
-  bool enable_gqa = false;           // true: keys and values have fewer heads, each shared by several of the queries' heads
+  Tensor mask = {};                  ///< bool: true takes part; floating: added to the scores
+  bool is_causal = false;            ///< true: a query sees the keys up to its own number
+  std::optional<double> scale = {};  ///< by default 1 / sqrt(the last axis)
+  bool enable_gqa = false;           ///< true: keys and values have fewer heads, each shared by several of the queries' heads
 };
 /// Returns softmax(query @ key.T * scale + mask) @ value over the last two axes; the axes before are batches and heads.
 Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const Tensor& value, const AttentionOptions& how = {});
@@ -156,21 +156,21 @@ struct ResizeOptions {
   Coordinates coordinates = Coordinates::half_pixel;
   NearestRounding rounding = NearestRounding::round_prefer_floor;
   double cubic_a = -0.75;
-  bool exclude_outside = false;                        // cubic, antialias: places outside of x weigh nothing; false repeats the outermost place
-  std::vector<double> scales = {};                     // of each resized axis; by default the new size divided by the old one
-  bool antialias = false;                              // linear, cubic: a smaller result averages all places that it covers
-  std::vector<std::pair<double, double>> region = {};  // tf_crop_and_resize: the part of each axis that is read; 0 is its first place, 1 its last
-  double extrapolation_value = 0;                      // tf_crop_and_resize: the value outside of x
+  bool exclude_outside = false;                        ///< cubic, antialias: places outside of x weigh nothing; false repeats the outermost place
+  std::vector<double> scales = {};                     ///< of each resized axis; by default the new size divided by the old one
+  bool antialias = false;                              ///< linear, cubic: a smaller result averages all places that it covers
+  std::vector<std::pair<double, double>> region = {};  ///< tf_crop_and_resize: the part of each axis that is read; 0 is its first place, 1 its last
+  double extrapolation_value = 0;                      ///< tf_crop_and_resize: the value outside of x
 };
 /// Resizes the last axes of x to these sizes.
 Tensor resize(const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how = {});
 /// Options as in PyTorch: mode is "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area"; set `size` or `scale_factor`.
 struct InterpolateOptions {
-  std::vector<std::int64_t> size = {};  // one number serves all axes
+  std::vector<std::int64_t> size = {};  ///< one number serves all axes
   std::vector<double> scale_factor = {};
   std::string_view mode = "nearest";
   bool align_corners = false;
-  bool antialias = false;  // bilinear and bicubic
+  bool antialias = false;  ///< bilinear and bicubic
 };
 Tensor interpolate(const Arg& x, const InterpolateOptions& how);
 /// Rearrange (batch, channels * r * r, rows, columns) to (batch, channels, rows * r, columns * r), and back. r is from 1 to 2^20.

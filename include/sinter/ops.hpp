@@ -32,8 +32,8 @@ Tensor operator>=(const Arg& a, const Arg& b);
 Tensor operator+(const Arg& x);
 Tensor operator-(const Arg& x);
 Tensor operator~(const Arg& x);
-Tensor operator!(const Arg& x);     // logical_not
-Tensor operator!(const Tensor& x);  // the same; Tensor's operator bool requires an exact match
+Tensor operator!(const Arg& x);     ///< logical_not
+Tensor operator!(const Tensor& x);  ///< the same; Tensor's operator bool requires an exact match
 
 // --- arithmetic ------------------------------------------------------------------------------------------------------
 Tensor add(const Arg& a, const Arg& b);
@@ -84,8 +84,8 @@ Tensor astype(const Arg& x, DType dtype);
 // --- rounding: integers are returned as they are ---------------------------------------------------------------------
 Tensor floor(const Arg& x);
 Tensor ceil(const Arg& x);
-Tensor round(const Arg& x);  // half to even
-Tensor rint(const Arg& x);   // the same, but integers become floating
+Tensor round(const Arg& x);  ///< half to even
+Tensor rint(const Arg& x);   ///< the same, but integers become floating
 Tensor trunc(const Arg& x);
 /// Splits x into a fraction and a whole number, both with x's sign.
 std::pair<Tensor, Tensor> modf(const Arg& x);
@@ -199,16 +199,16 @@ Tensor cummax(const Arg& x, std::optional<std::int64_t> axis = {});
 Tensor cummin(const Arg& x, std::optional<std::int64_t> axis = {});
 
 // --- views: index algebra inside the kernel that reads them ----------------------------------------------------------
-Tensor reshape(const Arg& x, const Shape& shape);  // one size may be -1
-Tensor transpose(const Arg& x);                    // all axes reversed
+Tensor reshape(const Arg& x, const Shape& shape);  ///< one size may be -1
+Tensor transpose(const Arg& x);                    ///< all axes reversed
 Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes);
-Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes);
+Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes);  ///< the same as transpose(x, axes)
 Tensor swapaxes(const Arg& x, std::int64_t axis1, std::int64_t axis2);
 Tensor expand_dims(const Arg& x, const Axes& axes);
 Tensor squeeze(const Arg& x, const Axes& axes = {});
 Tensor broadcast_to(const Arg& x, const Shape& shape);
 Tensor flip(const Arg& x, const Axes& axes = {});
-Tensor slice(const Arg& x, const std::vector<Index>& index);  // x.at(index)
+Tensor slice(const Arg& x, const std::vector<Index>& index);  ///< x.at(index)
 /// Makes a row-major copy when it is evaluated; it is never folded into another kernel's reads.
 Tensor contiguous(const Arg& x);
 
@@ -313,7 +313,8 @@ Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::in
 }
 /// Copies a contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
 Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
-template <class Range> Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
+template <class Range>
+Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {  /// Copies the elements of a vector, an array, a span.
   std::span elements(range);
   using T = std::remove_cv_t<typename decltype(elements)::element_type>;
   return from_bytes(elements.data(), dtype_of<T>, elements.size(), shape, where);

@@ -28,7 +28,7 @@ struct PrintOptions {
   char sign = '-';
   std::string nan = "nan", infinity = "inf";
 };
-PrintOptions printoptions();
+PrintOptions printoptions();  ///< the options now
 /// Sets the options for all threads from now on. Throws ValueError for a negative number.
 void set_printoptions(const PrintOptions& options, Location where = Location::current());
 /// Writes NumPy's name of the type.

@@ -9,12 +9,12 @@ namespace sinter {
 
 /// The sum over all runs of a fused kernel or a library call at some sizes.
 struct ProfiledStep {
-  std::string name;  // "matmul float32 [8, 512] x [512, 64]", or the kernel's name and the sizes of its outputs
+  std::string name;  ///< "matmul float32 [8, 512] x [512, 64]", or the kernel's name and the sizes of its outputs
   bool library = false;
   std::uint64_t runs = 0;
-  double seconds = 0;  // of all runs
-  double fastest = 0;  // of the fastest run, in seconds: the time where nothing else runs
-  double bytes = 0;    // of all runs: a kernel's bytes moved by explain(), a library call's operands and result; 0 where the plan was made at other sizes
+  double seconds = 0;  ///< of all runs
+  double fastest = 0;  ///< of the fastest run, in seconds: the time where nothing else runs
+  double bytes = 0;    ///< of all runs: a kernel's bytes moved by explain(), a library call's operands and result; 0 where the plan was made at other sizes
 };
 
 /// Times each step of the evaluations and frozen calls of this thread, from construction to destruction. A Profile that is made inside another one takes over

@@ -31,11 +31,11 @@ struct MeshState;
 class World {
  public:
   explicit World(std::shared_ptr<WorldState> state) : state_(std::move(state)) {}
-  int rank() const;
-  int size() const;
+  int rank() const;  ///< the number of this process, from 0
+  int size() const;  ///< number of processes
   /// Ends the processes of all ranks with this message: for another language, an exception of which leaves the program of one. It ends no ranks of run().
   void abort(const std::string& message) const;
-  const std::shared_ptr<WorldState>& state() const { return state_; }
+  const std::shared_ptr<WorldState>& state() const { return state_; }  ///< for use inside sinter
 
  private:
   std::shared_ptr<WorldState> state_;
@@ -63,9 +63,9 @@ class Mesh {
  public:
   /// Throws ValueError where the sizes' product is not the number of ranks, or a name is missing or repeated.
   Mesh(const World& world, std::vector<MeshAxis> axes, Location where = Location::current());
-  const std::vector<MeshAxis>& axes() const;
-  World world() const;
-  const std::shared_ptr<const MeshState>& state() const { return state_; }
+  const std::vector<MeshAxis>& axes() const;                                ///< names and sizes
+  World world() const;                                                      ///< the processes that it arranges
+  const std::shared_ptr<const MeshState>& state() const { return state_; }  ///< for use inside sinter
 
  private:
   std::shared_ptr<const MeshState> state_;

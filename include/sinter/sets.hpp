@@ -10,16 +10,16 @@
 namespace sinter {
 
 struct Unique {
-  Tensor values;   // ascending
-  Tensor indices;  // the place where each value first appears in the flat tensor (or along the axis)
-  Tensor inverse;  // the number of each element among the values; has x's shape, or is a vector along the axis
-  Tensor counts;   // how often each value appears
+  Tensor values;   ///< ascending
+  Tensor indices;  ///< the place where each value first appears in the flat tensor (or along the axis)
+  Tensor inverse;  ///< the number of each element among the values; has x's shape, or is a vector along the axis
+  Tensor counts;   ///< how often each value appears
 };
 /// Follows the Array API: every NaN counts as a value of its own.
 Unique unique_all(const Arg& x);
 Tensor unique_values(const Arg& x);
-std::pair<Tensor, Tensor> unique_counts(const Arg& x);   // values, counts
-std::pair<Tensor, Tensor> unique_inverse(const Arg& x);  // values, inverse
+std::pair<Tensor, Tensor> unique_counts(const Arg& x);   ///< values, counts
+std::pair<Tensor, Tensor> unique_inverse(const Arg& x);  ///< values, inverse
 /// Follows NumPy: all NaN count as one value, unless equal_nan is false. With an axis, the function returns the distinct slices in the order of their elements.
 Tensor unique(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_nan = true);
 /// Returns unique together with indices, inverse and counts.

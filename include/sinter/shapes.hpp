@@ -9,8 +9,8 @@
 namespace sinter {
 
 Tensor atleast_1d(const Arg& x);
-Tensor atleast_2d(const Arg& x);  // a vector becomes a row
-Tensor atleast_3d(const Arg& x);  // (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)
+Tensor atleast_2d(const Arg& x);  ///< a vector becomes a row
+Tensor atleast_3d(const Arg& x);  ///< (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)
 
 /// Join along the second axis (vectors: the first), the first, the third; axes are added as atleast_nd does.
 Tensor hstack(const std::vector<Tensor>& parts, Location where = Location::current());

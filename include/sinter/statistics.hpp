@@ -103,9 +103,9 @@ class Bins {
  public:
   Bins(std::int64_t count, std::optional<std::pair<double, double>> range = {}) : count_(count), range_(range) {}
   Bins(const Tensor& edges) : edges_(edges) {}
-  std::int64_t count() const { return count_; }
-  const std::optional<std::pair<double, double>>& range() const { return range_; }
-  const Tensor& edges() const { return edges_; }  // an empty handle if the number of bins is given
+  std::int64_t count() const { return count_; }                                     ///< number of bins
+  const std::optional<std::pair<double, double>>& range() const { return range_; }  ///< the lowest and highest edge; nothing: of the elements
+  const Tensor& edges() const { return edges_; }                                    ///< an empty handle if the number of bins is given
 
  private:
   std::int64_t count_ = 0;

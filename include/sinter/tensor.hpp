@@ -42,7 +42,7 @@ class Axes {
   Axes(std::initializer_list<std::int64_t> axes) : all_(axes.size() == 0), list_(axes) {}
   Axes(std::vector<std::int64_t> axes) : all_(false), list_(std::move(axes)) {}
   bool all() const { return all_; }
-  const std::vector<std::int64_t>& list() const { return list_; }
+  const std::vector<std::int64_t>& list() const { return list_; }  ///< the axes; empty for all
 
  private:
   bool all_ = true;
@@ -67,7 +67,7 @@ class Tensor {
   Tensor& operator=(const Tensor& other) & noexcept;
   Tensor& operator=(Tensor&& other) & noexcept;
   ~Tensor();
-  explicit Tensor(trace::Handle node) noexcept;  // for use inside sinter (trace/record.hpp)
+  explicit Tensor(trace::Handle node) noexcept;  ///< for use inside sinter (trace/record.hpp)
 
   /// Holds one number: 0-d, of the number's C++ type.
   template <Element E> Tensor(E value, Location where = Location::current());
@@ -89,14 +89,14 @@ class Tensor {
   int ndim() const { return static_cast<int>(shape().size()); }
   std::int64_t size() const { return element_count(shape()); }
   std::int64_t size(int axis, Location where = Location::current()) const;  ///< elements along an axis; negative axes count from the end
-  DType dtype() const;
-  bool empty_handle() const;
+  DType dtype() const;                                                      ///< the type of the elements
+  bool empty_handle() const;                                                ///< true for a default-constructed handle, which stands for no tensor
 
   // --- methods of NumPy's arrays
   Tensor T(Location where = Location::current()) const;   ///< reverses all axes
   Tensor mT(Location where = Location::current()) const;  ///< exchanges the last two axes
   std::int64_t itemsize() const { return static_cast<std::int64_t>(sinter::itemsize(dtype())); }
-  std::int64_t nbytes() const { return size() * itemsize(); }
+  std::int64_t nbytes() const { return size() * itemsize(); }  ///< bytes of all elements
   Tensor reshape(const Shape& shape, Location where = Location::current()) const;
   Tensor ravel(Location where = Location::current()) const;
   Tensor flatten(Location where = Location::current()) const;
@@ -136,7 +136,7 @@ class Tensor {
   // Methods that change an array in NumPy re-bind this handle; other handles keep the old value. sinter::sort(x) returns a sorted tensor.
   void sort(std::int64_t axis = -1, Location where = Location::current()) &;
   void partition(std::int64_t kth, std::int64_t axis = -1, Location where = Location::current()) &;
-  void fill(const Arg& value) &;
+  void fill(const Arg& value) &;  ///< every element becomes the value
   void put(const Arg& indices, const Arg& values, Location where = Location::current()) &;
 
   /// Indexes as NumPy does, by integers (which drop an axis), Slice{start, stop, step}, newaxis, ellipsis, and tensors of integers, which broadcast against
@@ -148,17 +148,17 @@ class Tensor {
   Tensor operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3) const&;
   Tensor operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4) const&;
   Tensor operator[](const Index& i0) const&;
-  Tensor at(const std::vector<Index>& index, Location where = Location::current()) const&;
+  Tensor at(const std::vector<Index>& index, Location where = Location::current()) const&;  ///< the same with a list of indices
   Part operator()(const Index& i0) &;
   Part operator()(const Index& i0, const Index& i1) &;
   Part operator()(const Index& i0, const Index& i1, const Index& i2) &;
   Part operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3) &;
   Part operator()(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4) &;
   Part operator[](const Index& i0) &;
-  Part at(const std::vector<Index>& index, Location where = Location::current()) &;
+  Part at(const std::vector<Index>& index, Location where = Location::current()) &;  ///< the same with a list of indices
   /// Iterate over the first axis: for (Tensor row : x).
   Rows begin() const;
-  Rows end() const;
+  Rows end() const;  ///< after the last row
 
   /// Compound assignment re-binds this handle; other handles keep the old value. As in NumPy the shape and the element type stay: a result of a higher kind (i
   /// += 0.5 on integers) is a DTypeError, a larger result a ShapeError.
@@ -184,11 +184,11 @@ class Tensor {
   template <Element E> std::span<const E> data(Location where = Location::current()) const&;
   template <Element E> std::span<const E> data(Location where = Location::current()) const&& = delete;
 
-  auto& node() const;  // for use inside sinter (trace/record.hpp)
+  auto& node() const;  ///< for use inside sinter (trace/record.hpp)
 
  private:
   friend class Part;
-  /// Holds a std::shared_ptr, constructed in trace/record.cpp: <memory> took a fifth of the time to compile sinter.hpp.
+  /// Holds a std::shared_ptr, constructed in trace/record.cpp: the header memory took a fifth of the time to compile sinter.hpp.
   alignas(void*) unsigned char held_[2 * sizeof(void*)];
 };
 
@@ -234,16 +234,16 @@ class Arg {
   Arg(std::initializer_list<std::initializer_list<detail::Number>> values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = Tensor(values, where), where) {}
 
-  Kind kind() const { return kind_; }
-  bool is_tensor() const { return kind_ == Kind::tensor; }
-  const Tensor& tensor() const { return *tensor_; }
-  std::int64_t integer() const { return integer_; }  // boolean, integer; for too_large the bits of a std::uint64_t
-  double floating() const { return floating_; }      // floating
-  double as_double() const {
+  Kind kind() const { return kind_; }                       ///< which of its forms it has
+  bool is_tensor() const { return kind_ == Kind::tensor; }  ///< false for a number
+  const Tensor& tensor() const { return *tensor_; }         ///< of an argument that is one
+  std::int64_t integer() const { return integer_; }         ///< boolean, integer; for too_large the bits of a std::uint64_t
+  double floating() const { return floating_; }             ///< floating
+  double as_double() const {                                /// Converts a number of any kind.
     if (kind_ == Kind::too_large) return static_cast<double>(static_cast<std::uint64_t>(integer_));
     return kind_ == Kind::floating ? floating_ : static_cast<double>(integer_);
   }
-  DType native() const { return native_; }  // the C++ type of a scalar
+  DType native() const { return native_; }  ///< the C++ type of a scalar
   Location where() const { return where_; }
 
  private:
@@ -269,7 +269,7 @@ inline constexpr Ellipsis ellipsis{};
 /// One position of an index expression.
 class Index {
  public:
-  enum class Kind : std::uint8_t { integer, slice, inserted, rest, places };  // inserted: newaxis; rest: ellipsis; places: a tensor
+  enum class Kind : std::uint8_t { integer, slice, inserted, rest, places };  ///< inserted: newaxis; rest: ellipsis; places: a tensor
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
   Index(T i, Location where = Location::current()) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(i)), where_(where) {}
@@ -283,10 +283,10 @@ class Index {
   /// Lists places in braces: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
   template <Element E> Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
 
-  Kind kind() const { return kind_; }
-  std::int64_t integer() const { return integer_; }
-  const Tensor& places() const { return places_; }
-  const Slice& slice() const { return slice_; }
+  Kind kind() const { return kind_; }                ///< which of its forms it has
+  std::int64_t integer() const { return integer_; }  ///< of an integer
+  const Tensor& places() const { return places_; }   ///< of a tensor of integers or a mask
+  const Slice& slice() const { return slice_; }      ///< of a slice
   Location where() const { return where_; }
 
  private:
@@ -346,7 +346,7 @@ class Part : public Tensor {
   void replace(const char* op, Tensor whole);
 
   Tensor* whole_;
-  Part* outer_ = nullptr;  // the enclosing part, where the whole is itself a part of a tensor
+  Part* outer_ = nullptr;  ///< the enclosing part, where the whole is itself a part of a tensor
   std::vector<Index> index_;
   Location where_;
 };
@@ -386,7 +386,7 @@ namespace detail {
 class ListReader {
  public:
   ListReader(DType dtype, int ndim, Location where);
-  void open(int level, std::size_t count);  // begins a list of `count` items at nesting level `level`
+  void open(int level, std::size_t count);  ///< begins a list of `count` items at nesting level `level`
   void append(const void* values, std::size_t count);
   Tensor finish();
 

@@ -11,12 +11,12 @@ namespace sinter {
 
 /// The result of tune() for one kernel.
 struct TunedKernel {
-  std::string name;    // the kernel's name under the default schedule
-  std::string chosen;  // the default schedule
-  std::string best;    // the fastest schedule; equals `chosen` where none is measurably faster
-  double ratio = 1;    // the best schedule's time divided by the chosen schedule's time
-  int tried = 0;       // number of other schedules tried
-  bool kept = false;   // true if the best schedule is in the disk cache. Kernels of this structure, at sizes of this magnitude, on this device then use it,
+  std::string name;    ///< the kernel's name under the default schedule
+  std::string chosen;  ///< the default schedule
+  std::string best;    ///< the fastest schedule; equals `chosen` where none is measurably faster
+  double ratio = 1;    ///< the best schedule's time divided by the chosen schedule's time
+  int tried = 0;       ///< number of other schedules tried
+  bool kept = false;   ///< true if the best schedule is in the disk cache. Kernels of this structure, at sizes of this magnitude, on this device then use it,
                        // also in later processes.
 };
 /// Measures the schedules of each kernel of these tensors on the present device, with the tensors' own contents, and stores each schedule that is faster than

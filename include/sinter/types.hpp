@@ -23,9 +23,9 @@ class TypeOperand {
   TypeOperand(DType dtype) : dtype_(dtype), is_dtype_(true) {}
   TypeOperand(const Tensor& tensor) : dtype_(tensor.dtype()), is_dtype_(true) {}
   template <Element E> TypeOperand(E value) : number_(value) {}
-  bool is_dtype() const { return is_dtype_; }
-  DType dtype() const { return dtype_; }
-  const Arg& number() const { return number_; }
+  bool is_dtype() const { return is_dtype_; }    ///< false for a number
+  DType dtype() const { return dtype_; }         ///< of a type or a tensor
+  const Arg& number() const { return number_; }  ///< of a number
 
  private:
   DType dtype_{};

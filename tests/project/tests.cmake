@@ -6,6 +6,12 @@ if(TARGET sinter_expression AND TARGET sinter_command)
   set_tests_properties(gpu_day_rehearsed PROPERTIES TIMEOUT 900
     ENVIRONMENT "SINTER_EMULATOR_CACHE=${CMAKE_CURRENT_BINARY_DIR}/cache/emulator")
 endif()
+# The documentation as a site.
+if(TARGET sinter_python AND TARGET sinter_command)
+  sinter_python(site test_site.py ${PROJECT_BINARY_DIR})
+  set_tests_properties(site PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 1800)
+endif()
+
 # docs/guide.md shows the code of examples/guide.cpp and what it prints.
 if(TARGET example_guide AND TARGET sinter_command)
   sinter_python(guide ../../scripts/guide.py ${PROJECT_BINARY_DIR} --check)
