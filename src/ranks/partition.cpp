@@ -68,6 +68,8 @@ struct Source {
   DType dtype{};
   Sharding sharding;
   RecordedPtr part;
+  Wanted computed = {};  // the elements that `part` has, where these are not those of its sharding
+  Block block(const Place& place) const { return computed ? computed(part_of(sharding, place)) : block_of(shape, sharding, place); }
 };
 
 /// The node's op over parts: `block` of its result, from the blocks `wanted` of its operands.
@@ -130,7 +132,12 @@ class Partition::Pass {
     order(roots);
     for (std::size_t k = 0; how.keep && k < nodes_.size(); ++k)
       if (is_kept(k) && std::find(roots.begin(), roots.end(), nodes_[k]) == roots.end()) roots.push_back(nodes_[k]);
-    for (std::size_t k = 0; k < nodes_.size(); ++k) note_wants(k);
+    std::unordered_set<const Recorded*> asked;
+    for (const RecordedPtr& root : roots) asked.insert(root.get());
+    for (std::size_t k = nodes_.size(); k-- > 0;) {
+      if (asked.contains(nodes_[k].get()) || !compute_where_wanted(k)) bring_together(k);
+      note_wants(k);
+    }
     for (std::size_t k = 0; k < nodes_.size(); ++k) sources_[k].part = part_of_node(k);
     for (const RecordedPtr& root : roots) out_.local_.push_back(sources_[static_cast<std::size_t>(numbers_.at(root.get()))].part);
     if (!link_) {
@@ -186,6 +193,7 @@ class Partition::Pass {
     for (const std::int64_t size : shape_of(block_of(node->shape, sources_.back().sharding, place_))) sizes_ = mix(sizes_, static_cast<std::uint64_t>(size));
     for (const int axis : sources_.back().sharding.axes) hash = mix(hash, static_cast<std::uint64_t>(axis + 1));
     carried_.emplace_back();
+    wants_.emplace_back();
     if (inputs.empty()) return;
     for (const RecordedPtr& input : inputs) {
       const auto found = numbers_.find(input.get());
@@ -235,27 +243,67 @@ class Partition::Pass {
     return used_axes(from) == used_axes(to);
   }
 
+  /// What an operand of a node is wanted for.
+  struct Want {
+    std::size_t node = 0, operand = 0;
+    Sharding work;
+    Wanted elements;
+  };
+
   void note_wants(std::size_t k) {
     const Carried& carried = carried_[k];
-    const Sharding work = carried.wanted.empty() ? Sharding{} : carried.work();
-    for (std::size_t i = 0; i < carried.wanted.size(); ++i) {
-      const auto found = numbers_.find(inputs_[k][i].get());
-      if (found == numbers_.end()) continue;
-      const auto number = static_cast<std::size_t>(found->second);
-      if (is_at_hand(sources_[number], work, carried.wanted[i])) continue;
-      std::vector<Bringing>& all = bringing_[number];
-      const auto axes = used_axes(work);
-      const std::vector<Part> parts = all_parts(work);
+    for (std::size_t i = 0; i < carried.wanted.size(); ++i)
+      if (const auto found = numbers_.find(inputs_[k][i].get()); found != numbers_.end())
+        wants_[static_cast<std::size_t>(found->second)].push_back({k, i, carried.work(), carried.wanted[i]});
+  }
+
+  bool all_at_hand(std::size_t k) const {
+    return std::all_of(wants_[k].begin(), wants_[k].end(), [&](const Want& want) { return is_at_hand(sources_[k], want.work, want.elements); });
+  }
+
+  /// A value that is cheap to compute, and of which users want elements beside its own part, is computed where they want it: sent are elements of the values
+  /// that it is computed from, which several others often need, too. A step of a stencil so has one exchange, before its one kernel.
+  bool compute_where_wanted(std::size_t k) {
+    Carried& carried = carried_[k];
+    if (carried.needs.empty() || wants_[k].empty() || all_at_hand(k)) return false;
+    const auto axes = used_axes(carried.result);
+    for (const Want& want : wants_[k])
+      if (used_axes(want.work) != axes) return false;
+    const auto blocks = std::make_shared<std::map<Part, Block>>();
+    std::int64_t most = 0, all = 0;
+    for (const Part& part : all_parts(carried.result)) {
+      constexpr std::int64_t kFew = 4096;  // elements that are computed sooner than sent
+      const std::int64_t own = elements_of(block_of(nodes_[k]->shape, carried.result, part));
+      Block& block = (*blocks)[part] = wants_[k][0].elements(part);
+      for (std::size_t i = 1; i < wants_[k].size(); ++i) block = hull(std::move(block), wants_[k][i].elements(part));
+      most += own + own / 4 + kFew;
+      all += elements_of(block);
+    }
+    if (all > most) return false;
+    sources_[k].computed = [blocks](const Part& part) { return blocks->at(part); };
+    for (std::size_t i = 0; i < carried.needs.size(); ++i)
+      carried.wanted[i] = [blocks, need = carried.needs[i]](const Part& part) { return need(blocks->at(part)); };
+    for (const std::int64_t size : shape_of(sources_[k].block(place_))) sizes_ = mix(sizes_, static_cast<std::uint64_t>(size));
+    return true;
+  }
+
+  /// Elements that several users want and a place lacks.
+  void bring_together(std::size_t k) {
+    std::vector<Bringing>& all = bringing_[k];
+    for (const Want& want : wants_[k]) {
+      if (is_at_hand(sources_[k], want.work, want.elements)) continue;
+      const auto axes = used_axes(want.work);
+      const std::vector<Part> parts = all_parts(want.work);
       const auto joins = [&](const Bringing& other) {
         return other.axes == axes && std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
-                 const Block before = other.all(part), more = carried.wanted[i](part);
+                 const Block before = other.all(part), more = want.elements(part);
                  return elements_of(hull(before, more)) <= elements_of(before) + elements_of(more);
                });
       };
       auto group = std::find_if(all.begin(), all.end(), joins);
       if (group == all.end()) group = all.insert(all.end(), Bringing{axes, {}, {}});
-      group->wanted.push_back(carried.wanted[i]);
-      places_[{k, i}] = static_cast<std::size_t>(group - all.begin());
+      group->wanted.push_back(want.elements);
+      places_[{want.node, want.operand}] = static_cast<std::size_t>(group - all.begin());
     }
   }
 
@@ -270,7 +318,7 @@ class Partition::Pass {
     const auto number = static_cast<std::size_t>(found->second);
     const Source& source = sources_[number];
     const auto place = places_.find({k, i});
-    if (place == places_.end()) return part_within(site, source.part, block_of(source.shape, source.sharding, place_), wanted);
+    if (place == places_.end()) return part_within(site, source.part, source.block(place_), wanted);
     Bringing& bringing = bringing_[number][place->second];
     const Wanted all = [bringing](const Part& part) { return bringing.all(part); };
     if (!bringing.part) bringing.part = lies_beside(source.sharding, work) ? with_rims(source, work, all, site) : brought(source, work, all, site);
@@ -353,7 +401,7 @@ class Partition::Pass {
       operands.push_back(operand_part(k, i));
       wanted.push_back(carried.wanted[i](part_of(carried.work(), place_)));
     }
-    const RecordedPtr part = computed(*node, block_of(node->shape, carried.result, place_), operands, wanted);
+    const RecordedPtr part = computed(*node, sources_[k].block(place_), operands, wanted);
     return carried.combined.empty() ? settled(k, part) : combined(k, part);
   }
 
@@ -520,6 +568,7 @@ class Partition::Pass {
   std::vector<int> uses_;
   std::vector<Carried> carried_;  // without operands for leaves
   std::vector<Source> sources_;
+  std::vector<std::vector<Want>> wants_;
   std::unordered_map<std::size_t, std::vector<Bringing>> bringing_;  // by the number of the value
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> places_;
   RecordedPtr link_;

@@ -49,16 +49,25 @@ Wanted blocks(const Shape& shape, Sharding sharding) {
 
 /// A rule's answer: the mesh axes of the result, and those of what each operand must hold.
 Carried answer(const Terms& terms, std::vector<int> result, const std::vector<std::vector<int>>& needs, std::vector<int> combined = {}) {
-  Carried carried{{terms.mesh, std::move(result)}, std::move(combined), {}};
+  Carried carried{{terms.mesh, std::move(result)}, std::move(combined), {}, {}};
   for (std::size_t k = 0; k < needs.size(); ++k) carried.wanted.push_back(blocks(terms.shape(k), {terms.mesh, needs[k]}));
   return carried;
 }
+
+/// The same of an op that computes any block of its result.
+Carried block_by_block(const Terms& terms, std::vector<int> result, std::vector<std::function<Block(const Block&)>> needs) {
+  Carried carried{{terms.mesh, std::move(result)}, {}, {}, std::move(needs)};
+  for (const auto& need : carried.needs)
+    carried.wanted.push_back([need, own = blocks(terms.node.shape, carried.result)](const Part& part) { return need(own(part)); });
+  return carried;
+}
+Block same_block(const Block& block) { return block; }
 
 Carried elementwise(const Terms& terms) {
   std::vector<int> axes = terms.axes(0);
   for (std::size_t k = 1; k < terms.operands.size(); ++k)
     for (std::size_t axis = 0; axis < axes.size(); ++axis) axes[axis] = terms.zipped(axes[axis], terms.axes(k)[axis], "axis", axis);
-  return answer(terms, axes, std::vector<std::vector<int>>(terms.operands.size(), axes));
+  return block_by_block(terms, axes, std::vector<std::function<Block(const Block&)>>(terms.operands.size(), same_block));
 }
 
 Carried reduction(const Terms& terms) {
@@ -109,7 +118,11 @@ Carried leading_factor(const Terms& terms) {
 Carried permuted(const Terms& terms) {
   std::vector<int> result;
   for (const std::int64_t axis : terms.node.ints) result.push_back(terms.axes(0)[static_cast<std::size_t>(axis)]);
-  return answer(terms, result, {terms.axes(0)});
+  return block_by_block(terms, result, {[axes = terms.node.ints](const Block& block) {
+                          Block wanted(block.size());
+                          for (std::size_t k = 0; k < block.size(); ++k) wanted[static_cast<std::size_t>(axes[k])] = block[k];
+                          return wanted;
+                        }});
 }
 
 Carried grown(const Terms& terms) {
@@ -119,7 +132,11 @@ Carried grown(const Terms& terms) {
     if (terms.shape(0)[k] != terms.node.shape[k + more]) terms.want_whole(0, k, "an axis of size 1 that is repeated must be on every rank");
     result.push_back(terms.axes(0)[k]);
   }
-  return answer(terms, result, {terms.axes(0)});
+  return block_by_block(terms, result, {[from = terms.shape(0), to = terms.node.shape, more](const Block& block) {
+                          Block wanted;
+                          for (std::size_t k = 0; k < from.size(); ++k) wanted.push_back(from[k] == to[k + more] ? block[k + more] : Range{0, from[k]});
+                          return wanted;
+                        }});
 }
 
 /// A slice of a sharded axis is dealt anew, as an axis of its size lies; a single element of it goes to all ranks.
@@ -129,26 +146,24 @@ Carried dealt_slice(const Terms& terms) {
   std::vector<int> result = terms.axes(0);
   for (std::size_t k = 0; k < to.size(); ++k)
     if (to[k] == 1 && from[k] != 1) result[k] = kWhole;
-  Carried carried{{terms.mesh, result}, {}, {}};
-  carried.wanted.push_back([from, to, start_step, given = terms.axes(0), lies = carried.result](const Part& part) {
-    Block wanted = block_of(to, lies, part);
-    for (std::size_t k = 0; k < wanted.size(); ++k) {
-      Range& range = wanted[k];
-      if (given[k] == kWhole) range = {0, from[k]};
-      else if (range.size() > 0) {
-        const std::int64_t first = start_step[2 * k] + range.begin * start_step[2 * k + 1], last = start_step[2 * k] + (range.end - 1) * start_step[2 * k + 1];
-        range = {std::min(first, last), std::max(first, last) + 1};
-      }
-    }
-    return wanted;
-  });
-  return carried;
+  return block_by_block(terms, result, {[from, start_step, given = terms.axes(0)](Block wanted) {
+                          for (std::size_t k = 0; k < wanted.size(); ++k) {
+                            Range& range = wanted[k];
+                            if (given[k] == kWhole) range = {0, from[k]};
+                            else if (range.size() > 0) {
+                              const std::int64_t first = start_step[2 * k] + range.begin * start_step[2 * k + 1],
+                                                 last = start_step[2 * k] + (range.end - 1) * start_step[2 * k + 1];
+                              range = {std::min(first, last), std::max(first, last) + 1};
+                            }
+                          }
+                          return wanted;
+                        }});
 }
 
 Carried halo_of_windows(const Terms& terms) {
   std::vector<int> result = terms.axes(0);
   result.push_back(kWhole);
-  Carried carried{{terms.mesh, result}, {}, {}};
+  Carried carried{{terms.mesh, result}, {}, {}, {}};
   const auto axis = static_cast<std::size_t>(terms.node.ints[0]);
   carried.wanted.push_back([axis, to = terms.node.shape, from = terms.shape(0), ints = terms.node.ints, lies = carried.result](const Part& part) {
     Block wanted = block_of(to, lies, part);
@@ -164,18 +179,16 @@ Carried halo_of_windows(const Terms& terms) {
 Carried halo_of_pad(const Terms& terms) {
   std::vector<int> result;
   for (std::size_t k = 0; k < terms.axes(0).size(); ++k) result.push_back(terms.zipped(terms.axes(0)[k], terms.axes(1)[k], "axis", k));
-  Carried carried{{terms.mesh, result}, {}, {}};
-  carried.wanted.push_back([from = terms.shape(0), to = terms.node.shape, ints = terms.node.ints, lies = carried.result](const Part& part) {
-    Block wanted = block_of(to, lies, part);
-    for (std::size_t k = 0; k < wanted.size(); ++k) {
-      const Range inside{wanted[k].begin - ints[2 * k], wanted[k].end - ints[2 * k]};
-      wanted[k] = intersection(Range{0, from[k]}, inside);
-      if (wanted[k].size() == 0) wanted[k] = {};
-    }
-    return wanted;
-  });
-  carried.wanted.push_back(blocks(terms.node.shape, carried.result));
-  return carried;
+  return block_by_block(terms, result,
+                        {[from = terms.shape(0), ints = terms.node.ints](Block wanted) {
+                           for (std::size_t k = 0; k < wanted.size(); ++k) {
+                             const Range inside{wanted[k].begin - ints[2 * k], wanted[k].end - ints[2 * k]};
+                             wanted[k] = intersection(Range{0, from[k]}, inside);
+                             if (wanted[k].size() == 0) wanted[k] = {};
+                           }
+                           return wanted;
+                         },
+                         same_block});
 }
 
 Carried whole_table(const Terms& terms) {

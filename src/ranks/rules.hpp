@@ -21,6 +21,8 @@ struct Carried {
   std::vector<int> combined;
   /// The elements of each operand that a part of `work` is computed from.
   std::vector<Wanted> wanted;
+  /// Of an op that computes any block of its result: the elements of each operand that the block is computed from.
+  std::vector<std::function<Block(const Block&)>> needs;
 
   /// A sharding whose parts are those that are computed: its axes stand for the mesh axes of `result` and of `combined`.
   Sharding work() const;
