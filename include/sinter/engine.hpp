@@ -110,7 +110,7 @@ Options options();  ///< the settings now
 /// Replaces the settings from now on; loaded kernels stay. Throws ValueError for a value out of range and DeviceError for a missing device.
 void configure(const Options& options);
 
-/// Returns the library's version, "0.1.0".
+/// Returns the library's version, "0.2.0".
 std::string_view version();
 
 }  // namespace sinter

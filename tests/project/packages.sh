@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# Makes the packages of a build and tries them in a bare Debian: the Debian package with a compiler and nothing else of ours compiles and runs the
-# README's first program, and the tarball's command computes.
+# Makes the packages of a build and tries them in a bare Debian. With the Debian package and a compiler, and nothing else of this project, the README's
+# first program compiles and runs. The tarball's command computes. The wheel is installed without a network into an empty virtual environment and computes.
 #
-#   packages.sh BUILD WORK      needs root and debootstrap, else it exits with 77
+#   packages.sh BUILD WORK      needs root, debootstrap and the build's virtual environment (build/venv), else it exits with 77
 set -euo pipefail
 build=$(realpath "$1") work=$2
 project=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null; then
   echo "SKIPPED: this needs root and debootstrap"
+  exit 77
+fi
+python=$project/build/venv/bin/python
+if [ ! -x "$python" ]; then
+  echo "SKIPPED: this needs build/venv (scripts/setup.sh makes it)"
   exit 77
 fi
 rm -rf "$work/packages"
@@ -68,3 +73,27 @@ inside 'apt-get remove -y -qq sinter >/dev/null
 mkdir /opt/sinter && tar -xzf /root/sinter.tar.gz -C /opt/sinter --strip-components=1
 /opt/sinter/bin/sinter eval "arange(4.) @ arange(4.)" | tee /root/product.txt
 grep -qx "14\.0*" /root/product.txt'
+
+echo "== the wheel, in an empty virtual environment without a network"
+# The wheel is built anew, as pip does for a user; pip also stores the wheels of the packages that it needs.
+rm -rf "$work/wheels"
+"$python" -m pip wheel --quiet --wheel-dir "$work/wheels" --config-settings "build-dir=$work/wheel_build" "$project/python"
+cp -r "$work/wheels" "$root/root/wheels"
+inside 'apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+rm -rf /opt/sinter
+python3 -m venv /root/venv
+/root/venv/bin/pip install --quiet --no-index --find-links /root/wheels sinter'
+cat >"$root/root/softmax.py" <<'PROGRAM'
+import math
+
+import sinter as np
+
+rows = [[0.5 * i - j for j in range(5)] for i in range(3)]
+got = np.softmax(np.asarray(rows), axis=-1).tolist()
+for row, result in zip(rows, got):
+    terms = [math.exp(x - max(row)) for x in row]
+    for term, value in zip(terms, result):
+        assert abs(term / sum(terms) - value) < 1e-14, (term / sum(terms), value)
+print(f"sinter {np.__version__}: a softmax of {len(got)} rows of {len(got[0])}")
+PROGRAM
+inside 'cd /root && venv/bin/python softmax.py && venv/bin/sinter --version'

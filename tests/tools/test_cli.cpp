@@ -117,7 +117,7 @@ TEST_CASE("--version and --help") {
   const Sandbox box;
   const Outcome version = box.run({"--version"});
   CHECK(version.code == 0);
-  CHECK(version.out == "sinter 0.1.0\n");
+  CHECK(version.out == "sinter 0.2.0\n");
   const Outcome help = box.run({"--help"});
   CHECK(help.code == 0);
   CHECK(contains(help.out, "sinter eval 'softmax("));
@@ -343,7 +343,7 @@ TEST_CASE("info tells version, devices, compilers and the cache") {
   const Sandbox box;
   const Outcome info = box.run({"info"});
   CHECK(info.code == 0);
-  for (const char* part : {"sinter 0.1.0", "devices", "cpu ", "cuda", "compilers", "llvm", "nvrtc", "0 entries"}) CHECK(contains(info.out, part));
+  for (const char* part : {"sinter 0.2.0", "devices", "cpu ", "cuda", "compilers", "llvm", "nvrtc", "0 entries"}) CHECK(contains(info.out, part));
   CHECK(contains(info.out, (box.path / "cache").string()));
 }
 
