@@ -51,8 +51,8 @@ Measured report(const char* name, const sn::Function& function, const std::funct
   const double frozen = fastest([&] { function(x); }), recorded = fastest([&] { sn::eval(formula(x)); });
   const sn::FrozenFigures figures = function.figures().front();
   const int steps = figures.kernels + figures.library_calls;
-  fmt::print("{:24} {:3} steps  {:8.2f} us frozen  {:8.2f} us recorded ({:4.1f}x)  {:6} bytes on the way, at least {}, apart {}\n", name, steps, frozen,
-             recorded, recorded / frozen, figures.arena_bytes, figures.least_bytes, figures.apart_bytes);
+  fmt::print("{:24} {:3} steps  {:8.2f} us frozen  {:8.2f} us recorded ({:4.1f}x)  {:6} bytes of intermediate values, at least {}, {} without reuse\n", name,
+             steps, frozen, recorded, recorded / frozen, figures.arena_bytes, figures.least_bytes, figures.apart_bytes);
   return {steps, frozen};
 }
 

@@ -12,7 +12,7 @@
 #include "../tests/support/kernel_count.hpp"
 
 int main() {
-  fmt::print("| formula | kernels before | CPU | sm_90 | why it is cut |\n|---|--:|--:|--:|---|\n");
+  fmt::print("| formula | kernels before | CPU | sm_90 | split reason |\n|---|--:|--:|--:|---|\n");
   for (const auto& formula : sinter::fusion::formulas()) {
     std::string counts;
     std::set<std::string> reasons;

@@ -31,17 +31,18 @@ std::optional<Value> number_of(std::string_view text) {
   const char* end = digits.data() + digits.size();
   std::int64_t integer = 0;
   if (const auto [rest, error] = std::from_chars(digits.data(), end, integer); error == std::errc() && rest == end) return Value{integer};
-  double floating = 0;  // takes inf and nan too
+  double floating = 0;  // accepts inf and nan too
   const auto [rest, error] = std::from_chars(digits.data(), end, floating);
   if (rest != end || error == std::errc::invalid_argument) return std::nullopt;
-  if (error == std::errc::result_out_of_range) floating = std::strtod(std::string(digits).c_str(), nullptr);  // infinity or about 0, as in an expression
+  if (error == std::errc::result_out_of_range)
+    floating = std::strtod(std::string(digits).c_str(), nullptr);  // becomes infinity or about 0, as in an expression
   return Value{floating};
 }
 
 Value file_or_number(const std::string& name, const std::string& text) {
   if (auto number = number_of(text)) return *number;
   if (text.empty()) throw ValueError(fmt::format("'{}=' has no value; give {}=FILE.npy or {}=NUMBER", name, name, name));
-  std::error_code too_long;  // for a name is no file's
+  std::error_code too_long;  // a name that is too long belongs to no file
   if (!is_file_name(text) && !std::filesystem::exists(text, too_long))
     throw ValueError(fmt::format("{}={}: neither a number nor a file that exists", name, text));
   Tensor tensor = load_file(text);
@@ -78,19 +79,19 @@ Type read_type(const std::string& name, const std::string& text) {
 std::int64_t count_of(const std::string& name, const std::string& text, std::string_view digits) {
   std::int64_t size = 0;
   const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
-  if (error != std::errc() || size < 0 || rest != digits.data() + digits.size()) throw malformed(name, text, "a size is a count or a name");
+  if (error != std::errc() || size < 0 || rest != digits.data() + digits.size()) throw malformed(name, text, "a size is an integer or a name");
   return size;
 }
 
-/// What stands for each named size: the number given for it, else one that is no other size, so that it is not taken for that one. The
-/// more names there are the smaller, so that a tensor of all of them is still of a usual size.
+/// Chooses a number for each named size: the given one, else a number that no other size has, so that planning does not take the two for one size. With more
+/// names the numbers are smaller, so that a tensor with all of these sizes is not too large.
 std::map<std::string, std::int64_t, std::less<>> values_of(const std::set<std::string>& letters, const Bindings& numbers, std::set<std::int64_t> taken) {
   std::map<std::string, std::int64_t, std::less<>> values;
   for (const std::string& letter : letters) {
     const auto given = numbers.find(letter);
     if (given == numbers.end()) continue;
     const auto* size = given->second.as<std::int64_t>();
-    if (!size || *size < 0) throw ValueError(fmt::format("{} is a size of a type, and what is given for it is no count", letter));
+    if (!size || *size < 0) throw ValueError(fmt::format("{} is a size of a type; its value must be an integer of at least 0", letter));
     taken.insert(values[letter] = *size);
   }
   const std::int64_t step = letters.size() == 1 ? 1024 : letters.size() == 2 ? 256 : 32;
@@ -137,7 +138,7 @@ TypeBindings bind_types(const std::vector<std::string>& arguments) {
   std::map<std::string, std::pair<std::string, Type>> types;
   std::set<std::string> letters;
   std::set<std::int64_t> taken;
-  // Numbers at once, of types only what is written: a size's number may come later.
+  // Numbers are bound at once. Types are only noted, because the number of a size may come later.
   Bindings names = read_bindings(arguments, "NAME=f32[4096,1024]", [&](const std::string& name, const std::string& text) {
     if (auto number = number_of(text)) return *number;
     Type type = read_type(name, text);

@@ -1,4 +1,4 @@
-// NAME=FILE.npy, NAME=NUMBER and NAME=f32[4096,1024], as the command line gives them.
+// The bindings of the command line: NAME=FILE.npy, NAME=NUMBER and NAME=f32[4096,1024].
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,10 +16,10 @@ Bindings bind_values(const std::vector<std::string>& arguments);
 
 struct TypeBindings {
   Bindings names;
-  std::map<std::string, std::int64_t, std::less<>> letters;  // x=f32[B,1024]: the sizes that have a name, and what stands for each
+  std::map<std::string, std::int64_t, std::less<>> letters;  // x=f32[B,1024]: the named sizes and their numbers
 };
-/// Names become placeholders of a shape and a type, or numbers. A size that is a name is the same wherever it is written, and a number
-/// of the expression; B=512 gives it a value, else it gets one that no other size has. Throws ValueError.
+/// Binds names to placeholders of a shape and a type, or to numbers. A name of a size means the same size wherever it is written, and is a number in the
+/// expression. B=512 gives it a value; otherwise it gets one that no other size has. Throws ValueError.
 TypeBindings bind_types(const std::vector<std::string>& arguments);
 
 }  // namespace sinter::tools

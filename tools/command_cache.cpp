@@ -14,7 +14,7 @@
 namespace sinter::tools {
 namespace {
 
-/// To change a cache that is off is an error; to look at it is not.
+/// Throws if the cache is off. Commands that only look at the cache do not call this.
 void require_on(const cache::DiskCache& cache) {
   if (const std::string reason = cache.disabled_reason(); !reason.empty()) throw ValueError(fmt::format("the disk cache is off: {}", reason));
 }

@@ -1,4 +1,4 @@
-// sinter eval: read, record, compute, show.
+// sinter eval: reads and records the expression, computes it, and shows the results.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Until the result is there: on a GPU eval() returns when the work is queued, and reading an element waits for it.
+/// Waits until the result is complete: on a GPU eval() returns when the work is queued, and reading an element waits for it.
 void wait_for(const Tensor& result, bool queued) {
   if (!queued || result.size() == 0) return;
   to_string(reshape(result, {-1}).at({Index(0)}));
@@ -28,15 +28,15 @@ void wait_for(const Tensor& result, bool queued) {
 
 struct Timings {
   double first_ms = 0;
-  std::vector<double> rest_ms;  // sorted
+  std::vector<double> rest_ms;  // in ascending order
 };
 
-/// Each evaluation records anew, as a program would; the last one's results are kept.
+/// Each evaluation records anew, as a program would. The results of the last one stay.
 Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, std::vector<Tensor>& results) {
   const bool queued = options().device != "cpu";
   Timings timings;
   for (int i = 0; i < request.time; ++i) {
-    results.clear();  // frees their memory for this round
+    results.clear();  // frees their memory before this evaluation
     const auto start = Clock::now();
     results = evaluate(request.expression, bindings).results;
     eval(results, Location{});
@@ -64,7 +64,7 @@ std::string archive_name(const std::string& label, std::size_t number) {
   return name && label != "result" ? label : fmt::format("arr_{}", number);
 }
 
-/// The files of -o, one for each result. Throws ValueError.
+/// Returns the files of -o, one for each result. Throws ValueError.
 std::vector<std::string> output_files(const std::string& list, const Evaluated& evaluated) {
   std::vector<std::string> files;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -75,7 +75,7 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
     if (file.empty()) throw ValueError(fmt::format("-o {}: a file's name is empty", list));
     if (const std::string ending = std::filesystem::path(file).extension().string(); !ending.empty() && !is_file_name(file))
       throw ValueError(
-          fmt::format("-o {}: nothing is known of files that end with {}; there are .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm and .pgm", file, ending));
+          fmt::format("-o {}: files that end with {} are unknown; known are .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm and .pgm", file, ending));
     if (std::find(files.begin(), files.end(), file) != files.end())
       throw ValueError(fmt::format("-o {}: {} is named twice, the second result would replace the first", list, file));
     files.push_back(std::move(file));
@@ -89,7 +89,7 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
   throw ValueError(text);
 }
 
-/// In an archive a result has its variable's name, what is no name NumPy's arr_0, arr_1, ...
+/// In an archive, a result of a variable has the variable's name. Other results are arr_0, arr_1, ... as in NumPy.
 void save(const std::vector<std::string>& files, const Evaluated& evaluated) {
   const auto& results = evaluated.results;
   if (!is_archive(files[0]) || files.size() > 1) {
@@ -107,7 +107,7 @@ void save(const std::vector<std::string>& files, const Evaluated& evaluated) {
   save_archive(files[0], results, names);
 }
 
-/// One result alone as it is; several each under a line that says which it is.
+/// Prints a single result without a heading, and several each under a line with its name.
 void print_results(const Evaluated& evaluated) {
   const auto& results = evaluated.results;
   if (results.size() == 1) {
@@ -149,8 +149,8 @@ void print_explanation(const Evaluated& evaluated, const ExplainOptions& options
     if (found != evaluated.variables.end()) return found->second;
     std::vector<std::string_view> names;
     for (const auto& [known, tensor] : evaluated.variables) names.push_back(known);
-    throw ValueError(fmt::format("--why {}: the expression gives no value that name; it has {}; name a part of it first, as in 'm = x.mean(); x - m'", name,
-                                 fmt::join(names, ", ")));
+    throw ValueError(fmt::format("--why {}: no value of the expression has this name; it has {}; give a part of it a name first, as in 'm = x.mean(); x - m'",
+                                 name, fmt::join(names, ", ")));
   };
   print_explanation(explain_boundary(named(shown.why[0]), named(shown.why[1]), evaluated.results, options));
 }
@@ -163,7 +163,7 @@ void print_profile(int times, const std::function<void()>& run) {
 }
 
 void warn_unused(const std::vector<std::string>& names) {
-  for (const std::string& name : names) fmt::print(stderr, "sinter: warning: '{}' is given and not used\n", name);
+  for (const std::string& name : names) fmt::print(stderr, "sinter: warning: '{}' is given but not used\n", name);
 }
 
 int run_eval(const EvalRequest& request) {
@@ -188,7 +188,8 @@ int run_eval(const EvalRequest& request) {
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
   if (request.profile) print_profile(request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
-  if (!request.shown.why.empty()) evaluated = evaluate(request.expression, bindings);  // recorded again: what is evaluated has no boundary any more
+  if (!request.shown.why.empty())
+    evaluated = evaluate(request.expression, bindings);  // records again, because an evaluated value has no fusion boundary any more
   write_pictures(request.shown, [&](Format format) { return explain(results, {.format = format}); });
   if (!request.explain.empty() || !request.shown.why.empty())
     print_explanation(evaluated, {.format = request.explain == "json" ? Format::json : Format::text, .guards = request.shown.guards}, request.shown);

@@ -1,4 +1,4 @@
-// sinter help FUNCTION, sinter functions: what the table says of a function, and its example, computed.
+// sinter help FUNCTION, sinter functions: the table's description of a function, and its example with the computed result.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace sinter::tools {
 namespace {
 
-/// Whether it becomes part of a kernel or is a step between kernels, as its example was planned.
+/// Says whether the function becomes part of a kernel or is a step between kernels, by the plan of its example.
 std::string_view role_of(const std::vector<Tensor>& results) {
   const auto plan = nlohmann::json::parse(explain(results, Format::json));
   if (!plan.at("library_calls").empty()) return "A step of its own: a library computes it, between kernels.";
@@ -23,7 +23,7 @@ std::string_view role_of(const std::vector<Tensor>& results) {
 }  // namespace
 
 int run_help(std::string_view name) {
-  // np.sum, np.linalg.norm: as they are written in expressions.
+  // "np.sum", "np.linalg.norm": the form in expressions.
   std::string_view module;
   for (std::string_view prefix : {"np.", "numpy."})
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
@@ -39,7 +39,7 @@ int run_help(std::string_view name) {
   if (const auto others = other_names(*function); !others.empty()) fmt::print("  also {}\n", fmt::join(others, ", "));
   const Description* description = find_description(*function);
   if (!description) return 0;
-  Options settings = options();  // an example is small: no compiler is loaded for it
+  Options settings = options();  // an example is small, so no compiler is loaded for it
   settings.device = "cpu";
   settings.backend = "interpreter";
   configure(settings);

@@ -1,4 +1,4 @@
-// sinter info: what is here. Asks the compilers' files who they are and loads none of them.
+// sinter info: the devices, compilers and settings that are found. Reads the versions of compilers from their files and loads none.
 #include <fmt/format.h>
 
 #include <algorithm>

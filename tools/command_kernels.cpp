@@ -1,4 +1,4 @@
-// sinter kernels: plan, generate and compile for a target, with no data and no GPU.
+// sinter kernels: plans, generates and compiles for a target, without data or a GPU.
 #include <fmt/format.h>
 
 #include "bindings.hpp"

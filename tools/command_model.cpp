@@ -37,25 +37,25 @@ void print_rewrites(const Model& model) {
     if (rewrite.count > 0) fmt::print("rewrite  {} x {}: {}\n", rewrite.name, rewrite.count, rewrite.what);
 }
 
-/// What the model is, and what of it sinter lacks.
+/// Prints the model's properties, and the operators that sinter lacks.
 int check(const Model& model, const std::string& file) {
   print_values("input", model.inputs());
   print_values("output", model.outputs());
   print_rewrites(model);
   const std::vector<MissingOperator> missing = model.missing();
   for (const MissingOperator& op : missing) fmt::print("missing  {}: {} node{}, the first is {}\n", op.op, op.nodes, op.nodes == 1 ? "" : "s", op.first);
-  if (missing.empty()) fmt::print("{}: every operator is there\n", file);
+  if (missing.empty()) fmt::print("{}: sinter has every operator\n", file);
   return missing.empty() ? 0 : 1;
 }
 
-/// A file's name from an output's, which may hold what no file's name may.
+/// Returns a file name for an output, whose own name may contain characters that file names may not.
 std::string file_name(const std::string& output) {
   std::string name = output;
   std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == ':' || c == '\\' || static_cast<unsigned char>(c) < 32; }, '_');
   return name + ".npy";
 }
 
-/// Numbers of the input's type: floats within 1, integers 0 (which are places in a table as often as not).
+/// Returns random numbers of the input's type: floats between -1 and 1, and zeros for integers, because these are often positions in a table.
 Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t>& sizes, std::uint64_t seed) {
   if (!input.shape) throw ValueError(fmt::format("--random: the input {} has no shape", to_string(input)));
   Shape shape;
@@ -74,8 +74,8 @@ bool is_prime(std::int64_t number) {
   return number > 1;
 }
 
-/// Sizes to plan for so that all from low to high are served: the smallest ones, which are plans by themselves, and others some eight times apart. Those are
-/// prime, and none is taken twice: a size that is another size of the model too would be taken for that.
+/// Returns sizes to plan for, so that all from low to high are served: the smallest ones, which have plans of their own, and others about a factor of eight
+/// apart. The others are distinct primes: if a size equalled another size of the model, planning would take the two for one.
 std::vector<std::int64_t> sizes_between(std::int64_t low, std::int64_t high, std::set<std::int64_t>& taken) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t near = high; near > 1; near /= 8) {
@@ -120,7 +120,7 @@ std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& re
   return sizes;
 }
 
-/// NAME=FILE.npy or NAME=NUMBER; a model's names may hold anything but =. `sizes` are those of inputs that are made up, where the request says no others.
+/// Reads NAME=FILE.npy or NAME=NUMBER; a model's names may contain anything but =. `sizes`: the sizes of random inputs, unless the request gives others.
 std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values, std::map<std::string, std::int64_t> sizes) {
   std::map<std::string, Tensor> inputs;
   for (const std::string& argument : request.bindings) {
@@ -150,10 +150,10 @@ Model load_model(const ModelRequest& request) {
   return Model::load(request.file, {.rewrite = request.rewrite, .without = request.without, .precision = precision});
 }
 
-/// What can be run by names: a model, or its plan.
+/// A model or its plan: both run by names.
 struct Runnable {
   std::vector<ModelValue> inputs;
-  std::map<std::string, std::int64_t> sizes;  // that it was planned for first
+  std::map<std::string, std::int64_t> sizes;  // the sizes for which it was planned first
   std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>&)> run;
   std::function<std::string(const std::map<std::string, Tensor>& results, const ExplainOptions& options)> explain;
 };
@@ -203,14 +203,14 @@ Runnable runnable(const Function& function) {
           [function](const auto&, const ExplainOptions& options) { return function.explain(options); }};
 }
 
-/// By its first bytes.
+/// Decides by the file's first bytes.
 bool is_plan(const std::string& path) {
   char start[6] = {};
   std::ifstream(path, std::ios::binary).read(start, sizeof start);
   return std::string_view(start, sizeof start) == "snplan";
 }
 
-/// Of a function that was loaded.
+/// Prints the sizes that a loaded function serves.
 void print_served(const Function& function) {
   const std::vector<std::string> serves = function.serves(), ends = function.ends();
   for (std::size_t k = 0; k < serves.size(); ++k) {
@@ -232,13 +232,13 @@ void print_figures(const Function& function) {
   for (const FrozenFigures& one : function.figures()) {
     std::string sizes;
     for (const auto& [axis, size] : one.sizes) sizes += fmt::format("{}={} ", axis, size);
-    fmt::print("plan     {}{} kernels, {} library calls; values on the way in {}, at least {} alive at once, {} each apart\n", sizes, one.kernels,
+    fmt::print("plan     {}{} kernels, {} library calls; memory of intermediate values {}, at least {} live at once, {} without reuse\n", sizes, one.kernels,
                one.library_calls, readable_bytes(one.arena_bytes), readable_bytes(one.least_bytes), readable_bytes(one.apart_bytes));
   }
 }
 
-/// For the sizes that are asked for; `chosen_sizes` says what was chosen for names that nothing was said about. `single`: where nothing was said at all, for
-/// one picture or sentence too, which is a plan by itself.
+/// Plans for the requested sizes. `chosen_sizes` receives the sizes that were chosen for other names. `single`: if no size was requested, plans for a single
+/// picture or sentence too, which needs a plan of its own.
 Function planned(const ModelRequest& request, const Model& model, bool single, std::string& chosen_sizes) {
   const auto sizes = sizes_of(request);
   std::vector<std::string> unsaid;
@@ -249,7 +249,7 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
       if (!size.size && !sizes.contains(name) && std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) unsaid.push_back(name);
     }
   if (unsaid.empty()) return freeze(model, sizes, Location{});
-  const std::string advice = fmt::format("--size {0}=8, {0}=1,8 or {0}=1..64 says for which sizes", unsaid[0]);
+  const std::string advice = fmt::format("--size {0}=8, {0}=1,8 or {0}=1..64 gives them", unsaid[0]);
   try {
     const Function function = freeze(model, sizes, Location{});
     std::map<std::string, std::string> chosen;
@@ -260,15 +260,15 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
       try {
         function.prepare({{batch->name, 1}}, Location{});
         chosen[batch->name] += " and 1";
-      } catch (const ShapeError&) {  // it takes no single one
+      } catch (const ShapeError&) {  // the model refuses a size of one
       }
     }
     std::vector<std::string> list;
     for (const std::string& name : unsaid) list.push_back(chosen[name]);
-    chosen_sizes = fmt::format("sizes    planned for {}, as nothing else was asked for: {}\n", fmt::join(list, ", "), advice);
+    chosen_sizes = fmt::format("sizes    planned for {}, because no sizes were given: {}\n", fmt::join(list, ", "), advice);
     return function;
   } catch (const ShapeError& error) {
-    throw ShapeError(fmt::format("{}; nothing was said about {}: {}", error.what(), fmt::join(unsaid, ", "), advice));
+    throw ShapeError(fmt::format("{}; no size was given for {}: {}", error.what(), fmt::join(unsaid, ", "), advice));
   }
 }
 

@@ -1,4 +1,4 @@
-// sinter tune: the ways in which an expression's kernels can run, timed; the fastest kept for later processes.
+// sinter tune: times the possible schedules of an expression's kernels, and stores the fastest for later processes.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace sinter::tools {
 namespace {
 
-/// On a terminal; a log gets no bar.
+/// Shows a bar on a terminal, and nothing in a log.
 void show_progress(double done, std::string_view kernel) {
   if (!isatty(2)) return;
   constexpr int kWidth = 30;
@@ -24,12 +24,12 @@ void clear_progress() {
   if (isatty(2)) fmt::print(stderr, "\r\033[K");
 }
 
-/// Files and numbers as they are; of a shape and a type, elements of our own: of every size and sign, the same each time.
+/// Binds files and numbers. For a type and shape, makes elements of all sizes and signs, the same in each run.
 Bindings bind_samples(const std::vector<std::string>& arguments) {
   std::vector<std::string> values, types;
   for (const std::string& argument : arguments) (argument.ends_with(']') ? types : values).push_back(argument);
   Bindings bindings = bind_values(values);
-  for (const std::string& argument : values)  // a size's number: B=512 of x=f32[B,1024]
+  for (const std::string& argument : values)  // the number of a size: B=512 of x=f32[B,1024]
     if (bindings.at(argument.substr(0, argument.find('='))).as<std::int64_t>()) types.push_back(argument);
   for (auto& [name, value] : bind_types(types).names) {
     if (const auto* wanted = value.as<Tensor>()) {
@@ -55,12 +55,14 @@ int run_tune(const TuneRequest& request) {
   int kept = 0;
   for (const TunedKernel& kernel : kernels) {
     fmt::print("{}\n   chosen  {}\n", kernel.name, kernel.chosen);
-    if (kernel.kept) fmt::print("   best    {}\n   gain    {:.2f} times as fast, of {} others tried: kept\n", kernel.best, 1 / kernel.ratio, kernel.tried);
-    else fmt::print("   gain    none that can be measured, of {} others tried: nothing is kept\n", kernel.tried);
+    if (kernel.kept)
+      fmt::print("   best    {}\n   gain    {:.2f} times as fast; {} other schedules were timed, the best is stored\n", kernel.best, 1 / kernel.ratio,
+                 kernel.tried);
+    else fmt::print("   gain    none that can be measured; {} other schedules were timed, none is stored\n", kernel.tried);
     kept += kernel.kept;
   }
   if (kernels.empty()) fmt::print("no kernel computes this\n");
-  else if (kept > 0) fmt::print("{} schedule{} kept in {}\n", kept, kept == 1 ? "" : "s", cache_settings().directory.string());
+  else if (kept > 0) fmt::print("{} schedule{} stored in {}\n", kept, kept == 1 ? "" : "s", cache_settings().directory.string());
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// The commands, apart from how their arguments are spelt. Each returns the exit code and throws sinter's errors.
+// The commands, without the syntax of their arguments. Each returns the exit code and throws sinter's errors.
 #pragma once
 #include <functional>
 #include <string>
@@ -18,20 +18,20 @@ namespace sinter::tools {
 
 using namespace table;
 
-/// What is shown of a plan, as every command that explains one takes it.
+/// The options of every command that explains a plan.
 struct Shown {
   bool guards = false;           // every condition on the sizes
   std::vector<std::string> why;  // two names of an expression: why they are not in one kernel
-  std::string html, svg, dot;    // files for pictures of the plan; empty: none
+  std::string html, svg, dot;    // files for pictures of the plan; empty: no picture
 };
 
 struct EvalRequest {
   std::string expression;
   std::vector<std::string> bindings;
-  std::string out;              // files, one for each result, with commas between, or one archive; empty: print
+  std::string out;              // one file for each result, separated by commas, or one archive; empty: print
   std::string device, backend;  // empty: as the environment says
   std::string fuse;             // "on", "off", empty
-  std::string explain;          // "text", "json", empty: none
+  std::string explain;          // "text", "json"; empty: none
   Shown shown;
   std::string dump;      // folder; empty: none
   int time = 0;          // evaluations to time; 0: none
@@ -60,24 +60,24 @@ struct ModelRequest {
   std::vector<std::string> bindings;
   std::string out;  // a folder for NAME.npy of each output; empty: print
   std::string device, backend, fuse, precision;
-  std::vector<std::string> sizes;    // NAME=8: what a symbol of the inputs' shapes stands for
-  std::vector<std::string> without;  // rewrites that are left out
-  bool random = false;               // inputs that are not given are made up
-  bool check = false;                // say what the model is and what is missing; run nothing
+  std::vector<std::string> sizes;    // NAME=8: the number of a symbol in the inputs' shapes
+  std::vector<std::string> without;  // names of rewrites that are not applied
+  bool random = false;               // inputs that are not given are random
+  bool check = false;                // print the model's properties and missing operators; run nothing
   bool explain = false, rewrite = true, profile = false, json = false;
   Shown shown;
   int time = 0;
 };
 int run_model(const ModelRequest& request);
-/// Of a function of the table. Throws ValueError for an unknown one.
+/// Describes a function of the table. Throws ValueError for an unknown one.
 int run_help(std::string_view function);
-/// A line for each function.
+/// Prints a line for each function.
 int run_functions();
 
-/// A script for a shell that completes what `app` takes.
+/// Returns a script for a shell that completes the arguments of `app`.
 std::string completion(const CLI::App& app, std::string_view shell);
 
-/// With a target, the model of that device instead.
+/// Prints the devices or, with a target, the model of that device.
 int run_info(const std::string& target);
 
 int run_cache_stats();
@@ -92,20 +92,20 @@ int run_cache_show(const std::string& key);
 int run_cache_export(const std::string& path);
 int run_cache_import(const std::string& path);
 
-/// Replaces the settings that are given; an empty text leaves one as the environment says. fuse: "on" or "off".
+/// Applies the given settings. An empty text leaves a setting as the environment says. fuse: "on" or "off".
 void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse = {});
-/// What every command that takes an expression warns of.
+/// Warns of bindings that an expression does not use; for every command that takes an expression.
 void warn_unused(const std::vector<std::string>& names);
-/// The steps of `run`, which has run before, so that nothing is compiled any more: `times` runs of it. To stdout.
+/// Prints the time of each step of `run`, over so many runs. `run` has run before, so nothing is compiled any more.
 void print_profile(int times, const std::function<void()>& run);
-/// To stdout, ending in one newline.
+/// Prints the text, ending in one newline.
 void print_explanation(std::string_view text);
-/// Writes the pictures that are asked for; `explain` gives each format.
+/// Writes the requested pictures; `explain` gives each format.
 void write_pictures(const Shown& shown, const std::function<std::string(Format)>& explain);
-/// To stdout: explain() of the results, and why two of its values are apart where that is asked for.
+/// Prints explain() of the results and, if requested, why two of their values are not in one kernel.
 void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown);
 
-/// The cache that the engine uses.
+/// Returns the settings of the cache that the engine uses.
 cache::Settings cache_settings();
 /// "340.2 KiB"
 std::string readable_bytes(std::uint64_t bytes);

@@ -1,5 +1,5 @@
-// sinter completion: what the command takes, as a script for a shell. Commands, options and their values come from the command line's
-// own description, functions from the table.
+// sinter completion: a script that completes the command's arguments in a shell. Commands, options and their values come from the command line's own
+// description, functions from the table.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,16 +16,16 @@ struct Choice {
   std::vector<std::string> names;  // -f, --file
   std::string text;
   bool takes_value = false, takes_file = false;
-  std::vector<std::string> values;  // where they are few
+  std::vector<std::string> values;  // if there are few values
 };
 struct Command {
   std::string name, text;
   std::vector<Choice> choices;
-  std::vector<std::string> commands;  // of its own: cache stats
+  std::vector<std::string> commands;  // commands of a command, as in "cache stats"
   bool takes_expression = false;
 };
 
-/// "{llvm,interpreter}" and "cpu|cuda" list values; FILE, OUT.npy and DIR are paths.
+/// Returns the values of an option. "{llvm,interpreter}" and "cpu|cuda" list them; FILE, OUT.npy and DIR are paths.
 std::vector<std::string> values_in(const std::string& type) {
   const std::size_t open = type.find('{');
   const std::string list = open == std::string::npos ? type : type.substr(open + 1, type.find('}') - open - 1);
@@ -123,12 +123,12 @@ complete -F _sinter sinter
                      names, cases, values, all_functions());
 }
 
-std::string quoted(const std::string& text) {  // within '...'
+std::string quoted(const std::string& text) {  // Quotes the text for use within '...'.
   std::string result;
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result;
 }
-std::string zsh_text(const std::string& text) {  // within [...] of a specification
+std::string zsh_text(const std::string& text) {  // Quotes the text for use within [...] of a specification.
   std::string result;
   for (const char c : quoted(text)) result += c == '[' || c == ']' || c == ':' ? std::string{'\\', c} : std::string(1, c);
   return result;
@@ -202,7 +202,7 @@ std::string fish(const std::vector<Command>& commands) {
     if (command.name == "help") text += fmt::format("{} -f -a '{}'\n", within, all_functions());
     if (command.takes_expression) text += fmt::format("{} -a '(__sinter_functions)'\n", within);
   }
-  // What stands before the last name of the expression is part of what is offered.
+  // A completion includes the text before the last name of the expression.
   return text + fmt::format(R"(function __sinter_functions
     set -l word (commandline -ct | string trim -l -c "'\"")
     set -l name (string match -r '[A-Za-z0-9_]*$' -- $word)

@@ -7,7 +7,7 @@
 namespace sinter::tools {
 
 Evaluated Parser::run() {
-  for (const Token& token : tokens_)  // before a name is looked up that a program would have bound
+  for (const Token& token : tokens_)  // checked before the lookup of a name that a program would have bound
     if (std::string advice = advice_on(token); !advice.empty()) throw Fault{token.offset, std::move(advice)};
   std::optional<Value> last;
   std::size_t offset = 0;
@@ -67,7 +67,7 @@ std::string Parser::without_place(std::string message, const std::string& part) 
 }
 
 std::string Parser::shown_at(std::size_t offset, std::string message, std::string_view function) const {
-  for (const std::string_view space : {"random::", "fft::", " (random)"})  // Python's spelling
+  for (const std::string_view space : {"random::", "fft::", " (random)"})  // converts to Python's spelling
     for (std::size_t at = 0; (at = message.find(space, at)) != std::string::npos;) message.erase(at, space.size());
   const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
   if (!function.empty() && end != std::string::npos && (message[end] == ':' || message.compare(end, 2, " (") == 0)) message.replace(0, end, function);

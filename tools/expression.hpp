@@ -11,14 +11,14 @@ namespace sinter::tools {
 
 using namespace table;
 
-/// The value of each name: a tensor, or a number that stays a weak scalar.
+/// The value of each name: a tensor, or a number, which stays a weak scalar.
 using Bindings = std::map<std::string, Value, std::less<>>;
 
 struct Evaluated {
-  std::vector<Tensor> results;              // of the last statement, recorded and not computed; at least one
-  std::vector<std::string> labels;          // each result as it was written, shortened
-  std::map<std::string, Tensor> variables;  // by name: what was given and what was assigned
-  std::vector<std::string> unused;          // bindings that the expression never mentions
+  std::vector<Tensor> results;              // results of the last statement, recorded and not computed; at least one
+  std::vector<std::string> labels;          // the text of each result, shortened
+  std::map<std::string, Tensor> variables;  // by name: given and assigned values
+  std::vector<std::string> unused;          // bindings that the expression does not use
 };
 
 /// Reads statements separated by `;` or newlines. The last one is the result; `y, y[:, 0:3]`, a tuple, is several. The ones before it assign:

@@ -29,7 +29,7 @@ Index index_of(const Value& value) {
   return {value.as<Tuple>() && places.size() == 0 ? astype(places, DType::int64) : places, nowhere};
 }
 
-/// A tuple is indexed by one integer or slice. Ends of a slice beyond it are its ends, as in Python.
+/// Indexes a tuple by one integer or slice. As in Python, ends of a slice beyond the tuple are its ends.
 Value of_tuple(const Tuple& tuple, const std::vector<Index>& index, std::size_t offset) {
   const auto size = static_cast<std::int64_t>(tuple.size());
   const std::string_view kind = tuple.is_list ? "a list" : "a tuple";
@@ -45,7 +45,7 @@ Value of_tuple(const Tuple& tuple, const std::vector<Index>& index, std::size_t 
     part.is_list = tuple.is_list;
     for (std::int64_t k = start; step < 0 ? k > stop : k < stop; k += step) {
       part.push_back(tuple[static_cast<std::size_t>(k)]);
-      if (step > size || step < -size) break;  // the next would be beyond, and may be beyond 64 bits
+      if (step > size || step < -size) break;  // the next position would be outside, and perhaps outside of 64 bits
     }
     return {std::move(part), offset};
   }

@@ -15,7 +15,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name(char c) { return is_name_start(c) || is_digit(c); }
 
-// Longest first, so that the first match is the right one.
+// Longer symbols come first, so that the first match is right.
 constexpr std::array<std::string_view, 48> kSymbols = {
     "...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "&&", "||",
     ":=",  "+",   "-",   "*",   "/",   "%",  "@",  "&",  "|",  "^",  "~",  "<",  ">",  "=",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ".",  ":",  "!"};
@@ -88,7 +88,7 @@ class Lexer {
 
   void number() {
     std::size_t length = 0;
-    std::string digits;  // without underscores
+    std::string digits;  // the digits without underscores
     const auto take = [&] { digits += peek(length++); };
     const auto take_digits = [&] {
       while (is_digit(peek(length)) || (peek(length) == '_' && is_digit(peek(length + 1))))
@@ -163,7 +163,7 @@ std::string point_at(std::string_view text, std::size_t offset, std::string_view
   std::size_t column = offset - line_start;
 
   std::string before, after;
-  if (column > kBefore) {  // of a long line, what is around the place
+  if (column > kBefore) {  // shortens a long line to the surroundings of the place
     std::size_t cut = column - kBefore;
     while (cut < column && continues_character(line[cut])) ++cut;
     line.remove_prefix(cut);

@@ -1,4 +1,4 @@
-// Text of an expression -> tokens, as Python reads it.
+// Splits the text of an expression into tokens, as Python does.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace sinter::tools {
 
 using namespace table;
 
-/// Messages about the words of Python that expressions do not have end with this.
+/// The end of messages about words of Python that expressions do not have.
 inline constexpr std::string_view kPrograms = "this command reads expressions, and python -c 'import sinter as np; …' runs programs";
 
 enum class TokenKind : std::uint8_t { name, integer, floating, imaginary, string, symbol, separator, end };
@@ -20,20 +20,19 @@ enum class TokenKind : std::uint8_t { name, integer, floating, imaginary, string
 struct Token {
   TokenKind kind{};
   std::size_t offset = 0;  // bytes from the start of the text
-  std::string_view text;   // as written; a string without its quotes
+  std::string_view text;   // the source text; for a string, without its quotes
   std::int64_t integer = 0;
-  bool above_int64 = false;  // integer holds the bits of a std::uint64_t
-  double floating = 0;       // of 2j the 2
+  bool above_int64 = false;  // the integer holds the bits of a std::uint64_t
+  double floating = 0;       // the number; of 2j, the 2
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
   bool is_word(std::string_view word) const { return kind == TokenKind::name && text == word; }
 };
 
-/// Comments and spaces are gone; `;` and newlines outside brackets are separators; the last token is `end`.
-/// Throws Fault.
+/// Comments and spaces are removed; `;` and newlines outside brackets are separators; the last token is `end`. Throws Fault.
 std::vector<Token> tokenize(std::string_view text);
 
-/// The message, then the line of `text` that holds `offset`, then a caret under its column.
+/// Returns the message, the line of `text` that contains `offset`, and a caret under its column.
 std::string point_at(std::string_view text, std::size_t offset, std::string_view message);
 
 }  // namespace sinter::tools

@@ -1,5 +1,5 @@
-// The `sinter` command: how its arguments are spelt, and what its exit codes are: 0, 1 for a fault in what the user gave
-// (on stderr, "sinter: error: ..."), 2 for arguments that make no sense, 130 after an interrupt.
+// The `sinter` command: the syntax of its arguments, and its exit codes: 0; 1 for a fault in the input (on stderr, "sinter: error: ..."); 2 for invalid
+// arguments; 130 after an interrupt.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -63,7 +63,7 @@ std::string function_list() {
       "The statements before it assign: a = x + 1, q, r = divmod(x, 3), a += 1, a[0] = 2.\n"
       "@FILE in place of the expression reads it from a file, @- from the standard input.\n"
       "python -c 'import sinter as np; …' runs programs, with loops and functions.\n"
-      "An expression that starts with - goes after --.\n\nFunctions (sinter help NAME tells of one):\n";
+      "Write -- before an expression that starts with -.\n\nFunctions (sinter help NAME describes one):\n";
   std::string line = " ";
   for (const tools::Function& function : tools::functions()) {
     if (line.size() + function.name.size() > 100) {
@@ -82,7 +82,7 @@ std::string read_expression(const std::string& path) {
   return text;
 }
 
-/// The first argument is the expression, or @FILE that holds it, unless -f gave it.
+/// Unless -f gave the expression, it is the first argument, or in the file that @FILE names.
 void split(const std::vector<std::string>& positional, const std::string& file, std::string& expression, std::vector<std::string>& bindings) {
   if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, @FILE, or -f FILE");
   if (!file.empty()) expression = read_expression(file);
@@ -93,12 +93,12 @@ void split(const std::vector<std::string>& positional, const std::string& file, 
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
 }
 
-/// CLI11 reads an argument in brackets as a list of arguments; with a space behind it is a text like all others.
+/// CLI11 reads an argument in brackets as a list of arguments. With a space after it, the argument is read as a plain text.
 std::vector<std::string> raw_arguments(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (std::string& argument : arguments)
     if (argument.starts_with('[') && argument.ends_with(']')) argument += ' ';
-  std::reverse(arguments.begin(), arguments.end());  // the order in which it takes them
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them in reverse order
   return arguments;
 }
 
@@ -107,7 +107,7 @@ const CLI::App* find_command(const CLI::App& app, std::string_view name) {
   return found.empty() ? nullptr : found.front();
 }
 
-/// The command that has to follow is missing or not one of them.
+/// The message for a missing or unknown command.
 std::string no_such_command(const CLI::App& app) {
   std::vector<std::string_view> known;
   std::string list;
@@ -145,9 +145,9 @@ int run(int argc, char** argv) {
 
   tools::EvalRequest eval;
   CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over files and numbers");
-  eval_command->add_option("EXPR", positional, "The expression, then what its names stand for")->type_name("NAME=FILE NAME=NUMBER");
+  eval_command->add_option("EXPR", positional, "The expression, then the values of its names")->type_name("NAME=FILE NAME=NUMBER");
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
-  eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; of several results each to its own file")
+  eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; several results need one file each")
       ->type_name("OUT[,OUT2…]");
   eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
@@ -160,14 +160,14 @@ int run(int argc, char** argv) {
   eval_command->add_option("--time", eval.time, "Evaluate N times and show the first, the fastest and the median")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
-  eval_command->add_flag("--profile", eval.profile, "Show where the time goes, step by step, of N more evaluations (10 without --time)");
+  eval_command->add_flag("--profile", eval.profile, "Show the time of each step in N more evaluations (10 without --time)");
   eval_command->footer(function_list());
 
   tools::KernelsRequest kernels;
   CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
   kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
-  kernels_command->add_option("--target", kernels.target, "What to compile for")
+  kernels_command->add_option("--target", kernels.target, "The target to compile for")
       ->type_name("cpu|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")
       ->capture_default_str();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
@@ -176,8 +176,8 @@ int run(int argc, char** argv) {
   kernels_command->footer(function_list());
 
   tools::TuneRequest tune;
-  CLI::App* tune_command = app.add_subcommand("tune", "Time the ways in which the kernels can run here; keep the fastest for later");
-  tune_command->add_option("EXPR", positional, "The expression, then what its names stand for")->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
+  CLI::App* tune_command = app.add_subcommand("tune", "Time other schedules of the kernels on this machine and store the fastest");
+  tune_command->add_option("EXPR", positional, "The expression, then the values of its names")->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
   tune_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
@@ -186,78 +186,79 @@ int run(int argc, char** argv) {
   tools::ModelRequest model;
   const CLI::IsMember precisions({"float32", "float64", "float16", "bfloat16"});
   const auto rewrite_options = [&model](CLI::App* command) {
-    command->add_flag("--no-rewrite", [&model](std::int64_t) { model.rewrite = false; }, "Take the nodes as the file has them");
+    command->add_flag("--no-rewrite", [&model](std::int64_t) { model.rewrite = false; }, "Run the nodes of the file without rewrites");
     command->add_option("--without", model.without, "Rewrites to leave out, by the names that check shows")->type_name("NAME,...")->delimiter(',');
   };
-  CLI::App* run_command = app.add_subcommand("run", "Run a trained model, an .onnx file or a plan of one, on .npy files");
+  CLI::App* run_command = app.add_subcommand("run", "Run a trained model (an .onnx file or its plan file) on .npy files");
   run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
   run_command->add_option("INPUTS", model.bindings, "What goes in")->type_name("NAME=FILE.npy");
   run_command->add_option("-o,--output", model.out, "Write each output to NAME.npy in this folder instead of printing it")->type_name("DIR");
   run_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   run_command->add_option("--backend", model.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   run_command->add_option("--fuse", model.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
-  run_command->add_flag("--random", model.random, "Make up inputs that are not given");
-  run_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for, for --random")->type_name("NAME=8");
+  run_command->add_flag("--random", model.random, "Use random numbers for inputs that are not given");
+  run_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has, for --random")->type_name("NAME=8");
   run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")->type_name("N")->check(CLI::Range(1, 1000000));
-  run_command->add_flag("--profile", model.profile, "Show where the time goes, step by step, of N more runs (10 without --time)");
+  run_command->add_flag("--profile", model.profile, "Show the time of each step in N more runs (10 without --time)");
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
   show_options(run_command, model.shown, false);
-  run_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")->check(precisions);
+  run_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
+      ->check(precisions);
   rewrite_options(run_command);
-  CLI::App* check_command = app.add_subcommand("check", "Say what a trained model takes and gives, and which of its operators are missing");
+  CLI::App* check_command = app.add_subcommand("check", "Show a trained model's inputs and outputs, and the operators that sinter lacks");
   check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
   rewrite_options(check_command);
-  CLI::App* compile_command = app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without doing either");
+  CLI::App* compile_command =
+      app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without planning or compiling");
   compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
   compile_command
       ->add_option("--size", model.sizes,
-                   "Sizes to plan for of a name in the inputs' shapes, or a range of them to be served; other sizes run where these plans hold for them")
+                   "The sizes to plan for of a name in the inputs' shapes, or a range to serve; other sizes run if a plan is valid for them")
       ->type_name("NAME=1,8|NAME=1..64");
   compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   compile_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
-  compile_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")
+  compile_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(compile_command);
-  CLI::App* explain_command =
-      app.add_subcommand("explain", "Show what becomes of a trained model: its rewrites, layouts, steps, and why each ends where it does");
-  explain_command->add_option("MODEL", model.file, "The model, or a plan of one")->type_name("MODEL.onnx|MODEL.plan")->required();
+  CLI::App* explain_command = app.add_subcommand("explain", "Explain the plan of a trained model: rewrites, layouts, steps, and the split reason of each step");
+  explain_command->add_option("MODEL", model.file, "The model, or its plan file")->type_name("MODEL.onnx|MODEL.plan")->required();
   explain_command->add_flag("--json", model.json, "The plan as JSON");
   show_options(explain_command, model.shown, false);
-  explain_command->add_option("--size", model.sizes, "What a name in the inputs' shapes stands for")->type_name("NAME=8");
+  explain_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has")->type_name("NAME=8");
   explain_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
-  explain_command->add_option("--precision", model.precision, "What float32 values and weights are kept in; 16 bits are computed in float32")
+  explain_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(explain_command);
 #endif
   std::string topic;
-  CLI::App* help_command = app.add_subcommand("help", "What a function does, with an example; what a command takes");
-  help_command->add_option("NAME", topic, "Of a function or a command")->required();
+  CLI::App* help_command = app.add_subcommand("help", "Describe a function, with an example, or the arguments of a command");
+  help_command->add_option("NAME", topic, "The function or command")->required();
 
-  CLI::App* functions_command = app.add_subcommand("functions", "All functions: signature, what it does, other names; apart by tabs");
+  CLI::App* functions_command = app.add_subcommand("functions", "List all functions: signature, description, other names, separated by tabs");
 
   std::string shell;
-  CLI::App* completion_command = app.add_subcommand("completion", "A script that completes sinter's commands, options and functions in a shell");
+  CLI::App* completion_command = app.add_subcommand("completion", "Print a script that completes sinter's commands, options and functions in a shell");
   completion_command->add_option("SHELL", shell)->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
 
-  CLI::App* info_command = app.add_subcommand("info", "Version, devices, compilers and cache of this machine");
+  CLI::App* info_command = app.add_subcommand("info", "Show the version, and this machine's devices, compilers and cache");
   std::string info_target;
-  info_command->add_option("--target", info_target, "what planning knows of a device instead: cpu, sm_90, ..");
+  info_command->add_option("--target", info_target, "Show the model of a device instead: cpu, sm_90, ..");
 
-  CLI::App* cache_command = app.add_subcommand("cache", "Look after the kernels kept on disk");
+  CLI::App* cache_command = app.add_subcommand("cache", "Manage the kernels stored on disk");
   cache_command->require_subcommand(1);
   std::string entry_key, cache_file;
-  CLI::App* list_command = cache_command->add_subcommand("list", "Every entry: key, bytes, age, hits, name, and why the kernel ends where it does");
-  CLI::App* show_command = cache_command->add_subcommand("show", "One entry: what made it, what the compiler reported, its source");
-  show_command->add_option("KEY", entry_key, "The first digits of its key")->required();
+  CLI::App* list_command = cache_command->add_subcommand("list", "List all entries: key, bytes, age, hits, name, and the split reason");
+  CLI::App* show_command = cache_command->add_subcommand("show", "Show an entry: its generator and compiler, the compiler's report, and the source");
+  show_command->add_option("KEY", entry_key, "The first digits of the entry's key")->required();
   CLI::App* export_command = cache_command->add_subcommand("export", "Write all entries to a file, for another machine with the same processor and libraries");
   export_command->add_option("FILE", cache_file)->required();
-  CLI::App* import_command = cache_command->add_subcommand("import", "Take the entries of such a file; they are machine code, so the file has to be trusted");
+  CLI::App* import_command = cache_command->add_subcommand("import", "Import the entries of such a file; they are machine code, so the file has to be trusted");
   import_command->add_option("FILE", cache_file)->required();
-  CLI::App* stats_command = cache_command->add_subcommand("stats", "Place, number of entries, size");
-  CLI::App* tuned_command = cache_command->add_subcommand("tuned", "The schedules that `sinter tune` keeps there");
+  CLI::App* stats_command = cache_command->add_subcommand("stats", "Show the folder, the number of entries and their size");
+  CLI::App* tuned_command = cache_command->add_subcommand("tuned", "List the schedules that `sinter tune` stored");
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
-  CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry, delete the damaged; exit code 1 if any");
+  CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry and delete damaged ones; the exit code is 1 if there were any");
 
   // sinter --help softmax, sinter eval --help softmax
   const std::string_view last = argc > 2 ? argv[argc - 1] : "", before = argc > 2 ? argv[argc - 2] : "";
@@ -313,8 +314,8 @@ int run(int argc, char** argv) {
     const std::string command = at == &app ? "" : at == cache_command || at->get_parent() == &app ? at->get_name() + " " : "cache ";
     const bool minus = dynamic_cast<const CLI::ExtrasError*>(&error) && argc > 2 && argv[2][0] == '-' && argv[2][1] != '-' &&
                        (at == eval_command || at == kernels_command || at == tune_command);
-    if (minus) fmt::print(stderr, "sinter: error: an expression that starts with - goes after --: sinter {} -- '{}'\n", at->get_name(), argv[2]);
-    else fmt::print(stderr, "sinter: error: {}\nRun `sinter {}--help` for what there is.\n", no_command ? no_such_command(*at) : error.what(), command);
+    if (minus) fmt::print(stderr, "sinter: error: write -- before an expression that starts with -: sinter {} -- '{}'\n", at->get_name(), argv[2]);
+    else fmt::print(stderr, "sinter: error: {}\nRun `sinter {}--help` for help.\n", no_command ? no_such_command(*at) : error.what(), command);
     return 2;
   }
   return 2;
@@ -322,7 +323,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-/// The first interrupt (Ctrl-C) stops what is evaluated; a second one ends the process at once.
+/// The first interrupt (Ctrl-C) stops the evaluation; a second one ends the process at once.
 void stop_at_interrupt() {
   struct sigaction action {};
   action.sa_handler = [](int) { sinter::interrupt(); };
@@ -331,7 +332,7 @@ void stop_at_interrupt() {
 }
 
 int main(int argc, char** argv) {
-  setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would wait for the compiler then
+  setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would have to wait for the background compiler then
   stop_at_interrupt();
   try {
     const int code = run(argc, argv);
@@ -341,7 +342,7 @@ int main(int argc, char** argv) {
     std::fputs("sinter: error: not enough memory\n", stderr);
   } catch (const sinter::Interrupted&) {
     std::fputs("sinter: interrupted\n", stderr);
-    return 130;  // as shells say of SIGINT
+    return 130;  // the exit code that shells use for SIGINT
   } catch (const std::exception& error) {
     std::fflush(stdout);
     fmt::print(stderr, "sinter: error: {}\n", error.what());

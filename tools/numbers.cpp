@@ -10,7 +10,7 @@
 namespace sinter::tools {
 namespace {
 
-__extension__ typedef __int128 Int;  // holds what int64 and uint64 do, and their sums
+__extension__ typedef __int128 Int;  // holds all values of int64 and uint64, and their sums
 
 double as_double(const Value& value) {
   if (const auto* f = value.as<double>()) return *f;
@@ -43,7 +43,7 @@ double remainder(double a, double b) {
   return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-/// An integer of 64 bits, with a sign or without one.
+/// Returns the number as a signed or an unsigned integer of 64 bits.
 Value fitting(std::string_view symbol, Int result, std::size_t offset) {
   if (result < std::numeric_limits<std::int64_t>::min() || result > std::numeric_limits<std::uint64_t>::max()) overflow(symbol, offset);
   if (result > std::numeric_limits<std::int64_t>::max()) return {static_cast<std::uint64_t>(result), offset};
@@ -134,7 +134,7 @@ Value number_unary(std::string_view symbol, const Value& x, std::size_t offset) 
     return {symbol == "-" ? -*f : *f, offset};
   }
   const Int i = as_integer(x);
-  // NumPy's meaning of ~ on truth values, which is what masks want.
+  // On truth values ~ is "not", as in NumPy: masks need it.
   if (symbol == "~") return x.as<bool>() ? Value{!*x.as<bool>(), offset} : fitting(symbol, ~i, offset);
   return fitting(symbol, symbol == "+" ? i : -i, offset);
 }

@@ -79,7 +79,7 @@ Value Parser::list_until(std::string_view close, const Token& opening) {
   std::vector<std::string> written;
   while (!peek().is(close)) {
     items.push_back(item(written));
-    if (peek().is(close) && items.size() == 1 && !items.is_list) {  // in parentheses, and no tuple
+    if (peek().is(close) && items.size() == 1 && !items.is_list) {  // an expression in parentheses, not a tuple
       next();
       return items.front();
     }
@@ -169,7 +169,7 @@ std::vector<Argument> Parser::arguments(std::vector<Argument> list) {
 Value Parser::call_of(const Function& function, const Token& name, std::vector<Argument> first) {
   const bool method = !first.empty();
   std::vector<Argument> list = arguments(std::move(first));
-  if (method && function.name == "compress" && list.size() > 1) {  // the one method whose tensor comes second in the function
+  if (method && function.name == "compress" && list.size() > 1) {  // the only method whose tensor is the function's second parameter
     if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
     else list[0].keyword = "a";
   }

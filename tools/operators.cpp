@@ -9,7 +9,7 @@
 namespace sinter::tools {
 namespace {
 
-/// The name of a result: the part of the expression on one line, shortened, without the comment that may follow it.
+/// Returns the name of a result: the part of the expression on one line, shortened, and without a trailing comment.
 std::string label_of(std::string_view text) {
   constexpr std::size_t kMost = 60;
   std::string label;
@@ -21,11 +21,11 @@ std::string label_of(std::string_view text) {
   while (label.ends_with(' ')) label.pop_back();
   if (label.size() <= kMost) return label;
   label.resize(kMost);
-  while (!label.empty() && (static_cast<unsigned char>(label.back()) & 0xc0) == 0x80) label.pop_back();  // a character cut in two
+  while (!label.empty() && (static_cast<unsigned char>(label.back()) & 0xc0) == 0x80) label.pop_back();  // removes a character that was cut in two
   return label + "…";
 }
 
-/// Python's + and * of tuples and lists: x.shape + (1,), (2,) * 3.
+/// Python's + and * for tuples and lists: x.shape + (1,), (2,) * 3.
 Tuple joined(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
   const Tuple *a = left.as<Tuple>(), *b = right.as<Tuple>();
   const auto* count = (a ? right : left).as<std::int64_t>();

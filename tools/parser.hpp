@@ -24,12 +24,12 @@ class Parser {
   Evaluated run();
 
  private:
-  /// A name, or a part of what it stands for: name[1:3].
+  /// The target of an assignment: a name, or a part of its value: name[1:3].
   struct Target {
     Token name;
     std::optional<std::vector<Index>> part;
   };
-  /// One item between brackets: a value, or the ends of start:stop:step, None where one is left out.
+  /// One item between brackets: a value, or the ends of start:stop:step, with None for an omitted one.
   struct Subscript {
     std::vector<Value> ends;
     bool range = false;
@@ -46,7 +46,7 @@ class Parser {
   bool at_end() const { return peek().kind == TokenKind::separator || peek().kind == TokenKind::end; }
   void expect(std::string_view symbol, const Token& opening);
   [[noreturn]] void unexpected(const Token& token) const;
-  /// Throws for a * before a name or an argument, which would unpack a list.
+  /// Throws for a * before a name or an argument, which would unpack a list in Python.
   void refuse_unpacking() const;
   /// Deeply nested input must end in an error, not in an overflow of the stack.
   struct Depth {
@@ -56,7 +56,7 @@ class Parser {
     ~Depth() { --parser.depth_; }
     Parser& parser;
   };
-  /// Records. An error is shown at `offset`; the message of a function names it as it was written here.
+  /// Calls `record`. An error points at `offset`, and its message names the function as the expression does.
   template <class Record> auto recorded(std::size_t offset, Record record, std::string_view function = {}) {
     const char* const part = part_read();
     const Caller here("", {part, 0});
@@ -73,27 +73,27 @@ class Parser {
       throw ValueError(say(error));
     }
   }
-  /// The part of the expression that was read since `begin_`: what explain() shows for a line. Lives for ever.
+  /// Returns the part of the expression that was read since `begin_`, which explain() shows as the source line. The text lives for ever.
   const char* part_read() const;
-  /// A caret shows the place.
+  /// Removes the place from a message, because a caret shows it.
   static std::string without_place(std::string message, const std::string& part);
   std::string shown_at(std::size_t offset, std::string message, std::string_view function) const;
 
   // ---- statements.cpp: assignments and the results of the last statement
   /// Reads one statement; true where it assigns.
   bool statement(Value& value);
-  /// The targets of one `=` that stands at token `end`.
+  /// Reads the targets of the `=` at token `end`.
   std::vector<Target> targets(std::size_t end, bool& several);
-  /// The items that several targets take. Throws where their number is another.
+  /// Unpacks the value for several targets. Throws if the number of items differs.
   Tuple taken_apart(const Value& value, const std::vector<Target>& list) const;
-  /// `update` is the operator of `name += by`, null for `=`; `offset` is where it stands. Returns the new value of the name.
+  /// `update`: the operator of `name += by`, null for `=`; `offset`: its place in the text. Returns the new value of the name.
   Value assign(const Target& target, const Value& by, const Operator* update, std::size_t offset);
   Value with_part(const Value& whole, const std::vector<Index>& part, const Value& by, const Operator* update, std::size_t offset);
   Evaluated results(const Value& last) const;
 
-  // ---- operators.cpp: tuples without parentheses, and operators by their strength
+  // ---- operators.cpp: tuples without parentheses, and operators by binding strength
   Value expressions();
-  /// Reads an expression of a tuple and notes how it is written.
+  /// Reads one expression of a tuple and notes its text.
   Value item(std::vector<std::string>& written);
   Value tuple(Tuple items, std::size_t offset, std::vector<std::string> written);
   Value binary(int loosest = kLoosest);
@@ -107,7 +107,7 @@ class Parser {
   Value primary();
   Value list_until(std::string_view close, const Token& opening);
   Value named(Token name);
-  /// A name that was assigned or given outside, which then counts as used; null for an unknown name.
+  /// Returns the value of an assigned or given name, and marks the name as used; null for an unknown name.
   const Value* variable(std::string_view name);
   [[noreturn]] void unknown(const Token& name, bool qualified) const;
   std::vector<Argument> arguments(std::vector<Argument> list = {});
@@ -130,10 +130,10 @@ class Parser {
   std::vector<Token> tokens_;
   Bindings assigned_;
   std::size_t at_ = 0;
-  std::size_t begin_ = 0;  // where the operand or the operation that is recorded next begins
+  std::size_t begin_ = 0;  // begin of the operand or operation that is recorded next
   int depth_ = 0;
-  std::size_t written_at_ = 0;        // the place of the last tuple that was written out in this statement
-  std::vector<std::string> written_;  // and its items
+  std::size_t written_at_ = 0;        // place of the last tuple that this statement wrote out
+  std::vector<std::string> written_;  // the texts of its items
   std::set<std::string_view> used_;
 };
 

@@ -1,4 +1,4 @@
-// What a terminal shows while a command is at work; a log gets nothing.
+// Progress of a command on a terminal; a log gets nothing.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -6,7 +6,7 @@
 
 namespace sinter::tools {
 
-/// A line that counts what is compiled and the time that it takes, for as long as it lives.
+/// While it lives, shows a line with the number of compiled kernels and the time.
 class CompilingShown {
  public:
   CompilingShown();
@@ -16,7 +16,7 @@ class CompilingShown {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;
-  std::thread drawing_;  // none where there is no terminal
+  std::thread drawing_;  // not started if there is no terminal
 };
 
 }  // namespace sinter::tools

@@ -12,7 +12,7 @@
 namespace sinter::tools {
 namespace {
 
-/// A list of one shape is one array; another list is several results, as a tuple is.
+/// Returns whether a list is one array: its items have one shape. Another list is several results, as a tuple is.
 bool is_array(const Value& value) {
   if (!value.as<Tuple>() || !value.as<Tuple>()->is_list) return false;
   try {
@@ -34,7 +34,7 @@ Tensor result_of(const Value& value) {
                                               : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
 }
 
-/// A value that is assigned to a part of truth values becomes a truth value, as NumPy's b[0] = 1; a list of integers takes the part's type of integers.
+/// Converts a value for assignment to a part. Truth values stay truth values, as for NumPy's b[0] = 1; a list of integers takes the part's integer type.
 Value fitting(const Value& by, DType dtype) {
   const Value value = by.as<Tuple>() ? Value{array_of(by, "array"), by.offset} : by;
   const auto* tensor = value.as<Tensor>();
@@ -47,7 +47,7 @@ Value fitting(const Value& by, DType dtype) {
 
 bool Parser::statement(Value& value) {
   const std::size_t first = at_;
-  std::vector<std::size_t> equals;  // each =, += and so on outside of brackets
+  std::vector<std::size_t> equals;  // every =, += and similar outside of brackets
   int open = 0;
   for (std::size_t k = at_; tokens_[k].kind != TokenKind::separator && tokens_[k].kind != TokenKind::end; ++k) {
     const Token& token = tokens_[k];
@@ -61,7 +61,7 @@ bool Parser::statement(Value& value) {
   if (equals.empty()) return false;
   const std::size_t end = std::exchange(at_, first);
   const Value by = value;
-  const bool renames = equals.back() + 2 == end;  // y = x: x keeps its name
+  const bool renames = equals.back() + 2 == end;  // y = x: the value keeps the name x
   for (const std::size_t place : equals) {
     const Operator* update = find_update(tokens_[place]);
     bool several = false;
@@ -175,7 +175,7 @@ Evaluated Parser::results(const Value& last) const {
   for (std::size_t k = 0; k < tuple->size(); ++k) {
     const std::string label = last.is_complex() ? k == 0 ? "real" : "imag" : written_here ? written_[k] : fmt::format("result {}", k + 1);
     const Value& item = (*tuple)[k];
-    const Tuple one{item}, &parts = item.is_complex() ? *item.as<Tuple>() : one;  // eig's results
+    const Tuple one{item}, &parts = item.is_complex() ? *item.as<Tuple>() : one;  // results of eig
     for (std::size_t part = 0; part < parts.size(); ++part) {
       evaluated.results.push_back(result_of(parts[part]));
       evaluated.labels.push_back(parts.size() == 1 ? label : fmt::format("{} {}", label, part == 0 ? "real" : "imag"));

@@ -34,7 +34,7 @@ constexpr Operator kOperators[] = {
 };
 // clang-format on
 
-/// Looks a word up in a list whose words have spaces around them.
+/// Looks up a word in a list with spaces around each word.
 bool holds(std::string_view list, std::string_view word) { return list.find(fmt::format(" {} ", word)) != std::string_view::npos; }
 
 }  // namespace

@@ -68,9 +68,9 @@ def dump_kernels(*arrays, directory, target="", assembly=False):
     return _core.dump_kernels(*arrays, directory=os.fspath(directory), target=target, assembly=assembly)
 
 
-_MOST_FORMS = 256  # that a frozen function keeps; the oldest goes first
+_MOST_FORMS = 256  # limit of a frozen function's forms; the oldest is removed first
 _PACKAGE = os.path.dirname(__file__) + os.sep
-_NOTHING = asarray(0)  # stands for the results of a function without arrays in them
+_NOTHING = asarray(0)  # replaces the results of a function whose results contain no arrays
 
 # --- trees of tuples, lists and dictionaries
 
@@ -89,7 +89,7 @@ def _flatten(tree, leaves):
     if not isinstance(tree, type) and (hasattr(tree, "__array__") or hasattr(tree, "__dlpack__")):
         return _flatten(asarray(tree), leaves)
     if isinstance(tree, (float, complex)):
-        return ("number", type(tree), repr(tree))  # 0.0 equals -0.0, and NaN nothing
+        return ("number", type(tree), repr(tree))  # as numbers 0.0 equals -0.0, and NaN equals nothing
     return ("value", type(tree), tree)  # 1 equals True
 
 
@@ -108,7 +108,7 @@ def _unflatten(form, leaves):
     return form[0](*parts) if hasattr(form[0], "_fields") else form[0](parts)
 
 
-# What stands around the arrays, as lists that JSON holds: how a plan file keeps it.
+# Returns the structure around the arrays as lists that JSON can hold, which is how a plan file stores it.
 
 def _encoded(form):
     if isinstance(form, str):
@@ -168,7 +168,7 @@ def _holds_numbers(code):
     return isinstance(code, list) and (code[0] == "number" or code[:1] == ["value"] and type(code[1]) is int or any(map(_holds_numbers, code)))
 
 
-_recording = threading.local()  # `.depth`: how many formulas this thread records now
+_recording = threading.local()  # `.depth`: the number of formulas that this thread records now
 
 
 class _Recorded:
@@ -176,7 +176,7 @@ class _Recorded:
 
     def __init__(self, formula, form, leaves):
         self._formula, self._arguments = formula, form
-        self._forms = {}  # of the results, by the arrays' shapes: what is no array in them may depend on the sizes
+        self._forms = {}  # forms of the results, by the arrays' shapes: parts that are not arrays may depend on the sizes
         self._one_array = True  # whether the results were one array each time
         names = {}
         specs = []
@@ -218,13 +218,13 @@ class _Recorded:
         import json
 
         results = {json.dumps(_encoded(form)) for form in self._forms.values()}
-        if any(_holds_numbers(json.loads(form)) for form in results):  # of the sizes?
+        if any(_holds_numbers(json.loads(form)) for form in results):  # do the numbers depend on the sizes?
             shapes = next(iter(self._forms))
             try:
                 other = self._record([_core.placeholder(dtype, [size + (size > 1) for size in shape]) for dtype, shape in zip(self._dtypes, shapes)])[0]
                 results.add(json.dumps(_encoded(other)))
             except _core.Error:
-                pass  # the function takes no others
+                pass  # the function refuses other sizes
         if len(results) > 1:
             raise _core.ValueError("save: the function returns numbers that are not the same for all sizes of its arguments; a plan keeps one of them, so return arrays")
         self.function.save(os.fspath(path), json.dumps({"arguments": _encoded(self._arguments), "results": json.loads(results.pop())}))
@@ -236,10 +236,10 @@ class FrozenFunction:
     def __init__(self, formula):
         functools.update_wrapper(self, formula)
         self._formula, self._recorded, self._last = formula, {}, None
-        self._known = {}  # by dtypes and shapes, of calls with real arrays alone
+        self._known = {}  # by dtypes and shapes, for calls with real arrays only
 
     def __call__(self, *arguments, **keywords):
-        if getattr(_recording, "depth", 0):  # within another frozen function: recorded as a part of it
+        if getattr(_recording, "depth", 0):  # within another frozen function, the call is recorded as a part of it
             return self._formula(*arguments, **keywords)
         known = None
         if not keywords and all([type(x) is Array for x in arguments]):
@@ -270,7 +270,7 @@ class FrozenFunction:
         return self if instance is None else _Method(self, instance)
 
     def __reduce__(self):
-        return self.__qualname__  # found in its module, as a function is
+        return self.__qualname__  # pickle finds it in its module, as it finds a function
 
     def _called(self, what):
         if self._last is None:
@@ -311,7 +311,7 @@ class LoadedFunction:
         self._form = json.loads(self._function.note()) if self._function.note() else None
 
     def __call__(self, *arguments, **keywords):
-        if self._form is None:  # saved from C++, or a model: a tuple of results
+        if self._form is None:  # a function saved from C++, or a model, returns a tuple of results
             if keywords:
                 raise _core.DTypeError("load_plan: this plan knows no names of its arguments; give the arrays in their order")
             return self._function(*map(asarray, arguments))

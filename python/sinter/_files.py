@@ -10,7 +10,7 @@ from ._functions import asarray, squeeze
 
 __all__ = ["load", "save", "savez", "savez_compressed", "loadtxt", "genfromtxt", "savetxt"]
 
-_MAGIC = b"\x93NUMPY"  # of the .npy format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+_MAGIC = b"\x93NUMPY"  # first bytes of the .npy format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 _NAMES = {"b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
           "f2": "float16", "V2": "bfloat16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
 _CODES = {name: ("<" if name not in ("bool", "int8", "uint8") else "|") + code for code, name in _NAMES.items()}
@@ -75,7 +75,7 @@ class Archive(Mapping):
 
     def __init__(self, file):
         import json
-        import zipfile  # which takes a tenth of the time of importing sinter
+        import zipfile  # imported here: it takes a tenth of the time of importing sinter
 
         self._file = file
         self._is_safetensors = isinstance(file, str) and file.endswith(".safetensors")
@@ -279,7 +279,7 @@ def savetxt(fname, X, fmt="%.18e", delimiter=" ", newline="\n", header="", foote
     if hasattr(fname, "write"):
         try:
             fname.write(text)
-        except TypeError:  # it is open for bytes
+        except TypeError:  # the file was opened in binary mode
             fname.write(text.encode("latin1"))
     else:
         with open(fname, "w") as file:

@@ -5,12 +5,12 @@ from collections import namedtuple as _namedtuple
 from . import _core
 from ._core import Array, asarray_of as _asarray_of, functions as _table
 
-# Random numbers have a module of their own; the last four are written in _types.py, which knows complex types.
+# Random numbers have their own module. The last four functions are written in _types.py, which knows complex types.
 _ELSEWHERE = set("bernoulli beta binomial categorical cauchy chisquare choice dirichlet exponential gamma geometric gumbel integers laplace logistic lognormal normal "
                  "pareto permutation poisson rademacher rayleigh shuffle standard_t truncated_normal uniform weibull "
                  "finfo iinfo isdtype issubdtype".split())
 globals().update({name: function for name, function in _table.items() if name not in _ELSEWHERE})
-__all__ = [name for name in _table if name not in _ELSEWHERE and name != "fft"]  # which is the module
+__all__ = [name for name in _table if name not in _ELSEWHERE and name != "fft"]  # sinter.fft is the module
 
 
 def _public(function):
@@ -45,7 +45,7 @@ def _check_range(numbers, limits, name):
     if isinstance(numbers, (list, tuple)):
         for part in numbers:
             _check_range(part, limits, name)
-    elif isinstance(numbers, (int, float)) and not limits.min - 1 < numbers < limits.max + 1:  # a float's fraction is cut off
+    elif isinstance(numbers, (int, float)) and not limits.min - 1 < numbers < limits.max + 1:  # the fraction of a float is dropped
         raise _core.OverflowError(f"asarray: {numbers} does not fit into {name}; it holds {limits.min} to {limits.max}")
 
 
@@ -177,7 +177,7 @@ def _signature(self):
     return inspect.signature(eval(f"lambda {words}, /, *, out=None, where=True, dtype=None: None"))
 
 
-# The methods of ufuncs; an axis of None means all elements in one axis.
+# The methods of ufuncs. An axis of None treats all elements as one axis.
 def _reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
     """Combines the elements along an axis."""
     return _method_of_ufunc(self, "reduce", array, axis, dtype, keepdims, initial, where, out=out)

@@ -35,7 +35,7 @@ def array_html(x):
         if _is_picture(x):
             return f'<div>{head}</div><img src="data:image/png;base64,{base64.b64encode(png(x.tolist())).decode()}">'
         return f"<div>{head}</div><pre>{html.escape(str(x))}</pre>"
-    except Exception as error:  # a placeholder has no values; an error of the evaluation belongs to the cell that asks for them
+    except Exception as error:  # a placeholder has no values; an evaluation's error belongs to the cell that reads them
         return f"<div>{head}; {html.escape(str(error))}</div>"
 
 

@@ -45,14 +45,14 @@ class progress:
     """Shows what is compiled and computed within, once it takes longer than `after` seconds: `with sinter.progress(): ...`. `%load_ext sinter` does so for each cell."""
 
     def __init__(self, after=1.0, every=0.2, part=lambda: None):
-        self._after, self._every, self._part = after, every, part  # `part` gives what is done, in words, or None
+        self._after, self._every, self._part = after, every, part  # `part` returns the finished share, in words, or None
 
     def __enter__(self):
         self._start, self._before = time.monotonic(), _core.counters()
         self._stop, self._thread = threading.Event(), None
         where = _InNotebook() if in_notebook() else _OnTerminal() if sys.stderr is not None and sys.stderr.isatty() else None
         if where is not None:
-            # A notebook finds the cell that an output belongs to in the context.
+            # A notebook uses the context to find the cell to which output belongs.
             self._thread = threading.Thread(target=contextvars.copy_context().run, args=(self._draw, where), daemon=True)
             self._thread.start()
         return self

@@ -21,8 +21,8 @@ PyObject* view_warning;
 
 // ---- operators
 
-/// An operand that needs no thought: a real array, or an exact number of Python; `arg` is empty for another object. The tensor is held: recording may give the
-/// GIL up, and another thread may give the array's handle a new value.
+/// An operand for the fast path: a real array, or an exact number of Python; `arg` is empty for another object. The tensor is held, because recording may
+/// release the GIL, and another thread may then give the array's handle a new value.
 struct Quick {
   Tensor tensor;
   std::optional<Arg> arg;
@@ -47,7 +47,7 @@ struct Quick {
   Quick(const Quick&) = delete;
 };
 
-/// Whether an operator of ours takes this object; another library's class that does not show its elements has operators of its own.
+/// Returns whether our operators accept this object. A class of another library that does not expose its elements has its own operators.
 bool is_operand(PyObject* object) {
   return Py_TYPE(object) == array_type || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || PyList_Check(object) ||
          PyTuple_Check(object) || PyRange_Check(object) || (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
@@ -55,7 +55,7 @@ bool is_operand(PyObject* object) {
 
 nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
 
-/// An operator is a function of C++, and of the table for everything but real arrays and numbers.
+/// An operator: a function of C++ for real arrays and numbers, the table's function for everything else.
 struct Operator {
   const char* name;
   Tensor (*record)(const Arg&, const Arg&);
@@ -98,7 +98,7 @@ namespace {
 template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) noexcept {
   return guarded([&]() -> nb::object {
     Array& array = *nb::inst_ptr<Array>(self);
-    if (Py_REFCNT(self) > 1) warn_of_view(array);  // else it is the element of `x[0] += 1`, which is assigned to x afterwards
+    if (Py_REFCNT(self) > 1) warn_of_view(array);  // else this is the element of `x[0] += 1`, which Python assigns to x afterwards
     const Quick right(other);
     if (right.arg && !array.is_complex() && op.update) {
       const Here here(op.name);
@@ -185,7 +185,7 @@ int truth(PyObject* self) noexcept {
     return result;
   });
 }
-/// float(), int() and complex() of several elements are TypeErrors, as in NumPy.
+/// As in NumPy, float(), int() and complex() of several elements raise a TypeError.
 void check_one(const Array& array) {
   if (array.re.size() != 1) throw DTypeError(fmt::format("only an array of one element is a number; this one is of shape {}", to_string(array.re.shape())));
 }
@@ -216,7 +216,7 @@ Py_ssize_t length(PyObject* self) noexcept {
 
 // ---- indexing
 
-/// One position of an index. `places` is set for arrays of places, whose elements are no view.
+/// Converts one position of an index. `places` becomes true for an array of integers, whose result is not a view.
 Index index_item(nb::handle item, bool& places) {
   PyObject* const o = item.ptr();
   const auto integer = [](PyObject* number) {
@@ -257,7 +257,7 @@ nb::object view_of(nb::handle self, Array made) {
   return new_array(std::move(made));
 }
 
-/// A part of the array. NumPy's word for arrays of places that do not fit is IndexError.
+/// Returns a part of the array. Raises IndexError for index arrays that do not fit, as NumPy does.
 Tensor part_at(const Tensor& x, const std::vector<Index>& index) {
   try {
     return x.at(index, Location{});
@@ -275,7 +275,8 @@ PyObject* item(PyObject* self, PyObject* key) noexcept {
     return places ? new_array(std::move(made)) : view_of(self, std::move(made));
   });
 }
-/// Assigns while the array's handle is taken out of it, for the assignment may give the GIL up; a copy would keep elements from being written in place.
+/// Assigns while the tensor is moved out of the array's handle, because the assignment may release the GIL. With a second handle, elements could not be written
+/// in place.
 void assign_to(Tensor& handle, const std::vector<Index>& index, const Arg& value) {
   struct Taken {
     Tensor& handle;
@@ -284,13 +285,13 @@ void assign_to(Tensor& handle, const std::vector<Index>& index, const Arg& value
   } taken{handle};
   try {
     taken.tensor.at(index, Location{}) = value;
-  } catch (const ShapeError&) {  // of the value, or of the index
+  } catch (const ShapeError&) {  // the error may be about the value or the index
     (void)part_at(taken.tensor, index);
     throw;
   }
 }
 
-/// Real numbers are cast to the array's type as NumPy casts them, to any type. Complex numbers do not fit into an array of real ones.
+/// Casts real numbers to the array's type, whichever it is, as NumPy does. Complex numbers do not fit into an array of real ones.
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   return guarded_int([&] {
     if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted; sinter.delete(x, places) makes an array without them");
@@ -316,7 +317,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
     return 0;
   });
 }
-/// The elements along the first axis, one after the other.
+/// Iterates over the elements along the first axis.
 PyObject* iterate(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
     if (length(self) < 0) throw nb::python_error();

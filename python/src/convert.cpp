@@ -1,4 +1,4 @@
-// Objects of Python as values of the table, and back.
+// Converts Python objects to values of the table, and back.
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
@@ -23,14 +23,14 @@ using table::Fault;
 using table::Tuple;
 using table::Value;
 
-/// Nested lists of Python's own numbers, read at once: the elements of large lists are no values of the table one by one.
+/// Reads nested lists of Python numbers at once, because one table value for each element of a large list would take too long.
 struct Numbers {
   Shape shape;
   std::vector<std::int64_t> integers;
   std::vector<double> floats;
-  bool all_bools = true, any_float = false, any_negative = false, any_large = false;  // large: above the greatest int64, kept as the bits of a uint64
+  bool all_bools = true, any_float = false, any_negative = false, any_large = false;  // large: above the greatest int64, stored as the bits of a uint64
 
-  /// False for anything else within the lists, and for lists that are not of one shape.
+  /// Returns false for another object within the lists, and for lists that do not have one shape.
   bool read(PyObject* list, std::size_t depth, bool first) {
     const bool is_list = PyList_Check(list);
     constexpr std::size_t kDeepest = 64;
@@ -113,7 +113,7 @@ Value number_of(PyObject* integer) {
   return {static_cast<std::uint64_t>(large)};
 }
 
-/// An end of a slice: beyond 64 bits it is as far away as any.
+/// Returns an end of a slice. Beyond 64 bits, all numbers are equally far away.
 std::int64_t end_of(nb::handle object) {
   const nb::object integer = integer_of(object);
   int overflow = 0;
@@ -128,7 +128,7 @@ nb::object list_of(PyObject* iterable) {
   return list;
 }
 
-/// Lists within lists, as deep as Python's own stack may be.
+/// Limits nested lists to the depth of Python's own stack.
 struct Depth {
   Depth() {
     if (Py_EnterRecursiveCall(" in the lists of an array") != 0) throw nb::python_error();
@@ -156,7 +156,7 @@ template <class Item> nb::object nested(const Shape& shape, std::size_t axis, st
   return list;
 }
 
-/// finfo(dtype), iinfo(dtype): an object with these attributes.
+/// Returns the object of finfo(dtype) or iinfo(dtype) with its attributes.
 nb::object limits(DType dtype) {
   const nb::object made = nb::module_::import_("types").attr("SimpleNamespace")();
   made.attr("bits") = 8 * itemsize(dtype);

@@ -1,4 +1,4 @@
-// Declarations for all files of the extension: arrays, conversion between values of the table and objects of Python, errors, and the caller's line.
+// Declarations for all files of the extension: arrays, conversion between Python objects and values of the table, errors, and the caller's line.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -19,42 +19,42 @@ namespace sinter::python {
 
 namespace nb = nanobind;
 
-/// sinter.Array: a handle on a tensor, or on the two parts of complex numbers. Assigning to a part of it gives the handle another tensor.
+/// sinter.Array: a handle of a tensor, or of the two parts of complex numbers. An assignment to a part of the array gives the handle another tensor.
 struct Array {
-  Tensor re, im;    // `im` is an empty handle where the elements are real
-  nb::object base;  // a weak reference to the array of which NumPy would have made this a view; null for none
+  Tensor re, im;    // `im`: an empty handle if the elements are real
+  nb::object base;  // a weak reference to the array of which this would be a view in NumPy; null for none
 
   bool is_complex() const { return !im.empty_handle(); }
   Complex pair() const { return {re, im}; }
 };
 
-/// sinter.DType: an element type, or complex64 and complex128, whose parts are of `parts`.
+/// sinter.DType: an element type, or complex64 and complex128, whose parts have the type `parts`.
 struct ElementType {
   DType parts;
   bool is_complex = false;
 };
 
-/// The line of Python that called, with the file's name at an address that stays the same. Lines of the package itself do not count.
+/// Returns the line of Python code that called. The address of the file's name stays valid. Lines of the package itself do not count.
 Location location();
 
-/// How many frames up from the present one the caller's is, from 1 on: for warnings.
+/// Returns how many frames the caller is above the present one, at least 1. Warnings use it.
 int stack_level();
 
-/// While one lives, what is recorded is recorded for this function and the caller's line.
+/// While it lives, operations are recorded for this function and the caller's line.
 class Here : public Caller {
  public:
   explicit Here(const char* function) : Caller(function, location()) {}
 };
 
-/// An exception that a formula of Python raised, on its way through the library.
+/// Carries an exception that a Python formula raised through the library.
 struct FormulaError : Error {
   explicit FormulaError(nb::python_error&& raised) : Error(raised.what()), original(std::make_shared<nb::python_error>(std::move(raised))) {}
   std::shared_ptr<nb::python_error> original;
 };
 
-/// Makes Python's error of the C++ exception that is being handled.
+/// Sets Python's error from the C++ exception that is being handled.
 void set_error() noexcept;
-/// Calls `make`, which gives an object, for a slot of CPython: a null pointer where it throws, with the error set.
+/// Calls `make`, which returns an object, for a slot of CPython. If it throws, sets the error and returns a null pointer.
 template <class Make> PyObject* guarded(Make&& make) noexcept {
   try {
     return nb::object(make()).release().ptr();
@@ -63,7 +63,7 @@ template <class Make> PyObject* guarded(Make&& make) noexcept {
     return nullptr;
   }
 }
-/// Likewise for a slot that gives an integer, -1 with an error.
+/// The same for a slot that returns an integer: -1 with an error.
 template <class Work> int guarded_int(Work&& work) noexcept {
   try {
     return static_cast<int>(work());
@@ -74,9 +74,9 @@ template <class Work> int guarded_int(Work&& work) noexcept {
 }
 [[noreturn]] void raise(PyObject* type, const char* message);
 
-/// A weak reference for a view of this array to remember: to the base of this array while that lives, else to this array.
+/// Returns the weak reference that a view of this array stores: to this array's base while that lives, else to this array.
 nb::object base_of(nb::handle array);
-/// The array behind an object, or null.
+/// Returns the array in an object, or null.
 Array* as_array(nb::handle object);
 nb::object new_array(Array array);
 inline nb::object new_array(Tensor tensor) { return new_array(Array{std::move(tensor), {}, {}}); }
@@ -84,42 +84,43 @@ inline nb::object new_array(Complex pair) { return new_array(Array{std::move(pai
 nb::object dtype_object(ElementType type);
 inline ElementType type_of(const Array& array) { return {array.re.dtype(), array.is_complex()}; }
 std::string_view type_name(ElementType type);
-/// A type of sinter, NumPy or Python, or its name; nothing for another object.
+/// Returns a type of sinter, NumPy or Python, or the type of a name; nothing for another object.
 std::optional<ElementType> find_element_type(nb::handle object);
 
-/// An argument of a call. Arrays of other libraries are copied. Throws a Fault that names the object's type where it is none.
+/// Converts an argument of a call. Copies arrays of other libraries. Throws a Fault that names the object's type if it is no argument.
 table::Value value_of(nb::handle object);
 nb::object object_of(const table::Value& value);
-/// The array that asarray makes of an object: of an array, a number, nested lists of these, or another library's array, whose elements are copied.
+/// Implements asarray for an array, a number, nested lists of these, or another library's array, whose elements are copied.
 Array array_of(nb::handle object);
-/// The same in an element type.
+/// The same with an element type.
 nb::object as_type(nb::object array, ElementType type);
-/// Tells that NumPy would change the array that this one is a view of as well.
+/// Warns that in NumPy the assignment would also change the array of which this one is a view.
 void warn_of_view(Array& array);
-/// Throws ValueError for a device other than None and 'cpu', the one of the Array API standard.
+/// Throws ValueError for a device other than None and the Array API standard's 'cpu'.
 void check_device(nb::handle device);
-/// What __index__ of an object gives.
+/// Returns the result of the object's __index__.
 nb::object integer_of(nb::handle object);
-/// A copy of the elements that an object with the buffer protocol shows.
+/// Copies the elements of an object with the buffer protocol.
 Array from_buffer(nb::handle object);
-/// The elements of an object with __dlpack__, shared where `copy` is not true.
+/// Returns the elements of an object with __dlpack__; they are shared unless `copy` is true.
 Array from_dlpack(nb::handle object, bool copy);
-/// Evaluates, and gives a function of an element's row-major place: the element as a number of Python.
+/// Evaluates. Returns a function from an element's row-major position to its Python number.
 std::function<nb::object(std::int64_t)> elements_of(const Array& array);
-/// What repr() or str() gives under these options, by the names of set_printoptions(); others are as they are set.
+/// Returns repr() or str() under these options, by the names of set_printoptions(); other options keep their present values.
 nb::object text_of(const Array& array, bool represents, const nb::dict& options);
-/// The elements as Python's numbers, in lists for the axes. Evaluates; the array is a copy of the handle, since another thread may change that meanwhile.
+/// Returns the elements as Python numbers, in nested lists. Evaluates. The argument is a copy of the handle, because another thread may change the handle
+/// meanwhile.
 nb::object to_list(Array array);
-/// The only element as a number of Python. Evaluates.
+/// Returns the only element as a Python number. Evaluates.
 nb::object to_number(Array array);
 
-/// Evaluates. Every evaluation releases the GIL, and Ctrl-C stops it. This holds too for an evaluation that the library begins while it records.
+/// Evaluates. Every evaluation releases the GIL, and Ctrl-C stops it; so also an evaluation that the library begins while it records.
 void evaluate(const std::vector<Tensor>& tensors);
 inline void evaluate(const Array& array) {
   if (array.is_complex()) evaluate(std::vector{array.re, array.im});
   else if (!is_evaluated(array.re)) evaluate(std::vector{array.re});
 }
-/// While one lives, this thread has given the GIL up, unless it had already, and Ctrl-C stops evaluations.
+/// While it lives, this thread does not hold the GIL, and Ctrl-C stops evaluations. Does nothing if the thread had released the GIL already.
 class Released {
  public:
   Released();
@@ -130,7 +131,7 @@ class Released {
   bool given_up_, listens_;
   PyThreadState* state_ = nullptr;
 };
-/// While one lives, this thread has the GIL.
+/// While it lives, this thread holds the GIL.
 class Held {
  public:
   Held();
@@ -142,7 +143,7 @@ class Held {
   bool without_;
 };
 
-/// Calls a function of the table as Python would: with `self` before the arguments, if it is not null.
+/// Calls a function of the table as Python would. `self`, if it is not null, comes before the arguments.
 nb::object invoke(const table::Function& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords);
 
 void add_errors(nb::module_& module);

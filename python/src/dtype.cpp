@@ -1,4 +1,4 @@
-// sinter.float32, sinter.complex64, …: what an array's elements are.
+// sinter.float32, sinter.complex64 and the others: the element types of arrays.
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -13,7 +13,7 @@ namespace sinter::python {
 namespace {
 
 PyObject* dtype_type;
-/// One object for each type; the complex ones last.
+/// One object for each type; the complex types come last.
 std::array<PyObject*, kDTypeCount + 2> objects;
 
 std::size_t number(ElementType type) {
@@ -29,7 +29,7 @@ char kind(ElementType type) {
 }
 int size_of(ElementType type) { return static_cast<int>(itemsize(type.parts)) * (type.is_complex ? 2 : 1); }
 
-/// A type of sinter, of NumPy or of Python, or a type's name; nothing for another object.
+/// Returns a type of sinter, NumPy or Python, or the type of a name; nothing for another object.
 std::optional<ElementType> find_type(nb::handle object) {
   if (nb::isinstance<ElementType>(object)) return nb::cast<ElementType>(object);
   PyObject* const o = object.ptr();

@@ -1,4 +1,4 @@
-// Evaluating, looking at what was fused, frozen functions, settings, files.
+// Evaluation, inspection of kernels, frozen functions, settings, files.
 #include <fmt/format.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
@@ -37,11 +37,11 @@ namespace {
 // ---- Ctrl-C
 
 pthread_t main_thread;
-std::atomic<bool> signalled{false};     // a signal came since the main thread gave the GIL up
-thread_local bool signal_came = false;  // one came while this thread had last given it up
-struct sigaction before;                // who took SIGINT until now: Python, mostly
+std::atomic<bool> signalled{false};     // a signal came since the main thread released the GIL
+thread_local bool signal_came = false;  // a signal came during this thread's last release of the GIL
+struct sigaction before;                // the previous handler of SIGINT, usually Python's
 
-/// Stops the evaluation, and tells whoever listened before.
+/// Stops the evaluation, and calls the previous handler.
 void on_interrupt(int number, siginfo_t* info, void* context) {
   signalled = true;
   if (before.sa_flags & SA_SIGINFO) {
@@ -56,16 +56,16 @@ void on_interrupt(int number, siginfo_t* info, void* context) {
   }
 }
 
-/// Whether this thread has given the GIL up.
+/// Whether this thread has released the GIL.
 thread_local bool without_gil = false;
 
 // ---- the end of the process
 
-// Python ends a thread that asks for the GIL of a finalized interpreter by an exception, which no function of C++ that is noexcept may let through.
+// If a thread asks for the GIL of a finalized interpreter, Python ends the thread by an exception, which no noexcept function of C++ may let through.
 std::atomic<bool> ending{false};
-std::atomic<int> asking{0};  // threads that wait for the GIL here
+std::atomic<int> asking{0};  // threads that wait for the GIL in take_gil()
 
-/// Takes the GIL; a thread that asks too late sleeps until the process has ended.
+/// Takes the GIL. A thread that asks too late sleeps until the process ends.
 template <class Take> void take_gil(Take&& take) {
   ++asking;
   if (ending && pthread_equal(pthread_self(), main_thread) == 0) {
@@ -75,7 +75,7 @@ template <class Take> void take_gil(Take&& take) {
   take();
   --asking;
 }
-/// Before the interpreter is finalized.
+/// Is called before the interpreter is finalized.
 void begin_end() {
   ending = true;
   PyThreadState* state = PyEval_SaveThread();
@@ -104,7 +104,7 @@ Released::~Released() {
   if (!listens_) return;
   sigaction(SIGINT, &before, nullptr);
   signal_came = signalled.exchange(false);
-  if (signal_came) withdraw_interrupt();  // Python's handler has its turn now
+  if (signal_came) withdraw_interrupt();  // Python's handler runs now
 }
 Held::Held() : without_(without_gil) {
   take_gil([this] { state_ = PyGILState_Ensure(); });
@@ -115,7 +115,7 @@ Held::~Held() {
   PyGILState_Release(state_);
 }
 
-// A signal whose handler raises nothing ends no evaluation.
+// If the signal's handler raises nothing, the evaluation does not end.
 void evaluate(const std::vector<Tensor>& tensors) {
   for (;;) {
     try {
@@ -129,7 +129,7 @@ void evaluate(const std::vector<Tensor>& tensors) {
 
 namespace {
 
-/// The result of work during which this thread has given the GIL up.
+/// Returns the result of work during which this thread does not hold the GIL.
 template <class Work> auto released(Work&& work) {
   const Released outside;
   return work();
@@ -163,7 +163,7 @@ std::vector<Tensor> tensors_in(nb::handle sequence) {
   return tensors;
 }
 
-/// A formula of Python: called with the GIL, from whatever thread.
+/// A Python formula. Any thread may call it; the call takes the GIL.
 struct Formula {
   std::shared_ptr<nb::object> function;
   explicit Formula(nb::object given)
@@ -246,7 +246,7 @@ nb::dict counters_dict() {
 
 void add_engine(nb::module_& module) {
   main_thread = pthread_self();
-  // In a child the thread that forked is the main one, and threads that waited for the GIL are not there.
+  // In a child process, the forking thread is the main one, and threads that waited for the GIL do not exist.
   pthread_atfork(nullptr, nullptr, [] { main_thread = pthread_self(), asking = 0; });
   around_evaluations({[]() -> void* { return new Released; }, [](void* released) { delete static_cast<Released*>(released); }});
   module.attr("__version__") = std::string(version());
@@ -290,7 +290,7 @@ void add_engine(nb::module_& module) {
   });
   module.def("save_archive",
              [](const std::string& path, nb::list arrays, const std::vector<std::string>& names) { table::save_archive(path, tensors_in(arrays), names); });
-  // Keys are integers of Python; the table takes them as signed ones.
+  // Keys are Python integers; the table takes them as signed ones.
   module.def("fold_in", [](std::int64_t seed, std::int64_t number) {
     return static_cast<std::int64_t>(random::Key(static_cast<std::uint64_t>(seed)).fold_in(static_cast<std::uint64_t>(number)).bits());
   });
@@ -358,7 +358,7 @@ void add_engine(nb::module_& module) {
         }
         return made;
       });
-  // The part of tune_arrays that is done, and its kernel. A callback would ask for the GIL in the middle of an evaluation, for which a fork may wait.
+  // The finished share of tune_arrays, and its present kernel. A callback would take the GIL in the middle of an evaluation, for which a fork may wait.
   static std::mutex mutex;
   static std::pair<double, std::string> tuning;
   module.def("tuning", [] {

@@ -1,4 +1,4 @@
-// The errors of sinter as exceptions of Python: each is what NumPy's users expect to catch.
+// Maps the errors of sinter to Python exceptions: each is one that NumPy's users expect to catch.
 #include <fmt/format.h>
 
 #include <initializer_list>
@@ -26,10 +26,10 @@ PyObject* add(nb::module_& module, const char* name, const char* text, std::init
   return made;
 }
 
-/// The model's errors come from a library that this file does not see.
+/// Errors of models come from a library that this file does not see, so they are recognised by name.
 PyObject* of_name(const Error& e) { return std::string_view(typeid(e).name()).find("ModelError") != std::string_view::npos ? model_error : error; }
 
-/// The caller's line, for errors that the library does not make.
+/// Returns the caller's line, for errors that do not come from the library.
 std::string at_caller_line() noexcept {
   try {
     const Location where = location();

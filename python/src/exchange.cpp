@@ -1,4 +1,4 @@
-// Elements that other libraries share: the buffer protocol and DLPack, both ways.
+// Elements that are shared with other libraries: the buffer protocol and DLPack, both ways.
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -20,7 +20,7 @@
 namespace sinter::python {
 namespace {
 
-/// Memory for elements, aligned as any kernel wants it.
+/// Allocates memory for elements, aligned for any kernel.
 std::shared_ptr<void> room(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   void* const memory = std::aligned_alloc(kAlignment, (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment);
@@ -28,7 +28,7 @@ std::shared_ptr<void> room(std::size_t bytes) {
   return {memory, [](void* p) { std::free(p); }};
 }
 
-/// PEP 3118's letters, by the kind and the bytes of an element: C's own sizes are those of 64-bit systems.
+/// Returns the type of PEP 3118's letters, by kind and number of bytes: C's own sizes are those of 64-bit systems.
 std::optional<ElementType> type_of_format(const char* format, Py_ssize_t itemsize) {
   std::string_view text = format == nullptr ? "B" : format;
   if (!text.empty() && (text[0] == '@' || text[0] == '=' || text[0] == '<')) text.remove_prefix(1);
@@ -82,7 +82,7 @@ struct Buffer {
   Buffer(const Buffer&) = delete;
 };
 
-/// The real and the imaginary parts of pairs that lie side by side.
+/// Separates pairs of numbers into real and imaginary parts.
 template <class T> Array apart(const void* pairs, const Shape& shape, std::size_t count) {
   std::vector<T> re(count), im(count);
   const T* const from = static_cast<const T*>(pairs);
@@ -96,10 +96,10 @@ template <class T> void together(const Complex& pair, void* to) {
   for (std::int64_t k = 0; k < pair.re.size(); ++k) out[2 * k] = re[k], out[2 * k + 1] = im[k];
 }
 
-/// The owner of the memory behind an exported buffer.
+/// Owns the memory of an exported buffer.
 struct Shown {
-  Tensor tensor;                // whose elements these are: while it lives nobody writes them
-  std::shared_ptr<void> pairs;  // of complex numbers
+  Tensor tensor;                // the tensor with the elements: while it lives, nobody writes them
+  std::shared_ptr<void> pairs;  // the pairs of complex numbers
   std::vector<Py_ssize_t> shape, strides;
 };
 
@@ -159,7 +159,7 @@ nb::object to_capsule(Array array, nb::object stream, nb::object version, nb::ob
     const auto [type, number] = nb::cast<std::pair<int, int>>(device);
     if (type != 1) raise(PyExc_BufferError, "sinter shares elements on the device where they are");
   }
-  (void)stream;  // the elements are there for any stream
+  (void)stream;  // the elements are complete for any stream
   evaluate(array);
   const bool versioned = !version.is_none() && nb::cast<int>(version[0]) >= 1;
   void* const managed = versioned ? static_cast<void*>(dlpack::to_versioned(array.re, copy.value_or(false), location()))
@@ -190,7 +190,7 @@ Array from_buffer(nb::handle object) {
   if (nb::hasattr(object, "dtype") && !find_element_type(object.attr("dtype")))
     throw DTypeError(fmt::format("elements of {} are no elements of sinter's arrays", nb::cast<std::string>(nb::str(object.attr("dtype")))));
   const Buffer buffer(object);
-  if (!buffer.open) {  // NumPy's arrays of types that the protocol has no letter for, as bfloat16 of ml_dtypes
+  if (!buffer.open) {  // NumPy's arrays of types without a letter in the protocol, such as bfloat16 of ml_dtypes
     const auto type = nb::hasattr(object, "dtype") ? find_element_type(object.attr("dtype")) : std::nullopt;
     if (!type || type->is_complex || itemsize(type->parts) > 2) raise(PyExc_TypeError, "elements of this type are no elements of sinter's arrays");
     const Array bits = from_buffer(object.attr("view")(itemsize(type->parts) == 2 ? "uint16" : "uint8"));
@@ -218,7 +218,7 @@ Array from_dlpack(nb::handle object, bool copy) {
     capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 1));
   } catch (nb::python_error& e) {
     if (!e.matches(PyExc_TypeError)) throw;
-    capsule = object.attr("__dlpack__")();  // of before version 1
+    capsule = object.attr("__dlpack__")();  // objects from before version 1
   }
   const auto take = [&]<class Managed>(const char* name, const char* used) {
     auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
@@ -230,7 +230,7 @@ Array from_dlpack(nb::handle object, bool copy) {
   };
   Tensor tensor = PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") ? take.operator()<dlpack::Versioned>("dltensor_versioned", "used_dltensor_versioned")
                                                                          : take.operator()<dlpack::Unversioned>("dltensor", "used_dltensor");
-  if (copy) {  // into memory of our own, whatever becomes of theirs
+  if (copy) {  // copies into our own memory, which is independent of the other library's
     evaluate(std::vector{tensor});
     const std::size_t bytes = static_cast<std::size_t>(tensor.nbytes());
     const std::shared_ptr<void> memory = room(bytes);

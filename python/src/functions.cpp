@@ -1,4 +1,4 @@
-// The table of functions as functions of Python, as methods of arrays, and as ufuncs.
+// The functions of the table as Python functions, as methods of arrays, and as ufuncs.
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -22,27 +22,27 @@ using table::Argument;
 using table::Function;
 using table::Value;
 
-/// Views in NumPy: what is assigned to their results would be assigned to the array.
+/// Functions that return views in NumPy: an assignment to the result would change the array.
 bool gives_view(std::string_view name) {
   constexpr std::string_view names[] = {"broadcast_to", "diagonal", "expand_dims", "flip",     "moveaxis",  "permute_dims",
                                         "ravel",        "reshape",  "squeeze",     "swapaxes", "transpose", "view"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// Functions that make an array of nothing else take the device of the Array API standard.
+/// Functions that make an array from no other array take the device of the Array API standard.
 bool makes_array(std::string_view name) {
   constexpr std::string_view names[] = {"arange",   "empty", "empty_like", "eye",      "fftfreq", "full",      "full_like",
                                         "linspace", "ones",  "ones_like",  "rfftfreq", "zeros",   "zeros_like"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// In NumPy these give lists, and all others tuples.
+/// Functions that return lists in NumPy; all others return tuples.
 bool gives_list(std::string_view name) {
   constexpr std::string_view names[] = {"array_split", "dsplit", "hsplit", "split", "vsplit"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// "(x1, x2, *, axis=None)" as Python reads it.
+/// "(x1, x2, *, axis=None)", the form in which Python reads a signature.
 std::string signature_of(const Function& function, bool method) {
   std::string text = "(";
   bool keywords = false, defaults = false;
@@ -66,7 +66,7 @@ std::string signature_of(const Function& function, bool method) {
   return text + ")";
 }
 
-/// What Python shows as help: the signature, a line, and the example.
+/// Returns the text that Python shows as help: the signature, a line, and the example.
 std::string documentation(const Function& function, std::string_view name, bool method) {
   const table::Description* described = table::find_description(function);
   std::string text = fmt::format("{}{}\n--\n\n", name, signature_of(function, method));
@@ -74,7 +74,7 @@ std::string documentation(const Function& function, std::string_view name, bool 
   return text;
 }
 
-/// Gives a handle the value of an array, or of what asarray makes an array of.
+/// Gives a handle the value of an array, or of the array that asarray makes of the object.
 void rebind(Array& handle, nb::handle value) {
   const Array made = array_of(value);
   handle.re = made.re, handle.im = made.im;
@@ -129,7 +129,7 @@ template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> rows(std::
 template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> methods(std::index_sequence<I...>) { return {method<I>...}; }
 template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> all_members(std::index_sequence<I...>) { return {member<I>...}; }
 
-/// Lives as long as the process, as Python wants it.
+/// Makes a definition that lives as long as the process, as Python requires.
 PyMethodDef* definition(Entry entry, std::string_view name, const std::string& text) {
   auto* const words = new std::pair<std::string, std::string>(name, text);
   return new PyMethodDef{words->first.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL | METH_KEYWORDS,

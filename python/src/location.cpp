@@ -1,4 +1,4 @@
-// The caller's line. A frame's code object tells the file; each is looked up once.
+// The caller's line. A frame's code object gives the file; each code object is looked up once.
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,11 +10,11 @@ namespace {
 
 struct File {
   const char* name = "";
-  bool ours = false;                                   // a file of the package
-  std::unordered_map<long, std::uint32_t> lines = {};  // by the place in the code: CPython reads its table of lines from the start each time
+  bool ours = false;                                   // a file of the package itself
+  std::unordered_map<long, std::uint32_t> lines = {};  // by instruction: CPython reads its table of lines from the start each time
 };
 
-/// The names of files, for the life of the process, and the codes that were met. A code that is remembered is kept alive, so that no other takes its address.
+/// The names of files, which live as long as the process, and the known code objects. A known code object is kept alive, so that no other takes its address.
 struct Files {
   std::unordered_set<std::string> names;
   std::unordered_map<PyObject*, File> codes;
@@ -23,7 +23,7 @@ struct Files {
   /// The reference stays valid while the GIL is held.
   File& of(PyObject* code) {
     if (const auto known = codes.find(code); known != codes.end()) return known->second;
-    constexpr std::size_t kMost = 20000;  // of a program that makes functions without end
+    constexpr std::size_t kMost = 20000;  // the limit for a program that makes functions without end
     if (codes.size() > kMost) {
       for (const auto& [old, file] : codes) Py_DECREF(old);
       codes.clear();
@@ -59,7 +59,7 @@ Files& files() {
 
 namespace {
 
-/// Calls `use` with the frame of the nearest caller that is no part of the package, its file, and how far up it is.
+/// Calls `use` with the frame of the nearest caller outside of the package, its file, and its distance from the present frame.
 template <class Use> void at_caller(Use&& use) {
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   for (int level = 1; frame.is_valid() && !frame.is_none(); ++level) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kFloatModes{"maxprec", "fixed", "unique", "maxprec_equal"};
 
-/// set_printoptions(formatter=...): functions of an element by the kind of types; null for none. It is written and read under the GIL.
+/// set_printoptions(formatter=...): functions from an element to text, by the kind of type; null for none. They are read and written under the GIL.
 nb::dict& formatters() {
   static nb::dict& all = *new nb::dict;
   return all;
@@ -33,13 +33,13 @@ template <class T> T option_of(std::string_view name, nb::handle value) {
   if (!nb::try_cast(value, read)) raise(PyExc_TypeError, fmt::format("the print option {} is of another type", name).c_str());
   return read;
 }
-/// A number of elements or characters, for which infinity stands too.
+/// Reads a number of elements or characters; infinity is allowed.
 std::int64_t count_of(std::string_view name, nb::handle value) {
   if (PyFloat_Check(value.ptr()) && PyFloat_AsDouble(value.ptr()) > 1e9) return std::numeric_limits<std::int32_t>::max();
   return std::min<std::int64_t>(option_of<std::int64_t>(name, value), std::numeric_limits<std::int32_t>::max());
 }
 
-/// Changes the options that a dictionary names. None stands for the value that is set, except for `formatter`.
+/// Changes the options that a dictionary names. None leaves an option as it is; for `formatter` it removes the functions.
 void apply(const nb::dict& given, PrintOptions& options, nb::dict& functions) {
   for (auto [key, value] : given) {
     const auto name = nb::cast<std::string_view>(key);
@@ -71,7 +71,7 @@ void apply(const nb::dict& given, PrintOptions& options, nb::dict& functions) {
   }
 }
 
-/// The function that a user wants for elements of a type: NumPy's kinds, the special ones first.
+/// Returns the user's function for elements of a type, by NumPy's kinds; the special kinds come first.
 nb::object formatter_of(const nb::dict& functions, ElementType type) {
   const bool floating = type.is_complex || is_floating(type.parts);
   for (const char* kind : {type.is_complex       ? "complexfloat"
@@ -105,7 +105,7 @@ nb::object text_of(const Array& array, bool represents, const nb::dict& given) {
   const auto made = [](const std::string& text) { return nb::str(text.c_str(), text.size()); };
   if (!represents && (array.re.ndim() > 0 || given.size() == 0)) return made(written(array, options, functions));
 
-  // One number is written as an element of an array.
+  // A single number is written like an element of an array.
   const bool one = array.re.ndim() == 0;
   const Array elements = one ? Array{reshape(array.re, Shape{1}), array.is_complex() ? reshape(array.im, Shape{1}) : Tensor(), {}} : array;
   const int width = options.linewidth;

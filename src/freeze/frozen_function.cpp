@@ -80,9 +80,9 @@ std::size_t FrozenFunction::axis_number(const std::string& axis) const {
   return static_cast<std::size_t>(std::find(axes_.begin(), axes_.end(), axis) - axes_.begin());
 }
 
-/// The sizes of the named axes, by inputs that have to fit.
+/// Reads the sizes of the named axes from the inputs, which must fit their specs.
 void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const {
-  if (given.size() != inputs_.size()) fail<ValueError>(site_at(where), fmt::format("{} inputs are given, it takes {}", given.size(), inputs_.size()));
+  if (given.size() != inputs_.size()) fail<ValueError>(site_at(where), fmt::format("{} inputs are given; the function takes {}", given.size(), inputs_.size()));
   sizes.assign(axes_.size(), -1);
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     const InputSpec& spec = inputs_[k];
@@ -128,7 +128,7 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
   return recording;
 }
 
-// A formula may take some sizes and no others, even ones, say.
+// A formula may refuse some sizes (odd ones, for example), so other sizes are tried.
 std::optional<Recording> FrozenFunction::record_otherwise(Location where) const {
   for (const auto& [times, more] : {std::pair{1, 1}, {2, 0}, {2, 3}, {4, 0}}) {
     AxisSizes sizes = usual_;
@@ -137,7 +137,7 @@ std::optional<Recording> FrozenFunction::record_otherwise(Location where) const 
       return record(sizes, where);
     } catch (const InternalError&) {
       throw;
-    } catch (const Error&) {  // not these
+    } catch (const Error&) {  // the formula refuses these sizes
     }
   }
   return {};
@@ -168,7 +168,7 @@ Outlined FrozenFunction::outline(const Recording& recording, Location where) con
     if (!leaves->storages[k]) {
       const auto found =
           std::find_if(recording.placeholders.begin(), recording.placeholders.end(), [&](const auto& node) { return node.get() == walked.identities()[k]; });
-      if (found == recording.placeholders.end()) fail<ValueError>(site_at(where), "the formula reads a placeholder that is none of its inputs");
+      if (found == recording.placeholders.end()) fail<ValueError>(site_at(where), "the formula reads a placeholder that is not one of its inputs");
       input = static_cast<int>(found - recording.placeholders.begin());
     }
     leaves->inputs.push_back(input);
@@ -196,7 +196,7 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
     if (known->structure != made.structure || !known->planned->holds(made.values.symbols)) continue;
     try {
       return bind(known->planned);
-    } catch (const runtime::NoAlgorithm&) {  // at these sizes
+    } catch (const runtime::NoAlgorithm&) {  // the library has no algorithm at these sizes
     }
   }
   return with_less_if_it_fails(at_.target, [&](const Target& target) {
@@ -208,8 +208,8 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   });
 }
 
-/// What the plan, which a file holds, takes at these sizes; nothing and the reason, if it is asked for, where it cannot be run (or, with `estimates`,
-/// where another plan would have been made).
+/// Returns the numbers that a plan of a file takes at these sizes. If the plan cannot run there (or, with `estimates`, if another plan would have been made),
+/// returns nothing and, if requested, the reason.
 std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason) const {
   auto values = plan.rules->at(sizes, reason);
   if (!values || plan.planned->holds(values->symbols, estimates)) return values;
@@ -217,7 +217,7 @@ std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisS
   return {};
 }
 
-/// Of a file, of which nothing is believed.
+/// Binds a plan of a file. The file is not trusted, so everything is checked.
 std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const Site& site) const {
   ReachTerms terms{{}, plan.leaves->results, values.shapes};
   for (std::size_t leaf = 0; leaf < plan.leaves->inputs.size(); ++leaf) {
@@ -242,8 +242,8 @@ std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan
   }
 }
 
-// A plan that was made for such sizes, else of those that are right for them the one that was made for the nearest. One whose products this
-// device's library cannot compute is passed over: the file has no formula that another could be made from.
+// Chooses a plan that was made for these sizes; otherwise, of the plans that are right for them, the one that was made for the nearest sizes. A plan is skipped
+// if this device's library cannot compute its products: the file has no formula from which another plan could be made.
 std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
   std::string lacking;
   const auto bind = [&](const FrozenPlan& plan, bool estimates) -> std::shared_ptr<const Bound> {
@@ -272,24 +272,24 @@ std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes,
   if (!lacking.empty())
     fail<DeviceError>(
         site_at(where),
-        fmt::format("the file's plan was made with a library that multiplies what none does on {}: {}. Freeze the formula and save it again on this device, or "
+        fmt::format("the file's plan uses a library for a product that no library computes on {}: {}. Freeze the formula and save it again on this device, or "
                     "anywhere with SINTER_CUBLASLT=off: then generated kernels multiply",
                     at_.target.device->name(), lacking));
   std::vector<std::string> asked;
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
   std::string reason;
   (void)served(*nearest[0], sizes, false, &reason);
-  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. Of the nearest, {}. Make it again with these sizes prepared",
+  fail<ShapeError>(site_at(where), fmt::format("the file has no plan for {}; it has: {}. The nearest plan: {}. Make the file again with these sizes prepared",
                                                fmt::join(asked, ", "), fmt::join(serves(), "; "), reason));
 }
 
 namespace {
 
-/// The sizes of one name that a plan serves, around the one that it was made for, the others being as planned.
+/// The sizes of one name that a plan serves, around the one for which it was made. The other names are as planned.
 struct ServedSizes {
   std::int64_t first = 0, last = 0;
-  std::int64_t step = 1;     // from one to the next
-  std::string below, above;  // why it ends there
+  std::int64_t step = 1;     // between neighbouring sizes
+  std::string below, above;  // why the range ends there
 };
 
 std::string to_string(const std::string& axis, const ServedSizes& sizes) {
@@ -297,8 +297,8 @@ std::string to_string(const std::string& axis, const ServedSizes& sizes) {
   return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}{}", axis, sizes.first, sizes.last, by);
 }
 
-/// The last size from `size` on towards `end`, whole steps apart, that holds, as all on the way do. Far away, where guards are about memory, what holds at
-/// two sizes is taken to hold between.
+/// Returns the last size from `size` towards `end`, in whole steps, such that this size and all sizes on the way hold. Far away, where guards are about memory,
+/// sizes between two that hold are assumed to hold.
 template <class Holds> std::int64_t last_towards(std::int64_t size, std::int64_t end, std::int64_t step, Holds holds) {
   constexpr std::int64_t kOneByOne = 4096;
   const std::int64_t way = end < size ? -step : step, steps = (end - size) / way;
@@ -338,7 +338,7 @@ std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
 const std::vector<std::string>& FrozenFunction::serves() const {
   std::call_once(told_, [&] {
     for (const FrozenPlan& plan : plans_)
-      if (plan.rules) serves_.push_back(served_by(plan));  // else it is not from a file: any size is planned for
+      if (plan.rules) serves_.push_back(served_by(plan));  // without rules, the plan is not from a file, and any size is planned for
   });
   return serves_;
 }
@@ -360,7 +360,7 @@ std::vector<std::string> FrozenFunction::ends() const {
                                      [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), false, reason).has_value(); });
       const auto best = served_around(plan.sizes[k], step, end,
                                       [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
-      text += fmt::format("{}{}: made for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
+      text += fmt::format("{}{}: planned for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
       if (best.first < best.last && (best.first != any.first || best.last != any.last))
         text += fmt::format(", {} to {} would be planned so", best.first, best.last);
       if (any.first >= step) text += fmt::format("; not {}", any.first - step);
@@ -382,7 +382,7 @@ std::shared_ptr<const Bound> FrozenFunction::bound_for(const AxisSizes& sizes, L
   };
   if (auto known = find()) return known;
   const std::lock_guard one(making_);
-  if (auto known = find()) return known;  // another thread was faster
+  if (auto known = find()) return known;  // another thread has made the plan meanwhile
   std::shared_ptr<const Bound> made = formula_ ? bind_recorded(sizes, where) : bind_loaded(sizes, where);
   const std::lock_guard lock(mutex_);
   bound_.insert(bound_.begin(), {sizes, made});
@@ -457,9 +457,8 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
     for (const FrozenFigures& one : figures()) {
       std::vector<std::string> sizes;
       for (const auto& [axis, size] : one.sizes) sizes.push_back(fmt::format("{}={}", axis, size));
-      text +=
-          fmt::format("{}{}{} kernels and {} library calls; values on the way in {} bytes, of which at least {} are alive at once, {} if each had its own\n",
-                      fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
+      text += fmt::format("{}{}{} kernels and {} library calls; intermediate values take {} bytes, of which at least {} are live at once, {} without reuse\n",
+                          fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
     }
   std::shared_ptr<const Planned> planned;
   std::shared_ptr<const Leaves> leaves;
@@ -475,7 +474,7 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
   if (!planned) return text;
   History history(planned, false, at_.target.device->name());
   history.sites = leaves->sites;
-  if (history.sites.empty()) {  // loaded: the inputs' names are all that is known
+  if (history.sites.empty()) {  // loaded from a file: only the inputs' names are known
     history.sites.resize(planned->recorded.size(), {"", {}, ""});
     for (std::size_t id = 0; id < planned->recorded.size(); ++id)
       if (const int leaf = planned->recorded[id].leaf; leaf >= 0 && leaves->inputs[static_cast<std::size_t>(leaf)] >= 0)
@@ -502,19 +501,19 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
     at->second = std::move(look);
   } catch (const InternalError&) {
     throw;
-  } catch (const Error&) {  // not these sizes
+  } catch (const Error&) {  // the formula refuses these sizes
   }
   return at->second.get();
 }
 
 namespace {
 
-/// How many sizes are looked at for each question: so many as together record about 32,768 nodes, but some, and no more than finds what there is.
+/// Returns how many sizes are tried for each question: as many as together record about 32,768 nodes, but at least a few, and no more than the search can use.
 std::size_t effort_for(const trace::Graph& graph) {
   return std::clamp<std::size_t>((std::size_t{1} << 15) / std::max<std::size_t>(graph.nodes.size(), 1), 24, 512);
 }
 
-/// What symbols are at least: sizes 2, starts of slices 1.
+/// Returns the least values of symbols: 2 for sizes, 1 for starts of slices.
 std::vector<std::int64_t> lows_of(const std::vector<std::string>& symbols) {
   std::vector<std::int64_t> lows;
   for (const std::string& symbol : symbols) lows.push_back(symbol.front() == 'n' ? 2 : 1);
@@ -523,7 +522,7 @@ std::vector<std::int64_t> lows_of(const std::vector<std::string>& symbols) {
 
 }  // namespace
 
-/// How the numbers follow from the sizes, as far as a few recordings tell; nothing where the formula does not record this structure again.
+/// Derives, from a few recordings, the rules by which the numbers follow from the sizes. Returns nothing if the formula does not record this structure again.
 std::optional<SizeRules> FrozenFunction::rules_of(const trace::StructuralKey& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows,
                                                   LookedAt& looked, const Site& site) const {
   const Looked* again = look_at(sizes, looked, site);
@@ -536,7 +535,7 @@ std::optional<SizeRules> FrozenFunction::rules_of(const trace::StructuralKey& st
   });
 }
 
-/// The plan, of this recording, as a file keeps it: with how its numbers follow from the sizes.
+/// Returns the plan of this recording as a file stores it, with the rules of its numbers.
 FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
   to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->symbols), looked, site);
@@ -549,7 +548,7 @@ FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& re
     return made && made->whole == predicted.at(*values) ? Look::same : Look::other;
   };
   if (!to.rules || look(plan.sizes) != Look::same)
-    fail<ValueError>(site, "the formula does not record the same operations each time: its plans cannot be kept in a file");
+    fail<ValueError>(site, "the formula does not record the same operations each time, so its plans cannot be stored in a file");
   narrow(*to.rules, plan.sizes, axes_, effort_for(recorded.graph), look);
   return to;
 }
@@ -575,8 +574,8 @@ std::size_t held_sizes(const SizeRules& rules) {
 
 namespace {
 
-/// Sizes near these that are apart from each other, and likely from the formula's own numbers: primes, and then such that are whole steps of 32 away, for
-/// names that go by steps.
+/// Returns sizes near these that differ from each other and probably from the formula's own numbers: primes, and then, for names that count in steps, sizes
+/// that are whole steps of 32 away.
 std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
   constexpr int kPrimes = 4, kBySteps = 3;
   constexpr std::int64_t kStep = 32;
@@ -606,8 +605,8 @@ std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
 
 }  // namespace
 
-/// A size that is a number of the formula too (a batch of 4 beside 4 blocks of channels) is one symbol with it, and held. A plan that is made for sizes
-/// nearby, which are no numbers of it, serves that size with all others. Nothing where there is none that leaves more names free.
+/// If a size equals another number of the formula (a batch of 4 beside 4 blocks of channels), both are one symbol and the size is held. Makes a plan for nearby
+/// sizes that equal no other number: it serves this size with all others. Returns nothing if no such plan leaves more names free.
 std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
   std::optional<FrozenPlan> best;
   const auto holds_fewer = [&](const SizeRules& rules) { return held_sizes(rules) < held_sizes(*(best ? best->rules : plan.rules)); };
@@ -615,7 +614,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
     try {
       const Outlined made = outline(record(sizes, site.where), site.where);
       const auto rules = rules_of(made.structure, sizes, lows_of(fuse::symbolic(made.graph).space->symbol_names()), looked,
-                                  site);  // before it is planned, which takes longest
+                                  site);  // checked before planning, which takes longest
       if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
       const FrozenPlan other = with_rules(
           {made.structure, sizes, Engine::get().plan_to_keep(made.graph, made.structure, made.values, *made.leaves, at_), {}, nullptr}, made, looked, site);
@@ -623,7 +622,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
       best = other;
     } catch (const InternalError&) {
       throw;
-    } catch (const Error&) {  // the formula does not take them
+    } catch (const Error&) {  // the formula refuses these sizes
       continue;
     }
     if (held_sizes(*best->rules) == 0) break;
@@ -632,7 +631,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
 }
 
 std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
-  if (!formula_) fail<ValueError>(site, "the function was loaded: its file is what can be copied");
+  if (!formula_) fail<ValueError>(site, "the function was loaded; copy its file instead");
   if (plan_count_ == 0) (void)bound_for(usual_, site.where);  // says why there is none
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;
@@ -641,8 +640,8 @@ std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
     const FrozenPlan here = with_rules(plan, outline(record(plan.sizes, site.where), site.where), looked, site);
     std::optional<FrozenPlan> general;
     if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
-    // Sizes that the general plan serves as well as the one that was made for them need no plan of their own; then no other may stand for the general one
-    // that does not serve them.
+    // If the general plan serves the planned sizes as well as their own plan does, their own plan is not saved. A saved plan then replaces the general one only
+    // if it serves the planned sizes too.
     const bool apart = !general || !served(*general, plan.sizes, true);
     if (apart) saved.push_back(here);
     if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) {

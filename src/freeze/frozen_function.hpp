@@ -1,4 +1,4 @@
-// What a sinter::Function is inside: the formula, its plans, and the sizes that they are bound to.
+// The contents of a sinter::Function: the formula, its plans, and the executables for the sizes of its calls.
 #pragma once
 #include <atomic>
 #include <map>
@@ -17,16 +17,16 @@
 
 namespace sinter::freezing {
 
-/// Of the named axes, in order of their first appearance.
+/// The sizes of the named axes, in order of their first appearance.
 using AxisSizes = std::vector<std::int64_t>;
 
-/// The formula on placeholders of some sizes.
+/// The formula, recorded on placeholders of some sizes.
 struct Recording {
   std::vector<trace::RecordedPtr> placeholders, results;
   std::vector<trace::PassCount> passes;
 };
 
-/// A recording as planning takes it, and what binds its plan.
+/// A recording in the form that planning takes, and the values that bind its plan.
 struct Outlined {
   trace::Graph graph;
   trace::StructuralKey structure;
@@ -34,14 +34,14 @@ struct Outlined {
   std::shared_ptr<const Leaves> leaves;
 };
 
-/// A recording of the formula at some sizes, as far as the rules of plans are derived from it.
+/// The facts about a recording of the formula from which the rules of plans are derived.
 struct Looked {
   trace::StructuralKey structure;
-  Hash128 contents;  // of the leaves
-  Hash128 whole;     // recording_hash.hpp
+  Hash128 contents;  // contents of the leaves
+  Hash128 whole;     // see recording_hash.hpp
   Sample sample;
 };
-/// By sizes; null where the formula does not take them. Each is recorded once.
+/// Recordings by sizes, each made once; null for sizes that the formula refuses.
 struct LookedAt {
   std::map<AxisSizes, std::unique_ptr<const Looked>> at;
   ContentHashes contents;
@@ -49,18 +49,18 @@ struct LookedAt {
 
 struct FrozenPlan {
   trace::StructuralKey structure;
-  AxisSizes sizes;  // that it was made with
+  AxisSizes sizes;  // the sizes for which the plan was made
   std::shared_ptr<const Planned> planned;
-  // Of a plan that was loaded, which cannot be recorded again:
+  // The part of a plan from a file, which cannot be recorded again:
   std::optional<SizeRules> rules;
   std::shared_ptr<const Leaves> leaves;
 };
 
 class FrozenFunction {
  public:
-  /// freeze().
+  /// Implements freeze().
   FrozenFunction(Function::Formula formula, std::vector<InputSpec> specs, std::vector<std::string> names, Location where);
-  /// Of a file.
+  /// The contents of a plan file.
   struct Loaded {
     std::vector<InputSpec> specs;
     std::vector<std::string> names;
@@ -82,7 +82,7 @@ class FrozenFunction {
   const std::vector<std::string>& outputs() const { return outputs_; }
   const std::string& note() const { return note_; }
   const Frozen& at() const { return at_; }
-  /// The plans with rules for their sizes, as a file keeps them. Records the formula at other sizes to find the rules.
+  /// Returns the plans with rules for their sizes, as a file stores them. Records the formula at other sizes to find the rules.
   std::vector<FrozenPlan> plans_to_save(const trace::Site& site);
 
  private:
@@ -110,13 +110,13 @@ class FrozenFunction {
   std::shared_ptr<const Bound> bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const trace::Site& site) const;
   std::shared_ptr<const Bound> bind_loaded(const AxisSizes& sizes, Location where) const;
 
-  Function::Formula formula_;  // empty: it was loaded
+  Function::Formula formula_;  // empty if the function was loaded
   std::vector<InputSpec> inputs_;
   std::vector<std::string> outputs_;
   std::string note_;
-  std::vector<std::string> axes_;                  // the names
-  std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> which name; whatever where it has none
-  AxisSizes usual_;                                // as the specs have them
+  std::vector<std::string> axes_;                  // the names of the axes
+  std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> number of its name; unspecified for an axis without a name
+  AxisSizes usual_;                                // the sizes of the specs
   ShardedFunction sharded_{formula_};
   bool shards_ = false;                    // whether the formula shards its values itself
   std::atomic<bool> sharded_last_{false};  // whether the last call was of sharded values
@@ -124,12 +124,12 @@ class FrozenFunction {
   ConstantParts parts_{at_.target.limits.products};
   std::mutex making_;  // held while a plan is made; guards plans_
   std::vector<FrozenPlan> plans_;
-  std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was there: a file's must serve them too
+  std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was prepared: a file's plans must serve them too
   std::atomic<int> plan_count_{0};
-  mutable std::once_flag told_;  // a file's plans stay as they are: serves_ is made when it is first asked for
+  mutable std::once_flag told_;  // a file's plans do not change, so serves_ is made once, when it is first requested
   mutable std::vector<std::string> serves_;
   mutable std::mutex mutex_;    // guards bound_
-  std::vector<BoundAt> bound_;  // the one called last first
+  std::vector<BoundAt> bound_;  // the most recently called first
 };
 
 }  // namespace sinter::freezing

@@ -234,15 +234,15 @@ std::shared_ptr<const Planned> planned_of(FilePlan& from, KernelsOfFile& kernels
 }
 
 FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigned char>& mapped) {
-  require(file.size() >= sizeof(Header) + kChecksumBytes, "it ends too soon");
+  require(file.size() >= sizeof(Header) + kChecksumBytes, "the file ends too early");
   Header header;
   std::memcpy(&header, file.data(), sizeof header);
-  require(header.magic == kMagic, "it does not begin as a plan does");
-  require(header.schema == kPlanSchema, "its schema is of another sinter");
+  require(header.magic == kMagic, "it does not begin as a plan file does");
+  require(header.schema == kPlanSchema, "its schema belongs to another version of sinter");
   const std::size_t end = file.size() - kChecksumBytes;
   require(header.description_bytes <= end - sizeof header && header.contents_at >= sizeof header + header.description_bytes && header.contents_at <= end &&
               header.contents_at % kPage == 0 && header.contents_bytes == end - header.contents_at,
-          "its lengths do not add up");
+          "its lengths contradict each other");
   const auto sum = cache::checksum_of({reinterpret_cast<const std::uint8_t*>(file.data()), end});
   require(std::memcmp(sum.data(), file.data() + end, kChecksumBytes) == 0, "its checksum is wrong");
 
@@ -254,7 +254,7 @@ FrozenFunction::Loaded read(std::string_view file, const std::shared_ptr<unsigne
   loaded.at = Engine::get().frozen_target();
   if (all.target != loaded.at.target.limits.target)
     throw DeviceError(fmt::format("it was made for {}, the device is {}", all.target, loaded.at.target.limits.target));
-  require(all.generator == made_by(loaded.at.target), "it is of another version of sinter");
+  require(all.generator == made_by(loaded.at.target), "another version of sinter made it");
   reader(all.note, all.inputs, all.outputs, all.plans, all.kernels);
   require(reader.at_end() && !all.plans.empty(), "the description");
 
@@ -340,11 +340,11 @@ FrozenFunction::Loaded load_plans(const std::string& path, const trace::Site& si
   try {
     return read({reinterpret_cast<const char*>(mapped.get()), bytes}, mapped);
   } catch (const Damaged& damaged) {
-    reader.refuse(fmt::format("this is no plan that can be read: {}", damaged.what));
+    reader.refuse(fmt::format("this plan file cannot be read: {}", damaged.what));
   } catch (const InternalError& error) {
-    reader.refuse(fmt::format("this is no plan that can be read: {}", error.what()));
+    reader.refuse(fmt::format("this plan file cannot be read: {}", error.what()));
   } catch (const CompileError& error) {
-    reader.refuse(fmt::format("this is no plan that can be read: {}", error.what()));
+    reader.refuse(fmt::format("this plan file cannot be read: {}", error.what()));
   } catch (const DeviceError& error) {
     trace::fail_on_device(site, error, fmt::format("{}: {}", path, error.what()));
   }

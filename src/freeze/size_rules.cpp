@@ -45,9 +45,9 @@ std::optional<Values> SizeRules::predict(const std::vector<std::int64_t>& sizes,
   };
   for (std::size_t k = 0; k < held.size(); ++k) {
     if (held[k] >= 0 && held[k] != sizes[k]) return refuse([&] { return why[k]; });
-    if (held[k] < 0 && sizes[k] < 2) return refuse([] { return "a size of 0 or 1 broadcasts, or holds nothing: another plan"; });
+    if (held[k] < 0 && sizes[k] < 2) return refuse([] { return "a size of 0 or 1 broadcasts or is empty, which needs another plan"; });
     if (held[k] < 0 && sizes[k] % steps[k] != rests[k])
-      return refuse([&] { return fmt::format("planned for every {}{} size, {} among them", steps[k], steps[k] == 2 ? "nd" : "th", first[k]); });
+      return refuse([&] { return fmt::format("planned for every {}{} size, including {}", steps[k], steps[k] == 2 ? "nd" : "th", first[k]); });
   }
   const auto counts = counts_of(*this, sizes);
   const auto real = products<double>(counts);
@@ -57,8 +57,9 @@ std::optional<Values> SizeRules::predict(const std::vector<std::int64_t>& sizes,
   for (std::size_t k = 0; k < symbols.size(); ++k) {
     values.symbols.push_back(value(symbols[k], whole));
     if (values.symbols.back() < lows[k])
-      return refuse(
-          [&] { return fmt::format("a {} of the recording would be {}: another plan", lows[k] == 1 ? "slice's start" : "size", values.symbols.back()); });
+      return refuse([&] {
+        return fmt::format("a {} of the recording would be {}, which needs another plan", lows[k] == 1 ? "slice's start" : "size", values.symbols.back());
+      });
   }
   for (const Room& one : room)
     if (value(one.left, whole) < 0) return refuse([&] { return fmt::format("{} would read beyond the end of its operand", one.of); });
@@ -86,8 +87,9 @@ std::optional<Values> SizeRules::at(const std::vector<std::int64_t>& sizes, std:
   for (const Pair& pair : meeting(values->symbols)) {
     if (may_meet(pair)) continue;
     if (reason)
-      *reason = fmt::format("two numbers of the recording, which were apart where it was planned, are both {}: the formula is not known to do the same there",
-                            values->symbols[static_cast<std::size_t>(pair.first)]);
+      *reason = fmt::format(
+          "two numbers of the recording, which differ at the planned sizes, are both {} here; the formula is not known to record the same operations there",
+          values->symbols[static_cast<std::size_t>(pair.first)]);
     return {};
   }
   return values;
@@ -208,7 +210,7 @@ class RuleFinder {
     std::vector<std::size_t> free;
     for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
       if (free.size() == kMaxFreeAxes) {
-        why_[axis] = fmt::format("{} names are free already, and no more can be", kMaxFreeAxes);
+        why_[axis] = fmt::format("{} names are dynamic already, which is the limit", kMaxFreeAxes);
         continue;
       }
       std::string why;  // the reason at neighbouring sizes
@@ -239,7 +241,7 @@ class RuleFinder {
       rules.steps.assign(sizes_.size(), 1);
       rules.rests.assign(sizes_.size(), 0);
     }
-    for (const std::size_t axis : free) why_[axis] = "together with the other names its numbers are no sums of products of sizes";
+    for (const std::size_t axis : free) why_[axis] = "together with the other names, the numbers of the recording are not sums of products of sizes";
     rules.why = why_;
     fill(rules, {base_}, {});
     return rules;
@@ -274,9 +276,9 @@ class RuleFinder {
     const Numbers expected = on_line(a, b, (other - first) / step);
     for (std::size_t k = 0; k < there.whole.size(); ++k)
       if (expected.whole[k] != there.whole[k])
-        return fmt::format("a number of the recording is {} at {} = {}, {} at {} and {} at {}: no sum of products of sizes", a.whole[k], axes_[axis], first,
-                           b.whole[k], first + step, there.whole[k], other);
-    return fmt::format("a literal of the recording follows from {} otherwise than as a sum of products of sizes", axes_[axis]);
+        return fmt::format("a number of the recording is {} at {} = {}, {} at {} and {} at {}, which is not a sum of products of sizes", a.whole[k],
+                           axes_[axis], first, b.whole[k], first + step, there.whole[k], other);
+    return fmt::format("a literal of the recording depends on {}, but not as a sum of products of sizes", axes_[axis]);
   }
 
   /// Returns the first of two sizes of the axis, a step apart and whole steps from its own, that span the line on which all numbers lie at all tried sizes;
@@ -285,11 +287,13 @@ class RuleFinder {
     const std::int64_t size = sizes_[axis];
     std::string& why = why_[axis];
     if (size < 2) {
-      why = fmt::format("planned for {} = {}: a size of 0 or 1 broadcasts, or holds nothing, and is a plan by itself", axes_[axis], size);
+      why = fmt::format("planned for {} = {}: a size of 0 or 1 broadcasts or is empty, so it has a plan of its own", axes_[axis], size);
       return {};
     }
-    why = fmt::format("at no two neighbouring sizes of {0} are the operations those of {0} = {1}; where {1} is a number of the model itself, plan for another",
-                      axes_[axis], size);
+    why = fmt::format(
+        "the traced graph differs from that of {0} = {1} at neighbouring sizes, so the size is specialised; if {1} is a number of the model itself, plan for "
+        "another size",
+        axes_[axis], size);
     for (const std::int64_t way : {step, -step}) {  // larger sizes may be impossible: a table of positions has an end
       std::int64_t first = way > 0 ? size + step : size - 2 * step;
       while (first > 1 && (is_number(first) || is_number(first + step))) first += way;
@@ -317,7 +321,7 @@ class RuleFinder {
         if (!there && structure_differs && !is_number(other) && others_at == 0) others_at = other;
       }
       if (others_at > 0 && !same_beyond) {
-        why = fmt::format("at {} = {} the operations are others", axes_[axis], others_at);
+        why = fmt::format("at {} = {} the formula records other operations", axes_[axis], others_at);
         return {};
       }
       why.clear();

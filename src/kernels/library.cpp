@@ -30,7 +30,8 @@ bool of_bytes(const fuse::LibraryCall& call) { return call.dtype == DType::int32
 /// Describes the matrix of the last two axes. The row's layout rule promised that one of them is contiguous.
 MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const void* buffer) {
   if (operand.dtype != dtype && !is_byte(operand.dtype))
-    throw DeviceError(fmt::format("cpu: a product of {} into {} was planned for a GPU's library, which is not here", name(operand.dtype), name(dtype)));
+    throw DeviceError(
+        fmt::format("cpu: a product of {} into {} was planned for a GPU's library, and the CPU has none for it", name(operand.dtype), name(dtype)));
   const std::size_t rank = operand.shape.size();
   const std::int64_t row = operand.strides[rank - 2], column = operand.strides[rank - 1];
   MatmulOperand result;
@@ -137,7 +138,7 @@ void run_library_call(const fuse::LibraryCall& call, std::span<void* const> poin
   try {
     columns_of(call).run(call, pointers, threads, finished);
   } catch (const std::bad_alloc&) {
-    throw MemoryError(fmt::format("cpu: no memory for what {} needs on the way", fuse::to_string(call)));
+    throw MemoryError(fmt::format("cpu: not enough memory for the intermediate values of {}", fuse::to_string(call)));
   }
 }
 

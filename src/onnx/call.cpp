@@ -15,7 +15,7 @@
 namespace sinter::onnx {
 namespace {
 
-/// Recorded operations keep the address of a file's name for ever; models that are loaded again share it.
+/// Recorded operations point to a file's name for ever, so models that are loaded again share the name.
 const char* kept(std::string text) {
   static std::mutex mutex;
   static std::set<std::string>* names = new std::set<std::string>;  // never destroyed: errors at exit may name it
@@ -42,7 +42,7 @@ const std::vector<Tensor>& Call::tensors() const {
   return inputs_;
 }
 
-// Of the types that models write their numbers in; others stay operands.
+// Only types in which models write such numbers count; an input of another type stays an operand.
 std::optional<double> Call::constant_number(std::size_t i) const {
   if (i >= node_.inputs.size() || !graph_.constants.contains(node_.inputs[i]) || !has(i) || inputs_[i].size() != 1) return {};
   switch (inputs_[i].dtype()) {
@@ -68,7 +68,7 @@ template <class T> const T* Call::attribute(std::string_view name) const {
   const auto found = node_.attributes.find(name);
   if (found == node_.attributes.end()) return nullptr;
   const T* value = std::get_if<T>(&found->second);
-  if (!value) refuse(fmt::format("the attribute '{}' is of another type", name));
+  if (!value) refuse(fmt::format("the attribute '{}' has another type", name));
   return value;
 }
 
@@ -108,7 +108,7 @@ std::int64_t Call::size(std::string_view name, std::optional<std::int64_t> other
 }
 
 std::vector<std::int64_t> Call::values(std::size_t i) const {
-  if (!is_integer(tensor(i).dtype())) refuse(fmt::format("input {} has to be of integers, not {}", i, name(tensor(i).dtype())));
+  if (!is_integer(tensor(i).dtype())) refuse(fmt::format("input {} has to hold integers, not {}", i, name(tensor(i).dtype())));
   return read_(node_, i, inputs_[i]);
 }
 
@@ -137,12 +137,12 @@ Shape Call::shape(std::vector<std::int64_t> sizes, std::string_view what) const 
   }
   if (count > static_cast<double>(graph_.most_elements))
     refuse(
-        fmt::format("{}: {} are more elements than the {} that a value may have (ModelOptions::most_elements)", what, to_string(sizes), graph_.most_elements));
+        fmt::format("{}: {} elements are more than the {} that a value may have (ModelOptions::most_elements)", what, to_string(sizes), graph_.most_elements));
   return Shape(sizes.begin(), sizes.end());
 }
 
 std::int64_t Call::whole(double number, std::string_view what) const {
-  if (!(std::fabs(number) <= static_cast<double>(kFar))) refuse(fmt::format("{}: {} is no size", what, number));
+  if (!(std::fabs(number) <= static_cast<double>(kFar))) refuse(fmt::format("{}: {} is not a size", what, number));
   return *detail::whole(std::floor(number));
 }
 
@@ -186,9 +186,9 @@ void check_inputs(const std::string& file, const Node& node) {
   const Inputs takes = op ? op->inputs : sequence->inputs;
   const std::size_t given = node.inputs.size();
   const auto refuse = [&](const std::string& why) { throw ModelError(fmt::format("{}: {}: {}", file, describe(node), why)); };
-  if (given > takes.most) refuse(fmt::format("{} inputs, where it takes {} at most", given, takes.most));
+  if (given > takes.most) refuse(fmt::format("{} inputs; the operator takes at most {}", given, takes.most));
   for (std::size_t i = 0; i < takes.least; ++i)
-    if (i >= given || node.inputs[i].empty()) refuse(fmt::format("input {} is missing; it takes {} at least", i, takes.least));
+    if (i >= given || node.inputs[i].empty()) refuse(fmt::format("input {} is missing; the operator takes at least {}", i, takes.least));
 }
 
 std::vector<std::string_view> operator_names() {

@@ -1,4 +1,5 @@
-// Operators that run graphs of their own: If, Loop, Scan. They are unrolled while the model is recorded; what decides how far is computed on the way.
+// Operators that run graphs of their own: If, Loop, Scan. They are unrolled while the model is recorded. Conditions and trip counts are evaluated during
+// recording.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
   throw ModelError(fmt::format("{}: {}: {}", graph.file, describe(node), why));
 }
 
-/// Operands for a graph within: its own inputs, then what it reads around it, which stands at the end of the node's operands.
+/// Returns the operands for an inner graph: its own inputs, then the outer values that it reads, which are the node's last operands.
 std::vector<NodeValue> with_outer(std::vector<NodeValue> own, std::span<const NodeValue> outer) {
   own.insert(own.end(), outer.begin(), outer.end());
   return own;
@@ -33,7 +34,7 @@ std::vector<NodeValue> Program::record_control(const Line& line, const Node& nod
   return node.op == "Loop" ? record_loop(line, node, operands, recording) : record_scan(line, node, operands, recording);
 }
 
-/// A graph within, which a broken or hostile file would unroll for ever.
+/// Records an inner graph. Limits the unrolling, because a broken or hostile file could unroll for ever.
 std::vector<NodeValue> Program::record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const {
   recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
   if (recording.unrolled > graph_.most_unrolled)
@@ -51,23 +52,24 @@ std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, co
   return record_within(branch, node, std::span(operands).subspan(first, branch.input_slots_.size()), recording);
 }
 
-/// A condition, or how often a body runs.
+/// Returns a condition, or the number of iterations of a body.
 std::int64_t Program::number(const Node& node, std::size_t input, const NodeValue& operand, const Recording& recording) const {
   if (operand.tensor.empty_handle() || operand.tensor.size() != 1) refuse(graph_, node, fmt::format("input {} has to be one value", input));
   return recording.read(node, input, operand.tensor)[0];
 }
 
-/// What no round has added to, as the body declares it.
+/// Returns the value, as the body declares it, of an output to which no iteration has added.
 Tensor Program::none_added(const Node& node, const ModelValue& each) const {
   Shape shape{0};
   for (const ModelSize& size : each.shape.value_or(std::vector<ModelSize>{{}})) {
-    if (!size.size) refuse(graph_, node, fmt::format("it runs no round, so that what each would add ({}) has no shape", to_string(each)));
+    if (!size.size) refuse(graph_, node, fmt::format("it runs no iteration, so the result that an iteration would add ({}) has no shape", to_string(each)));
     shape.push_back(*size.size);
   }
   return zeros(shape, each.dtype);
 }
 
-/// (how often, while, carried..) -> (carried.., what each round adds..); the body: (round, while, carried..) -> (while, carried.., of this round..).
+/// (trip count, condition, carried..) -> (carried.., scan outputs..); the body: (iteration, condition, carried..) -> (condition, carried.., this iteration's
+/// scan outputs..).
 std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
@@ -140,7 +142,7 @@ std::vector<NodeValue> Program::record_scan(const Line& line, const Node& node, 
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[carried + k].tensor);
   }
   for (std::size_t k = 0; k < added.size(); ++k) {
-    if (added[k].empty()) refuse(graph_, node, "its sequences are empty, so that its results have no shape");
+    if (added[k].empty()) refuse(graph_, node, "its sequences are empty, so its results have no shape");
     if (result_backwards[k] != 0) std::reverse(added[k].begin(), added[k].end());
     state.push_back({stack(added[k], call.axis(result_axes[k], added[k][0].ndim() + 1))});
   }

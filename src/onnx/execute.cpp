@@ -17,7 +17,7 @@ std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, con
   try {
     return tensor.dtype() == DType::int64 ? tensor.to_vector<std::int64_t>() : tensor.astype(DType::int64).to_vector<std::int64_t>();
   } catch (const ValueError& error) {  // a placeholder
-    throw ModelError(fmt::format("{}: what it does depends on the elements of '{}'; such a model can be run, and not compiled or frozen: {}", describe(node),
+    throw ModelError(fmt::format("{}: its operations depend on the elements of '{}'; such a model can be run, but not compiled or frozen: {}", describe(node),
                                  input < node.inputs.size() ? node.inputs[input] : "its condition", error.what()));
   }
 }
@@ -25,7 +25,7 @@ std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, con
 std::vector<MissingOperator> missing_operators(const Graph& graph) {
   std::vector<MissingOperator> missing;
   for (const Node& node : graph.nodes) {
-    if (!graphs_within(node.op).empty()) {  // what those lack
+    if (!graphs_within(node.op).empty()) {  // operators that the inner graphs lack
       for (const auto& [name, attribute] : node.attributes)
         if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute))
           for (const MissingOperator& lack : missing_operators(**inner)) missing.push_back(lack);
@@ -41,7 +41,7 @@ std::vector<MissingOperator> missing_operators(const Graph& graph) {
 
 namespace {
 
-/// Operators whose operands are of one type, all of them.
+/// Operators whose operands all have one type.
 constexpr std::string_view kOneType[] = {"Add",           "And",         "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Concat",  "Conv",
                                          "ConvTranspose", "Div",         "Einsum",     "Equal",     "Gemm",       "Greater", "GreaterOrEqual",
                                          "Less",          "LessOrEqual", "MatMul",     "Max",       "Mean",       "Min",     "Mod",
@@ -51,7 +51,7 @@ void check_types(const Call& call) {
   if (std::find(std::begin(kOneType), std::end(kOneType), call.node().op) == std::end(kOneType)) return;
   for (std::size_t k = 1; k < call.count(); ++k)
     if (call.has(0) && call.has(k) && call.tensor(k).dtype() != call.tensor(0).dtype())
-      call.refuse(fmt::format("operands of {} and {}, where it takes them of one type", name(call.tensor(0).dtype()), name(call.tensor(k).dtype())));
+      call.refuse(fmt::format("operands of {} and {}, but they must have one type", name(call.tensor(0).dtype()), name(call.tensor(k).dtype())));
 }
 
 template <class F> auto at_node(const Graph& graph, const Node& node, F f) {
@@ -87,7 +87,7 @@ Results record_node(const Graph& graph, const Node& node, const Operator* op, st
 
 namespace {
 
-/// What it reads of the graph around it comes in behind its own inputs.
+/// The outer values that the inner graph reads follow its own inputs.
 Graph graph_within(const Graph& graph, const Node& node, std::string_view attribute) {
   const auto found = node.attributes.find(attribute);
   const auto* inner = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
@@ -102,7 +102,7 @@ Graph graph_within(const Graph& graph, const Node& node, std::string_view attrib
 
 namespace {
 
-// Operators of which an operand of float32 says what to do: scales, thresholds.
+// Operators that have a float32 operand as a parameter: scales, thresholds.
 constexpr std::string_view kExact[] = {"DequantizeLinear",
                                        "DynamicQuantizeLinear",
                                        "NonMaxSuppression",
@@ -126,7 +126,7 @@ bool is_exact(std::string_view op) { return std::find(std::begin(kExact), std::e
 
 }  // namespace
 
-/// A constant: what the type does not hold becomes its largest number, so that a mask of -3e38 does not turn sums into infinities.
+/// Converts a constant. Values out of the type's range become its largest number, so that a mask of -3e38 does not turn sums into infinities.
 Tensor Program::narrowed(const Tensor& tensor) const {
   if (precision_ == DType::float32 || tensor.empty_handle() || tensor.dtype() != DType::float32) return tensor;
   if (precision_ == DType::float64) return astype(tensor, precision_);
@@ -198,8 +198,8 @@ bool Program::depends_on_data(const Node& node, std::size_t input) const {
   return line.inputs[input] >= 0 && data_[static_cast<std::size_t>(line.inputs[input])];
 }
 
-/// A number that follows from the inputs' shapes (a mask's length, say) as a literal: it stays a number of the recording, for which there is a rule when
-/// the model is frozen, where a tensor's element would hold it to today's sizes.
+/// Returns a number that follows from the inputs' shapes (a mask's length, for example) as a literal. A literal stays a number of the recording, and freezing
+/// finds a rule for it. An element of a tensor would hold the model to the present sizes.
 Tensor Program::literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const {
   const int slot = line.inputs[input];
   if (slot < 0 || data_[static_cast<std::size_t>(slot)] || !constants_[static_cast<std::size_t>(slot)].empty_handle()) return tensor;
@@ -207,7 +207,7 @@ Tensor Program::literal(const Line& line, const Node& node, std::size_t input, c
   return full(tensor.shape(), read(node, input, tensor)[0], DType::int64);
 }
 
-/// An output that follows from the inputs' shapes alone (a Shape, say), of literals, for the same reason as literal().
+/// Makes an output that follows from the inputs' shapes alone (the output of Shape, for example) of literals, for the same reason as literal().
 Tensor Program::numbers_of_shapes(int slot, const Tensor& tensor) const {
   constexpr std::int64_t kMost = 16;
   const auto at = static_cast<std::size_t>(slot);
@@ -225,7 +225,7 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
   Recording recording{read};
   for (const NodeValue& output : record_values(given, recording)) {
     if (output.sequence) throw ModelError(fmt::format("{}: the output '{}' is a sequence, not a tensor", graph_.file, graph_.outputs[outputs.size()].name));
-    if (output.tensor.empty_handle()) throw ModelError(fmt::format("{}: nothing gives the output '{}'", graph_.file, graph_.outputs[outputs.size()].name));
+    if (output.tensor.empty_handle()) throw ModelError(fmt::format("{}: no node gives the output '{}'", graph_.file, graph_.outputs[outputs.size()].name));
     const std::size_t k = outputs.size();
     outputs.push_back(naming(
         graph_.file, [&] { return fmt::format("the output '{}'", graph_.outputs[k].name); },
@@ -234,7 +234,7 @@ std::vector<Tensor> Program::record(std::span<const Tensor> inputs, const ReadIn
   return outputs;
 }
 
-/// One node on its operands.
+/// Records one node on its operands.
 std::vector<NodeValue> Program::record_line(std::size_t n, std::vector<NodeValue>& operands, Recording& recording) const {
   const Line& line = lines_[n];
   const Node& node = graph_.nodes[n];

@@ -1,4 +1,4 @@
-// A graph on tensors: each node recorded by its operator's function.
+// A graph that runs on tensors: each node is recorded by its operator's function.
 #pragma once
 #include <memory>
 #include <span>
@@ -11,38 +11,39 @@
 
 namespace sinter::onnx {
 
-/// One recording of a model, which the graphs within share.
+/// One recording of a model. Inner graphs share it.
 struct Recording {
   const ReadIntegers& read;
-  std::int64_t unrolled = 0;  // nodes of graphs within that were recorded
+  std::int64_t unrolled = 0;  // recorded nodes of inner graphs
 };
 
-/// A graph whose values are numbered, so that a run looks nothing up by name.
+/// A graph whose values are numbered, so that a run looks up no names.
 class Program {
  public:
-  /// `precision`: what float32 values are kept in.
+  /// `precision`: the type in which float32 values are stored.
   explicit Program(Graph graph, DType precision = DType::float32);
 
   const Graph& graph() const { return graph_; }
-  /// Records all nodes on these inputs, in the order of graph().inputs. Throws what the operators throw; for a missing one ModelError.
+  /// Records all nodes on these inputs, in the order of graph().inputs. Throws the operators' exceptions, and a ModelError for a missing operator.
   std::vector<Tensor> record(std::span<const Tensor> inputs, const ReadIntegers& read) const;
-  /// Whether an input of one of this graph's nodes depends on the inputs' elements, and not on their shapes alone;
-  /// a node of a branch counts as one that does.
+  /// Returns whether an input of one of this graph's nodes depends on elements of the model's inputs, and not only on their shapes. A node of a branch counts
+  /// as dependent.
   bool depends_on_data(const Node& node, std::size_t input) const;
 
  private:
   struct Line {
-    const Operator* op;                // nullptr: missing, or one of those below
-    const SequenceOperator* sequence;  // of lists of tensors
-    std::vector<int> inputs, outputs;  // slots; -1: left out
-    std::vector<int> last;             // slots that nobody reads afterwards
-    bool elementwise = false;          // reads elements of its operands, and no sizes from them
-    bool exact = false;                // takes and gives float32 whatever the precision
-    std::vector<Program> branches;  // of If, Loop and Scan: the graphs within; what they read of this graph are their last inputs, and further ones of the line
+    const Operator* op;                // nullptr: the operator is missing, or one of the kinds below
+    const SequenceOperator* sequence;  // an operator on lists of tensors
+    std::vector<int> inputs, outputs;  // slots; -1: omitted
+    std::vector<int> last;             // slots that no later line reads
+    bool elementwise = false;          // reads elements of its operands, and takes no sizes from them
+    bool exact = false;                // takes and gives float32 at any precision
+    std::vector<Program>
+        branches;  // If, Loop and Scan: the inner graphs. Outer values that these read are their last inputs, and additional inputs of the line.
   };
   Graph graph_;
   std::vector<Line> lines_;
-  std::vector<Tensor> constants_;  // by slot; empty for what a node gives
+  std::vector<Tensor> constants_;  // by slot; empty for a value that a node gives
   std::vector<bool> data_;         // by slot
   DType precision_;
   std::vector<int> input_slots_, output_slots_;
@@ -52,7 +53,7 @@ class Program {
   Tensor narrowed(const Tensor& tensor) const;
   Tensor literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const;
   Tensor numbers_of_shapes(int slot, const Tensor& tensor) const;
-  // control.cpp
+  // in control.cpp
   Tensor none_added(const Node& node, const ModelValue& each) const;
   std::vector<NodeValue> record_control(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const;
@@ -62,14 +63,14 @@ class Program {
   std::vector<NodeValue> record_scan(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
 };
 
-/// The attributes of an operator that hold graphs it runs, in the order of Line::branches; none of other operators.
+/// Returns the attributes of an operator that hold inner graphs, in the order of Line::branches; nothing for other operators.
 std::span<const std::string_view> graphs_within(std::string_view op);
 
-/// One node on its inputs. Errors name the node; so do those of the functions that it calls.
+/// Records one node on its inputs. Errors name the node, also those of the functions that it calls.
 Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read);
-/// Reads by evaluating.
+/// Returns the elements. Evaluates the tensor.
 std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor);
-/// Operators that the graph holds and the table lacks, each once.
+/// Returns the operators that the graph uses and the table lacks, each once.
 std::vector<MissingOperator> missing_operators(const Graph& graph);
 
 }  // namespace sinter::onnx

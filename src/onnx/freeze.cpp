@@ -9,9 +9,9 @@
 namespace sinter {
 namespace {
 
-/// Of the k-th name that nobody has said a size for. Two names of one size would be planned for as one, and so would a size that the model has in
-/// another place: primes are there seldom. The sides of pictures, which networks halve several times, are primes times 32.
-/// Small ones are for models that refuse the usual ones: a table of positions may be short.
+/// Returns a size for the k-th name without a requested size. If two names had one size, or a size that occurs elsewhere in the model, planning would take them
+/// for one number; primes seldom occur elsewhere. The sides of pictures, which networks halve several times, are primes times 32. Small sizes are for models
+/// that refuse the usual ones: a table of positions may be short.
 std::int64_t usual_size(std::size_t k, bool side, bool small) {
   constexpr std::int64_t kSizes[] = {41, 43, 47, 53, 59, 61}, kSmall[] = {5, 7, 11, 13, 17, 19}, kSides[] = {224, 352, 416, 544, 608, 736};
   k = std::min(k, std::size(kSizes) - 1);
@@ -29,7 +29,7 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
   std::map<std::string, std::vector<std::int64_t>> named;
   unsaid = 0;
   for (const ModelValue& input : model.inputs()) {
-    if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so that nothing can be planned{}", to_string(input), at(where)));
+    if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so nothing can be planned{}", to_string(input), at(where)));
     InputSpec& spec = specs.emplace_back();
     spec.dtype = input.dtype;
     spec.name = input.name;
@@ -51,7 +51,7 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
   for (const ModelValue& output : model.outputs()) outputs.push_back(output.name);
   const Function function =
       sinter::freeze(Function::Formula([model, where](const std::vector<Tensor>& inputs) { return model(inputs, where); }), specs, std::move(outputs), where);
-  // Every combination, the last name counting fastest.
+  // Every combination; the last name changes fastest.
   std::vector<std::map<std::string, std::int64_t>> combinations{{}};
   for (const auto& [axis, list] : named) {
     std::vector<std::map<std::string, std::int64_t>> longer;

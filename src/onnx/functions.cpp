@@ -13,10 +13,10 @@ namespace {
 using Names = std::map<std::string, std::string, std::less<>>;
 using Attributes = std::map<std::string, const format::Attribute*, std::less<>>;
 
-constexpr int kDeepest = 64;                                // calls within calls
-constexpr int kMostNodes = 1'000'000;                       // that a few functions calling each other twice could become
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of the nodes that they stand for
-constexpr std::size_t kShown = 80;                          // of a name that is part of others
+constexpr int kDeepest = 64;                                // depth of nested calls
+constexpr int kMostNodes = 1'000'000;                       // nodes after inlining: a few functions that call each other twice could become very many
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // bytes of the inlined nodes
+constexpr std::size_t kShown = 80;                          // characters of a name that becomes part of other names
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -41,7 +41,7 @@ class Inliner {
   }
 
  private:
-  /// Adds the node, or what it calls.
+  /// Adds the node or, for a call, the nodes of the function's body.
   void node(format::Node&& node, format::Graph& to, int depth) {
     const auto found = functions_.find(std::tuple(domain_of(node.domain()), node.op_type(), node.overload()));
     if (found == functions_.end()) {
@@ -54,9 +54,9 @@ class Inliner {
     }
     const format::Function& function = *found->second;
     const std::string called = function.domain().empty() ? function.name() : fmt::format("{}.{}", function.domain(), function.name());
-    if (depth >= kDeepest) throw ModelError(fmt::format("{}: the function {} calls itself, or others more than {} deep", file_, called, kDeepest));
+    if (depth >= kDeepest) throw ModelError(fmt::format("{}: the function {} calls itself, or calls are nested more than {} deep", file_, called, kDeepest));
     if (const std::int64_t opset = opset_of(function.opset_import()); opset != 0 && opset_ != 0 && opset != opset_)
-      throw ModelError(fmt::format("{}: the function {} is of opset {}, the model of {}: one for both is needed", file_, called, opset, opset_));
+      throw ModelError(fmt::format("{}: the function {} has opset {} and the model has {}; they must be the same", file_, called, opset, opset_));
     if (node.input_size() > function.input_size() || node.output_size() > function.output_size())
       throw ModelError(fmt::format("{}: node '{}' calls {} with {} inputs and {} outputs; it has {} and {}", file_, node.name(), called, node.input_size(),
                                    node.output_size(), function.input_size(), function.output_size()));
@@ -72,11 +72,11 @@ class Inliner {
     for (const format::Node& from : function.node()) {
       format::Node copy = renamed(from, names, attributes, prefix);
       copy.set_name(within + from.name());
-      if ((bytes_ += copy.ByteSizeLong()) > kMostBytes) throw ModelError(fmt::format("{}: its functions stand for more than {} bytes", file_, kMostBytes));
-      if (++nodes_ > kMostNodes) throw ModelError(fmt::format("{}: its functions stand for more than {} nodes", file_, kMostNodes));
+      if ((bytes_ += copy.ByteSizeLong()) > kMostBytes) throw ModelError(fmt::format("{}: its functions expand to more than {} bytes", file_, kMostBytes));
+      if (++nodes_ > kMostNodes) throw ModelError(fmt::format("{}: its functions expand to more than {} nodes", file_, kMostNodes));
       this->node(std::move(copy), to, depth + 1);
     }
-    for (int k = 0; k < node.output_size(); ++k) {  // an output may be an input as it is
+    for (int k = 0; k < node.output_size(); ++k) {  // an output may be an input that is passed on
       const auto input = inputs.find(function.output(k));
       if (input == inputs.end() || node.output(k).empty()) continue;
       format::Node* same = to.add_node();
@@ -98,7 +98,7 @@ class Inliner {
     for (std::string& output : *node.mutable_output()) output = renamed(output, names, prefix);
     node.clear_attribute();
     for (const format::Attribute& attribute : from.attribute()) {
-      if (!attribute.ref_attr_name().empty()) {  // of the call, or the function's own; left out where neither has it
+      if (!attribute.ref_attr_name().empty()) {  // the call's attribute, else the function's default; omitted if neither has it
         const auto given = attributes.find(attribute.ref_attr_name());
         if (given == attributes.end()) continue;
         format::Attribute* copy = node.add_attribute();
@@ -114,7 +114,7 @@ class Inliner {
     return node;
   }
 
-  /// A graph within a function's body: its own names are no others' either.
+  /// Renames an inner graph of a function's body: names that are local to it stay distinct from all others.
   static void rename(format::Graph& graph, const Names& names, const Attributes& attributes, const std::string& prefix) {
     for (format::Node& node : *graph.mutable_node()) node = renamed(node, names, attributes, prefix);
     for (format::Tensor& constant : *graph.mutable_initializer()) constant.set_name(renamed(constant.name(), names, prefix));

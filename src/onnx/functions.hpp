@@ -1,4 +1,4 @@
-// Functions that a model defines for itself (as PyTorch's exporter does of torch.export): each call of one becomes the nodes of its body.
+// Functions that a model defines (as PyTorch's exporter writes for torch.export): each call is replaced by the nodes of the function's body.
 #pragma once
 #include <string>
 
@@ -6,8 +6,7 @@
 
 namespace sinter::onnx {
 
-/// No node of the model's graphs calls a function of its own afterwards. Throws ModelError, naming the file, for one that calls itself or is of another
-/// opset than the model.
+/// Replaces all calls. Throws a ModelError that names the file for a function that calls itself or has another opset than the model.
 void inline_functions(format::Model& model, const std::string& file);
 
 }  // namespace sinter::onnx

@@ -57,7 +57,7 @@ std::set<std::string, std::less<>> inner_reads(const Graph& graph) {
 }
 
 void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
-  std::unordered_map<std::string_view, int> giver;  // of a value: the node, or -1
+  std::unordered_map<std::string_view, int> giver;  // value -> the node that gives it, or -1
   for (const auto& [name, tensor] : graph.constants) giver[name] = -1;
   for (const ModelValue& input : graph.inputs) giver[input.name] = -1;
   const int count = static_cast<int>(graph.nodes.size());
@@ -65,7 +65,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
     for (const std::string& output : graph.nodes[n].outputs) {
       if (output.empty()) continue;
       if (!giver.emplace(output, n).second)
-        throw ModelError(fmt::format("{}: {} gives '{}', which is given already", graph.file, describe(graph.nodes[n]), output));
+        throw ModelError(fmt::format("{}: {} gives '{}', which another node gives already", graph.file, describe(graph.nodes[n]), output));
     }
 
   std::vector<std::vector<int>> readers(graph.nodes.size());
@@ -80,7 +80,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
       const auto found = giver.find(input);
       if (found == giver.end()) {
         if (outer.contains(input)) continue;
-        throw ModelError(fmt::format("{}: {} reads '{}', which nothing gives", graph.file, describe(graph.nodes[n]), input));
+        throw ModelError(fmt::format("{}: {} reads '{}', which no node gives", graph.file, describe(graph.nodes[n]), input));
       }
       if (found->second < 0) continue;
       readers[found->second].push_back(n);
@@ -91,7 +91,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
     if (!giver.contains(output.name) && !outer.contains(output.name))
       throw ModelError(fmt::format("{}: the output '{}' is given by no node", graph.file, output.name));
 
-  std::vector<int> order;  // those that are ready, in the file's order where that is one
+  std::vector<int> order;  // nodes whose inputs are ready, in the file's order if that is valid
   std::vector<bool> placed(graph.nodes.size());
   order.reserve(graph.nodes.size());
   std::set<int> ready;
@@ -107,7 +107,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
   }
   if (static_cast<int>(order.size()) != count) {
     const auto stuck = std::find(placed.begin(), placed.end(), false) - placed.begin();
-    throw ModelError(fmt::format("{}: {} waits for a value that is made from its own: a cycle", graph.file, describe(graph.nodes[stuck])));
+    throw ModelError(fmt::format("{}: {} depends on its own result: the graph has a cycle", graph.file, describe(graph.nodes[stuck])));
   }
   std::vector<Node> sorted;
   sorted.reserve(graph.nodes.size());

@@ -24,7 +24,7 @@ struct Model::State {
   onnx::Program program;
   int nodes_in_file = 0;
   std::vector<Rewrite> rewrites;
-  /// What was read from tensors that depend on the inputs' shapes alone, by those shapes, node and input: a second call evaluates nothing.
+  /// Elements that were read from tensors that depend only on the inputs' shapes, by shapes, node and input. A second call then evaluates nothing.
   using Place = std::pair<int, std::size_t>;
   mutable std::mutex mutex;
   mutable std::map<std::vector<Shape>, std::map<Place, std::vector<std::int64_t>>> read;
@@ -37,7 +37,7 @@ Model Model::load(std::string_view path, const ModelOptions& options, Location w
     throw ValueError(fmt::format("Model::load: most_elements is {} and most_unrolled {}, which have to be positive{}", options.most_elements,
                                  options.most_unrolled, at(where)));
   return onnx::naming(
-      onnx::file_name(path), [] { return "it cannot be loaded"; },
+      onnx::file_name(path), [] { return "the model cannot be loaded"; },
       [&] {
         onnx::Graph graph = onnx::read_onnx(std::string(path), options);
         const int nodes = static_cast<int>(graph.nodes.size());
@@ -61,7 +61,7 @@ std::vector<MissingOperator> Model::missing() const { return onnx::missing_opera
 
 namespace {
 
-/// One size under one name for all inputs.
+/// Checks that each name has one size in all inputs.
 void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, Location where) {
   if (inputs.size() != graph.inputs.size())
     throw ValueError(fmt::format("{} takes {} inputs, not {}{}", graph.file, graph.inputs.size(), inputs.size(), at(where)));
@@ -80,7 +80,7 @@ void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, L
       if (size.size) fits = *size.size == now;
       else {
         const auto [known, added] = symbols.emplace(size.symbol, std::pair(now, declared.name));
-        if (!added && known->second.first != now && known->second.second != declared.name)  // twice in one input: a name that means nothing
+        if (!added && known->second.first != now && known->second.second != declared.name)  // twice in one input: the name has no meaning
           throw ShapeError(fmt::format("{}: the input {} is given with {} = {}, and {} with {}{}", graph.file, to_string(declared), size.symbol, now,
                                        known->second.second, known->second.first, at(where)));
       }
@@ -108,7 +108,7 @@ std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs, Locatio
     }
     std::vector<std::int64_t> numbers = onnx::read_integers(node, input, tensor);
     const std::lock_guard lock(state.mutex);
-    if (state.read.size() > 64) state.read.clear();  // shapes that change with every call
+    if (state.read.size() > 64) state.read.clear();  // shapes that differ in every call
     return state.read[shapes][place] = std::move(numbers);
   };
   return state.program.record(inputs, read);

@@ -1,4 +1,4 @@
-// Errors that name the file and the place in it, whoever found them.
+// Adds the file and the place in it to errors of every layer.
 #pragma once
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 namespace sinter::onnx {
 
-/// f(), whose errors begin with the file and where() unless they name the file already: what it says of a line of this library is said of that place.
-/// No exceptions but sinter's leave it.
+/// Returns f(). Its errors then begin with the file and where(), unless they name the file already; this place replaces the line of the library that an error
+/// names. Only sinter's exceptions leave this function.
 template <class Where, class F> auto naming(const std::string& file, Where where, F f) {
   const auto named = [&](const std::exception& error) {
     std::string text = error.what();
@@ -41,7 +41,7 @@ template <class Where, class F> auto naming(const std::string& file, Where where
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw MemoryError(fmt::format("{}: {}: there is no memory for what it asks for", file, where()));
+    throw MemoryError(fmt::format("{}: {}: there is not enough memory for it", file, where()));
   } catch (const std::exception& error) {
     throw InternalError(named(error));
   }

@@ -1,4 +1,4 @@
-// Attention as one operator (opset 23), and the rotation of its positions.
+// Attention as one operator (opset 23), and rotary positions.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,14 +11,14 @@
 namespace sinter::onnx {
 namespace {
 
-/// [batch, steps, heads * size] as [batch, heads, steps, size].
+/// Reshapes [batch, steps, heads * size] to [batch, heads, steps, size].
 Tensor heads_apart(const Call& c, const Tensor& x, std::int64_t heads) {
   if (x.ndim() == 4) return x;
   if (x.ndim() != 3 || heads <= 0 || x.size(2) % heads != 0) c.refuse(fmt::format("an operand of shape {} in {} heads", to_string(x.shape()), heads));
   return transpose(reshape(c.at_node(x), {x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
 }
 
-/// What is added to the scores: 0, or minus infinity where a place may not be looked at.
+/// Returns the summand of the scores: 0, or minus infinity where attention is not allowed.
 Tensor additive(const Call& c, const Tensor& allowed, DType dtype) {
   const Tensor zero = full({}, Arg(0.0, c.where()), dtype), never = full({}, Arg(-std::numeric_limits<double>::infinity(), c.where()), dtype);
   return where(c.at_node(allowed), zero, never);
@@ -60,7 +60,7 @@ Results attention(const Call& c) {
     const Tensor row = reshape(arange(Arg(rows, c.where())), {-1, 1}), column = arange(Arg(columns, c.where()));
     scores = add(c.at_node(scores), additive(c, less_equal(column, add(row, past)), dtype));
   }
-  if (c.has(6)) {  // how many places of each batch are no padding
+  if (c.has(6)) {  // number of places of each batch that are not padding
     const Tensor column = arange(Arg(columns, c.where())), count = reshape(c[6], {-1, 1, 1, 1});
     scores = add(c.at_node(scores), additive(c, less(column, count), dtype));
   }

@@ -1,4 +1,4 @@
-// Operators over windows of the places: convolutions, pools, and changes of size.
+// Operators over windows: convolutions, pools, and changes of size.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Numbers = std::vector<std::int64_t>;
 
 namespace {
 
-/// Strides or dilations.
+/// Returns strides or dilations.
 Numbers steps(const Call& c, const char* name, std::size_t axes) { return c.within(c.integers(name, Numbers(axes, 1)), name, 1); }
 
 Numbers widths(const Call& c, std::size_t axes) {
@@ -26,7 +26,7 @@ Numbers widths(const Call& c, std::size_t axes) {
   return pads;
 }
 
-/// The padding around the places, and the number of windows that read one of them, are bounded before anything is computed.
+/// Bounds the padding, and the number of windows that read one place, before anything is computed.
 void check_size(const Call& c, const Windows& w, const Numbers& kernel, const Numbers& places) {
   Numbers padded;
   double products = 1;
@@ -51,7 +51,7 @@ Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   if (w.stride.size() != axes || w.dilation.size() != axes || places.size() != axes)
     c.refuse(fmt::format("strides {} and dilations {} for windows of {}", to_string(w.stride), to_string(w.dilation), to_string(kernel)));
   const std::string automatic = c.text("auto_pad", "NOTSET");
-  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {  // as many results as strides fit
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {  // the number of results is the number of strides that fit
     for (std::size_t i = 0; i < axes; ++i) {
       const std::int64_t results = (places[i] + w.stride[i] - 1) / w.stride[i];
       const std::int64_t total = std::max<std::int64_t>((results - 1) * w.stride[i] + (kernel[i] - 1) * w.dilation[i] + 1 - places[i], 0);
@@ -73,7 +73,7 @@ ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, co
   Numbers more = c.within(c.integers("output_padding", Numbers(axes, 0)), "output_padding", 0), wanted;
   if (c.given("output_shape")) wanted = c.within(c.integers("output_shape"), "output_shape", 0);
   c.within(kernel, "the sizes of the windows", 1), c.within(places, "the places", 0);
-  if (wanted.size() > axes) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(axes));  // older files give all sizes
+  if (wanted.size() > axes) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(axes));  // older files give the sizes of all axes
   const std::string automatic = c.text("auto_pad", "NOTSET");
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
   if (stride.size() != axes || dilation.size() != axes || more.size() != axes || places.size() != axes || (!wanted.empty() && wanted.size() != axes))
@@ -86,7 +86,7 @@ ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, co
     for (std::size_t i = 0; i < axes; ++i) {
       const std::int64_t size = wanted.empty() ? places[i] * stride[i] : wanted[i];
       const std::int64_t total = stride[i] * (places[i] - 1) + more[i] + (kernel[i] - 1) * dilation[i] + 1 - size;
-      // Too few places are added at the end, which is what a negative width would mean.
+      // A negative total adds places at the end: that is the meaning of a negative width.
       const std::int64_t half = total >= 0 ? total / 2 : 0;
       if (total < 0) more[i] -= total;
       const std::int64_t rest = total >= 0 ? total - half : 0;
@@ -128,7 +128,7 @@ PoolOptions pool_options(const Call& c, const Numbers& kernel) {
           .count_include_pad = c.integer("count_include_pad", 0) != 0};
 }
 
-/// Where in x the largest of each window lies, counted through all of x; `most` is the pool's result.
+/// Returns the position in x of each window's maximum, counted through all of x. `most`: the pool's result.
 Tensor places_of_most(const Call& c, const Tensor& most, const Numbers& kernel) {
   const Tensor& x = c.tensor(0);
   const bool by_columns = c.integer("storage_order", 0) != 0;
@@ -159,7 +159,7 @@ Tensor places_of_most(const Call& c, const Tensor& most, const Numbers& kernel) 
     return reshape(arange(Arg(most.shape()[axis], c.where())), shape);
   };
   Tensor place = add(multiply(c.at_node(along(0)), x.shape()[1]), along(1));
-  std::int64_t before = 1, behind = 1;  // taps and places of the axes behind, and of those in front where columns come first
+  std::int64_t before = 1, behind = 1;  // taps and places of the later axes, and, if columns come first, of the earlier axes
   Numbers steps(axes);
   for (std::size_t k = 0; k < axes; ++k) {
     const std::size_t axis = by_columns ? k : axes - 1 - k;
@@ -184,7 +184,7 @@ Results max_pool_of(const Call& c) {
   return {most, places_of_most(c, most, kernel)};
 }
 
-/// The values at their places among zeros.
+/// Writes the values at their places into zeros.
 Results max_unpool(const Call& c) {
   const Tensor& x = c.tensor(0);
   const Numbers kernel = c.within(c.integers("kernel_shape"), "kernel_shape", 1), places = c.within(places_of(c, x), "the places", 0);
@@ -197,7 +197,7 @@ Results max_unpool(const Call& c) {
   flat.at({Index(reshape(c[1], {-1}), c.where())}, c.where()) = c.at_node(reshape(c[0], {-1}));
   Tensor result = reshape(c.at_node(flat), Shape(inferred.begin(), inferred.end()));
   if (!c.has(2)) return {result};
-  const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // more places: at the ends
+  const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // additional places are at the ends
   if (wanted.size() != inferred.size()) c.refuse(fmt::format("output_shape of {} sizes", wanted.size()));
   std::vector<std::pair<std::int64_t, std::int64_t>> more;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
@@ -228,7 +228,7 @@ Results global_lp_pool(const Call& c) {
   return {power(sum(power(absolute(c[0]), p), places_axes(c), true), 1 / p).astype(c.tensor(0).dtype())};
 }
 
-/// A size is changed over the axes from the first one that changes; those before it stay.
+/// Changes sizes from the first axis that changes; earlier axes stay.
 Results resize_of(const Call& c) {
   const Tensor& x = c.tensor(0);
   const int rank = x.ndim();
@@ -295,12 +295,12 @@ Results resize_of(const Call& c) {
   how.extrapolation_value = c.number("extrapolation_value", 0);
   std::vector<std::pair<double, double>> region(static_cast<std::size_t>(rank), {0.0, 1.0});
   if (how.coordinates == Coordinates::tf_crop_and_resize) {
-    const std::vector<double> roi = c[1].tensor().astype(DType::float64).to_vector<double>(c.where());  // all starts, then all ends
+    const std::vector<double> roi = c[1].tensor().astype(DType::float64).to_vector<double>(c.where());  // all starts, followed by all ends
     if (roi.size() != 2 * axes.size()) c.refuse(fmt::format("a roi of {} numbers for {} axes", roi.size(), axes.size()));
     for (std::size_t k = 0; k < axes.size(); ++k) region[static_cast<std::size_t>(axes[k])] = {roi[k], roi[k + axes.size()]};
   }
 
-  int first = 0;  // axes before it keep their size
+  int first = 0;  // axes before this one keep their size
   const auto stays = [&](std::size_t axis) { return sizes[axis] == x.shape()[axis] && scales[axis] == 1 && region[axis] == std::pair(0.0, 1.0); };
   while (first < rank && stays(static_cast<std::size_t>(first))) ++first;
   if (first == rank) return {x};

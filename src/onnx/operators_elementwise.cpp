@@ -12,10 +12,10 @@
 namespace sinter::onnx {
 namespace {
 
-/// ONNX keeps the type of the operands; a scalar is made of that type.
+/// Makes a scalar of the operands' type, because ONNX keeps that type.
 Tensor like(const Call& c, const Tensor& x, double value) { return full({}, Arg(value, c.where()), x.dtype()); }
 
-/// The quotient of integers is rounded towards zero.
+/// Divides. The quotient of integers is rounded towards zero.
 Tensor quotient(const Call& c, const Tensor& a, const Tensor& b) {
   const Arg x = c.at_node(a), y = c.at_node(b);
   if (!is_integer(a.dtype())) return divide(x, y);
@@ -28,7 +28,7 @@ Results pow_of(const Call& c) {
   const Tensor &x = c.tensor(0), &y = c.tensor(1);
   if (is_floating(x.dtype()) || is_floating(y.dtype())) {
     const DType wide = is_floating(x.dtype()) ? x.dtype() : y.dtype();
-    // An exponent that is known is a number of the formula: squares and roots are then recorded as such.
+    // A constant exponent is a literal of the formula, so that squares and roots are recorded as such.
     if (const std::optional<double> exponent = c.constant_number(1); exponent && wide == x.dtype() && y.ndim() <= x.ndim()) {
       if (*exponent == 2 || *exponent == 0.5) return {power(c[0], *exponent)};
       if (*exponent == 3) return {multiply(c[0], multiply(c[0], c[0]))};
@@ -55,7 +55,7 @@ Results clip_of(const Call& c) {
   return {x};
 }
 
-/// Of several functions: in float32 at least, rounded once to the input's type.
+/// Computes a composition of several functions in float32 or wider, and rounds once to the input's type.
 template <class F> Results composed(const Call& c, F&& function) {
   const Tensor& x = c.tensor(0);
   const DType wide = traits(x.dtype()).compute;
@@ -191,7 +191,7 @@ const Operator kRows[] = {
     {"ThresholdedRelu", {1, 1}, [](const Call& c) -> Results { return {threshold(c[0], c.number("alpha", 1), 0)}; }},
     {"Where", {3, 3}, [](const Call& c) -> Results { return {where(c[0], c[1], c[2])}; }},
     {"Xor", {2, 2}, [](const Call& c) -> Results { return {logical_xor(c[0], c[1])}; }},
-    // ONNX Runtime's own
+    // an operator of ONNX Runtime
     {"com.microsoft.BiasGelu", {2, 2}, [](const Call& c) -> Results { return {gelu(c.at_node(add(c[0], c[1])))}; }},
     {"com.microsoft.FastGelu", {1, 2}, [](const Call& c) -> Results { return {gelu(c.has(1) ? c.at_node(add(c[0], c[1])) : c[0], Approximate::tanh)}; }},
     {"com.microsoft.Gelu", {1, 1}, [](const Call& c) -> Results { return {gelu(c[0])}; }},

@@ -1,4 +1,4 @@
-// Operators that read and write at computed places, and those that choose.
+// Operators that read and write at computed places, and operators that select.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ Results gather_elements(const Call& c) {
   const std::int64_t axis = c.axis(c.integer("axis", 0), x.ndim());
   if (indices.ndim() != x.ndim()) c.refuse(fmt::format("indices of {} dimensions into a tensor of {}", indices.ndim(), x.ndim()));
   std::vector<Index> covered(static_cast<std::size_t>(x.ndim()), Index(Slice{}));
-  for (int i = 0; i < x.ndim(); ++i)  // the indices may cover less of the other axes
+  for (int i = 0; i < x.ndim(); ++i)  // the indices may cover only a part of the other axes
     if (i != axis) covered[static_cast<std::size_t>(i)] = Slice{0, indices.size(i)};
   return {take_along_axis(c.at_node(x.at(covered, c.where())), c[1], axis)};
 }
@@ -29,7 +29,7 @@ Results gather_nd(const Call& c) {
   const std::int64_t depth = indices.size(indices.ndim() - 1);
   if (depth < 1 || batch + depth > x.ndim()) c.refuse(fmt::format("indices of {} numbers into a tensor of {} dimensions", depth, x.ndim()));
   std::vector<Index> places;
-  for (std::int64_t k = 0; k < batch; ++k) {  // a batch axis is read at its own place
+  for (std::int64_t k = 0; k < batch; ++k) {  // an element of a batch is read from the same batch
     Shape along(static_cast<std::size_t>(indices.ndim() - 1), 1);
     along[static_cast<std::size_t>(k)] = indices.size(static_cast<int>(k));
     places.emplace_back(reshape(arange(Arg(indices.size(static_cast<int>(k)), c.where())), along), c.where());
@@ -72,18 +72,18 @@ Results top_k(const Call& c) {
 }
 
 Results compress_of(const Call& c) {
-  return c.by_elements("which parts are left depends", [&]() -> Results {
+  return c.by_elements("the selection depends", [&]() -> Results {
     if (!c.given("axis")) return {compress(c[1], c[0])};
     return {compress(c[1], c[0], c.axis(c.integer("axis"), c.tensor(0).ndim()))};
   });
 }
 
-/// ONNX's indices count where a value is met first; unsorted, the values come in that order.
+/// ONNX's indices give the first occurrence of each value. If unsorted, values come in the order of these occurrences.
 Results unique_of(const Call& c) {
   const Tensor& x = c.tensor(0);
   std::optional<std::int64_t> axis;
   if (c.given("axis")) axis = c.axis(c.integer("axis"), x.ndim());
-  Unique all = c.by_elements("how many values are different depends", [&] { return unique_with(c[0], axis); });
+  Unique all = c.by_elements("the number of distinct values depends", [&] { return unique_with(c[0], axis); });
   all.inverse = reshape(c.at_node(all.inverse), {-1});
   if (c.integer("sorted", 1) == 0) {
     const Tensor order = argsort(c.at_node(all.indices));
@@ -95,12 +95,12 @@ Results unique_of(const Call& c) {
   return {all.values, all.indices, all.inverse, all.counts};
 }
 
-/// x with the values written at these places, or combined with what is there.
+/// Returns x with the values written at these places, or combined with x's elements there.
 Results scattered(const Call& c, const std::vector<Index>& places, const Tensor& values) {
   const std::string reduction = c.text("reduction", "none");
   if (reduction == "add") return {add_at(c[0], places, c.at_node(values))};
   const auto combined = [&](Tensor (*f)(const Arg&, const Arg&)) -> Results {
-    return {c.by_elements("which values meet at a place depends",
+    return {c.by_elements("the combination of values depends",
                           [&] { return combine_at(c[0], places, c.at_node(values), [&](const Tensor& a, const Tensor& b) { return f(a, b); }); })};
   };
   if (reduction == "mul") return combined(multiply);
@@ -112,7 +112,7 @@ Results scattered(const Call& c, const std::vector<Index>& places, const Tensor&
   return {x};
 }
 
-/// 0, 1, 2, ... along one of `rank` axes.
+/// Returns 0, 1, 2, ... along one of `rank` axes.
 Tensor counted(const Call& c, std::int64_t size, std::size_t axis, std::size_t rank) {
   Shape along(rank, 1);
   along[axis] = size;
@@ -147,7 +147,7 @@ const Operator kRows[] = {
     {"NonZero",
      {1, 1},
      [](const Call& c) -> Results {
-       const Tensor places = c.by_elements("how many places are not zero depends", [&] { return argwhere(c[0]); });
+       const Tensor places = c.by_elements("the number of nonzero elements depends", [&] { return argwhere(c[0]); });
        return {transpose(c.at_node(astype(c.at_node(places), DType::int64)))};
      }},
     {"OneHot", {3, 3}, one_hot},

@@ -1,4 +1,4 @@
-// Operators of networks: products of matrices, normalisations.
+// Operators of networks: matrix products and normalisations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Results batch_normalization(const Call& c) {
 Results group_normalization(const Call& c) {
   const std::int64_t groups = c.size("num_groups"), channels = c.tensor(0).ndim() > 1 ? c.tensor(0).size(1) : 0;
   if (channels % groups != 0) c.refuse(fmt::format("{} channels in {} groups", channels, groups));
-  const auto parameter = [&](std::size_t i) {  // up to opset 20 there is one for each group
+  const auto parameter = [&](std::size_t i) {  // up to opset 20 there is one parameter for each group
     return c.tensor(i).size() == channels ? c.tensor(i) : repeat(c[i], channels / groups);
   };
   return {group_norm(c[0], groups, parameter(1), parameter(2), c.number("epsilon", 1e-5f))};
@@ -69,7 +69,7 @@ Results layer_normalization(const Call& c) {
   return {result, m, inverse};
 }
 
-/// The node's input, and one or more added to it, normalised; ONNX Runtime's own.
+/// Normalises the sum of the input and one or more other inputs; an operator of ONNX Runtime.
 Results skip_layer_normalization(const Call& c) {
   const Tensor& x = c.tensor(0);
   const bool simplified = c.node().op.ends_with("SkipSimplifiedLayerNormalization");
@@ -109,7 +109,7 @@ Results lrn(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::int64_t size = c.size("size");
   if (x.ndim() < 2) c.refuse(fmt::format("size {} of a tensor of {} dimensions", size, x.ndim()));
-  // A window reaches no further than there are channels.
+  // A window extends at most over all channels.
   const std::int64_t before = std::min((size - 1) / 2, x.size(1)), after = std::min(size - 1 - (size - 1) / 2, x.size(1));
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(x.ndim()));
   widths[1] = {before, after};
@@ -118,7 +118,7 @@ Results lrn(const Call& c) {
   return {divide(c[0], power(c.at_node(scale), c.number("beta", 0.75)))};
 }
 
-/// Minus the value at each row's target, weighted, and reduced as the attribute says.
+/// Returns minus the value at each row's target, weighted, and reduced as the attribute says.
 Tensor log_likelihood(const Call& c, const Tensor& x) {
   const Tensor target = astype(c[1], DType::int64);
   const bool ignores = c.given("ignore_index");

@@ -1,4 +1,4 @@
-// Operators on numbers of 8 bits that stand for others: x = (q - zero_point) * scale.
+// Operators on 8-bit integers that represent numbers: x = (q - zero_point) * scale.
 #include <fmt/format.h>
 
 #include "onnx/call.hpp"
@@ -11,7 +11,7 @@
 namespace sinter::onnx {
 namespace {
 
-/// A scale or zero point of one number, of one for each place along an axis, or of one for each block of places, as broadcast beside x.
+/// Reshapes a scale or zero point so that it broadcasts to x: one number, one for each place along an axis, or one for each block of places.
 Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
   if (const std::int64_t block = c.within({c.integer("block_size", 0)}, "block_size", 0)[0]; block != 0) {
     const auto axis = static_cast<std::size_t>(c.axis(c.integer("axis", 1), x.ndim()));
@@ -34,8 +34,8 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
 
 }  // namespace
 
-/// Clips to the range of the type. For integers minimum and maximum take one instruction each, where clip() also tests for NaN; NaN becomes the least
-/// number. For float8 NaN stays NaN.
+/// Clips to the range of the type. For integers, minimum and maximum take one instruction each, while clip() also tests for NaN; NaN becomes the least number.
+/// For float8, NaN stays NaN.
 Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
   if (is_floating(to)) {
     if (c.integer("saturate", 1) == 0) return astype(c.at_node(numbers), to);
@@ -88,7 +88,7 @@ Results dynamic_quantize_linear(const Call& c) {
   return {quantized(c, c.tensor(0), scale, zero_point, DType::uint8), scale, zero_point};
 }
 
-/// The operand less its zero point, in int32. One zero point for each row of the first operand, or column of the second.
+/// Returns the operand minus its zero point, in int32. There is one zero point for each row of the first operand, or for each column of the second.
 Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool rows) {
   const Tensor wide = astype(c[operand], DType::int32);
   if (!c.has(zero_point)) return wide;
@@ -98,7 +98,7 @@ Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool 
                                                                                : zero);
 }
 
-/// A zero point, in int32, beside the product: a single number, of rows a column, of columns a row.
+/// Reshapes a zero point, in int32, so that it broadcasts to the product: a number stays a number, the rows' zero points become a column, the columns' a row.
 Tensor beside_product(const Call& c, const Tensor& zero, bool rows) {
   const Tensor wide = astype(c.at_node(zero), DType::int32);
   return zero.size() == 1 ? reshape(c.at_node(wide), {}) : zero.ndim() == 1 && rows ? reshape(c.at_node(wide), {-1, 1}) : wide;
@@ -106,12 +106,12 @@ Tensor beside_product(const Call& c, const Tensor& zero, bool rows) {
 
 }  // namespace
 
-/// As that of the bytes that are stored and what the zero points take off it: devices multiply bytes as they are.
+/// Multiplies the stored bytes and then corrects the product for the zero points, because devices multiply bytes directly.
 Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero, bool turned) {
   const Tensor& a = c.tensor(left);
   Tensor b = c.tensor(right);
   if (turned) {
-    if (a.ndim() != 2 || b.ndim() != 2) c.refuse("a product of other than matrices");
+    if (a.ndim() != 2 || b.ndim() != 2) c.refuse("a product of operands that are not matrices");
     b = transpose(c.at_node(b));
   }
   if (a.ndim() < 2 || b.ndim() < 2) return matmul(c.at_node(centred(c, left, left_zero, true)), centred(c, right, right_zero, false));
@@ -140,7 +140,7 @@ Results qlinear_matmul(const Call& c) {
   return {saturated(c, numbers, small_type(c, c.tensor(7)))};
 }
 
-/// The convolution of what stands for numbers, in int32; `w` is the weights' operand, their zero point one for all filters or for each.
+/// Convolves quantised operands, in int32. `w`: the number of the weights' operand; there is one zero point for all filters, or one for each.
 Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::size_t w_zero, const Tensor& bias) {
   const Tensor x = centred(c, 0, x_zero, false);
   Tensor weight = astype(c[w], DType::int32);
@@ -156,7 +156,7 @@ Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::si
   return conv(c.at_node(x), weight, bias, {.stride = how.stride, .padding = how.padding, .dilation = how.dilation, .groups = c.size("group", 1)});
 }
 
-/// In the model's own order.
+/// Computes in the order in which the model states the operations.
 Results convolution_of_numbers(const Call& c) {
   const QuantizedInputs of = *convolution_inputs(c.node().op);
   Tensor y = conv_of_centred(c, of.x_zero, of.w, of.w_zero, {});
@@ -202,7 +202,7 @@ Results quantized_matmul(const Call& c) {
   return {multiply(c.at_node(astype(c.at_node(product_of_centred(c, 0, 2, 3, 5)), DType::float32)), scale)};
 }
 
-/// ONNX Runtime's product with a matrix of numbers of 4 or 8 bits, in blocks along the rows of its transpose.
+/// Multiplies by a matrix of 4-bit or 8-bit numbers, in blocks along the rows of its transpose; an operator of ONNX Runtime.
 Results matmul_n_bits(const Call& c) {
   const std::int64_t k = c.size("K"), n = c.size("N"), block = c.size("block_size"), bits = c.size("bits", 4);
   c.shape({n, k + block}, "the weights");
@@ -211,7 +211,7 @@ Results matmul_n_bits(const Call& c) {
   const std::int64_t blocks = (k + block - 1) / block;
   if (c.tensor(1).dtype() != DType::uint8 || c.tensor(1).size() != n * blocks * block * bits / 8 || c.tensor(2).size() != n * blocks)
     c.refuse(fmt::format("weights of shape {} and {} scales for {} x {} in blocks of {}", to_string(c.tensor(1).shape()), c.tensor(2).size(), n, k, block));
-  const auto apart = [&](const Tensor& packed) {  // along the last axis, the lower half of each byte first
+  const auto apart = [&](const Tensor& packed) {  // along the last axis; the lower half of each byte comes first
     if (bits == 8) return packed;
     const Tensor low = bitwise_and(c.at_node(packed), 15), high = right_shift(c.at_node(packed), 4);
     Shape shape = packed.shape();

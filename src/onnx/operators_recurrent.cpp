@@ -1,4 +1,5 @@
-// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp), or, where the layer is more than that has, a step for each place of the sequence.
+// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp) or, if the layer has features that the call lacks, one recorded step for each place of the
+// sequence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,16 +34,16 @@ Activation activation(const Call& c, const std::string& name, std::optional<doub
   c.refuse(fmt::format("the activation '{}'", name));
 }
 
-/// What the three have in common: directions, the layout, sequences of several lengths.
+/// The common parts of the three operators: directions, layout, and sequences of several lengths.
 struct Sequence {
   Tensor x;  // [steps, batch, inputs]
   std::int64_t steps, batch, hidden, directions;
   bool reverse, batch_first;
   Tensor lengths;  // [batch] int64, or empty
   std::optional<double> clip_at;
-  std::vector<Activation> activations;  // of all directions, one after the other
-  bool plain;                           // nothing is there but weights and states: the cells of sinter/recurrent.hpp, if these are their activations
-  std::vector<std::string> names;       // of the activations, in small letters
+  std::vector<Activation> activations;  // for all directions, one after the other
+  bool plain;  // the layer has only weights and states; if its activations are the usual ones too, a cell of sinter/recurrent.hpp computes it
+  std::vector<std::string> names;  // names of the activations, in lower case
 };
 
 Sequence sequence(const Call& c, std::vector<std::string> defaults) {
@@ -64,7 +65,7 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   for (std::string& name : names) name = small_letters(std::move(name));
   s.plain = recurs_in_one_call() && s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
   const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});
-  // Each list goes to the functions that take such a number, in their order.
+  // Each list goes to those functions, in their order, that take such a number.
   const auto next = [](const std::vector<float>& numbers, std::size_t& used, bool taken) {
     return taken && used < numbers.size() ? std::optional<double>(numbers[used++]) : std::nullopt;
   };
@@ -80,21 +81,21 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
 
 Tensor clipped(const Sequence& s, const Tensor& x) { return s.clip_at ? clip(x, -*s.clip_at, *s.clip_at) : x; }
 
-/// One direction: `step` gives the next states (the first of which is the output) from x's part and the states before.
+/// Computes one direction. `step` maps x's part of the sums and the previous states to the next states, the first of which is the output.
 using Step = std::function<std::vector<Tensor>(const Tensor& x, const std::vector<Tensor>& states)>;
 struct Walked {
   Tensor outputs;              // [steps, batch, hidden]
-  std::vector<Tensor> states;  // the last ones
+  std::vector<Tensor> states;  // the final states
 };
 Walked walk(const Sequence& s, const Tensor& x, bool backwards, std::vector<Tensor> states, const Step& step) {
   constexpr std::int64_t kMostSteps = 100'000;
-  if (s.steps > kMostSteps) throw ShapeError(fmt::format("{} steps, one after the other, where {} are the most", s.steps, kMostSteps));
+  if (s.steps > kMostSteps) throw ShapeError(fmt::format("{} consecutive steps; the limit is {}", s.steps, kMostSteps));
   std::vector<Tensor> outputs(static_cast<std::size_t>(s.steps));
   for (std::int64_t k = 0; k < s.steps; ++k) {
     const std::int64_t t = backwards ? s.steps - 1 - k : k;
     std::vector<Tensor> next = step(std::as_const(x)(t), states);
     Tensor output = next[0];
-    if (!s.lengths.empty_handle()) {  // past its end a sequence keeps its state and gives zeros
+    if (!s.lengths.empty_handle()) {  // beyond its end, a sequence keeps its state and gives zeros
       const Tensor runs = reshape(s.lengths > t, {-1, 1});
       for (std::size_t i = 0; i < next.size(); ++i) next[i] = where(runs, next[i], states[i]);
       output = where(runs, output, 0).astype(output.dtype());
@@ -105,7 +106,7 @@ Walked walk(const Sequence& s, const Tensor& x, bool backwards, std::vector<Tens
   return {stack(outputs), std::move(states)};
 }
 
-/// The initial state of a direction, of an input [directions, batch, hidden].
+/// Returns the initial state of a direction from an input [directions, batch, hidden].
 Tensor initial(const Call& c, const Sequence& s, std::size_t input, std::int64_t direction) {
   if (!c.has(input)) return zeros({s.batch, s.hidden}, s.x.dtype(), c.where());
   const Tensor given = s.batch_first ? swapaxes(c[input], 0, 1) : c.tensor(input);
@@ -127,12 +128,13 @@ Results finished(const Sequence& s, std::vector<Walked> walked) {
   return results;
 }
 
-/// Whether a direction's activations are these.
+/// Returns whether a direction has these activations.
 bool has(const Sequence& s, std::int64_t direction, std::initializer_list<std::string_view> names) {
   return std::equal(names.begin(), names.end(), s.names.begin() + direction * static_cast<std::int64_t>(names.size()));
 }
 
-/// A direction in one call: x's part of the sums with the input's bias, the state's weights (size, gates * size), its bias or nothing.
+/// Computes a direction by one call. Its arguments: x's part of the sums with the input's bias, the state's weights (size, gates * size), and the state's bias
+/// or nothing.
 Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weights, const Tensor& bias, const std::vector<Tensor>& states, bool backwards) {
   const auto exact = [](const Tensor& some) { return astype(some, DType::float32); };
   const Tensor row = bias.empty_handle() ? zeros({1, weights.size(1)}, DType::float32) : reshape(exact(bias), {1, -1});
@@ -143,7 +145,7 @@ Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weigh
   return walked;
 }
 
-/// x @ W' for all steps at once, with both biases where they may be added early.
+/// x @ W' for all steps at once, with both biases if they may be added early.
 Tensor projected(const Sequence& s, const Tensor& w) {
   return matmul(reshape(s.x, {s.steps * s.batch, -1}), matrix_transpose(w)).reshape({s.steps, s.batch, -1});
 }

@@ -1,4 +1,4 @@
-// Operators over axes: reductions, scans, softmax and its kind.
+// Operators over axes: reductions, scans, softmax and similar ones.
 #include <fmt/format.h>
 
 #include <limits>
@@ -16,7 +16,7 @@ Axes all_axes(int rank) {
   return axes;
 }
 
-/// A reduction whose axes are an attribute in older versions and an input in newer ones; the result keeps the type.
+/// Computes a reduction whose axes are an attribute in older versions and an input in newer ones. The result keeps the type.
 template <class F> Results reduced(const Call& c, F&& reduce) {
   const Tensor& x = c.tensor(0);
   const bool keepdims = c.integer("keepdims", 1) != 0;
@@ -32,7 +32,7 @@ Tensor squares(const Call& c, const Arg& x) {
   return square(astype(x, is_floating(c.tensor(0).dtype()) ? traits(c.tensor(0).dtype()).compute : c.tensor(0).dtype()));
 }
 
-/// The place of the extremum; of several equal ones the first, or the last.
+/// Returns the position of the extremum; of several equal elements, the first or the last.
 template <Tensor (*place)(const Arg&, std::optional<std::int64_t>, bool)> Results extremum(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::int64_t axis = c.axis(c.integer("axis", 0), x.ndim());
@@ -60,7 +60,7 @@ Results cum_sum(const Call& c) {
   return {reverse ? flip(c.at_node(out), axis) : out};
 }
 
-/// Before opset 13 the axes from `axis` on were one.
+/// Returns the axes. Before opset 13, all axes from `axis` on were treated as one.
 Axes normalised_axes(const Call& c) {
   const int rank = c.tensor(0).ndim();
   if (c.opset() >= 13) return c.axis(c.integer("axis", -1), rank);
@@ -87,7 +87,7 @@ Results hardmax(const Call& c) {
   return {reshape(c.at_node(astype(c.at_node(equal(place, numbers)), x.dtype())), x.shape())};
 }
 
-/// What no value of the type is below (or above).
+/// Returns the least (or greatest) value of the type.
 Tensor least(const Call& c, DType dtype, bool lowest) {
   return visit_storage(dtype, [&]<class T>() -> Tensor {
     if constexpr (std::is_integral_v<T>) return full({}, Arg(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max(), c.where()), dtype);
@@ -95,7 +95,7 @@ Tensor least(const Call& c, DType dtype, bool lowest) {
   });
 }
 
-/// Of nothing, the maximum is the least value of the type, and the minimum the greatest.
+/// For an empty operand, the maximum is the least value of the type, and the minimum the greatest.
 template <Tensor (*reduce)(const Arg&, const Axes&, bool)> Results extreme(const Call& c, bool largest) {
   return reduced(c, [&](const Arg& x, const Axes& axes, bool keep) {
     const Tensor& t = x.tensor();

@@ -1,4 +1,4 @@
-// ONNX Runtime's own operators on 8-bit numbers, which its quantiser writes in the form QOperator: each computes what the numbers stand for, and rounds once.
+// ONNX Runtime's own operators on 8-bit integers, which its quantiser writes in the form QOperator. Each computes with the represented numbers and rounds once.
 #include "onnx/call.hpp"
 #include "onnx/quantized.hpp"
 #include "sinter/nn.hpp"
@@ -7,14 +7,14 @@
 namespace sinter::onnx {
 namespace {
 
-/// What input i stands for, its scale and zero point being the two after it.
+/// Dequantises input i. The two inputs after it are its scale and zero point.
 Tensor dequantized(const Call& c, std::size_t i) {
   Tensor numbers = astype(c[i], DType::int32);
   if (c.has(i + 2)) numbers = subtract(c.at_node(numbers), astype(c.at_node(reshape(c[i + 2], {})), DType::int32));
   return multiply(c.at_node(astype(c.at_node(numbers), DType::float32)), reshape(c[i + 1], {}));
 }
 
-/// By the scale and the zero point that are inputs i and i + 1.
+/// Quantises by the scale and the zero point that are inputs i and i + 1.
 Results as_numbers(const Call& c, const Tensor& x, std::size_t i) {
   const Tensor zero = c.tensor_or_none(i + 1);
   return {quantized(c, x, c.tensor(i), zero, small_type(c, zero))};
@@ -25,11 +25,11 @@ Results qlinear_mul(const Call& c) { return as_numbers(c, multiply(c.at_node(deq
 Results qlinear_sigmoid(const Call& c) { return as_numbers(c, sigmoid(c.at_node(dequantized(c, 0))), 3); }
 Results qlinear_leaky_relu(const Call& c) { return as_numbers(c, leaky_relu(c.at_node(dequantized(c, 0)), c.number("alpha", 0.01)), 3); }
 
-/// The places are axes 2 and on, of channels in blocks (ops/blocked.hpp) too: axes 2 and 3.
+/// Averages over axes 2 and later. With channels in blocks (ops/blocked.hpp) too, these are axes 2 and 3.
 Results qlinear_global_average_pool(const Call& c) {
   if (c.integer("channels_last", 0) != 0) c.refuse("channels along the last axis (channels_last)");
   const Tensor x = dequantized(c, 0);
-  if (x.ndim() != 4 && x.ndim() != 5) c.refuse("a tensor of other than two axes of places");
+  if (x.ndim() != 4 && x.ndim() != 5) c.refuse("a tensor that has not two spatial axes");
   return as_numbers(c, mean(c.at_node(x), {2, 3}, true), 3);
 }
 

@@ -1,4 +1,4 @@
-// Operators that arrange: views, joins and what is made from shapes.
+// Operators that change the arrangement: views, joins, and tensors that are made from shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Results reshape_to(const Call& c) {
     if (static_cast<int>(i) >= x.ndim()) c.refuse(fmt::format("size {} is to be copied from a tensor of {} dimensions", i, x.ndim()));
     sizes[i] = x.size(static_cast<int>(i));
   }
-  // NumPy does not infer a size beside an empty one; ONNX may.
+  // NumPy infers no size if another size is 0; ONNX may.
   const auto inferred = std::find(sizes.begin(), sizes.end(), -1);
   if (inferred != sizes.end() && x.size() == 0) *inferred = 0;
   return {reshape(c[0], Shape(sizes.begin(), sizes.end()))};
@@ -79,11 +79,11 @@ Results split_of(const Call& c) {
   Results parts;
   std::int64_t at = 0;
   for (const std::int64_t length : sizes) {
-    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not make up an axis of {}", fmt::join(sizes, ", "), size));
+    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", fmt::join(sizes, ", "), size));
     parts.push_back(part(c, x, axis, at, at + length));
     at += length;
   }
-  if (at != size) c.refuse(fmt::format("parts of {} elements do not make up an axis of {}", fmt::join(sizes, ", "), size));
+  if (at != size) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", fmt::join(sizes, ", "), size));
   return parts;
 }
 
@@ -100,7 +100,7 @@ Results slice_of(const Call& c) {
   std::vector<Index> index(static_cast<std::size_t>(x.ndim()), Index(Slice{}));
   for (std::size_t k = 0; k < starts.size(); ++k) {
     const auto axis = static_cast<std::size_t>(c.axis(axes[k], x.ndim()));
-    // Backwards from before the first element: ONNX begins at the first, NumPy nowhere.
+    // A backward slice that starts before the first element begins at the first in ONNX, and is empty in NumPy.
     const bool before = steps[k] < 0 && starts[k] < -x.shape()[axis];
     index[axis] = Slice{before ? 0 : starts[k], ends[k], steps[k]};
   }
@@ -112,7 +112,7 @@ Results expand(const Call& c) {
   Shape shape = c.shape(c.values(1), "the sizes");
   while (static_cast<int>(shape.size()) < x.ndim()) shape.insert(shape.begin(), 1);
   const std::size_t extra = shape.size() - static_cast<std::size_t>(x.ndim());
-  for (int i = 0; i < x.ndim(); ++i) {  // both ways: a size of 1 in the shape keeps the tensor's
+  for (int i = 0; i < x.ndim(); ++i) {  // Broadcasting goes both ways: where the shape has a size of 1, the tensor keeps its own size
     std::int64_t& size = shape[extra + static_cast<std::size_t>(i)];
     if (size == 1) size = x.size(i);
   }
@@ -130,11 +130,12 @@ Results pad_of(const Call& c) {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(rank);
   std::vector<Index> kept(rank, Index(Slice{}));
   bool cuts = false;
-  for (std::size_t k = 0; k < axes.size(); ++k) {  // a negative width takes elements away
+  for (std::size_t k = 0; k < axes.size(); ++k) {  // a negative width removes elements
     const std::size_t axis = static_cast<std::size_t>(c.axis(axes[k], x.ndim()));
     const std::int64_t size = x.size(static_cast<int>(axis));
     std::int64_t before = pads[k], after = pads[k + axes.size()];
-    if (size + after < 0) before += size + after, after = -size;  // more than there are: of what the other end adds
+    if (size + after < 0)
+      before += size + after, after = -size;  // if more elements are removed than exist, the rest is removed from those that the other end adds
     if (size + before < 0) after += size + before, before = -size;
     widths[axis] = {std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0)};
     if (before >= 0 && after >= 0) continue;
@@ -181,7 +182,7 @@ Results constant(const Call& c) {
     const std::vector<float> numbers = c.numbers("value_floats");
     return {from_pointer(numbers.data(), {static_cast<std::int64_t>(numbers.size())}, {}, c.where())};
   }
-  c.refuse("its value is a text or sparse, which sinter has not");
+  c.refuse("its value is text or sparse, which sinter lacks");
 }
 
 Results range(const Call& c) {

@@ -1,4 +1,4 @@
-// Operators of signals: Fourier transforms, of pieces too, and the windows that weigh the pieces.
+// Operators on signals: Fourier transforms of whole signals and of windows, and window functions.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,9 +11,9 @@
 namespace sinter::onnx {
 namespace {
 
-/// Of a last axis of one number (real) or of two (and imaginary).
+/// The parts of numbers along a last axis of size 1 (real) or 2 (real and imaginary).
 struct Parts {
-  Tensor re, im;  // im: empty
+  Tensor re, im;  // im: empty for real numbers
 };
 
 Parts parts_of(const Call& c, const Tensor& x) {
@@ -26,7 +26,7 @@ Tensor side_by_side(const Call& c, const Complex& x, DType dtype) { return astyp
 
 Complex transformed(const Call& c, const Parts& x, std::optional<std::int64_t> length, std::int64_t axis, bool onesided) {
   if (x.im.empty_handle()) return onesided ? fft::rfft(c.at_node(x.re), length, axis) : fft::fft(c.at_node(x.re), length, axis);
-  if (onesided) c.refuse("onesided of complex numbers, whose other side is another");
+  if (onesided) c.refuse("onesided is for real signals; the halves of a complex spectrum differ");
   return fft::fft(Complex{x.re, x.im}, length, axis, fft::Norm::backward, c.where());
 }
 
@@ -35,7 +35,7 @@ Results dft(const Call& c) {
   const bool attribute = c.opset() < 20;
   std::int64_t axis = attribute ? c.integer("axis", 1) : c.has(2) ? c.value(2) : -2;
   axis = c.axis(axis, x.ndim());
-  if (axis == x.ndim() - 1) c.refuse("the axis is that of the real and imaginary parts");
+  if (axis == x.ndim() - 1) c.refuse("the axis holds the real and imaginary parts");
   std::optional<std::int64_t> length;
   if (c.has(1)) length = c.within({c.value(1)}, "the length", 1)[0];
   const Parts parts = parts_of(c, x);
@@ -50,7 +50,7 @@ Results dft(const Call& c) {
   return {side_by_side(c, fft::ifft(whole, length, axis, fft::Norm::backward, c.where()), x.dtype())};
 }
 
-/// Pieces that begin `step` apart, weighed by a window, each transformed: [batch, pieces, frequencies, 2].
+/// Transforms pieces that begin `step` apart, each multiplied by a window: [batch, pieces, frequencies, 2].
 Results stft(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 2 && x.ndim() != 3) c.refuse(fmt::format("a signal of shape {}", to_string(x.shape())));
@@ -67,7 +67,7 @@ Results stft(const Call& c) {
   return {side_by_side(c, transformed(c, cut, {}, -1, c.integer("onesided", 1) != 0), x.dtype())};
 }
 
-/// a0 - a1 cos(t) + a2 cos(2t), t going round once in `size` places, or (not periodic) from the first to the last.
+/// a0 - a1 cos(t) + a2 cos(2t). If periodic, t makes one turn in `size` places; otherwise it goes from 0 to a full turn, from the first place to the last.
 Results cosines(const Call& c, double a0, double a1, double a2) {
   const std::int64_t size = c.within({c.value(0)}, "the window's size", 1)[0];
   const double round = static_cast<double>(c.integer("periodic", 1) != 0 ? size : std::max<std::int64_t>(size - 1, 1));

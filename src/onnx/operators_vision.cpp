@@ -1,4 +1,4 @@
-// Operators of detectors and of what is warped: reading between places, boxes that are left, columns back to pictures.
+// Operators of detectors and of warping: reading between places, selection of boxes, columns to pictures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,13 +23,13 @@ struct Sampling {
   bool corners;
 };
 
-/// Places of an axis of this size from -1 ... 1: its outermost elements, or (corners false) its outermost elements' outer sides.
+/// Converts coordinates -1 ... 1 to places of an axis of this size. -1 and 1 are the outermost elements' centres or, if corners is false, their outer edges.
 Tensor to_places(const Call& c, const Tensor& g, std::int64_t size, bool corners) {
   const double whole = static_cast<double>(size);
   return corners ? multiply(c.at_node(add(c.at_node(g), 1)), (whole - 1) / 2) : subtract(c.at_node(multiply(c.at_node(add(c.at_node(g), 1)), whole / 2)), 0.5);
 }
 
-/// Back and forth between low and high.
+/// Reflects x back and forth between low and high.
 Tensor reflected(const Call& c, const Tensor& x, double low, double high) {
   const double range = high - low;
   if (range <= 0) return full_like(c.at_node(x), low);
@@ -47,7 +47,7 @@ Tensor brought_inside(const Call& c, const Tensor& x, std::int64_t size, const S
   return x;
 }
 
-/// What is read along an axis for each point: an element's number, how much it weighs, and whether it is there.
+/// A read along one axis, for each point: the element's number, its weight, and whether it exists.
 struct Tap {
   Tensor index, weight, there;
 };
@@ -55,7 +55,7 @@ struct Tap {
 std::vector<Tap> taps_along(const Call& c, const Tensor& g, std::int64_t size, const Sampling& how) {
   Tensor x = to_places(c, g, size, how.corners);
   if (how.mode == "nearest") x = rint(c.at_node(x));
-  if (how.mode != "cubic") x = brought_inside(c, x, size, how);  // of a cubic each neighbour is, as in PyTorch
+  if (how.mode != "cubic") x = brought_inside(c, x, size, how);  // for a cubic, this is done for each neighbour, as in PyTorch
   const Tensor first = floor(c.at_node(x)), t = subtract(c.at_node(x), first);
   std::vector<std::pair<int, Tensor>> weights;
   if (how.mode == "nearest") {
@@ -81,7 +81,7 @@ std::vector<Tap> taps_along(const Call& c, const Tensor& g, std::int64_t size, c
   return taps;
 }
 
-/// x (batch, channels, places..), grid (batch, results.., axes), the last axis of x first.
+/// x (batch, channels, places..), grid (batch, results.., axes); the grid's first coordinate is for x's last axis.
 Results grid_sample(const Call& c) {
   const Tensor &x = c.tensor(0), &grid = c.tensor(1);
   const int axes = x.ndim() - 2;
@@ -125,7 +125,7 @@ Results grid_sample(const Call& c) {
   return {reshape(c.at_node(sum), shape)};
 }
 
-/// theta (batch, axes, axes + 1) -> (batch, sizes.., axes): where each place of a result is read.
+/// theta (batch, axes, axes + 1) -> (batch, sizes.., axes): the place from which each result is read.
 Results affine_grid(const Call& c) {
   const Tensor& theta = c.tensor(0);
   const Shape sizes = c.shape(c.values(1), "the sizes");
@@ -135,7 +135,7 @@ Results affine_grid(const Call& c) {
   const bool corners = c.integer("align_corners", 0) != 0;
   Shape places(sizes.begin() + 2, sizes.end());
   std::vector<Tensor> base;
-  for (std::int64_t axis = axes - 1; axis >= 0; --axis) {  // the last axis first
+  for (std::int64_t axis = axes - 1; axis >= 0; --axis) {  // last axis first
     const std::int64_t size = places[static_cast<std::size_t>(axis)];
     const double step = corners ? 2.0 / static_cast<double>(std::max<std::int64_t>(size - 1, 1)) : 2.0 / static_cast<double>(size),
                  start = corners ? -1 : -1 + step / 2;
@@ -166,7 +166,7 @@ double overlap(const Box& a, const Box& b) {
   return either > 0 ? both / either : 0;
 }
 
-/// How many boxes are left depends on where they are: they are computed when the call meets the node.
+/// The number of selected boxes depends on the boxes' values, so they are computed when the call reaches the node.
 Results non_max_suppression(const Call& c) {
   const Tensor &boxes = c.tensor(0), &scores = c.tensor(1);
   if (boxes.ndim() != 3 || scores.ndim() != 3 || boxes.size(2) != 4 || boxes.size(0) != scores.size(0) || boxes.size(1) != scores.size(2))
@@ -176,7 +176,7 @@ Results non_max_suppression(const Call& c) {
   const bool by_score = c.has(4);
   const double least_score = by_score ? c.real(4) : 0;
   const bool centred = c.integer("center_point_box", 0) != 0;
-  const auto [b, s] = c.by_elements("how many boxes are left depends", [&] {
+  const auto [b, s] = c.by_elements("the number of selected boxes depends", [&] {
     eval({boxes, scores}, c.where());
     return std::pair(boxes.to_vector<float>(c.where()), scores.to_vector<float>(c.where()));
   });
@@ -209,7 +209,7 @@ Results non_max_suppression(const Call& c) {
 
 // ---- columns
 
-/// Windows, as columns, summed where they were: (batch, channels * window, windows) -> (batch, channels, sizes..).
+/// Adds windows, given as columns, at their places: (batch, channels * window, windows) -> (batch, channels, sizes..).
 Results col2im(const Call& c) {
   const Tensor& x = c.tensor(0);
   const Numbers sizes = c.within(c.values(1), "the sizes", 1), window = c.within(c.values(2), "the windows", 1);
@@ -220,14 +220,14 @@ Results col2im(const Call& c) {
   const std::int64_t taps = element_count(window);
   if (x.size(1) % taps != 0) c.refuse(fmt::format("columns of {} elements for windows {}", x.size(1), to_string(window)));
   const std::int64_t channels = x.size(1) / taps;
-  // The place of each tap of each window in the padded result, all axes as one.
+  // The place of each tap of each window in the padded result, with all axes as one.
   Shape padded;
   std::vector<Index> middle{Slice{}, Slice{}};
   Tensor place = zeros({1, 1}, DType::int64);
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const auto [before, after] = how.padding[axis];
     const std::int64_t size = sizes[axis] + before + after, reach = (window[axis] - 1) * how.dilation[axis] + 1;
-    if (size < reach) c.refuse(fmt::format("a window of {} reaches over {} places, and there are {}", window[axis], reach, size));
+    if (size < reach) c.refuse(fmt::format("a window of {} covers {} places, but there are {}", window[axis], reach, size));
     const std::int64_t count = (size - reach) / how.stride[axis] + 1;
     padded.push_back(size);
     middle.push_back(Slice{before, before + sizes[axis]});
@@ -247,7 +247,8 @@ Results col2im(const Call& c) {
 
 // ---- RoiAlign
 
-/// Places between elements along one axis of the regions, [regions, results, samples]: the two elements beside each, what they weigh, and whether it counts.
+/// Places between elements along one axis of the regions, [regions, results, samples]: the two neighbouring elements, their weights, and whether the sample
+/// counts.
 struct Between {
   Tensor low, high, of_low, of_high, counts;
 };
@@ -276,7 +277,7 @@ Results roi_align(const Call& c) {
              largest = c.text("mode", "avg") == "max";
   const Tensor corner = astype(boxes, DType::float32) * static_cast<float>(c.number("spatial_scale", 1)) - (half ? 0.5f : 0.f);
   const auto side = [&](std::int64_t k) { return reshape(corner.at({Slice{}, k}, c.where()), {regions, 1, 1}); };
-  // Where the model does not say how many samples a result has, the largest region's bins do.
+  // If the model does not give the number of samples of a result, the bins of the largest region decide it.
   const auto most_of = [&](std::int64_t first, std::int64_t last, std::int64_t results) {
     if (ratio > 0 || regions == 0) return std::max<std::int64_t>(ratio, 1);
     const double most = max(c.at_node(maximum(side(last) - side(first), half ? 0.f : 1.f))).item<float>() / static_cast<float>(results);

@@ -1,4 +1,4 @@
-// An .onnx file as a Graph. Every size that the file states is checked against what the file holds.
+// Reads an .onnx file as a Graph. Every size that the file states is checked against the file's contents.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -24,10 +24,10 @@
 namespace sinter::onnx {
 namespace {
 
-/// A file's bytes, mapped.
+/// The bytes of a file, mapped into memory.
 class Mapping {
  public:
-  /// `of`: what lies in it, in errors. A pipe is refused, and not waited for.
+  /// `of`: a description of the contents, for errors. A pipe is refused, because reading it could wait for ever.
   explicit Mapping(const std::string& path, const std::string& of = {}) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) throw IoError(fmt::format("{}{}: {}", of, path, std::strerror(errno)));
@@ -57,7 +57,7 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-/// Text of a file in an error: nothing that a terminal obeys, and not too long.
+/// Prepares text of a file for an error: without control characters, and shortened.
 std::string shown(std::string_view text) {
   std::string clean;
   for (const char c : text.substr(0, 80)) clean += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
@@ -68,7 +68,7 @@ class Reader {
  public:
   Reader(std::string path, std::string file, const ModelOptions& options) : path_(std::move(path)), file_(std::move(file)), options_(options) {}
 
-  /// `within` another graph inputs and outputs need no type: what is there tells it.
+  /// The inputs and outputs of a graph `within` another one need no type: their values have one.
   Graph graph(const format::Graph& from, int opset, bool within = false) {
     Graph graph;
     graph.file = file_;
@@ -92,7 +92,7 @@ class Reader {
   Tensor tensor(const format::Tensor& from, const std::string& what) {
     if (is_four_bits(from)) return four_bits(from, what);
     const std::optional<DType> dtype = element_type(from.data_type());
-    if (!dtype) fail(fmt::format("{} holds {}, which sinter has not", what, element_type_name(from.data_type())));
+    if (!dtype) fail(fmt::format("{} holds {}, which sinter lacks", what, element_type_name(from.data_type())));
     const Shape shape = shape_of(from, what);
     const std::int64_t count = element_count(shape);
     const std::size_t bytes = static_cast<std::size_t>(count) * itemsize(*dtype);
@@ -107,7 +107,7 @@ class Reader {
       else if constexpr (std::is_same_v<T, std::int64_t>) return list<std::int64_t>(from.int64_data(), shape, count, what);
       else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::uint32_t>) return list<T>(from.uint64_data(), shape, count, what);
       else if constexpr (std::is_arithmetic_v<T>) return list<T>(from.int32_data(), shape, count, what);
-      else {  // narrow floats lie as bits in int32_data
+      else {  // narrow floats are stored as bits in int32_data
         if (from.int32_data_size() != count) fail(fmt::format("{} has {} numbers where its shape needs {}", what, from.int32_data_size(), count));
         std::vector<decltype(T::bits)> bits(from.int32_data().begin(), from.int32_data().end());
         return made(bits.data(), *dtype, shape, bytes);
@@ -121,9 +121,9 @@ class Reader {
   std::string path_, file_;
   ModelOptions options_;
   std::map<std::string, std::unique_ptr<Mapping>> external_;
-  std::set<std::string> four_bits_;  // constants that the file has in 4 bits
+  std::set<std::string> four_bits_;  // constants that have 4 bits in the file
 
-  /// The bytes need not lie as the type asks.
+  /// The bytes need not be aligned for the type.
   static Tensor made(const void* data, DType dtype, const Shape& shape, std::size_t bytes) {
     if (dtype != DType::bool_) return from_pointer(data, dtype, shape);
     std::vector<unsigned char> flags(bytes);
@@ -157,7 +157,7 @@ class Reader {
 
   static bool is_four_bits(const format::Tensor& from) { return from.data_type() == 21 || from.data_type() == 22; }  // uint4, int4
 
-  /// Integers of 4 bits, two in a byte, in 8: they are read to be dequantized, which is the same of both.
+  /// Widens 4-bit integers, two in a byte, to 8 bits. Only DequantizeLinear reads them, whose result is the same.
   Tensor four_bits(const format::Tensor& from, const std::string& what) {
     const Shape shape = shape_of(from, what);
     const auto count = static_cast<std::size_t>(element_count(shape)), bytes = (count + 1) / 2;
@@ -183,11 +183,11 @@ class Reader {
       else if (entry.key() == "offset") offset = number(entry, what);
       else if (entry.key() == "length") length = number(entry, what);
     }
-    // A model names files beside itself, and none elsewhere.
+    // A model may name only files in its own folder.
     const std::filesystem::path relative(location);
     bool leaves = location.empty() || relative.is_absolute();
     for (const auto& part : relative) leaves |= part == "..";
-    if (leaves) fail(fmt::format("{} lies in '{}', which is no file beside the model", what, shown(location)));
+    if (leaves) fail(fmt::format("{} is in '{}', which is not in the model's folder", what, shown(location)));
     const std::string path = (std::filesystem::path(path_).parent_path() / relative).string();
     auto& mapping = external_[path];
     if (!mapping) mapping = std::make_unique<Mapping>(path, fmt::format("{}: {} lies in ", file_, what));
@@ -214,10 +214,10 @@ class Reader {
       return {from.name(), DType::float32, {}};
     if (from.type().value_case() == format::Type::VALUE_NOT_SET)
       fail(fmt::format("{} has no type; onnx.shape_inference.infer_shapes writes those of outputs into a file", what));
-    if (from.type().value_case() != format::Type::kTensorType) fail(fmt::format("{} is no tensor (a sequence, a map or an optional value)", what));
+    if (from.type().value_case() != format::Type::kTensorType) fail(fmt::format("{} is not a tensor but a sequence, a map or an optional value", what));
     const format::TensorType& type = from.type().tensor_type();
     const std::optional<DType> dtype = element_type(type.elem_type());
-    if (!dtype) fail(fmt::format("{} is of {}, which sinter has not", what, element_type_name(type.elem_type())));
+    if (!dtype) fail(fmt::format("{} is of {}, which sinter lacks", what, element_type_name(type.elem_type())));
     ModelValue value{from.name(), *dtype, {}};
     if (!type.has_shape()) return value;
     value.shape.emplace();
@@ -227,7 +227,7 @@ class Reader {
         value.shape->push_back({size.dim_value(), {}});
         continue;
       }
-      // Exporters write "?", an empty name or a negative number for any size. Each is a size of its own.
+      // Exporters write "?", an empty name or a negative number for an unknown size. Each such size is independent.
       const bool named = !is_number && !size.dim_param().empty() && size.dim_param() != "?";
       value.shape->push_back({{}, named ? size.dim_param() : fmt::format("{}.{}", from.name(), value.shape->size())});
     }
@@ -238,22 +238,22 @@ class Reader {
     Node node;
     node.op = from.domain().empty() || from.domain() == "ai.onnx" ? from.op_type() : fmt::format("{}.{}", from.domain(), from.op_type());
     node.op = shown(node.op);
-    if (from.domain() == "sinter") fail(fmt::format("{} is of the domain 'sinter', which no file may use", describe(node)));
+    if (from.domain() == "sinter") fail(fmt::format("{} uses the domain 'sinter', which is reserved", describe(node)));
     node.name = shown(from.name());
     node.place = place;
     node.inputs.assign(from.input().begin(), from.input().end());
     node.outputs.assign(from.output().begin(), from.output().end());
-    if (node.outputs.empty()) fail(fmt::format("{} gives nothing", describe(node)));
+    if (node.outputs.empty()) fail(fmt::format("{} has no output", describe(node)));
     while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
-    if (node.op == "Loop") node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 2));  // both of the first two may be left out
+    if (node.op == "Loop") node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 2));  // each of the first two may be omitted
     check_inputs(file_, node);
     for (const format::Attribute& attribute : from.attribute()) {
       node.attributes.insert_or_assign(attribute.name(), read(attribute, node, opset));
       if (attribute.type() == 4 && is_four_bits(attribute.t())) four_bits_.insert(node.outputs[0]);
     }
-    // The zero point's type says what it gives.
+    // The zero point's type decides the type of the result.
     if (node.op == "QuantizeLinear" && node.inputs.size() > 2 && four_bits_.contains(node.inputs[2]))
-      fail(fmt::format("{} quantizes to 4 bits, which sinter has not", describe(node)));
+      fail(fmt::format("{} quantizes to 4 bits, which sinter lacks", describe(node)));
     return node;
   }
 
@@ -276,8 +276,8 @@ class Reader {
 
 template <class Message> void parse(Message& message, const Mapping& mapping, const std::string& file) {
   if (mapping.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw ModelError(fmt::format("{}: larger than the 2 GiB that an ONNX file may have; its tensors have to lie in files beside it", file));
-  const google::protobuf::LogSilencer quiet;  // what is wrong is thrown, not printed
+    throw ModelError(fmt::format("{}: larger than the 2 GiB that an ONNX file may have; store its tensors in files beside it", file));
+  const google::protobuf::LogSilencer quiet;  // faults are thrown, not printed
   google::protobuf::io::ArrayInputStream stream(mapping.data(), static_cast<int>(mapping.size()));
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(64);

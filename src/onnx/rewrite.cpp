@@ -16,8 +16,8 @@
 namespace sinter::onnx {
 namespace {
 
-/// Nodes that read constants alone are computed now. A node that fails is left, so that the error comes with the call. `each`: one after the
-/// other, where computing all of them at once fails.
+/// Computes nodes that read only constants. A node that fails stays, so that the call reports the error. `each`: one node at a time, for use when computing all
+/// at once fails.
 int fold_constants(Graph& graph, bool each) {
   std::vector<Tensor> folded;
   std::vector<Node> left;
@@ -38,7 +38,7 @@ int fold_constants(Graph& graph, bool each) {
       std::int64_t in = 0, out = 0;
       for (const Tensor& operand : operands) in += operand.empty_handle() ? 0 : operand.size();
       for (const Tensor& result : results) out += result.empty_handle() ? 0 : result.size();
-      if (out > 1024 && out > 4 * in) {  // a small description of something large stays one
+      if (out > 1024 && out > 4 * in) {  // a small description of a large tensor stays a node
         left.push_back(std::move(node));
         continue;
       }
@@ -69,7 +69,7 @@ int fold_constants(Graph& graph) {
   }
 }
 
-/// Whether the constant is these numbers, each the same.
+/// Returns whether all elements of the constant equal this number.
 bool all_equal(const Tensor& constant, double number) {
   const std::vector<double> list = constant.astype(DType::float64).to_vector<double>();
   return std::all_of(list.begin(), list.end(), [&](double x) { return x == number; });
@@ -79,7 +79,7 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
   const auto input = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty() ? constant_of(graph, node.inputs[k]) : nullptr; };
   const auto given = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty(); };
   if (node.op == "Identity") return true;
-  if (node.op == "Dropout") {  // the mask is not wanted, and nothing asks for training
+  if (node.op == "Dropout") {  // the mask is not used, and nothing asks for training
     if (node.outputs.size() > 1 && !node.outputs[1].empty()) return false;
     if (!given(2)) return true;
     const Tensor* training = input(2);
@@ -100,7 +100,7 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
     return given(1) ? widths && widths->size() > 0 && all_equal(*widths, 0)
                     : !list.empty() && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
   }
-  if (node.op == "Slice") {  // from the first to past any last, one by one
+  if (node.op == "Slice") {  // from the first place to beyond any last one, with step 1
     const Tensor *starts = input(1), *ends = input(2);
     return starts && ends && all_equal(*starts, 0) && ends->dtype() == DType::int64 &&
            all_equal(*ends, static_cast<double>(std::numeric_limits<std::int64_t>::max())) && (!given(4) || (input(4) && all_equal(*input(4), 1)));
@@ -110,19 +110,19 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
     const auto rank = types.rank_of(node.inputs[0]);
     return sizes && integer(node, "allowzero", 0) == 0 && rank && *rank == sizes->size() && all_equal(*sizes, 0);
   }
-  if (node.op == "Mul" || node.op == "Div" || node.op == "Sub" || node.op == "Pow") {  // by a single number without axes: it changes no shape
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Sub" || node.op == "Pow") {  // by a single number without axes, so that no shape changes
     const Tensor* by = node.inputs.size() == 2 ? input(1) : nullptr;
     return by && by->ndim() == 0 && all_equal(*by, node.op == "Sub" ? 0 : 1) && types.of(node.inputs[0]) == by->dtype();
   }
   return false;
 }
 
-/// What gives its input is that.
+/// Replaces a node that only passes its input on by the input.
 int remove_identities(Graph& graph) {
   int count = 0;
   const Types types(graph);
   std::vector<bool> gone(graph.nodes.size());
-  std::map<std::string, std::string> same;  // value -> what it is
+  std::map<std::string, std::string> same;  // value -> the value that equals it
   const auto inner = inner_reads(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
@@ -137,7 +137,7 @@ int remove_identities(Graph& graph) {
   return count;
 }
 
-/// Nodes that nobody reads go, and constants with them.
+/// Removes nodes without readers, and then constants without readers.
 int remove_dead(Graph& graph) {
   std::unordered_set<std::string> read;
   for (const ModelValue& output : graph.outputs) read.insert(output.name);
@@ -163,23 +163,24 @@ struct Rule {
   int (*apply)(Graph& graph);
 };
 constexpr Rule kRules[] = {
-    {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing give their input",
+    {"remove_identity", "Identity, Dropout, and casts, transposes, pads, slices, reshapes and arithmetic that change nothing are replaced by their input",
      remove_identities},
-    {"keep_quantized", "a Conv, MatMul or Gemm of what DequantizeLinear gives multiplies the bytes, and scales their sums", keep_quantized},
-    {"fold_constants", "nodes of constants alone are computed when the model is loaded", fold_constants},
-    {"merge_transposes", "a Transpose of a Transpose is one, or none", merge_transposes},
-    {"merge_reshapes", "a Reshape of a Reshape is one", merge_reshapes},
-    {"merge_casts", "a Cast of a Cast that lost nothing is one", merge_casts},
-    {"merge_equal", "nodes that say the same are one", merge_equal_nodes},
-    {"absorb_pad", "a Pad of zeros is the padding of the Conv after it", absorb_pads},
+    {"keep_quantized", "a Conv, MatMul or Gemm of results of DequantizeLinear multiplies the bytes and scales the sums", keep_quantized},
+    {"fold_constants", "nodes that read only constants are computed when the model is loaded", fold_constants},
+    {"merge_transposes", "a Transpose of a Transpose becomes one, or none", merge_transposes},
+    {"merge_reshapes", "a Reshape of a Reshape becomes one", merge_reshapes},
+    {"merge_casts", "a Cast of a lossless Cast becomes one", merge_casts},
+    {"merge_equal", "equal nodes become one", merge_equal_nodes},
+    {"absorb_pad", "a Pad with zeros becomes the padding of the Conv after it", absorb_pads},
     {"fold_batch_norm", "a BatchNormalization becomes part of the weights of the Conv, ConvTranspose or Gemm before it", fold_batch_norms},
-    {"fold_leading_batch_norm", "a BatchNormalization becomes part of the weights of the Conv after it, which pads nothing", fold_leading_batch_norms},
+    {"fold_leading_batch_norm", "a BatchNormalization becomes part of the weights of the Conv after it, if that has no padding", fold_leading_batch_norms},
     {"fold_scale", "a Mul, Div, Add or Sub with a constant for each channel becomes part of the weights before it", fold_scales},
-    {"arrange_quantized", "a Reshape, Transpose, Slice, Split or nearest Resize of what DequantizeLinear gives arranges the bytes", arrange_quantized},
-    {"cancel_quantized", "a QuantizeLinear of what a DequantizeLinear by the same scale and zero point gives is what that one reads", cancel_quantized},
-    {"pool_first", "a MaxPool of a rising function is the function of the MaxPool, which computes it at fewer places", pool_first},
-    {"merge_products", "products of one operand with several constant matrices are one, and so are the rows that are added to them", merge_products},
-    {"remove_dead", "nodes whose results nobody reads go", remove_dead},
+    {"arrange_quantized", "a Reshape, Transpose, Slice, Split or nearest Resize of a result of DequantizeLinear rearranges the bytes", arrange_quantized},
+    {"cancel_quantized", "a QuantizeLinear of a result of DequantizeLinear with the same scale and zero point is replaced by that one's input",
+     cancel_quantized},
+    {"pool_first", "a MaxPool of a nondecreasing function becomes the function of the MaxPool, which is computed for fewer elements", pool_first},
+    {"merge_products", "products of one operand with several constant matrices become one, and so do the additions of rows to them", merge_products},
+    {"remove_dead", "nodes without readers are removed", remove_dead},
 };
 
 }  // namespace
@@ -195,7 +196,7 @@ std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& witho
     std::vector<std::string_view> names;
     for (const Rule& rule : kRules) names.push_back(rule.name);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw ValueError(fmt::format("no rewrite is called '{}'; there are {}", name, fmt::join(names, ", ")));
+      throw ValueError(fmt::format("there is no rewrite '{}'; there are {}", name, fmt::join(names, ", ")));
   }
   for (bool again = true; again;) {
     again = false;
@@ -208,7 +209,7 @@ std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& witho
   }
   std::vector<Tensor> constants;
   for (const auto& [name, tensor] : graph.constants) constants.push_back(tensor);
-  eval(constants);  // weights that were computed anew
+  eval(constants);  // computed weights
   return counts;
 }
 

@@ -1,4 +1,4 @@
-// Rewrites of a graph before it runs: each has a name, a condition and a count.
+// Rewrites of a graph before it runs. Each has a name, a condition and a count.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace sinter::onnx {
 
-/// Applies all rewrites but those named in `without` until none fires, and says how often each did. Throws ValueError for a name that none has.
+/// Applies all rewrites except those named in `without` until none applies. Returns how often each one applied. Throws ValueError for an unknown name.
 std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& without = {});
 
 }  // namespace sinter::onnx

@@ -1,5 +1,5 @@
-// Rewrites that compute weights: what stands after (or before) a convolution or a product with constant weights, and is one factor and one
-// summand for each channel, becomes part of them. The weights are computed in float64 and rounded once.
+// Rewrites that change weights. An operation before or after a convolution or product with constant weights becomes part of the weights if it is one factor and
+// one summand for each channel. The weights are computed in float64 and rounded once.
 #include <algorithm>
 
 #include "onnx/rewrite_rules.hpp"
@@ -15,9 +15,9 @@ struct Affine {
 
 Tensor wide(const Tensor& x) { return astype(x, DType::float64); }
 
-/// A constant as one number for each of `channels`, where it broadcasts beside [batch, channels, places..] of this rank as such: empty if not.
+/// Returns a constant as one number for each of `channels`, if it broadcasts so to [batch, channels, places..] of this rank; otherwise nothing.
 Tensor per_channel(const Tensor& constant, std::int64_t channels, int rank, int channel_axis) {
-  if (constant.ndim() > rank) return {};  // it adds axes
+  if (constant.ndim() > rank) return {};  // it would add axes
   if (constant.size() == 1) return broadcast_to(reshape(wide(constant), {1}), {channels});
   for (int i = 0; i < constant.ndim(); ++i) {
     const int axis = rank - constant.ndim() + i;
@@ -40,7 +40,7 @@ std::optional<Affine> batch_norm(const Graph& graph, const Node& node, std::int6
   return Affine{factor, p[1] - p[2] * factor};
 }
 
-/// A Mul, Div, Add or Sub of `value` with a constant for each channel.
+/// Recognises a Mul, Div, Add or Sub of `value` with a constant for each channel.
 std::optional<Affine> arithmetic(const Graph& graph, const Node& node, const std::string& value, std::int64_t channels, int rank, int channel_axis) {
   if (node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return {};
   const bool first = node.inputs[0] == value;
@@ -56,12 +56,12 @@ std::optional<Affine> arithmetic(const Graph& graph, const Node& node, const std
   return {};
 }
 
-/// The node's weights and bias, and along which axes of the weights the results' and the operand's channels lie.
+/// A node's weights and bias, and the axes of the weights along which the results' and the operand's channels lie.
 struct Weighted {
   Tensor weight, bias;
   std::int64_t channels = 0;
-  int rank = 0, channel_axis = 1;  // of the result
-  int out_axis = 0;                // of the weight
+  int rank = 0, channel_axis = 1;  // of the result: its rank, and its axis of channels
+  int out_axis = 0;                // of the weights: the axes of the results' and of the operand's channels
 };
 
 std::optional<Weighted> weighted(const Graph& graph, const Node& node) {
@@ -92,7 +92,7 @@ std::optional<Weighted> weighted(const Graph& graph, const Node& node) {
   return w;
 }
 
-/// The node with its result times factor plus summand.
+/// Changes the node so that its result is multiplied by the factor and increased by the summand.
 void absorb(Graph& graph, Node& node, const Weighted& w, const Affine& affine) {
   Shape along(static_cast<std::size_t>(w.weight.ndim()), 1);
   along[static_cast<std::size_t>(w.out_axis)] = w.channels;
@@ -103,7 +103,7 @@ void absorb(Graph& graph, Node& node, const Weighted& w, const Affine& affine) {
   node.inputs[2] = add_constant(graph, node.name.empty() ? node.outputs[0] : node.name, astype(bias, w.weight.dtype()));
 }
 
-/// The nodes after a weighted one that `match` takes go into it.
+/// Absorbs each node after a weighted node that `match` accepts.
 template <class Match> int absorb_following(Graph& graph, Match&& match) {
   int count = 0;
   Uses uses(graph);
@@ -151,7 +151,7 @@ int fold_leading_batch_norms(Graph& graph) {
     Node& node = graph.nodes[n];
     if (node.op != "Conv" || node.inputs.empty() || integer(node, "group", 1) != 1 || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
     const std::vector<std::int64_t> pads = integers(node, "pads");
-    if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) continue;  // zeros around would have to become the shift
+    if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) continue;  // the zeros of the padding would have to become the shift
     const auto giver = uses.giver(node.inputs[0]);
     if (!giver || gone[*giver] || uses.only_reader(node.inputs[0]) != n) continue;
     const std::optional<Weighted> w = weighted(graph, node);
@@ -179,7 +179,7 @@ int fold_leading_batch_norms(Graph& graph) {
 
 namespace {
 
-/// The Add of a constant row, as wide as the product, that alone reads each of the products; empty if one of them has none.
+/// Finds the Adds of a constant row, as wide as the product, that are the only readers of the products; returns nothing if one product has no such reader.
 std::vector<std::size_t> biases_of(const Graph& graph, const Uses& uses, const std::vector<std::size_t>& products, const std::vector<std::int64_t>& widths,
                                    std::vector<Tensor>& rows) {
   std::vector<std::size_t> adds;
@@ -198,7 +198,8 @@ std::vector<std::size_t> biases_of(const Graph& graph, const Uses& uses, const s
 
 }  // namespace
 
-/// Products of one operand with several constant matrices are one product, whose result is read in parts; so are additions of a constant row to each.
+/// Merges products of one operand with several constant matrices into one product, whose result is read in parts. Merges additions of a constant row to each of
+/// them too.
 int merge_products(Graph& graph) {
   int count = 0;
   const Uses uses(graph);

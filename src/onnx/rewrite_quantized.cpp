@@ -1,4 +1,4 @@
-// Numbers of 8 bits and the scales beside them go into the convolutions and products that read what they stand for: those multiply bytes then.
+// Convolutions and products that read dequantised numbers read the 8-bit integers and their scales instead, so that they multiply bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 /// A DequantizeLinear whose parameters are constants: one scale and zero point, or one for each place along an axis.
 struct Quantized {
-  std::string numbers, scale, zero;  // zero: "" where it is left out
-  const Tensor* constant = nullptr;  // the numbers, where they are the model's own
+  std::string numbers, scale, zero;  // zero: "" if it is omitted
+  const Tensor* constant = nullptr;  // the integers, if they are a constant of the model
   std::int64_t scales = 1, axis = 1;
 };
 
@@ -36,7 +36,7 @@ class Finder {
     found.axis = integer(node, "axis", 1);
     return found;
   }
-  /// A constant, or what a Constant gives that is not folded yet.
+  /// Returns a constant, or the value of a Constant node that is not folded yet.
   const Tensor* constant(const std::string& value) const {
     if (const Tensor* known = constant_of(graph_, value)) return known;
     const auto giver = uses_.giver(value);
@@ -52,7 +52,7 @@ class Finder {
   Types types_;
 };
 
-/// Whether there is one scale, or one for each place along this axis of constant numbers.
+/// Returns whether the constant integers have one scale, or one for each place along this axis.
 bool scales_along(const Quantized& w, std::int64_t axis) {
   if (w.scales == 1) return true;
   const std::int64_t rank = w.constant ? w.constant->ndim() : 0;
@@ -70,7 +70,7 @@ bool same_number(const Tensor* a, const Tensor* b) {
 
 namespace {
 
-/// Whether all that it gives are elements of the first operand as they are.
+/// Returns whether the node's results are unchanged elements of the first operand.
 bool only_arranges(const Node& node) {
   static constexpr std::string_view kViews[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Split", "DepthToSpace", "SpaceToDepth"};
   if (node.op == "Resize")
@@ -107,7 +107,7 @@ int arrange_quantized(Graph& graph) {
   return count;
 }
 
-/// (q - zero) * scale / scale is q - zero to within two roundings, which is nearest to it among whole numbers.
+/// (q - zero) * scale / scale equals q - zero up to two roundings, and no other integer is as near.
 int cancel_quantized(Graph& graph) {
   int count = 0;
   const Finder find(graph);
@@ -125,7 +125,7 @@ int cancel_quantized(Graph& graph) {
         !same_number(find.constant(of->zero), find.constant(node.inputs[2])))
       continue;
     const double scale = find.constant(of->scale)->astype(DType::float64).item<double>();
-    if (!(scale > 1e-30 && scale < 1e30)) continue;  // products stay normal numbers
+    if (!(scale > 1e-30 && scale < 1e30)) continue;  // keeps the products normal numbers
     same.emplace(node.outputs[0], of->numbers);
     gone[n] = true;
     ++count;

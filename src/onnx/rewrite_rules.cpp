@@ -38,7 +38,7 @@ void Uses::renamed(const std::string& from, const std::string& to, std::size_t n
 
 namespace {
 
-// Their first result is of their first operand's type.
+// Operators whose first result has the type of their first operand.
 constexpr std::string_view kKeepType[] = {"Abs",         "Add",       "AveragePool", "BatchNormalization",
                                           "Ceil",        "Clip",      "Concat",      "Conv",
                                           "Div",         "Dropout",   "Elu",         "Erf",

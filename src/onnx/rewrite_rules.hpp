@@ -1,4 +1,4 @@
-// The rules of rewrite.cpp, each a function from a graph to how often it fired; and what they share.
+// The rules of rewrite.cpp, and the functions that they share. A rule is a function from a graph to the number of its applications.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,31 +11,31 @@
 
 namespace sinter::onnx {
 
-// rewrite_fold.cpp
+// in rewrite_fold.cpp
 int fold_batch_norms(Graph& graph);
 int fold_leading_batch_norms(Graph& graph);
 int fold_scales(Graph& graph);
 int merge_products(Graph& graph);
 int absorb_pads(Graph& graph);
-// rewrite_quantized.cpp
+// in rewrite_quantized.cpp
 int keep_quantized(Graph& graph);
 int arrange_quantized(Graph& graph);
 int cancel_quantized(Graph& graph);
-// rewrite_views.cpp
+// in rewrite_views.cpp
 int merge_transposes(Graph& graph);
 int merge_reshapes(Graph& graph);
 int merge_casts(Graph& graph);
 int pool_first(Graph& graph);
 int merge_equal_nodes(Graph& graph);
 
-/// Who gives and who reads each value, by the nodes' places in the graph's list.
+/// The node that gives each value and the nodes that read it, by their positions in the graph's list.
 class Uses {
  public:
   explicit Uses(const Graph& graph);
   std::optional<std::size_t> giver(const std::string& value) const;
-  /// The only node that reads a value, once; none where the value is wanted otherwise: as an output, or by a graph within.
+  /// Returns the only node that reads a value, if it reads it once and the value is neither an output nor read by an inner graph.
   std::optional<std::size_t> only_reader(const std::string& value) const;
-  /// Node n gives `to` from now on instead of `from`.
+  /// Records that node n now gives `to` instead of `from`.
   void renamed(const std::string& from, const std::string& to, std::size_t n);
 
  private:
@@ -43,7 +43,7 @@ class Uses {
   std::map<std::string, std::vector<std::size_t>, std::less<>> readers_;
 };
 
-/// What can be told of values before any input is there: their types, and of inputs and constants how many axes they have.
+/// Properties of values that are known without inputs: their types, and the ranks of inputs and constants.
 class Types {
  public:
   explicit Types(const Graph& graph);
@@ -56,15 +56,15 @@ class Types {
 };
 
 const Tensor* constant_of(const Graph& graph, const std::string& value);
-/// Adds a constant under a name like this one that is not taken yet.
+/// Adds a constant under an unused name that resembles `like`.
 std::string add_constant(Graph& graph, const std::string& like, const Tensor& tensor);
-/// Reads of a value that is another one become reads of that.
+/// Replaces reads of a value by reads of the equal value.
 void redirect(Node& node, const std::map<std::string, std::string>& same);
 void erase_nodes(Graph& graph, const std::vector<bool>& gone);
 
 std::int64_t integer(const Node& node, std::string_view attribute, std::int64_t otherwise);
 double number(const Node& node, std::string_view attribute, double otherwise);
 std::string attribute_text(const Node& node, std::string_view attribute, const std::string& otherwise);
-std::vector<std::int64_t> integers(const Node& node, std::string_view attribute);  // empty if not given
+std::vector<std::int64_t> integers(const Node& node, std::string_view attribute);  // empty if the attribute is not given
 
 }  // namespace sinter::onnx

@@ -1,4 +1,4 @@
-// Rewrites of nodes that only arrange, and of nodes that say the same twice.
+// Rewrites of nodes that only rearrange elements, and of nodes that repeat another one.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -31,7 +31,7 @@ int merge_transposes(Graph& graph) {
     }
     if (!fine) continue;
     ++count;
-    node.inputs[0] = graph.nodes[*giver].inputs[0];  // the first one goes by itself where nobody else reads it
+    node.inputs[0] = graph.nodes[*giver].inputs[0];  // another rewrite removes the first node if it has no other reader
     node.attributes.insert_or_assign("perm", both);
     if (!identity || graph.is_output(node.outputs[0]) || inner_reads(graph).contains(node.outputs[0])) continue;
     same.emplace(node.outputs[0], node.inputs[0]);
@@ -54,7 +54,7 @@ int merge_reshapes(Graph& graph) {
     const Tensor* sizes = constant_of(graph, node.inputs[1]);
     if (!sizes || sizes->dtype() != DType::int64 || integer(node, "allowzero", 0) != 0) continue;
     const std::vector<std::int64_t> list = sizes->to_vector<std::int64_t>();
-    if (std::find(list.begin(), list.end(), 0) != list.end()) continue;  // a 0 copies a size of the shape between
+    if (std::find(list.begin(), list.end(), 0) != list.end()) continue;  // a 0 copies a size of the shape in between
     node.inputs[0] = before.inputs[0];
     ++count;
   }
@@ -63,11 +63,11 @@ int merge_reshapes(Graph& graph) {
 
 namespace {
 
-/// Whether every number of `from` is one of `to`.
+/// Returns whether `to` represents every number of `from`.
 bool holds_all(DType to, DType from) {
   if (to == from || from == DType::bool_) return true;
   const int bits_to = static_cast<int>(itemsize(to)) * 8, bits_from = static_cast<int>(itemsize(from)) * 8;
-  if (is_floating(from)) return is_floating(to) && bits_to > bits_from;  // float16 and bfloat16 hold different numbers
+  if (is_floating(from)) return is_floating(to) && bits_to > bits_from;  // float16 and bfloat16 represent different numbers
   if (to == DType::bool_) return false;
   const int digits = bits_from - (is_unsigned(from) ? 0 : 1);
   if (is_floating(to)) return digits <= visit_storage(to, []<class T>() { return std::numeric_limits<T>::digits; });
@@ -87,7 +87,7 @@ int merge_casts(Graph& graph) {
     const std::string& first = graph.nodes[*giver].inputs[0];
     const auto from = types.of(first), between = types.of(node.inputs[0]);
     if (!from || !between || !holds_all(*between, *from)) continue;
-    node.inputs[0] = first;  // the first one goes by itself where nobody else reads it
+    node.inputs[0] = first;  // another rewrite removes the first node if it has no other reader
     ++count;
   }
   return count;
@@ -95,7 +95,7 @@ int merge_casts(Graph& graph) {
 
 namespace {
 
-/// Functions of one number that never fall: of the largest they are the largest.
+/// Returns whether the node is a nondecreasing function: the function of the maximum is then the maximum of the function.
 bool rises(const Graph& graph, const Node& node) {
   if (node.op == "Sigmoid" || node.op == "Tanh" || node.op == "Softplus" || node.op == "Softsign" || node.op == "Erf" || node.op == "Exp" || node.op == "Relu")
     return true;
@@ -112,7 +112,7 @@ bool rises(const Graph& graph, const Node& node) {
   return true;
 }
 
-/// A few comparisons a number: behind a convolution they cost nothing.
+/// Returns whether the node takes a few comparisons for each number, which cost nothing after a convolution.
 bool is_cheap(const Node& node) { return node.op == "Relu" || node.op == "Clip" || node.op == "LeakyRelu"; }
 
 }  // namespace
@@ -137,14 +137,14 @@ int pool_first(Graph& graph) {
     pool.outputs[0] = pooled;
     std::swap(pool, function);
     ++count;
-    break;  // who gives what has changed: the next round finds the next one
+    break;  // the table of givers is out of date: the next application continues
   }
   return count;
 }
 
 namespace {
 
-/// Everything that decides a node's result, as text; empty where it cannot be told or must not be shared.
+/// Returns the properties that decide a node's result, as text; an empty text if they are unknown or the node must not be merged with another.
 std::string meaning(const Node& node) {
   if (node.op.starts_with("Random") || node.op == "Multinomial" || node.op == "Bernoulli" || node.op == "Dropout") return {};
   std::string text = node.op;

@@ -18,7 +18,7 @@ const List& list_of(const Call& c, std::span<const NodeValue> operands, std::siz
 
 std::vector<NodeValue> made(List list) { return {{Tensor(), std::make_shared<const List>(std::move(list))}}; }
 
-/// A place in the list; `one_more`: the one behind its end too.
+/// Returns a position in the list. `one_more`: the position after the last element is valid too.
 std::size_t place(const Call& c, std::size_t input, const List& list, bool one_more) {
   const std::vector<std::int64_t> numbers = c.values(input);
   if (numbers.size() != 1) c.refuse(fmt::format("input {} has to be one number", input));
@@ -56,13 +56,13 @@ std::vector<NodeValue> split(const Call& c, std::span<const NodeValue>) {
   const bool keeps = !c.has(1) && c.integer("keepdims", 1) != 0, single = !c.has(1);
   const auto check_parts = [&](std::int64_t parts) {
     constexpr std::int64_t kMostParts = 1'000'000;
-    if (parts > kMostParts) c.refuse(fmt::format("a sequence of {} parts, where {} are the most", parts, kMostParts));
+    if (parts > kMostParts) c.refuse(fmt::format("a sequence of {} parts; the limit is {}", parts, kMostParts));
   };
   if (!c.has(1)) check_parts(size);
   std::vector<std::int64_t> lengths(c.has(1) ? 0 : static_cast<std::size_t>(size), 1);
   if (c.has(1)) {
     const std::vector<std::int64_t> given = c.values(1);
-    if (c.tensor(1).ndim() == 0) {  // of so many elements each, the last one of the rest
+    if (c.tensor(1).ndim() == 0) {  // pieces of this many elements; the last piece has the rest
       if (given[0] <= 0) c.refuse(fmt::format("parts of {} elements", given[0]));
       check_parts(size / given[0]);
       for (std::int64_t at = 0; at < size; at += given[0]) lengths.push_back(std::min(given[0], size - at));
@@ -73,19 +73,19 @@ std::vector<NodeValue> split(const Call& c, std::span<const NodeValue>) {
   List parts;
   std::int64_t at = 0;
   for (const std::int64_t length : lengths) {
-    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not make up an axis of {}", to_string(lengths), size));
+    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", to_string(lengths), size));
     std::vector<Index> index(static_cast<std::size_t>(axis), Index(Slice{}));
     index.push_back(single && !keeps ? Index(at) : Index(Slice{at, at + length}));
     parts.push_back(x.at(index, c.where()));
     at += length;
   }
-  if (at != size) c.refuse(fmt::format("parts of {} elements do not make up an axis of {}", to_string(lengths), size));
+  if (at != size) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", to_string(lengths), size));
   return made(std::move(parts));
 }
 
 std::vector<NodeValue> join(const Call& c, std::span<const NodeValue> operands) {
   const List& list = list_of(c, operands, 0);
-  if (list.empty()) c.refuse("the sequence is empty, so that its result has no shape");
+  if (list.empty()) c.refuse("the sequence is empty, so its result has no shape");
   const std::int64_t axis = c.integer("axis");
   return {{c.integer("new_axis", 0) != 0 ? stack(list, axis, c.where()) : concatenate(list, axis, c.where())}};
 }

@@ -1,5 +1,5 @@
-// Operators of lists of tensors. Their lengths are known while the model is recorded, as those of a Loop's results are, so that a list is no more than the
-// tensors in it: nothing of it is left in a plan.
+// Operators on lists of tensors. The length of a list is known while the model is recorded, as is the number of a Loop's results. So a list is only a C++ list
+// of tensors, and plans contain none.
 #pragma once
 #include <memory>
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace sinter::onnx {
 
-/// What a node takes or gives.
+/// An operand or result of a node.
 struct NodeValue {
-  Tensor tensor = {};                                        // empty: left out, or a list
-  std::shared_ptr<const std::vector<Tensor>> sequence = {};  // of a value that is a list of tensors
+  Tensor tensor = {};                                        // empty: omitted, or a list
+  std::shared_ptr<const std::vector<Tensor>> sequence = {};  // the tensors, if the value is a list
 };
 
 struct SequenceOperator {
   std::string_view name;
   Inputs inputs;
-  /// `operands` are those of the call, lists among them.
+  /// `operands`: the call's operands, including lists.
   std::vector<NodeValue> (*record)(const Call& call, std::span<const NodeValue> operands);
 };
-/// The row of an operator, or nullptr.
+/// Returns the operator's row, or nullptr.
 const SequenceOperator* find_sequence_operator(std::string_view name);
 
 }  // namespace sinter::onnx

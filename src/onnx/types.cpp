@@ -12,7 +12,7 @@ std::optional<DType> element_type(std::int64_t number) {
 
 std::string element_type_name(std::int64_t number) {
   if (const std::optional<DType> dtype = element_type(number)) return std::string(name(*dtype));
-  switch (number) {  // those that sinter has not
+  switch (number) {  // types that sinter lacks
     case 0: return "undefined";
     case 8: return "string";
     case 14: return "complex64";
@@ -28,7 +28,7 @@ std::string element_type_name(std::int64_t number) {
 
 DType element_type(const Call& call, std::int64_t number) {
   const std::optional<DType> dtype = element_type(number);
-  if (!dtype) call.refuse(fmt::format("the element type {}, which sinter has not", element_type_name(number)));
+  if (!dtype) call.refuse(fmt::format("the element type {}, which sinter lacks", element_type_name(number)));
   return *dtype;
 }
 

@@ -1,4 +1,4 @@
-// ONNX's numbers of element types.
+// ONNX's numbers for element types.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace sinter::onnx {
 
-/// The element type of this number, if sinter has it.
+/// Returns the element type of this number, if sinter has it.
 std::optional<DType> element_type(std::int64_t number);
 std::string element_type_name(std::int64_t number);
-/// Conversions to these saturate, unless their node says otherwise.
+/// Conversions to these types saturate unless their node says otherwise.
 constexpr bool is_float8(DType dtype) { return is_floating(dtype) && itemsize(dtype) == 1; }
-/// The same for a node; ModelError for a type that sinter has not.
+/// The same for a node. Throws a ModelError for a type that sinter lacks.
 DType element_type(const Call& call, std::int64_t number);
 
 }  // namespace sinter::onnx

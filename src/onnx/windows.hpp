@@ -1,4 +1,4 @@
-// What convolutions and pools say of their windows.
+// The attributes of convolutions and pools that describe their windows.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -14,10 +14,10 @@ struct Windows {
   std::vector<std::pair<std::int64_t, std::int64_t>> padding;
 };
 
-/// `kernel` are the window's sizes, `places` those of the tensor.
+/// Returns the windows. `kernel`: the window's sizes; `places`: the tensor's sizes.
 Windows windows(const Call& c, const std::vector<std::int64_t>& kernel, const std::vector<std::int64_t>& places);
 
-/// What a ConvTranspose says, for a weight whose last sizes are `kernel`.
+/// Returns the options of a ConvTranspose for a weight whose last sizes are `kernel`.
 ConvTransposeOptions transposed_windows(const Call& c, const std::vector<std::int64_t>& kernel, const std::vector<std::int64_t>& places);
 
 }  // namespace sinter::onnx

@@ -136,7 +136,7 @@ TEST_CASE("the command tunes, says what it found, and keeps only what is faster"
     CAPTURE(said);
     CHECK(contains(said, "   chosen  "));
     const bool kept = contains(said, "times as fast");
-    CHECK(kept == contains(said, " kept in "));
+    CHECK(kept == contains(said, " stored in "));
     CHECK(kept != contains(said, "none that can be measured"));
     CHECK(contains(box.command(fmt::format("eval '{}' x=x.npy -o y.npy --explain", expression)), "(tuned)") == kept);
   }

@@ -225,14 +225,14 @@ TEST_CASE("functions that cannot be written out are refused by name") {
     pair.node(next, {"a"}, {"t"}, {}, "mine").node(next, {"t"}, {"o"}, {}, "mine");
     add_function(many, ("F" + std::to_string(k)).c_str(), pair, {"a"}, {"o"});
   }
-  refused(many, "stand for more than");
+  refused(many, "expand to more than");
   OnnxBuilder inputs = calls("G", {"x", "x"}), relu;
   relu.node("Relu", {"a"}, {"o"});
   add_function(inputs, "G", relu, {"a"}, {"o"});
   refused(inputs, "calls mine.G with 2 inputs and 1 outputs; it has 1 and 1");
   OnnxBuilder older = calls("G", {"x"});
   add_function(older, "G", relu, {"a"}, {"o"})->mutable_opset_import(0)->set_version(11);
-  refused(older, "is of opset 11, the model of 17");
+  refused(older, "has opset 11 and the model has 17");
 }
 
 TEST_CASE("Slice backwards from before the first element gives the first, where NumPy gives nothing") {

@@ -131,7 +131,7 @@ TEST_CASE("eval prints as NumPy prints") {
   const Sandbox box;
   CHECK(box.run({"eval", "2**-1"}).out == "0.5\n");
   CHECK(box.run({"eval", "7//2"}).out == "3\n");
-  CHECK(contains(box.run({"eval", "-x ** 2", "x=3"}).err, "an expression that starts with - goes after --: sinter eval -- '-x ** 2'"));
+  CHECK(contains(box.run({"eval", "-x ** 2", "x=3"}).err, "write -- before an expression that starts with -: sinter eval -- '-x ** 2'"));
   CHECK(contains(box.run({"help", "np.sum"}).out, "sum(a, axis=…, dtype=…, *, keepdims=…"));
   CHECK(contains(box.run({"help", "np.linalg.trace"}).out, "linalg.trace(x, *, offset=…, dtype=…)"));
   CHECK(box.run({"eval", "[5]"}).out == "[5]\n");
@@ -243,7 +243,7 @@ TEST_CASE("unused names are a warning on stderr, and the value is still computed
   const Outcome outcome = box.run({"eval", "a + 1", "a=2", "b=3"});
   CHECK(outcome.code == 0);
   CHECK(outcome.out == "3\n");
-  CHECK(outcome.err == "sinter: warning: 'b' is given and not used\n");
+  CHECK(outcome.err == "sinter: warning: 'b' is given but not used\n");
 }
 
 TEST_CASE("--explain, --dump and --time show what was done") {
@@ -518,7 +518,7 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
       {{"x", "2x=1"}, "not of the form"},
       {{"x", "x="}, "no value"},
       {{"x + 1", "x=x.npy", "-o", "no/such/folder/y.npy"}, "no/such/folder/y.npy"},
-      {{"x + 1", "x=x.npy", "-o", "y.xyz"}, "nothing is known of files that end with .xyz; there are .npy"},
+      {{"x + 1", "x=x.npy", "-o", "y.xyz"}, "files that end with .xyz are unknown; known are .npy"},
       {{"x", "x=x.npy", "--device", "tpu"}, "tpu"},
       {{"-f", "missing.txt"}, "missing.txt"},
       {{"min(x[:0])", "x=x.npy"}, "min"},

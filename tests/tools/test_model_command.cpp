@@ -109,7 +109,7 @@ TEST_CASE("check, run, compile and explain") {
   CHECK(checked.says("input    x: float32[N, 3, 8, 8]"));
   CHECK(checked.says("nodes    8 in the file, 6 after the rewrites"));
   CHECK(checked.says("rewrite  fold_batch_norm x 1"));
-  CHECK(checked.says("every operator is there"));
+  CHECK(checked.says("sinter has every operator"));
 
   const Ran compiled = run("compile " + onnx + " -o " + plan + " --size N=1..9");
   INFO(compiled.out);
@@ -138,7 +138,7 @@ TEST_CASE("check, run, compile and explain") {
   const Ran unsaid = run("compile " + onnx + " -o " + plan);
   INFO(unsaid.out);
   REQUIRE(unsaid.status == 0);
-  CHECK(unsaid.says("planned for N = 41 and 1, as nothing else was asked for: --size N=8"));
+  CHECK(unsaid.says("planned for N = 41 and 1, because no sizes were given: --size N=8"));
   for (const std::int64_t batch : {1, 3}) {
     save_npy(folder / "x.npy", from_span(numbers(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8}));
     REQUIRE(run("run " + plan + " x=" + (folder / "x.npy") + " -o " + (folder / "out")).status == 0);

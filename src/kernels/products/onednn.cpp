@@ -83,7 +83,7 @@ std::optional<OneDnn> open() {
     api.threads_now = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
     api.set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
   }
-  if (version.cpu_runtime != kSequential && !(api.threads_now && api.set_threads)) return refuse("its threads cannot be told to leave the work to ours");
+  if (version.cpu_runtime != kSequential && !(api.threads_now && api.set_threads)) return refuse("its number of threads cannot be set to one");
   std::atexit([] { in_use().lock(); });
   return OneDnn{fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch), &multiply};
 }

@@ -174,7 +174,7 @@ bool Gpu::lost() const {
 void Gpu::have_no_room_for(int cluster) {
   for (int most = most_of_cluster_; most >= cluster && !most_of_cluster_.compare_exchange_weak(most, cluster / 2);) {
   }
-  log().info("{}: there is no room for clusters of {} blocks; rows go through smaller ones, or are read twice", name(), cluster);
+  log().info("{}: the GPU has no room for clusters of {} blocks; rows are computed by smaller clusters, or read twice", name(), cluster);
 }
 
 void Gpu::synchronize(const char* doing) {
@@ -218,7 +218,7 @@ void Gpu::fail(Result r, const std::string& doing) {
   } else if (is_sticky(r)) {
     message += suspects();
     lost_ = message;
-    message += "; the device is lost to this process: go on on the CPU (device \"cpu\"), or start the process again";
+    message += "; the device is lost to this process: continue on the CPU (device \"cpu\"), or restart the process";
   } else if (!advice_for(r).empty()) {
     message += fmt::format("; {}", advice_for(r));
   }

@@ -90,7 +90,7 @@ void* MemoryPool::take(std::size_t bytes) {
   if (!block) {
     release_memory(bytes);
     throw MemoryError(
-        fmt::format("cpu: no memory for {} bytes ({} bytes are in use); evaluate smaller tensors or let go of "
+        fmt::format("cpu: no memory for {} bytes ({} bytes are in use); evaluate smaller tensors or release "
                     "some that are no longer needed",
                     bytes, use_.now));
   }

@@ -88,7 +88,7 @@ class Book {
 
   std::size_t count() const { return (bytes_ + unit_ - 1) / unit_; }
   static Cell* make(std::size_t count) {
-    // Zeroed by the system, and only where it is touched.
+    // Memory that the system provides cleared, and only where it is touched.
     auto* cells = static_cast<Cell*>(std::calloc(count ? count : 1, sizeof(Cell)));
     if (!cells) throw std::bad_alloc();
     return cells;

@@ -1,10 +1,10 @@
-// What a host compiler's checks call, compiled once and linked with every kernel that is compiled with them: it would take longer than most
-// kernels. Each kernel has its own copy, which the sanitizers' libraries of a process that has those cannot take the place of.
+// The functions that a host compiler's checks call. They are compiled once and linked with every kernel, because compiling them takes longer than compiling
+// most kernels. Each kernel has its own copy, so that the sanitizers' libraries, if the process has them, cannot replace the functions.
 #include "hooks.hpp"
 
 extern "C" __attribute__((visibility("default"))) cuda_emulator::Hooks* cuda_emulator_hooks;
 
-// With -fsanitize=thread and no sanitizer's library the compiler reports every access to these functions, the emulator's own.
+// With -fsanitize=thread and without the sanitizer's library, the compiler reports every access to these functions of the emulator.
 #define CUDA_EMULATOR_ACCESS(name, bytes, write) \
   extern "C" void __tsan_##name(void* p) { cuda_emulator_hooks->access(p, bytes, write); }
 #define CUDA_EMULATOR_ACCESSES(size)                      \
@@ -49,7 +49,7 @@ struct TypeName {
 struct Mismatch {
   SourcePlace where;
   const TypeName* type;
-  unsigned char log_alignment, kind;  // of the access: 0 reads, 1 writes
+  unsigned char log_alignment, kind;  // kind of the access: 0 reads, 1 writes
 };
 struct OutOfBounds {
   SourcePlace where;

@@ -11,8 +11,8 @@ namespace cuda_emulator {
 struct Container {
   int sm = 0;
   int registers = -1, stack_bytes = -1, shared_bytes = -1;
-  int launch_bounds = 0;     // threads a block may have; 0: not given
-  int is_ptx = 0;            // the driver compiles it, from its architecture on
+  int launch_bounds = 0;     // most threads of a block; 0: not given
+  int is_ptx = 0;            // PTX, which the driver compiles for this architecture or a later one
   int compiler_version = 0;  // 13000
   int cluster = 0;           // blocks of a cluster; 0: not given
   std::string entry, source, cubin;

@@ -91,7 +91,7 @@ void write(void* memory, std::int64_t at, int type, double value) {
     std::memcpy(bytes, &half, 2);
   }
 }
-/// Rounds a float32 to TF32: ten bits behind the point.
+/// Rounds a float32 to TF32, which has ten bits of fraction.
 double shortened(double value) {
   auto narrow = static_cast<float>(value);
   std::uint32_t bits;
@@ -160,15 +160,15 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, Description* how, Layout* a, La
                                           Heuristic* results, int* found) {
   if (wanted < 1 || c != d) return kInvalidValue;
   *found = 0;
-  if (const char* products = std::getenv("SINTER_EMULATOR_PRODUCTS"); products && *products == '0') return kSuccess;  // none found
+  if (const char* products = std::getenv("SINTER_EMULATOR_PRODUCTS"); products && *products == '0') return kSuccess;  // no algorithm was found
   if (!fit(*how, *a, *b, *c) || preference->workspace < kWorkspace) return kNotSupported;
   const char* epilogues = std::getenv("SINTER_EMULATOR_EPILOGUES");
   if (epilogues && *epilogues == '0' && (how->epilogue != kNoEpilogue || d->type != (a->type == 1 ? 1 : 0))) return kNotSupported;
-  // If it may, it adds up partial products in 16 bits.
+  // With this permission the real library adds partial products in 16 bits, so the call must not give it.
   if (d->type != 0 && d->type != 1 && (preference->reductions & ~2u) != 0) return kNotSupported;
   *found = 1;
   results[0] = {};
-  for (int k = 0; k < 3; ++k) results[0].algorithm.data[k] = preference->alignment[k];  // the alignment that it relies on
+  for (int k = 0; k < 3; ++k) results[0].algorithm.data[k] = preference->alignment[k];  // the alignment on which the algorithm relies
   results[0].workspace = kWorkspace;
   return kSuccess;
 }

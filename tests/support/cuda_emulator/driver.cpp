@@ -114,7 +114,7 @@ int driver_version() { return std::atoi(setting("SINTER_EMULATOR_DRIVER", "13000
 
 bool is_gpu(int ordinal) { return device && ordinal == 0; }
 
-/// Threads a block of the kernel may have.
+/// Returns the most threads that a block of the kernel may have.
 int most_threads(const Container& c) {
   const int by_registers = c.registers > 0 ? std::min(kMostThreads, kRegisters / c.registers / 32 * 32) : kMostThreads;
   return c.launch_bounds > 0 ? std::min(by_registers, c.launch_bounds) : by_registers;
@@ -143,7 +143,7 @@ struct CUevent_st {
 };
 struct CUfunc_st {
   std::shared_ptr<HostModule> module;
-  int dynamic_shared;  // that a launch may ask for
+  int dynamic_shared;  // the most that a launch may request
 };
 struct CUmod_st {
   std::shared_ptr<HostModule> host;
@@ -282,7 +282,7 @@ EXPORT int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
 }
 EXPORT int cuMemFree_v2(unsigned long long address) {
   NEED_CONTEXT;
-  device->streams.drain();  // it waits for all that may use the memory
+  device->streams.drain();  // drain() waits for all work that may use the memory
   return device->memory.release(address) ? kSuccess : kInvalidValue;
 }
 EXPORT int cuDeviceGetDefaultMemPool(CUmemPoolHandle_st** pool, int ordinal) {
@@ -318,7 +318,7 @@ EXPORT int cuMemAllocFromPoolAsync(unsigned long long* address, std::size_t byte
   if (setting("SINTER_EMULATOR_POOLS", "1") != "1") return kNotSupported;
   if (bytes == 0) return kInvalidValue;
   *address = device->memory.allocate(bytes);
-  if (!*address) {  // memory that the stream frees before this is available
+  if (!*address) {  // memory that the stream frees before this becomes available
     device->streams.drain(*stream);
     *address = device->memory.allocate(bytes);
   }
@@ -360,7 +360,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::si
   NEED_CONTEXT;
   if (!device->memory.contains(to, bytes)) return kInvalidValue;
   const auto* begin = static_cast<const char*>(from);
-  if (is_pinned(begin, bytes)) {  // read when the copy's turn comes
+  if (is_pinned(begin, bytes)) {  // pinned memory is read when the stream reaches the copy
     device->streams.put(*stream, [=] {
       const Memory::Open open(device->memory, to);
       std::memcpy(reinterpret_cast<void*>(to), begin, bytes);
@@ -368,7 +368,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::si
     });
     return kSuccess;
   }
-  // From memory that is not pinned the driver takes a copy before it returns.
+  // If the memory is not pinned, the driver copies it before the call returns.
   device->streams.put(*stream, [to, staged = std::vector<char>(begin, begin + bytes)] {
     const Memory::Open open(device->memory, to);
     std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
@@ -396,7 +396,7 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
   return kSuccess;
 }
 
-// For the stand-ins of other libraries: they ask whether bytes are the device's, and run work on a stream, which writes some.
+// For the stand-ins of other libraries, which ask whether bytes are on the device, and put work that writes bytes on a stream.
 EXPORT bool cuda_emulator_contains(unsigned long long address, std::size_t bytes) {
   LOCKED;
   return device && device->memory.contains(address, bytes);
@@ -415,11 +415,11 @@ EXPORT int cuModuleLoadData(CUmod_st** module, const void* image) {
   const auto container = unpack(image);
   if (!container) return kInvalidImage;
   const int sm = device->model.sm;
-  if (container->is_ptx) {  // the driver compiles it, unless it is of a later language or for a later GPU
+  if (container->is_ptx) {  // the driver compiles PTX, unless its language version or its target is too new
     if (container->compiler_version > driver_version()) return kUnsupportedPtxVersion;
     if (container->sm > sm) return kInvalidPtx;
   } else {
-    // A cubin runs on GPUs of its own major version and no lower minor one, with drivers of the compiler's major version on.
+    // A cubin runs on GPUs of its own major version and the same or a higher minor version, with drivers of the compiler's major version or later.
     if (container->sm / 10 != sm / 10 || container->sm > sm) return kNoBinaryForGpu;
     if (container->compiler_version / 1000 > driver_version() / 1000) return kInvalidImage;
   }
@@ -469,7 +469,7 @@ namespace {
 
 unsigned cluster_of(const CUfunc_st& function) { return static_cast<unsigned>(std::max(function.module->container().cluster, 1)); }
 
-/// Clusters that run at once: their blocks share multiprocessors near to each other, each of which has room for some.
+/// Returns how many clusters run at once. The blocks of a cluster share neighbouring multiprocessors, each of which has room for some.
 int active_clusters(const CUfunc_st& function, const LaunchShape& shape) {
   const Container& c = function.module->container();
   const GpuModel& gpu = device->model;
@@ -528,7 +528,7 @@ void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, st
 
 namespace {
 
-// The parameters are read now, the kernel runs when its turn comes.
+// Reads the parameters now, although the kernel runs later.
 std::vector<std::uint64_t> read_parameters(const CUfunc_st& function, void** parameters) {
   const std::vector<unsigned>& sizes = function.module->parameter_sizes();
   std::vector<std::uint64_t> cells(sizes.size());
@@ -549,7 +549,7 @@ EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y,
   return device->sticky;
 }
 
-// CUlaunchConfig; the kernel's text says what its attributes could say of clusters.
+// CUlaunchConfig. Its attributes could describe clusters, but the kernel's text already does.
 struct LaunchConfig {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared;
   CUstream_st* stream;
@@ -566,7 +566,7 @@ EXPORT int cuOccupancyMaxActiveClusters(int* count, CUfunc_st* function, const L
   return kSuccess;
 }
 
-// Graphs of kernels. An instance has parameters of its own, which are read when they are set; its kernels run in any order that the graph allows.
+// Graphs of kernels. An instance has its own parameters, which are read when they are set. Its kernels run in any order that the graph allows.
 struct CUgraph_st;
 struct CUgraphNode_st {
   CUgraph_st* graph;

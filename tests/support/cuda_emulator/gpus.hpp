@@ -1,4 +1,4 @@
-// The GPUs that are emulated, as they describe themselves.
+// The properties that each emulated GPU reports.
 #pragma once
 #include <string_view>
 
@@ -7,12 +7,12 @@ namespace cuda_emulator {
 struct GpuModel {
   std::string_view name;
   int sm, multiprocessors;
-  int shared_opt_in, shared_sm;  // bytes a block may ask for, bytes a multiprocessor has
-  int threads_sm;                // that a multiprocessor holds
+  int shared_opt_in, shared_sm;  // bytes that a block may request, bytes of a multiprocessor
+  int threads_sm;                // threads of a multiprocessor
 };
 
-// CUDA C++ Programming Guide, table of technical specifications by compute capability; multiprocessors from the products' data sheets.
-// Clusters came with sm_90. The last is newer than any compiler knows.
+// From the CUDA C++ Programming Guide, table of technical specifications by compute capability; numbers of multiprocessors from the products' data sheets.
+// Clusters came with sm_90. The last GPU is newer than any compiler knows.
 inline constexpr GpuModel kGpuModels[] = {{"T4", 75, 40, 65536, 65536, 1024},          {"A100", 80, 108, 166912, 167936, 2048},
                                           {"RTX3090", 86, 82, 101376, 102400, 1536},   {"L4", 89, 58, 101376, 102400, 1536},
                                           {"H100", 90, 132, 232448, 233472, 2048},     {"B200", 100, 148, 232448, 233472, 2048},

@@ -1,5 +1,5 @@
-// What a kernel compiled for the host and the emulator that runs it know of each other. Included by both, so it
-// includes nothing itself: a kernel's compilation must stay short.
+// The interface between a kernel that was compiled for the host and the emulator that runs it. Both include this file. It includes no other, so that kernels
+// compile quickly.
 #pragma once
 
 namespace cuda_emulator {
@@ -9,22 +9,22 @@ struct Index3 {
 };
 
 struct Hooks {
-  Index3 thread, block, block_size, grid_size;  // of the thread that runs now
+  Index3 thread, block, block_size, grid_size;  // of the running thread
   void (*barrier)(unsigned line);
   void (*warp_barrier)(unsigned mask);
-  /// Every lane of the mask gives a value; each gets the value of the lane it asks for.
+  /// Every lane of the mask gives a value; each lane gets the value of the lane that it names.
   unsigned long long (*shuffle)(unsigned mask, unsigned long long value, int source_lane);
-  /// Before each access of memory, where the kernel was compiled with checks.
+  /// Is called before each access of memory, if the kernel was compiled with checks.
   void (*access)(const void* address, unsigned long bytes, bool write);
-  /// Before an atomic's one reading and writing of its word.
+  /// Is called before an atomic reads and writes its word.
   void (*atomic)(const void* address, unsigned long bytes);
   void (*fence)();
-  /// An access that breaks the alignment of its type; an element that an array of known size has not. Neither returns.
+  /// Report an access that breaks the alignment of its type, and an element outside of an array of known size. Neither returns.
   void (*misaligned)(const void* address, unsigned long alignment, const char* type, bool write, unsigned line);
   void (*out_of_bounds)(const char* type, long long index, unsigned line);
   void (*cluster_arrive)();
   void (*cluster_wait)();
-  /// Where a block of the cluster has what this one has at the address.
+  /// Returns where a block of the cluster has its counterpart of this block's address.
   const void* (*of_block)(const void* own, unsigned rank);
 };
 

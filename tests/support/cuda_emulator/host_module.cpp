@@ -19,7 +19,7 @@
 #include <vector>
 
 extern char** environ;
-/// The C library's: the address of a loaded module's thread-local storage on this thread (ELF TLS, x86-64 and AArch64).
+/// A function of the C library: returns the address of a loaded module's thread-local storage on this thread (ELF TLS, x86-64 and AArch64).
 extern "C" void* __tls_get_addr(std::size_t* module_and_offset);
 
 namespace cuda_emulator {
@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of compiled kernels: SINTER_EMULATOR_CACHE, else a private folder that is deleted with the process.
+/// Returns the folder of compiled kernels: SINTER_EMULATOR_CACHE, or a private folder that is deleted with the process.
 const fs::path& directory() {
   struct Place {
     fs::path path;
@@ -49,7 +49,7 @@ const fs::path& directory() {
       if (temporary && owner == getpid()) fs::remove_all(path, ignored);
     }
   };
-  static const Place& place = *new Place;  // its name outlives its folder: static tensors may compute after that is gone
+  static const Place& place = *new Place;  // never destroyed: static tensors may still compute after the folder is deleted
   struct Removed {
     ~Removed() { place.remove(); }
   };
@@ -86,7 +86,7 @@ std::string host_source(const Container& c) {
   return text;
 }
 
-/// Runs a command with its messages in a file; true when it succeeds.
+/// Runs a command and writes its messages to a file. Returns true if it succeeds.
 bool run(const std::vector<std::string>& command, const fs::path& messages) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -139,11 +139,11 @@ fs::path made(const std::string& text, const std::vector<std::string>& command, 
   return compiled ? kept : fs::path();
 }
 
-/// The shared library of a kernel; empty, with the reason, when it does not compile.
+/// Compiles a kernel to a shared library. Returns an empty path, with the reason, if it does not compile.
 fs::path compile(const Container& c, std::string* why_not) {
   const char* compiler = std::getenv("SINTER_EMULATOR_CXX");
   std::vector<std::string> command{compiler ? compiler : "c++", "-std=c++20", "-O1", "-fPIC", "-fno-exceptions", "-fno-asynchronous-unwind-tables", "-w"};
-  // Only the mathematics of the C libraries is linked, by name: reading the other libraries would take a third of the time of all this.
+  // Only the mathematics of the C libraries is linked, by name: reading the other libraries would take a third of the total time.
   std::vector<std::string> after{"-x", "none", "-l:libm.so.6"};
   std::string messages;
   if (checks_wanted()) {
@@ -221,7 +221,7 @@ HostModule::~HostModule() {
 
 HostModule::Shared HostModule::shared() const {
   if (tls_bytes_ == 0) return {};
-  // Thread-local storage of a loaded library comes into being at its first use on each thread; this call is one.
+  // Thread-local storage of a loaded library is created at its first use on each thread, which this call is.
   std::size_t module_and_offset[2] = {tls_module_, 0};
   auto* begin = static_cast<unsigned char*>(__tls_get_addr(module_and_offset));
   return {begin, begin + tls_bytes_, dynamic_()};

@@ -1,4 +1,4 @@
-// siglongjmp leaves a fiber's stack for the launch's own, which a fortified longjmp takes for corruption.
+// siglongjmp switches from a fiber's stack to the launch's, which a fortified longjmp takes for corruption.
 #undef _FORTIFY_SOURCE
 #include "launch.hpp"
 
@@ -30,7 +30,7 @@ constexpr unsigned kWarp = 32;
 constexpr std::size_t kStackBytes = 64 << 10, kPage = 4096;
 constexpr int kPoison = 0xff;
 
-/// A stack with a closed page below it. Kept for later launches.
+/// A stack with an inaccessible page below it. Stacks are reused by later launches.
 class Stack {
  public:
   Stack() {
@@ -49,50 +49,50 @@ class Stack {
 struct Fiber {
   enum class State { ready, at_barrier, at_warp, at_cluster, done };
   State state = State::ready;
-  context::fcontext_t where = nullptr;  // null: not begun
+  context::fcontext_t where = nullptr;  // null: the fiber has not begun
   Index3 thread{};
   unsigned number = 0;
-  unsigned mask = 0;  // at_warp: the lanes waited for
-  unsigned line = 0;  // at_barrier: where, in the kernel's text
-  // Of a block in a cluster: how often it arrived and waited at the cluster's barrier, and the epoch that it is in.
+  unsigned mask = 0;  // at_warp: the lanes for which it waits
+  unsigned line = 0;  // at_barrier: the line in the kernel's text
+  // For a block in a cluster: how often it arrived and waited at the cluster's barrier, and its present epoch.
   unsigned arrivals = 0, waits = 0;
   std::uint64_t epoch = 0;
 };
 
 struct Warp {
-  unsigned long long values[2][kWarp];  // of two shuffles in turn: a lane may be one ahead of the others
+  unsigned long long values[2][kWarp];  // for two consecutive shuffles: a lane may be one shuffle ahead of the others
   unsigned turn[kWarp] = {};
   unsigned arrived = 0;
-  unsigned epoch = 0;  // warp barriers passed
+  unsigned epoch = 0;  // number of warp barriers passed
 };
 
-/// A block that runs, alone or as one of a cluster: its threads, and its shared memory while another one of the cluster has its turn.
+/// A running block, alone or in a cluster: its threads, and a copy of its shared memory while another block of the cluster runs.
 struct Block {
   std::uint64_t number = 0;
   std::uint64_t seed = 0;
   std::vector<Fiber> fibers;
   std::vector<Warp> warps;
   unsigned at_barrier = 0;
-  unsigned barriers = 0;       // passed
-  std::unique_ptr<Book> book;  // of its shared memory
+  unsigned barriers = 0;       // number of barriers passed
+  std::unique_ptr<Book> book;  // shadow memory of its shared memory
   std::unique_ptr<unsigned char[]> image;
-  std::map<std::array<unsigned, 3>, std::uint64_t> epochs;  // of a cluster: by barriers, arrivals and waits
+  std::map<std::array<unsigned, 3>, std::uint64_t> epochs;  // for a cluster: epochs by barriers, arrivals and waits
   bool ended() const {
     return std::all_of(fibers.begin(), fibers.end(), [](const Fiber& f) { return f.state == Fiber::State::done; });
   }
 };
 
-/// An epoch of a cluster's launch: its block, and the barriers that its threads had passed.
+/// An epoch of a launch of clusters: its block, and the barriers that the block's threads had passed.
 struct Stretch {
   std::uint64_t block = 0;
   unsigned barriers = 0, arrivals = 0, waits = 0;
 };
 
-/// Epochs of all launches: each block and each barrier of a block begins one.
+/// Counts the epochs of all launches: each block and each barrier of a block begins one.
 std::uint64_t epochs = 0;
 std::uint64_t launches = 0;
 
-/// Orders blocks of one launch: a fence and then an atomic in one, an atomic on the same word and then a fence in another.
+/// The order between blocks of one launch: a fence followed by an atomic in one block, then an atomic on the same word followed by a fence in another.
 class Ordering {
  public:
   void start_block() { fences_ = std::make_shared<std::vector<Use>>(), acquired_.clear(); }
@@ -116,15 +116,15 @@ class Ordering {
  private:
   using Fences = std::shared_ptr<std::vector<Use>>;
   struct Release {
-    Fences fences;      // of its block
-    std::size_t count;  // those before it
+    Fences fences;      // fences of its block
+    std::size_t count;  // number of operations before it
     Use by;
   };
   struct Acquire {
     Release from;
     Use by;
   };
-  /// Two uses by one block, the first noted before the second.
+  /// Returns whether two uses are by one block, the first recorded before the second.
   static bool sequenced(const Use& first, const Use& second) {
     return first.epoch() < second.epoch() || (first.epoch() == second.epoch() && first.thread() == second.thread());
   }
@@ -172,7 +172,7 @@ class Launch {
   const Stretch& stretch(const Use& use) const { return stretches_[use.epoch() - launch_begin_]; }
   bool same_block(const Use& a, const Use& b) const { return stretch(a).block == stretch(b).block; }
   bool ordered_in_cluster(const Use& earlier, const Use& now) const;
-  /// Answers the book's questions about an earlier use of the memory.
+  /// Answers questions of the shadow memory about an earlier use.
   struct Order {
     const Launch& launch;
     const Use now;
@@ -212,26 +212,26 @@ class Launch {
   void** parameters_;
   Memory& memory_;
   HostModule::Shared shared_;
-  std::vector<Block> cluster_;       // the blocks that run together: one, or those of a cluster by rank
-  Block* block_ = nullptr;           // the block whose turn it is
-  const bool in_cluster_;            // they may wait for each other
-  std::uint64_t cluster_begin_ = 0;  // epoch
-  unsigned arrived_ = 0, met_ = 0;   // threads at the cluster's barrier, and how often all have been
-  std::vector<Stretch> stretches_;   // of a launch of clusters, by epoch
+  std::vector<Block> cluster_;       // the blocks that run together: one block, or the blocks of a cluster by rank
+  Block* block_ = nullptr;           // the block that runs now
+  const bool in_cluster_;            // the blocks may wait for each other
+  std::uint64_t cluster_begin_ = 0;  // the epoch at which the cluster began
+  unsigned arrived_ = 0, met_ = 0;   // threads at the cluster's barrier, and how often all threads have met there
+  std::vector<Stretch> stretches_;   // for a launch of clusters, by epoch
   Fiber* current_ = nullptr;
   context::fcontext_t scheduler_ = nullptr;
   std::uint64_t turn_ = 0;
-  unsigned number_ = 0;  // of the thread that runs now
+  unsigned number_ = 0;  // number of the running thread
   std::uint64_t launch_begin_ = 0, block_begin_ = 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_;  // first epoch and number, in the order they ran
-  Ordering ordering_;                                            // (the blocks of a cluster count as one)
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_;  // first epoch and number of each block, in the order in which they ran
+  Ordering ordering_;                                            // order between blocks (the blocks of a cluster count as one)
   sigjmp_buf escape_;
   Outcome outcome_ = Outcome::done;
   std::string message_;
 };
 
 Launch* running = nullptr;
-thread_local bool launching = false;  // on this host thread
+thread_local bool launching = false;  // whether this host thread runs a launch
 
 std::vector<Stack>& stacks() {
   static std::vector<Stack>& kept = *new std::vector<Stack>;
@@ -239,7 +239,7 @@ std::vector<Stack>& stacks() {
 }
 
 void on_signal(int number, siginfo_t* info, void*) {
-  if (!launching) {  // a fault of another thread: it has its usual effect
+  if (!launching) {  // a fault of another thread has its usual effect
     signal(number, SIG_DFL);
     return;
   }
@@ -248,7 +248,7 @@ void on_signal(int number, siginfo_t* info, void*) {
   running->fail(number == SIGFPE ? Outcome::failed : Outcome::illegal_address, text);
 }
 
-/// Gives another order at each launch of the process, the same in each run with this seed.
+/// Returns a seed that differs for each launch of the process, and is the same in each run with the same process seed.
 std::uint64_t launch_seed() { return seed() * 0x9e3779b97f4a7c15u + launches; }
 
 /// Catches the signals of a wild kernel while it runs.
@@ -278,7 +278,7 @@ std::string hexadecimal(std::uintptr_t address) {
 
 std::string Launch::place() const { return to_string("block", hooks()->block) + ", " + to_string("thread", hooks()->thread); }
 
-/// "thread (3, 0, 0)", and its block where that is another.
+/// "thread (3, 0, 0)", with its block if that is another one.
 std::string Launch::name_of(const Use& use) const {
   const std::string thread = to_string("thread", coordinates(use.thread()));
   if (in_cluster_) return stretch(use).block == block_->number ? thread : to_string("block", unflatten(stretch(use).block, shape_.grid)) + ", " + thread;
@@ -287,7 +287,8 @@ std::string Launch::name_of(const Use& use) const {
   return to_string("block", unflatten((--at)->second, shape_.grid)) + ", " + thread;
 }
 
-/// Calls visit(offset, bytes) for all of shared memory but the part of the dynamic array that the launch did not ask for; its first bytes are watched.
+/// Calls visit(offset, bytes) for all of shared memory except the part of the dynamic array that the launch did not request. The first bytes of that part are
+/// watched too.
 template <class Visit> void Launch::each_used_region(Visit visit) const {
   if (!shared_.begin) return;
   const std::size_t all = static_cast<std::size_t>(shared_.end - shared_.begin);
@@ -301,7 +302,7 @@ void Launch::poison_shared() {
   each_used_region([&](std::size_t at, std::size_t bytes) { std::memset(shared_.begin + at, kPoison, bytes); });
 }
 
-/// Gives a block of the cluster its turn: the kernel finds its shared memory where it finds any block's.
+/// Switches to a block of the cluster: copies its shared memory to the place where the kernel expects any block's.
 void Launch::switch_to(Block& block) {
   if (&block != block_) {
     each_used_region([&](std::size_t at, std::size_t bytes) {
@@ -335,7 +336,7 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
              place() + " uses shared memory of " + to_string("block", unflatten(other.number, shape_.grid)) + " at " + hexadecimal(at) + ", which has ended");
       return shared_access(other, static_cast<std::size_t>(p - other.image.get()), address, bytes, write, false);
     }
-  // threadIdx and its like; a thread's own variables: on its fiber's stack, or above this call on the launch's.
+  // Accesses of threadIdx and similar variables, and of a thread's own variables, which lie on its fiber's stack or, on the launch's stack, above this call.
   const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
   if (p >= hook && p < hook + sizeof(Hooks)) return;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -383,7 +384,7 @@ void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, boo
   fail(Outcome::failed, told(": " + byte(unwritten) + ", which nobody has written"));
 }
 
-/// `at`: from the begin of the block's shared memory.
+/// `at`: offset from the beginning of the block's shared memory.
 void Launch::shared_access(Block& of, std::size_t at, const void* address, std::size_t bytes, bool write, bool atomic) {
   const auto told = [&](const std::string& more) {
     const std::string whose = &of == block_ ? "" : " of " + to_string("block", unflatten(of.number, shape_.grid));
@@ -393,7 +394,7 @@ void Launch::shared_access(Block& of, std::size_t at, const void* address, std::
   const std::size_t begin = shared_.dynamic ? static_cast<std::size_t>(shared_.dynamic - shared_.begin) : 0;
   if (shared_.dynamic && at >= begin && at < begin + kLargestDynamicShared && at + bytes > begin + shape_.dynamic_shared)
     fail(Outcome::illegal_address, told(", past the " + std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory"));
-  // Memory that the launch did not ask for is not counted, so that the book stays small.
+  // Memory that the launch did not request is not recorded, so that the shadow memory stays small.
   const bool behind = shared_.dynamic && at >= begin + kLargestDynamicShared;
   const std::size_t offset = at - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
   const auto conflict = of.book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), true});
@@ -406,12 +407,12 @@ void Launch::shared_access(Block& of, std::size_t at, const void* address, std::
 }
 
 bool Launch::Order::before(const Use& earlier) const {
-  // Another block's shared memory is another memory, so uses there count as ordered.
+  // Another block's shared memory is other memory, so earlier uses of it count as ordered.
   if (earlier.epoch() < launch.cluster_begin_ || !launch.in_cluster_) return shared || launch.ordering_.before(earlier, now);
   return launch.ordered_in_cluster(earlier, now) || (!launch.same_block(earlier, now) && launch.ordering_.before(earlier, now));
 }
 
-/// For two uses by blocks of the present cluster: returns whether a barrier of the cluster, or of their common block or warp, is between.
+/// For two uses by blocks of the present cluster: returns whether a barrier of the cluster, or of their common block or warp, lies between them.
 bool Launch::ordered_in_cluster(const Use& earlier, const Use& now) const {
   const Stretch &then = stretch(earlier), &here = stretch(now);
   if (then.arrivals < here.waits) return true;
@@ -472,7 +473,7 @@ void Launch::body(context::transfer_t from) {
   }
 }
 
-/// Gives the turn back to the scheduler; returns when this fiber is resumed, maybe for another block.
+/// Returns control to the scheduler. Continues when this fiber is resumed, perhaps for another block.
 void Launch::wait() { scheduler_ = context::jump_fcontext(scheduler_, nullptr).fctx; }
 
 void Launch::barrier(unsigned line) {
@@ -483,7 +484,7 @@ void Launch::barrier(unsigned line) {
   wait();
 }
 
-/// Waits until every lane of the mask is here.
+/// Waits until every lane of the mask arrives.
 void Launch::meet_warp(unsigned mask) {
   const unsigned lane = current_->number % kWarp, first = current_->number - lane;
   Warp& warp = block_->warps[first / kWarp];
@@ -506,7 +507,7 @@ void Launch::warp_barrier(unsigned mask) {
   if (!current_) return;
   const unsigned lane = current_->number % kWarp;
   Warp& warp = block_->warps[current_->number / kWarp];
-  // The last to arrive raises the epoch: the threads that waited belong to the stretch before it.
+  // The last lane to arrive raises the epoch, because the waiting threads still belong to the earlier one.
   if (((warp.arrived | 1u << lane) & mask) == mask) ++warp.epoch;
   meet_warp(mask);
 }
@@ -537,7 +538,7 @@ void Launch::deadlock() {
                             " wait in a shuffle, " + std::to_string(done) + " have ended");
 }
 
-/// One turn for each thread that can go on, in an order drawn from the seed. False when there was none.
+/// Runs each thread that can continue once, in an order drawn from the seed. Returns false if no thread could.
 bool Launch::pass(unsigned count, std::uint64_t seed) {
   seed = (seed + 1) * 0x9e3779b97f4a7c15u;
   unsigned stride = static_cast<unsigned>(seed >> 40) % count | 1;
@@ -593,7 +594,7 @@ void Launch::begin_block(std::uint64_t number) {
   for (Fiber& fiber : block_->fibers) fiber.epoch = epoch_of(fiber);
 }
 
-/// The block's threads go on as far as they come by themselves. False where none can.
+/// Runs the block's threads until all of them wait or have ended. Returns false if none could continue.
 bool Launch::advance() {
   const unsigned count = threads();
   for (bool any = false;; any = true) {
@@ -624,7 +625,7 @@ void Launch::run_block() {
   check_shared_end();
 }
 
-/// The blocks of a cluster by turns, in another order each time, each until all of its threads wait.
+/// Runs the blocks of a cluster in turns, each time in another order, each block until all of its threads wait.
 void Launch::run_cluster(std::uint64_t first) {
   cluster_begin_ = block_begin_ = epochs + 1;
   ordering_.start_block();
@@ -677,7 +678,7 @@ Outcome Launch::run(std::string* message) {
     }
   }
   launch_begin_ = epochs + 1;
-  // Blocks, and clusters of them, come in any order on a GPU.
+  // On a GPU, blocks and clusters run in any order.
   std::vector<std::uint64_t> order(std::uint64_t{shape_.grid.x} * shape_.grid.y * shape_.grid.z / cluster_.size());
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   std::shuffle(order.begin(), order.end(), std::mt19937_64(launch_seed()));

@@ -15,17 +15,17 @@ namespace cuda_emulator {
 struct LaunchShape {
   Index3 grid, block;
   std::size_t dynamic_shared = 0;
-  unsigned cluster = 1;  // blocks beside each other along x that run at once
+  unsigned cluster = 1;  // neighbouring blocks along x that run at once
 };
 
 enum class Outcome { done, illegal_address, misaligned_address, failed };
 
 /// "block (1, 0, 0)".
 std::string to_string(const char* what, const Index3& i);
-/// SINTER_EMULATOR_SEED, or a fresh one for each process.
+/// Returns SINTER_EMULATOR_SEED, or a new seed for each process.
 std::uint64_t seed();
 
-/// The hooks that modules are loaded with: there is one device, and one launch at a time.
+/// Returns the hooks with which modules are loaded: there is one device, and one launch at a time.
 Hooks* hooks();
 
 /// Runs the kernel to its end. `message` describes an error:

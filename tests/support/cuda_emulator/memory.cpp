@@ -10,8 +10,8 @@ namespace cuda_emulator {
 namespace {
 
 constexpr std::size_t kPage = 4096, kAlignment = 256;
-constexpr std::size_t kReserved = std::size_t{64} << 30;  // addresses, not memory
-constexpr int kPoison = 0xff;                             // a NaN as a float, -1 as an integer
+constexpr std::size_t kReserved = std::size_t{64} << 30;  // address space, not memory
+constexpr int kPoison = 0xff;                             // as a float NaN, as an integer -1
 
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
@@ -36,7 +36,7 @@ std::uintptr_t Memory::allocate(std::size_t bytes) {
     base = next_ + kPage;
     next_ = base + pages;
   }
-  // At the end of its pages, so that a step past the end meets the closed page that follows.
+  // An allocation ends where its pages end, so that a step beyond it meets the inaccessible page.
   const std::uintptr_t address = base + pages - round_up(bytes, kAlignment);
   Block& block = live_[address];
   block.address = address;

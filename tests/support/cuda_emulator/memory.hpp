@@ -14,10 +14,10 @@ namespace cuda_emulator {
 
 class Memory {
  public:
-  /// `capacity`: bytes that may be allocated at a time.
+  /// `capacity`: the most bytes that may be allocated at a time.
   explicit Memory(std::size_t capacity);
 
-  /// Returns 0 when there is no more. New memory is poisoned; an inaccessible page is before and after it.
+  /// Returns 0 if no memory is left. New memory is poisoned and lies between two inaccessible pages.
   std::uintptr_t allocate(std::size_t bytes);
   /// Returns false for an address that is not the start of an allocation.
   bool release(std::uintptr_t address);
@@ -28,21 +28,21 @@ class Memory {
   bool is_device(std::uintptr_t address) const { return address - begin_ < end_ - begin_; }
 
   struct Block {
-    std::uintptr_t address = 0;  // as handed out
-    std::size_t bytes = 0;       // as asked for
-    std::uintptr_t base = 0;     // of its pages
+    std::uintptr_t address = 0;  // the address that was returned
+    std::size_t bytes = 0;       // the size that was requested
+    std::uintptr_t base = 0;     // first address of its pages
     std::size_t pages_bytes = 0;
-    std::unique_ptr<Book> book;                               // made at the first access by a kernel
-    std::vector<std::pair<std::size_t, std::size_t>> filled;  // [begin, end) that copies have filled
+    std::unique_ptr<Book> book;                               // shadow memory, made at a kernel's first access
+    std::vector<std::pair<std::size_t, std::size_t>> filled;  // ranges [begin, end) that copies have written
   };
-  /// The live allocation that holds all these bytes, or null.
+  /// Returns the live allocation that holds all these bytes, or null.
   Block* find(std::uintptr_t address, std::size_t bytes);
-  /// ": byte 4000 of an array of 4000", where an array is near the address; else nothing.
+  /// Returns ": byte 4000 of an array of 4000" if an array is near the address, else nothing.
   std::string nearest(std::uintptr_t address) const;
-  /// A copy has filled these bytes.
+  /// Records that a copy has written these bytes.
   void fill(std::uintptr_t address, std::size_t bytes);
 
-  /// Opens all memory, or the allocation at an address, to this process while it lives.
+  /// While it lives, makes all memory, or the allocation at an address, accessible to this process.
   class Open {
    public:
     explicit Open(Memory& memory);
@@ -61,9 +61,9 @@ class Memory {
  private:
   std::size_t capacity_, used_ = 0;
   std::uintptr_t begin_, next_, end_;
-  std::map<std::uintptr_t, Block> live_;             // by the address handed out
-  std::multimap<std::size_t, std::uintptr_t> free_;  // pages, by their size
-  // Blocks that were found lately: a kernel goes back and forth between its few arrays.
+  std::map<std::uintptr_t, Block> live_;             // by returned address
+  std::multimap<std::size_t, std::uintptr_t> free_;  // unused pages, by their size
+  // Recently found blocks: a kernel alternates between its few arrays.
   std::array<Block*, 8> recent_{};
   unsigned oldest_ = 0;
 };

@@ -21,14 +21,14 @@ namespace {
 
 using cuda_emulator::Container;
 
-/// The first number of an attribute of the entry, __launch_bounds__(threads[, blocks]) or __cluster_dims__(x, 1, 1); 0 without.
+/// Returns the first number of an attribute of the entry, __launch_bounds__(threads[, blocks]) or __cluster_dims__(x, 1, 1); 0 if it has none.
 int attribute_of(const std::string& source, const char* attribute) {
   const std::regex pattern(std::string(attribute) + R"(\s*\(\s*(\d+))");
   std::smatch match;
   return std::regex_search(source, match, pattern) ? std::atoi(match[1].str().c_str()) : 0;
 }
 
-constexpr int kKnown[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};  // by NVRTC 13.0
+constexpr int kKnown[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};  // architectures of NVRTC 13.0
 constexpr int kInvalidInput = 3, kInvalidOption = 5, kCompilation = 6;       // nvrtcResult
 
 struct Real {
@@ -60,11 +60,11 @@ std::string real_path() {
   return found;
 }
 
-/// The real library, opened once; null without one.
+/// Returns the real library, opened once; null if there is none.
 const Real* real() {
   static const Real* opened = []() -> const Real* {
     const std::string path = real_path();
-    std::error_code ignored;  // its builtins are opened by their bare name
+    std::error_code ignored;  // NVRTC opens its builtins by their bare name
     for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), ignored))
       if (file.path().filename().string().starts_with("libnvrtc-builtins.so")) dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -90,7 +90,7 @@ std::string entry_of(const std::string& source) {
   return std::regex_search(source, match, pattern) ? match[1].str() : std::string();
 }
 
-/// Inline PTX of one or two operands and one result, or of none, becomes a call of the prelude's function of that name.
+/// Replaces inline PTX with at most two operands and one result by a call of the prelude's function of that name.
 std::string without_ptx(std::string source) {
   static const std::regex barrier(R"re(asm volatile\("barrier\.cluster\.(\w+)\.(\w+)\.aligned;" ::: "memory"\);)re");
   source = std::regex_replace(source, barrier, "cuda_emulator::barrier_cluster_$1_$2_aligned();");
@@ -200,7 +200,7 @@ EXPORT int nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* co
   return 0;
 }
 
-// As the real ones: a cubin for a real architecture, PTX for a virtual one.
+// As in the real library, there is a cubin for a real architecture, and PTX for a virtual one.
 EXPORT int nvrtcGetCUBINSize(_nvrtcProgram* program, std::size_t* size) {
   *size = program->is_ptx ? 0 : program->image.size();
   return 0;

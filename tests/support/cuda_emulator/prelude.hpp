@@ -1,6 +1,6 @@
-// Included ahead of a generated kernel so that a host compiler takes it: the language extensions and built-in functions
-// of CUDA C++ that sinter's kernels use. No standard header is included: they would take longer than the kernel. So would what is the same
-// for all kernels: that is compiled once (checks.cpp).
+// Is included before a generated kernel, so that a host compiler accepts it: the language extensions and built-in functions of CUDA C++ that sinter's kernels
+// use. No standard header is included, because that would take longer to compile than the kernel. Code that is the same for all kernels is compiled once
+// (checks.cpp).
 #pragma once
 #include "hooks.hpp"
 
@@ -19,7 +19,7 @@ float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float), sq
     fmaf(float, float, float);
 }
 
-// What rounding the argument of erfc does, which is much far out, is put right.
+// Corrects the rounding of the argument of erfc, which matters for large arguments.
 inline double normcdf(double x) {
   const double root = 0x1.6a09e667f3bcdp-1, z = -x * root, rest = __builtin_fma(-x, root, -z) + x * 0x1.bdd3413b26456p-55;
   return (erfc(z) - (fabs(z) < 40 ? 1.12837916709551257 * exp(-z * z) * rest : 0)) / 2;
@@ -29,7 +29,7 @@ inline double erfinv(double x) {
   if (!(a < 1)) return a == 1 ? x * __builtin_inf() : __builtin_nan("");
   const double w = -log((1 - a) * (1 + a));
   double y = w < 5 ? a * 0.886 : sqrt(w) * 0.9;
-  for (int k = 0; k < 40 && y > 0; ++k) {  // Halley's step, kept short
+  for (int k = 0; k < 40 && y > 0; ++k) {  // Halley's step, in a short form
     const double step = (a < 0.5 ? a - erf(y) : erfc(y) - (1 - a)) * 0.88622692545275801 * exp(y * y), short_step = step > 0.5    ? 0.5
                                                                                                                     : step < -0.5 ? -0.5
                                                                                                                                   : step;
@@ -40,7 +40,7 @@ inline double erfinv(double x) {
 inline float erfinvf(float x) { return (float)erfinv((double)x); }
 inline float normcdff(float x) { return (float)normcdf((double)x); }
 
-// Within 2 ULP on a GPU.
+// A GPU is within 2 ULP; this is deliberately inexact.
 inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x) * (1 - 0x1p-24)); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 
@@ -50,8 +50,7 @@ inline double rsqrt(double x) { return 1 / sqrt(x); }
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// Threads of a block are fibers of one host thread: what is private to that thread is what the block shares. Unlike
-// `static` it may follow `extern`.
+// The threads of a block are fibers of one host thread, so thread-local variables are shared by the block. Unlike `static`, thread_local may follow `extern`.
 #define __shared__ thread_local
 
 #define threadIdx (cuda_emulator_hooks->thread)
@@ -76,7 +75,7 @@ template <class T> T shuffle(unsigned mask, T value, int source_lane) {
   return value;
 }
 
-// PTX instructions, as the host's compiler converts.
+// PTX conversions, by the host compiler's conversions.
 inline float cvt_f32_f16(unsigned short bits) {
   _Float16 value;
   __builtin_memcpy(&value, &bits, 2);
@@ -96,7 +95,7 @@ inline unsigned short cvt_rn_bf16_f32(float x) {
 // The first operand becomes the upper half.
 inline unsigned cvt_rn_f16x2_f32(float high, float low) { return static_cast<unsigned>(cvt_rn_f16_f32(high)) << 16 | cvt_rn_f16_f32(low); }
 inline unsigned cvt_rn_bf16x2_f32(float high, float low) { return static_cast<unsigned>(cvt_rn_bf16_f32(high)) << 16 | cvt_rn_bf16_f32(low); }
-// NaNs are one NaN, and -0 is less than +0.
+// All NaNs become one NaN, and -0 is less than +0.
 inline float max_NaN_f32(float a, float b) {
   if (a != a || b != b) return __builtin_nanf("0x3fffff");
   return a == b ? (__builtin_signbit(a) ? b : a) : a > b ? a : b;
@@ -108,7 +107,7 @@ inline float min_NaN_f32(float a, float b) {
 inline void barrier_cluster_arrive_release_aligned() { cuda_emulator_hooks->cluster_arrive(); }
 inline void barrier_cluster_wait_acquire_aligned() { cuda_emulator_hooks->cluster_wait(); }
 inline unsigned long long mapa_u64(const void* own, unsigned rank) { return reinterpret_cast<unsigned long long>(cuda_emulator_hooks->of_block(own, rank)); }
-// Within 1 ULP on a GPU, here as far off as that, so that nothing relies on better.
+// A GPU is within 1 ULP. This has such an error on purpose, so that nothing relies on better.
 inline float rcp_approx_ftz_f32(float x) { return 1 / x * (1 - 0x1p-24f); }
 }  // namespace cuda_emulator
 
@@ -184,7 +183,7 @@ template <class... Types, unsigned... N> __attribute__((no_sanitize("thread"))) 
 template <class... Types> __attribute__((no_sanitize("thread"))) void call(void (*entry)(Types...), void** parameters) {
   call(entry, parameters, typename Count<sizeof...(Types)>::Type());
 }
-/// How many the entry takes; each one's size where `sizes` is given.
+/// Returns the number of the entry's parameters, and the size of each if `sizes` is given.
 template <class... Types> __attribute__((no_sanitize("thread"))) unsigned parameter_sizes(void (*)(Types...), unsigned* sizes) {
   if (sizes) ((*sizes++ = sizeof(Types)), ...);
   return sizeof...(Types);

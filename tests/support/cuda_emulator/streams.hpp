@@ -1,5 +1,5 @@
-// Runs streams as an adversary would: work on a stream waits until somebody waits for it. Then the streams take turns in a random order, bound only by the
-// events that were requested. So a missing wait shows.
+// Runs streams in the least favourable order. Work on a stream waits until somebody waits for it; then the streams take turns in a random order, restricted
+// only by the recorded events. So a missing wait shows.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cuda_emulator {
 
-/// Each recording is a new turn; the event has come when its last turn is done.
+/// Each recording starts a new generation. The event has happened when its last generation is done.
 struct Event {
   std::uint64_t recorded = 0, done = 0;
   std::chrono::steady_clock::time_point at{};
@@ -22,7 +22,7 @@ using EventPtr = std::shared_ptr<Event>;
 struct Stream {
   struct Work {
     std::function<void()> run;
-    EventPtr after;  // with its turn: not before
+    EventPtr after;  // with its generation: the work may not begin earlier
     std::uint64_t turn = 0;
     bool ready() const { return !after || after->done >= turn; }
   };
@@ -63,13 +63,13 @@ class Streams {
   }
 
  private:
-  static constexpr std::size_t kLongest = 1024;  // a driver's queue is not endless either
+  static constexpr std::size_t kLongest = 1024;  // a driver's queue is finite too
 
   void step() {
     std::vector<Stream*> ready;
     for (const auto& stream : all_)
       if (!stream->queue.empty() && stream->queue.front().ready()) ready.push_back(stream.get());
-    // There is one: a stream waits only for what was recorded before.
+    // At least one stream is ready: a stream waits only for events that were recorded earlier.
     Stream& chosen = *ready[random_() % ready.size()];
     const Stream::Work work = std::move(chosen.queue.front());
     chosen.queue.pop_front();
