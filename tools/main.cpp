@@ -40,20 +40,20 @@ Examples:
   sinter info
   sinter cache verify
 
-Environment (a flag goes before its variable):
+Environment (a flag overrides its variable):
   SINTER_DEVICE       cpu, cuda or cuda:N
   SINTER_BACKEND      llvm or interpreter: how the CPU computes
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
   SINTER_MEMORY       the most that tensors may hold, as 4G
-  SINTER_SCHEDULE     how kernels run where it is possible, as unroll=4 or vector=2,threads=128
-  SINTER_TUNED        off to leave aside what `sinter tune` found
-  SINTER_WAIT         on (for a command): compile, then run; off: interpret where the bits are the same until compiled
-  SINTER_CACHE_DIR    where compiled kernels are kept; SINTER_CACHE_SIZE: how much of them, as 512M; 0 keeps none
+  SINTER_SCHEDULE     schedule overrides, applied where possible: unroll=4 or vector=2,threads=128
+  SINTER_TUNED        off to ignore the schedules that `sinter tune` stored
+  SINTER_WAIT         on (the default of commands): wait for the compiler; off: interpret meanwhile, with the same bits
+  SINTER_CACHE_DIR    the folder of compiled kernels; SINTER_CACHE_SIZE: its limit, as 512M; 0 turns the cache off
   SINTER_DUMP         a folder that receives every kernel's source
   SINTER_LOG          trace, debug, info, warn, error or off
-  SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the library's file, where it is not found by itself
+  SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the library's file, if the loader does not find it
 )";
 
 std::string function_list() {
@@ -191,7 +191,7 @@ int run(int argc, char** argv) {
   };
   CLI::App* run_command = app.add_subcommand("run", "Run a trained model (an .onnx file or its plan file) on .npy files");
   run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
-  run_command->add_option("INPUTS", model.bindings, "What goes in")->type_name("NAME=FILE.npy");
+  run_command->add_option("INPUTS", model.bindings, "The inputs")->type_name("NAME=FILE.npy");
   run_command->add_option("-o,--output", model.out, "Write each output to NAME.npy in this folder instead of printing it")->type_name("DIR");
   run_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   run_command->add_option("--backend", model.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));

@@ -26,7 +26,7 @@ struct Around {
 };
 void around_evaluations(Around calls);  ///< called on the thread that evaluates, before and after each evaluation
 
-/// Evaluations that begin from now on are not stopped by calls of interrupt() until now: for a signal that came as an evaluation ended.
+/// Withdraws earlier calls of interrupt(): they stop no evaluation that begins from now on. For a signal that came as an evaluation ended.
 void withdraw_interrupt() noexcept;
 
 /// Returns true for a tensor whose elements are already in memory: reading them evaluates nothing.

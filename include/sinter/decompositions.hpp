@@ -19,7 +19,7 @@ struct LinAlgError : Error {
   using Error::Error;
 };
 
-/// Shapes that are no matrices, no square ones, or do not fit each other, in a function of linear algebra.
+/// Thrown by functions of linear algebra for shapes that are not matrices, not square, or do not fit each other.
 struct MatrixShapeError : ShapeError {
   using ShapeError::ShapeError;
 };

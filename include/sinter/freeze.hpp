@@ -100,7 +100,7 @@ class Function {
   /// Returns for each plan of a loaded function one line per name: the size of the plan, the sizes that give the same plan, and the reason why it serves no
   /// others.
   std::vector<std::string> ends() const;
-  /// Returns explain() of the plan that was called last; as text behind the figures. A loaded function knows no lines of a program.
+  /// Returns explain() of the plan that was called last; as a text, after the figures. A loaded function knows no source lines.
   std::string explain(const ExplainOptions& options = {}) const;
 
  private:

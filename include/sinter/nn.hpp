@@ -64,7 +64,7 @@ struct ConvOptions {
 /// Returns the cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, places..). Integers are convolved in int32
 /// or int64. It is a library call that takes an epilogue where the library can. A CPU computes 3x3 taps of stride 1 over many channels and places in tiles of
 /// 2x2 places: an infinity in x, or numbers near the largest ones, make NaN of a whole tile; in groups that do not fill 16 channels, of the groups beside it
-/// too. docs/models.md tells more.
+/// too. See docs/models.md.
 Tensor conv(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
 /// Call conv and check the number of axes.
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});

@@ -1,6 +1,6 @@
 // Sorting, selection of the largest and the smallest elements, and search in sorted vectors. NaN counts as the largest number. Every sort is stable.
 //
-// A CPU sorts by digits, in parallel. A device without such a library finds each element's place by counting, which takes n^2 comparisons a row.
+// A CPU sorts by vectorised quicksort, in parallel. A device without such a library finds each element's place by counting, which takes n^2 comparisons a row.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -9,7 +9,7 @@
 
 namespace sinter {
 
-/// A number that is beyond the range of the type of integers that it is to have.
+/// Thrown for a number outside the range of the integer type that it shall get.
 struct OverflowError : ValueError {
   using ValueError::ValueError;
 };

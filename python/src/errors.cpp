@@ -114,14 +114,13 @@ void add_errors(nb::module_& module) {
   memory_error = add(module, "MemoryError", "There is no memory for an array.", {device_error, PyExc_MemoryError});
   interrupted = add(module, "Interrupted", "An evaluation was stopped by interrupt().", {error, PyExc_RuntimeError});
   internal_error = add(module, "InternalError", "A mistake in sinter itself, which is worth a report.", {error, PyExc_RuntimeError});
-  model_error = add(module, "ModelError", "A model that cannot be read, or an operator that is not there.", {error, PyExc_ValueError});
+  model_error = add(module, "ModelError", "A model that cannot be read, or an operator that sinter lacks.", {error, PyExc_ValueError});
   linear_algebra_error = add(module, "LinAlgError", "A matrix that has no such decomposition.", {error, PyExc_ValueError});
-  matrix_shape_error = add(module, "MatrixShapeError", "Shapes that are no matrices, no square ones, or do not fit each other, in linear algebra.",
+  matrix_shape_error = add(module, "MatrixShapeError", "Shapes that are not matrices, not square, or do not fit each other, in linear algebra.",
                            {shape_error, linear_algebra_error});
   sharding_error = add(module, "ShardingError", "An operation that cannot carry the shardings of its arrays over ranks.", {error, PyExc_ValueError});
   rank_error = add(module, "RankError", "Ranks that do not do the same, a rank that others wait for, or one that has ended.", {error, PyExc_RuntimeError});
-  overflow_error =
-      add(module, "OverflowError", "A number that is beyond the range of the type of integers that it is to have.", {value_error, PyExc_OverflowError});
+  overflow_error = add(module, "OverflowError", "A number outside the range of the integer type that it shall get.", {value_error, PyExc_OverflowError});
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

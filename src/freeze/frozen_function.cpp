@@ -362,7 +362,7 @@ std::vector<std::string> FrozenFunction::ends() const {
                                       [&](std::int64_t size, std::string* reason) { return served(plan, sizes_with(size), true, reason).has_value(); });
       text += fmt::format("{}{}: planned for {}", text.empty() ? "" : "\n", axes_[k], plan.sizes[k]);
       if (best.first < best.last && (best.first != any.first || best.last != any.last))
-        text += fmt::format(", {} to {} would be planned so", best.first, best.last);
+        text += fmt::format(", and {} to {} would get the same plan", best.first, best.last);
       if (any.first >= step) text += fmt::format("; not {}", any.first - step);
       if (any.first >= step && any.below != any.above) text += fmt::format(": {}", any.below);
       text += fmt::format("{} {}: {}", any.first >= step && any.below == any.above ? " and not" : "; not", any.last + step, any.above);

@@ -1,5 +1,4 @@
-// Operators that run graphs of their own: If, Loop, Scan. They are unrolled while the model is recorded. Conditions and trip counts are evaluated during
-// recording.
+// Operators that run graphs of their own: If, Loop, Scan. They are unrolled while the model is recorded; conditions and trip counts are evaluated then.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,8 +67,7 @@ Tensor Program::none_added(const Node& node, const ModelValue& each) const {
   return zeros(shape, each.dtype);
 }
 
-/// (trip count, condition, carried..) -> (carried.., scan outputs..); the body: (iteration, condition, carried..) -> (condition, carried.., this iteration's
-/// scan outputs..).
+/// (trip count, condition, carried..) -> (carried.., scan outputs..); the body: (iteration, condition, carried..) -> (condition, carried.., scan outputs..).
 std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();

@@ -1,5 +1,4 @@
-// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp) or, if the layer has features that the call lacks, one recorded step for each place of the
-// sequence.
+// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp) or, if the layer has features that the call lacks, one recorded step for each place.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -34,3 +34,5 @@ target_link_libraries(test_targets PRIVATE test_main)
 foreach(suite nvrtc nvcc)  # two tests, for two cores
   add_test(NAME targets_${suite} COMMAND test_targets --test-suite=${suite})
 endforeach()
+sinter_test(test_golden_kernels freeze)
+target_compile_definitions(test_golden_kernels PRIVATE SINTER_GOLDEN_KERNELS="${CMAKE_CURRENT_SOURCE_DIR}/golden/kernels")
