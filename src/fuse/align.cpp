@@ -9,7 +9,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// The expression divided by a number that divides all of it.
+// Returns the expression divided by a number that divides all of it.
 std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
   if (by == 1) return expr;
   if (expr.constant() % by != 0) return std::nullopt;
@@ -53,7 +53,7 @@ class Aligner {
   }
 
  private:
-  // Today's, without a guard: two kernels where one would do are right for any size.
+  // Compares the present sizes without a guard: two kernels instead of one are right at any size.
   static std::uint64_t points(const Kernel& kernel, int first, int last) {
     std::uint64_t points = 1;
     for (int axis = first; axis < last; ++axis) points *= static_cast<std::uint64_t>(kernel.sizes[static_cast<std::size_t>(axis)].hint());
@@ -69,7 +69,7 @@ class Aligner {
     return there == at_parallel || there == at_parallel * in_rows;
   }
 
-  // No answer where `split` says that an axis of the host is to be two first; of solve() too.
+  // Returns nothing, and sets `split`, if an axis of the host must be split first; so does solve().
   std::optional<Aligned> attempt(std::optional<SplitAxis>& split) const {
     int pairs = 0;
     for (const auto& theirs : guest_.touches)
@@ -93,7 +93,7 @@ class Aligner {
     return result;
   }
 
-  // Of two kernels over equal axes that find an element in the same way, however they find it: axis for axis.
+  // For two kernels over equal axes that find an element in the same way, whichever way that is: maps axis to axis.
   std::optional<std::vector<IndexExpr>> as_they_are(const Touch& ours, const Touch& theirs) const {
     if (!(ours.at == theirs.at) || !over_equal_axes()) return std::nullopt;
     std::uint64_t met = 0;
@@ -107,7 +107,7 @@ class Aligner {
     return std::equal(sizes_.begin(), sizes_.end(), guest.sizes.begin(), [](const Size& a, const Size& b) { return a.same(b); });
   }
 
-  // The guest's axes over the host's, from two places that are the same element.
+  // Returns the guest's axes as expressions over the host's, from two index maps of the same element.
   std::optional<std::vector<IndexExpr>> solve(const Touch& ours, const Touch& theirs, std::optional<SplitAxis>& split) const {
     const auto& sizes = guest_.kernel.sizes;
     if (chunked_host())
@@ -127,14 +127,14 @@ class Aligner {
         continue;
       }
       if (digits.size() == 1) {
-        if (ours.at[k].constant() != there.constant()) return std::nullopt;  // other points
+        if (ours.at[k].constant() != there.constant()) return std::nullopt;  // the points differ
         const auto place = exactly_divided(ours.at[k] + IndexExpr::of(0 - there.constant()), digits[0]->coeff);
         auto& axis = axes[digits[0]->axis];
         if (!place || (axis && !(*axis == *place))) return std::nullopt;
         axis = place;
         continue;
       }
-      // Most significant first; each weighs as much as all values of the ones below it.
+      // The most significant digit first; each weighs as much as all values of those below it.
       std::sort(digits.begin(), digits.end(), [](const IndexTerm* a, const IndexTerm* b) { return a->coeff > b->coeff; });
       Sizes radix;
       Size count = 1;
@@ -162,7 +162,7 @@ class Aligner {
     return all;
   }
 
-  // A chunked host counts elements: the guest must walk the same elements in that order.
+  // A chunked host counts elements, so the guest must walk the same elements in that order.
   std::optional<std::vector<IndexExpr>> solve_chunked(const Touch& ours, const Touch& theirs) const {
     const Sizes& shape = graph_.nodes[ours.node].shape;
     const auto& sizes = guest_.kernel.sizes;
@@ -175,8 +175,8 @@ class Aligner {
 
   bool chunked_host() const { return chunks_.length > 0 && guest_.kernel.chunks.length == 0; }
 
-  // Some of the guest's axes, in their order, are the digits of the place along what is cut in chunks; the others walk the host's other axes. The last
-  // chunk may be shorter, so the place counts as one axis.
+  // Returns whether some of the guest's axes, in their order, are the digits of the position along the chunked axis, while its others walk the host's other
+  // axes. The last chunk may be shorter, so the position counts as one axis.
   bool same_points_in_chunks(const std::vector<IndexExpr>& axes) const {
     const auto& sizes = guest_.kernel.sizes;
     const int rows = static_cast<int>(sizes_.size()) - 1;
@@ -194,7 +194,7 @@ class Aligner {
     return walked && *walked == axes_between(sizes_, 1, parallel_) && fills(others, beside);
   }
 
-  // Whether the coordinates reach from 0 to the end of each size, and no further.
+  // Returns whether the coordinates cover exactly the range from 0 to each size.
   bool fills(const Map& map, const Sizes& sizes) const {
     for (std::size_t axis = 0; axis < map.size(); ++axis) {
       Size last = 0;
@@ -213,14 +213,14 @@ class Aligner {
     const auto walked = one_to_one(axes, sizes_);
     if (!walked || !fills(axes, sizes)) return false;
     const int all = static_cast<int>(sizes_.size());
-    Size ours = 1, theirs = 1;  // and none left out
+    Size ours = 1, theirs = 1;  // and no point is left out
     for (int axis = 0; axis < all; ++axis)
       if (*walked >> axis & 1) ours = ours * sizes_[axis];
     for (const auto& size : sizes) theirs = theirs * size;
     if (ours != theirs) return false;
     const std::uint64_t parallel = axes_between(sizes_, 0, parallel_), rows = axes_between(sizes_, parallel_, all);
     if (guest_.kernel.row_axes() == 0) return *walked == (parallel | rows) || *walked == parallel;
-    // Rows are rows.
+    // Row axes must map to row axes.
     std::uint64_t outer = 0;
     for (int axis = 0; axis < guest_.kernel.parallel; ++axis) outer |= axes[axis].axes();
     std::uint64_t ones = 0;
@@ -234,7 +234,7 @@ class Aligner {
   const Chunks chunks_;
   Sizes sizes_;
   int parallel_;
-  std::optional<std::vector<Request>> requests_;  // the host's over the split axes, and its touches; none as long as it is as it was
+  std::optional<std::vector<Request>> requests_;  // the host's requests over the split axes, and its touches; nothing while the host is unchanged
   std::vector<Touch> touches_;
   bool may_split_ = true;
 };

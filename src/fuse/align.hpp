@@ -1,4 +1,4 @@
-// Whether two groups run over the same points.
+// Decides whether two groups run over the same points.
 #pragma once
 #include <optional>
 #include <vector>
@@ -11,16 +11,16 @@ namespace sinter::fuse {
 struct Aligned {
   Sizes sizes;
   int parallel = 0;
-  std::optional<std::vector<Request>> host;  // its requests, where its axes had to be split
+  std::optional<std::vector<Request>> host;  // the host's requests, if its axes had to be split
   std::vector<Request> guest;
-  std::vector<IndexExpr> axes;  // the guest's over these
+  std::vector<IndexExpr> axes;  // the guest's axes as expressions over these
   Chunks chunks{};
 };
-/// Finds the guest's points among the host's by something that both read or write: where they touch the same element of it, they are
-/// at the same point. The guest's points must be all of the host's, rows and all, or all its parallel ones, each once.
+/// Finds the guest's points among the host's by a value that both read or write: where both touch the same element, they are at the same point. The guest's
+/// points must be all of the host's, rows included, or all of its parallel points, each once.
 std::optional<Aligned> align(const Graph& graph, const Group& host, const Group& guest);
 
-/// The same for groups over equal axes that touch nothing alike: axis for axis.
+/// The same for groups over equal axes that have no value in common: maps axis to axis.
 std::optional<Aligned> align_beside(const Graph& graph, const Group& host, const Group& guest);
 
 }  // namespace sinter::fuse

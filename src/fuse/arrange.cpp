@@ -16,7 +16,7 @@ template <class Visit> void each_index(Kernel& kernel, Visit visit) {
   for (auto& root : kernel.roots) visit(root.index);
 }
 
-// Elements between neighbouring points along the axis.
+// Returns the elements between neighbouring points along the axis.
 Size stride_along(const IndexExpr& index, int axis) {
   Size stride = 0;
   for (const auto& term : index.terms()) {
@@ -28,7 +28,7 @@ Size stride_along(const IndexExpr& index, int axis) {
 
 Size magnitude(const Size& size) { return size < 0 ? -size : size; }
 
-// Bytes that the step along the axis moves: a line for a long one, nothing for none.
+// Returns the bytes that a step along the axis moves: a cache line for a long step, nothing for no step.
 std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
   const Estimating estimate;
   const auto size = static_cast<std::int64_t>(itemsize(dtype));
@@ -37,7 +37,7 @@ std::int64_t step_bytes(const IndexExpr& index, int axis, DType dtype) {
   return exactly(stride) * size;
 }
 
-// For each value the axes that it changes along, as far as computed places need it.
+// Returns, for each value, the axes along which it changes, as far as computed positions need this.
 std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
   std::vector<std::uint64_t> axes;
   const auto computed = [](const Value& v) { return (v.kind == Value::Kind::load || v.kind == Value::Kind::index) && v.args[Value::kIndexed] >= 0; };
@@ -51,13 +51,13 @@ std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
   return axes;
 }
 
-// What lanes along the axis cost a point: the bytes that the step to its neighbour moves, a line for a long one, nothing for none;
-// stores twice, since they cannot be cached away. With rows, only what happens at every row point counts. `apart`: only accesses
-// that lanes along that other axis would make apart.
+// Returns the cost for each point of vectorising along the axis: the bytes that the step to a neighbour moves. A long step costs a cache line, no step nothing;
+// stores count twice, because no cache can save them. With rows, only accesses at every row point count. `apart`: only accesses that are not contiguous along
+// that other axis.
 std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
   const bool rows = kernel.row_axes() > 0;
   const std::vector<std::uint64_t> places = axes_of_places(kernel);
-  // A place that is computed may be anywhere else for the next lane.
+  // A computed position may be anywhere for the next lane.
   const auto computed_along = [&](const Value& load) {
     bool along = false;
     for (auto place = load.args.begin() + Value::kIndexed; place != load.args.end(); ++place)
@@ -77,12 +77,12 @@ std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int 
     if ((root_pass(kernel, root) >= 0) == rows) add(root.index, graph.nodes[root.node].dtype, 2);
   const Estimating estimate;
   const Size& size = kernel.sizes[axis];
-  std::int64_t lanes = kLanes;  // that the axis fills, to a power of two: every size by itself would be a plan by itself
+  std::int64_t lanes = kLanes;  // number of lanes that the axis fills, as a power of two; the exact number would need a plan for every size
   while (lanes > 1 && size < lanes) lanes /= 2;
   return cost * kLanes / lanes;
 }
 
-// What of that a CPU saves for lanes along a parallel axis by storing squares, turned, along the last row axis.
+// Returns how much of this a CPU saves, for lanes along a parallel axis, by storing transposed tiles along the last row axis.
 std::int64_t saved_by_squares(const Graph& graph, const Kernel& kernel, int axis, int last_row) {
   std::int64_t saved = 0;
   for (const auto& root : kernel.roots) {
@@ -94,8 +94,8 @@ std::int64_t saved_by_squares(const Graph& graph, const Kernel& kernel, int axis
   return saved;
 }
 
-// Moves the axis that is cheapest for lanes to the end of order[first, last); before it, where lanes then walk apart somewhere, the
-// axis along which those accesses lie side by side: a transpose goes by squares of the two.
+// Moves the axis that is cheapest to vectorise to the end of order[first, last). If accesses are then not contiguous, the axis along which they are comes
+// before it, because a transpose uses square tiles of the two.
 void order_axes(const Graph& graph, const Kernel& kernel, std::vector<int>& order, int first, int last) {
   const auto move_cheapest = [&](int end, int apart) {
     int best = end - 1;
@@ -108,8 +108,8 @@ void order_axes(const Graph& graph, const Kernel& kernel, std::vector<int>& orde
   if (kernel.row_axes() == 0 && last - first > 2) move_cheapest(last - 1, order[last - 1]);
 }
 
-// Whether the blocks' shared memory, `each` bytes of it, holds the buffers. A block's part of each buffer ends with a whole vector (of up to 16
-// elements), and starts at a multiple of 16 bytes.
+// Returns whether the blocks' shared memory, `each` bytes per block, holds the buffers. A block's part of each buffer ends with a whole vector (of up to 16
+// elements) and starts at a multiple of 16 bytes.
 bool held_by(int blocks, std::int64_t each, const Size& bytes, int buffers) { return bytes <= blocks * (each - std::int64_t{256} * buffers); }
 
 }  // namespace
@@ -119,7 +119,7 @@ int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most
   if (most == 1) return 0;
   int blocks = 0;
   {
-    // Of two blocks that a multiprocessor has at once, one reads while the other computes or writes.
+    // If a multiprocessor has two blocks at once, one reads while the other computes or writes.
     const Estimating estimate;
     for (const std::int64_t each : {limits.row_bytes / 2 - kPartsBytes, limits.row_bytes})
       for (int more = 2; blocks == 0 && more <= most; more *= 2)
@@ -149,7 +149,7 @@ void reorder(Kernel& kernel, const std::vector<int>& order) {
 void merge_axes(Kernel& kernel) {
   for (int axis = static_cast<int>(kernel.sizes.size()) - 2; axis >= 0; --axis) {
     if (axis == kernel.parallel - 1) continue;            // a parallel and a row axis
-    if (kernel.chunks.length > 0 && axis == 0) continue;  // the chunk axis stays itself
+    if (kernel.chunks.length > 0 && axis == 0) continue;  // the chunk axis is not merged
     const Size inner = kernel.sizes[axis + 1];
     bool all = true;
     each_index(kernel, [&](IndexExpr& index) { all = all && walks_as_one(index, axis, inner); });
@@ -188,7 +188,7 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
 }
 
 int kept_steps(const Kernel& kernel, int warps) {
-  std::size_t parts = 0;  // of the results, which warps combine in shared memory
+  std::size_t parts = 0;  // number of results, which warps combine in shared memory
   for (const Value& value : kernel.values)
     if (value.kind == Value::Kind::reduced) parts += 32 * std::max<std::size_t>(itemsize(value.dtype), 4);
   if (parts * static_cast<std::size_t>(warps) > kStaticShared) return 0;

@@ -1,5 +1,5 @@
-// The axes of a kernel in the order in which a device walks them. The schedule of a kernel begins with this (jit/choose.hpp); fusion asks it
-// what will have a place to be kept.
+// Puts a kernel's axes into the order in which a device walks them. A kernel's schedule begins with this step (jit/choose.hpp), and fusion asks here which
+// values can be staged.
 #pragma once
 #include <vector>
 
@@ -8,28 +8,28 @@
 
 namespace sinter::fuse {
 
-/// Blocks that keep a row together of which so many bytes are kept, in so many buffers: 1 while a block's shared memory holds it; else the
-/// smallest cluster (a power of two) of whose blocks a multiprocessor has two at once, or the smallest that holds the row at all; 0 where
-/// `most` blocks do not.
+/// Returns the number of blocks that together stage a row with so many bytes in so many buffers: 1 while one block's shared memory holds it; else the smallest
+/// cluster (a power of two) of which a multiprocessor can have two blocks at once, or the smallest that holds the row at all; 0 if `most` blocks do not hold
+/// it.
 int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most);
-/// Whether so many blocks hold these bytes together; one block alone holds them as they are.
+/// Returns whether so many blocks hold these bytes together. One block needs no rounding of the parts.
 bool hold(const Limits& limits, int blocks, const Size& bytes, int buffers);
-/// Blocks that a device may have hold a row of the kernel's together: what is scanned goes through one block, and so does a chunk.
+/// Returns the most blocks of the device that may share a row of the kernel: a scan, or a chunk, takes one block.
 int most_blocks_of_row(const Kernel& kernel, const Limits& limits);
-/// Two neighbouring axes that every access walks as one become one.
+/// Merges neighbouring axes that every access walks as one.
 void merge_axes(Kernel& kernel);
-/// Puts axis order[k] in place k.
+/// Moves axis order[k] to position k.
 void reorder(Kernel& kernel, const std::vector<int>& order);
-/// Merges axes and moves what is cheapest for lanes to the end of the parallel axes and of the row axes; the answer says which of the merged axes is
-/// where. Then neighbours may be merged once more.
+/// Merges axes, and moves the axes that are cheapest to vectorise to the end of the parallel axes and of the row axes. Returns the position of each merged
+/// axis. Neighbours may be merged once more afterwards.
 std::vector<int> arrange(const Graph& graph, Kernel& kernel);
-/// Whether neighbouring lanes walk the rows of an arranged kernel, rather than its last parallel axis.
+/// Returns whether an arranged kernel is vectorised along its rows, and not along its last parallel axis.
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits);
-/// Points of a column that each of so many warps of a block keeps in registers, one column beside the other; 0 where the kernel leaves no
-/// room for them.
+/// Returns how many points of a column each of so many warps of a block stages in registers, with columns beside each other; 0 if the kernel leaves no
+/// registers for them.
 int kept_steps(const Kernel& kernel, int warps);
-/// Whether lanes that go down columns keep the kernel's persistent buffers: on a GPU in registers, since a column's points are spread over a
-/// block's warps and there is no more of them than those hold.
+/// Returns whether lanes along columns can stage the kernel's persistent buffers: on a GPU in registers, because a column's points are distributed over a
+/// block's warps and there are no more than these hold.
 bool columns_keep(const Kernel& kernel, const Limits& limits);
 
 }  // namespace sinter::fuse

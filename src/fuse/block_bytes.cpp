@@ -16,20 +16,20 @@ using trace::Operands;
 using trace::Recorded;
 using trace::RecordedPtr;
 
-/// Channels of an input that is read as it is.
+/// Most channels of an input that is read in its own layout.
 constexpr std::int64_t kFewChannels = 4;
-/// How much work blocks that are not full may add.
+/// Most additional work that blocks with unused channels may cause.
 constexpr double kWaste = 3, kWasteBehindBlocks = 6;
 
-/// Bytes less their zero point, in int32.
+/// Bytes minus their zero point, in int32.
 struct Centred {
   RecordedPtr bytes;
-  RecordedPtr zero;  // of the bytes' type; null: 0
+  RecordedPtr zero;  // in the bytes' type; null: 0
 };
 
 bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
 
-/// The zero point that `value` repeats, one or as many as the first axis of `like` has places; null where it is something else.
+/// Returns the zero point that `value` repeats, one number or one for each place of the first axis of `like`; null for another value.
 RecordedPtr zero_point(RecordedPtr value, const Recorded& bytes) {
   for (;;) {
     if (value->op == Op::constant) {
@@ -62,7 +62,7 @@ std::optional<Centred> centred(const RecordedPtr& value) {
   return Centred{wide[0], std::move(zero)};
 }
 
-/// One number for each filter, with those that fill the last block.
+/// Returns one number for each filter, including those that fill the last block.
 Tensor of_blocks(const Tensor& each, std::int64_t filters) {
   const std::int64_t more = (kChannelBlock - filters % kChannelBlock) % kChannelBlock;
   return pad(each.size() == filters ? reshape(each, {filters}) : broadcast_to(reshape(each, {1}), {filters}), {{0, more}});
@@ -104,7 +104,7 @@ std::optional<ByteConvolution> convolution_of_bytes(const Recorded& node, const 
   const Tensor plain = in_blocks ? Tensor(bytes.blocked->node) : as_unsigned(Tensor(known.plain(x->bytes)));
   conv.x = in_blocks ? as_unsigned(plain) : few ? block_few_channels(plain) : Tensor(block(conv.site, plain.node(), like));
   conv.outside = reshape(as_unsigned(x->zero ? Tensor(known.plain(x->zero)) : zeros({}, x->bytes->dtype)), {1});
-  // The other kind of byte beside a zero point that is 128 more or less stands for the same number.
+  // Bytes of the other signedness, with a zero point that differs by 128, represent the same numbers.
   const Tensor zero = weight_zero ? Tensor(weight_zero) : zeros({1}, weight->dtype);
   if (weight->dtype == DType::uint8 || weight_zero) {
     const Tensor wide = astype(as_signed(zero), DType::int32);
@@ -117,8 +117,9 @@ std::optional<ByteConvolution> convolution_of_bytes(const Recorded& node, const 
   return conv;
 }
 
-/// The sum of (x - x_zero) * (w - w_zero) is that of x * w, less what the zero points add: x_zero times the filter's sum, known beforehand; and, where weights
-/// have a zero point other than 0, that times the sum of what the window reads, which one more filter of ones gives. Outside of it x is its zero point.
+/// The sum of (x - x_zero) * (w - w_zero) is the sum of x * w minus the contributions of the zero points: x_zero times the filter's sum, known beforehand, and,
+/// if weights have a zero point other than 0, this zero point times the sum of the window's elements, which one more filter of ones computes. Outside its
+/// bounds, x equals its zero point.
 InBlocks recorded(const ByteConvolution& conv, const RewriteOptions& options) {
   const Shape& taps = conv.weight.shape();
   const std::int64_t filters = taps[0];
@@ -158,7 +159,7 @@ InBlocks recorded(const ByteConvolution& conv, const RewriteOptions& options) {
 
 namespace {
 
-/// The numbers that a value over all places is: one, or one for each filter.
+/// Returns the numbers that a value repeats over all places: one number, or one for each filter.
 RecordedPtr numbers_of(const trace::Site& site, const RecordedPtr& value, std::int64_t filters) {
   if (value->op == Op::constant) return trace::make_constant(site, value->scalar, Shape{1});
   const Operands operands = value->op == Op::broadcast ? value->inputs() : Operands(value);

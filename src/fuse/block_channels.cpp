@@ -20,22 +20,22 @@ using trace::Operands;
 using trace::RecordedPtr;
 using trace::Site;
 
-/// Channels of an input that is read as it is: pictures have few.
+/// Most channels of an input that is read in its own layout; pictures have few.
 constexpr std::int64_t kPlanes = 4;
-/// Of convolutions that are computed in tiles: channels and filters, places of an image, and products for each that the definition takes.
+/// For convolutions in tiles: the fewest channels and filters, the fewest places of an image, and the products for each place by the definition.
 constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;
 constexpr double kWorthTiles = 0.7;
-/// How much work blocks that are not full may add.
+/// Most additional work that blocks with unused channels may cause.
 constexpr double kWaste = 3;
-/// The same where x is in blocks already: a product of few rows by windows laid out side by side is as slow.
+/// The same if x is in blocks already: a matrix product of few rows and windows is as slow.
 constexpr double kWasteBehindBlocks = 6;
-/// Groups that fill blocks side by side: filters read zeros of the others' channels.
+/// Most groups that share a block: their filters then read zeros for the others' channels.
 constexpr std::int64_t kMostJoined = 4;
-/// Places at which weights are used that every call lays out anew.
+/// Fewest places at which weights are used that every call packs anew.
 constexpr std::int64_t kWorthLayingOut = 256;
 
 std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
-/// So many times the work are channels with those that fill their last block.
+/// Returns the factor by which filling the last block of channels increases the work.
 double filled_up(std::int64_t channels) { return static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels); }
 
 RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {
@@ -44,14 +44,14 @@ RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {
   return trace::make_reshape(site, x, shape);
 }
 
-/// The attributes of a convolution along one axis as those of one along two, whose rows are 1.
+/// Returns the attributes of a convolution along one axis as those of one along two axes, whose rows have size 1.
 Convolution with_rows(Convolution how) {
   for (auto* list : {&how.stride, &how.dilation}) list->insert(list->begin(), 1);
   for (auto* list : {&how.before, &how.after}) list->insert(list->begin(), 0);
   return how;
 }
 
-/// True where minimal filtering (FilterLayout::winograd) is faster: its weights are nearly twice as many, and read once for each image at least.
+/// Returns whether minimal filtering (FilterLayout::winograd) is faster: its weights are nearly twice as many, and are read at least once for each image.
 bool by_tiles(const Shape& taps, const Convolution& how, const Shape& x) {
   if (taps[2] != 3 || taps[3] != 3 || taps[1] < kLeastChannels || taps[0] < kLeastChannels) return false;
   std::int64_t places = 1, tiles = 1;
@@ -65,7 +65,7 @@ bool by_tiles(const Shape& taps, const Convolution& how, const Shape& x) {
   return places >= kLeastPlaces && static_cast<double>(16 * tiles) <= kWorthTiles * static_cast<double>(9 * places);
 }
 
-/// Filters of so many groups, each of some of the recorded ones side by side, whose channels all of them read: zeros stand for the others'.
+/// Joins the filters of neighbouring groups, so that each reads the channels of all of them, with zeros for the other groups' channels.
 Tensor joined_filters(const Tensor& weight, std::int64_t groups, std::int64_t joined) {
   if (joined == 1) return weight;
   const Shape& shape = weight.shape();
@@ -75,20 +75,20 @@ Tensor joined_filters(const Tensor& weight, std::int64_t groups, std::int64_t jo
   return reshape(apart, {shape[0], joined * shape[1], shape[2], shape[3]});
 }
 
-/// The numbers for each filter that a value over all places is; null where it is something else.
+/// Returns the numbers, one for each filter, that a value repeats over all places; null for another value.
 RecordedPtr of_filters(const Site& site, const RecordedPtr& value, std::int64_t filters) {
-  const Operands inputs = value->op == Op::broadcast ? value->inputs() : Operands(value);  // over one place nothing is spread
+  const Operands inputs = value->op == Op::broadcast ? value->inputs() : Operands(value);  // with one place there is no broadcast
   if (inputs.empty() || value->dtype != DType::float32) return nullptr;
   const Shape& shape = inputs[0]->shape;
-  const std::size_t axes = value->shape.size() - 1;  // so many from the last one are the channels
+  const std::size_t axes = value->shape.size() - 1;  // number of axes from the channels on
   if (shape.size() < axes || shape[shape.size() - axes] != filters || element_count(shape) != filters) return nullptr;
   return trace::make_reshape(site, inputs[0], {filters});
 }
 
-/// Whether a value is computed once for many calls, or lies in memory.
+/// Returns whether a value is computed once for many calls, or is in memory.
 bool is_known(const RecordedPtr& value, const RewriteOptions& options) { return options.frozen ? !value->symbolic : value->evaluated(); }
 
-/// Zeros, which no call has to write.
+/// Returns zeros that no call has to write.
 RecordedPtr zeros_in_memory(std::int64_t count) {
   static auto& mutex = *new std::mutex;
   static auto& known = *new std::map<std::int64_t, RecordedPtr>;
@@ -104,7 +104,7 @@ RecordedPtr in_float64(const RecordedPtr& x) { return astype(Tensor(x), DType::f
 
 namespace {
 
-/// A convolution over two axes that blocks fit.
+/// A convolution over two axes that suits blocks.
 struct Fitting {
   Shape x, taps;
   Convolution how;
@@ -112,7 +112,7 @@ struct Fitting {
   bool depthwise = false, planes = false, lasting = false;
 };
 
-/// Nothing where blocks are not for the convolution. `in_blocks`: x is in blocks already.
+/// Returns nothing if the convolution does not suit blocks. `in_blocks`: x is in blocks already.
 std::optional<Fitting> fitting(const trace::Recorded& node, const Shape& x, const RecordedPtr& weight, bool in_blocks, const RewriteOptions& options) {
   Fitting fit{x, weight->shape, Convolution::of(node.ints)};
   if (node.dtype != DType::float32 || fit.how.axes() > 2) return {};
@@ -192,7 +192,7 @@ std::optional<BlockedConvolution> with_sum(const BlockedConvolution& conv, const
 }
 
 std::optional<BlockedConvolution> with_factor(const BlockedConvolution& conv, const RecordedPtr& other, const RewriteOptions& options) {
-  if (!options.frozen || !conv.lasting) return {};  // each call would multiply the weights
+  if (!options.frozen || !conv.lasting) return {};  // each call would multiply the weights again
   const RecordedPtr each = of_filters(conv.site, other, conv.weight->shape[0]);
   if (!each || !is_known(each, options)) return {};
   BlockedConvolution result = conv;

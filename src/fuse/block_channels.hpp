@@ -1,4 +1,4 @@
-// The pass block_channels: convolutions of float32 with their channels in blocks, which is how a CPU convolves fastest.
+// The pass block_channels: float32 convolutions run with their channels in blocks, the fastest form on a CPU.
 #pragma once
 #include <optional>
 
@@ -9,29 +9,29 @@
 
 namespace sinter::fuse {
 
-/// A convolution in blocks, from what it was recorded with: what follows it may become part of its weights and of the number that its sums begin with.
+/// A convolution in blocks, with its recorded parts: later operations may become part of its weights and of the initial values of its sums.
 struct BlockedConvolution {
   trace::Site site;
-  trace::RecordedPtr x;  // as the call reads it: in blocks, or planes as they are
+  trace::RecordedPtr x;  // as the call reads it: in blocks, or as planes
   trace::RecordedPtr weight;
   trace::RecordedPtr bias;  // one number for each filter; null: 0
   trace::Convolution how;   // over two axes
   FilterLayout layout{};
-  std::int64_t joined = 1;  // groups whose channels and filters are whole blocks, each of so many of the recorded ones side by side
-  std::size_t axes = 2;     // of places, as it was recorded: where it is one, the rows are 1
-  bool lasting = false;     // its weights are laid out once for many calls
+  std::int64_t joined = 1;  // number of neighbouring recorded groups that form one group, whose channels and filters fill whole blocks
+  std::size_t axes = 2;     // number of recorded axes of places; for one axis, the rows have size 1
+  bool lasting = false;     // its weights are packed once for many calls
 };
 
-/// Whether the convolution would read its first operand in blocks, if that were so.
+/// Returns whether the convolution would read its first operand in blocks if that were in blocks.
 bool reads_blocks(const trace::Recorded& node, const RewriteOptions& options);
-/// The convolution in blocks; nothing where blocks are not for it. `x` is its first operand. To bring x into blocks and the result out of them takes as long as
-/// many a convolution: where x is not in blocks, and it is not `wanted` that the result is, only tiles are worth it.
+/// Returns the convolution in blocks, or nothing if it does not suit blocks. `x`: its first operand. Converting x to blocks and the result back takes as long
+/// as many a convolution. So if x is not in blocks, and the result is not `wanted` in blocks, only tiles are worth it.
 std::optional<BlockedConvolution> convolution_in_blocks(const trace::Recorded& node, const BlockedOperand& x, const trace::RecordedPtr& weight, bool wanted,
                                                         const RewriteOptions& options);
 InBlocks recorded(const BlockedConvolution& conv, const RewriteOptions& options);
 
-/// The same with a number added to each filter's results, or multiplied with them; nothing where `other`, which has the shape of the result, is no number for
-/// each filter that is known beforehand.
+/// Returns the convolution with a number added to each filter's results, or multiplied with them. Returns nothing if `other`, which has the result's shape, is
+/// not one known number for each filter.
 std::optional<BlockedConvolution> with_sum(const BlockedConvolution& conv, const trace::RecordedPtr& other, const RewriteOptions& options);
 std::optional<BlockedConvolution> with_factor(const BlockedConvolution& conv, const trace::RecordedPtr& other, const RewriteOptions& options);
 

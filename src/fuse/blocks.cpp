@@ -14,7 +14,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-/// Neighbouring axes that a reduction runs over: the first, and how many.
+/// Neighbouring axes over which a reduction runs: the first one, and their number.
 struct Run {
   int first = 0, axes = 1;
   Size length = 1;
@@ -34,7 +34,7 @@ std::vector<Run> runs_of(const std::vector<int>& axes, const Sizes& shape) {
   return runs;
 }
 
-/// The run as one axis.
+/// Merges the run into one axis.
 int merged(Graph& out, int input, const Run& run, int from) {
   if (run.axes == 1) return input;
   Sizes shape = out.nodes[static_cast<std::size_t>(input)].shape;
@@ -43,7 +43,7 @@ int merged(Graph& out, int input, const Run& run, int from) {
   return push_view(out, Op::reshape, input, std::move(shape), from);
 }
 
-/// Elements between neighbours along each axis in the memory that a value is read from, seen through elementwise ops and views; 0 along axes that repeat.
+/// Returns the elements between neighbours along each axis in the memory behind a value, seen through elementwise ops and views; 0 along axes that repeat.
 Sizes strides_in_memory(const Graph& graph, int id) {
   const Estimating estimate;
   const IndexSpace::Scope scope(std::make_shared<IndexSpace>());
@@ -74,7 +74,7 @@ Sizes strides_in_memory(const Graph& graph, int id) {
   return strides;
 }
 
-/// Axes along which a broadcast view repeats what it spreads.
+/// Returns the axes along which a broadcast view repeats its operand.
 std::vector<char> spread_along(const Graph& graph, const Node& view) {
   const Sizes& from = graph.nodes[static_cast<std::size_t>(view.inputs[0])].shape;
   const std::size_t missing = view.shape.size() - from.size();
@@ -83,8 +83,8 @@ std::vector<char> spread_along(const Graph& graph, const Node& view) {
   return spread;
 }
 
-/// A product of matrices written out, summed over one axis: how long the pieces of that axis are that give each multiprocessor a square of
-/// the results (jit/contraction.hpp), which there are too few of. 0: it stays whole.
+/// For a matrix product that is written out and summed over one axis, and whose results have too few square tiles for the multiprocessors: returns the length
+/// of pieces of that axis that give each multiprocessor a tile (jit/contraction.hpp); 0 if the axis stays whole.
 Size piece_of_product(const Graph& graph, const Node& sum, const Limits& limits) {
   const Node& product = graph.nodes[static_cast<std::size_t>(sum.inputs[0])];
   if (sum.op != Op::reduce_sum || sum.ints.size() != 1 || product.op != Op::multiply) return 0;
@@ -110,7 +110,7 @@ Size piece_of_product(const Graph& graph, const Node& sum, const Limits& limits)
   return piece;
 }
 
-/// Axes along which the broadcast view spreads what was reduced over as many elements as it has, and over nothing else: its rows.
+/// Returns the row axes of a broadcast view: the axes along which it repeats a reduction's result over as many elements as were reduced, and over no others.
 std::vector<int> rows_below(const Graph& graph, const Node& view) {
   std::vector<int> stack = view.inputs;
   bool found = false;
@@ -131,7 +131,7 @@ std::vector<int> rows_below(const Graph& graph, const Node& view) {
   return rows;
 }
 
-/// Of the axes that a reduction of this value runs over some, not all: those of the rows that another reduction looks at in order to compute the value.
+/// Of the axes of this value that a reduction runs over, returns those (some, not all) that form the rows of another reduction below the value.
 std::vector<int> rows_within(const Graph& graph, int id, const std::vector<int>& axes) {
   const Estimating estimate;
   const Sizes& shape = graph.nodes[static_cast<std::size_t>(id)].shape;
@@ -197,13 +197,13 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
     if (other.length > run.length) run = other;
   for (const Run& other : runs)
     if (other.has(along) && other.length >= kWholeRows) run = other;
-  const Size beside = extent / run.length;  // of the other runs: further points of the first stage
+  const Size beside = extent / run.length;  // the other runs: they are additional points of the first stage
   const bool by_columns = !run.has(along);
   const Size first_blocks = blocks_of(results * beside, run.length, operand.dtype, by_columns);
   const std::int64_t least = by_columns ? kLeastRows : kLeastPiece;
   const bool in_pieces = first_blocks < wanted && run.length >= 2 * least;
   if (!in_pieces && runs.size() == 1) return push(out, std::move(node));
-  // The longest piece, a power of two, that gives blocks enough: one number for many lengths, that index expressions are easily divided by.
+  // The longest piece that gives enough blocks, as a power of two: it is the same for many lengths, and index expressions divide by it easily.
   std::int64_t piece = least;
   const auto blocks_by = [&](std::int64_t length) { return first_blocks * ((run.length + (length - 1)) / length); };
   while (in_pieces && (blocks_by(2 * piece) >= wanted || run.length > piece * kMaxPieces)) piece *= 2;
@@ -220,11 +220,11 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const auto rank = static_cast<std::int64_t>(first.shape.size());
   const int partial = push(out, std::move(first));
 
-  // The second stage reduces what the first left: the other runs, and the pieces.
+  // The second stage reduces what the first stage left: the other runs, and the pieces.
   Node second = std::move(node);
   second.inputs = {partial};
   second.ints.clear();
-  const bool pieces_first = in_pieces && by_columns;  // columns' partial results lie side by side as the columns do
+  const bool pieces_first = in_pieces && by_columns;  // partial results of columns are beside each other, as the columns are
   if (pieces_first) second.ints.push_back(0);
   for (const int axis : axes)
     if (!run.has(axis)) second.ints.push_back((axis < run.first ? axis : axis - run.axes) + pieces_first);
@@ -234,8 +234,8 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
 
 bool is_whole_reduction(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; }
 
-/// Reductions of rows that the blocks of a cluster keep, for what comes after and looks at the row again: those that are spread over it, and those
-/// that wait for such a one. They stay whole.
+/// Returns the reductions of rows that a cluster's blocks stage for operations that read the row again afterwards: reductions whose results are broadcast over
+/// the row, and those that depend on such a one. They stay whole.
 std::vector<char> reduced_by_clusters(const Graph& graph, const Limits& limits) {
   std::vector<char> whole(graph.nodes.size()), waits(graph.nodes.size());
   if (limits.cluster == 1) return whole;
@@ -326,7 +326,7 @@ std::vector<int> order_in_memory(const Graph& graph, int id, const std::vector<i
   std::iota(order.begin(), order.end(), 0);
   const int now = runs(order);
   if (now < 2) return {};
-  // Axes of size 1 are nowhere in memory: they go first, those that are reduced before the others.
+  // Axes of size 1 have no position in memory: they come first, the reduced ones before the others.
   const Sizes strides = strides_in_memory(graph, id);
   std::stable_sort(order.begin(), order.end(), [&](int x, int y) {
     const bool one_x = shape[static_cast<std::size_t>(x)] == 1, one_y = shape[static_cast<std::size_t>(y)] == 1;
@@ -354,7 +354,7 @@ std::vector<int> axes_in_order(const std::vector<int>& axes, const std::vector<i
 }
 
 int out_of_order(Graph& graph, int result, const std::vector<int>& axes, const std::vector<int>& order, int from) {
-  std::vector<int> left;  // the axes that are not reduced, as they are now
+  std::vector<int> left;  // the axes that are not reduced, at their present positions
   for (const int axis : order)
     if (!std::binary_search(axes.begin(), axes.end(), axis)) left.push_back(axis);
   if (std::is_sorted(left.begin(), left.end())) return result;
@@ -367,7 +367,7 @@ int out_of_order(Graph& graph, int result, const std::vector<int>& axes, const s
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) {
   constexpr int kWarp = 32, kWarpsOfBlock = 8, kRowOfWarp = 1024;
   if (columns) {
-    // Short ones are walked one beside the other by up to four times as many threads (choose_columns).
+    // Short columns are walked side by side by up to four times as many threads (choose_columns).
     constexpr int kLongest = longest_column(false);
     if (row <= kLongest) return (results + (kWarp - 1)) / kWarp * (row >= kLongest / 2 ? 4 : row >= kLongest / 4 ? 2 : 1);
     const int wide = kWarp * kVectorBytes / static_cast<int>(std::max<std::size_t>(itemsize(dtype), 4));

@@ -1,4 +1,4 @@
-// How many blocks a GPU's kernel for a reduction would have, before there is a kernel: by how its operand lies in memory.
+// Estimates how many blocks a GPU's kernel for a reduction would have, before the kernel exists, from the operand's layout in memory.
 #pragma once
 #include <vector>
 
@@ -7,34 +7,34 @@
 
 namespace sinter::fuse {
 
-/// The axis whose elements lie next to each other in memory, seen through elementwise ops and views; the last one where no axis does.
+/// Returns the axis along which elements are contiguous in memory, seen through elementwise ops and views; the last axis if there is none.
 int contiguous_axis(const Graph& graph, int node);
 
-/// The order of a node's axes (new axis k is axis order[k]) in which those of a reduction lie beside each other as they do in memory: N, H and W of a picture
-/// with its channels last that is seen as NCHW. Empty where they lie so already.
+/// Returns an order of a node's axes (new axis k is axis order[k]) in which the reduced axes are neighbours as they are in memory, such as N, H and W of a
+/// picture with channels last that is seen as NCHW. Empty if the present order is such.
 std::vector<int> order_in_memory(const Graph& graph, int node, const std::vector<int>& axes);
-/// The node in an order of its axes, and where a reduction's axes are in it.
+/// Returns the node with its axes in this order, and the positions of the reduced axes.
 int in_order(Graph& graph, int node, const std::vector<int>& order, int from);
 std::vector<int> axes_in_order(const std::vector<int>& axes, const std::vector<int>& order);
-/// A reduction's result, computed over axes in that order, as it would be without it.
+/// Returns the result of a reduction over reordered axes in the order that it would have without reordering.
 int out_of_order(Graph& graph, int result, const std::vector<int>& axes, const std::vector<int>& order, int from);
 
-/// Of a reduction of rows of so many elements of a type to so many results: a block to a row, or a warp to a short one; where the rows are
-/// columns of what lies in memory, as many beside each other as a warp takes in accesses of 16 bytes.
+/// Returns the number of blocks of a reduction of rows with so many elements to so many results: a row takes a block, a short row a warp. If the rows are
+/// columns of memory, a warp takes as many neighbours as accesses of 16 bytes hold.
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns);
 
-/// For each broadcast: the reductions whose results it spreads over as many points as they were of, itself or after elementwise ops.
+/// Returns, for each broadcast, the reductions whose results (or elementwise functions of them) it repeats over as many points as they reduced.
 std::vector<std::vector<int>> spread_reductions(const Graph& graph);
 
 /// The rows of a node along some of its axes.
 struct Rows {
-  Size extent = 1, count = 0, bytes = 0;  // points of each, how many, bytes of one
-  bool columns = false;                   // on a GPU: of what lies in memory
+  Size extent = 1, count = 0, bytes = 0;  // points of a row, number of rows, bytes of an element
+  bool columns = false;                   // on a GPU: the rows are columns of memory
 };
 Rows rows_of(const Graph& graph, int node, const std::vector<int>& axes, const Limits& limits);
-/// blocks_of_row (arrange.hpp), when it is not known yet how many values will be kept.
+/// Returns blocks_of_row (arrange.hpp) while the number of staged values is not known yet.
 int blocks_that_keep(const Limits& limits, const Size& bytes);
-/// Whether less than half of the multiprocessors would have a block, each row going through the largest cluster: then pieces of rows do better.
+/// Returns whether less than half of the multiprocessors would have a block if each row took the largest cluster: then pieces of rows are faster.
 bool too_few_for_clusters(const Size& rows, const Limits& limits);
 
 }  // namespace sinter::fuse

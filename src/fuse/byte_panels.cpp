@@ -16,7 +16,7 @@ using trace::Operands;
 using trace::RecordedPtr;
 using trace::Site;
 
-/// The bytes that a value in int32 is a conversion of, seen through views; null where there are none.
+/// Returns the bytes of which an int32 value is a conversion, seen through views; null if there are none.
 RecordedPtr bytes_of(RecordedPtr value) {
   std::vector<RecordedPtr> views;
   while (trace::is_view(value->op)) {
@@ -31,7 +31,7 @@ RecordedPtr bytes_of(RecordedPtr value) {
   return bytes;
 }
 
-/// The one matrix that a batch of them repeats; null where they differ.
+/// Returns the one matrix that a batch repeats; null if its matrices differ.
 RecordedPtr matrix_of(const Site& site, RecordedPtr value) {
   if (value->op == Op::broadcast)
     if (const Operands operands = value->inputs(); !operands.empty()) value = operands[0];

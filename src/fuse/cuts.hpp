@@ -1,4 +1,4 @@
-// Why a kernel ends where it does. Every step of a plan carries one Cut; the text holds the figures that decided it.
+// Split reasons: why a kernel ends where it does. Every step of a plan has one Cut, whose text holds the figures that decided it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ enum class CutReason : std::uint8_t {
   contiguous_copy,       // the user asked for a contiguous copy
   measured_spill,        // the compiler reported spills
   fuse_off,              // fusion is switched off
-  // Why two kernels did not become one:
+  // The reasons why two kernels did not become one:
   other_points,  // they run over different points
   order,         // a step between the two needs one of them and is needed by the other
   slower,        // one kernel would take longer than both
@@ -40,7 +40,7 @@ inline std::string to_string(const Cut& cut) {
   return cut.detail.empty() ? text : text + ": " + cut.detail;
 }
 
-/// Two kernels that were tried as one and stayed two, by a node that each computes.
+/// Two kernels that were tried as one and stayed two, identified by a node that each computes.
 struct Refusal {
   int a = -1, b = -1;
   Cut why;

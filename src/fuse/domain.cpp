@@ -1,4 +1,4 @@
-// Which axes a kernel runs over: decided by the reductions its root uses.
+// Chooses the axes of a kernel: the reductions that its root uses decide them.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -17,12 +17,12 @@ struct PlaceHash {
   std::size_t operator()(const std::pair<int, Map>& place) const { return MapHash{}(place.second) * 31 + static_cast<std::size_t>(place.first); }
 };
 
-// Axes in which a root would meet one reduction: the root's own, rows marked, with more of them behind.
+// The axes of a root for one reduction that it uses: its own axes, with row axes marked, and additional row axes.
 struct Candidate {
-  std::uint64_t rows = 0;  // the root's axes that are row axes
-  Sizes more;              // row axes that the root does not have
-  double work = 0;         // elements reduced
-  Chunks chunks;           // of the root's axis `rows`
+  std::uint64_t rows = 0;  // those of the root's axes that are row axes
+  Sizes more;              // row axes that the root lacks
+  double work = 0;         // number of reduced elements
+  Chunks chunks;           // chunks along the root's axis `rows`
 };
 
 class Explorer {
@@ -52,12 +52,12 @@ class Explorer {
   }
 
  private:
-  // Among the reductions that the root meets, the one with the most work. No answer where `split` says that an axis is to be two first.
+  // Of the reductions that the root uses, returns the one with the most work. Returns nothing, and sets `split`, if an axis must be split first.
   std::optional<Candidate> explore(bool may_split, std::optional<SplitAxis>& split) const {
     std::optional<Candidate> best;
     std::unordered_set<std::pair<int, Map>, PlaceHash> seen;
     std::vector<std::pair<int, Map>> stack{{root_, dims_}};
-    // A stencil of a stencil has places without end; its kernel will be cut anyway.
+    // A stencil of a stencil has positions without end; its kernel will be split anyway.
     int ops = 0;
     while (!stack.empty() && ops <= 4 * context_.max_ops) {
       auto [id, map] = std::move(stack.back());
@@ -77,10 +77,10 @@ class Explorer {
       }
       ++ops;
       if (const bool scans = node.op == Op::scan; scans || trace::is_reduction(node.op)) {
-        if (!scans && node.chunk > 0) continue;  // in a kernel of its own, or where chunks are walked
+        if (!scans && node.chunk > 0) continue;  // it has a kernel of its own, or chunks are walked
         auto candidate = scans ? fit_scan(node, map) : fit(node, map);
         if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
-      } else if (node.op == Op::gather) {  // a reduction that is the same at all of its places
+      } else if (node.op == Op::gather) {  // a reduction that is the same at all gathered positions
         stack.push_back({node.inputs[1], map});
         if (!worth_gathering(graph_, node.inputs[0], node.elements)) continue;
         map[static_cast<std::size_t>(node.axis(0))] = IndexExpr::of_value(id);
@@ -92,8 +92,8 @@ class Explorer {
     return best;
   }
 
-  // A reduction met at the given map shares a kernel with the root if no two parallel points use the same result: then it is computed
-  // once for each. The root's other axes, along which the result is spread again, are the rows, and walk as many points as it reduces.
+  // A reduction that is reached with this map shares a kernel with the root if no two parallel points use the same result: it is then computed once for each.
+  // The root's other axes, along which the result is broadcast, are the rows; they must have as many points as the reduction.
   std::optional<Candidate> fit(const Node& reduction, const Map& map) const {
     const auto walked = one_to_one(map, sizes_);
     if (!walked) return std::nullopt;
@@ -120,7 +120,7 @@ class Explorer {
     return candidate;
   }
 
-  // A scan met at the given map shares a kernel with the root if the root meets each of its elements once, and its rows in order.
+  // A scan that is reached with this map shares a kernel with the root if the root uses each of its elements once, and its rows in order.
   std::optional<Candidate> fit_scan(const Node& scan, const Map& map) const {
     const auto walked = one_to_one(map, sizes_);
     if (!walked || *walked != axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) return std::nullopt;
@@ -163,7 +163,7 @@ class Explorer {
         domain.sizes.push_back(row && chunked ? domain.chunks.length : sizes_[axis]);
       }
       if (row) break;
-      // Nothing is reordered where all axes stay parallel; a kernel has at least one.
+      // If all axes stay parallel, nothing is reordered; a kernel has at least one axis.
       if (domain.sizes.empty()) domain.sizes.push_back(1);
       domain.parallel = static_cast<int>(domain.sizes.size());
     }
@@ -175,7 +175,7 @@ class Explorer {
   const BuildContext& context_;
   const Graph& graph_;
   const int root_;
-  Sizes sizes_;  // the root's axes, split where that makes a view affine
+  Sizes sizes_;  // the root's axes, split where this makes a view affine
   Map dims_;
 };
 
@@ -188,7 +188,7 @@ Domain own_domain(const Graph& graph, const Node& reduction) {
     return IndexExpr::of_axis(static_cast<int>(domain.sizes.size()) - 1);
   };
   if (reduction.chunk > 0) {
-    // Chunks outermost: neighbours in memory stay neighbours along the last parallel axis.
+    // Chunks are outermost, so that neighbours in memory stay neighbours along the last parallel axis.
     const auto among = static_cast<int>(reduction.chunks_axis());
     const IndexExpr chunks = parallel_axis(reduction.shape[static_cast<std::size_t>(among)]);
     for (int k = 0; k < rank; ++k) domain.dims.push_back(k == among ? chunks : reduction.shape[k] == 1 ? IndexExpr::of(0) : parallel_axis(reduction.shape[k]));

@@ -1,4 +1,4 @@
-// The graph that scheduling works on: a recorded graph whose numbers have become symbols.
+// The graph on which scheduling works: a recorded graph whose numbers are symbols.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,25 +10,25 @@
 
 namespace sinter::fuse {
 
-/// As trace::Node, with sizes for numbers. What counts axes stays a number.
+/// Like trace::Node, with sizes for numbers. Numbers that count axes stay numbers.
 struct Node {
   trace::Op op{};
   DType dtype = DType::float32;
   Sizes shape;
-  Size elements;  // of the shape
+  Size elements;  // number of elements
   std::vector<int> inputs;
   std::vector<Size> ints;
   /// permute, reduce_*: the axes; gather: the axis; scan: the axis and the reduction.
   int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
   std::vector<int> axes() const;
   trace::Scalar scalar;
-  bool made = false;  // constant: put in by a rewrite; its value is part of the plan
+  bool made = false;  // a constant of a rewrite, whose value is part of the plan
   int leaf = -1;
-  int call = -1;              // library ops: number among the recorded graph's, by which a refusal finds the line that recorded it
-  Size chunk;                 // reduce_*: 0, or the length of the pieces of a two-stage reduction's first stage; scan: of those scanned by themselves
-  bool chunks_first = false;  // reduce_* in chunks: their number is the result's first axis, not its last
+  int call = -1;  // library ops: the number among the recorded graph's calls, which leads a refusal to the recorded line
+  Size chunk;  // reduce_*: 0, or the length of the pieces in the first stage of a two-stage reduction; scan: the length of pieces that are scanned separately
+  bool chunks_first = false;  // reduce_* in chunks: the chunks are the result's first axis, not its last
   std::size_t chunks_axis() const { return chunks_first ? 0 : shape.size() - 1; }
-  int from = -1;  // the recorded node that it computes, or is a part of; its line is in the recording
+  int from = -1;  // the recorded node that this node computes, or of which it is a part; it leads to the recorded line
 };
 
 struct Graph {
@@ -38,9 +38,9 @@ struct Graph {
   std::shared_ptr<SizeSpace> space;  // owns the sizes
 };
 std::string to_string(const Graph& graph);
-std::string to_string(const Sizes& shape);  // "(4096, 1024)", today's
+std::string to_string(const Sizes& shape);  // "(4096, 1024)", the present sizes
 
-/// A recorded graph over symbols (trace/symbols.hpp), in the order in which an Outline of the same nodes has their values.
+/// Converts a recorded graph to symbols (trace/symbols.hpp), in the order in which an Outline of the same nodes has their values.
 Graph symbolic(const trace::Graph& graph);
 
 }  // namespace sinter::fuse

@@ -1,5 +1,5 @@
-// Builds one group: from its roots down through everything that may be computed at the same points, pushing index maps through the
-// views it meets, until it reaches memory. What cannot be computed here is read from memory, and is told to have to be there.
+// Builds one group: from its roots down through all nodes that can be computed at the same points. It pushes index maps through views until it reaches memory.
+// Values that cannot be computed here are read from memory, and are reported as values to materialise.
 #include "fuse/group.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 
 using trace::Op;
 
-// Its tables keep their memory from one group to the next.
+// The tables keep their memory from one group to the next.
 class Builder {
  public:
   explicit Builder(const BuildContext& context) : context_(context), graph_(*context.graph), limits_(*context.limits) {}
@@ -63,9 +63,9 @@ class Builder {
   struct MapInfo {
     Map map;
     bool row = false;
-    std::vector<int> values;  // computed ones in it: it is of a gather's source
-    std::uint64_t axes = 0;   // that it changes along, if so
-    // The element of a buffer that it is, for the last shape that was asked for: most are equal.
+    std::vector<int> values;  // computed values in the map: it belongs to a gather's source
+    std::uint64_t axes = 0;   // axes along which these values change
+    // The element of a buffer for this map, for the last requested shape: most requests are equal.
     const Sizes* shape = nullptr;
     IndexExpr element;
   };
@@ -100,7 +100,7 @@ class Builder {
     return id;
   }
 
-  // The axes that a value changes along.
+  // Returns the axes along which a value changes.
   std::uint64_t axes_of(int value) const {
     std::uint64_t axes = 0;
     each_below(value, [&](int, const Value& here) {
@@ -110,7 +110,7 @@ class Builder {
     return axes;
   }
 
-  // Whether an op is computed at the computed places of the map: there are no more of them than it has elements.
+  // Returns whether an op is computed at the map's computed positions: there must be no more of them than the op has elements.
   bool worth_gathering_at(int map, int id) const {
     Size places = 1;
     for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis)
@@ -133,10 +133,9 @@ class Builder {
 
   // ---- from the roots down ------------------------------------------------------------------------------------------------
 
-  // How an attempt to build the kernel ends. It begins anew over the axes with one of them split (split_), or with more nodes read from memory
-  // (forced_).
+  // The end of an attempt to build the kernel. The next one starts again with an axis split (split_), or with more nodes read from memory (forced_).
   enum class Attempt : std::uint8_t { complete, split, narrowed };
-  // In place of a value: the attempt has ended.
+  // Stands for a value when the attempt has ended.
   static constexpr int kEnded = -1;
 
   Attempt evaluate() {
@@ -189,13 +188,13 @@ class Builder {
     return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.contains(id) || reasons_.count(id);
   }
 
-  // The value, or kEnded; so do all that compute one. Views are passed in a loop: a chain of them may be as long as the graph. Ops recurse: a kernel
-  // holds a bounded number.
+  // Returns the value or kEnded, as all functions that compute one do. A loop passes views, because a chain of views may be as long as the graph. Ops recurse:
+  // a kernel holds a bounded number.
   int eval(int id, int map) {
     const Here here(*this, guard_of(map));
     const Place start{id, map, guard_};
     if (const auto found = memo_.find(start); found != memo_.end()) return found->second;
-    bool spread = false;  // below a broadcast, or windows that overlap
+    bool spread = false;  // below a broadcast, or below windows that overlap
     while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
       const Node& view = graph_.nodes[id];
       const int input = view.inputs[0];
@@ -214,12 +213,12 @@ class Builder {
     guard_ = guard_of(map);
     const Place place{id, map, guard_};
     int value = -1;
-    if (guard_ >= 0 && computed_here(id, map)) {  // it is computed at every point anyway
+    if (guard_ >= 0 && computed_here(id, map)) {  // the value is computed at every point anyway
       const Here everywhere(*this, -1);
       padded_ = valid_ = -1;
       share_ = 1;
       value = eval(id, map);
-    } else if (graph_.nodes[id].op == Op::constant) {  // one parameter per use: equal literals must not change the structure
+    } else if (graph_.nodes[id].op == Op::constant) {  // one parameter for each use: equal literals must not change the structure
       const Node& node = graph_.nodes[id];
       value = add({Value::Kind::scalar, node.op, node.dtype, node.dtype, {}, id}, map);
       if (place == start) return value;
@@ -234,8 +233,8 @@ class Builder {
     return value;
   }
 
-  // A reduction that has to be in memory takes with it what is computed from it element by element before it is spread again: the
-  // same bytes, and no kernel for the epilogue alone.
+  // If a reduction must be in memory, the elementwise operations on its result, up to the next broadcast, are computed with it. This moves the same bytes and
+  // saves a kernel for the epilogue.
   int with_epilogue(int id, int map, int value) {
     const Node& epilogue = graph_.nodes[id];
     if (reasons_.empty() || kernel_.values[value].kind != Value::Kind::op || computed_here(id, map)) return value;
@@ -283,14 +282,14 @@ class Builder {
     }
   }
 
-  // `current`: where the values are now that the map and the guard name.
+  // `current`: the present numbers of the values that the map and the guard name.
   template <class Current> void make_load(Value& value, int id, int map, int guard, Current current) {
     const Node& node = graph_.nodes[id];
     const double share = value.share;
     value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, element_at(map, id)};
     value.share = share;
     value.row = maps_[map].row;
-    // Nothing can be read where there are no row points: it must not stand before the loop that never runs.
+    // If there are no row points, nothing may be read: the load must not precede the loop that never runs.
     value.row |= node.elements == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
     value.cost = limits_.reread;
     take_operands(value, value.index, current);
@@ -303,10 +302,10 @@ class Builder {
     return add(std::move(value), map);
   }
 
-  // ---- guards, gathers, scans: values that a kernel computes to find others ------------------------------------------------
-  // While the kernel is built, a guard or an index names a value by the number that it had at first; now_ says where it is.
+  // ---- guards, gathers, scans: values that a kernel computes to find other values -------------------------------------------
+  // While the kernel is built, a guard or an index names a value by its original number; now_ holds its present number.
 
-  // Under which guard what follows is looked at; as before when it ends.
+  // Sets the guard under which the nodes below are visited, and restores the previous one at the end.
   struct Here {
     Here(Builder& builder, int guard) : of(builder), guard_before(of.guard_), padded_before(of.padded_), valid_before(of.valid_), share_before(of.share_) {
       of.guard_ = guard;
@@ -323,7 +322,7 @@ class Builder {
     int guard_before, padded_before, valid_before;
     double share_before;
   };
-  // A gather's source is read where the computed places are valid; what is the same for all of them, a statistic of the row, is read in any case.
+  // A gather's source is read where the computed positions are valid. A value that is the same for all of them, such as a statistic of the row, is always read.
   int guard_of(int map) { return maps_[map].values.empty() ? padded_ : both(padded_, valid_); }
 
   void depend_on(Value& value, int operand) const {
@@ -331,7 +330,7 @@ class Builder {
     value.row |= kernel_.values[operand].row;
     value.ready = std::max(value.ready, kernel_.values[operand].ready);
   }
-  // The computed values of an index become operands.
+  // Makes the computed values of an index operands.
   template <class Current> void take_operands(Value& value, const IndexExpr& index, Current current) const {
     int place = Value::kIndexed;
     each_value(index, [&](int number) {
@@ -341,7 +340,7 @@ class Builder {
     });
   }
 
-  // An op that no node of the graph stands for, made once for the same operands. Index arithmetic goes on beside that of floats: it costs nothing.
+  // Makes an op without a node of the graph, once for the same operands. Index arithmetic runs beside float arithmetic, so it costs nothing.
   int make(Op op, DType dtype, Operands args) {
     const auto [found, fresh] = made_.try_emplace(std::tuple(op, args, 0), -1);
     if (!fresh) return found->second;
@@ -362,7 +361,7 @@ class Builder {
     return make(Op::bitwise_and, DType::bool_, {a, b});
   }
 
-  // The first operand where its own indices are in range, the second elsewhere.
+  // Selects the first operand where its own indices are in range, the second elsewhere.
   int pad(int id, int map) {
     if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
@@ -395,7 +394,7 @@ class Builder {
       value = eval(node.inputs[0], below_map);
     }
     if (value == kEnded) return kEnded;
-    // A load fills by itself, where the fill is computed before it.
+    // A load has a fill of its own, if the fill is computed before it.
     Value& inner = kernel_.values[value];
     const Value& outer = kernel_.values[fill];
     if (inner.kind == Value::Kind::load && inner.args[Value::kGuard] == guard && guard == within && fill < value && outer.row <= inner.row &&
@@ -419,7 +418,7 @@ class Builder {
     const auto constant = [&](const Size& value) { return index_value(IndexExpr::of(value)); };
     const int valid = both(make(Op::less_equal, DType::bool_, {constant(0), index}),
                            make(Op::less, DType::bool_, {index, constant(graph_.nodes[node.inputs[0]].shape[axis])}));
-    // What is not wanted here is not wrong either.
+    // Positions that are not wanted here need no check.
     int condition = valid;
     if (guard_ >= 0) condition = make(Op::bitwise_or, DType::bool_, {make(Op::bitwise_not, DType::bool_, {guard_}), valid});
     Map below = maps_[map].map;
@@ -440,10 +439,10 @@ class Builder {
     return value;
   }
 
-  // The place along the axis that is cut in chunks.
+  // Returns the position along the chunked axis.
   IndexExpr chunk_point() const { return IndexExpr::of_axis(0) * kernel_.chunks.length + row_dims_.back(); }
 
-  // Computed where the kernel's row is the scanned axis, or a chunk of it, point by point.
+  // Computes a scan if the kernel's row is the scanned axis, or a chunk of it, point by point.
   int scan(int id, int map) {
     const Node& node = graph_.nodes[id];
     const auto axis = static_cast<std::size_t>(node.axis(0));
@@ -472,7 +471,7 @@ class Builder {
     return add(std::move(value), map);
   }
 
-  // A node met under several maps (a stencil over a computed value) is computed once per map, which may grow without end. True where that
+  // A node that is reached with several maps (a stencil over a computed value) is computed once for each map, which may grow without end. Returns true if that
   // ends the attempt: the next one reads more from memory.
   bool grows(int id) {
     if (++occurrences_[id] < 2 || static_cast<int>(kernel_.values.size()) <= (narrowed_ ? 8 : 4) * context_.max_ops) return false;
@@ -486,11 +485,10 @@ class Builder {
             fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op), context_.max_ops)};
   }
 
-  // The nodes to read from memory so that the kernel holds no more ops than it may: where the fewest are open at once, as far below
-  // the roots as fits. A node's users have larger numbers: it is looked at when all its places are known. None if all fits, or where split_ is
-  // to come first.
+  // Returns the nodes to read from memory so that the kernel holds no more ops than allowed: where the fewest values are open at once, as far below the roots
+  // as fits. Users have larger numbers, so a node is visited when all its positions are known. Returns nothing if all fits, or if split_ comes first.
   std::vector<int> narrowest() {
-    std::map<int, std::vector<int>, std::greater<>> open;  // node -> the maps that it is wanted at
+    std::map<int, std::vector<int>, std::greater<>> open;  // node -> the maps with which it is needed
     const auto want = [&](int id, int map) {
       while (trace::is_view(graph_.nodes[id].op) && !read_from_memory(id, map)) {
         const int input = graph_.nodes[id].inputs[0];
@@ -527,7 +525,7 @@ class Builder {
           want(node.inputs[1], map);
           if (!worth_gathering(graph_, node.inputs[0], node.elements)) continue;
           Map below = maps_[map].map;
-          below[static_cast<std::size_t>(node.axis(0))] = IndexExpr::of_value(0);  // some value
+          below[static_cast<std::size_t>(node.axis(0))] = IndexExpr::of_value(0);  // any value
           want(node.inputs[0], intern(std::move(below)));
         } else if (node.op == Op::pad) {
           Map below = maps_[map].map;
@@ -557,7 +555,7 @@ class Builder {
     return add(std::move(value), map);
   }
 
-  // Each parallel point computes one chunk of the reduction.
+  // Returns whether each parallel point computes one chunk of the reduction.
   bool chunk_here(const Node& node, int map) const {
     const Map& at = maps_[map].map;
     if (!kernel_.chunks.same({node.chunk, graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(node.axis(0))]}) || maps_[map].row) return false;
@@ -566,14 +564,14 @@ class Builder {
            (guard_ < 0 || !kernel_.values[guard_].row);
   }
 
-  // Elements that a reduction combines to one.
+  // Returns the number of elements that a reduction combines to one.
   Size extent_of(const Node& node) const {
     Size extent = 1;
     for (int axis : node.axes()) extent = extent * graph_.nodes[node.inputs[0]].shape[static_cast<std::size_t>(axis)];
     return extent;
   }
 
-  // The points that a reduction combines, where it is computed by this kernel's rows; none where it is not.
+  // Returns the points that a reduction combines, if this kernel's rows compute it; otherwise nothing.
   std::optional<Mapped> reduced_at(int id, int map) const {
     const Node& node = graph_.nodes[id];
     const Sizes& input = graph_.nodes[node.inputs[0]].shape;
@@ -613,7 +611,7 @@ class Builder {
         return need(id, map, CutReason::reduction_dependency,
                     fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times", trace::name(node.op),
                                 reduced(), kernel_.row_points()));
-      // Each parallel point computes one result, and no other point the same one.
+      // Each parallel point must compute one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
       if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
@@ -631,12 +629,12 @@ class Builder {
     return add(std::move(value), map);
   }
 
-  // ---- what is better read from memory ------------------------------------------------------------------------------------
+  // ---- values that should rather be read from memory ----------------------------------------------------------------------
 
-  // Every round reads one more node from memory, in place.
+  // Each round changes one more node to a read from memory.
   void settle() {
     drop_unused();
-    // A merged kernel is weighed whole against the two that it would replace: what it had read from memory would need a third.
+    // A merged kernel is compared as a whole with the two kernels that it would replace; a value that it read from memory would need a third.
     while ((!context_.merged && read_what_is_dear()) || !choose_persistent() || !within_limits()) drop_unused();
   }
 
@@ -657,13 +655,13 @@ class Builder {
         if (!used[v]) continue;
         for (int arg : kernel_.values[v].args)
           if (arg >= 0) used[arg] = 1;
-        // Should it be read from memory, it will be read under its guard, and where it is.
+        // If it is read from memory later, it uses this guard and this position.
         if (!is_computed(kernel_.values[v])) continue;
         if (places_[v].guard >= 0) used[now_[places_[v].guard]] = 1;
         for (const int number : maps_[places_[v].map].values) used[now_[number]] = 1;
       }
       more = false;
-      for (std::size_t k = 0; k < checked.size(); ++k) {  // a gather is checked as long as somebody wants it
+      for (std::size_t k = 0; k < checked.size(); ++k) {  // a gather is checked as long as a value needs it
         if (checked[k] || !used[gathered_values_[k]]) continue;
         used[kernel_.checks[k].condition] = used[kernel_.checks[k].value] = 1;
         checked[k] = 1;
@@ -705,7 +703,7 @@ class Builder {
     place_reductions();
   }
 
-  // The nodes that a row value reads at every row point.
+  // Returns the nodes that a row value reads at every row point.
   std::vector<int> row_loads(int value) const {
     std::vector<int> nodes;
     each_below(value, [&](int, const Value& here) {
@@ -716,11 +714,11 @@ class Builder {
     return nodes;
   }
 
-  // A reduction that could run in an early pass and is needed late runs in the pass that reads most of the same anyway.
+  // A reduction that could run in an early pass, and whose result is needed late, runs in the pass that reads most of the same values anyway.
   void place_reductions() {
     const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
     if (passes < 2) return;
-    std::vector<int> latest(count, passes);  // passes that may be over before the value is there
+    std::vector<int> latest(count, passes);  // passes that may end before the value is available
     for (const auto& root : kernel_.roots)
       if (const int pass = root_pass(kernel_, root); pass >= 0) latest[root.value] = std::min(latest[root.value], pass);
     for (const auto& check : kernel_.checks)
@@ -763,7 +761,7 @@ class Builder {
     }
   }
 
-  // What a value needs, itself too, each once, until the visitor says that it wants nothing below.
+  // Visits each value below a value, and the value itself, once, until the visitor returns that it needs nothing below.
   template <class Visit> void each_below(int value, Visit visit) const {
     ++walk_;
     seen_.resize(kernel_.values.size());
@@ -778,7 +776,7 @@ class Builder {
     }
   }
 
-  // Cost of computing a value from memory, each value it needs counted once.
+  // Returns the cost of computing a value from memory, counting each needed value once.
   double cone_cost(int value) const {
     double cost = 0;
     each_below(value, [&](int, const Value& here) {
@@ -791,7 +789,7 @@ class Builder {
 
   double elements_of(int node) const { return as_double(graph_.nodes[node].elements); }
 
-  // The kernel that writes a node, by what one of its values here needs.
+  // Returns the time of a separate kernel for a node, estimated from the needs of one of its values here.
   double own_seconds(int value) const {
     const Value& here = kernel_.values[value];
     Work work{bytes_of(graph_, here.node), elements_of(here.node) * cone_cost(value)};
@@ -806,15 +804,15 @@ class Builder {
     return limits_.launch_seconds + work.seconds(limits_);
   }
 
-  // A value below a broadcast is computed again at every repeated point, one that is met under several maps once for each. That is
-  // free as long as it hides under the traffic.
+  // A value below a broadcast is computed again at every repeated point, and a value that is reached with several maps once for each. This is free as long as
+  // it hides under the traffic.
   bool read_what_is_dear() {
     KernelWork here(graph_, kernel_, limits_);
     const Work now = here.all();
     if (now.ops / limits_.throughput <= now.bytes / limits_.bandwidth) return false;
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<std::uint64_t> axes(count);
-    std::vector<char> widened(count);  // somebody needs it at more points than it has
+    std::vector<char> widened(count);  // a user needs it at more points than it has
     tsl::robin_map<int, int> places;
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
@@ -826,7 +824,7 @@ class Builder {
       if (value.kind == Value::Kind::op && value.node >= 0) ++places[value.node];
     }
     std::vector<std::pair<double, int>> candidates;
-    tsl::robin_set<int> met;  // a node's places cost the same: the first one speaks for all
+    tsl::robin_set<int> met;  // all positions of a node cost the same, so the first one stands for all
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root(kernel_, v) || root_maps_.contains(value.node)) continue;
@@ -865,7 +863,7 @@ class Builder {
     return lanes_along_rows(graph_, arranged, limits_);
   }
 
-  // Which row values a later pass reads from a persistent buffer, and where the buffers lie; false where a value is read from memory instead.
+  // Chooses the row values that a later pass reads from a persistent buffer, and where the buffers are. Returns false if a value is read from memory instead.
   bool choose_persistent() {
     kernel_.notes.clear();
     if (choose_kept(false)) return true;
@@ -877,8 +875,8 @@ class Builder {
     return true;
   }
 
-  // The value of the fewest bytes from which this one follows at little cost, all else that it needs being the same for the whole row: what was rounded to
-  // fewer bits, and only widened since.
+  // Returns the value with the fewest bytes from which this one follows at little cost, with all other operands constant over the row: a value that was rounded
+  // to fewer bits and then only widened.
   int narrowest_source(int value) const {
     int best = value;
     double cost = 0;
@@ -896,14 +894,14 @@ class Builder {
     return best;
   }
 
-  // Which row values a later pass reads from a persistent buffer, of their own or (`narrow`) of fewer bits. Whether there is room for them.
+  // Chooses the row values that a later pass reads from a persistent buffer, as they are or (`narrow`) in fewer bits. Returns whether they fit.
   bool choose_kept(bool narrow) {
     kernel_.kept.clear();
     kernel_.persistent.clear();
     kernel_.staging = {};
     const int passes = kernel_.passes();
     if (passes < 2) return true;
-    std::vector<int> computed(kernel_.values.size(), -1);  // first pass that computes it
+    std::vector<int> computed(kernel_.values.size(), -1);  // the first pass that computes it
     std::vector<int> last_read(kernel_.values.size(), -1);
     std::vector<char> kept(kernel_.values.size());
     for (int pass = 0; pass < passes; ++pass) {
@@ -935,7 +933,7 @@ class Builder {
     }
     std::sort(kernel_.kept.begin(), kernel_.kept.end(),
               [&](const Kept& a, const Kept& b) { return std::pair(computed[a.value], a.value) < std::pair(computed[b.value], b.value); });
-    std::vector<int> busy_until;  // per persistent buffer: the last pass that reads what it holds
+    std::vector<int> busy_until;  // for each persistent buffer: the last pass that reads its present value
     for (auto& [v, buffer] : kernel_.kept) {
       const DType dtype = kernel_.values[v].dtype;
       for (buffer = 0; buffer < static_cast<int>(busy_until.size()); ++buffer)
@@ -957,8 +955,8 @@ class Builder {
   }
   bool has_place() const { return columns_keep(kernel_, limits_) || lanes_go_along_rows(); }
 
-  // Without room for them a later pass computes them again, if that is cheaper than a round trip to memory; else one is read from memory, and the answer is
-  // false.
+  // If the buffers do not fit, a later pass computes the values again if this is cheaper than a round trip to memory. Otherwise one value is read from memory,
+  // and the result is false.
   bool without_persistent(const std::vector<Kept>& kept_values, const Size& bytes) {
     const bool placed = has_place();
     const int passes = kernel_.passes(), most_blocks = most_blocks_of_row(kernel_, limits_);
@@ -1018,7 +1016,7 @@ class Builder {
     for (std::size_t v = 0; v < kernel_.values.size(); ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind != Value::Kind::load) continue;
-      // What is at computed places is where no other kernel can be known to read it; the gather that takes it from there is known.
+      // No other kernel is known to read a value at computed positions; the gather that takes it from there is known.
       if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
       if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.contains(value.node)) continue;
       if (told.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
@@ -1027,7 +1025,7 @@ class Builder {
       if (value.args[Value::kIndexed] >= 0 && value.kind != Value::Kind::op) value.index = with_values(value.index, now_);
     for (const auto& request : requests_) built.group.touches.push_back({request.node, request.dims});
     built.group.requests = std::move(requests_);
-    std::vector<Value> values(kernel_.values.begin(), kernel_.values.end());  // no more memory than they take
+    std::vector<Value> values(kernel_.values.begin(), kernel_.values.end());  // holds no more memory than needed
     std::swap(values, kernel_.values);
     built.group.kernel = std::exchange(kernel_, {});
     std::swap(values, kernel_.values);
@@ -1038,32 +1036,32 @@ class Builder {
   const Graph& graph_;
   const Limits& limits_;
   std::vector<Request> requests_;
-  Map row_dims_;  // the rows as they were asked for, over the kernel's axes (which splits refine)
+  Map row_dims_;  // the requested rows as expressions over the kernel's axes (which splits refine)
   Sizes row_shape_;
   Kernel kernel_;
   bool chunked_ = false, may_split_ = true;
-  std::optional<SplitAxis> split_;  // ended the attempt
+  std::optional<SplitAxis> split_;  // the split that ended the attempt
   struct At {
     int map, guard;
   };
-  std::vector<At> places_;                             // value -> the map it is computed at, and under which guard
-  std::vector<int> now_;                               // value as numbered when the kernel was built -> where it is, -1: nowhere
-  std::vector<std::pair<int, int>> gathers_;           // of what they take: the node, and the map of its result
-  std::vector<int> gathered_values_;                   // check -> what was found there
-  std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node: by op and operands, or by index
-  int guard_ = -1;                                     // what is met is read where this value holds
-  double share_ = 1;                                   // of the points, about those where it holds
-  int padded_ = -1, valid_ = -1;                       // the parts of it that pads ask for, and gathers
+  std::vector<At> places_;                             // value -> the map with which it is computed, and its guard
+  std::vector<int> now_;                               // value's original number -> its present one; -1: it no longer exists
+  std::vector<std::pair<int, int>> gathers_;           // for each gather: the node, and the map of its result
+  std::vector<int> gathered_values_;                   // check -> the value that it examines
+  std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node, by op and operands or by index
+  int guard_ = -1;                                     // visited nodes are read where this value holds
+  double share_ = 1;                                   // the share of the points where it holds, approximately
+  int padded_ = -1, valid_ = -1;                       // its parts that come from pads and from gathers
   std::vector<MapInfo> maps_;
   tsl::robin_map<Map, int, MapHash> map_ids_;
   tsl::robin_map<Place, int, PlaceHash> memo_;
   tsl::robin_map<int, int> root_maps_;
   tsl::robin_map<int, int> occurrences_;
-  mutable std::vector<int> seen_, stack_;  // of each_below
+  mutable std::vector<int> seen_, stack_;  // work space of each_below
   mutable int walk_ = 0;
-  bool narrowed_ = false;       // too many places were met once
-  std::map<int, Cut> reasons_;  // nodes that are read from memory, and why
-  std::map<int, Cut> forced_;   // those without which the kernel would grow without end
+  bool narrowed_ = false;       // an attempt has met too many positions
+  std::map<int, Cut> reasons_;  // nodes that are read from memory, and the reasons
+  std::map<int, Cut> forced_;   // nodes without which the kernel would grow without end
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ Shape blocked_shape(Shape shape, const InBlocks& like) {
   return shape;
 }
 
-/// The node's axis that is this axis of the value.
+/// Returns the node's axis that corresponds to this axis of the value.
 std::size_t moved(std::size_t axis, const InBlocks& value) { return axis < value.lane ? axis : axis + 1; }
 
 Filling zeros(DType dtype) { return {true, trace::make_scalar_int(dtype, 0)}; }
@@ -38,7 +38,7 @@ Filling of_number(const Scalar& number) { return {!is_floating(number.dtype) || 
 
 // --- element by element ------------------------------------------------------------------------------------------------
 
-/// Whether the op's result is finite where its operands are: functions between bounds, and a choice among operands.
+/// Returns whether the op's result is finite for finite operands: bounded functions, and selections among operands.
 bool stays_finite(Op op) {
   switch (op) {
     case Op::sigmoid:
@@ -74,7 +74,7 @@ Filling filling_of(const Recorded& node, std::span<const Filling> operands) {
   return {finite && (stays_finite(node.op) || !is_floating(node.dtype)), {}};
 }
 
-/// An operand beside one in blocks: a number, or one for each channel, is not spread out before it is put in blocks.
+/// Prepares an operand beside one in blocks: one number, or one for each channel, is put in blocks before it is broadcast.
 std::pair<RecordedPtr, Filling> beside(const Site& site, const RecordedPtr& x, const InBlocks& like) {
   const Shape whole = blocked_shape(x->shape, like);
   if (x->op == Op::constant) return {trace::make_constant(site, x->scalar, whole), of_number(x->scalar)};
@@ -123,14 +123,14 @@ std::optional<InBlocks> elementwise(const Site& site, const Recorded& node, std:
 
 std::optional<InBlocks> reshaped(const Site& site, const Recorded& node, const InBlocks& x, const Shape& from) {
   const Shape& to = node.shape;
-  if (x.lane != from.size()) return {};  // the elements of a block lie side by side
+  if (x.lane != from.size()) return {};  // the elements of a block are neighbours
   const auto product = [](const Shape& shape, std::size_t begin, std::size_t end) {
     std::int64_t all = 1;
     for (std::size_t k = begin; k < end; ++k) all *= shape[k];
     return all;
   };
   const std::int64_t behind = product(from, x.axis + 1, from.size());
-  // The axis before which as many places lie behind: the channels, or a part of them in whole blocks.
+  // Finds the axis with as many places after it as before: it is the channels, or a part of them in whole blocks.
   for (std::size_t axis = to.size(); axis-- > 0;) {
     const std::int64_t rest = product(to, axis + 1, to.size());
     if (rest > behind) return {};

@@ -8,7 +8,7 @@
 
 namespace sinter::fuse {
 
-/// The elements that fill the last block of channels: all are one number, or finite ones, or whatever there is. A convolution multiplies them by 0.
+/// The elements that fill the last block of channels: all equal to one number, or finite, or arbitrary. A convolution multiplies them by 0.
 struct Filling {
   bool finite = false;
   std::optional<trace::Scalar> number = {};
@@ -17,31 +17,32 @@ struct Filling {
 /// A value with an axis of channels in blocks: of shape (.., channels / 16, .., 16, ..).
 struct InBlocks {
   trace::RecordedPtr node;
-  std::int64_t channels = 0;  // of the value, without those that fill the last block
-  std::size_t axis = 1;       // of the channels in the value's shape; of the blocks in the node's
-  std::size_t lane = 4;       // the node's axis along a block, behind `axis`
+  std::int64_t channels = 0;  // channels of the value, without those that fill the last block
+  std::size_t axis = 1;       // axis of the channels in the value's shape, and of the blocks in the node's
+  std::size_t lane = 4;       // the node's axis along a block, after `axis`
   Filling filling = {};
 
   bool lie_like(const InBlocks& other) const { return axis == other.axis && lane == other.lane && channels == other.channels; }
 };
 
-/// x with its channels in blocks, a view: as `like` has them. Where x has one channel for all, it has one for all blocks. Zeros fill the last block.
+/// Returns x with its channels in blocks in the layout of `like`, as a view. If x has one channel for all, the result has one for all blocks. Zeros fill the
+/// last block.
 trace::RecordedPtr block(const trace::Site& site, const trace::RecordedPtr& x, const InBlocks& like);
-/// The value as it was recorded, a view.
+/// Returns the value in the recorded order, as a view.
 trace::RecordedPtr unblock(const trace::Site& site, const InBlocks& value);
-/// The value with zeros in the last block where something else may fill it.
+/// Returns the value with zeros where other elements may fill the last block.
 trace::RecordedPtr with_zeros(const trace::Site& site, const InBlocks& value);
 
-/// The least or the largest over axes among which the channels are, of whole blocks; null for others.
+/// Returns the minimum or maximum over axes that include the channels, for whole blocks; null for another reduction.
 trace::RecordedPtr least_or_largest(const trace::Recorded& node, const InBlocks& x);
 
-/// An operand of an operation: in blocks, or as it was recorded.
+/// An operand of an operation: in blocks, or in the recorded order.
 struct BlockedOperand {
-  const Shape& shape;        // as it was recorded
-  const InBlocks* blocked;   // null: it is not in blocks
-  trace::RecordedPtr plain;  // null: it is in blocks
+  const Shape& shape;        // recorded shape
+  const InBlocks* blocked;   // null: the operand is not in blocks
+  trace::RecordedPtr plain;  // null: the operand is in blocks
 };
-/// The operation on operands in blocks, one of them at least; nothing where it does not keep channels apart, or not whole blocks of them.
+/// Returns the operation on operands of which at least one is in blocks. Returns nothing if it mixes channels, or does not keep whole blocks together.
 std::optional<InBlocks> in_blocks(const trace::Recorded& node, std::span<const BlockedOperand> operands);
 
 }  // namespace sinter::fuse

@@ -19,7 +19,7 @@ using trace::Op;
 
 // ---- canonical sums -------------------------------------------------------------------------------------------------------
 
-// Axes first, in order; computed values; divisions in the order in which their inner expressions were made.
+// The order of terms: axes by number, then computed values, then divisions in the order in which their inner expressions were made.
 std::pair<int, int> kind_of(const IndexTerm& term) {
   if (term.axis >= 0) return {0, term.axis};
   if (term.value >= 0) return {1, term.value};
@@ -35,7 +35,7 @@ bool before(const IndexTerm& a, const IndexTerm& b) {
 
 bool same_factor(const IndexTerm& a, const IndexTerm& b) { return kind_of(a) == kind_of(b) && a.div.same(b.div) && a.mod.same(b.mod); }
 
-// Whether the two differ by a multiple of d at every point.
+// Returns whether the two differ by a multiple of d at every point.
 bool equal_modulo(const IndexExpr& a, const IndexExpr& b, const Size& d) {
   if ((a.constant() - b.constant()) % d != 0) return false;
   auto x = a.terms().begin(), y = b.terms().begin();
@@ -50,8 +50,8 @@ bool equal_modulo(const IndexExpr& a, const IndexExpr& b, const Size& d) {
   return true;
 }
 
-// c * ((x / d) % m) + c * m * ((x / (d * m)) % n) = c * ((x / d) % (m * n)): two neighbouring digits of x are one. Without n it is
-// c * (x / d), and c * x once d is 1.
+// c * ((x / d) % m) + c * m * ((x / (d * m)) % n) = c * ((x / d) % (m * n)): joins two neighbouring digits of x. Without n the result is c * (x / d), which is
+// c * x for d = 1.
 bool join_digits(std::vector<IndexTerm>& terms, Size& constant) {
   for (auto low = terms.begin(); low != terms.end(); ++low) {
     if (!low->divides() || low->whole()) continue;
@@ -92,7 +92,7 @@ IndexExpr sum_of(Size constant, std::vector<IndexTerm> terms) {
   return IndexSpace::current()->intern(constant, std::move(terms));
 }
 
-// Visits the expression and all inside it, each once.
+// Visits the expression and all expressions inside it, each once.
 void each_inner(const IndexExpr& expr, const std::function<void(const IndexExpr&)>& visit) {
   std::vector<IndexExpr> stack{expr};
   std::set<int> seen;
@@ -119,13 +119,13 @@ Size floor_div(const Size& a, const Size& b) {
   return -((b - 1 - a) / b);
 }
 
-// Whether all of the range lies between two neighbouring multiples of d.
+// Returns whether the whole range lies between two neighbouring multiples of d.
 bool same_period(const Range& r, const Size& d) {
   if (r.low >= 0) return r.high < d || (!r.low.same(0) && floor_div(r.low, d) == floor_div(r.high, d));
   return floor_div(r.low, d) == floor_div(r.high, d);
 }
 
-// expr = d * quotient + rest, where rest collects the terms that d does not divide.
+// expr = d * quotient + rest, where rest holds the terms that d does not divide.
 struct Divided {
   IndexExpr quotient, rest;
 };
@@ -152,7 +152,7 @@ IndexExpr division(const IndexExpr& inner, const Size& div, const Size& mod) {
   return sum_of(0, {term});
 }
 
-// Whether expr = g * high + low with 0 <= low < g.
+// Returns the digits if expr = g * high + low with 0 <= low < g.
 std::optional<Divided> digits_at(const IndexExpr& expr, const Size& g, const Sizes& sizes) {
   Divided parts = divided(expr, g);
   const Range low = range(parts.rest, sizes);
@@ -160,13 +160,13 @@ std::optional<Divided> digits_at(const IndexExpr& expr, const Size& g, const Siz
   return parts;
 }
 
-// What divides both; 1 where nothing is known to.
+// Returns a common divisor; 1 if none is known.
 Size common_divisor(const Size& a, const Size& b) {
   if (a.is_constant() && b.is_constant()) return std::gcd(a.hint(), b.hint());
   return a > 1 && b % a == 0 ? a : Size(1);
 }
 
-// The largest coefficient that divides d and below which the expression's low digits can be cut off.
+// Returns the largest coefficient that divides d and at which the expression's low digits can be separated.
 std::optional<std::pair<Size, Divided>> low_digits(const IndexExpr& expr, const Size& d, const Sizes& sizes) {
   Sizes candidates;
   for (const auto& term : expr.terms())
@@ -177,7 +177,7 @@ std::optional<std::pair<Size, Divided>> low_digits(const IndexExpr& expr, const 
   return std::nullopt;
 }
 
-// If an axis of `rest` reaches over d, cutting that axis at d makes flat / d and flat % d affine.
+// If an axis of `rest` extends beyond d, splitting that axis at d makes flat / d and flat % d affine.
 std::optional<SplitAxis> split_for(const IndexExpr& rest, const Size& d, const Sizes& sizes) {
   for (const auto& term : rest.terms()) {
     if (term.axis < 0 || term.coeff < 0) return std::nullopt;
@@ -191,13 +191,13 @@ std::optional<SplitAxis> split_for(const IndexExpr& rest, const Size& d, const S
   return std::nullopt;
 }
 
-// expr plus the multiple of d that makes it not negative.
+// Adds the multiple of d that makes expr nonnegative.
 IndexExpr not_negative(const IndexExpr& expr, const Size& d, const Sizes& sizes) {
   const Range r = range(expr, sizes);
   return r.low < 0 ? expr + IndexExpr::of(-floor_div(r.low, d) * d) : expr;
 }
 
-// more + x / d as (d * more + x) / d: one division, so that the digits of one number keep one inner expression.
+// Writes more + x / d as (d * more + x) / d: one division, so that all digits of a number have one inner expression.
 struct Flattened {
   IndexExpr inner;
   Size div;
@@ -213,14 +213,14 @@ std::optional<Flattened> flattened(const IndexExpr& expr) {
   return std::nullopt;
 }
 
-// The term of an expression that is (x / d) % m and nothing else.
+// Returns the term of an expression that consists of (x / d) % m alone.
 const IndexTerm* lone_division(const IndexExpr& expr) {
   if (!expr.constant().same(0) || expr.terms().size() != 1) return nullptr;
   const IndexTerm& only = expr.terms()[0];
   return only.divides() && only.coeff.same(1) && !only.whole() ? &only : nullptr;
 }
 
-// Where an axis may be split, `split` takes the split that makes the result affine; what is returned then is no result. Null: no axis is split.
+// If an axis may be split, `split` receives the split that makes the result affine; the returned value is then meaningless. Null: no axis is split.
 using Split = std::optional<SplitAxis>*;
 
 IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, Split split);
@@ -243,7 +243,7 @@ IndexExpr quotient(const IndexExpr& expr, const Size& div, const Sizes& sizes, S
   return whole + division(rest, div, 0);
 }
 
-// expr % mod, never negative.
+// Returns expr % mod, which is never negative.
 IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, Split split) {
   if (mod == 1) return IndexExpr::of(0);
   IndexExpr rest = divided(expr, mod).rest;
@@ -258,7 +258,7 @@ IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, 
   return division(rest, 1, mod);
 }
 
-// Joined digits may be simpler than the rules saw one by one: each division is made again until nothing changes.
+// Joined digits may be simpler than the rules saw one by one, so each division is made again until nothing changes.
 IndexExpr tidied(IndexExpr expr, const Sizes& sizes) {
   constexpr int kRounds = 4;
   for (int round = 0; round < kRounds && expr.divisions() > 0; ++round) {
@@ -283,7 +283,7 @@ namespace {
 std::shared_ptr<IndexSpace>& current_space() { return per_thread<std::shared_ptr<IndexSpace>>(); }
 }  // namespace
 
-IndexSpace::IndexSpace() { nodes_.emplace_back(); }  // order 0 is that of 0
+IndexSpace::IndexSpace() { nodes_.emplace_back(); }  // order 0 belongs to 0
 
 IndexSpace::Scope::Scope(std::shared_ptr<IndexSpace> space) : before_(std::move(current_space())) { current_space() = std::move(space); }
 IndexSpace::Scope::~Scope() { current_space() = std::move(before_); }
@@ -334,7 +334,7 @@ IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms)
   return IndexExpr(&node);
 }
 
-// 0 belongs to every space: it is made all the time.
+// 0 belongs to every space, because it is made all the time.
 IndexExpr::IndexExpr() {
   static const IndexNode* const zero = new IndexNode;  // never destroyed
   node_ = zero;
@@ -373,7 +373,7 @@ IndexExpr operator*(const IndexExpr& a, const Size& factor) {
   return sum_of(a.constant() * factor, std::move(terms));
 }
 
-// Shared parts are named once: "3*i2 + a0 where i2 = (5*a0+a1)/7%3".
+// Gives shared parts a name: "3*i2 + a0 where i2 = (5*a0+a1)/7%3".
 std::string to_string(const IndexExpr& expr) {
   std::string where;
   std::set<int> named;
@@ -423,7 +423,7 @@ Size direct_coefficient(const IndexExpr& expr, int axis) {
   return 0;
 }
 
-// Divisions are nested at most as deep as a map's budget (group.cpp) allows.
+// Divisions are nested at most as deep as a map's limit (group.cpp) allows.
 IndexRange range(const IndexExpr& expr, const Sizes& sizes) {
   IndexRange r{expr.constant(), expr.constant()};
   for (const auto& term : expr.terms()) {
@@ -431,9 +431,9 @@ IndexRange range(const IndexExpr& expr, const Sizes& sizes) {
     if (term.axis >= 0) {
       t.high = sizes[term.axis] > 0 ? sizes[term.axis] - 1 : Size(0);
     } else if (term.value >= 0) {
-      t = {0, INT32_MAX};  // whoever computes it keeps it within its dimension
+      t = {0, INT32_MAX};  // the code that computes the value keeps it within its dimension
     } else {
-      // The remainder's range alone is enough, and needs no look inside.
+      // The remainder alone bounds the term; the inner expression need not be examined.
       if (term.whole()) t.high = range(term.inner, sizes).high / term.div;
       else t.high = term.mod - 1;
     }
@@ -476,7 +476,7 @@ Map identity_map(std::size_t axes) {
 }
 
 IndexExpr linear(const Map& map, const Sizes& shape) {
-  if (divisions(map) == 0) {  // nothing to be joined on the way
+  if (divisions(map) == 0) {  // there is nothing to join
     std::vector<IndexTerm> terms;
     Size constant = 0, stride = 1;
     for (std::size_t k = shape.size(); k-- > 0;) {
@@ -502,7 +502,7 @@ Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Siz
   Mapped mapped{Map(to.size())};
   Map& result = mapped.map;
   const Split split = may_split ? &mapped.split : nullptr;
-  // Walk both shapes from the left in the smallest groups of equal products; only inside a group do coordinates mix.
+  // Walks both shapes from the left in the smallest groups with equal products; coordinates mix only inside a group.
   std::size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
     const std::size_t f0 = f, t0 = t;
@@ -512,19 +512,19 @@ Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Siz
       else if (t < to.size()) nt *= to[t++];
       else break;
     }
-    // A lone pair passes through unchanged (sizes of 1 too, so that a size of 1 keeps its axis).
+    // A single pair passes unchanged, also with size 1, so that an axis of size 1 stays.
     if (f - f0 == 1 && t - t0 == 1) {
       result[t0] = map[f0];
       continue;
     }
-    if (nt == 0) continue;  // no element, no coordinates
+    if (nt == 0) continue;  // no elements, no coordinates
     const Sizes part(from.begin() + f0, from.begin() + f);
     const IndexExpr flat = tidied(linear(Map(map.begin() + f0, map.begin() + f), part), sizes);
     Size stride = 1;
     for (std::size_t k = t; k-- > t0;) {
       if (to[k] != 1) {
         result[k] = quotient(flat, stride, sizes, split);
-        // The leading dimension needs no remainder: the quotient is below its size already.
+        // The leading dimension needs no remainder, because the quotient is below its size.
         if (k != t0 && !mapped.split) result[k] = remainder(result[k], to[k], sizes, split);
         if (mapped.split) return mapped;
       }

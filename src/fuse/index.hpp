@@ -26,21 +26,21 @@ struct IndexTerm;
 /// never zero. A small handle; valid as long as its space.
 class IndexExpr {
  public:
-  IndexExpr();  // 0
+  IndexExpr();  // the expression 0
   static IndexExpr of(const Size& constant);
   static IndexExpr of_axis(int axis);
-  /// An int64 value of the kernel, by its number.
+  /// Returns an int64 value of the kernel, given by its number.
   static IndexExpr of_value(int value);
 
   const Size& constant() const;
   const std::vector<IndexTerm>& terms() const;
-  /// A bit for each axis it depends on.
+  /// Returns a bit for each axis on which the expression depends.
   std::uint64_t axes() const;
-  /// Distinct divisions and remainders in it: what computing it costs.
+  /// Returns the number of distinct divisions and remainders, which is the cost of computing the expression.
   int divisions() const;
-  /// Whether there are computed values in it.
+  /// Returns whether the expression contains computed values.
   bool has_values() const;
-  /// Number of creation in its space: an order that is the same from run to run.
+  /// Returns the number of its creation in its space: an order that is the same from run to run.
   int order() const;
 
   friend bool operator==(const IndexExpr&, const IndexExpr&) = default;
@@ -64,10 +64,10 @@ struct IndexTerm {
 struct IndexNode {
   Size constant = 0;
   std::vector<IndexTerm> terms;
-  std::uint64_t axes = 0;  // a bit for each axis it depends on
+  std::uint64_t axes = 0;  // a bit for each axis on which it depends
   int divisions = 0;
   int order = 0;
-  bool values = false;  // there are computed values in it
+  bool values = false;  // it contains computed values
 };
 
 /// Owns the expressions of one plan. New expressions go to the space of the innermost Scope of the thread.
@@ -90,11 +90,11 @@ class IndexSpace {
    private:
     std::shared_ptr<IndexSpace> before_;
   };
-  /// The thread's space; a new one is made where no Scope is open.
+  /// Returns the thread's space. If no Scope is open, makes a new one.
   static const std::shared_ptr<IndexSpace>& current();
 
  private:
-  std::deque<IndexNode> nodes_;  // addresses stay
+  std::deque<IndexNode> nodes_;  // a deque, because addresses must stay valid
   std::unordered_multimap<std::uint64_t, const IndexNode*> known_;
 };
 
@@ -102,20 +102,20 @@ IndexExpr operator+(const IndexExpr& a, const IndexExpr& b);
 IndexExpr operator*(const IndexExpr& a, const Size& factor);
 std::string to_string(const IndexExpr& expr);
 bool depends_on(const IndexExpr& expr, int axis);
-/// Calls `visit` for every computed value in it, each once.
+/// Calls `visit` for every computed value in the expression, each once.
 void each_value(const IndexExpr& expr, const std::function<void(int value)>& visit);
-/// The axis if the expression is exactly that axis, else -1.
+/// Returns the axis if the expression is exactly an axis, else -1.
 int pure_axis(const IndexExpr& expr);
-/// The axis' coefficient outside of any division.
+/// Returns the axis' coefficient outside of any division.
 Size direct_coefficient(const IndexExpr& expr, int axis);
-/// The least and the greatest value that it may have.
+/// The least and the greatest value of an expression.
 struct IndexRange {
   Size low, high;
 };
 IndexRange range(const IndexExpr& expr, const Sizes& sizes);
-/// The computed values under new numbers: value v becomes numbers[v].
+/// Returns the expression with new numbers for computed values: value v becomes numbers[v].
 IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers);
-/// (expr / div) % mod in canonical form, mod 0 for no remainder; the expression must not be negative. `sizes` of the axes.
+/// Returns (expr / div) % mod in canonical form; mod 0 means no remainder. The expression must not be negative. `sizes`: of the axes.
 IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes);
 
 /// One expression per dimension of a node.
@@ -124,7 +124,7 @@ std::string to_string(const Map& map);
 struct MapHash {
   std::size_t operator()(const Map& map) const;
 };
-/// The most divisions of an expression in it.
+/// Returns the largest number of divisions of an expression of the map.
 int divisions(const Map& map);
 
 /// An axis that becomes two: (outer, inner of this size).
@@ -132,24 +132,24 @@ struct SplitAxis {
   int axis;
   Size inner;
 };
-/// A map; or, where a reshape would be affine if an axis were two, that split and no map. The caller then splits the axis and starts again.
+/// A map, or the split with which a reshape would be affine, and no map. The caller then splits the axis and starts again.
 struct Mapped {
   Map map;
   std::optional<SplitAxis> split = {};
 };
 
-/// The map of a view's input, given the map of the view (op reshape, permute, slice or broadcast).
-/// `sizes` are the axis sizes. An axis is split only where `may_split`.
+/// Returns the map of a view's input, given the map of the view (op reshape, permute, slice or broadcast). `sizes`: of the axes. An axis is split only if
+/// `may_split`.
 Mapped through(const Node& view, const Sizes& input_shape, const Map& map, const Sizes& sizes, bool may_split);
-/// Re-expresses coordinates over shape `from` as coordinates over shape `to` of as many elements.
+/// Converts coordinates over shape `from` to coordinates over shape `to` with as many elements.
 Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split);
-/// The axes themselves.
+/// Returns the axes themselves as coordinates.
 Map identity_map(std::size_t axes);
-/// Row-major element number.
+/// Returns the row-major element number.
 IndexExpr linear(const Map& map, const Sizes& shape);
 /// Replaces every axis k by by[k], which must have the same range.
 IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by);
-/// Whether it walks axis `axis` and the next one, of this size, as one axis.
+/// Returns whether the expression walks axis `axis` and the next one, of this size, as one axis.
 bool walks_as_one(const IndexExpr& expr, int axis, const Size& inner_size);
 
 }  // namespace sinter::fuse

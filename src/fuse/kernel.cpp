@@ -9,7 +9,7 @@
 namespace sinter::fuse {
 namespace {
 
-// One entry a node, sorted.
+// Sorts the entries and leaves one for each node.
 void sum_by_node(std::vector<KernelWork::Reads>& reads) {
   std::sort(reads.begin(), reads.end(), [](const auto& a, const auto& b) { return std::pair(a.node, a.elements) < std::pair(b.node, b.elements); });
   std::size_t count = 0;
@@ -36,7 +36,7 @@ Size Kernel::parallel_points() const { return std::accumulate(sizes.begin(), siz
 Size Kernel::row_points() const { return std::accumulate(sizes.begin() + parallel, sizes.end(), Size(1), std::multiplies<>()); }
 
 int root_pass(const Kernel& kernel, const Root& root) {
-  // A root whose index walks the rows is stored in a row pass, any other after the passes it waits for.
+  // A root whose index walks the rows is stored in a row pass; another one after the passes on which it depends.
   const bool at_rows = root.index.axes() >> kernel.parallel != 0;
   return at_rows ? kernel.values[root.value].ready : -1;
 }
@@ -110,7 +110,7 @@ int parameter_bytes(const Kernel& kernel) {
     scalars += value.kind == Value::Kind::scalar;
   }
   const int accesses = loads + static_cast<int>(kernel.roots.size());
-  // A pointer each, up to one stride per further axis, the axis sizes, 8 bytes per literal.
+  // A pointer for each buffer, up to one stride for each further axis, the axis sizes, and 8 bytes for each literal.
   const int axes = static_cast<int>(kernel.sizes.size());
   return accesses * 8 + (axes > 1 ? accesses * 8 * (axes - 1) : 0) + axes * 8 + scalars * 8;
 }
@@ -147,11 +147,11 @@ int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
     }
     if (last_use[v] <= v) live -= weight[v];
   }
-  return most + staged_steps * vector * kept_registers(kernel) + 24;  // addresses, indices and what the compiler needs for itself
+  return most + staged_steps * vector * kept_registers(kernel) + 24;  // addresses, indices, and registers that the compiler itself needs
 }
 
 int halving_node(const Kernel& kernel) {
-  // Ops in the cone of each value, as bits; the op nearest to half of the total that depends on no reduction and is no root.
+  // The ops in the cone of each value, as bits. The result is the op nearest to half of the total that depends on no reduction and is no root.
   const int count = static_cast<int>(kernel.values.size());
   const std::size_t words = static_cast<std::size_t>(count + 63) / 64;
   std::vector<std::uint64_t> cones(words * static_cast<std::size_t>(count));
@@ -181,7 +181,7 @@ double bytes_read(const Graph& graph, int node, double elements) {
 double bytes_of(const Graph& graph, int node) { return bytes_read(graph, node, std::numeric_limits<double>::infinity()); }
 
 double bytes_moved(const Graph& graph, const Kernel& kernel) {
-  // A pass over the rows reads an element once, however many of its values need it; what is not of the rows is read once.
+  // A pass over the rows reads an element once for all of its values; an element outside of rows is read once.
   Points points(kernel);
   struct Reading {
     int node, pass;
@@ -191,7 +191,7 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
   const auto reads = [&](const Value& value, int pass) {
     if (value.kind != Value::Kind::load) return;
-    // A computed place may be another one at every point.
+    // A computed position may differ at every point.
     const std::uint64_t axes = value.args[Value::kIndexed] < 0 ? value.index.axes() : value.row ? all : parallel;
     readings.push_back({value.node, pass, value.share * points.of(axes)});
   };
@@ -227,7 +227,7 @@ KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& l
   const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
   for (int v = 0; v < count; ++v) {
     const Value& value = kernel.values[v];
-    // The axes a value changes along: all of an index', of an operand's; a reduction's without the rows.
+    // The axes along which a value changes: those of its index or operands; for a reduction, without the rows.
     if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes_[v] = value.index.axes();
     for (int arg : value.args)
       if (arg >= 0) axes_[v] |= axes_[arg];
@@ -240,7 +240,7 @@ KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& l
     }
     std::uint64_t computed = value.row ? all : parallel;
     if (value.kind == Value::Kind::reduced) computed = all;
-    // A loop does not compute again what it does not change.
+    // A loop computes invariant work once.
     if (limits.hoists && value.kind != Value::Kind::reduced)
       for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes_[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
     all_.ops += share_[v] = value.cost * value.share * points_.of(computed);
@@ -261,7 +261,7 @@ Work KernelWork::reading(int node) {
       if (--uses_[arg] == 0) gone.push_back(arg);
     }
   };
-  for (int v = static_cast<int>(kernel_.values.size()) - 1; v >= 0; --v) {  // users first
+  for (int v = static_cast<int>(kernel_.values.size()) - 1; v >= 0; --v) {  // users come first
     const Value& value = kernel_.values[v];
     if (value.node != node || value.kind == Value::Kind::load || uses_[v] == 0) continue;
     work.ops -= share_[v];

@@ -14,7 +14,7 @@ namespace {
 using trace::Op;
 using trace::RecordedPtr;
 
-/// A view of contents: the contents, and the views written as words.
+/// A view of contents: the contents, and the views as words.
 struct View {
   StoragePtr contents;
   std::vector<std::uint64_t> words;
@@ -34,7 +34,7 @@ std::optional<View> view_of(RecordedPtr node) {
     if (operands.empty() || !(trace::is_view(node->op) || node->op == Op::pad)) return {};
     add(static_cast<std::uint64_t>(node->op));
     for (const std::int64_t number : node->ints) add(static_cast<std::uint64_t>(number));
-    if (operands.size() == 2) {  // a pad: all around is one number
+    if (operands.size() == 2) {  // a pad whose surroundings are one number
       if (operands[1]->op != Op::constant) return {};
       add(operands[1]->scalar.bits());
     }
@@ -73,8 +73,8 @@ RecordedPtr laid_out(const RecordedPtr& operand, std::string_view name, const st
   }
   const RecordedPtr made = make();
   evaluate({made});
-  if (made->result() == view->contents) return made;  // a storage that held itself would live for ever
-  // Of the node, which remembers how it was computed, the contents alone are kept.
+  if (made->result() == view->contents) return made;  // a storage that refers to itself would never be freed
+  // Only the contents of the node are stored, because the node remembers how it was computed.
   const RecordedPtr contents = trace::make_data({made->called, made->where}, made->dtype, made->shape, made->result());
   const std::lock_guard lock(storage.lock);
   if (RecordedPtr known = found(storage, *view, name)) return known;

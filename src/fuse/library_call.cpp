@@ -11,9 +11,9 @@
 namespace sinter::fuse {
 namespace {
 
-// The `layout` column.
+// The functions of the `layout` column.
 
-/// A matrix in the last two axes, its rows or its columns contiguous and apart; the axes before are free.
+/// Accepts a matrix in the last two axes with contiguous rows or columns that do not overlap; the earlier axes are free.
 bool rows_or_columns(const Sizes& shape, const Sizes& strides) {
   const std::size_t rank = shape.size();
   const Size &rows = shape[rank - 2], &columns = shape[rank - 1], &row = strides[rank - 2], &column = strides[rank - 1];
@@ -22,7 +22,7 @@ bool rows_or_columns(const Sizes& shape, const Sizes& strides) {
 
 bool any_layout(const Sizes&, const Sizes&) { return true; }
 
-/// Elements one after the other.
+/// Accepts elements in row-major order.
 bool in_order(const Sizes& shape, const Sizes& strides) {
   Size step = 1;
   for (std::size_t axis = shape.size(); axis-- > 0; step = step * shape[axis])
@@ -84,7 +84,7 @@ namespace {
 
 enum class GpuLibrary : std::uint8_t { none, products };
 
-/// The columns of a record (trace/library_calls.def) that this file takes.
+/// The columns of a record (trace/library_calls.def) that this file uses.
 struct Columns {
   bool (*layout)(const Sizes& shape, const Sizes& strides);
   Pieces pieces;
@@ -140,13 +140,13 @@ bool is_sound(const LibraryCall& call) {
     shapes.push_back(operand.shape);
     dtypes.push_back(operand.dtype);
   }
-  if (call.row) {  // which is added to each of a product's rows
+  if (call.row) {  // a row that is added to each row of the product
     if (!product || shapes.empty() || call.shape.empty() || shapes.back() != Shape{call.shape.back()}) return false;
     shapes.pop_back();
     dtypes.pop_back();
   }
   if (!trace::library_takes(call.op, {shapes, dtypes, call.ints}) || call.shape != trace::library_shape(call.op, shapes, call.ints)) return false;
-  // A product's library may take its operands as they were before they were converted, and round its result.
+  // A product's library may read its operands before their conversion, and may round its result.
   const DType dtype = trace::library_dtype(call.op, dtypes[0]);
   if (dtype != call.dtype && !(product && (multiplies_into(dtype, call.dtype) || multiplies_bytes_into(dtype, call.dtype)))) return false;
   return call.stored == call.dtype || (product && multiplies_into(call.stored, call.dtype));

@@ -21,47 +21,48 @@ template <class Number> struct LibraryOperandOf {
 
 template <class Number> struct LibraryCallOf {
   trace::Op op{};
-  DType dtype{};     // that it computes in
-  DType stored{};    // of the result: the same, or a shorter float that the library rounds to
-  bool row = false;  // matmul: the last operand is a row that is added to each of the product's
-  int node = -1;     // the result: contiguous, of this shape
+  DType dtype{};     // the type in which it computes
+  DType stored{};    // type of the result: the same, or a shorter float to which the library rounds
+  bool row = false;  // matmul: the last operand is a row that is added to each row of the product
+  int node = -1;     // the result: a contiguous node of this shape
   int call = -1;     // number among the recorded graph's calls
   std::vector<Number> shape;
   std::vector<LibraryOperandOf<Number>> operands;
-  std::vector<std::int64_t> ints;  // the op's attributes
+  std::vector<std::int64_t> ints;  // attributes of the op
   bool fast_math = false;          // float32 may be multiplied in a shorter type
 };
 
 using LibraryOperand = LibraryOperandOf<std::int64_t>;
-using LibraryCall = LibraryCallOf<std::int64_t>;  // as a device runs it
+using LibraryCall = LibraryCallOf<std::int64_t>;  // in the form that a device runs
 using PlannedOperand = LibraryOperandOf<Size>;
-using PlannedCall = LibraryCallOf<Size>;  // as a plan holds it, for other sizes too
+using PlannedCall = LibraryCallOf<Size>;  // in the form that a plan holds, for other sizes too
 
-/// Every number of the call; the call with today's numbers; and with others, in the same order.
+/// Returns all numbers of the call; the call with the present numbers; and the call with other numbers in the same order.
 Sizes numbers_of(const PlannedCall& call);
 LibraryCall todays(const PlannedCall& call);
 LibraryCall bound(const LibraryCall& call, const std::int64_t* numbers);
-/// Whether the op's library reads an operand of this shape that lies in memory with these strides, in elements.
+/// Returns whether the op's library reads an operand of this shape with these strides, in elements.
 bool reads_layout(trace::Op op, const Sizes& shape, const Sizes& strides);
-/// Whether the call is one that its op's record allows: then it reads its operands' elements and writes its result's, and nothing else. A call of a plan that
-/// was made here always is.
+/// Returns whether the op's record allows the call. Then it reads only its operands' elements and writes only its result's. A call of a plan that was made in
+/// this process always is sound.
 bool is_sound(const LibraryCall& call);
 
-/// Whether the device computes the op, of this dtype, by a library of its own.
+/// Returns whether the device has a library for the op with this dtype.
 bool has_library(const Limits& limits, trace::Op op, DType dtype);
-/// Whether the host computes the op for a device that has no library for it; else other primitives stand for it.
+/// Returns whether the host computes the op for a device without a library for it. Otherwise other primitives replace the call.
 bool stays_on_host(trace::Op op);
-/// True if a GPU's library multiplies matrices stored in the one type into the other as it is: a 16-bit float into the type it computes in.
+/// Returns whether a GPU's library multiplies matrices of the first type into the second without a conversion: a 16-bit float into the type in which it
+/// computes.
 bool multiplies_into(DType stored, DType result);
-/// The same of a CPU: bytes, of either kind, into int32.
+/// The same for a CPU: bytes of either signedness into int32.
 bool multiplies_bytes_into(DType stored, DType result);
 
-/// How the op's library gives its result. As pieces: a kernel can compute from each while it is in a cache. As loose ones: each lies in the thread's own memory
-/// where nobody else reads the result.
+/// How the op's library gives its result. pieces: a kernel can read each piece while it is in a cache. loose: each piece is in the thread's own memory, if only
+/// the epilogue reads the result.
 enum class Pieces : std::uint8_t { whole, pieces, loose };
 Pieces pieces_of(trace::Op op);
 
-/// "matmul (64, 32) (32, 16) + (16,), as bfloat16", with today's sizes.
+/// Returns "matmul (64, 32) (32, 16) + (16,), as bfloat16", with the present sizes.
 std::string to_string(const PlannedCall& call);
 std::string to_string(const LibraryCall& call);
 

@@ -8,8 +8,8 @@ namespace sinter::fuse {
 
 Limits cpu_limits() {
   Limits limits;
-  // Nothing here depends on the number of threads or on the machine: a reduction's result may not depend on how many threads
-  // there are, and a plan printed on one machine is the plan of another.
+  // These limits do not depend on the number of threads or on the machine: results may not depend on the number of threads, and a plan that is printed on one
+  // machine is the plan of all.
   limits.units = 64;
   limits.bandwidth = 12e9;
   limits.throughput = 32e9;
@@ -24,8 +24,8 @@ struct Row {
   int sm, units, shared;
   double bandwidth, throughput;
 };
-// SMs, shared memory a block may opt in to (CUDA C++ Programming Guide, table of technical specifications), memory bandwidth and
-// float32 rate of the architecture's common data-centre or desktop part.
+// Multiprocessors, shared memory that a block may request (CUDA C++ Programming Guide, table of technical specifications), memory bandwidth and float32 rate of
+// a usual data-centre or desktop GPU of the architecture.
 constexpr Row kRows[] = {
     {75, 40, 64 << 10, 320e9, 8e12},       // T4
     {80, 108, 163 << 10, 1555e9, 19e12},   // A100
@@ -54,7 +54,7 @@ Limits cuda_limits(int sm) {
     limits.backend = Backend::cuda;
     limits.sm = sm;
     limits.registers = 255;
-    // 32,764 bytes from CUDA 12.1 on; the older limit is kept since the driver is not known here.
+    // 32,764 bytes from CUDA 12.1 on. The older limit is used, because the driver is not known here.
     limits.parameter_bytes = 4096;
     limits.row_bytes = row.shared - kPartsBytes;
     limits.row_bytes_are_hard = true;
@@ -62,10 +62,10 @@ Limits cuda_limits(int sm) {
     limits.cluster = sm >= 90 ? kLargestCluster : 1;
     limits.units = row.units;
     limits.bandwidth = row.bandwidth;
-    limits.throughput = row.throughput / 4;  // a generated op is rarely a fused multiply-add at full rate
+    limits.throughput = row.throughput / 4;  // a generated op is seldom a fused multiply-add at full rate
     limits.launch_seconds = 4e-6;
-    limits.reread = 6;              // from L2 or memory, far away
-    limits.cache_bytes = 16 << 20;  // of L2
+    limits.reread = 6;              // from L2 or from memory, which is far away
+    limits.cache_bytes = 16 << 20;  // a part of L2
     limits.short_row = 8;
     limits.one_order = false;
     limits.hoists = false;

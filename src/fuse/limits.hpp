@@ -1,5 +1,5 @@
-// The model of a device, as a plain value: what it can take, and what decides how fast a kernel is on it. Every decision for a device can be
-// made, printed and tested on a machine that has none, and none asks what kind of device it is.
+// The model of a device, as a plain value: its capacities, and the figures that decide how fast a kernel is on it. Every decision for a device can be made,
+// printed and tested on a machine without that device. No decision asks for the kind of device.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,63 +7,63 @@
 
 namespace sinter::fuse {
 
-/// Who generates kernels.
+/// The generator of the kernels.
 enum class Backend : std::uint8_t { cpu, cuda };
 
 struct Limits {
   std::string target = "cpu";  // "cpu" or "sm_90"
   Backend backend = Backend::cpu;
   int sm = 0;                          // CUDA: the architecture
-  int max_ops = 128;                   // elementwise ops in one kernel: bounds compile time
-  int registers = 0;                   // 32-bit registers of a thread, more of which spill; 0: spilling is cheap
-  int parameter_bytes = 1 << 20;       // kernel parameters
-  std::int64_t row_bytes = 512 << 10;  // bytes of a row staged between the passes over it (CPU: of L2; GPU: a block's shared memory)
-  bool row_bytes_are_hard = false;     // there is no more of them; else memory lies behind
-  bool columns_in_registers = false;   // columns are staged in the registers of the threads that walk them, and nowhere else
-  int cluster = 1;                     // CUDA: blocks that may keep a row together, each a part of it in its shared memory; 1: the device has no clusters
-  int units = 1;                       // pieces of work that keep the device busy (CUDA: its SMs)
-  double bandwidth = 20e9;             // bytes per second, memory
-  double throughput = 40e9;            // cheap operations per second, the whole device
+  int max_ops = 128;                   // most elementwise ops of a kernel; it bounds compile time
+  int registers = 0;                   // 32-bit registers of a thread, above which values spill; 0: spilling is cheap
+  int parameter_bytes = 1 << 20;       // bytes of kernel parameters
+  std::int64_t row_bytes = 512 << 10;  // bytes of a row that can be staged between passes (CPU: in L2; GPU: in a block's shared memory)
+  bool row_bytes_are_hard = false;     // the limit is hard; otherwise memory takes the rest
+  bool columns_in_registers = false;   // columns are staged in registers of the threads that walk them, and nowhere else
+  int cluster = 1;                     // CUDA: most blocks that can share a row, each holding a part in its shared memory; 1: the device has no clusters
+  int units = 1;                       // pieces of work that keep the device busy (CUDA: the multiprocessors)
+  double bandwidth = 20e9;             // bytes of memory per second
+  double throughput = 40e9;            // cheap operations per second of the whole device
   double launch_seconds = 2e-6;        // cost of one kernel
-  bool library_calls = false;          // the device has libraries for the library ops of the table
-  bool products = false;               // without those: it has one for products of matrices of floats
-  bool product_epilogues = true;       // that adds a row to a product, and rounds it to 16 bits
-  bool fuse = true;                    // false: one kernel per op
-  bool channel_blocks = false;         // it convolves faster with channels in blocks (ops/blocked.hpp): it has vectors of 32 bytes
-  bool fold_channels = false;          // so that numbers for each channel become part of a convolution's weights
-  bool block_bytes = false;            // likewise convolutions of bytes
-  bool scale_bytes = false;            // whose sums it scales on the way
-  bool lay_out_bytes = false;          // products of bytes read the right matrix as it is laid out for them
-  bool byte_panels = false;            // that is in panels: it multiplies four numbers an instruction; else along the depth
+  bool library_calls = false;          // the device has libraries for the table's library ops
+  bool products = false;               // it has at least one for products of float matrices
+  bool product_epilogues = true;       // that library adds a row to a product, and rounds it to 16 bits
+  bool fuse = true;                    // false: one kernel for each op
+  bool channel_blocks = false;         // convolutions are faster with channels in blocks (ops/blocked.hpp), because vectors have 32 bytes
+  bool fold_channels = false;          // numbers for each channel become part of a convolution's weights
+  bool block_bytes = false;            // convolutions of bytes are faster in blocks too
+  bool scale_bytes = false;            // they can scale their sums
+  bool lay_out_bytes = false;          // products of bytes read a right matrix that was laid out for them
+  bool byte_panels = false;            // in panels, because one instruction multiplies four numbers; otherwise along the depth
 
-  // How kernels run.
+  // The way in which kernels run.
   double reread = 1;                 // cheap operations that take as long as reading an element of a row again in a later pass
-  std::int64_t cache_bytes = 0;      // written by one kernel, these are found in a cache by the next; 0: not counted on
-  int short_row = 31;                // rows up to here leave most lanes along them idle
-  bool one_order = true;             // the order of a sum depends on its type and shape alone; else on its kernel and the number of units too
-  bool hoists = true;                // a loop computes once what it does not change; else each thread computes all of its point
-  bool squares_in_registers = true;  // strided accesses along both axes of a square are turned in registers
-  bool joins_short_kernels = false;  // a launch is dear enough to join short kernels that read nothing alike
+  std::int64_t cache_bytes = 0;      // a value of so many bytes is still in a cache when the next kernel reads it; 0: do not rely on this
+  int short_row = 31;                // rows up to this length leave most lanes along them idle
+  bool one_order = true;             // the order of a sum depends on its type and shape alone; otherwise also on its kernel and on the number of units
+  bool hoists = true;                // a loop computes invariant work once; otherwise each thread computes all of its point
+  bool squares_in_registers = true;  // strided accesses along both axes of a square tile are transposed in registers
+  bool joins_short_kernels = false;  // a launch is so expensive that short kernels without common inputs are joined
 };
 
-/// One field a line.
+/// Returns one line for each field.
 std::string to_string(const Limits& limits);
 
-/// Static shared memory of a block, at most.
+/// Most static shared memory of a block.
 inline constexpr std::size_t kStaticShared = 48 << 10;
-/// Of a block's shared memory, for the parts that its warps combine.
+/// Part of a block's shared memory for the values that its warps combine.
 inline constexpr int kPartsBytes = 4096;
 
-/// Blocks of a cluster that every device with clusters can run at once (CUDA C++ Programming Guide: larger ones are not portable).
+/// Most blocks of a cluster that every device with clusters can run (CUDA C++ Programming Guide: larger ones are not portable).
 inline constexpr int kLargestCluster = 8;
 
-/// The limits of a processor; the same on every machine, so that results and plans are too.
+/// Returns the limits of a processor. They are the same on every machine, and so are results and plans.
 Limits cpu_limits();
-/// The limits of a CUDA architecture: 75, 80, 86, 89, 90, 100, 120. Throws ValueError for another.
+/// Returns the limits of a CUDA architecture: 75, 80, 86, 89, 90, 100, 120. Throws ValueError for another one.
 Limits cuda_limits(int sm);
-/// The newest architecture in the table that is not newer than this one; throws ValueError before sm_75.
+/// Returns the newest architecture of the table that is not newer than this one. Throws ValueError before sm_75.
 int nearest_known_sm(int sm);
-/// "cpu" or "sm_90"; throws ValueError naming the known targets.
+/// Returns the limits of "cpu" or "sm_90". Throws ValueError that names the known targets.
 Limits limits_of(const std::string& target);
 
 }  // namespace sinter::fuse

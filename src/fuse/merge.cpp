@@ -21,7 +21,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Cuts that were made because one kernel would be too much; merging over them would undo them.
+// Split reasons that mean that one kernel would be too much; a merge would undo these splits.
 bool stays_cut(CutReason reason) {
   switch (reason) {
     case CutReason::registers:
@@ -38,7 +38,7 @@ struct PairHash {
   std::size_t operator()(std::uint64_t pair) const { return mix(0, pair); }
 };
 
-// The last groups that read a node, of those looked at, the latest first; -1: none.
+// The last groups that read a node, the latest first, among those that were examined; -1: none.
 struct Latest : std::array<int, kMaxReaders> {
   Latest() { fill(-1); }
 };
@@ -98,9 +98,9 @@ class Merger {
     std::vector<int> reads, writes;  // nodes, sorted
     std::vector<int> ops;            // nodes computed, sorted
     bool reads_node(int node) const { return std::binary_search(reads.begin(), reads.end(), node); }
-    std::int64_t label = 0;       // place in an order that may be run
-    mutable int into = -1;        // the unit it was merged into, or one that that was merged into
-    mutable double seconds = -1;  // that its kernel takes; not known yet
+    std::int64_t label = 0;       // its position in a valid order
+    mutable int into = -1;        // the unit into which it was merged, or a unit that was merged into that one
+    mutable double seconds = -1;  // time of its kernel; -1: not known yet
   };
 
   static std::vector<int> sorted(std::vector<int> nodes) {
@@ -113,7 +113,7 @@ class Merger {
 
   int find(int u) const {
     while (units_[u].into >= 0) {
-      if (const int next = units_[units_[u].into].into; next >= 0) units_[u].into = next;  // shorter the next time
+      if (const int next = units_[units_[u].into].into; next >= 0) units_[u].into = next;  // shortens the path for the next search
       u = units_[u].into;
     }
     return u;
@@ -139,21 +139,21 @@ class Merger {
     first_reader_[node] = static_cast<int>(readers_.size()) - 1;
   }
 
-  // Until the visitor says false. A unit that reads several of its nodes is met several times.
+  // Visits successors until the visitor returns false. A unit that reads several of this unit's nodes is visited several times.
   template <class Visit> void each_successor(int u, Visit visit) const {
     for (int node : units_[u].writes)
       for (int at = first_reader_[node]; at >= 0; at = readers_[at].next)
         if (const int r = find(readers_[at].unit); r != u && !visit(r)) return;
   }
 
-  // ---- an order of the units, kept valid while they merge ---------------------------------------------------------------------
+  // ---- a valid order of the units, maintained while they merge ----------------------------------------------------------------
 
   static constexpr std::int64_t kGap = std::int64_t{1} << 20;
 
   void number() {
     const int count = static_cast<int>(units_.size());
     std::vector<int> waits(count);
-    std::set<std::pair<int, int>> ready;  // by the first node written: the same order every time
+    std::set<std::pair<int, int>> ready;  // ordered by the first node that they write, so that the order is the same every time
     const auto rank = [&](int u) { return std::pair(units_[u].writes.front(), u); };
     for (int u = 0; u < count; ++u) {
       for (int node : units_[u].reads) waits[u] += writer_[node] >= 0;
@@ -177,8 +177,8 @@ class Merger {
     order_[label] = u;
   }
 
-  // What lies between a and b in the order and depends on a, other than b; none if b depends on some of it, or if that takes too
-  // long to find out. Labels in increasing order.
+  // Returns the units between a and b in the order that depend on a, by increasing labels. Returns nothing if b depends on one of them, or if finding out takes
+  // too long.
   std::optional<std::vector<int>> between(int a, int b) const {
     std::vector<int> found, stack{a};
     std::set<int> seen{a};
@@ -203,7 +203,7 @@ class Merger {
     return found;
   }
 
-  // Moves the units right behind b.
+  // Moves the units to the positions directly after b.
   void move_behind(int b, const std::vector<int>& units) {
     if (units.empty()) return;
     for (int u : units) order_.erase(units_[u].label);
@@ -211,7 +211,7 @@ class Merger {
     const auto count = static_cast<std::int64_t>(units.size());
     const std::int64_t end = next == order_.end() ? units_[b].label + (count + 1) * kGap : next->first;
     std::int64_t step = (end - units_[b].label) / (count + 1);
-    if (step == 0) {  // no room: everything is numbered anew
+    if (step == 0) {  // if there is no room, all units get new labels
       std::vector<int> all;
       for (const auto& [label, u] : order_) {
         all.push_back(u);
@@ -242,7 +242,7 @@ class Merger {
       for (int node : units_[u].reads)
         for (int seen : latest_[node])
           if (seen >= 0) consider(seen);
-      // What waits for the same kernel may be one, though nothing is read twice: a launch less (is_short).
+      // Units that depend on the same kernel may be one, even if they read nothing in common: this saves a launch (is_short).
       if (limits_.joins_short_kernels)
         for (int node : units_[u].reads)
           if (writer_[node] >= 0)
@@ -285,7 +285,7 @@ class Merger {
     const auto moved = between(a, b);
     if (!moved) return refuse(x, y, {CutReason::order, "a step between the two needs the one and is needed by the other"});
 
-    // What only the two knew of need not be stored any more.
+    // A value that only the two used need not be stored any more.
     std::vector<Request> requests;
     std::vector<int> hidden;
     std::vector<Request> all = aligned->host ? std::move(*aligned->host) : host->requests;
@@ -319,7 +319,7 @@ class Merger {
     return true;
   }
 
-  /// False: a merge that is not made.
+  /// Records a merge that is not made, and returns false.
   bool refuse(const Group& x, const Group& y, Cut why) const {
     context_.refused->push_back({x.kernel.roots.front().node, y.kernel.roots.front().node, std::move(why)});
     return false;
@@ -333,14 +333,14 @@ class Merger {
   bool read_by_others(int node, int a, int b) const {
     int looked_at = 0;
     for (int at = first_reader_[node]; at >= 0; at = readers_[at].next) {
-      if (++looked_at > kMaxReads) return true;  // likely, and storing it is never wrong
+      if (++looked_at > kMaxReads) return true;  // probably yes, and storing it is never wrong
       if (const int r = find(readers_[at].unit); r != a && r != b && units_[r].reads_node(node)) return true;
     }
     return false;
   }
 
-  // What the merged kernel reads must be written by another step, and neither by one that waits for it nor by one that is moved behind
-  // it; and it must be worth it. Then what it takes.
+  // Returns the merged kernel's time if the merge is valid and faster. Another step must write what the merged kernel reads, and that step may neither depend
+  // on the merged kernel nor be one of those that move behind it.
   std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved, Cut& why) const {
     why = {CutReason::order, "one kernel would need a value that it computes itself, or that a later step writes"};
     for (const auto& value : merged.kernel.values) {
@@ -358,7 +358,7 @@ class Merger {
     return std::nullopt;
   }
 
-  // A kernel that is over about when the next one could be launched.
+  // Returns whether a kernel ends about when the next one could be launched.
   bool is_short(int u) const { return seconds_of(u) <= 2 * limits_.launch_seconds; }
   double seconds_of(int u) const {
     double& seconds = units_[u].seconds;
@@ -374,12 +374,12 @@ class Merger {
   std::vector<int> writer_;  // node -> unit
   struct Reader {
     int unit, next;
-  };  // some of them merged since; -1: no further one
-  std::vector<int> first_reader_;  // of a node
+  };  // some of them may be merged by now; -1: no further one
+  std::vector<int> first_reader_;  // for each node
   std::vector<Reader> readers_;
-  std::vector<Latest> latest_;                     // of a node
+  std::vector<Latest> latest_;                     // for each node
   std::map<std::int64_t, int> order_;              // label -> unit
-  tsl::robin_set<std::uint64_t, PairHash> tried_;  // pairs
+  tsl::robin_set<std::uint64_t, PairHash> tried_;  // pairs of units
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Groups over the same points become one kernel.
+// Merges groups over the same points into one kernel.
 #pragma once
 #include <vector>
 
@@ -8,15 +8,15 @@
 namespace sinter::fuse {
 
 struct MergeContext {
-  GroupBuilder* builder;            // of merged kernels
-  std::vector<char>* in_memory;     // what the builder refers to: a value that nobody else reads any more is taken out
-  const std::vector<char>* wanted;  // outputs
+  GroupBuilder* builder;            // builds merged kernels
+  std::vector<char>* in_memory;     // values that only one kernel uses are removed here, to which the builder refers
+  const std::vector<char>* wanted;  // the outputs
   const std::vector<FixedStep>* calls;
-  std::vector<Refusal>* refused;  // takes what was tried and refused
+  std::vector<Refusal>* refused;  // receives merges that were tried and refused
 };
 
-/// Merges groups whose points are the same points, whichever was found first: siblings that read the same, a group that waits for
-/// another, a pointwise group with a row group over its rows or over its parallel points.
+/// Merges groups whose points are the same, in whatever order they were found: siblings that read the same values, a group and one that depends on it, and a
+/// pointwise group with a row group, over its rows or over its parallel points.
 void merge_groups(const MergeContext& context, std::vector<Group>& groups);
 
 }  // namespace sinter::fuse

@@ -19,7 +19,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-/// Pushes nodes; shapes and types follow from the operands.
+/// Adds nodes; their shapes and types follow from the operands.
 class Maker {
  public:
   Maker(Graph& graph, int from) : graph_(graph), from_(from) {}
@@ -48,7 +48,7 @@ class Maker {
     graph_.nodes[view].ints = std::move(start_step);
     return view;
   }
-  /// A constant in another shape.
+  /// Repeats a constant in another shape.
   int repeated(int constant, const Sizes& shape) {
     const Sizes one(this->shape(constant).size(), 1);
     std::vector<Size> start_step;
@@ -72,7 +72,7 @@ class Maker {
     return push(graph_, std::move(node));
   }
   int reduce_chunks(Op op, int id, int axis, const Size& chunk, bool first) { return push(graph_, in_chunks(graph_, like(op, id), id, axis, chunk, first)); }
-  /// The first axis moved to place `to`.
+  /// Moves the first axis to position `to`.
   int first_to(int id, std::size_t to) {
     if (to == 0) return id;
     Node node = like(Op::permute, id);
@@ -99,29 +99,29 @@ class Maker {
 
 // ---- the table of combiners
 
-/// A reduction of f(x, b), b one value a row that comes from another reduction of x.
+/// A reduction of f(x, b), where b has one value for each row and comes from another reduction of x.
 struct Found {
   const struct Combiner* combiner = nullptr;
   int x = -1, spread = -1;       // spread: b at each element
-  int place = -1, nowhere = -1;  // of a place: each element's, and what stands for none
-  int statistic = -1;            // the reduction of x that b waits for
+  int place = -1, nowhere = -1;  // for a position: each element's position, and the value that means "none"
+  int statistic = -1;            // the reduction of x on which b depends
 };
-/// The order in which the axes of x are walked (blocks.hpp), as it is where empty.
+/// The order in which the axes of x are walked (blocks.hpp); empty: the present order.
 using Order = std::vector<int>;
 
-/// What is known of each piece of a row; all of one shape.
+/// The values that are known for each piece of a row; all have one shape.
 struct Piece {
-  int statistic;  // of x, by Combiner::statistic
-  int count;      // elements
-  int centre;     // takes the place of b
-  int result;     // f(x, centre) reduced
+  int statistic;  // reduction of x by Combiner::statistic
+  int count;      // number of elements
+  int centre;     // replaces b
+  int result;     // f(x, centre), reduced
 };
 
-/// What a piece carries (the statistic and the result about its own centre), and how it is moved to another centre b without looking at
-/// x again. After that pieces are combined by the reduction itself.
+/// The values that a piece carries (the statistic, and the result about its own centre), and the formula that moves the result to another centre b without
+/// reading x again. The reduction itself then combines the pieces.
 struct Combiner {
   Op reduction, statistic;
-  bool places;  // b is the statistic itself, which may be either extremum
+  bool places;  // b is the statistic itself, which may be the minimum or the maximum
   bool (*matches)(const Graph&, const Node& f, Found&);
   int (*f)(Maker&, const Found&, int x, int b);
   int (*centre)(Maker&, const Piece&);
@@ -136,7 +136,7 @@ bool is_difference(const Graph& graph, int id, Found& found) {
   return true;
 }
 
-/// x equals b or, of floating-point numbers, is NaN.
+/// Returns whether x equals b or, for floating-point numbers, is NaN.
 int is_wanted(Maker& m, int x, int b) {
   const int same = m.op(Op::equal, {x, b});
   return is_floating(m.dtype(x)) ? m.op(Op::bitwise_or, {same, m.op(Op::isnan, {x})}) : same;
@@ -171,8 +171,8 @@ const Combiner kCombiners[] = {
        const int shift = m.op(Op::subtract, {piece.centre, b});
        return m.op(Op::add, {piece.result, m.op(Op::multiply, {piece.count, m.op(Op::multiply, {shift, shift})})});
      }},
-    // sum exp(x-b) = sum exp(x-c) * exp(c-b), c the maximum, or 0 where that is not finite (Milakov and Gimelshein). In a piece that is
-    // all -inf each term is exp(-inf - b).
+    // sum exp(x-b) = sum exp(x-c) * exp(c-b); c is the maximum, or 0 if that is not finite (Milakov and Gimelshein). In a piece that is all -inf each term is
+    // exp(-inf - b).
     {Op::reduce_sum, Op::reduce_max, false,
      [](const Graph& graph, const Node& f, Found& found) { return f.op == Op::exp && is_difference(graph, f.inputs[0], found); },
      [](Maker& m, const Found&, int x, int b) { return m.op(Op::exp, {m.op(Op::subtract, {x, b})}); },
@@ -182,7 +182,7 @@ const Combiner kCombiners[] = {
        const int moved = m.op(Op::multiply, {piece.result, m.op(Op::exp, {m.op(Op::subtract, {piece.centre, b})})});
        return m.op(Op::where, {nothing, m.op(Op::exp, {m.op(Op::subtract, {piece.statistic, b})}), moved});
      }},
-    // The first place of b, or of a NaN: of the pieces that have it, where the piece found its own extremum.
+    // The first position of b, or of a NaN, among the pieces whose own extremum it is.
     {Op::reduce_min, Op::reduce_max, true,
      [](const Graph& graph, const Node& f, Found& found) {
        if (f.op != Op::where || !is_wanted(graph, f.inputs[0], found)) return false;
@@ -200,9 +200,9 @@ const Combiner kCombiners[] = {
      }},
 };
 
-// ---- where they are met
+// ---- finding such reductions
 
-/// The reduction of x that the node waits for.
+/// Returns the reduction of x on which the node depends.
 int statistic_of(const Graph& graph, int from, const Combiner& combiner, int x, const std::vector<int>& axes) {
   std::vector<int> stack{from};
   std::set<int> seen;
@@ -240,19 +240,18 @@ std::optional<Found> find(const Graph& graph, const Node& node) {
 
 // ---- pieces
 
-/// How rows are taken apart: by the last of the axes that they run over, which are walked as one, in chunks (0: all of them at once). Of
-/// columns, which lie across memory, by the most neighbouring axes; their chunks are the pieces' first axis, so that columns stay beside
-/// each other.
+/// The division of rows into chunks, along the last of the axes over which they run, merged to one (chunk 0: whole rows). Columns, which lie across memory, are
+/// divided along the longest run of neighbouring axes; their chunks are the pieces' first axis, so that columns stay beside each other.
 struct Split {
-  std::size_t lead = 0;  // axes before those
+  std::size_t lead = 0;  // number of axes before the run
   std::size_t axes = 0;
-  Size inner = 1;  // their elements
+  Size inner = 1;  // elements of the run
   Size chunk = 0;
   bool columns = false;
   bool has(int axis) const { return static_cast<std::size_t>(axis) >= lead && static_cast<std::size_t>(axis) < lead + axes; }
 };
 
-/// The neighbouring axes before `end`, from the last of `axes` on.
+/// Returns the run of neighbouring axes before `end`, which begins at the last of `axes` that starts it.
 Split run_before(const Sizes& shape, const std::vector<int>& axes, std::size_t end) {
   Split run{end, 0, 1, 0};
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
@@ -264,7 +263,7 @@ Split run_before(const Sizes& shape, const std::vector<int>& axes, std::size_t e
   return run;
 }
 
-/// `stored`: after the reductions there is a further pass over the row.
+/// `stored`: another pass over the row follows the reductions.
 std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>& given_axes, const Order& order, bool stored, const Limits& limits) {
   const auto [extent, count, bytes, columns] = rows_of(graph, x, given_axes, limits);
   const std::vector<int> axes = axes_in_order(given_axes, order);
@@ -274,7 +273,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
   const Estimating estimate;
   const int blocks = columns ? 1 : blocks_that_keep(limits, bytes);
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
-  // Found in a cache, it is read again in the same kernel at no cost; not where each reduction would be two kernels anyway.
+  // If a cache holds the row, the same kernel reads it again at no cost, except where each reduction would be two kernels anyway.
   const Size filled = blocks_of(count, extent, graph.nodes[x].dtype, columns);
   const bool one_kernel = filled >= limits.units * kBlocksWanted || count * extent < filled * kLeastWork;
   const bool in_cache = limits.cache_bytes > 0 && count * bytes <= limits.cache_bytes && one_kernel;
@@ -303,7 +302,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
 class Rewriter {
  public:
   Rewriter(const Graph& graph, const Limits& limits) : graph_(graph) {
-    std::vector<char> stored;  // of a reduction: it is spread again
+    std::vector<char> stored;  // for each reduction: its result is broadcast again
     for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
       const Node& node = graph.nodes[id];
       const auto found = find(graph, node);
@@ -342,7 +341,7 @@ class Rewriter {
           const int pieces = met == found_.end() ? statistic(make, node.op, in_this(out, node.inputs[0], order), cut->second)
                                                  : moved(out, make, met->second, order, cut->second);
           const Split& split = cut->second;
-          std::vector<int> left;  // axes to merge along
+          std::vector<int> left;  // axes along which the pieces are merged
           if (split.columns) left.push_back(0);
           for (int axis : axes_in_order(node.axes(), order))
             if (!split.has(axis))
@@ -353,7 +352,7 @@ class Rewriter {
   }
 
  private:
-  /// A value in that order, one node for all who ask.
+  /// Returns a value in this order, as one node for all users.
   int in_this(Graph& out, int x, const Order& order) {
     if (order.empty()) return x;
     const auto [found, fresh] = ordered_.try_emplace({x, order}, -1);
@@ -361,7 +360,7 @@ class Rewriter {
     return found->second;
   }
 
-  /// The shape with `instead` in place of the axes that are walked as one.
+  /// Returns the shape with `instead` in place of the merged axes.
   static Sizes with(const Sizes& shape, const Split& cut, std::initializer_list<Size> instead) {
     const auto first = shape.begin() + static_cast<std::ptrdiff_t>(cut.lead);
     Sizes sizes(shape.begin(), first);
@@ -370,7 +369,7 @@ class Rewriter {
     return sizes;
   }
 
-  /// Those axes as one.
+  /// Merges these axes to one.
   int rows(Maker& make, int x, const Split& cut) {
     if (cut.axes == 1) return x;
     const auto [found, fresh] = rows_.try_emplace({x, cut.lead}, -1);
@@ -378,7 +377,7 @@ class Rewriter {
     return found->second;
   }
 
-  /// Each piece of x reduced; once, whoever asks.
+  /// Reduces each piece of x, once for all users.
   int statistic(Maker& make, Op op, int x, const Split& cut) {
     const auto [found, fresh] = statistics_.try_emplace({op, x, cut.lead}, -1);
     if (fresh) found->second = reduce(make, op, rows(make, x, cut), cut);
@@ -389,10 +388,10 @@ class Rewriter {
     return cut.chunk > 0 ? make.reduce_chunks(op, x, axis, cut.chunk, cut.columns) : make.reduce(op, x, {axis});
   }
 
-  /// A value for each piece, for each element of the pieces: x has those axes as one.
+  /// Broadcasts a value of each piece over the piece's elements; x has the merged axes.
   static int spread(Maker& make, int pieces, int x, const Split& cut) {
     const Sizes whole = make.shape(x), shape = make.shape(pieces);
-    const std::size_t chunks = cut.columns ? 0 : shape.size() - 1;  // which axis of the pieces counts them
+    const std::size_t chunks = cut.columns ? 0 : shape.size() - 1;  // the axis of the pieces that counts them
     Sizes narrow = shape, wide = shape, flat = shape, ends = shape;
     const auto behind = static_cast<std::ptrdiff_t>(chunks + 1);
     narrow.insert(narrow.begin() + (cut.chunk == 0 ? static_cast<std::ptrdiff_t>(shape.size()) : behind), 1);
@@ -406,11 +405,11 @@ class Rewriter {
     return cut.columns ? make.first_to(spread, cut.lead) : spread;
   }
 
-  /// Elements of each piece, of the type and shape of `pieces`.
+  /// Returns the number of elements of each piece, with the type and shape of `pieces`.
   static int count(Maker& make, int pieces, const Split& cut) {
     const Sizes shape = make.shape(pieces);
     const DType dtype = make.dtype(pieces);
-    // Pieces that are all of one length make a literal, by which a kernel divides at little cost.
+    // If all pieces have one length, the number is a literal, by which a kernel divides cheaply.
     if (cut.columns && cut.inner.hint() % cut.chunk.hint() == 0 && cut.inner % cut.chunk == 0)
       return make.literal(trace::make_scalar(dtype, static_cast<double>(cut.chunk.hint())), shape);
     const int all = make.slice(make.iota(cut.inner + 1), {cut.inner, 1}, {1});
@@ -428,7 +427,7 @@ class Rewriter {
     return make.broadcast(counted, shape);
   }
 
-  /// What each piece has about b.
+  /// Returns each piece's result about b.
   int moved(Graph& out, Maker& make, Found found, const Order& order, const Split& cut) {
     const Op op = graph_.nodes[static_cast<std::size_t>(found.statistic)].op;
     const int b = now_[static_cast<std::size_t>(graph_.nodes[static_cast<std::size_t>(found.spread)].inputs[0])];
@@ -444,7 +443,7 @@ class Rewriter {
     piece.centre = found.combiner->centre(make, piece);
     const Op reduction = found.combiner->reduction;
     piece.result = reduce(make, reduction, found.combiner->f(make, found, x, spread(make, piece.centre, x, cut)), cut);
-    // b, one value a row, beside each of the row's pieces.
+    // b, one value for each row, broadcast over the row's pieces.
     const Sizes shape = make.shape(piece.statistic), given = make.shape(b);
     Sizes aligned(rank, 1);
     for (std::size_t axis = 0; axis < rank; ++axis)
@@ -456,10 +455,10 @@ class Rewriter {
   }
 
   const Graph& graph_;
-  std::map<std::size_t, Found> found_;  // by the reduction
-  std::map<std::size_t, Split> cuts_;   // of these and of what they wait for
-  std::map<int, Order> orders_;         // of these, where another than their own is better
-  std::vector<int> now_;                // the new number of each node
+  std::map<std::size_t, Found> found_;  // by reduction
+  std::map<std::size_t, Split> cuts_;   // of these reductions, and of those on which they depend
+  std::map<int, Order> orders_;         // of these reductions, if another order than their own is better
+  std::vector<int> now_;                // old node -> new node
   std::map<std::pair<int, Order>, int> ordered_;
   std::map<std::pair<int, std::size_t>, int> rows_;
   std::map<std::tuple<Op, int, std::size_t>, int> statistics_;
@@ -471,7 +470,7 @@ Graph merge_dependent_reductions(Graph graph, const Limits& limits) {
   if (!limits.fuse) return graph;
   Rewriter rewriter(graph, limits);
   if (rewriter.finds()) return rewriter.run();
-  return graph;  // the same, not a copy
+  return graph;  // returns the graph itself, not a copy
 }
 
 }  // namespace sinter::fuse

@@ -33,25 +33,25 @@ constexpr Pass kPasses[] = {
     {"lay_out_bytes", "products of bytes read a matrix that is used again as the device reads it fastest", &Limits::lay_out_bytes},
 };
 
-/// Whether a pass may change the node itself.
+/// Returns whether a pass may change the node itself.
 bool is_changed(const Recorded& node, const Limits& limits) {
   return (node.op == Op::conv && limits.channel_blocks && node.dtype == DType::float32) ||
          (node.op == Op::conv && limits.block_bytes && node.dtype == DType::int32) ||
          (node.op == Op::matmul && limits.lay_out_bytes && node.dtype == DType::int32);
 }
 
-/// What a recorded node has become.
+/// The rewritten form of a recorded node.
 struct Value {
-  RecordedPtr plain;  // null until asked for, of a value in blocks
+  RecordedPtr plain;  // for a value in blocks: null until it is needed in the recorded order
   std::optional<InBlocks> blocked = {};
-  std::optional<BlockedConvolution> conv = {};  // whose result it is
-  std::optional<ByteConvolution> bytes = {};    // likewise
+  std::optional<BlockedConvolution> conv = {};  // the convolution whose result it is
+  std::optional<ByteConvolution> bytes = {};    // the same for bytes
 };
 
-/// Operations, operands before users, with the operands that they had when they were first seen: another thread may evaluate them meanwhile.
+/// Operations in order, operands before users, with the operands that they had when they were first seen, because another thread may evaluate them meanwhile.
 struct Operation {
   RecordedPtr node;
-  Operands operands;  // none: a leaf
+  Operands operands;  // empty: a leaf
 };
 
 class Rewriter {
@@ -104,7 +104,7 @@ class Rewriter {
     return order;
   }
 
-  /// Values that some convolution behind them would read in blocks, through operations that keep channels apart.
+  /// Finds values that a later convolution would read in blocks, through operations that keep channels separate.
   void find_wanted(const std::vector<Operation>& operations) {
     if (!limits_.channel_blocks) return;
     for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
@@ -122,7 +122,7 @@ class Rewriter {
 
   const RecordedPtr& plain(const RecordedPtr& node) {
     const auto known = values_.find(node.get());
-    if (known == values_.end()) return node;  // made by a pass
+    if (known == values_.end()) return node;  // a pass made it
     if (!known->second.plain) known->second.plain = unblock({node->called, node->where}, *known->second.blocked);
     return known->second.plain;
   }
@@ -184,13 +184,13 @@ class Rewriter {
     return {nullptr, std::move(blocked), {}, std::move(conv)};
   }
 
-  /// The least or the largest of whole blocks, which may be looked for in any order.
+  /// Returns the minimum or maximum of whole blocks, which may be computed in any order.
   RecordedPtr over_channels(const Recorded& node, const Operands& operands) {
     if (node.op != Op::reduce_max && node.op != Op::reduce_min) return nullptr;
     return least_or_largest(node, *value(*operands[0]).blocked);
   }
 
-  /// What is done to the sums of a convolution of bytes, which nothing else reads.
+  /// Absorbs an operation on the sums of a convolution of bytes that no other node reads.
   std::optional<ByteConvolution> scaled(const Recorded& node, const Operands& operands) {
     if (!limits_.scale_bytes || (node.op != Op::cast && node.op != Op::add && node.op != Op::multiply)) return {};
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -202,7 +202,7 @@ class Rewriter {
     return {};
   }
 
-  /// A sum or a product of a convolution's result, which nothing else reads, and a number for each channel.
+  /// Absorbs a sum or product of a convolution's result, which no other node reads, and a number for each channel.
   std::optional<BlockedConvolution> folded(const Recorded& node, const Operands& operands) {
     if (!limits_.fold_channels || (node.op != Op::add && node.op != Op::multiply)) return {};
     for (const std::size_t k : {0, 1}) {

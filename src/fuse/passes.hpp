@@ -1,5 +1,5 @@
-// Graph passes: what a recording becomes before it is planned for a device. Recording asks no device; whoever recorded, in C++, in Python or from a file, gets
-// the same passes.
+// Graph passes: the changes of a recording before it is planned for a device. Recording asks no device, so the same passes apply whether C++, Python or a file
+// recorded it.
 #pragma once
 #include <span>
 #include <string>
@@ -14,29 +14,28 @@ namespace sinter::fuse {
 
 struct Pass {
   std::string_view name, what;
-  bool Limits::*pays;  // whether it pays on a device
+  bool Limits::*pays;  // the limit that says whether it pays on a device
 };
-/// All passes, in the order in which they are listed.
+/// Returns all passes, in the order in which they are listed.
 std::span<const Pass> passes();
-/// The limits of a device for which the passes of these names, separated by commas, are left out; "all" leaves out all. Throws ValueError for a name that no
-/// pass has.
+/// Returns the limits with these passes turned off (names separated by commas; "all" turns off all). Throws ValueError for an unknown name.
 Limits without_passes(Limits limits, std::string_view names);
 
 struct Rewritten {
-  std::vector<trace::RecordedPtr> roots;          // of the same values, in the same order
-  std::vector<trace::PassCount> counts;           // of the passes that changed something
-  std::vector<trace::RecordedPtr> followed = {};  // what the nodes that were asked for became, in blocks where they are
+  std::vector<trace::RecordedPtr> roots;          // nodes with the same values, in the same order
+  std::vector<trace::PassCount> counts;           // counts of the passes that changed something
+  std::vector<trace::RecordedPtr> followed = {};  // the new forms of the followed nodes, in blocks if they have blocks
 };
 
-/// Whether some pass may change what these operations become on the device.
+/// Returns whether a pass may change these operations for the device.
 bool may_be_rewritten(std::span<const trace::Pending> operations, const Limits& limits);
 
 struct RewriteOptions {
-  bool frozen = false;                            // a frozen function's recording: what depends on no placeholder is computed once
-  Evaluate evaluate;                              // computes what a storage keeps for the evaluations to come; not needed where `frozen`
-  std::vector<trace::RecordedPtr> followed = {};  // nodes of which is asked what they became
+  bool frozen = false;                            // for the recording of a frozen function: parts that depend on no placeholder are computed once
+  Evaluate evaluate;                              // computes values that a storage keeps for later evaluations; not needed if `frozen`
+  std::vector<trace::RecordedPtr> followed = {};  // nodes whose new forms are requested
 };
-/// Records the roots anew for the device. Nodes that no pass changes, and that read none that is changed, stay as they are.
+/// Records the roots anew for the device. Nodes that no pass changes, and whose operands do not change, stay as they are.
 Rewritten rewritten(const std::vector<trace::RecordedPtr>& roots, const Limits& limits, const RewriteOptions& options);
 
 }  // namespace sinter::fuse

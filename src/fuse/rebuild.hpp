@@ -1,4 +1,4 @@
-// What graph rewrites are made of.
+// Helpers of graph rewrites.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace sinter::fuse {
 
 using trace::Op;
 
-/// Rebuilds a graph node by node, if one of them is to be `changed`; `emit` may add further nodes and returns the number that stands
-/// for the old one.
+/// Rebuilds a graph node by node if one of the nodes is to be `changed`. `emit` may add further nodes, and returns the number of the node that replaces the old
+/// one.
 template <class Changed, class Emit> Graph rebuild(Graph graph, Changed changed, Emit emit) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), changed)) return graph;
   Graph result;
@@ -55,8 +55,8 @@ inline int push_view(Graph& graph, Op op, int input, Sizes shape, int from) {
   return push(graph, std::move(view));
 }
 
-/// The reduction over one axis of the input alone, cut in chunks: a partial result of each, along a last axis or (`first`) a first one. What
-/// lies side by side along another axis lies so in the partial results too where the chunks come first.
+/// Returns the reduction over one axis of the input, divided into chunks: a partial result of each along a last axis or (`first`) a first one. If the chunks
+/// come first, elements that are neighbours along another axis stay neighbours in the partial results.
 inline Node in_chunks(const Graph& graph, Node reduction, int input, int axis, const Size& chunk, bool first = false) {
   Sizes shape = graph.nodes[input].shape;
   const Size length = shape[axis];

@@ -12,7 +12,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Up to kMaxChunks pieces of kMinChunk; then longer pieces. Of any length a sum is right.
+// Up to kMaxChunks pieces have kMinChunk elements; beyond that, pieces are longer. A sum is right for any length.
 Size chunk_length(const Size& length) {
   const Estimating estimate;
   return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
@@ -46,7 +46,7 @@ Graph split_reductions(Graph graph, const Limits& limits) {
     if (results >= limits.units || extent < kSplitFrom) return push(out, std::move(node));
 
     Node first = node;
-    // A reduction over everything runs over the flat elements; else the longest reduced axis is cut.
+    // A reduction over all axes runs over the flat elements; otherwise the longest reduced axis is divided.
     if (node.shape.empty()) {
       if (shape.size() > 1) first.inputs = {push_view(out, Op::reshape, input, {element_count(shape)}, node.from)};
       first.ints = {0};
@@ -62,7 +62,7 @@ Graph split_reductions(Graph graph, const Limits& limits) {
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
-    // The second stage reduces the chunk axis and whatever axes the first left.
+    // The second stage reduces the chunk axis and the axes that the first stage left.
     Node second = node;
     second.inputs = {partial};
     second.ints.clear();
@@ -83,7 +83,7 @@ Graph split_scans(Graph graph, const Limits& limits) {
     const Estimating estimate;
     if (length < kSplitFrom || node.elements / length >= limits.units) return push(out, std::move(node));
     const DType carried = trace::scan_carry(reduction, node.dtype);
-    Node wide = node;  // what is carried
+    Node wide = node;  // the carried value
     wide.op = Op::cast;
     wide.dtype = carried;
     wide.ints.clear();
@@ -95,7 +95,7 @@ Graph split_scans(Graph graph, const Limits& limits) {
     node.chunk = total.chunk;
     const std::int64_t last = static_cast<std::int64_t>(total.shape.size()) - 1;
     const Sizes totals = total.shape;
-    // A chunk starts from the total of those before it: the scan moved on by one, the first from the neutral element.
+    // A chunk starts from the total of those before it: the scan shifted by one, which begins with the neutral element.
     Node scan = node;
     scan.dtype = carried;
     scan.shape = totals;
@@ -122,11 +122,11 @@ Graph split_scans(Graph graph, const Limits& limits) {
 
 namespace {
 
-// The `expansion` column: the node that stands for the call.
+// The functions of the `expansion` column: each returns the node that replaces the call.
 
-/// (..., m, k) x (..., k, n) as a product over broadcast views, summed over k.
+/// (..., m, k) x (..., k, n) as a product of broadcast views, summed over k.
 int multiply_and_sum(Graph& out, const Node& node) {
-  // (..., m, k) and (..., k, n): a as (..., m, n, k) and b as (..., m, n, k), multiplied, summed over k.
+  // (..., m, k) and (..., k, n): both as (..., m, n, k), multiplied and summed over k.
   const int a = node.inputs[0], b = node.inputs[1];
   const Sizes a_shape = out.nodes[a].shape, b_shape = out.nodes[b].shape;
   const std::size_t rank = node.shape.size();
@@ -223,12 +223,12 @@ int multiply_windows(Graph& out, const Node& node) {
   return push_view(out, Op::reshape, push(out, std::move(sum)), node.shape, node.from);
 }
 
-/// What is computed for all pairs of two sets of elements, one of them along the last axis, is written with these.
+/// Builds computations over all pairs of two sets of elements, one of which is along the last axis.
 class Pairs {
  public:
   Pairs(Graph& out, const Node& node, Sizes shape) : out_(out), node_(node), shape_(std::move(shape)) {}
 
-  /// A value over all pairs: `as` is its shape with 1 where it does not change.
+  /// Broadcasts a value over all pairs. `as`: its shape, with 1 where it does not change.
   int spread(int input, const Sizes& as) { return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.from), shape_, node_.from); }
   /// 0, 1, 2, ... along an axis.
   int count(std::size_t axis) {
@@ -243,7 +243,7 @@ class Pairs {
   }
   int constant(trace::Scalar value) { return push_view(out_, Op::broadcast, push_constant(out_, value, node_.from), shape_, node_.from); }
   int compute(Op op, DType dtype, std::vector<int> inputs) { return computed(op, dtype, shape_, std::move(inputs)); }
-  /// Over the last axis, which goes.
+  /// Reduces over the last axis and removes it.
   int reduced(Op op, int input) {
     Node made = node_;
     made.op = op;
@@ -253,8 +253,8 @@ class Pairs {
     made.ints = {static_cast<std::int64_t>(shape_.size()) - 1};
     return push(out_, std::move(made));
   }
-  /// The value of the one pair along the last axis that is `chosen`; the least there is where none is. 16-bit floats are reduced in the
-  /// type that they compute in.
+  /// Returns the value of the one pair along the last axis that is `chosen`; the least value if none is. 16-bit floats are reduced in the type in which they
+  /// are computed.
   int picked(int chosen, int value) {
     const DType dtype = out_.nodes[value].dtype, carried = traits(dtype).compute;
     const int wide = dtype == carried ? value : compute(Op::cast, carried, {value});
@@ -277,8 +277,8 @@ class Pairs {
   Sizes shape_;
 };
 
-/// Every element of the last axis goes where as many come before it, if that is a place of the result: two kernels of n^2 comparisons a row. Equal
-/// elements keep their order, NaN comes last, of `largest` first. The elements, or the places where they lay.
+/// Places each element of the last axis at the position given by the number of elements before it in order, if the result has this position: two kernels of n^2
+/// comparisons for each row. Equal elements keep their order. NaN comes last, or first with `largest`. Returns the elements or their original positions.
 int ranked(Graph& out, const Node& node, bool places, bool largest) {
   const int x = node.inputs[0];
   const DType dtype = out.nodes[x].dtype;
@@ -314,14 +314,14 @@ int ranked(Graph& out, const Node& node, bool places, bool largest) {
 int by_rank(Graph& out, const Node& node) { return ranked(out, node, false, false); }
 int places_by_rank(Graph& out, const Node& node) { return ranked(out, node, true, !node.ints.empty() && node.ints[1].hint() != 0); }
 
-/// Each element of the result asks all k indices whether they are its row: n * m * k comparisons.
+/// Each element of the result compares all k indices with its row: n * m * k comparisons.
 struct Matches {
   Matches(Graph& out, const Node& node)
       : shape(node.shape),
         k(out.nodes[node.inputs[1]].shape[0]),
         pairs(out, node, {shape[0], shape[1], k}),
         hit(pairs.compute(Op::equal, DType::bool_, {pairs.spread(node.inputs[1], {1, 1, k}), pairs.count(0)})) {}
-  /// The third operand: rows of k, turned so that k is last.
+  /// Returns the third operand, rows of k, transposed so that k is last.
   int values(Graph& out, const Node& node) {
     Node turned;
     turned.op = Op::permute;
@@ -357,7 +357,7 @@ int sum_of_matches(Graph& out, const Node& node) {
   return pairs.computed(Op::add, node.dtype, matches.shape, {node.inputs[0], sum});
 }
 
-/// There is no sensible one: the call stays.
+/// There is no useful expansion, so the call stays.
 int on_host(Graph& out, const Node& node) { return push(out, node); }
 
 int expanded(Graph& out, Node node) {

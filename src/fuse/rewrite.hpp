@@ -5,26 +5,25 @@
 
 namespace sinter::fuse {
 
-/// Reductions of many elements to few results become two: partial results of fixed-length chunks, then a reduction of those. The
-/// chunk length depends on the reduction's length alone, so the order of combination does too.
+/// Splits reductions of many elements to few results into two: partial results of chunks of fixed length, then a reduction of these. The chunk length depends
+/// on the reduction's length alone, and so does the order of combination.
 Graph split_reductions(Graph graph, const Limits& limits);
 
-/// On a GPU: reductions that would have fewer than two blocks a multiprocessor become two stages with up to about four: the first over
-/// pieces of the longest axes that are reduced beside each other, taken as one, the second over those. See blocks.cpp.
+/// On a GPU: splits reductions that would have fewer than two blocks for each multiprocessor into two stages with up to about four. The first runs over pieces
+/// of the longest run of reduced axes, merged to one, and the second over the pieces. See blocks.cpp.
 Graph fill_multiprocessors(Graph graph, const Limits& limits);
 
-/// Scans of few long rows become three: the totals of fixed-length chunks, a scan of those, and the chunks by themselves, each from
-/// the total before it on.
+/// Splits scans of few long rows into three: the totals of chunks of fixed length, a scan of these, and scans of the chunks, each from the total before it on.
 Graph split_scans(Graph graph, const Limits& limits);
 
-/// Where a row does not fit on chip, a reduction that waits for another one of the same row (squares about a mean, exponentials under a
-/// maximum, the place of an extremum) becomes one of pieces, each about its own, and a merge: see online.cpp.
+/// If a row does not fit on chip, a reduction that depends on another one of the same row (squares about a mean, exponentials under a maximum, the position of
+/// an extremum) becomes a reduction of pieces, each about its own centre, and a merge: see online.cpp.
 Graph merge_dependent_reductions(Graph graph, const Limits& limits);
 
-/// A reduction over axes of size 1 is a reshape.
+/// Replaces reductions over axes of size 1 by reshapes.
 Graph drop_unit_reductions(Graph graph);
 
-/// For a device whose libraries compute none of them: library ops in other primitives, as their rows say.
+/// Replaces library ops that the device's libraries do not compute by other primitives, as their records say.
 Graph expand_library_calls(Graph graph, const Limits& limits);
 
 }  // namespace sinter::fuse

@@ -77,12 +77,12 @@ class Scheduler {
     }
   }
 
-  // ---- grouping: consumers first, so that whoever needs a value in memory says so before its kernel is built -------------
+  // ---- grouping: users first, so that a value that must be in memory is known before its kernel is built ------------------
 
-  // Values that live on from one segment into the next end their kernels at slightly different ops: a merged kernel may hold more.
+  // Values that cross a segment boundary end their kernels at slightly different ops, so a merged kernel may hold more ops.
   BuildContext context(int max_ops, bool merged) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops, merged}; }
 
-  // What is to be in memory first of all.
+  // Returns the values that must be in memory from the start.
   std::set<int> outputs() {
     const std::size_t count = graph().nodes.size();
     in_memory_.assign(count, 0);
@@ -101,12 +101,12 @@ class Scheduler {
       if (node(base).op == Op::data || node(base).elements == 0) continue;  // there is nothing to compute
       wanted_[base] = 1;
       work.insert(base);
-      if (computes(node(base)) || finds(node(base))) in_memory_[base] = 1;  // others read it; merging brings back together what belongs together
+      if (computes(node(base)) || finds(node(base))) in_memory_[base] = 1;  // other kernels read it; merging joins kernels that belong together
     }
     return work;
   }
 
-  // A group for each node of the work, and for what they read that has none.
+  // Builds a group for each node of the work, and for each node without a group that these read.
   void group(std::set<int> work) {
     while (!work.empty()) {
       const int id = *std::prev(work.end());
@@ -135,7 +135,7 @@ class Scheduler {
         if (needed.node == id) throw InternalError(fmt::format("scheduler: %{} needs itself", id));
         put_in_memory(needed.node, needed.cut, work);
       }
-      // Rows were chosen for a reduction; where it is read from memory after all, other axes may be better.
+      // Rows were chosen for a reduction. If the reduction is read from memory after all, other axes may be better.
       const auto& values = built.group.kernel.values;
       const bool reduces =
           std::any_of(values.begin(), values.end(), [](const Value& v) { return v.kind == Value::Kind::reduced || v.kind == Value::Kind::scan; });
@@ -157,7 +157,7 @@ class Scheduler {
     if (!trace::is_library(node(id).op)) cuts_.try_emplace(id, cut);
   }
 
-  // A reshape (or a contiguous copy) of something that lies contiguous in memory is that memory.
+  // A reshape (or contiguous copy) of a contiguous value in memory is the same memory.
   int alias_base(int id) {
     if (alias_.empty()) {
       alias_.resize(graph().nodes.size());
@@ -171,10 +171,10 @@ class Scheduler {
 
   // ---- library calls ------------------------------------------------------------------------------------------------
 
-  // What computes a value in memory: the op, and what its library does to the result before it stores it.
+  // A library call that computes a value in memory: the op, and what its library does to the result before it stores it.
   struct Call {
     int op;
-    std::optional<PlannedOperand> row;  // is added to each of a product's
+    std::optional<PlannedOperand> row;  // a row that is added to each row of a product
   };
 
   PlannedCall prepare_call(const Call& from, int result, std::set<int>& work) {
@@ -189,24 +189,24 @@ class Scheduler {
     return call;
   }
 
-  // The type that both operands of a product have before they are converted, if the library of a GPU takes them so; else the product's.
+  // Returns the type that both operands of a product have before conversion, if a GPU's library reads that type; otherwise the product's type.
   DType reads_as_stored(const Node& product) const {
     if (!limits_.products || product.op != Op::matmul) return product.dtype;
     const DType left = before_conversion(product, 0);
     return left == before_conversion(product, 1) ? left : product.dtype;
   }
-  // Of a CPU's products: whether both operands are bytes before they are converted, each of either kind.
+  // For products on a CPU: returns whether both operands are bytes, of either signedness, before conversion.
   bool reads_bytes(const Node& product) const {
     return limits_.library_calls && product.op == Op::matmul && before_conversion(product, 0) != product.dtype &&
            before_conversion(product, 1) != product.dtype;
   }
-  // Of an operand that the library takes as it was before it was converted, its type; else the product's.
+  // Returns the type of an operand that the library reads before conversion; otherwise the product's type.
   DType before_conversion(const Node& product, std::size_t k) const {
     const int id = product.inputs[k], from = through_views(id);
     return converts(from) && (id == from || in_place(product.op, id, true)) ? node(node(from).inputs[0]).dtype : product.dtype;
   }
 
-  // A product that is read by nothing but its conversion to the 16 bits of its operands is stored so: half the bytes, and the same bits.
+  // Stores a product that is only converted to the 16 bits of its operands in that type: half the bytes, and the same bits.
   void round_in_library() {
     for (int id = 0; id < static_cast<int>(graph().nodes.size()); ++id)
       if (node(id).op == Op::cast && !in_memory_[id] && rounds_product(id)) {
@@ -222,8 +222,8 @@ class Scheduler {
     return is_products_own(product) && multiplies_into(node(id).dtype, node(product).dtype) && reads_as_stored(node(product)) == node(id).dtype;
   }
 
-  // A library op; or a product with a row added, rounded or both, where nothing else reads what lies between. What is added and rounded by a kernel
-  // would give the same bits.
+  // Returns a library op, or a product with a row added, rounding, or both, if no other node reads the values between. A kernel that adds and rounds would give
+  // the same bits.
   std::optional<Call> call_for(int id) const {
     if (trace::is_library(node(id).op)) return Call{id, {}};
     if (!limits_.fuse || !limits_.products || !limits_.product_epilogues) return {};
@@ -244,7 +244,7 @@ class Scheduler {
     return {};
   }
 
-  // The row in memory, of this type, that each row of the value is.
+  // Returns the row in memory, of this type, that each row of the value repeats.
   std::optional<PlannedOperand> row_of(int id, DType stored) const {
     const auto found = affine(id, stored != node(id).dtype);
     if (!found || found->dtype != stored || !(node(found->node).op == Op::data || in_memory_[found->node])) return {};
@@ -264,7 +264,8 @@ class Scheduler {
     return limits_.library_calls ? multiplies_bytes_into(stored, node(id).dtype) : multiplies_into(stored, node(id).dtype);
   }
 
-  // The operand as strides over memory, if views alone lie between and the library takes them; else it is put in memory itself, or before it is converted.
+  // Returns the operand as strides over memory, if only views are between and the library reads such strides. Otherwise the operand, or its value before
+  // conversion, is materialised.
   PlannedOperand operand(Op op, int id, bool as_stored, std::set<int>& work) {
     if (const auto found = in_place(op, id, as_stored)) {
       need_for_library(op, found->node, work);
@@ -305,7 +306,7 @@ class Scheduler {
   void need_for_library(Op op, int id, std::set<int>& work) {
     if (node(id).op == Op::data) return;
     if (!in_memory_[id]) put_in_memory(id, {CutReason::library_call, fmt::format("{} takes its operands from memory", trace::name(op))}, work);
-    work.insert(id);  // it may have been cut already without anybody needing it so far
+    work.insert(id);  // it may have been split off before any kernel needed it
   }
 
   static Sizes row_major_strides(const Sizes& shape) {
@@ -336,16 +337,15 @@ class Scheduler {
     return is_floating(n.dtype) && (n.op == Op::reduce_sum || n.op == Op::reduce_prod || n.op == Op::scan);
   }
 
-  // A value that several kernels compute for themselves is put in memory when that is cheaper. Only the last of a row of such values
-  // is looked at: those below it are then computed once. The kernels that computed it are taken apart, all others are settled; returns
-  // what those wrote.
+  // Materialises a value that several kernels compute for themselves, if this is cheaper. Of a chain of such values only the last is examined, because those
+  // below it are then computed once. The kernels that computed it are dissolved, and all others are settled; returns the nodes that the dissolved ones wrote.
   std::set<int> cut_repeated_work() {
     struct Computed {
       int node;
       std::size_t group;
     };
-    std::vector<Computed> computed;                          // what a group computes and does not write
-    std::vector<std::size_t> written(graph().nodes.size());  // by which group, last; from 1
+    std::vector<Computed> computed;                          // values that a group computes and does not write
+    std::vector<std::size_t> written(graph().nodes.size());  // number of the last group that writes each node, from 1 on
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (const auto& root : groups_[g].kernel.roots) written[root.node] = g + 1;
       for (const auto& value : groups_[g].kernel.values)
@@ -357,7 +357,7 @@ class Scheduler {
     std::vector<int> times(graph().nodes.size());
     for (const auto& [id, group] : computed) ++times[id];
     for (int& count : times) count = count < 2 ? 0 : count;
-    // Where the order of a sum is its kernel's own: computed by two, what is compared with the largest of them might be less than that.
+    // If the order of a sum belongs to its kernel, two kernels may compute different bits. No element might then equal the maximum that another kernel found.
     std::vector<char> ordered(graph().nodes.size());
     for (const auto& [id, group] : computed) ordered[id] = !limits_.one_order && rounds_in_order(id) && (times[id] > 0 || written[id] > 0);
     for (const auto& [id, reason] : cuts_) times[id] = 0;
@@ -374,7 +374,7 @@ class Scheduler {
       if (!works[g]) works[g] = std::make_unique<KernelWork>(graph(), groups_[g].kernel, limits_);
       return *works[g];
     };
-    for (auto end = computed.end(); end != computed.begin();) {  // the groups of a node, the last node first
+    for (auto end = computed.end(); end != computed.begin();) {  // the groups of each node, the last node first
       const int id = std::prev(end)->node;
       auto begin = end;
       while (begin != computed.begin() && std::prev(begin)->node == id) --begin;
@@ -397,7 +397,7 @@ class Scheduler {
         saved += here;
         least = user.group == users.front().group ? here : std::min(least, here);
       }
-      // One kernel goes on computing it, and a kernel may be more.
+      // One kernel continues to compute it, and one kernel may compute more.
       saved -= least;
       if (saved <= trip) continue;
       cuts_[id] = {CutReason::recompute_cost,
@@ -408,8 +408,8 @@ class Scheduler {
     return take_apart(apart);
   }
 
-  // What a settled group of several results reads may be computed anew from another of its results, with more of it in memory: then those that
-  // wait for each other so come apart. Groups of one result cannot.
+  // A settled group of several results may read a value that depends, with more values in memory now, on another of its results. Such groups, which depend on
+  // each other, are dissolved. Groups of one result cannot depend on themselves.
   std::set<int> take_circles_apart() {
     const std::vector<FixedStep> calls = fixed_steps();
     const std::vector<int> order = step_order(graph(), groups_, calls);
@@ -421,12 +421,12 @@ class Scheduler {
     return take_apart(apart);
   }
 
-  // What the groups wrote, which is to be grouped again.
+  // Returns the nodes that the dissolved groups wrote, which need new groups.
   std::set<int> take_apart(const std::vector<char>& apart) {
     std::set<int> work;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (!apart[g]) continue;
-      for (const auto& value : groups_[g].kernel.values)  // what merging had hidden comes apart as well
+      for (const auto& value : groups_[g].kernel.values)  // nodes that merging had hidden become separate as well
         if (computes_node(value) && cuts_.contains(value.node)) in_memory_[value.node] = 1;
       for (const auto& root : groups_[g].kernel.roots) {
         done_[root.node] = 0;
@@ -439,8 +439,8 @@ class Scheduler {
     return work;
   }
 
-  // What was in memory once and that merging has hidden in a kernel since is not there for the kernels to come: who reads it computes it, or
-  // has it computed once more.
+  // A value that was in memory, and that merging has hidden in a kernel, is not available for new kernels: their groups compute it, or a group computes it once
+  // more.
   void forget_hidden(const std::set<int>& work) {
     std::vector<char> there(graph().nodes.size());
     for (const Group& group : groups_)
@@ -459,7 +459,7 @@ class Scheduler {
     for (auto& group : groups_) {
       Step step;
       step.kernel = std::move(group.kernel);
-      for (const auto& root : step.kernel.roots)  // each value in memory has a reason
+      for (const auto& root : step.kernel.roots)  // each value in memory has a split reason
         if (const auto cut = cuts_.find(root.node); cut != cuts_.end() && step.kernel.roots.size() > 1)
           step.kernel.notes.push_back(
               fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(cut->second)));
@@ -475,7 +475,7 @@ class Scheduler {
     std::vector<Group>().swap(groups_);
   }
 
-  // An order of the steps that may be run; of those that may be next, the one that writes the earliest node.
+  // Returns a valid order of the steps; among the possible next steps, the one that writes the earliest node comes first.
   std::vector<int> in_order() const {
     const std::size_t count = plan_.steps.size();
     std::vector<int> writer(graph().nodes.size(), -1), waits(count);
@@ -513,7 +513,7 @@ class Scheduler {
 
   double bytes_of(int id) const { return fuse::bytes_of(graph(), id); }
 
-  // What one op alone would read: the memory behind the views, at most once per element.
+  // Counts the bytes that a single op would read: the memory behind the views, each element at most once.
   struct Behind {
     int base = -1;
     double bytes = 0;
@@ -544,7 +544,7 @@ class Scheduler {
     return total;
   }
 
-  // Of a product and of what its library does to it: what lies between is not moved.
+  // Counts the bytes of a product and of its library's additional work: the values between are not moved.
   void account_call(Step& step) {
     int id = step.call.node;
     for (; !trace::is_library(node(id).op); id = product_below(id)) {
@@ -573,7 +573,7 @@ class Scheduler {
           step.computes.push_back(value.node);
           if (!std::exchange(counted[value.node], 1)) step.bytes_unfused += unfused_bytes(value.node);
         }
-        // A kernel of pure copies (a view made contiguous) moves what it moves.
+        // A kernel that only copies (a view made contiguous) moves its own bytes also without fusion.
         if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
       } else {
         account_call(step);
@@ -583,7 +583,7 @@ class Scheduler {
     }
   }
 
-  // Refused merges between steps of the plan: what a refusal was about may have come into a kernel since.
+  // Keeps refused merges between steps of the plan. A node of a refusal may be in another kernel by now.
   void keep_refusals() {
     std::vector<int> step_of(graph().nodes.size(), -1);
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)

@@ -1,4 +1,4 @@
-// The fusion scheduler: a recorded graph becomes a plan of as few kernels as limits and cost allow.
+// The fusion scheduler: turns a recorded graph into a plan of as few kernels as limits and costs allow.
 #pragma once
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@ struct Step {
   Kernel kernel;
   PlannedCall call;
   double bytes_moved = 0;
-  double bytes_unfused = 0;   // of the same nodes, one kernel per op
+  double bytes_unfused = 0;   // bytes of the same nodes with one kernel for each op
   std::vector<int> computes;  // nodes
   std::vector<int> writes() const;
   std::vector<int> reads() const;
@@ -24,21 +24,21 @@ struct Step {
 };
 
 struct Plan {
-  Graph graph;                 // as scheduled: two-stage reductions are two nodes
-  std::vector<Step> steps;     // in an order that may be run
-  std::map<int, int> aliases;  // an output that is another node's buffer under another shape
+  Graph graph;                 // the graph as scheduled: a two-stage reduction is two nodes
+  std::vector<Step> steps;     // in a valid order
+  std::map<int, int> aliases;  // output -> node whose buffer it shares under another shape
   double bytes_moved = 0, bytes_unfused = 0;
-  std::vector<Refusal> refused;  // merges, the last of each pair of steps; by numbers of steps
+  std::vector<Refusal> refused;  // refused merges, the last one for each pair of steps, by numbers of steps
 };
 
-/// Nodes that have to be in memory, decided outside (a compiler's verdict).
+/// Nodes that must be in memory by a decision outside of the scheduler (a compiler's report).
 using Forced = std::map<int, Cut>;
 
-/// The graph that schedule() takes: over symbols; two-stage reductions are two nodes; library ops that the
-/// device has no library for are other primitives.
+/// Returns the graph that schedule() takes: over symbols, with two-stage reductions as two nodes, and with other primitives for library ops that the device has
+/// no library for.
 Graph prepare(const trace::Graph& graph, const Limits& limits);
 
-/// Deterministic: depends on its arguments alone. `forced` holds nodes of this graph.
+/// Depends on its arguments alone. `forced`: nodes of this graph.
 Plan schedule(Graph prepared, const Limits& limits, const Forced& forced = {});
 
 }  // namespace sinter::fuse

@@ -15,7 +15,7 @@ namespace {
 
 using trace::Op;
 
-using Ops = std::shared_ptr<const std::vector<int>>;  // sorted; what a node's kernel would hold
+using Ops = std::shared_ptr<const std::vector<int>>;  // sorted ops that a node's kernel would hold
 
 class Segmenter {
  public:
@@ -54,17 +54,17 @@ class Segmenter {
   }
 
  private:
-  // From the users down: which kernels would compute each node. A reduction counts as one, whether it will be or not.
+  // Decides, from the users down, which kernels would compute each node. A reduction always counts as one kernel.
   void cut_shared() {
     std::vector<char> wanted(graph_.nodes.size());
     for (int output : graph_.outputs) wanted[base_[output]] = 1;
-    std::vector<std::vector<int>> kernels(graph_.nodes.size());  // sorted; of those that matter
+    std::vector<std::vector<int>> kernels(graph_.nodes.size());  // sorted kernels, of those that matter
     for (int id = static_cast<int>(graph_.nodes.size()); id-- > 0;) {
       if (base_[id] != id) continue;
       const Node& node = graph_.nodes[id];
       std::vector<int> mine = std::move(kernels[id]);
       kernels[id] = {};
-      // A conversion to a longer type is nothing to store: what it reads is.
+      // A conversion to a longer type is not worth storing; its operand is.
       const bool longer = node.op == Op::cast && itemsize(node.dtype) > itemsize(graph_.nodes[node.inputs[0]].dtype);
       if (!longer && mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !cut_[id] && !wanted[id]) {
         cut_[id] = 1;
@@ -82,7 +82,7 @@ class Segmenter {
     }
   }
 
-  // What would be computed along with a consumer of this node.
+  // Returns the ops that would be computed together with a consumer of this node.
   bool open(int base) const {
     const Node& node = graph_.nodes[base];
     return ops_[base] && !cut_[base] && !(node.chunk > 0 && trace::is_reduction(node.op));
@@ -104,7 +104,7 @@ class Segmenter {
     if (graph_.nodes[id].op == Op::pad) put_piece_in_memory(id, inputs);
     int segment = 0;
     for (int input : inputs) segment = std::max(segment, segment_[input]);
-    for (int input : graph_.nodes[id].inputs)  // a value that is cut is cut for all who read it
+    for (int input : graph_.nodes[id].inputs)  // a split value is split for all of its readers
       if (const int base = base_[input]; ends_[base]) segment = std::max(segment, segment_[base] + 1);
     std::vector<int> ops = joined(inputs, [&](int input) { return segment_[input] == segment || light(input); });
     const auto count = static_cast<int>(ops.size()) + 1;
@@ -119,13 +119,13 @@ class Segmenter {
                         Cut{CutReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one against a limit of {}", count, max_ops_)
                                                                      : fmt::format("{} ops of an earlier kernel go on being needed", ops_[input]->size())});
     }
-    ops.push_back(id);  // the largest number so far: stays sorted
+    ops.push_back(id);  // the largest number so far, so the list stays sorted
     length_[id] = static_cast<int>(ops.size());
     segment_[id] = segment;
     ops_[id] = std::make_shared<const std::vector<int>>(std::move(ops));
   }
 
-  // A piece of something joined of too many is read from memory, rather than all that was joined before it.
+  // Reads a part of a concatenation with too many parts from memory, instead of all parts joined before it.
   void put_piece_in_memory(int id, std::vector<int>& inputs) {
     const int piece = base_[graph_.nodes[id].inputs[0]], rest = base_[graph_.nodes[id].inputs[1]];
     const Estimating estimate;
@@ -142,7 +142,7 @@ class Segmenter {
     for (int input : inputs) {
       if (!chosen(input)) continue;
       const std::vector<int>& ops = *ops_[input];
-      both.resize(all.size() + ops.size() + 1);  // and the one that is computed with them
+      both.resize(all.size() + ops.size() + 1);  // and the part that is computed with them
       both.resize(static_cast<std::size_t>(std::set_union(all.begin(), all.end(), ops.begin(), ops.end(), both.begin()) - both.begin()));
       std::swap(all, both);
     }
@@ -153,12 +153,12 @@ class Segmenter {
   const int max_ops_;
   std::map<int, Cut>& cuts_;
   std::vector<char> cut_;
-  std::vector<char> ends_;  // cut at the end of its segment
-  std::vector<int> base_;   // the node below the views
+  std::vector<char> ends_;  // it ends its segment
+  std::vector<int> base_;   // the node behind the views
   std::vector<int> segment_;
-  std::vector<int> users_, pending_;  // of a base: nodes that compute with it; nodes not looked at yet
-  std::vector<int> length_;           // ops that a node's kernel would hold
-  std::vector<Ops> ops_;              // of a base
+  std::vector<int> users_, pending_;  // for each such node: nodes that compute with it, and nodes that are not examined yet
+  std::vector<int> length_;           // number of ops that a node's kernel would hold
+  std::vector<Ops> ops_;              // by node behind the views
 };
 
 }  // namespace

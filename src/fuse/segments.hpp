@@ -1,4 +1,4 @@
-// Formulas too long for one kernel are cut in segments.
+// Splits formulas that are too long for one kernel into segments.
 #pragma once
 #include <map>
 
@@ -7,9 +7,9 @@
 
 namespace sinter::fuse {
 
-/// Adds to `cuts` the nodes where formulas of more than `max_ops` ops are cut. The places depend on the structure below alone, so a
-/// loop's pieces repeat and compile once. Each formula goes through segments of at most `max_ops`; all values that live on from one
-/// segment into the next are cut at that one boundary, so that one kernel can compute all of them.
+/// Adds to `cuts` the nodes at which formulas of more than `max_ops` ops are split. The places depend on the structure below them alone, so the iterations of a
+/// loop are split alike and compile once. A segment has at most `max_ops` ops. All values that cross from one segment to the next end at the same boundary, so
+/// that one kernel can compute all of them.
 void cut_long_formulas(const Graph& graph, int max_ops, std::map<int, Cut>& cuts);
 
 }  // namespace sinter::fuse

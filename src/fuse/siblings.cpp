@@ -35,7 +35,7 @@ class Siblings {
  private:
   int writes(std::size_t g) const { return groups_[g].requests[0].node; }
 
-  // Groups of one level, over equal axes, that are linked by what they read; each in the order of what it writes.
+  // Returns the groups of one level, over equal axes, that common inputs connect, each family in the order of the nodes that it writes.
   std::vector<std::vector<std::size_t>> families(const std::vector<FixedStep>& calls) {
     const std::vector<int> steps = step_order(graph_, groups_, calls);
     std::vector<std::size_t> head(groups_.size());
@@ -45,7 +45,7 @@ class Siblings {
       return g;
     };
     std::map<std::vector<std::pair<const SizeNode*, std::int64_t>>, int> known_axes;
-    std::map<std::tuple<int, int, int>, std::size_t> readers;  // (level, axes, node) -> one of those that read it
+    std::map<std::tuple<int, int, int>, std::size_t> readers;  // (level, axes, node) -> one of the groups that read it
     for (const int step : steps) {
       int before = 0;
       if (step < 0) {
@@ -77,7 +77,7 @@ class Siblings {
     return all;
   }
 
-  // Kernels of as many as fit.
+  // Builds kernels of as many members as fit.
   void join(std::vector<std::size_t> family) {
     while (family.size() > 1) {
       Group host;
@@ -122,13 +122,13 @@ class Siblings {
     }
   }
 
-  // A place for each node is enough to find the points of those that touch it too.
+  // One position of each node is enough to find the points of the groups that touch it too.
   void touched(Group& host, int node, Map at) const {
     if (std::none_of(host.touches.begin(), host.touches.end(), [&](const Touch& touch) { return touch.node == node; }))
       host.touches.push_back({node, std::move(at)});
   }
 
-  // One kernel of the members in [first, last); if it would be cut or cost more than they do, one of each half.
+  // Builds one kernel of the members in [first, last). If it would be split or would cost more than they do, builds one of each half.
   void build(const Group& host, const std::vector<std::size_t>& members, const std::vector<std::vector<Request>>& requests, std::size_t first,
              std::size_t last) {
     if (last - first < 2) return;
@@ -139,7 +139,7 @@ class Siblings {
       seconds += launched_seconds(graph_, groups_[members[k]].kernel, *context_.limits);
     }
     Built built = builder_.build(std::move(all), host.kernel.sizes, host.kernel.parallel, host.kernel.chunks);
-    // Since a member was built, more may have been put in memory: it must be there before the family's turn.
+    // More values may have become materialised since a member was built; they must be computed before the family's turn.
     bool waits = false;
     each_read(built.group, [&](int read) { waits |= level_[read] >= level_[writes(members[first])]; });
     if (waits || !built.needed.empty() || launched_seconds(graph_, built.group.kernel, *context_.limits) > seconds) {
@@ -157,9 +157,9 @@ class Siblings {
   const BuildContext& context_;
   const Graph& graph_;
   std::vector<Group>& groups_;
-  std::vector<int> tries_;   // of a group
-  std::vector<int> level_;   // of what is written: steps one after the other until it is
-  std::vector<int> joined_;  // of a node: the last kernel that was to compute it
+  std::vector<int> tries_;   // for each group
+  std::vector<int> level_;   // for each written node: the number of consecutive steps up to it
+  std::vector<int> joined_;  // for each node: the last kernel that was to compute it
   int round_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Large families of groups over the same points become kernels at once.
+// Joins large families of groups over the same points into kernels at once.
 #pragma once
 #include <vector>
 
@@ -7,9 +7,8 @@
 
 namespace sinter::fuse {
 
-/// Joins groups that read the same, run over the same axes and have equally many steps before them, so that none can wait for
-/// another: a hundred outputs of one input, a layer of many values. Merging (merge.hpp) would find them two by two and build the
-/// growing kernel once for each.
+/// Joins groups that read the same values, run over the same axes and have equally many steps before them, so that none can depend on another: a hundred
+/// outputs of one input, a layer of many values. Merging (merge.hpp) would find them in pairs, and build the growing kernel once for each.
 void join_siblings(GroupBuilder& builder, const std::vector<FixedStep>& calls, std::vector<Group>& groups);
 
 }  // namespace sinter::fuse

@@ -26,7 +26,7 @@ Terms terms_of(const Size& size) {
   return {{{}, size.hint()}};
 }
 
-// A lower bound of a polynomial's value; none where a negative coefficient leaves it open.
+// Returns a lower bound of a polynomial's value; nothing if a negative coefficient prevents one.
 std::optional<std::int64_t> least(const SizeSpace& space, const Terms& terms) {
   std::int64_t sum = 0;
   for (const auto& [monomial, coeff] : terms) {
@@ -46,7 +46,7 @@ Terms negated(Terms terms) {
   return terms;
 }
 
-// The quotient when every term of `a` is a multiple of the single term of `b`.
+// Returns the quotient if every term of `a` is a multiple of the single term of `b`.
 std::optional<Terms> exact_quotient(const Terms& a, const Terms& b) {
   if (b.size() != 1) return a == b ? std::optional<Terms>(Terms{{{}, 1}}) : std::nullopt;
   const auto& [divisor, by] = *b.begin();
@@ -65,7 +65,7 @@ struct Estimates {
 };
 bool& estimating() { return per_thread<Estimates>().on; }
 
-// The answer to an operation on these operands, computed once; a comparison once as an estimate and once as a condition.
+// Returns the result of an operation on these operands, computed once; a comparison once as an estimate and once as a condition.
 template <class Compute> Size answer(char operation, SizeSpace& space, const Size& a, const Size& b, Compute compute) {
   const auto id = [](const Size& size) { return size.node() ? size.node()->id : -1; };
   const auto constant = [](const Size& size) { return size.node() ? 0 : size.hint(); };
@@ -77,7 +77,7 @@ template <class Compute> Size answer(char operation, SizeSpace& space, const Siz
 }
 
 Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
-  const Estimating nothing(false);  // what is told of a quotient's bounds relies on these guards
+  const Estimating nothing(false);  // the bounds of a quotient rely on these guards
   if (b == 0) throw InternalError(fmt::format("size: {} is divided by zero", to_string(a)));
   const bool quotient = kind == SizeAtom::Kind::quotient;
   SizeSpace* space = space_of(a, b);
@@ -90,12 +90,12 @@ Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
   atom.a = a;
   atom.b = b;
   atom.exact = quotient && space->is_zero(a % b);
-  if (a >= 0 && b > 0) atom.low = 0;  // from now on a guard
+  if (a >= 0 && b > 0) atom.low = 0;  // a guard from now on
   atom.hint = quotient ? a.hint() / b.hint() : a.hint() % b.hint();
   return space->atom(std::move(atom));
 }
 
-// For all values of the symbols; only what the two operands' own bounds tell.
+// Returns whether a is below b for all values of the symbols, judged by the two operands' own bounds.
 bool surely_below(const Size& a, const Size& b) {
   const auto high = a.node() ? a.node()->high : a.hint(), low = b.node() ? b.node()->low : b.hint();
   return high && low && *high < *low;
@@ -224,7 +224,7 @@ std::vector<std::int64_t> hints(const Sizes& sizes) {
 
 namespace {
 
-// Of a polynomial: a product of atoms, empty where it is 1, and how often.
+// A summand of a polynomial: a product of atoms (empty for 1), and its coefficient.
 using Summand = std::pair<std::string, std::int64_t>;
 
 std::string sum_of(const std::vector<Summand>& summands) {
@@ -246,7 +246,7 @@ std::string division_of(const std::string& a, bool remainder, const std::string&
 }
 
 std::string condition_of(std::vector<Summand> summands, Guard::Kind kind) {
-  // A constant goes to the other side: "n0 > 4", not "n0 - 4 > 0".
+  // A constant is written on the other side: "n0 > 4", not "n0 - 4 > 0".
   std::int64_t right = 0;
   std::erase_if(summands, [&](const Summand& summand) {
     if (summand.first.empty()) right -= summand.second;
@@ -287,7 +287,7 @@ std::vector<Summand> summands_of(const Size& size) {
 
 std::string to_string(const Size& size) { return size.is_constant() ? fmt::format("{}", size.hint()) : sum_of(summands_of(size)); }
 
-// Where it is, or where it would be put.
+// Returns the place of an answer, or the place where it belongs.
 std::size_t SizeSpace::place_of(const Asked& asked) const {
   const auto bits = [](auto part) { return static_cast<std::uint64_t>(part); };
   std::uint64_t hash = mix(bits(asked.operation) ^ bits(asked.y) << 8, (bits(asked.a) << 32) ^ (bits(asked.b) & 0xffffffffu));
@@ -350,7 +350,7 @@ Size SizeSpace::atom(SizeAtom atom) {
   return polynomial({{{known->second}, 1}});
 }
 
-// (a / b) * b is a where b divides a: so that a stride is the same expression after an axis was split and joined again.
+// (a / b) * b equals a if b divides a, so a stride is the same expression after an axis was split and joined again.
 void SizeSpace::cancel(Terms& terms) const {
   const auto cancels = [&](const std::vector<int>& monomial, std::int64_t coeff) -> std::optional<Terms> {
     for (std::size_t k = 0; k < monomial.size(); ++k) {
@@ -381,7 +381,7 @@ void SizeSpace::cancel(Terms& terms) const {
     }
     terms.erase(term);
     for (const auto& [monomial, coeff] : *product) terms[monomial] += coeff;
-    term = terms.begin();  // what came out may cancel further
+    term = terms.begin();  // the new terms may cancel further
   }
 }
 
@@ -440,7 +440,7 @@ SizeProgram::SizeProgram(const SizeSpace& space, const Sizes& outputs) : space_(
   place_.clear();
 }
 
-// Gives every atom of the size a place, inner ones first.
+// Gives every atom of the size a place, inner atoms first.
 void SizeProgram::need(const Size& size) {
   if (size.is_constant()) return;
   for (const auto& [monomial, coeff] : size.node()->terms)
@@ -471,7 +471,7 @@ SizeProgram::Polynomial SizeProgram::add(const Size& size) {
 }
 
 std::int64_t SizeProgram::value(const Polynomial& polynomial, const std::int64_t* atoms) const {
-  std::uint64_t sum = 0;  // a file's numbers may be anything, and wrap
+  std::uint64_t sum = 0;  // the numbers of a file are arbitrary, and wrap around
   for (int k = polynomial.first; k < polynomial.first + polynomial.count; ++k) {
     auto product = static_cast<std::uint64_t>(monomials_[static_cast<std::size_t>(k)].coeff);
     const int first = monomials_[static_cast<std::size_t>(k)].first, count = monomials_[static_cast<std::size_t>(k)].count;
@@ -485,7 +485,7 @@ void SizeProgram::divide(std::size_t count, std::int64_t* atoms) const {
   for (std::size_t k = 0; k < count; ++k) {
     const Division& division = divisions_[k];
     const std::int64_t a = value(division.a, atoms), b = value(division.b, atoms);
-    const bool sensible = b != 0 && b != -1;  // a guard tells whether b may be 0
+    const bool sensible = b != 0 && b != -1;  // a guard says whether b may be 0
     atoms[division.atom] = sensible ? (division.remainder ? a % b : a / b) : 0;
   }
 }

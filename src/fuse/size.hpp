@@ -25,10 +25,10 @@ class SizeSpace;
 class Size {
  public:
   Size(std::int64_t value = 0) : hint_(value) {}
-  /// Today's value. What is decided by it leaves no guard: for printing, and where any answer is right.
+  /// Returns the present value. A decision by it leaves no guard; it is for printing, and where any answer is right.
   std::int64_t hint() const { return hint_; }
   bool is_constant() const { return node_ == nullptr; }
-  /// The same expression, not only the same value today; leaves no guard.
+  /// Returns whether both are the same expression, not only the same present value; leaves no guard.
   bool same(const Size& other) const { return node_ == other.node_ && hint_ == other.hint_; }
   /// A total order of expressions that is the same from run to run; leaves no guard.
   bool before(const Size& other) const;
@@ -44,7 +44,7 @@ class Size {
 Size operator+(const Size& a, const Size& b);
 Size operator-(const Size& a, const Size& b);
 Size operator*(const Size& a, const Size& b);
-/// Towards zero, as int64's; the divisor is not zero.
+/// Divides towards zero, as int64 does; the divisor must not be zero.
 Size operator/(const Size& a, const Size& b);
 Size operator%(const Size& a, const Size& b);
 inline Size operator-(const Size& a) { return Size(0) - a; }
@@ -60,16 +60,16 @@ inline bool operator<=(const Size& a, const Size& b) { return !(b < a); }
 inline bool operator>=(const Size& a, const Size& b) { return !(a < b); }
 std::string to_string(const Size& size);
 
-/// Today's value, guarded to be exactly that.
+/// Returns the present value, guarded to be exactly this.
 inline std::int64_t exactly(const Size& size) {
   (void)(size == size.hint());
   return size.hint();
 }
-/// For estimates: today's value, guarded to its order of magnitude (a factor of 16).
+/// Returns the present value for estimates, guarded to its order of magnitude (a factor of 16).
 double as_double(const Size& size);
 
-/// While one lives, what the thread compares decides what is faster, not what is right: the guards are estimates (Guard::estimate), which a plan may miss
-/// where no better one can be made.
+/// While it lives, comparisons of this thread decide what is faster, not what is right. Their guards are estimates (Guard::estimate), which a plan need not
+/// meet if no better plan can be made.
 class Estimating {
  public:
   explicit Estimating(bool on = true);
@@ -84,7 +84,7 @@ class Estimating {
 using Sizes = std::vector<Size>;
 Size element_count(const Sizes& shape);
 Sizes sizes_of(const std::vector<std::int64_t>& numbers);
-/// Today's values.
+/// Returns the present values.
 std::vector<std::int64_t> hints(const Sizes& sizes);
 
 /// A polynomial: coefficients by monomials, which are sorted lists of atoms.
@@ -92,28 +92,28 @@ struct SizeNode {
   SizeSpace* space = nullptr;
   int id = -1;
   std::map<std::vector<int>, std::int64_t> terms;
-  std::optional<std::int64_t> low, high;  // bounds for all values of the symbols, where there are any
-  mutable bool estimated = false;         // its order of magnitude is guarded already
+  std::optional<std::int64_t> low, high;  // bounds for all values of the symbols, if there are any
+  mutable bool estimated = false;         // a guard holds its order of magnitude already
 };
 
-/// What a polynomial is made of: a symbol, or a quotient or remainder of two sizes.
+/// A part of a polynomial: a symbol, or a quotient or remainder of two sizes.
 struct SizeAtom {
   enum class Kind : std::uint8_t { symbol, quotient, remainder };
   Kind kind = Kind::symbol;
   Size a, b;                        // quotient, remainder
-  bool exact = false;               // quotient: a is a multiple of b, by a guard
+  bool exact = false;               // quotient: a guard says that a is a multiple of b
   int symbol = -1;                  // symbol: its number
   std::string name;                 // symbol: "n0"
-  std::optional<std::int64_t> low;  // a lower bound, not negative; none where the value may be
+  std::optional<std::int64_t> low;  // a nonnegative lower bound; none if the value may be negative
   std::int64_t hint = 0;
 };
 
-/// A condition on the symbols: what a decision took for granted.
+/// A condition on the symbols that a decision relied on.
 struct Guard {
   enum class Kind : std::uint8_t { zero, not_zero, positive, not_positive };
   Size size;
   Kind kind;
-  bool estimate = false;  // a plan for sizes that do not meet it is right, and may be slower than another
+  bool estimate = false;  // for sizes that do not meet it, the plan is right, but another may be faster
 };
 
 /// Owns the expressions and guards of one plan. Not thread-safe; immutable once closed.
@@ -123,24 +123,24 @@ class SizeSpace {
   SizeSpace(const SizeSpace&) = delete;
   SizeSpace& operator=(const SizeSpace&) = delete;
 
-  /// The next symbol, never below `low`.
+  /// Returns the next symbol, which is never below `low`.
   Size symbol(std::string name, std::int64_t hint, std::int64_t low);
   const std::vector<Guard>& guards() const { return guards_; }
   std::vector<std::string> symbol_names() const;
-  /// Today's values.
+  /// Returns the symbols' present values.
   std::vector<std::int64_t> symbol_values() const;
-  /// No further guards: the plan is made.
+  /// Forbids further guards: the plan is made.
   void close() { closed_ = true; }
 
-  // For the operators.
+  // Used by the operators.
   using Terms = std::map<std::vector<int>, std::int64_t>;
   Size polynomial(Terms terms);
   Size atom(SizeAtom atom);
   const SizeAtom& atom(int number) const { return atoms_[static_cast<std::size_t>(number)]; }
   void guard(const Size& size, Guard::Kind kind);
-  /// Whether a guard says that it is 0; what is made of that needs the guard, if it was an estimate.
+  /// Returns whether a guard says that the size is 0. If that guard was an estimate, it becomes a condition.
   bool is_zero(const Size& size);
-  /// What an operation gave for the same operands before: planning asks the same few things over and over.
+  /// The result of an earlier operation on the same operands: planning asks the same few questions again and again.
   struct Asked {
     char operation;
     int a, b;           // ids of polynomials, -1 for constants
@@ -157,35 +157,35 @@ class SizeSpace {
   std::map<Terms, const SizeNode*> known_;
   std::map<std::tuple<int, int, std::int64_t, int, std::int64_t>, int> known_atoms_;
   struct Answer {
-    Asked asked{};  // operation 0: none
+    Asked asked{};  // operation 0: the entry is empty
     Size size;
   };
   std::size_t place_of(const Asked& asked) const;
-  std::vector<Answer> answers_;  // open addressing: as many as a power of two
+  std::vector<Answer> answers_;  // a hash table with open addressing, whose size is a power of two
   std::size_t answered_ = 0;
   std::vector<Guard> guards_;
-  std::map<std::pair<int, int>, std::size_t> guarded_;  // a polynomial and a kind -> which of the guards
+  std::map<std::pair<int, int>, std::size_t> guarded_;  // a polynomial and a kind -> number of the guard
   int symbols_ = 0;
   bool closed_ = false;
 };
 
-/// Sizes made ready to be computed from the symbols' values many times.
+/// Sizes compiled to a program that computes them from the symbols' values, for many uses.
 class SizeProgram {
  public:
   SizeProgram() = default;
   SizeProgram(const SizeSpace& space, const Sizes& outputs);
-  /// Whether the space's guards hold for these values of the symbols: all of them, or all that are no estimates.
+  /// Returns whether the space's guards hold for these values of the symbols: all of them, or all except estimates.
   bool holds(const std::vector<std::int64_t>& symbols, bool estimates = true) const;
-  /// The first of the guards in question that does not hold, with the symbols by these names; empty if all hold.
+  /// Returns the first of these guards that does not hold, with these names for the symbols; an empty text if all hold.
   std::string unmet(const std::vector<std::int64_t>& symbols, const std::vector<std::string>& names, bool estimates = true) const;
-  /// All guards, with the symbols by these names: "n0 > 16".
+  /// Returns all guards, with these names for the symbols: "n0 > 16".
   std::vector<std::string> guards(const std::vector<std::string>& names) const;
-  /// The outputs' values.
+  /// Computes the values of the outputs.
   void evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const;
 
-  /// Every part, for who keeps the program in a file.
+  /// All members, for storing the program in a file.
   auto tied() { return std::tie(monomials_, factors_, divisions_, guard_divisions_, symbols_, checks_, outputs_, places_); }
-  /// Of a program that a file gave: whether it can be run on this many symbols, and gives this many numbers.
+  /// For a program from a file: returns whether it can run on this many symbols and gives this many numbers.
   bool sound(std::size_t symbols, std::size_t outputs) const;
 
  private:
@@ -217,10 +217,10 @@ class SizeProgram {
   std::int64_t value(const Polynomial& polynomial, const std::int64_t* atoms) const;
   void divide(std::size_t count, std::int64_t* atoms) const;
   const SizeSpace* space_ = nullptr;  // while compiling
-  std::vector<int> place_;            // while compiling: atom -> its place
+  std::vector<int> place_;            // while compiling: place of each atom
   std::vector<Monomial> monomials_;
   std::vector<int> factors_;
-  std::vector<Division> divisions_;  // in an order in which they can be computed; those that guards need first
+  std::vector<Division> divisions_;  // in a valid order; those that guards need come first
   std::size_t guard_divisions_ = 0;
   std::vector<std::pair<int, int>> symbols_;  // (place, symbol)
   std::vector<Check> checks_;
@@ -230,7 +230,7 @@ class SizeProgram {
 
 }  // namespace sinter::fuse
 
-/// As today's value.
+/// Formats the present value.
 template <> struct fmt::formatter<sinter::fuse::Size> : fmt::formatter<std::int64_t> {
   template <class Context> auto format(const sinter::fuse::Size& size, Context& context) const {
     return fmt::formatter<std::int64_t>::format(size.hint(), context);

@@ -1,4 +1,4 @@
-// The order in which the steps of a plan can run.
+// Computes the order in which the steps of a plan can run.
 #pragma once
 #include <vector>
 
@@ -6,15 +6,15 @@
 
 namespace sinter::fuse {
 
-/// A step that is no group: a library call.
+/// A step that is not a group: a library call.
 struct FixedStep {
   std::vector<int> reads;
   int writes = -1;
 };
 
-/// The steps so that each comes after those that write what it reads, else by the first node that they write: a group's number, of a call -1 less its number.
-/// Steps that wait for each other in a circle, and what waits for them, are left out. Groups that were merged write several nodes, so that the
-/// nodes' numbers are no such order.
+/// Returns the steps so that each comes after the steps that write what it reads, and otherwise by the first node that they write. A group appears by its
+/// number, a call as -1 minus its number. Steps that depend on each other in a cycle, and steps that depend on these, are omitted. Merged groups write several
+/// nodes, so the nodes' numbers alone give no valid order.
 std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups, const std::vector<FixedStep>& calls);
 
 /// Visits the nodes that the group's kernel reads from memory.
