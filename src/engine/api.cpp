@@ -1,4 +1,4 @@
-// The public functions over the engine.
+// The public functions, implemented over the engine.
 #include "base/interrupt.hpp"
 #include "engine/engine.hpp"
 #include "sinter/errors.hpp"
@@ -14,7 +14,7 @@ std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
   return nodes;
 }
 
-// A loop that records without end is evaluated piece by piece.
+// A loop that records without end is evaluated iteration by iteration.
 const bool hooked = [] {
   trace::set_evaluate_hook(
       [](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); });

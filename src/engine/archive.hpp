@@ -1,5 +1,5 @@
-// Plain values to bytes and back: a struct is its members in order, a list its length and its elements. Whoever reads believes nothing: lengths are
-// compared with what is left, enumerators with their range.
+// Converts plain values to bytes and back: a struct is its members in order, a list its length and its elements. Reading trusts nothing: lengths are compared
+// with the remaining bytes, enumerators with their range.
 #pragma once
 #include <array>
 #include <boost/pfr.hpp>
@@ -18,12 +18,12 @@
 
 namespace sinter::engine {
 
-/// Bytes that are no archive, or of something else; `what()` says where.
+/// Thrown for bytes that are not an archive, or an archive of something else; `what()` says where.
 struct Damaged {
   std::string_view what;
 };
 
-/// How many enumerators there are.
+/// The number of enumerators.
 struct Enumerators {
   static int of(DType) { return kDTypeCount; }
   static int of(trace::Op) { return trace::primitive_count(); }
@@ -35,11 +35,11 @@ struct Enumerators {
   static int of(fuse::Guard::Kind) { return static_cast<int>(fuse::Guard::Kind::not_positive) + 1; }
 };
 
-/// A class whose members are private names them itself.
+/// A class with private members lists them itself.
 template <class T>
 concept HasTied = requires(T& x) { x.tied(); };
 
-/// What writing and reading have in common: `Derived` moves raw bytes.
+/// The common part of writing and reading: `Derived` moves raw bytes.
 template <class Derived> class Archive {
  public:
   template <class... T> void operator()(T&... values) { (one(values), ...); }
@@ -64,7 +64,7 @@ template <class Derived> class Archive {
       boost::pfr::for_each_field(x, [this](auto& member) { one(member); });
     }
   }
-  /// Kernels are made or loaded apart from the plan that runs them.
+  /// Kernels are made or loaded separately from the plan that runs them.
   void one(Made&) {}
   template <class T, std::size_t count> void one(std::array<T, count>& x) {
     for (T& element : x) one(element);
@@ -111,7 +111,7 @@ class ArchiveReader : public Archive<ArchiveReader> {
     if (count > 0) std::memcpy(to, left_.data(), count);
     left_.remove_prefix(count);
   }
-  /// Every element takes a byte at least: a length that is more is none.
+  /// Every element takes at least one byte, which bounds a valid length.
   std::size_t length() {
     std::uint64_t count = 0;
     raw(&count, sizeof count);
@@ -122,7 +122,7 @@ class ArchiveReader : public Archive<ArchiveReader> {
     text.resize(length());
     all(text);
   }
-  /// No memory is taken for elements before they are there.
+  /// Memory for elements is allocated only as elements arrive.
   template <class T, class Each> void list(std::vector<T>& elements, Each each) {
     elements.clear();
     for (std::size_t count = length(); count > 0; --count) each(elements.emplace_back());

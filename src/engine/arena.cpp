@@ -11,7 +11,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kArenaAlign - 1) / kAre
 
 bool together(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
-/// Offsets when the values are placed in this order; the block's size.
+/// Places the values in this order. Writes their offsets, and returns the block's size.
 std::size_t place(const std::vector<Lifetime>& values, const std::vector<std::size_t>& order, std::vector<std::size_t>& offsets) {
   offsets.assign(values.size(), 0);
   std::size_t block = 0;

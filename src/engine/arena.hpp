@@ -1,26 +1,26 @@
-// Where values lie that live for a part of the time: all in one block of memory, two at the same place if they are never alive together.
+// The memory plan of values with live ranges: all lie in one block, and two may share a place if their live ranges are disjoint.
 #pragma once
 #include <cstddef>
 #include <vector>
 
 namespace sinter::engine {
 
-/// A value's size, and the first and the last moment at which it is alive.
+/// A value's size, and the first and last moment of its live range.
 struct Lifetime {
   std::size_t bytes = 0;
   int first = 0, last = 0;
 };
 
 struct Arena {
-  std::vector<std::size_t> offsets;  // of each value, multiples of kArenaAlign
-  std::size_t bytes = 0;             // of the block
-  std::size_t lower_bound = 0;       // the most that is alive at one moment: no block can be smaller
-  std::size_t sum = 0;               // of all values: a block each
+  std::vector<std::size_t> offsets;  // offset of each value, a multiple of kArenaAlign
+  std::size_t bytes = 0;             // size of the block
+  std::size_t lower_bound = 0;       // the most bytes that are live at one moment: no block can be smaller
+  std::size_t sum = 0;               // sum over all values, for comparison with a block for each
 };
 inline constexpr std::size_t kArenaAlign = 64;
 
-/// The largest value first, each at the lowest place that nothing else alive with it takes; the same in order of time; the better of the
-/// two. After Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference" (2020), "greedy by size for offset calculation".
+/// Tries two orders, by size (largest first) and by time, places each value at the lowest free offset, and returns the better result. After Pisarchyk and Lee,
+/// "Efficient Memory Management for Deep Neural Net Inference" (2020), "greedy by size for offset calculation".
 Arena lay_out(const std::vector<Lifetime>& values);
 
 }  // namespace sinter::engine

@@ -11,15 +11,15 @@
 namespace sinter::engine {
 namespace {
 
-/// How long the end of the process waits. What is not done by then is compiled again by the next process that wants it.
+/// How long the end of the process waits. A later process compiles the remaining kernels when it needs them.
 constexpr std::chrono::seconds kPatience{20};
 
 bool on_main_thread() { return gettid() == getpid(); }
 
 }  // namespace
 
-/// exit() destroys the calling thread's thread-locals before it runs anything else. An atexit handler would come too late: those
-/// of libraries that a job has opened in the meantime (LLVM) run before it.
+/// exit() destroys the calling thread's thread-locals before anything else. An atexit handler would run too late, after those of libraries that a job has
+/// opened in the meantime (LLVM).
 struct Background::Watch {
   Background* watched = nullptr;
   ~Watch() {
@@ -62,7 +62,7 @@ void Background::serve() {
       state_->changed.notify_all();
       state_->changed.wait(lock, [&] { return !state_->jobs.empty(); });
     }
-    const ForkGate::Inside inside(gate_);  // before the job is taken: a fork in between leaves it to the child
+    const ForkGate::Inside inside(gate_);  // entered before the job is taken, so that a fork in between leaves the job to the child
     {
       const std::lock_guard lock(state_->mutex);
       if (state_->jobs.empty()) continue;
@@ -76,7 +76,7 @@ void Background::serve() {
 
 void Background::wait() {
   std::unique_lock lock(state_->mutex);
-  if (!state_->jobs.empty() && !start()) return;  // taken over from before a fork
+  if (!state_->jobs.empty() && !start()) return;  // jobs from before a fork
   state_->changed.wait(lock, [&] { return state_->jobs.empty() && !state_->working; });
 }
 
@@ -86,7 +86,7 @@ void Background::finish() {
   if (!state_->started) return;
   state_->changed.wait_for(lock, kPatience, [&] { return state_->jobs.empty() && !state_->working; });
   state_->jobs.clear();
-  // A compile that is under way is waited for, however long: LLVM's own destructors come next.
+  // Waits for a running compile, however long it takes, because LLVM's own destructors run next.
   state_->changed.wait(lock, [&] { return !state_->working; });
 }
 

@@ -1,5 +1,5 @@
-// Work that nobody waits for: one thread, in order. The end of the process waits for it, within reason, so that what was compiled
-// for a short run serves the next one.
+// Work for which nobody waits: one thread runs it in order. The end of the process waits a limited time, so that kernels that were compiled for a short run
+// serve the next one.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -17,16 +17,15 @@ class Background {
   /// Jobs run inside the gate.
   explicit Background(ForkGate& gate) : gate_(gate) {}
 
-  /// False when it will not be done: the process ends, no thread can be started, or nobody could wait for it at the end. A job
-  /// must not throw.
+  /// Returns false if the job will not run: the process is ending, no thread can be started, or nobody could wait for it at the end. A job must not throw.
   bool add(Job job);
-  /// Waits until everything is done.
+  /// Waits until all jobs are done.
   void wait();
 
-  /// Between the gate's close() and open().
+  /// Is called between the gate's close() and open().
   void before_fork() { state_->mutex.lock(); }
   void after_fork_in_parent() { state_->mutex.unlock(); }
-  /// The child has no such thread: what is not done yet is taken up by one of its own at the next add().
+  /// The child has no such thread. Its own thread does the remaining jobs after the next add().
   void after_fork_in_child();
 
  private:
@@ -35,16 +34,16 @@ class Background {
     std::condition_variable changed;
     std::deque<Job> jobs;
     bool working = false, started = false, ended = false;
-    bool watched = false;  // the main thread waits for it when it leaves
+    bool watched = false;  // the main thread waits for the jobs at its end
   };
   struct Watch;
 
-  bool start();  // the mutex is held
+  bool start();  // requires the mutex
   void serve();
   void finish();
 
   ForkGate& gate_;
-  State* state_ = new State;  // a child of fork takes a new one: a condition variable remembers the threads that wait for it
+  State* state_ = new State;  // a child of fork gets a new state, because a condition variable remembers the threads that wait for it
 };
 
 }  // namespace sinter::engine

@@ -13,7 +13,7 @@
 namespace sinter::engine {
 namespace {
 
-/// One reason why two values are apart.
+/// One reason why two values are in different kernels.
 struct Reason {
   std::string fact, remedy;
 };
@@ -42,10 +42,10 @@ class Boundary {
   }
 
  private:
-  /// The step that computes a node; a view has none, and is told by the value that it is of. -1 for an input.
+  /// Returns the step that computes a node. A view has no step, so the value behind it is used. Returns -1 for an input.
   int step_of(int node) const {
     for (;;) {
-      for (std::size_t s = 0; s < plan_.steps.size(); ++s)  // who stores it, before who computes it for itself
+      for (std::size_t s = 0; s < plan_.steps.size(); ++s)  // a step that stores the value comes before one that computes it for itself
         for (const int value : plan_.steps[s].writes)
           if (plan_.value(value).node == node) return static_cast<int>(s);
       for (std::size_t s = 0; s < plan_.steps.size(); ++s)
@@ -77,7 +77,7 @@ class Boundary {
           fmt::format("{} is an input, which no kernel computes; {}", s < 0 ? a : b, s < 0 && t < 0 ? "so is the other" : "kernels read it where it lies");
       return;
     }
-    // A kernel may compute a value for itself that another one stores.
+    // A kernel may compute a value for itself although another one stores it.
     const int shared = s == t ? s : in_step(nodes_[0], t) ? t : in_step(nodes_[1], s) ? s : -1;
     if (shared >= 0) {
       together_ = true;
@@ -98,7 +98,7 @@ class Boundary {
     for (std::size_t k = 0; k + 1 < path.size(); ++k) boundary(path[k], path[k + 1]);
   }
 
-  /// The shortest chain of steps, each of which reads what the one before writes.
+  /// Returns the shortest chain of steps, each of which reads a result of the one before.
   std::vector<int> path_between(int from, int to) const {
     std::map<int, int> writer, before{{from, from}};
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)

@@ -1,4 +1,4 @@
-// Why two values of a plan are not computed by one kernel.
+// Explains why one kernel does not compute two values of a plan.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace sinter::engine {
 
-/// `a` and `b` are recorded nodes of the plan. Text, or JSON by the options.
+/// `a` and `b`: recorded nodes of the plan. Returns text or JSON, by the options.
 std::string explain_boundary(const Told& told, int a, int b, const ExplainOptions& options);
 
 }  // namespace sinter::engine

@@ -1,5 +1,5 @@
-// Checks of an evaluation: kernels that take elements at computed places raise flags for places that are out of range, and read
-// nothing there. The flags are read when all is launched, before any result counts: a value that is wrong is never handed out.
+// Checks of an evaluation: kernels that take elements at computed positions raise flags for positions out of range, and read nothing there. The flags are read
+// after all launches and before any result counts, so a wrong value is never returned.
 #pragma once
 #include <functional>
 #include <span>
@@ -13,12 +13,12 @@ namespace sinter::engine {
 
 class Checks {
  public:
-  /// `gathers`: as recorded now, since a plan serves other lines of the program too; the caller keeps them.
+  /// `gathers`: as recorded for this evaluation, because a plan serves other lines of the program too. The caller keeps them alive.
   Checks(std::span<const trace::GatherSite> gathers, const runtime::DevicePtr& device) : gathers_(gathers), device_(device) {}
 
-  /// Launches a step that has checks, with flags of its own.
+  /// Launches a step with checks, and gives it flags of its own.
   void launch(const PlannedStep& step, const std::function<void(const runtime::BufferPtr& flags)>& launch_with);
-  /// Waits for the flags; throws IndexError for one that is raised.
+  /// Waits for the flags. Throws IndexError if one is raised.
   void verify();
 
  private:

@@ -1,4 +1,4 @@
-// DLPack both ways: a view of a node's storage out, a storage over somebody's memory in.
+// DLPack both ways: exports a view of a node's storage, and makes a storage over foreign memory.
 #include "sinter/dlpack.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using trace::fail;
 using trace::Site;
 
-// As the protocol has them on 64-bit systems.
+// The sizes of the protocol's structs on 64-bit systems.
 static_assert(sizeof(View) == 48 && offsetof(View, shape) == 24 && offsetof(View, byte_offset) == 40);
 static_assert(sizeof(Versioned) == 80 && offsetof(Versioned, flags) == 24 && offsetof(Versioned, tensor) == 32);
 static_assert(sizeof(Unversioned) == 64 && offsetof(Unversioned, manager) == 48);
@@ -32,7 +32,7 @@ std::optional<DType> dtype_of(ElementType type) {
   return std::nullopt;
 }
 
-/// What an exported tensor refers to, of which `managed` is a part.
+/// Owns everything to which an exported tensor refers; `managed` is a part of it.
 template <class Managed> struct Exported {
   Managed managed{};
   Shape shape, strides;
@@ -59,12 +59,12 @@ template <class Managed> Managed* exported(const Tensor& tensor, bool copy, cons
   return &made.release()->managed;
 }
 
-/// The axes from the longest stride to the shortest, if the elements fill their memory so.
+/// Returns the axes from the longest stride to the shortest, if the elements then fill their memory.
 std::optional<std::vector<std::int64_t>> dense_order(const Shape& shape, const std::vector<std::int64_t>& strides) {
   std::vector<std::int64_t> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
   const auto at = [](const auto& list, std::int64_t axis) { return list[static_cast<std::size_t>(axis)]; };
-  // Of an axis of one element the stride means nothing: it goes where it is.
+  // The stride of an axis of size 1 has no meaning, so the axis keeps its position.
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int64_t a, std::int64_t b) { return at(shape, a) > 1 && at(shape, b) > 1 && at(strides, a) > at(strides, b); });
   std::int64_t expected = 1;
@@ -105,7 +105,7 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
   if (view.data == nullptr) fail<ValueError>(site, fmt::format("shape {} with no elements: the pointer is null", to_string(shape)));
   char* const data = static_cast<char*>(view.data) + view.byte_offset;
   const auto order = dense_order(shape, strides);
-  const DType held = is_bool(*dtype) ? DType::uint8 : *dtype;                                           // of a bool sinter wants 0 or 1
+  const DType held = is_bool(*dtype) ? DType::uint8 : *dtype;                                           // sinter requires a bool to be 0 or 1
   const bool aligned = reinterpret_cast<std::uintptr_t>(data) % (on_gpu ? 16 : itemsize(*dtype)) == 0;  // a GPU moves 16 bytes at a time
   if (on_gpu && (!order || !aligned))
     fail<ValueError>(site,
@@ -139,7 +139,7 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
 
 Versioned* to_versioned(const Tensor& tensor, bool copy, Location where) {
   Versioned* managed = exported<Versioned>(tensor, copy, trace::site_of("to_versioned", where));
-  managed->version = {1, 1};  // from which on it has float8
+  managed->version = {1, 1};  // the first version with float8
   managed->flags = copy ? kCopied : kReadOnly;
   return managed;
 }

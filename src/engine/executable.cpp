@@ -8,10 +8,10 @@ namespace sinter::engine {
 namespace {
 
 constexpr std::size_t kMostResults = 4, kMostShared = std::size_t{16} << 20;
-/// What a GPU's allocator aligns to.
+/// The alignment of a GPU's allocator.
 constexpr std::size_t kResultAlign = 256;
 
-/// Memory for what is wanted, the largest first.
+/// Assigns results to shared blocks, the largest first.
 void share_blocks(Executable& executable, const Target& target) {
   auto& results = executable.results;
   std::stable_sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
@@ -38,7 +38,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
                             bool keep_all) {
   Executable executable;
   planned->program.evaluate(symbols, executable.numbers);
-  // A library call and what runs on the pieces of its result are one moment.
+  // A library call and the epilogue on the pieces of its result count as one moment.
   const std::size_t count = planned->values.size();
   std::vector<int> memory(count), first(count, -1), last(count, -1);
   std::vector<std::size_t> last_step(count);
@@ -95,8 +95,8 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
 
 namespace {
 
-/// What steps have to wait for: those before them that write what they read or write, or read what they write. Values in the arena are the
-/// same memory where their places overlap.
+/// Finds the dependences of steps: earlier steps that write a value that they read or write, or that read a value that they write. Values in the arena depend
+/// on each other if their places overlap.
 class Dependences {
  public:
   explicit Dependences(const Executable& executable) {
@@ -104,7 +104,7 @@ class Dependences {
     for (const auto& [node, with] : executable.shared) memory_[node] = with;
   }
 
-  /// The number of the step that is added, and what it waits for, but for what those wait for themselves.
+  /// Adds a step. Returns the steps on which it depends directly.
   std::vector<std::size_t> add(const PlannedStep& step) {
     std::vector<std::size_t> after;
     std::vector<bool> earlier(steps_.size());
@@ -121,7 +121,7 @@ class Dependences {
  private:
   struct Step {
     const PlannedStep* step;
-    std::vector<bool> earlier;  // what it waits for, directly or not
+    std::vector<bool> earlier;  // all earlier steps on which it depends
   };
   bool same_memory(int a, int b) const {
     const auto root = [&](int node) {

@@ -1,5 +1,5 @@
-// Executable: a plan bound to sizes. It holds the plan's numbers, the memory plan, and the launches that are the same from one run to the next. Evaluations,
-// replayed evaluations and frozen functions all run one.
+// Executable: a plan bound to sizes. It holds the plan's numbers, the memory plan, and the launches that are the same in every run. Evaluations, repeated
+// evaluations and frozen functions all run executables.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace sinter::engine {
 
-/// Kernels that come one after the other, with nothing between them that is not a kernel, as the device repeats them.
+/// Consecutive kernels that the device repeats together.
 struct Repeated {
-  std::size_t first = 0, last = 0;  // of the steps, [first, last)
-  std::size_t launches = 0;         // those that have something to write
+  std::size_t first = 0, last = 0;  // range [first, last) of the steps
+  std::size_t launches = 0;         // number of kernels that write something
   struct Pointer {
     int value;
     std::ptrdiff_t offset;
   };
-  std::vector<Pointer> pointers;  // of all launches
-  std::vector<int> constants;     // likewise, as PlannedStep::constants
+  std::vector<Pointer> pointers;  // pointers of all launches
+  std::vector<int> constants;     // constants of all launches, as in PlannedStep::constants
   runtime::ReplayPtr replay;
 };
 
@@ -32,38 +32,38 @@ struct Executable {
   std::shared_ptr<const Planned> planned;
   std::vector<std::int64_t> numbers;
   std::vector<fuse::LibraryCall> library;  // by step; empty for kernels
-  std::vector<int> data;                   // values that are leaves and that steps read
+  std::vector<int> data;                   // leaves that steps read
   struct Place {
     int value;
     std::size_t offset, bytes;
-    std::size_t last;  // step that needs it
+    std::size_t last;  // last step that needs it
   };
-  std::vector<Place> places;                // of what lies in the arena
-  std::vector<std::pair<int, int>> shared;  // a value, and the value whose memory it takes
+  std::vector<Place> places;                // places of the values in the arena
+  std::vector<std::pair<int, int>> shared;  // a value, and the value whose memory it uses
   Arena arena;
   struct Result {
     int value;
     std::size_t block, offset, bytes;
   };
-  std::vector<Result> results;      // of what is wanted and has elements, each once, if it is no leaf
-  std::vector<std::size_t> blocks;  // bytes of the memory that results lie in
+  std::vector<Result> results;      // wanted values with elements that are not leaves, each once
+  std::vector<std::size_t> blocks;  // sizes of the blocks that hold results
   std::vector<Repeated> repeated;   // in the order of the steps
   bool keeps_all = false;           // every value keeps its memory until the end of a run
-  bool buffers = false;             // what lies in the arena has a handle of its own: the host computes some step in the device's stead, or it is kept
+  bool buffers = false;             // values in the arena have handles of their own, because the host computes a step for the device, or because they are kept
 };
 
-/// The plan at these values of its symbols. On a device whose memory the host does not read, results share blocks: up to four, none of
-/// less than half the largest's size, of 16 MiB together. One that outlives the others so holds at most seven times its own size.
-/// `keep_all`: every value keeps its memory until the end of a run.
+/// Binds the plan to these values of its symbols. On a device whose memory the host does not read, results share blocks: up to four results, none smaller than
+/// half of the largest, together at most 16 MiB. So a result that outlives the others holds at most seven times its own size. `keep_all`: every value keeps its
+/// memory until the end of a run.
 Executable bound_executable(std::shared_ptr<const Planned> planned, const std::vector<std::int64_t>& symbols, const Target& target, Kernels& kernels,
                             bool keep_all = false);
-/// Prepares the kernels that can be repeated, where the device does that.
+/// Prepares kernels for repetition, if the device can repeat them.
 void prepare_repeats(Executable& executable, const Target& target, Kernels& kernels);
 
-/// The sizes that a plan was lately evaluated at. Kernels are prepared to be repeated when sizes come the second time.
+/// The sizes at which a plan was evaluated lately. Kernels are prepared for repetition when sizes occur for the second time.
 class Recurring {
  public:
-  /// `check` is called with an executable that is new.
+  /// Calls `check` with a new executable.
   std::shared_ptr<const Executable> at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target,
                                        Kernels& kernels, const std::function<void(const Executable&)>& check = {});
 
@@ -75,7 +75,7 @@ class Recurring {
     bool repeats = false;
   };
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // the latest first
+  std::vector<Entry> entries_;  // the most recent first
 };
 
 }  // namespace sinter::engine

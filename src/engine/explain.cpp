@@ -32,8 +32,8 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.1f} GB", bytes / 1e9);
 }
 
-// What a step reads or writes. A kernel that reads a view of a value, and not all of it, says which part: "float32 (2, 6) of (4, 6)". Inputs that an earlier
-// step wrote say which step: "float32 (4, 4) of step 1".
+// Names the values that a step reads or writes. If a kernel reads a view of a part of a value, the text says so: "float32 (2, 6) of (4, 6)". For a value of an
+// earlier step it names the step: "float32 (4, 4) of step 1".
 std::string values_text(const Planned& plan, const Origins& origins, const std::vector<int>& values, const std::vector<Shape>& parts,
                         const std::map<int, std::size_t>& writer) {
   constexpr std::size_t kMost = 8;
@@ -68,7 +68,7 @@ const char* origin_text(const PlannedStep& step) {
   return "?";
 }
 
-// What the schedule keeps between the passes over a row.
+// Describes the values that the schedule stages between passes over a row.
 std::string kept_text(const PlannedStep& step, const fuse::Limits& limits) {
   const jit::LoopNest& nest = step.nest;
   if (nest.persistent.empty()) return {};
@@ -87,12 +87,12 @@ runtime::Launch launch_of(const PlannedStep& step, const fuse::Limits& limits) {
   return launch ? launch(step.nest, limits) : runtime::Launch{};
 }
 
-// Of a block: what the compiler placed, and what a launch adds.
+// Returns the shared memory of a block: the compiler's, and the part that a launch adds.
 int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
   return std::max(step.made.report.shared_bytes, 0) + launch_of(step, limits).shared_bytes;
 }
 
-// Bytes of what neighbouring lanes find apart from each other.
+// Returns the bytes that neighbouring lanes access without contiguity.
 std::int64_t bytes_apart(const Planned& plan, const jit::LoopNest& nest) {
   const bool tiles = nest.schedule.form == jit::Form::tiles;
   const std::vector<int> inputs = tiles ? jit::turnable_inputs(nest) : std::vector<int>(), outputs = tiles ? jit::turnable_outputs(nest) : std::vector<int>();
@@ -101,7 +101,7 @@ std::int64_t bytes_apart(const Planned& plan, const jit::LoopNest& nest) {
            std::any_of(outputs.begin(), outputs.end(), [&](int output) { return &nest.outputs[static_cast<std::size_t>(output)] == &access; });
   };
   std::int64_t bytes = 0;
-  const bool gathers = nest.schedule.form == jit::Form::contraction;  // what it reads is brought along whichever axis it lies
+  const bool gathers = nest.schedule.form == jit::Form::contraction;  // tiles are loaded first, along whichever axis the operand is contiguous
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const jit::Access& access : *accesses) {
       if (gathers && accesses == &nest.inputs) continue;
@@ -111,7 +111,7 @@ std::int64_t bytes_apart(const Planned& plan, const jit::LoopNest& nest) {
   return bytes;
 }
 
-// "multiply, add x3, exp": in order of first appearance.
+// "multiply, add x3, exp", in order of first appearance.
 std::string ops_text(const std::vector<std::string>& ops) {
   std::vector<std::pair<std::string, int>> counted;
   for (const auto& op : ops) {
@@ -199,7 +199,7 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
   return text;
 }
 
-// What a plan is apart from its steps: sizes, the recorded graph, the values in memory with their live ranges, and merges that were refused.
+// Describes the plan without its steps: sizes, the recorded graph, the values in memory with their live ranges, and refused merges.
 nlohmann::json plan_json(const Told& told) {
   using nlohmann::json;
   const Planned& plan = *told.planned;
@@ -259,7 +259,7 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
   const Planned& plan = *told.planned;
   const Origins origins(plan, told.history.sites);
   const std::size_t before = kernels.size() + calls.size();
-  std::map<int, std::size_t> writer;  // of a value: the step
+  std::map<int, std::size_t> writer;  // value -> the step that writes it
   const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
     for (int value : values) {

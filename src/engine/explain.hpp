@@ -1,4 +1,4 @@
-// What explain() says: a plan and where its binaries came from, as text or JSON.
+// The output of explain(): a plan, and the origin of its binaries, as text or JSON.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -11,8 +11,8 @@
 
 namespace sinter::engine {
 
-/// What a node remembers of its evaluation. It does not keep the plan in memory: what that says is told while some evaluation may
-/// still use it.
+/// The facts that a node remembers of its evaluation. They do not keep the plan in memory: explain() tells of the plan as long as an evaluation may still use
+/// it.
 struct History {
   History() = default;
   History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on) : planned(of), reused(was_reused), device(std::move(on)) {
@@ -25,23 +25,23 @@ struct History {
   std::string device;   // "cpu", "cuda:0", or a target name
   int kernels = 0, calls = 0;
   double bytes_moved = 0, bytes_unfused = 0;
-  std::vector<trace::NodeSite> sites;  // of the present recording's nodes; empty where there was none
+  std::vector<trace::NodeSite> sites;  // lines of the present recording's nodes; empty if there was none
 };
 
-/// An evaluation, and its plan for as long as it is looked at; null when it has left memory.
+/// An evaluation, and its plan while it is examined; null if the plan has left memory.
 struct Told {
   History history;
   std::shared_ptr<const Planned> planned;
 };
 
-/// The version of the JSON's form (docs/explain.md): a field that goes or changes its meaning adds 1; a new field does not.
+/// The version of the JSON's form (docs/explain.md). It rises by 1 if a field is removed or changes its meaning; a new field does not change it.
 inline constexpr int kExplainSchema = 1;
 
-/// Of one evaluation or several.
+/// Describes one evaluation or several.
 std::string explanation(const std::vector<Told>& evaluations, const ExplainOptions& options);
 nlohmann::json explain_json(const std::vector<Told>& evaluations);
-/// What a reader of a kernel's source asks and its text, which serves other lines and sizes too, does not say: lines, parameters, the sizes planned for, the
-/// launch. One line each.
+/// Returns the facts that a kernel's source, which serves other lines and sizes too, does not contain: lines, parameters, planned sizes, the launch. Each is
+/// one line.
 std::vector<std::string> source_notes(const Told& told, const PlannedStep& step);
 
 }  // namespace sinter::engine

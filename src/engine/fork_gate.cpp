@@ -4,11 +4,11 @@
 
 namespace sinter::engine {
 namespace {
-thread_local int depth = 0;  // how often this thread is inside
+thread_local int depth = 0;  // number of nested entries of this thread
 }
 
 void ForkGate::enter() {
-  if (depth++ > 0) return;  // one who is inside already must not wait for a fork that waits for him
+  if (depth++ > 0) return;  // a thread that is inside already must not wait for a fork that waits for it
   begin_interruptible();
   for (;;) {
     closed_.wait(true);
@@ -26,13 +26,13 @@ void ForkGate::leave() {
 }
 
 void ForkGate::close() {
-  while (closed_.exchange(true)) closed_.wait(true);  // another thread forks
+  while (closed_.exchange(true)) closed_.wait(true);  // another thread is forking
   const int own = depth > 0 ? 1 : 0;
   for (int now; (now = inside_.load()) > own;) inside_.wait(now);
 }
 
 void ForkGate::open_in_child() {
-  inside_.store(depth > 0 ? 1 : 0);  // another thread may have been counted while it looked whether the gate is open
+  inside_.store(depth > 0 ? 1 : 0);  // another thread may have been counted while it tested whether the gate is open
   open();
 }
 

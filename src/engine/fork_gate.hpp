@@ -1,4 +1,4 @@
-// A fork copies one thread and every lock as it is. So it waits until nobody evaluates: what the child finds is in order.
+// A fork copies one thread, and every lock in its present state. So a fork waits until no thread evaluates, and the child finds consistent data.
 #pragma once
 #include <atomic>
 
@@ -6,7 +6,7 @@ namespace sinter::engine {
 
 class ForkGate {
  public:
-  /// Held by whoever evaluates or compiles; waits while somebody forks. May be held several times by one thread.
+  /// Is held by a thread that evaluates or compiles; waits while another thread forks. A thread may hold it several times.
   class Inside {
    public:
     explicit Inside(ForkGate& gate) : gate_(gate) { gate_.enter(); }
@@ -18,10 +18,10 @@ class ForkGate {
     ForkGate& gate_;
   };
 
-  /// Waits until no other thread is inside, and keeps them out.
+  /// Waits until no other thread is inside, and keeps other threads out.
   void close();
   void open();
-  /// Instead of open(), in a child: nobody but this thread is there.
+  /// Replaces open() in a child, which has only this thread.
   void open_in_child();
 
  private:

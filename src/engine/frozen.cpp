@@ -53,7 +53,7 @@ void Engine::expect_calls(const Bound& bound, const Target& target) {
   for (std::size_t s = 0; s < bound.executable.library.size(); ++s)
     if (bound.executable.planned->steps[s].library) {
       const fuse::LibraryCall& call = bound.executable.library[s];
-      // A plan that is made here calls no library that the device lacks, but for what stays on the host; a file's may.
+      // A plan that was made here calls only libraries that the device has, and calls that stay on the host. A file's plan may call others.
       if (!fuse::stays_on_host(call.op) && !fuse::has_library(target.limits, call.op, call.dtype))
         throw runtime::NoAlgorithm(fmt::format("there is no library here for {}", fuse::to_string(call)), false);
       target.device->expect(call);
@@ -86,7 +86,7 @@ std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::
   }
   std::vector<StoragePtr> results;
   results.reserve(planned.outputs.size());
-  std::vector<std::pair<const runtime::Buffer*, StoragePtr>> made;  // outputs that are one node are one storage
+  std::vector<std::pair<const runtime::Buffer*, StoragePtr>> made;  // outputs that are one node share one storage
   for (const int output : planned.outputs) {
     if (planned.value(output).is_leaf()) {
       results.push_back(contents(output));

@@ -1,4 +1,4 @@
-// A plan that is kept with the sizes it is called with: what one call after the other does not work out again. There is no outline.
+// A plan with the sizes of its calls. Consecutive calls share all facts that do not change, and need no outline.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,41 +9,41 @@
 
 namespace sinter::engine {
 
-/// Where the calls of a frozen function run, whatever the settings become.
+/// The device of a frozen function's calls, whatever the settings become.
 struct Frozen {
   Target target;
   PlanOptions how;
 };
 
-/// What differs from one call to the next of one recorded structure, but for contents.
+/// The values that differ between calls of one recorded structure, except contents.
 struct Values {
   std::vector<std::int64_t> symbols;
   std::vector<std::uint64_t> literals;
-  std::vector<std::int64_t> gathered;  // sizes of the axes that gathers look up
-  std::vector<Shape> shapes;           // of what is wanted
+  std::vector<std::int64_t> gathered;  // sizes of the axes that gathers index
+  std::vector<Shape> shapes;           // shapes of the results
   friend bool operator==(const Values&, const Values&) = default;
 };
 
-/// What is the same for all calls of it.
+/// The facts that are the same for all calls.
 struct Leaves {
-  std::vector<int> inputs;           // leaf -> the number of the input that it is, or -1
+  std::vector<int> inputs;           // leaf -> number of the input, or -1
   std::vector<StoragePtr> storages;  // leaf -> its contents; null for an input
   std::vector<trace::GatherSite> gathers;
   std::vector<trace::CallSite> calls;
-  std::vector<DType> results;          // of what is wanted
-  std::vector<trace::NodeSite> sites;  // of the recording; empty for one from a file
+  std::vector<DType> results;          // types of the results
+  std::vector<trace::NodeSite> sites;  // lines of the recording; empty for a function from a file
 };
 
-/// An executable with what is the same for all calls at its sizes.
+/// An executable with the facts that are the same for all calls at its sizes.
 struct Bound {
   Executable executable;
   std::shared_ptr<const Leaves> leaves;
-  std::vector<std::uint64_t> constants;    // the literals, then those that rewriting put in
-  std::vector<trace::GatherSite> gathers;  // with today's sizes
-  std::vector<Shape> shapes;               // of what is wanted
+  std::vector<std::uint64_t> constants;    // the literals, followed by constants of rewrites
+  std::vector<trace::GatherSite> gathers;  // with the present sizes
+  std::vector<Shape> shapes;               // shapes of the results
 };
 
-/// Sizes of everything, places in memory, and the launches of a call.
+/// Computes all sizes, the places in memory, and the launches of a call.
 std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, std::shared_ptr<const Leaves> leaves, const Values& values, const Target& target,
                                        Kernels& kernels);
 

@@ -1,6 +1,5 @@
-// From a loop nest to a kernel that can run: generate, look in memory, look on disk, compile, load. One compile per key in a
-// process, outside any lock but the key's own. Where the interpreter gives the same bits nobody waits for the compiler: the kernel
-// is interpreted until its machine code is there.
+// From a loop nest to a kernel that can run: generate, look in memory, look on disk, compile, load. A process compiles each key once, and holds only the key's
+// own lock meanwhile. If the interpreter gives the same bits, nobody waits for the compiler: the kernel is interpreted until its machine code is available.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -18,27 +17,27 @@
 
 namespace sinter::engine {
 
-/// Where kernels are made for.
+/// The target for which kernels are made.
 struct Target {
   fuse::Limits limits;
-  bool interpret = false;     // no code is generated
-  bool wait = true;           // for every compile
+  bool interpret = false;     // generate no code
+  bool wait = true;           // wait for every compile
   runtime::DevicePtr device;  // null: compile only
   const runtime::Kind& kind() const { return runtime::kind_of(limits); }
 };
 
-/// What is known of one key: shared by every plan that holds the kernel.
+/// The state of one key, shared by all plans with this kernel.
 struct Compiled {
   enum class State : std::uint8_t { unknown, under_way, done };
   std::mutex mutex;  // held while the binary is obtained
   std::atomic<State> state{State::unknown};
   // Guarded by the mutex, or by state == done:
   jit::Binary binary;
-  std::string failure;                                              // why there is none
+  std::string failure;                                              // why there is no binary
   std::unordered_map<runtime::Device*, runtime::KernelPtr> loaded;  // guarded by the mutex
 };
 
-/// A kernel that is there from some moment on; who keeps it alive is known elsewhere.
+/// A kernel that becomes available at some time. Another object keeps it alive.
 struct Ready {
   Ready() = default;
   Ready(const Ready& other) : kernel(other.kernel.load()) {}
@@ -49,7 +48,7 @@ struct Ready {
   std::atomic<runtime::Kernel*> kernel{nullptr};
 };
 
-/// One kernel as the engine knows it.
+/// One kernel in the form that the engine uses.
 struct Made {
   jit::Source source;  // empty text: interpreted
   jit::ResourceReport report;
@@ -57,8 +56,8 @@ struct Made {
   bool interpreted = false;
   std::string why_interpreted;      // set when a compile failed or there is no compiler
   runtime::KernelPtr kernel;        // null when the target has no device, or when the device runs no nest without machine code
-  std::shared_ptr<Compiled> later;  // set while `kernel` only stands in for it
-  mutable Ready ready;              // what `later` gave, which keeps it
+  std::shared_ptr<Compiled> later;  // set while `kernel` only replaces it
+  mutable Ready ready;              // the kernel that `later` gave and keeps alive
 };
 
 struct Totals {
@@ -70,32 +69,32 @@ class Kernels {
  public:
   Kernels(Totals& totals, ForkGate& gate) : totals_(totals), background_(gate), entries_(kMaxBytes) {}
 
-  /// Disk cache and dump folder from now on.
+  /// Sets the disk cache and the dump folder from now on.
   void configure(const cache::Settings& settings, const std::string& dump);
-  /// Never throws for a compiler's failure: the kernel is interpreted then, with a warning.
+  /// Does not throw if a compiler fails: the kernel is then interpreted, with a warning.
   Made make(const jit::LoopNest& nest, const Target& target, const std::string& cut);
-  /// What runs the kernel now: its machine code as soon as that is there. Null where Made::kernel is. Lives as long as `made`.
+  /// Returns the kernel to run now: the machine code as soon as it is available. Null if Made::kernel is null. The result lives as long as `made`.
   runtime::Kernel* current(const Made& made, const jit::LoopNest& nest, const Target& target);
-  /// The entry of a kernel that was made here, as the disk cache encodes it; compiled again where its machine code has left memory and disk. Empty
-  /// for one that is interpreted.
+  /// Returns the encoded disk cache entry of a kernel that was made here. Compiles again if its machine code is neither in memory nor on disk. Returns an empty
+  /// text for an interpreted kernel.
   std::string entry_of(const Made& made, const runtime::Kind& kind);
-  /// Waits for what is compiled in the background.
+  /// Waits for background compiles.
   void wait() { background_.wait(); }
 
   std::shared_ptr<cache::DiskCache> disk() const;
-  /// Some were added. Plans that were made before know nothing of them: `tunings` tells such plans apart.
+  /// Notes that schedules were added. Plans that were made earlier do not use them; `tunings` tells such plans apart.
   void tuned();
   int tunings() const { return tunings_; }
-  /// The same on disk, asked of it once; empty where it holds no schedule that was tuned.
+  /// The same for schedules on disk, read once; empty if there is no tuned schedule.
   std::string tuning_mark();
-  /// A job for the thread that compiles in the background; done at once where there is none.
+  /// Gives a job to the background thread, or does it now if there is none.
   void later(const Background::Job& job);
 
   void before_fork();
   void after_fork(bool child);
 
  private:
-  static constexpr std::size_t kMaxBytes = 64 << 20;  // of keys, which hold the source, and images
+  static constexpr std::size_t kMaxBytes = 64 << 20;  // bytes of keys, which contain the source, and of images
 
   std::shared_ptr<Compiled> entry_of(const jit::Source& source);
   void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind);
@@ -107,14 +106,14 @@ class Kernels {
   Totals& totals_;
   Background background_;
   mutable std::mutex mutex_;
-  Lru<std::string, std::shared_ptr<Compiled>> entries_;  // by the key's full text
+  Lru<std::string, std::shared_ptr<Compiled>> entries_;  // by the full text of the key
   std::shared_ptr<cache::DiskCache> disk_;
   std::string dump_;
   std::optional<std::string> tuning_mark_;  // of disk_
   std::atomic<int> tunings_{0};
 };
 
-/// Writes one kernel's strings into a folder, the notes above each as comments; returns the paths. NAME.cu, or NAME.nest and NAME.ll.
+/// Writes a kernel's sources into a folder, with the notes above each as comments: NAME.cu, or NAME.nest and NAME.ll. Returns the paths.
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
                                        bool assembly, const std::vector<std::string>& notes = {});
 

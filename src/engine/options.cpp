@@ -67,7 +67,7 @@ void check(const Options& options) {
 
 Options options_from_environment() {
   Options options;
-  // Each variable is tried alone, so that one typing mistake does not void the others.
+  // Each variable is tried alone, so that one mistake does not disable the others.
   const auto read = [&](const char* name, auto set) {
     const char* text = std::getenv(name);
     if (!text || !*text) return;

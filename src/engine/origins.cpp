@@ -11,7 +11,7 @@
 namespace sinter::engine {
 namespace {
 
-/// The file without its folders. "resnet.onnx, Conv 'c1'" is a node of a model, which is named alone.
+/// Returns the file's name without folders. "resnet.onnx, Conv 'c1'" is a node of a model, and is shown without a line.
 std::string short_name(const std::string& file) {
   if (const std::size_t node = file.find(".onnx, "); node != std::string::npos) return file.substr(node + 7);
   return file.substr(file.rfind('/') + 1);
@@ -47,13 +47,13 @@ std::vector<Lines> Origins::lines(std::span<const int> nodes) const {
   for (const int node : nodes) {
     const Location& where = sites_[static_cast<std::size_t>(node)].where;
     if (!*where.file) continue;
-    // A model's node has its number for a line.
+    // The line of a model's node is the node's number.
     const bool no_lines = where.line == 0 || std::string_view(where.file).find(".onnx, ") != std::string_view::npos;
     const auto [file, fresh] = by_file.try_emplace(where.file);
     if (fresh) files.push_back(where.file);
     file->second.insert(no_lines ? 0 : where.line);
   }
-  // Of an expression, the parts that are within no other part: softmax(x + 1) alone, and not x + 1.
+  // Of the parts of an expression, keeps those that are not within another part: softmax(x + 1), but not x + 1.
   std::erase_if(files, [&](const std::string& file) {
     return by_file[file].contains(0) && std::any_of(files.begin(), files.end(), [&](const std::string& other) {
              return &other != &file && other.size() > file.size() && by_file.contains(other) && by_file[other].contains(0) &&
@@ -120,7 +120,7 @@ SizeRange Origins::range(std::size_t symbol) const {
   SizeRange range{planned, planned, 1};
   while (range.step < kMostStep && !serves(planned + range.step) && !serves(planned - range.step)) ++range.step;
   if (range.step == kMostStep) return {planned, planned, 1};
-  // The last multiple of the step that is served, up or down: twice as far each time, then halfway.
+  // Finds the last served multiple of the step, up or down: doubles the distance, then bisects.
   const auto last = [&](std::int64_t by) {
     std::int64_t good = 0, bad = 1;
     while (serves(planned + by * bad)) {
@@ -137,7 +137,7 @@ SizeRange Origins::range(std::size_t symbol) const {
   return range;
 }
 
-/// The axis of an input that has the size: "x axis 0".
+/// Returns the axis of an input that has this size: "x axis 0".
 std::string Origins::where(std::size_t symbol) const {
   for (std::size_t v = 0; v < plan_.recorded.size(); ++v) {
     const PlannedNode& node = plan_.recorded[v];

@@ -1,4 +1,4 @@
-// What the user calls the parts of a plan: source lines, tensors' names, sizes' names. All of it comes from the present recording.
+// The user's words for the parts of a plan: source lines, names of tensors, names of sizes. They come from the present recording.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace sinter::engine {
 
-/// Consecutive lines of one file. `last` 0: `file` is no file with lines, but a part of an expression or a node of a model.
+/// Consecutive lines of one file. `last` 0: `file` is a part of an expression or a node of a model, without lines.
 struct Lines {
   std::string file;
   std::uint32_t first = 0, last = 0;
 };
 
-/// Values of one symbol that a plan serves while the other symbols keep theirs: from `low` to `high` in steps; no end where `high` is 0.
+/// The values of a symbol that a plan serves while the other symbols keep theirs: from `low` to `high` in steps; `high` 0 means no end.
 struct SizeRange {
   std::int64_t low = 0, high = 0, step = 1;
 };
@@ -26,20 +26,20 @@ class Origins {
  public:
   Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::vector<std::pair<std::string, std::int64_t>>& sizes = {});
 
-  /// The lines of recorded nodes, file by file in order of appearance.
+  /// Returns the lines of recorded nodes, file by file in order of appearance.
   std::vector<Lines> lines(std::span<const int> nodes) const;
-  /// "logreg.cpp:31-33, 36"; empty where nothing is known.
+  /// Returns "logreg.cpp:31-33, 36"; empty if no line is known.
   std::string lines_text(std::span<const int> nodes) const;
-  /// "x", or for a leaf without a name the place where it was recorded: "load at train.py:3"; empty where neither is known.
+  /// Returns "x" or, for a leaf without a name, its place of recording: "load at train.py:3"; empty if neither is known.
   std::string value(int number) const;
-  /// The name that a node was given; empty for none.
+  /// Returns the given name of a node, or an empty text.
   std::string label(int node) const;
   /// "float32 (B, 1024)"
   std::string type(DType dtype, const Shape& shape) const;
-  /// "B" where the size has a name, else the plan's own: "n0".
+  /// Returns "B" for a size with a name, else the plan's own name: "n0".
   std::vector<std::string> symbols() const;
   SizeRange range(std::size_t symbol) const;
-  /// Which sizes the plan was made for and serves, in words.
+  /// Describes the sizes for which the plan was made, and those that it serves.
   std::string sizes_text() const;
 
  private:
@@ -48,7 +48,7 @@ class Origins {
 
   const Planned& plan_;
   const std::vector<trace::NodeSite>& sites_;
-  std::map<std::int64_t, std::string> names_;  // of sizes
+  std::map<std::int64_t, std::string> names_;  // names of sizes
 };
 
 }  // namespace sinter::engine

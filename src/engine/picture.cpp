@@ -27,7 +27,7 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-/// At most so many characters; none is cut in two.
+/// Shortens a text to so many characters, without cutting a character in two.
 std::string shortened(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
   text.resize(most);
@@ -36,14 +36,14 @@ std::string shortened(std::string text, std::size_t most) {
   return text + "…";
 }
 
-/// One step, its recorded nodes included.
+/// One step with its recorded nodes.
 struct Region {
   const json* step = nullptr;
   bool library = false;
   std::vector<std::size_t> nodes;
 };
 
-/// The steps in order. A view, which no step computes, lies in the region of the first step that reads through it.
+/// Returns the steps in order. A view, which no step computes, is in the region of the first step that reads through it.
 std::vector<Region> regions_of(const json& data) {
   std::vector<Region> regions(data.at("kernels").size() + data.at("library_calls").size());
   for (const char* kind : {"kernels", "library_calls"})
@@ -160,7 +160,7 @@ std::string drawing(const json& data) {
       kLeft + kWidth + kBend, y, kStyle, body, links);
 }
 
-/// Lines of the program around those of a step, where the file can be read.
+/// Returns the program's lines around those of a step, if the file can be read.
 json program_lines(const json& lines) {
   constexpr std::uint32_t kAround = 2, kMost = 60;
   json text = json::array();
@@ -182,7 +182,7 @@ std::string picture_svg(const std::vector<Told>& evaluations) { return drawing(e
 std::string picture_html(const std::vector<Told>& evaluations) {
   json data = explain_json(evaluations);
   const std::string svg = drawing(data);
-  // Of each kernel what was compiled, each text once.
+  // The sources of each kernel, each text once.
   std::map<std::string, std::size_t> known;
   json texts = json::array(), of_steps = json::array();
   const auto text_number = [&](const std::string& text) {
@@ -218,7 +218,7 @@ std::string picture_dot(const std::vector<Told>& evaluations) {
   const auto quoted = [](const std::string& text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); };
   std::string text = "digraph sinter {\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n";
   const std::vector<Region> regions = regions_of(data);
-  std::map<std::pair<std::size_t, std::size_t>, std::string> drawn;  // of a plan's node: the last step that draws it
+  std::map<std::pair<std::size_t, std::size_t>, std::string> drawn;  // node of a plan -> the last step that draws it
   for (std::size_t s = 0; s < regions.size(); ++s) {
     const json& step = *regions[s].step;
     const std::size_t plan = step.at("plan");

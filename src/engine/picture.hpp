@@ -1,4 +1,4 @@
-// The plan as a picture: the steps as regions of the recorded graph. One drawing serves documents, notebooks and the page that is clicked.
+// Draws the plan as a picture: the steps are regions of the recorded graph. One drawing serves documents, notebooks and the interactive page.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace sinter::engine {
 
-/// A drawing in which each step is a region with its recorded nodes.
+/// Returns a drawing in which each step is a region with its recorded nodes.
 std::string picture_svg(const std::vector<Told>& evaluations);
-/// The drawing in a page that needs no network, with sources, reasons, lines, live ranges and a search.
+/// Returns a page that contains the drawing, sources, reasons, lines, live ranges and a search, and needs no network.
 std::string picture_html(const std::vector<Told>& evaluations);
-/// The same for Graphviz.
+/// Returns the same plan for Graphviz.
 std::string picture_dot(const std::vector<Told>& evaluations);
 
-/// picture.html, which the build embeds.
+/// The text of picture.html, which the build embeds.
 extern const char* const kPicturePage;
 
 }  // namespace sinter::engine

@@ -21,7 +21,7 @@ class PlanChecker {
     for (std::size_t k = 0; k < plan_.values.size(); ++k) {
       const PlannedValue& value = plan_.values[k];
       require(value.leaf < 0 || static_cast<std::size_t>(value.leaf) < terms_.leaves, "a value");
-      there_[k] = value.is_leaf();  // in memory, as far as the steps have come
+      there_[k] = value.is_leaf();  // whether each value is in memory at the present step
     }
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) step(s);
     require(plan_.outputs.size() == terms_.outputs && all_below(plan_.outputs, plan_.values.size()), "the results");

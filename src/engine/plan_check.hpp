@@ -7,12 +7,12 @@
 
 namespace sinter::engine {
 
-/// How many there are of what a plan's numbers name.
+/// The numbers of things that a plan's numbers may name.
 struct PlanTerms {
   std::size_t leaves, literals, gathers, calls, symbols, outputs;
 };
 
-/// Throws Damaged where one of the plan's numbers names nothing, a step reads what is not there, or a nest is broken.
+/// Throws Damaged if a number of the plan names nothing, if a step reads a value that is not there, or if a nest is invalid.
 void check(const Planned& plan, const PlanTerms& terms);
 
 inline void require(bool good, std::string_view what) {

@@ -17,7 +17,7 @@ Profile::Times*& mine() { return per_thread<Current>().times; }
 
 double seconds_since(Profile::Times::Clock::time_point start) { return std::chrono::duration<double>(Profile::Times::Clock::now() - start).count(); }
 
-/// "softmax float32[32, 128]": with the sizes of what it writes, by their bytes where today's are others than the plan was made with.
+/// "softmax float32[32, 128]": with the sizes of the values that it writes; with their bytes if the present sizes are not those of the plan.
 std::string name_of(const engine::Planned& planned, std::size_t s, std::span<const std::int64_t> numbers, bool& as_planned) {
   std::vector<std::string> written;
   as_planned = true;

@@ -1,4 +1,4 @@
-// What run_steps tells of its steps while a sinter::Profile is there.
+// The facts that run_steps reports about its steps while a sinter::Profile lives.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace sinter {
 struct Profile::Times {
   using Clock = std::chrono::steady_clock;
 
-  /// The calling thread's; null where no Profile is.
+  /// Returns the calling thread's object; null if there is no Profile.
   static Times* current();
 
   void start() { started = Clock::now(); }
-  /// Step s has run, and its device is done. `call`: its numbers, of a library call.
+  /// Notes that step s has run and its device has finished. `call`: the numbers of a library call.
   void stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers);
 
   std::map<std::string, ProfiledStep> steps;
   Clock::time_point made = Clock::now(), started;
-  Times* before = nullptr;  // the one that this one took over from
+  Times* before = nullptr;  // the object that this one replaced
 };
 
 }  // namespace sinter

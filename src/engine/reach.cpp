@@ -12,7 +12,7 @@ namespace {
 
 using jit::kNone;
 using jit::kOne;
-__extension__ typedef __int128 Wide;  // no sum or product of a few int64 is lost
+__extension__ typedef __int128 Wide;  // wide enough for every sum or product of a few int64
 
 constexpr Wide kMost = std::int64_t{1} << 56;
 
@@ -32,7 +32,7 @@ Range scaled(const Range& range, Wide by) {
   return {std::min(a, b), std::max(a, b)};
 }
 
-/// One kernel's walk.
+/// Examines the accesses of one kernel.
 class Walk {
  public:
   Walk(const jit::LoopNest& nest, const std::int64_t* numbers) : nest_(nest), numbers_(numbers) {
@@ -45,7 +45,7 @@ class Walk {
 
   bool empty() const { return empty_; }
 
-  /// The places that an index takes; nothing where computed values are part of it.
+  /// Returns the range of an index; nothing if it contains computed values.
   const std::optional<Range>& range(int index) const { return ranges_[static_cast<std::size_t>(index)]; }
 
   Wide parallel_points() const {
@@ -55,7 +55,7 @@ class Walk {
   }
 
  private:
-  std::optional<Range> of(const jit::Index& at) const {  // inner ones are there before
+  std::optional<Range> of(const jit::Index& at) const {  // inner indices are examined first
     Range sum;
     bool computed = false;
     if (at.constant != kNone) sum = scaled({1, 1}, number(at.constant));
@@ -66,7 +66,7 @@ class Walk {
         computed = true;
         continue;
       }
-      if (chunked && term.axis == nest_.chunk_axis) continue;  // together with the place in the chunk, below
+      if (chunked && term.axis == nest_.chunk_axis) continue;  // examined below, together with the position in the chunk
       if (chunked && term.axis == nest_.chunk_row) {
         one = {0, number(nest_.chunk_total) - 1};
       } else if (term.axis >= 0) {
@@ -87,7 +87,7 @@ class Walk {
 
   std::int64_t number(int parameter) const { return parameter == kOne ? 1 : numbers_[parameter]; }
 
-  /// Whether the index counts what is cut in chunks: the chunk's number times its length, and the place in it.
+  /// Returns whether the index counts along the chunked axis: the chunk's number times its length, plus the position in the chunk.
   bool walks_chunks(const jit::Index& index) const {
     std::int64_t chunk = 0, row = 0;
     for (const jit::Index::Term& term : index.terms) {
@@ -135,7 +135,7 @@ class Checker {
     if (places.low + offset < 0 || (places.high + offset + 1) * size > bytes_[static_cast<std::size_t>(node)]) refuse("reaches outside of its buffers");
   }
 
-  /// What a step writes is the plan's own: not an input, not a constant, which may lie in the file itself.
+  /// A step may write only values of the plan, not an input or a constant, which may be in the file itself.
   void written(int node) const {
     if (planned_.value(node).is_leaf()) refuse("writes into what it was given");
   }
@@ -145,7 +145,7 @@ class Checker {
     const std::int64_t* ints = numbers() + step.numbers;
     const std::int64_t* offsets = ints + nest.ints.size();
     const Walk walk(nest, ints);
-    std::vector<bool> bare(nest.inputs.size());  // read at every point, whatever its values
+    std::vector<bool> bare(nest.inputs.size());  // inputs that are read at every point without a guard
     for (const jit::Instr& instr : nest.instrs)
       if (instr.kind == jit::Instr::Kind::load && instr.guard < 0) bare[static_cast<std::size_t>(instr.input)] = true;
     if (followed && walk.parallel_points() != element_count(followed->shape)) refuse("follows a call of other points");
@@ -189,7 +189,7 @@ class Checker {
 
   const Executable& executable_;
   const Planned& planned_;
-  std::vector<std::int64_t> bytes_;  // of each node in memory
+  std::vector<std::int64_t> bytes_;  // size of each node in memory
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where the steps of a plan read and write at the sizes of a call: for plans that came from a file, whose numbers nobody has made here.
+// Finds where the steps of a plan read and write at the sizes of a call. It is for plans from files, whose numbers are not trusted.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,17 +7,17 @@
 
 namespace sinter::engine {
 
-/// Throws InternalError where a value's size is none: before the values are laid out.
+/// Throws InternalError if the size of a value is invalid. Is called before the values get places.
 void check_bytes(const Planned& planned, const std::vector<std::int64_t>& symbols);
 
-/// The sizes of the leaves' contents, and what the results have to be.
+/// The sizes of the leaves' contents, and the required sizes of the results.
 struct ReachTerms {
   std::vector<std::int64_t> leaf_bytes;
   std::vector<DType> dtypes;
   std::vector<Shape> shapes;
 };
-/// Throws InternalError where a step would reach outside of its buffers. Reads at computed places and reads under a guard are not
-/// checked here: the kernel's own code keeps them within the buffer.
+/// Throws InternalError if a step would access memory outside of its buffers. Reads at computed positions and guarded reads are not checked here, because the
+/// kernel's own code keeps them within the buffer.
 void check_reach(const Executable& executable, const ReachTerms& terms);
 
 }  // namespace sinter::engine

@@ -1,5 +1,5 @@
-// What sinter itself gets wrong in fusing must not stop a program: without fusion there is less to get wrong. Nor must what a library cannot do,
-// though it said that it multiplies: what it lacks is generated.
+// Retries after failures. If planning with fusion fails inside sinter, the program continues without fusion, where fewer faults are possible. If a library has
+// no algorithm for a product that it promised, kernels for it are generated.
 #pragma once
 #include "engine/kernels.hpp"
 #include "runtime/executor.hpp"
@@ -7,13 +7,13 @@
 
 namespace sinter::engine {
 
-/// Tells the user, once for each reason, that a plan failed inside and is tried without fusion.
+/// Tells the user, once for each reason, that a plan failed inside sinter and is tried without fusion.
 void warn_of_failed_plan(const InternalError& error);
-/// What is left of a library's limits after it had no algorithm: products without additions, then none. The user is told, of the
-/// first call of each kind by a warning. Throws the error where nothing is left to do without.
+/// Returns limits without the feature for which a library had no algorithm: first without additions, then without products. Warns the user at the first call of
+/// each kind. Throws the error if no feature is left to remove.
 fuse::Limits without_what_lacks(const fuse::Limits& limits, const runtime::NoAlgorithm& lacking);
 
-/// work(target); after an InternalError once more for the same target without fusion, after NoAlgorithm without what the library lacks.
+/// Calls work(target). After an InternalError it calls work once more without fusion, and after NoAlgorithm without the feature that the library lacks.
 template <class Work> auto with_less_if_it_fails(const Target& target, Work work) {
   Target less;
   for (const Target* at = &target;;) {

@@ -20,7 +20,7 @@ jit::Source source_of(const StoredPlanKey& key, std::size_t ordinal) {
   return source;
 }
 
-/// A plan, and what the compiler said of its kernels: its decisions rest on that.
+/// A plan, and the compiler's reports on its kernels, on which its decisions rest.
 struct StoredPlan {
   Planned planned;
   std::vector<jit::ResourceReport> reports;
@@ -39,12 +39,13 @@ std::shared_ptr<const Planned> plan_in(const jit::Binary& entry, const StoredPla
     PlannedStep& step = planned->steps[s];
     if (step.library) continue;
     step.made = kernels.make(step.nest, *key.target, to_string(step.cut));
-    if (step.made.report.spill_bytes > std::max(stored.reports[s].spill_bytes, 0)) return nullptr;  // another compiler, for which it would be cut otherwise
+    if (step.made.report.spill_bytes > std::max(stored.reports[s].spill_bytes, 0))
+      return nullptr;  // another compiler, for which the kernel would be split otherwise
   }
   return planned;
 }
 
-/// Null where there is none, or none that can be believed or run here.
+/// Returns null if there is no such plan, or none that is intact and can run here.
 std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, std::size_t ordinal, const PlanTerms& terms, Kernels& kernels) {
   const auto disk = kernels.disk();
   const jit::Source source = source_of(key, ordinal);
@@ -57,7 +58,7 @@ std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, std::size_t o
   } catch (const InternalError& error) {
     log().warn("a plan in the cache is not what it should be, and is made again: {}", error.what());
   } catch (const runtime::NoRoom&) {
-    return nullptr;  // the device has less room for clusters today
+    return nullptr;  // the device has less room for clusters now
   }
   disk->discard(source);
   return nullptr;

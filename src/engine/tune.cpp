@@ -1,5 +1,5 @@
-// Measuring: each kernel's candidates against the way it is chosen to run, over the very contents of one evaluation. Two times that are
-// compared are taken one right after the other, many times over; what counts is the median of their ratios.
+// Measures each kernel's candidates against its chosen schedule, over the contents of one evaluation. Two compared times are taken directly after each other,
+// many times; the median of their ratios counts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kRoundSeconds = 1e-3;  // of one time taken, at least
-constexpr double kWorthKeeping = 0.97;  // of the chosen one's time: what is nearer is noise
+constexpr double kRoundSeconds = 1e-3;  // least duration of one measurement
+constexpr double kWorthKeeping = 0.97;  // part of the chosen schedule's time; a smaller difference is noise
 constexpr int kRounds = 9, kLastRounds = 25;
 
 struct Runner {
   PlannedStep step;
   jit::Wish wish;
-  std::vector<double> ratios;  // to the chosen one's time, of each round
+  std::vector<double> ratios;  // ratio to the chosen schedule's time in each round
 };
 
 double median(std::vector<double> values) {
@@ -59,7 +59,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   if (const std::string why = kernels_.disk()->disabled_reason(); !why.empty())
     throw ValueError(fmt::format("tune: what is found cannot be kept, the disk cache is off: {}", why));
 
-  // A plan of our own, for today's sizes alone, without what earlier tuning found.
+  // A separate plan for the present sizes alone, without tuned schedules.
   const PlanOptions how{now.how.lowering, false, false};
   const Scheduled scheduled = schedule_and_make(graph, now.target, how, kernels_);
   const std::shared_ptr<const Planned> planned = scheduled.planned;
@@ -84,7 +84,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
         for (auto& access : *accesses) access.buffer = scheduled.values.at(access.buffer);
       return made;
     };
-    // Today's numbers, as a launch takes them.
+    // The present numbers in the form that a launch takes.
     std::vector<std::int64_t> today;
     const auto numbers_of = [&](const jit::LoopNest& nest) -> std::span<const std::int64_t> {
       today = nest.ints;
@@ -116,7 +116,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       if (runner.step.made.kernel && as_base) runners.push_back(std::move(runner));
     };
     for (std::size_t k = 1; k < candidates.size(); ++k) {
-      // Whether stores past the cache pay depends on who reads them next: nobody does here.
+      // Whether stores past the cache pay depends on the next reader, and here there is none.
       if (candidates[k].wish.has("stream")) continue;
       enter(candidates[k].wish, candidates[k].lowered);
       tell(0.3 * static_cast<double>(k) / static_cast<double>(candidates.size()));
@@ -142,7 +142,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     race(runners, kRounds, 0.3, 0.7);
     std::erase_if(runners, [](const Runner& runner) { return median(runner.ratios) >= kWorthKeeping; });
     if (!runners.empty()) {
-      // The best one together with each of the next: gains that add up.
+      // Combines the best one with each of the next ones, whose gains may add up.
       std::vector<Runner> last{runners.front()};
       const std::size_t next = std::min<std::size_t>(runners.size(), 4);
       const std::vector<Runner> singles(runners.begin(), runners.begin() + static_cast<std::ptrdiff_t>(next));
@@ -153,7 +153,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
         enter(both.wish, jit::lower(scheduled.plan.graph, step.kernel, planned->limits, both));
       }
       for (Runner& runner : runners) last.push_back(std::move(runner));
-      // Once more from the start: who won by luck before does not now.
+      // Measures the finalists from the start, so that an earlier lucky measurement does not count.
       for (Runner& runner : last) runner.ratios.clear();
       race(last, kLastRounds, 0.7, 1);
       if (!last.empty() && median(last.front().ratios) < kWorthKeeping && share_below(last.front().ratios, 1) >= 0.8) {

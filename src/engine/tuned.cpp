@@ -22,7 +22,7 @@ jit::Source key_of(const jit::LoopNest& nest, const TuningPlace& place) {
   return key;
 }
 
-// "2^17 points, rows of 2^9": the sizes' order of magnitude, as a plan's guards hold it.
+// "2^17 points, rows of 2^9": the order of magnitude of the sizes, as a plan's guards hold it.
 std::string size_class(const jit::Lowered& lowered) {
   const auto power = [&](int first, int last) {
     fuse::Size points = 1;
@@ -38,7 +38,7 @@ std::string size_class(const jit::Lowered& lowered) {
                         : fmt::format("up to 2^{} points, rows up to 2^{}", points, power(nest.parallel, nest.axes()));
 }
 
-// Size class -> wish, one a line.
+// Size class -> schedule override, one for each line.
 using Wishes = std::map<std::string, std::string>;
 
 Wishes wishes_in(const jit::Binary& entry) {

@@ -1,5 +1,5 @@
-// Schedules that were measured to be faster than the chosen ones, kept in the disk cache: found by the kernel's structure, the device
-// and sinter's own sources, then by the sizes' order of magnitude.
+// Schedules that were measured to be faster than the chosen ones, in the disk cache. They are found by the kernel's structure, the device and sinter's own
+// sources, and by the order of magnitude of the sizes.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace sinter::engine {
 
-/// Where a schedule was measured: another device, backend or number of threads is another place.
+/// Where a schedule was measured. Another device, backend or number of threads is another place.
 struct TuningPlace {
   std::string device;  // Device::model()
   std::string generator;
   bool interpreted = false;
 };
 
-/// The wish that makes of this kernel, as it is chosen to run, the one that was measured to be faster. What it looks at of the sizes leaves guards.
+/// Returns the override that turns this kernel's chosen schedule into the faster one. Its use of sizes leaves guards.
 std::optional<jit::Wish> tuned_wish(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place);
 /// `gain`: how many times faster.
 void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::Wish& wish, double gain);
-/// Tells apart what was kept so far from what is kept later; empty where there is nothing.
+/// Returns a text that tells earlier stored schedules from later ones; empty if there are none.
 std::string tuning_mark(cache::DiskCache& disk);
 
 }  // namespace sinter::engine
