@@ -8,7 +8,7 @@ namespace sinter::ops {
 /// An argument in the type of a composition: integers as float64, the 16-bit floating types as float32, so that the composition rounds once, at its end.
 struct Composed {
   Tensor values;  // the argument in the type of the computation
-  DType type;     // of the result
+  DType type;     // type of the result
 
   Tensor operator()(Tensor result) const { return result.node()->dtype == type ? std::move(result) : result.astype(type); }
 };

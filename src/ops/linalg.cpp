@@ -365,7 +365,8 @@ Tensor vector_norm(const Arg& arg, const Axes& axes, bool keepdims, double ord) 
   const Tensor x = astype(given, traits(type).compute);
   const auto result = [&](const Tensor& norm) { return astype(norm, type); };
   if (ord == 2) return result(sqrt(sum(square(x), axes, keepdims)));
-  if (ord == std::numeric_limits<double>::infinity()) return result(x.size() == 0 ? sum(x, axes, keepdims) : max(abs(x), axes, keepdims));  // of no elements: 0
+  if (ord == std::numeric_limits<double>::infinity())
+    return result(x.size() == 0 ? sum(x, axes, keepdims) : max(abs(x), axes, keepdims));  // 0 for an empty tensor
   if (ord == -std::numeric_limits<double>::infinity()) return result(min(abs(x), axes, keepdims));
   if (ord == 0) return result(sum(astype(not_equal(x, 0), x.dtype()), axes, keepdims));
   if (ord == 1) return result(sum(abs(x), axes, keepdims));

@@ -9,7 +9,7 @@
 namespace sinter::table {
 namespace {
 
-/// The numbers of nested lists of one shape, flattened.
+/// Flattens the numbers of nested lists of one shape.
 struct Numbers {
   Shape shape;
   std::vector<double> floats;

@@ -78,10 +78,10 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<int> outputs;
   int leaves = 0;
-  std::vector<PassCount> passes = {};  // that the recording went through
+  std::vector<PassCount> passes = {};  // passes that changed the recording
 };
 
-using sinter::to_string;  // of shapes
+using sinter::to_string;  // for shapes
 /// Writes one line per node: "%3 = add float32 (4096, 1024) %1 %2".
 std::string to_string(const Graph& graph);
 
