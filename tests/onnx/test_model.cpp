@@ -957,8 +957,8 @@ TEST_CASE("tensors in a file beside the model, and a file that ends early") {
   CHECK_THROWS_WITH_AS(with("8", "24", beside), doctest::Contains("initializer 'w' ends at byte 32"), ModelError);
   CHECK_THROWS_WITH_AS(with("18446744073709551615", "24", beside), doctest::Contains("initializer 'w'"), ModelError);
   CHECK_THROWS_WITH_AS(with("4", "20", beside), doctest::Contains("20 bytes"), ModelError);
-  CHECK_THROWS_WITH_AS(with("0", "24", "../" + beside), doctest::Contains("no file beside the model"), ModelError);
-  CHECK_THROWS_WITH_AS(with("0", "24", "/etc/passwd"), doctest::Contains("no file beside the model"), ModelError);
+  CHECK_THROWS_WITH_AS(with("0", "24", "../" + beside), doctest::Contains("not in the model's folder"), ModelError);
+  CHECK_THROWS_WITH_AS(with("0", "24", "/etc/passwd"), doctest::Contains("not in the model's folder"), ModelError);
   CHECK_THROWS_AS(with("0", "24", "absent.bin"), IoError);
 }
 
