@@ -1,5 +1,5 @@
 // Operations that move elements: padding and joining, looking up by index, scans. They are compared with plain loops over coordinates, for every dtype, with
-// empty, single and no axes, with prologues and epilogues.
+// empty, single and no axes, with prologues and epilogues. numpy_programs.py and the golden cases compare each of them alone with NumPy.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -46,69 +46,9 @@ void near(const Tensor& got, const Ref& expected, double tolerance, const std::s
   CHECK(worst <= tolerance);
 }
 
-/// Returns the source of element i of an axis of `size`, extended as NumPy's modes do; -1: the constant.
-std::int64_t source(std::int64_t i, std::int64_t size, PadMode mode) {
-  if (i >= 0 && i < size) return i;
-  const auto modulo = [](std::int64_t a, std::int64_t b) { return (a % b + b) % b; };
-  switch (mode) {
-    case PadMode::constant: return -1;
-    case PadMode::edge: return i < 0 ? 0 : size - 1;
-    case PadMode::wrap: return modulo(i, size);
-    case PadMode::symmetric: {
-      const std::int64_t j = modulo(i, 2 * size);
-      return j < size ? j : 2 * size - 1 - j;
-    }
-    case PadMode::reflect: {
-      if (size == 1) return 0;
-      const std::int64_t j = modulo(i, 2 * size - 2);
-      return j < size ? j : 2 * size - 2 - j;
-    }
-  }
-  return -1;
-}
-
 bool fused() { return sn::options().fuse; }
 
 }  // namespace
-
-TEST_CASE("pad in every mode") {
-  std::mt19937 rng(fresh_seed());
-  const bool compiled = sn::options().device != "cpu" || sn::options().backend != "interpreter";
-  for (DType dtype : kTypes)
-    for (const Shape& shape : kShapes)
-      for (PadMode mode : {PadMode::constant, PadMode::edge, PadMode::reflect, PadMode::symmetric, PadMode::wrap}) {
-        if (compiled && rng() % 3) continue;  // each is a kernel of its own: some of the 250 every time
-        const auto [x, ref] = random(rng, shape, dtype, -9, 9);
-        std::vector<std::pair<std::int64_t, std::int64_t>> widths;
-        Shape padded = shape;
-        for (auto& size : padded) {
-          widths.emplace_back(rng() % 5, rng() % 9);
-          size += widths.back().first + widths.back().second;
-        }
-        const std::string what = fmt::format("{} {} mode {}", sn::to_string(shape), name(dtype), static_cast<int>(mode));
-        const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
-        if (mode != PadMode::constant && empty) {
-          widths.assign(shape.size(), {1, 1});
-          CHECK_THROWS_AS(sn::pad(x, widths, mode), sn::ValueError);
-          continue;
-        }
-        same(sn::pad(x, widths, mode, 1),
-             make(padded,
-                  [&](const Coords& at) {
-                    Coords from(at.size());
-                    for (std::size_t k = 0; k < at.size(); ++k) {
-                      from[k] = source(at[k] - widths[k].first, shape[k], mode);
-                      if (from[k] < 0) return 1.0;
-                    }
-                    return ref.v[flat(shape, from)];
-                  }),
-             what);
-      }
-  const Tensor scalar = sn::full({}, 2.5);
-  CHECK(values(sn::pad(scalar, {}, PadMode::constant, 1)) == std::vector<double>{2.5});
-  CHECK_THROWS_AS(sn::pad(sn::ones({3}), {{-1, 0}}), sn::ValueError);
-  CHECK_THROWS_AS(sn::pad(sn::ones({3}), {{1, 0}, {1, 1}}), sn::ShapeError);
-}
 
 TEST_CASE("pads under views, views under pads, pads of pads, with work around them") {
   std::mt19937 rng(fresh_seed());
@@ -135,62 +75,6 @@ TEST_CASE("pads under views, views under pads, pads of pads, with work around th
     if (!z_ref.shape.empty())
       near(sn::sum(z, -1), reduce(z_ref, {static_cast<std::int64_t>(z_ref.shape.size()) - 1}, 0, std::plus<double>()), 1e-5, "sum of it");
   }
-}
-
-TEST_CASE("concatenate and stack") {
-  std::mt19937 rng(fresh_seed());
-  for (DType dtype : kTypes)
-    for (const Shape& shape : kShapes)
-      for (std::int64_t axis = -static_cast<std::int64_t>(shape.size()); axis < static_cast<std::int64_t>(shape.size()); ++axis) {
-        const std::size_t k = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
-        std::vector<Tensor> parts;
-        std::vector<Ref> refs;
-        Shape joined = shape;
-        joined[k] = 0;
-        for (std::int64_t size : {shape[k], std::int64_t{0}, std::int64_t{3}, std::int64_t{1}}) {
-          Shape part = shape;
-          part[k] = size;
-          auto [x, ref] = random(rng, part, dtype, -9, 9);
-          parts.push_back(x);
-          refs.push_back(ref);
-          joined[k] += size;
-        }
-        same(sn::concatenate(parts, axis),
-             make(joined,
-                  [&](const Coords& at) {
-                    Coords from = at;
-                    for (const Ref& ref : refs) {
-                      if (from[k] < ref.shape[k]) return ref.v[flat(ref.shape, from)];
-                      from[k] -= ref.shape[k];
-                    }
-                    return -99.0;
-                  }),
-             fmt::format("{} {} axis {}", sn::to_string(shape), name(dtype), axis));
-      }
-  const auto [a, a_ref] = random(rng, {3, 4}, DType::float32, -2, 2);
-  const auto [b, b_ref] = random(rng, {3, 4}, DType::int32, -9, 9);
-  for (std::int64_t axis : {0, 1, 2, -1, -3}) {
-    const std::size_t k = static_cast<std::size_t>(axis < 0 ? axis + 3 : axis);
-    Shape shape{3, 4};
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(k), 2);
-    const Tensor both = sn::stack({a, b}, axis);
-    CHECK(both.dtype() == DType::float64);
-    const Ref &first = a_ref, &second = b_ref;
-    same(both,
-         make(shape,
-              [&](const Coords& at) {
-                Coords from = at;
-                from.erase(from.begin() + static_cast<std::ptrdiff_t>(k));
-                return (at[k] == 0 ? first : second).v[flat({3, 4}, from)];
-              }),
-         "stack");
-  }
-  CHECK_THROWS_AS(sn::concatenate({}), sn::ValueError);
-  CHECK_THROWS_AS(sn::concatenate({a, sn::ones({2, 5})}), sn::ShapeError);
-  CHECK_THROWS_AS(sn::concatenate({sn::full({}, 1.0)}), sn::ShapeError);
-  CHECK_THROWS_AS(sn::concatenate({a}, 2), sn::AxisError);
-  CHECK_THROWS_AS(sn::stack({a, sn::ones({3})}), sn::ShapeError);
-  CHECK(values(sn::stack({sn::full({}, 1.0), sn::full({}, 2.0)})) == std::vector<double>{1, 2});
 }
 
 TEST_CASE("a concatenate of ten, with work before and after, is one kernel; of many it is right") {
@@ -577,52 +461,6 @@ TEST_CASE("every element type is arranged, gathered and scanned") {
     same(sums, rounded, what);
     same(sn::cummax(x, 1), scanned(false), what);
   }
-}
-
-TEST_CASE("argmax and argmin: the first of several, NaN before all") {
-  std::mt19937 rng(fresh_seed());
-  for (DType dtype : kTypes)
-    for (const Shape& shape : kShapes)
-      for (std::size_t k = 0; k < shape.size(); ++k)
-        for (bool largest : {true, false}) {
-          auto [x, ref] = random(rng, shape, dtype, -3, 3);
-          if (dtype == DType::float64) {
-            x = sn::floor(x);
-            ref = map(ref, [](double v) { return std::floor(v); });
-            if (!ref.v.empty()) {
-              x = sn::where(sn::equal(x, -3), std::numeric_limits<double>::quiet_NaN(), x);
-              ref = map(ref, [](double v) { return v == -3 ? std::numeric_limits<double>::quiet_NaN() : v; });
-            }
-          }
-          const auto axis = static_cast<std::int64_t>(k);
-          const auto find = largest ? sn::argmax : sn::argmin;
-          Shape kept = shape;
-          kept[k] = 1;
-          if (shape[k] == 0 && sn::element_count(kept) != 0) {
-            CHECK_THROWS_AS(find(x, axis, false), sn::ValueError);
-            continue;
-          }
-          const Ref& r = ref;
-          same(find(x, axis, true),
-               make(kept,
-                    [&](const Coords& at) {
-                      Coords from = at;
-                      std::int64_t best = 0;
-                      for (std::int64_t i = 0; i < shape[k]; ++i) {
-                        from[k] = best;
-                        const double b = r.v[flat(shape, from)];
-                        from[k] = i;
-                        const double v = r.v[flat(shape, from)];
-                        if (!std::isnan(b) && (std::isnan(v) || (largest ? v > b : v < b))) best = i;
-                      }
-                      return static_cast<double>(best);
-                    }),
-               fmt::format("{} {} axis {} largest {}", name(dtype), sn::to_string(shape), k, largest));
-        }
-  CHECK(values(sn::argmax(Tensor{{1, 5}, {5, 2}})) == std::vector<double>{1});
-  CHECK(sn::argmax(Tensor{{1, 5}, {5, 2}}, {}, true).shape() == Shape{1, 1});
-  CHECK(values(sn::argmin(sn::full({}, 3.0))) == std::vector<double>{0});
-  CHECK_THROWS_AS(sn::argmax(sn::ones({0})), sn::ValueError);
 }
 
 TEST_CASE("nothing is read from empty buffers") {

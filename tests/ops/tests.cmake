@@ -1,7 +1,6 @@
 sinter_suite(arrange llvm interpreter unfused cuda=4)
 sinter_suite(arranging llvm interpreter unfused cuda)
 sinter_suite(assign llvm interpreter unfused cuda)
-sinter_suite(complex llvm interpreter unfused cuda)
 sinter_suite(decompositions llvm interpreter unfused cuda)
 sinter_program(test_dtypes)
 target_compile_definitions(test_dtypes PRIVATE SINTER_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden/dtypes.txt")
