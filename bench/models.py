@@ -21,7 +21,7 @@ import time
 import numpy as np
 import onnxruntime
 
-FOLDS = ["fold_batch_norm", "fold_leading_batch_norm", "fold_scale"]
+FOLDS = ["fold_batch_norm", "fold_scale"]
 
 
 def session_of(path, threads):

@@ -1,4 +1,4 @@
-// Rewrites that change weights. An operation before or after a convolution or product with constant weights becomes part of the weights if it is one factor and
+// Rewrites that change weights. An operation after a convolution or product with constant weights becomes part of the weights if it is one factor and
 // one summand for each channel. The weights are computed in float64 and rounded once.
 #include <algorithm>
 
@@ -56,7 +56,7 @@ std::optional<Affine> arithmetic(const Graph& graph, const Node& node, const std
   return {};
 }
 
-/// A node's weights and bias, and the axes of the weights along which the results' and the operand's channels lie.
+/// A node's weights and bias, and the axis of the weights along which the result's channels lie.
 struct Weighted {
   Tensor weight, bias;
   std::int64_t channels = 0;
@@ -141,40 +141,6 @@ int fold_batch_norms(Graph& graph) {
 int fold_scales(Graph& graph) {
   return absorb_following(
       graph, [&](const Node& next, const std::string& value, const Weighted& w) { return arithmetic(graph, next, value, w.channels, w.rank, w.channel_axis); });
-}
-
-int fold_leading_batch_norms(Graph& graph) {
-  int count = 0;
-  Uses uses(graph);
-  std::vector<bool> gone(graph.nodes.size());
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    Node& node = graph.nodes[n];
-    if (node.op != "Conv" || node.inputs.empty() || integer(node, "group", 1) != 1 || attribute_text(node, "auto_pad", "NOTSET") != "NOTSET") continue;
-    const std::vector<std::int64_t> pads = integers(node, "pads");
-    if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) continue;  // the zeros of the padding would have to become the shift
-    const auto giver = uses.giver(node.inputs[0]);
-    if (!giver || gone[*giver] || uses.only_reader(node.inputs[0]) != n) continue;
-    const std::optional<Weighted> w = weighted(graph, node);
-    if (!w) continue;
-    const std::int64_t channels = w->weight.size(1);
-    const std::optional<Affine> affine = batch_norm(graph, graph.nodes[*giver], channels);
-    if (!affine) continue;
-    Shape along(static_cast<std::size_t>(w->weight.ndim()), 1);
-    along[1] = channels;
-    const Tensor weight = wide(w->weight);
-    std::vector<std::int64_t> inner;
-    for (int i = 1; i < weight.ndim(); ++i) inner.push_back(i);
-    Tensor bias = sum(weight * reshape(affine->summand, along), inner);
-    if (!w->bias.empty_handle()) bias = bias + wide(w->bias);
-    node.inputs.resize(3);
-    node.inputs[1] = add_constant(graph, node.inputs[1], astype(weight * reshape(affine->factor, along), w->weight.dtype()));
-    node.inputs[2] = add_constant(graph, node.name.empty() ? node.outputs[0] : node.name, astype(bias, w->weight.dtype()));
-    node.inputs[0] = graph.nodes[*giver].inputs[0];
-    gone[*giver] = true;
-    ++count;
-  }
-  erase_nodes(graph, gone);
-  return count;
 }
 
 namespace {

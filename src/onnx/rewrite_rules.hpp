@@ -13,7 +13,6 @@ namespace sinter::onnx {
 
 // in rewrite_fold.cpp
 int fold_batch_norms(Graph& graph);
-int fold_leading_batch_norms(Graph& graph);
 int fold_scales(Graph& graph);
 int merge_products(Graph& graph);
 int absorb_pads(Graph& graph);
@@ -21,12 +20,8 @@ int absorb_pads(Graph& graph);
 int keep_quantized(Graph& graph);
 int arrange_quantized(Graph& graph);
 int cancel_quantized(Graph& graph);
-// in rewrite_views.cpp
-int merge_transposes(Graph& graph);
-int merge_reshapes(Graph& graph);
-int merge_casts(Graph& graph);
+// in rewrite_pool.cpp
 int pool_first(Graph& graph);
-int merge_equal_nodes(Graph& graph);
 
 /// The node that gives each value and the nodes that read it, by their positions in the graph's list.
 class Uses {
