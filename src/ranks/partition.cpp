@@ -344,7 +344,8 @@ class Partition::Pass {
       if (source.sharding.axes[axis] == kWhole) continue;
       for (const Side which : {lower, upper}) {
         const Wanted rim = [side, axis, which](const Part& part) { return side(part, axis, which); };
-        if (!std::all_of(all.begin(), all.end(), [&](const Part& part) { return is_empty(rim(part)); })) pieces[axis][which] = brought(source, to, rim, site);
+        if (!std::all_of(all.begin(), all.end(), [&](const Part& part) { return is_empty(rim(part)); }))
+          pieces[axis][which] = brought(source, to, rim, site, false, "halo");
       }
     }
     const trace::Scope scope(site.op, site.where);
@@ -362,8 +363,8 @@ class Partition::Pass {
   }
 
   /// Exchanges: sends elements of the place's part, and receives what the place wants.
-  RecordedPtr brought(const Source& source, const Sharding& to, const Wanted& wanted, const Site& site, bool from_first = false) {
-    const char* kind = lies_beside(source.sharding, to) ? "halo" : "all_to_all";
+  RecordedPtr brought(const Source& source, const Sharding& to, const Wanted& wanted, const Site& site, bool from_first = false,
+                      const char* kind = "all_to_all") {
     if (from_first) kind = "broadcast_from";
     if (used_axes(to).size() < used_axes(source.sharding).size())
       kind = elements_of(wanted(all_parts(to)[0])) < element_count(source.shape) ? "broadcast_from" : "all_gather";
@@ -533,7 +534,7 @@ class Partition::Pass {
     // All totals along the axis, of the part's own elements along the others.
     Sharding lies = sharding;
     lies.axes[axis] = kWhole;
-    const RecordedPtr gathered = brought(totals, sharding, blocks_of(totals.shape, lies), site, repeats(sharding));
+    const RecordedPtr gathered = brought(totals, sharding, blocks_of(totals.shape, lies), site, repeats(sharding), "all_gather");
     const int piece = place_[static_cast<std::size_t>(sharding.axes[axis])];
     if (piece > 0 && element_count(part->shape) > 0) {
       const Block has = block_of(totals.shape, lies, place_);
