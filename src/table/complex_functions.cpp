@@ -26,91 +26,6 @@ namespace {
 
 const Tensor& part(const Value& pair, std::size_t which) { return *(*pair.as<Tuple>())[which].as<Tensor>(); }
 
-/// Functions that move or choose elements, or are linear: they apply to the real and to the imaginary parts separately. Bit k of `numbers` is 1 if
-/// argument k is a number.
-struct ByParts {
-  std::string_view name;
-  unsigned numbers = 1;
-};
-constexpr ByParts kByParts[] = {
-    {"append", 3},
-    {"array_split"},
-    {"around"},
-    {"ascontiguousarray"},
-    {"atleast_1d"},
-    {"atleast_2d"},
-    {"atleast_3d"},
-    {"average"},
-    {"broadcast_arrays"},
-    {"broadcast_to"},
-    {"column_stack"},
-    {"compress", 2},
-    {"concat"},
-    {"concatenate"},
-    {"contiguous"},
-    {"copy"},
-    {"cumsum"},
-    {"cumulative_sum"},
-    {"delete"},
-    {"diag"},
-    {"diagflat"},
-    {"diagonal"},
-    {"diff", 25},
-    {"dstack"},
-    {"ediff1d", 7},
-    {"expand_dims"},
-    {"extract", 2},
-    {"fftshift"},
-    {"flatten"},
-    {"flip"},
-    {"fliplr"},
-    {"flipud"},
-    {"full", 2},
-    {"full_like", 3},
-    {"gradient"},
-    {"hsplit"},
-    {"hstack"},
-    {"ifftshift"},
-    {"insert", 5},
-    {"interp", 28},
-    {"linspace", 3},
-    {"matrix_transpose"},
-    {"mean"},
-    {"meshgrid"},
-    {"moveaxis"},
-    {"nan_to_num"},
-    {"negative"},
-    {"pad"},
-    {"permute_dims"},
-    {"positive"},
-    {"ravel"},
-    {"repeat"},
-    {"reshape"},
-    {"rint"},
-    {"roll"},
-    {"rollaxis"},
-    {"rot90"},
-    {"round"},
-    {"select", 6},
-    {"split"},
-    {"squeeze"},
-    {"stack"},
-    {"sum"},
-    {"swapaxes"},
-    {"take"},
-    {"take_along_axis"},
-    {"tile"},
-    {"trace"},
-    {"transpose"},
-    {"trapezoid"},
-    {"tril"},
-    {"triu"},
-    {"unstack"},
-    {"vsplit"},
-    {"vstack"},
-    {"where", 6},
-};
-
 /// Returns the real or the imaginary part of numbers, also within nested lists.
 Value part_of(const Value& value, std::size_t which) {
   if (value.is_complex()) return {part(value, which), value.offset};
@@ -133,7 +48,7 @@ Value joined(const Value& re, const Value& im, std::size_t offset) {
   for (std::size_t k = 0; k < all_re->size(); ++k) pairs.push_back(joined((*all_re)[k], (*all_im)[k], offset));
   return {std::move(pairs), offset};
 }
-Value by_parts(const Function& function, const ByParts& row, const std::vector<Argument>& arguments, std::size_t offset) {
+Value by_parts(const Function& function, const std::vector<Argument>& arguments, std::size_t offset) {
   const std::vector<Parameter> parameters = parameters_of(function);
   const auto takes_rest = std::find_if(parameters.begin(), parameters.end(), [](const Parameter& parameter) { return parameter.takes_rest; });
   const auto rest = std::min(static_cast<std::size_t>(takes_rest - parameters.begin()), parameters.size() - 1);
@@ -144,7 +59,7 @@ Value by_parts(const Function& function, const ByParts& row, const std::vector<A
       std::size_t place = std::min(k, rest);
       for (std::size_t p = 0; p < parameters.size() && !of_part[k].keyword.empty(); ++p)
         if (parameters[p].name == of_part[k].keyword || parameters[p].other_name == of_part[k].keyword) place = p;
-      if (row.numbers >> place & 1u) of_part[k].value = part_of(of_part[k].value, which);
+      if (function.by_parts >> place & 1u) of_part[k].value = part_of(of_part[k].value, which);
       else if (holds_complex(of_part[k].value))
         throw Fault{of_part[k].value.offset, fmt::format("{} of {}() is real, and this is complex", parameters[place].name, function.name)};
     }
@@ -575,7 +490,7 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
     return call(function, std::move(arguments), offset);
   }
   if (name.starts_with("nan") && name != "nan_to_num") return without_nan(function, std::move(arguments), offset);
-  if (const ByParts* row = row_of(kByParts)) return by_parts(function, *row, arguments, offset);
+  if (function.by_parts != 0) return by_parts(function, arguments, offset);
   if (const Multilinear* row = row_of(kMultilinear)) {
     Value& left = arguments[0].value;
     if (row->conjugate && holds_complex(left)) left = of(conj(complex_of(left, name)));

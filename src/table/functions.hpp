@@ -18,6 +18,9 @@ struct Function {
   /// keyword-only; "a_min|min" has two names.
   std::string_view parameters;
   Value (*build)(const Arguments&);
+  /// Functions that move or choose elements, or are linear, apply to the real and the imaginary parts of complex numbers separately. Bit k is 1 if argument k
+  /// is a number; 0: the function has another meaning for complex numbers, or none (complex_functions.cpp).
+  unsigned by_parts = 0;
 };
 
 /// Finds a function by name; null for an unknown one.

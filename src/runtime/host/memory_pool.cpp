@@ -140,9 +140,5 @@ void MemoryPool::reset_peak() {
   const std::lock_guard lock(mutex_);
   use_.peak = use_.now;
 }
-std::size_t MemoryPool::idle() const {
-  const std::lock_guard lock(mutex_);
-  return idle_;
-}
 
 }  // namespace sinter::runtime

@@ -30,8 +30,6 @@ class MemoryPool {
   /// Locks and unlocks the pool. Nothing changes between the two calls, so that a child of fork finds the pool in order.
   void hold() { mutex_.lock(); }
   void release() { mutex_.unlock(); }
-  /// Returns the bytes of unused blocks that the pool holds.
-  std::size_t idle() const;
 
  private:
   void trim_locked() noexcept;
