@@ -59,11 +59,7 @@ std::string file_name(const std::string& output) {
 Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t>& sizes, std::uint64_t seed) {
   if (!input.shape) throw ValueError(fmt::format("--random: the input {} has no shape", to_string(input)));
   Shape shape;
-  for (const ModelSize& size : *input.shape) {
-    const auto given = sizes.find(size.symbol);
-    if (!size.size && given == sizes.end()) throw ValueError(fmt::format("--random: the input {} needs a size: --size {}=1", to_string(input), size.symbol));
-    shape.push_back(size.size ? *size.size : given->second);
-  }
+  for (const ModelSize& size : *input.shape) shape.push_back(size.size ? *size.size : sizes.at(size.symbol));
   if (!is_floating(input.dtype)) return zeros(shape, input.dtype);
   return astype(random::uniform(random::Key(seed), shape, -1.0, 1.0), input.dtype);
 }
@@ -120,20 +116,39 @@ std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& re
   return sizes;
 }
 
-/// Reads NAME=FILE.npy or NAME=NUMBER; a model's names may contain anything but =. `sizes`: the sizes of random inputs, unless the request gives others.
-std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values, std::map<std::string, std::int64_t> sizes) {
-  std::map<std::string, Tensor> inputs;
-  for (const std::string& argument : request.bindings) {
+/// Reads NAME=FILE.npy or NAME=NUMBER; a model's names may contain anything but =.
+std::map<std::string, Tensor> tensors_by_name(const std::vector<std::string>& arguments) {
+  std::map<std::string, Tensor> tensors;
+  for (const std::string& argument : arguments) {
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
-    if (equals == std::string::npos || name.empty()) throw ValueError(fmt::format("'{}' is not of the form NAME=FILE.npy", argument));
-    if (!inputs.emplace(name, load_npy(argument.substr(equals + 1), Location{})).second) throw ValueError(fmt::format("'{}' is given twice", name));
+    if (equals == std::string::npos || name.empty()) throw ValueError(fmt::format("'{}' is not of the form NAME=FILE.npy or NAME=NUMBER", argument));
+    const char *from = argument.data() + equals + 1, *end = argument.data() + argument.size();
+    double number = 0;
+    const auto [stop, error] = std::from_chars(from, end, number);
+    const bool is_number = error == std::errc() && stop == end;
+    if (!tensors.emplace(name, is_number ? Tensor(number) : load_npy(from, Location{})).second) throw ValueError(fmt::format("'{}' is given twice", name));
+  }
+  return tensors;
+}
+
+/// `sizes`: the sizes of random inputs, unless the request gives others. A number stands for all elements of an input whose sizes are known.
+std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values, std::map<std::string, std::int64_t> sizes) {
+  std::map<std::string, Tensor> inputs = tensors_by_name(request.bindings);
+  for (const ModelValue& input : values) {
+    const auto given = inputs.find(input.name);
+    const auto known = [](const ModelSize& size) { return size.size.has_value(); };
+    if (given == inputs.end() || given->second.ndim() > 0 || !input.shape || !std::all_of(input.shape->begin(), input.shape->end(), known)) continue;
+    Shape shape;
+    for (const ModelSize& size : *input.shape) shape.push_back(*size.size);
+    given->second = broadcast_to(astype(given->second, input.dtype), shape);
   }
   if (!request.random) return inputs;
   for (const auto& [name, list] : sizes_of(request)) sizes[name] = list.front();
   std::uint64_t seed = 0;
   for (const ModelValue& input : values)
     if (!inputs.contains(input.name)) inputs.emplace(input.name, made_up(input, sizes, ++seed));
+  for (const auto& [name, tensor] : inputs) eval(tensor);  // before anything is counted or timed
   return inputs;
 }
 
@@ -147,21 +162,31 @@ Model load_model(const ModelRequest& request) {
   DType precision = DType::float32;
   for (const DType dtype : {DType::float64, DType::float16, DType::bfloat16})
     if (request.precision == name(dtype)) precision = dtype;
-  return Model::load(request.file, {.rewrite = request.rewrite, .without = request.without, .precision = precision});
+  return Model::load(request.file, {.rewrite = request.rewrite, .without = request.without, .precision = precision, .fixed = tensors_by_name(request.fixed)});
 }
 
 /// A model or its plan: both run by names.
 struct Runnable {
   std::vector<ModelValue> inputs;
-  std::map<std::string, std::int64_t> sizes;  // the sizes for which it was planned first
+  std::map<std::string, std::int64_t> sizes;  // the sizes for which it was, or would be, planned first
   std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>&)> run;
   std::function<std::string(const std::map<std::string, Tensor>& results, const ExplainOptions& options)> explain;
 };
 
-Runnable runnable(const Model& model) {
-  return {model.inputs(),
-          {},
-          [model](const auto& inputs) { return model.run(inputs, {}); },
+Runnable runnable(const Model& model, const ModelRequest& request) {
+  const auto said = sizes_of(request);
+  auto sizes = usual_sizes(model, said);
+  if (request.random && !sizes.empty()) {
+    try {
+      std::vector<Tensor> inputs;
+      for (const auto& [name, list] : said) sizes[name] = list.front();
+      for (const ModelValue& input : model.inputs()) inputs.push_back(made_up(input, sizes, 1));
+      model(inputs, {});
+    } catch (const ShapeError&) {  // as freeze() does
+      sizes = usual_sizes(model, said, true);
+    }
+  }
+  return {model.inputs(), sizes, [model](const auto& inputs) { return model.run(inputs, {}); },
           [](const std::map<std::string, Tensor>& results, const ExplainOptions& options) {
             std::vector<Tensor> all;
             for (const auto& [name, tensor] : results) all.push_back(tensor);
@@ -332,15 +357,15 @@ int run_model(const ModelRequest& request) {
   const Clock::time_point loading = Clock::now();
   Runnable model;
   if (is_plan(request.file)) {
-    if (!request.rewrite || !request.without.empty())
-      throw ValueError("--no-rewrite and --without are for models; a plan's nodes were rewritten when it was compiled");
+    if (!request.rewrite || !request.without.empty() || !request.fixed.empty())
+      throw ValueError("--no-rewrite, --without and --set are for models; a plan's nodes were rewritten when it was compiled");
     const Function function = Function::load(request.file, Location{});
     if (request.check) return check(function, request.file);
     model = runnable(function);
   } else {
     const Model file = load_model(request);
     if (request.check) return check(file, request.file);
-    model = runnable(file);
+    model = runnable(file, request);
   }
   const double load_ms = milliseconds(loading);
 

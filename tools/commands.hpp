@@ -62,6 +62,7 @@ struct ModelRequest {
   std::string device, backend, fuse, precision;
   std::vector<std::string> sizes;    // NAME=8: the number of a symbol in the inputs' shapes
   std::vector<std::string> without;  // names of rewrites that are not applied
+  std::vector<std::string> fixed;    // NAME=VALUE: inputs that become constants
   bool random = false;               // inputs that are not given are random
   bool check = false;                // print the model's properties and missing operators; run nothing
   bool explain = false, rewrite = true, profile = false, json = false;

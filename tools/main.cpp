@@ -187,6 +187,7 @@ int run(int argc, char** argv) {
   const CLI::IsMember precisions({"float32", "float64", "float16", "bfloat16"});
   const auto rewrite_options = [&model](CLI::App* command) {
     command->add_flag("--no-rewrite", [&model](std::int64_t) { model.rewrite = false; }, "Run the nodes of the file without rewrites");
+    command->add_option("--set", model.fixed, "Make an input a constant of the model")->type_name("NAME=NUMBER|NAME=FILE.npy");
     command->add_option("--without", model.without, "Rewrites to leave out, by the names that check shows")->type_name("NAME,...")->delimiter(',');
   };
   CLI::App* run_command = app.add_subcommand("run", "Run a trained model (an .onnx file or its plan file) on .npy files");

@@ -69,6 +69,8 @@ class Parser {
       throw DTypeError(say(error));
     } catch (const AxisError& error) {
       throw AxisError(say(error));
+    } catch (const IndexError& error) {
+      throw IndexError(say(error));
     } catch (const ValueError& error) {
       throw ValueError(say(error));
     }

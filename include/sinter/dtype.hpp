@@ -18,6 +18,11 @@ enum class DType : std::uint8_t {
 #undef SINTER_DTYPE
 };
 
+// The types whose names are no C++ types of sinter: zeros({2, 3}, float32).
+inline constexpr DType bool_ = DType::bool_, int8 = DType::int8, int16 = DType::int16, int32 = DType::int32, int64 = DType::int64, uint8 = DType::uint8,
+                       uint16 = DType::uint16, uint32 = DType::uint32, uint64 = DType::uint64, float16 = DType::float16, float32 = DType::float32,
+                       float64 = DType::float64;
+
 enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
 
 /// A row of the table of element types; sinter/dtypes.def explains the columns.

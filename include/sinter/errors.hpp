@@ -18,11 +18,11 @@ struct ShapeError : Error {
 struct DTypeError : Error {
   using Error::Error;
 };
-/// An axis or an index out of range, a repeated axis.
+/// An axis out of range, a repeated axis, more indices than axes.
 struct AxisError : Error {
   using Error::Error;
 };
-/// An element of an index tensor that is out of range. It is thrown when the value is computed.
+/// An index out of range. For an element of an index tensor it is thrown when the value is computed.
 struct IndexError : Error {
   using Error::Error;
 };

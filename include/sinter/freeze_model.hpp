@@ -10,6 +10,9 @@
 
 namespace sinter {
 
+/// Returns the sizes that freeze() chooses for the names that `sizes` lacks; `small`: those that it tries where the model refuses them.
+std::map<std::string, std::int64_t> usual_sizes(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes = {}, bool small = false);
+
 /// Freezes the model as a function of its inputs in order, for the present device. Names in the inputs' shapes are named axes. `sizes` lists the sizes of each
 /// name for which plans are made now, for every combination. Default sizes are 41 for the first name, 43 for the next, and so on, 224 and 352 for a picture's
 /// sides; smaller ones where the model refuses these. A size without a name is called by its input and axis, "x.0". Throws ModelError for an input without a

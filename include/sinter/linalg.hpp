@@ -23,6 +23,9 @@ Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& ax
 /// Evaluates subscripts as in einsum("ij,jk->ik", {a, b}): letters name axes, axes that the result does not name are summed, "..." stands for axes that
 /// broadcast. Operands are multiplied in pairs, the pair with the smallest product first. Throws ValueError for more than 64 operands.
 Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where = Location::current());
+template <std::derived_from<Tensor>... T> Tensor einsum(std::string_view subscripts, detail::First first, const T&... operands) {
+  return einsum(subscripts, std::vector<Tensor>{first.tensor, operands...}, first.where);
+}
 Tensor kron(const Arg& a, const Arg& b);
 /// Multiplies two matrices or more in the order that costs least; the first and the last may be vectors.
 Tensor multi_dot(const std::vector<Tensor>& matrices, Location where = Location::current());
@@ -36,6 +39,9 @@ Tensor matrix_power(const Arg& x, std::int64_t n);
 Tensor cross(const Arg& a, const Arg& b, std::int64_t axis = -1);
 /// Returns (sum |x|^ord)^(1/ord); ord may be 0 (the number of elements that are not 0), infinity (the largest) and -infinity (the smallest).
 Tensor vector_norm(const Arg& x, const Axes& axes = {}, bool keepdims = false, double ord = 2);
+
+/// Returns the distances (vector_norm) of the rows of a (.., n, d) to the rows of b (.., m, d): (.., n, m).
+Tensor cdist(const Arg& a, const Arg& b, double ord = 2);
 
 /// The order of a norm: a number, "fro" or "nuc".
 class NormOrder {

@@ -60,6 +60,8 @@ struct ModelOptions {
   std::int64_t most_elements = std::int64_t{1} << 36;
   /// If, Loop and Scan are unrolled at each call; they are refused where they unroll to more nodes than this.
   std::int64_t most_unrolled = 200'000;
+  /// Inputs that always have this value: they become constants of the model, and are inputs no more. A number stands for all elements of its input.
+  std::map<std::string, Tensor> fixed = {};
 };
 
 /// A trained model: a counted, immutable value. Any number of threads may call it at once.

@@ -200,7 +200,12 @@ Tensor cummin(const Arg& x, std::optional<std::int64_t> axis = {});
 
 // --- views: index algebra inside the kernel that reads them ----------------------------------------------------------
 Tensor reshape(const Arg& x, const Shape& shape);  ///< one size may be -1
-Tensor transpose(const Arg& x);                    ///< all axes reversed
+template <std::integral... T>
+  requires(sizeof...(T) > 1)
+Tensor reshape(const Arg& x, T... sizes) {
+  return reshape(x, Shape{static_cast<std::int64_t>(sizes)...});
+}
+Tensor transpose(const Arg& x);  ///< all axes reversed
 Tensor transpose(const Arg& x, const std::vector<std::int64_t>& axes);
 Tensor permute(const Arg& x, const std::vector<std::int64_t>& axes);  ///< the same as transpose(x, axes)
 Tensor swapaxes(const Arg& x, std::int64_t axis1, std::int64_t axis2);
@@ -223,10 +228,24 @@ enum class PadMode : std::uint8_t {
 /// Adds elements before and after along each axis; one pair serves all axes. `value`, a number or a tensor of one element, is cast to x's dtype. Throws
 /// ShapeError for a tensor of more elements.
 Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode = PadMode::constant, const Arg& value = 0);
+/// Adds as many elements before and after along all axes: pad(x, 1).
+template <std::integral T> Tensor pad(const Arg& x, T width, PadMode mode = PadMode::constant, const Arg& value = 0) {
+  return pad(x, {{width, width}}, mode, value);
+}
 /// Joins along an axis, in the common type.
 Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis = 0, Location where = Location::current());
+template <std::derived_from<Tensor>... T>
+  requires(sizeof...(T) > 0)
+Tensor concatenate(detail::First first, const T&... parts) {
+  return concatenate({first.tensor, parts...}, 0, first.where);
+}
 /// Joins along a new axis.
 Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis = 0, Location where = Location::current());
+template <std::derived_from<Tensor>... T>
+  requires(sizeof...(T) > 0)
+Tensor stack(detail::First first, const T&... parts) {
+  return stack({first.tensor, parts...}, 0, first.where);
+}
 /// Shifts elements cyclically along axes, by a shift for each axis or one for all; without axes it shifts the flat tensor.
 Tensor roll(const Arg& x, const std::vector<std::int64_t>& shifts, const Axes& axes = {});
 /// Repeats the whole tensor along its last axes, and along new ones in front, as often as `repetitions` say.
@@ -310,14 +329,6 @@ Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std
 template <Element T>
 Tensor from_pointer(const T* data, const Shape& shape, const std::vector<std::int64_t>& strides = {}, Location where = Location::current()) {
   return from_pointer(static_cast<const void*>(data), dtype_of<T>, shape, strides, where);
-}
-/// Copies a contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
-Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
-template <class Range>
-Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {  /// Copies the elements of a vector, an array, a span.
-  std::span elements(range);
-  using T = std::remove_cv_t<typename decltype(elements)::element_type>;
-  return from_bytes(elements.data(), dtype_of<T>, elements.size(), shape, where);
 }
 
 }  // namespace sinter

@@ -40,6 +40,5 @@ enum class Indexing : std::uint8_t { xy, ij };
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, Indexing indexing = Indexing::xy, Location where = Location::current());
 /// Returns all windows of this shape over the axes (all of them by default); the windows' own axes come last.
 Tensor sliding_window_view(const Arg& x, const Shape& window, const Axes& axes = {});
-inline Tensor sliding_window_view(const Arg& x, std::int64_t window, const Axes& axes = {}) { return sliding_window_view(x, Shape{window}, axes); }
 
 }  // namespace sinter

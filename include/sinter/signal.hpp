@@ -15,6 +15,10 @@ enum class ConvolveMode : std::uint8_t { full, same, valid };
 Tensor convolve(const Arg& a, const Arg& v, ConvolveMode mode = ConvolveMode::full);
 Tensor correlate(const Arg& a, const Arg& v, ConvolveMode mode = ConvolveMode::valid);
 
+/// Returns the Fourier transforms of pieces of a signal's last axis, which have `length` samples and begin `step` apart: (.., pieces, length / 2 + 1). A window
+/// of `length` numbers weighs the samples; an empty handle means 1. Samples that fill no piece at the end are left out; pad first to keep them.
+Complex stft(const Arg& x, std::int64_t length, std::int64_t step, const Tensor& window = {});
+
 // Symmetric windows of n numbers, float64.
 Tensor bartlett(std::int64_t n, Location where = Location::current());
 Tensor blackman(std::int64_t n, Location where = Location::current());

@@ -49,6 +49,11 @@ class Axes {
   std::vector<std::int64_t> list_;
 };
 
+/// A contiguous range of elements: std::vector<float>, std::array, std::span. Text is none.
+template <class R>
+concept Elements = requires { typename R::value_type; } && Element<typename R::value_type> && !std::is_same_v<typename R::value_type, char> &&
+                   requires(const R& range) { std::span(range); };
+
 namespace detail {
 /// An item of a list of numbers of several C++ types: {1, 2.5}, {1.0, NAN}.
 struct Number;
@@ -98,6 +103,7 @@ class Tensor {
   std::int64_t itemsize() const { return static_cast<std::int64_t>(sinter::itemsize(dtype())); }
   std::int64_t nbytes() const { return size() * itemsize(); }  ///< bytes of all elements
   Tensor reshape(const Shape& shape, Location where = Location::current()) const;
+  template <std::integral... N> Tensor reshape(const Index& first, N... sizes) const;  ///< x.reshape(2, 6)
   Tensor ravel(Location where = Location::current()) const;
   Tensor flatten(Location where = Location::current()) const;
   Tensor squeeze(const Axes& axes = {}, Location where = Location::current()) const;
@@ -200,9 +206,25 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
 [[noreturn]] void refuse_shape(const Shape& shape, const char* why, const char* function, Location where);
 }  // namespace detail
 
-/// An operand: a tensor, a C++ scalar or a braced list of scalars. Scalars are weak as in NumPy 2: they take the tensor's dtype unless their kind (bool <
-/// integer < floating) is higher. Then an integer becomes int64, and a floating scalar keeps its C++ type: 1.f float32, 1.0 float64. An Arg is made implicitly
-/// at the call and remembers the caller's file and line. It refers to its tensor, so it is a parameter type and must not be stored.
+namespace detail {
+/// The first of several operands, with the line of the call.
+struct First {
+  First(const Tensor& operand, Location line = Location::current()) : tensor(operand), where(line) {}
+  const Tensor& tensor;
+  Location where;
+};
+}  // namespace detail
+
+/// Copies a contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
+Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
+template <class Range> Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
+  std::span elements(range);
+  return from_bytes(elements.data(), dtype_of<typename decltype(elements)::value_type>, elements.size(), shape, where);
+}
+
+/// An operand: a tensor, a C++ scalar, a contiguous range or a braced list of scalars. Scalars are weak as in NumPy 2: they take the tensor's dtype unless
+/// their kind (bool < integer < floating) is higher. Then an integer becomes int64, and a floating scalar keeps its C++ type: 1.f float32, 1.0 float64. An Arg
+/// is made implicitly at the call and remembers the caller's file and line. It refers to its tensor, so it is a parameter type and must not be stored.
 class Arg {
  public:
   enum class Kind : std::uint8_t { tensor, boolean, integer, floating, too_large };
@@ -224,6 +246,9 @@ class Arg {
     }
   }
 
+  /// Copies a range: x + std::vector{1.f, 2.f}. `room` is as below.
+  template <Elements R> Arg(const R& values, Location where = Location::current(), Tensor&& room = Tensor())
+      : Arg(room = from_span(values, {-1}, where), where) {}
   /// Takes a braced list, as Tensor does: sn::dot(x, {0.2, 0.8}). `room` is a temporary of the call that receives the Arg, and lives as long as the call.
   template <Element E> Arg(std::initializer_list<E> values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = Tensor(values, where), where) {}
@@ -280,6 +305,7 @@ class Index {
   /// take() does. Several such tensors together look up one element each: x(i, j)[k] = x(i[k], j[k]). If a slice lies between them (an integer counts as such a
   /// tensor here), their axes come first, as in NumPy.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
+  template <Elements R> Index(const R& places, Location where = Location::current()) : Index(from_span(places, {-1}, where), where) {}
   /// Lists places in braces: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
   template <Element E> Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
 
@@ -427,6 +453,9 @@ template <Element E> Tensor::Tensor(std::initializer_list<std::initializer_list<
 template <Element E> Tensor::Tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<E>>>> v, Location where)
     : Tensor(detail::from_list<E>(4, v, where)) {}
 
+template <std::integral... N> Tensor Tensor::reshape(const Index& first, N... sizes) const {
+  return reshape(Shape{first.integer(), static_cast<std::int64_t>(sizes)...}, first.where());
+}
 template <Element E> std::vector<E> Tensor::to_vector(Location where) const {
   if (empty_handle() || dtype() == dtype_of<E> || is_bool(dtype_of<E>)) {  // host_address refuses an empty handle
     const E* first = static_cast<const E*>(detail::host_address(*this, dtype_of<E>, "to_vector", where));

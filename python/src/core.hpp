@@ -1,6 +1,7 @@
 // Declarations for all files of the extension: arrays, conversion between Python objects and values of the table, errors, and the caller's line.
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/detail/nb_list.h>
 
 #include <functional>
 #include <memory>
@@ -14,6 +15,8 @@
 #include "sinter/errors.hpp"
 #include "sinter/tensor.hpp"
 #include "table/functions.hpp"
+
+template <> struct nanobind::detail::type_caster<sinter::Shape> : nanobind::detail::list_caster<sinter::Shape, std::int64_t> {};
 
 namespace sinter::python {
 

@@ -103,10 +103,9 @@ void add_errors(nb::module_& module) {
   error = add(module, "Error", "The base of every error of sinter.", {PyExc_Exception});
   shape_error = add(module, "ShapeError", "Shapes that do not fit.", {error, PyExc_ValueError});
   dtype_error = add(module, "DTypeError", "An element type, or a kind of argument, that the function does not take.", {error, PyExc_TypeError});
-  axis_error =
-      add(module, "AxisError", "An axis or an index that is out of range, or an axis that is given twice.", {error, PyExc_ValueError, PyExc_IndexError});
+  axis_error = add(module, "AxisError", "An axis that is out of range or given twice, or more indices than axes.", {error, PyExc_ValueError, PyExc_IndexError});
   index_error =
-      add(module, "IndexError", "An element of an index array that is out of range; it is found when the value is computed.", {error, PyExc_IndexError});
+      add(module, "IndexError", "An index that is out of range; an element of an index array is found when the value is computed.", {error, PyExc_IndexError});
   value_error = add(module, "ValueError", "A value that has no meaning.", {error, PyExc_ValueError});
   io_error = add(module, "IoError", "A file that is missing, unreadable, or malformed.", {error, PyExc_OSError});
   compile_error = add(module, "CompileError", "A compiler refused a kernel; the message has its log.", {error, PyExc_RuntimeError});

@@ -72,6 +72,7 @@ template <class Derived> class Archive {
   void one(std::string& x) {
     self().list(x, [this](std::string& text) { self().raw(text.data(), text.size()); });
   }
+  void one(Shape& x) { one(static_cast<std::vector<std::int64_t>&>(x)); }
   template <class T> void one(std::vector<T>& x) {
     self().list(x, [this](T& element) { one(element); });
   }

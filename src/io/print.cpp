@@ -372,6 +372,7 @@ std::string to_string(const Complex& numbers, const PrintOptions& options, Locat
 }
 
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << to_string(shape); }
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor, Location{}); }
 
 }  // namespace sinter

@@ -32,6 +32,9 @@ class Call {
   Call(const Graph& graph, const Node& node, std::vector<Tensor> inputs, const ReadIntegers& read)
       : graph_(graph), node_(node), inputs_(std::move(inputs)), read_(read), where_(location(graph, node)) {}
 
+  /// The same node on other inputs.
+  Call with(std::vector<Tensor> inputs) const { return {graph_, node_, std::move(inputs), read_}; }
+
   std::size_t count() const { return inputs_.size(); }
   bool has(std::size_t i) const { return i < inputs_.size() && !inputs_[i].empty_handle(); }
   /// Returns a required input. As an Arg it names the node in errors.

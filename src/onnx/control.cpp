@@ -45,10 +45,31 @@ std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, co
   if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs instead of a condition", node.inputs.size()));
   if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size())
     refuse(graph_, node, "a branch has inputs of its own");
-  const bool then = number(node, 0, operands[0], recording) != 0;
-  const Program& branch = line.branches[then ? 0 : 1];
-  const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
-  return record_within(branch, node, std::span(operands).subspan(first, branch.input_slots_.size()), recording);
+  const auto branch = [&](bool then) {
+    const Program& taken = line.branches[then ? 0 : 1];
+    const std::size_t first = 1 + (then ? 0 : line.branches[0].input_slots_.size());
+    return record_within(taken, node, std::span(operands).subspan(first, taken.input_slots_.size()), recording);
+  };
+  bool then;
+  try {
+    then = number(node, 0, operands[0], recording) != 0;
+  } catch (const NotThere& error) {
+    return chosen_later(node, operands[0].tensor, branch(true), branch(false), error);
+  }
+  return branch(then);
+}
+
+/// Both branches, of which the condition chooses when the plan runs.
+std::vector<NodeValue> Program::chosen_later(const Node& node, const Tensor& condition, std::vector<NodeValue> yes, const std::vector<NodeValue>& no,
+                                             const NotThere& why) const {
+  for (std::size_t k = 0; k < yes.size() && k < no.size(); ++k) {
+    Tensor& y = yes[k].tensor;
+    const Tensor& n = no[k].tensor;
+    if (y.empty_handle() || n.empty_handle() || y.shape() != n.shape() || y.dtype() != n.dtype())
+      refuse(graph_, node, fmt::format("its branches give results of other shapes or types; {}", why.what()));
+    y = where(astype(reshape(condition, {}), DType::bool_), y, n);
+  }
+  return yes;
 }
 
 /// Returns a condition, or the number of iterations of a body.

@@ -17,8 +17,10 @@ std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, con
   try {
     return tensor.dtype() == DType::int64 ? tensor.to_vector<std::int64_t>() : tensor.astype(DType::int64).to_vector<std::int64_t>();
   } catch (const ValueError& error) {  // a placeholder
-    throw ModelError(fmt::format("{}: its operations depend on the elements of '{}'; such a model can be run, but not compiled or frozen: {}", describe(node),
-                                 input < node.inputs.size() ? node.inputs[input] : "its condition", error.what()));
+    throw NotThere(
+        fmt::format("{}: its operations depend on the elements of '{}'; such a model can be run, and compiled if that input is fixed "
+                    "(sinter compile --set NAME=VALUE, ModelOptions::fixed): {}",
+                    describe(node), input < node.inputs.size() ? node.inputs[input] : "its condition", error.what()));
   }
 }
 
@@ -144,20 +146,20 @@ Program::Program(Graph graph, DType precision) : graph_(std::move(graph)), preci
       const auto constant = graph_.constants.find(name);
       constants_.push_back(constant == graph_.constants.end() ? Tensor() : constant->second);
       if (!constants_.back().empty_handle()) set_name(constants_.back(), name);
-      data_.push_back(false);
+      data_.push_back(-1);
     }
     return at->second;
   };
   for (const ModelValue& input : graph_.inputs) {
     input_slots_.push_back(slot(input.name));
-    data_[static_cast<std::size_t>(input_slots_.back())] = true;
+    data_[static_cast<std::size_t>(input_slots_.back())] = static_cast<int>(input_slots_.size()) - 1;
   }
   std::unordered_map<int, std::size_t> last;
   for (const Node& node : graph_.nodes) {
     Line line{find_operator(node.op), find_sequence_operator(node.op), {}, {}, {}, false, is_exact(node.op), {}};
     line.elementwise = std::any_of(elementwise_operators().begin(), elementwise_operators().end(), [&](const Operator& row) { return &row == line.op; });
     const bool shape_alone = node.op == "Shape" || node.op == "Size";
-    bool data = false;
+    int data = -1;
     std::vector<std::string> inputs = node.inputs;
     for (const std::string_view attribute : graphs_within(node.op)) {
       line.branches.emplace_back(graph_within(graph_, node, attribute), precision_);
@@ -167,7 +169,7 @@ Program::Program(Graph graph, DType precision) : graph_(std::move(graph)), preci
       line.inputs.push_back(slot(input));
       if (line.inputs.back() < 0) continue;
       last[line.inputs.back()] = lines_.size();
-      data |= data_[static_cast<std::size_t>(line.inputs.back())] && !shape_alone;
+      if (!shape_alone) data = std::max(data, data_[static_cast<std::size_t>(line.inputs.back())]);
     }
     for (const std::string& output : node.outputs) {
       line.outputs.push_back(slot(output));
@@ -192,17 +194,19 @@ Program::Program(Graph graph, DType precision) : graph_(std::move(graph)), preci
     if (std::find(output_slots_.begin(), output_slots_.end(), at) == output_slots_.end()) lines_[line].last.push_back(at);
 }
 
-bool Program::depends_on_data(const Node& node, std::size_t input) const {
-  if (&node < graph_.nodes.data() || &node >= graph_.nodes.data() + graph_.nodes.size()) return true;
+const std::string* Program::input_behind(const Node& node, std::size_t input) const {
+  static const std::string of_branch = "of the graph around it";
+  if (&node < graph_.nodes.data() || &node >= graph_.nodes.data() + graph_.nodes.size()) return &of_branch;
   const Line& line = lines_[static_cast<std::size_t>(&node - graph_.nodes.data())];
-  return line.inputs[input] >= 0 && data_[static_cast<std::size_t>(line.inputs[input])];
+  const int behind = line.inputs[input] < 0 ? -1 : data_[static_cast<std::size_t>(line.inputs[input])];
+  return behind < 0 ? nullptr : &graph_.inputs[static_cast<std::size_t>(behind)].name;
 }
 
 /// Returns a number that follows from the inputs' shapes (a mask's length, for example) as a literal. A literal stays a number of the recording, and freezing
 /// finds a rule for it. An element of a tensor would hold the model to the present sizes.
 Tensor Program::literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const {
   const int slot = line.inputs[input];
-  if (slot < 0 || data_[static_cast<std::size_t>(slot)] || !constants_[static_cast<std::size_t>(slot)].empty_handle()) return tensor;
+  if (slot < 0 || data_[static_cast<std::size_t>(slot)] >= 0 || !constants_[static_cast<std::size_t>(slot)].empty_handle()) return tensor;
   if (tensor.dtype() != DType::int64 || tensor.size() != 1) return tensor;
   return full(tensor.shape(), read(node, input, tensor)[0], DType::int64);
 }
@@ -211,7 +215,7 @@ Tensor Program::literal(const Line& line, const Node& node, std::size_t input, c
 Tensor Program::numbers_of_shapes(int slot, const Tensor& tensor) const {
   constexpr std::int64_t kMost = 16;
   const auto at = static_cast<std::size_t>(slot);
-  if (tensor.empty_handle() || data_[at] || !constants_[at].empty_handle() || tensor.dtype() != DType::int64 || tensor.size() < 1 || tensor.size() > kMost)
+  if (tensor.empty_handle() || data_[at] >= 0 || !constants_[at].empty_handle() || tensor.dtype() != DType::int64 || tensor.size() < 1 || tensor.size() > kMost)
     return tensor;
   std::vector<Tensor> numbers;
   for (const std::int64_t number : tensor.to_vector<std::int64_t>()) numbers.push_back(full({1}, number, DType::int64));

@@ -11,6 +11,10 @@
 
 namespace sinter::onnx {
 
+/// Thrown where a decision needs elements that are not known because the model is being planned.
+struct NotThere : ModelError {
+  using ModelError::ModelError;
+};
 /// One recording of a model. Inner graphs share it.
 struct Recording {
   const ReadIntegers& read;
@@ -28,7 +32,9 @@ class Program {
   std::vector<Tensor> record(std::span<const Tensor> inputs, const ReadIntegers& read) const;
   /// Returns whether an input of one of this graph's nodes depends on elements of the model's inputs, and not only on their shapes. A node of a branch counts
   /// as dependent.
-  bool depends_on_data(const Node& node, std::size_t input) const;
+  bool depends_on_data(const Node& node, std::size_t input) const { return input_behind(node, input) != nullptr; }
+  /// Returns an input of the graph on whose elements it depends; null if there is none.
+  const std::string* input_behind(const Node& node, std::size_t input) const;
 
  private:
   struct Line {
@@ -44,7 +50,7 @@ class Program {
   Graph graph_;
   std::vector<Line> lines_;
   std::vector<Tensor> constants_;  // by slot; empty for a value that a node gives
-  std::vector<bool> data_;         // by slot
+  std::vector<int> data_;          // by slot: the input on whose elements it depends, or -1
   DType precision_;
   std::vector<int> input_slots_, output_slots_;
 
@@ -59,6 +65,8 @@ class Program {
   std::vector<NodeValue> record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const;
   std::int64_t number(const Node& node, std::size_t input, const NodeValue& operand, const Recording& recording) const;
   std::vector<NodeValue> record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
+  std::vector<NodeValue> chosen_later(const Node& node, const Tensor& condition, std::vector<NodeValue> yes, const std::vector<NodeValue>& no,
+                                      const NotThere& why) const;
   std::vector<NodeValue> record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
   std::vector<NodeValue> record_scan(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const;
 };
@@ -68,7 +76,7 @@ std::span<const std::string_view> graphs_within(std::string_view op);
 
 /// Records one node on its inputs. Errors name the node, also those of the functions that it calls.
 Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read);
-/// Returns the elements. Evaluates the tensor.
+/// Returns the elements. Evaluates the tensor. Throws NotThere.
 std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor);
 /// Returns the operators that the graph uses and the table lacks, each once.
 std::vector<MissingOperator> missing_operators(const Graph& graph);

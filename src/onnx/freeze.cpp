@@ -24,10 +24,10 @@ std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", wh
 
 namespace {
 
-Function frozen(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, bool small, std::size_t& unsaid, Location where) {
+Function frozen(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, const std::map<std::string, std::int64_t>& chosen,
+                Location where) {
   std::vector<InputSpec> specs;
   std::map<std::string, std::vector<std::int64_t>> named;
-  unsaid = 0;
   for (const ModelValue& input : model.inputs()) {
     if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so nothing can be planned{}", to_string(input), at(where)));
     InputSpec& spec = specs.emplace_back();
@@ -41,7 +41,7 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
       const std::string& axis = size.symbol;
       const auto given = sizes.find(axis);
       if (given != sizes.end() && !given->second.empty()) named[axis] = given->second;
-      else if (!named.contains(axis)) named[axis] = {usual_size(unsaid++, is_floating(input.dtype) && input.shape->size() >= 4 && !spec.shape.empty(), small)};
+      else named[axis] = {chosen.at(axis)};
       spec.shape.emplace_back(axis, named[axis].front());
     }
   }
@@ -68,14 +68,27 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
 
 }  // namespace
 
+std::map<std::string, std::int64_t> usual_sizes(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, bool small) {
+  std::map<std::string, std::int64_t> chosen;
+  for (const ModelValue& input : model.inputs())
+    for (std::size_t axis = 0; input.shape && axis < input.shape->size(); ++axis) {
+      const ModelSize& size = (*input.shape)[axis];
+      const auto said = sizes.find(size.symbol);
+      if (size.size || (said != sizes.end() && !said->second.empty()) || chosen.contains(size.symbol)) continue;
+      const bool side = is_floating(input.dtype) && input.shape->size() >= 4 && axis > 0;
+      chosen.emplace(size.symbol, usual_size(chosen.size(), side, small));
+    }
+  return chosen;
+}
+
 Function freeze(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, Location where) {
-  std::size_t unsaid = 0;
+  const auto chosen = usual_sizes(model, sizes);
   try {
-    return frozen(model, sizes, false, unsaid, where);
+    return frozen(model, sizes, chosen, where);
   } catch (const ShapeError&) {
-    if (unsaid == 0) throw;
+    if (chosen.empty()) throw;
   }
-  return frozen(model, sizes, true, unsaid, where);
+  return frozen(model, sizes, usual_sizes(model, sizes, true), where);
 }
 
 }  // namespace sinter

@@ -17,6 +17,30 @@ namespace {
 
 std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
 
+std::string listed(const std::vector<ModelValue>& values) {
+  std::string list;
+  for (const ModelValue& value : values) list += (list.empty() ? "" : ", ") + to_string(value);
+  return list;
+}
+
+void fix(onnx::Graph& graph, const std::map<std::string, Tensor>& fixed) {
+  for (const auto& [name, value] : fixed) {
+    const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ModelValue& one) { return one.name == name; });
+    if (input == graph.inputs.end()) throw ValueError(fmt::format("there is no input '{}' to fix; there are {}", name, listed(graph.inputs)));
+    Shape shape = value.shape();
+    if (value.ndim() == 0 && input->shape) {
+      for (const ModelSize& size : *input->shape) {
+        if (!size.size) throw ShapeError(fmt::format("the input {} is fixed to one number, but has a size that is not known", to_string(*input)));
+        shape.push_back(*size.size);
+      }
+    }
+    const Tensor constant = contiguous(broadcast_to(astype(value, input->dtype), shape));
+    eval(constant);
+    graph.constants.insert_or_assign(name, constant);
+    graph.inputs.erase(input);
+  }
+}
+
 }  // namespace
 
 struct Model::State {
@@ -40,6 +64,7 @@ Model Model::load(std::string_view path, const ModelOptions& options, Location w
       onnx::file_name(path), [] { return "the model cannot be loaded"; },
       [&] {
         onnx::Graph graph = onnx::read_onnx(std::string(path), options);
+        fix(graph, options.fixed);
         const int nodes = static_cast<int>(graph.nodes.size());
         std::vector<Rewrite> rewrites;
         if (options.rewrite) rewrites = onnx::rewrite(graph, options.without);
@@ -98,7 +123,13 @@ std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs, Locatio
   std::vector<Shape> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   const auto read = [&](const onnx::Node& node, std::size_t input, const Tensor& tensor) {
-    if (state.program.depends_on_data(node, input)) return onnx::read_integers(node, input, tensor);
+    if (const std::string* behind = state.program.input_behind(node, input)) {
+      try {
+        return onnx::read_integers(node, input, tensor);
+      } catch (const onnx::NotThere& error) {
+        throw onnx::NotThere(fmt::format("{}; it comes from the input {}", error.what(), *behind));
+      }
+    }
     const State::Place place{static_cast<int>(&node - state.program.graph().nodes.data()), input};
     {
       const std::lock_guard lock(state.mutex);
@@ -117,16 +148,18 @@ std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs, Locatio
 std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& inputs, Location where) const {
   const onnx::Graph& graph = state_->program.graph();
   std::vector<Tensor> ordered;
+  std::vector<ModelValue> lacking;
   for (const ModelValue& input : graph.inputs) {
     const auto given = inputs.find(input.name);
-    if (given == inputs.end()) throw ValueError(fmt::format("{}: the input {} is not given{}", graph.file, to_string(input), at(where)));
-    ordered.push_back(given->second);
+    if (given == inputs.end()) lacking.push_back(input);
+    else ordered.push_back(given->second);
   }
+  if (!lacking.empty())
+    throw ValueError(fmt::format("{}: the input{} {} {} not given{}", graph.file, lacking.size() == 1 ? "" : "s", listed(lacking),
+                                 lacking.size() == 1 ? "is" : "are", at(where)));
   for (const auto& [name, tensor] : inputs)
     if (std::none_of(graph.inputs.begin(), graph.inputs.end(), [&](const ModelValue& input) { return input.name == name; })) {
-      std::string list;
-      for (const ModelValue& input : graph.inputs) list += (list.empty() ? "" : ", ") + to_string(input);
-      throw ValueError(fmt::format("{} has no input '{}'; there are {}{}", graph.file, name, list, at(where)));
+      throw ValueError(fmt::format("{} has no input '{}'; there are {}{}", graph.file, name, listed(graph.inputs), at(where)));
     }
   const std::vector<Tensor> results = (*this)(ordered, where);
   eval(results, where);

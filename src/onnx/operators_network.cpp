@@ -81,6 +81,34 @@ Results skip_layer_normalization(const Call& c) {
   return {astype(layer_norm(c.at_node(total), c.tensor(2), c.tensor_or_none(3), epsilon), x.dtype()), Tensor(), Tensor(), total};
 }
 
+/// Embeddings of words, positions and segments, added and normalised; ONNX Runtime's own. The second result counts each sequence's places that the mask keeps.
+Results embed_layer_normalization(const Call& c) {
+  const Tensor& words = c.tensor(0);
+  if (words.ndim() != 2) c.refuse(fmt::format("words of shape {}", to_string(words.shape())));
+  Tensor total = take(c[2], words, 0);
+  const Tensor positions = c.has(8) ? take(c[3], c.tensor(8), 0) : c.tensor(3).at({Slice{0, words.size(1)}}, c.where());
+  total = add(c.at_node(total), positions);
+  if (c.has(1) && c.has(4)) total = add(c.at_node(total), take(c[4], c.tensor(1), 0));
+  const Tensor kept = c.has(7) ? sum(c[7], 1, false, DType::int32) : zeros({words.size(0)}, DType::int32, c.where());
+  return {layer_norm(c.at_node(total), c.tensor(5), c.tensor(6), c.number("epsilon", 1e-12f)), kept, total};
+}
+
+/// The same with tables of 8 bits.
+Results q_embed_layer_normalization(const Call& c) {
+  std::vector<Tensor> inputs{c.tensor(0), c.tensor_or_none(1)};
+  for (std::size_t i = 2; i < 7; ++i) {
+    if (!c.has(i)) {
+      inputs.emplace_back();
+      continue;
+    }
+    const Tensor centred =
+        c.has(i + 11) ? subtract(c.at_node(astype(c[i], DType::int32)), astype(c.at_node(reshape(c[i + 11], {})), DType::int32)) : c.tensor(i);
+    inputs.push_back(multiply(c.at_node(astype(c.at_node(centred), DType::float32)), reshape(c[i + 6], {})));
+  }
+  inputs.push_back(c.tensor_or_none(7));
+  return embed_layer_normalization(c.with(std::move(inputs)));
+}
+
 Results rms_normalization(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::vector<std::int64_t> axes = axes_from(c, c.integer("axis", -1));
@@ -169,7 +197,9 @@ const Operator kRows[] = {
     {"RMSNormalization", {2, 2}, rms_normalization},
     {"SimplifiedLayerNormalization", {2, 2}, rms_normalization},
     {"SoftmaxCrossEntropyLoss", {2, 3}, softmax_cross_entropy},
+    {"com.microsoft.EmbedLayerNormalization", {1, 9}, embed_layer_normalization},
     {"com.microsoft.FusedMatMul", {2, 2}, fused_matmul},
+    {"com.microsoft.QEmbedLayerNormalization", {1, 18}, q_embed_layer_normalization},
     {"com.microsoft.SkipLayerNormalization", {3, 5}, skip_layer_normalization},
     {"com.microsoft.SkipSimplifiedLayerNormalization", {3, 4}, skip_layer_normalization},
 };

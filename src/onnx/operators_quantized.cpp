@@ -81,12 +81,16 @@ Results dequantize_linear(const Call& c) {
   return {astype(multiply(astype(c.at_node(numbers), DType::float32), astype(c.at_node(along_axis(c, scale, x)), DType::float32)), scale.dtype())};
 }
 
-Results dynamic_quantize_linear(const Call& c) {
-  const Tensor low = minimum(c.at_node(min(c[0])), 0), high = maximum(c.at_node(max(c[0])), 0);
+}  // namespace
+
+Results dynamically_quantized(const Call& c, const Tensor& x) {
+  const Tensor low = minimum(c.at_node(min(c.at_node(x))), 0), high = maximum(c.at_node(max(c.at_node(x))), 0);
   const Tensor scale = divide(subtract(c.at_node(high), low), 255);
   const Tensor zero_point = saturated(c, rint(divide(negative(c.at_node(low)), scale)), DType::uint8);
-  return {quantized(c, c.tensor(0), scale, zero_point, DType::uint8), scale, zero_point};
+  return {quantized(c, x, scale, zero_point, DType::uint8), scale, zero_point};
 }
+
+namespace {
 
 /// Returns the operand minus its zero point, in int32. There is one zero point for each row of the first operand, or for each column of the second.
 Tensor centred(const Call& c, std::size_t operand, std::size_t zero_point, bool rows) {
@@ -260,7 +264,7 @@ namespace {
 const Operator kRows[] = {
     {"ConvInteger", {2, 4}, convolution_of_numbers},
     {"DequantizeLinear", {2, 3}, dequantize_linear},
-    {"DynamicQuantizeLinear", {1, 1}, dynamic_quantize_linear},
+    {"DynamicQuantizeLinear", {1, 1}, [](const Call& c) { return dynamically_quantized(c, c.tensor(0)); }},
     {"MatMulInteger", {2, 4}, matmul_integer},
     {"QLinearConv", {8, 9}, convolution_of_numbers},
     {"QLinearMatMul", {8, 8}, qlinear_matmul},

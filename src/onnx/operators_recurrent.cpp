@@ -245,10 +245,25 @@ Results lstm(const Call& c) {
   return finished(s, std::move(walked));
 }
 
+/// ONNX Runtime's LSTM with weights of 8 bits, which lie transposed. Its states stay floats here; there each step rounds them to 8 bits, too.
+Results dynamic_quantize_lstm(const Call& c) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < 8; ++i) inputs.push_back(c.tensor_or_none(i));
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    const std::size_t scale = 6 + 2 * i;
+    const auto beside = [&](std::size_t k) { return reshape(c[k], {c.tensor(k).size(0), 1, -1}); };
+    Tensor numbers = astype(c[i], DType::float32);
+    if (c.has(scale + 1)) numbers = subtract(c.at_node(numbers), astype(c.at_node(beside(scale + 1)), DType::float32));
+    inputs[i] = matrix_transpose(multiply(c.at_node(numbers), beside(scale)));
+  }
+  return lstm(c.with(std::move(inputs)));
+}
+
 const Operator kRows[] = {
     {"GRU", {3, 6}, gru},
     {"LSTM", {3, 8}, lstm},
     {"RNN", {3, 6}, rnn},
+    {"com.microsoft.DynamicQuantizeLSTM", {3, 12}, dynamic_quantize_lstm},
 };
 
 }  // namespace

@@ -48,7 +48,23 @@ Results qgemm(const Call& c) {
   return c.has(7) ? as_numbers(c, y, 7) : Results{y};
 }
 
+/// (a, b, scale of a, scale of b, zero point of a, zero point of b, bias): a product of numbers of 8 bits as floats.
+Results matmul_integer_to_float(const Call& c) {
+  const auto one = [&](std::size_t i) { return c.tensor(i).size() == 1 ? reshape(c[i], {}) : c.tensor(i); };
+  const Tensor sums = astype(c.at_node(product_of_centred(c, 0, 4, 1, 5)), c.tensor(2).dtype());
+  const Tensor y = multiply(c.at_node(sums), multiply(c.at_node(one(2)), one(3)));
+  return {c.has(6) ? add(c.at_node(y), c.tensor(6)) : y};
+}
+
+/// The same of a matrix of floats, which is rounded to 8 bits first.
+Results dynamic_quantize_matmul(const Call& c) {
+  const Results a = dynamically_quantized(c, c.tensor(0));
+  return matmul_integer_to_float(c.with({a[0], c.tensor(1), a[1], c.tensor(2), a[2], c.tensor_or_none(3), c.tensor_or_none(4)}));
+}
+
 const Operator kRows[] = {
+    {"com.microsoft.DynamicQuantizeMatMul", {3, 5}, dynamic_quantize_matmul},
+    {"com.microsoft.MatMulIntegerToFloat", {4, 7}, matmul_integer_to_float},
     {"com.microsoft.QGemm", {6, 9}, qgemm},
     {"com.microsoft.QLinearAdd", {7, 8}, qlinear_add},
     {"com.microsoft.QLinearConcat", {4, kAny}, qlinear_concat},

@@ -34,6 +34,8 @@ Tensor of_scaled(const Call& c, const Tensor& y);
 Tensor saturated(const Call& c, const Tensor& numbers, DType to);
 /// Quantises as QuantizeLinear does, with one scale and one zero point or with those along the node's axis.
 Tensor quantized(const Call& c, const Tensor& x, const Tensor& scale, const Tensor& zero_point, DType to);
+/// Returns (x as uint8 between its extremes, the scale, the zero point).
+Results dynamically_quantized(const Call& c, const Tensor& x);
 /// Returns uint8 if there is no zero point. Refuses types that have neither 8 nor 16 bits.
 DType small_type(const Call& c, const Tensor& zero_point);
 /// Returns the product of two operands minus their zero points, in int32 (tensors by input; a zero point may be omitted). `turned`: the right one is

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_set>
 
 #include "onnx/execute.hpp"
@@ -38,7 +39,7 @@ int fold_constants(Graph& graph, bool each) {
       std::int64_t in = 0, out = 0;
       for (const Tensor& operand : operands) in += operand.empty_handle() ? 0 : operand.size();
       for (const Tensor& result : results) out += result.empty_handle() ? 0 : result.size();
-      if (out > 1024 && out > 4 * in) {  // a small description of a large tensor stays a node
+      if (out > 1024 && out > 4 * in && node.op != "Constant") {  // a small description of a large tensor stays a node
         left.push_back(std::move(node));
         continue;
       }
@@ -158,6 +159,45 @@ int remove_dead(Graph& graph) {
   return count;
 }
 
+/// An If whose condition is constant becomes its branch, unless both have values of one name.
+int take_branches(Graph& graph) {
+  std::set<std::string, std::less<>> taken = inner_reads(graph);
+  for (const auto& [name, tensor] : graph.constants) taken.insert(name);
+  for (const ModelValue& input : graph.inputs) taken.insert(input.name);
+  for (const Node& node : graph.nodes) taken.insert(node.outputs.begin(), node.outputs.end());
+  std::vector<Node> nodes;
+  int count = 0;
+  for (Node& node : graph.nodes) {
+    const auto branch = [&](const char* name) {
+      const auto found = node.attributes.find(name);
+      const auto* held = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
+      return held && (*held)->inputs.empty() && (*held)->outputs.size() == node.outputs.size() ? *held : nullptr;
+    };
+    const Tensor* condition = node.op == "If" && node.inputs.size() == 1 ? constant_of(graph, node.inputs[0]) : nullptr;
+    const bool whole = condition && condition->size() == 1 && branch("then_branch") && branch("else_branch");
+    const std::shared_ptr<const Graph> held = whole ? branch(all_equal(*condition, 0) ? "else_branch" : "then_branch") : nullptr;
+    std::vector<std::string> own;
+    if (held) {
+      for (const auto& [name, tensor] : held->constants) own.push_back(name);
+      for (const Node& inner : held->nodes) own.insert(own.end(), inner.outputs.begin(), inner.outputs.end());
+      std::erase(own, "");
+    }
+    if (!held || std::any_of(own.begin(), own.end(), [&](const std::string& name) { return taken.contains(name); })) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    taken.insert(own.begin(), own.end());
+    graph.constants.insert(held->constants.begin(), held->constants.end());
+    nodes.insert(nodes.end(), held->nodes.begin(), held->nodes.end());
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      if (!node.outputs[k].empty()) nodes.push_back({"Identity", node.name, node.place, {held->outputs[k].name}, {node.outputs[k]}, {}});
+    ++count;
+  }
+  graph.nodes = std::move(nodes);
+  if (count > 0) sort_nodes(graph);
+  return count;
+}
+
 struct Rule {
   std::string_view name, what;
   int (*apply)(Graph& graph);
@@ -167,6 +207,7 @@ constexpr Rule kRules[] = {
      remove_identities},
     {"keep_quantized", "a Conv, MatMul or Gemm of results of DequantizeLinear multiplies the bytes and scales the sums", keep_quantized},
     {"fold_constants", "nodes that read only constants are computed when the model is loaded", fold_constants},
+    {"take_branches", "an If with a constant condition becomes its branch", take_branches},
     {"absorb_pad", "a Pad with zeros becomes the padding of the Conv after it", absorb_pads},
     {"fold_batch_norm", "a BatchNormalization becomes part of the weights of the Conv, ConvTranspose or Gemm before it", fold_batch_norms},
     {"fold_scale", "a Mul, Div, Add or Sub with a constant for each channel becomes part of the weights before it", fold_scales},

@@ -142,7 +142,7 @@ RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std
   if (element_count(block) == 0) return whole;
   // Negative steps are reversed, so that all steps go forward.
   std::vector<std::int64_t> turn(2 * rank), starts(rank), steps(rank);
-  Shape window(rank);  // from the first to the last element
+  Shape window(rank, 0);  // from the first to the last element
   bool dense = true;
   for (std::size_t k = 0; k < rank; ++k) {
     std::int64_t start = start_step[2 * k], step = block[k] == 1 ? 1 : start_step[2 * k + 1];

@@ -1,5 +1,8 @@
 // The public elementwise functions: they find the type by the table's rule, cast and broadcast operands, and record one node each.
 #include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -109,6 +112,67 @@ void check_power(const Site& site, DType type, const Arg& exponent) {
 
 bool is_literal(const Arg& x, double value) { return !x.is_tensor() && x.as_double() == value; }
 
+/// A number in two parts, for the digits that roundings lose. Only float64 has the second: other types are computed in a wider one.
+struct Parts {
+  Tensor hi, lo;
+};
+/// Powers of a few factors, as products, quotients and square roots.
+class FewFactors {
+ public:
+  FewFactors(const Site& site, bool in_parts) : site_(site), in_parts_(in_parts) {}
+
+  /// Returns x^n for n = 1, 1.5, 2, 2.5, .. and -1, -1.5, ..
+  Tensor power(const Tensor& base, double n) const {
+    const auto factors = static_cast<unsigned>(std::fabs(n));
+    const bool half = factors != std::fabs(n);
+    Parts x{half ? base + 0.0 : base, {}};  // -0 has the root 0 here
+    std::optional<Parts> result;
+    if (half) result = n < 0 ? reciprocal(root(x)) : root(x);
+    if (n < 0 && factors > 0) x = reciprocal(x);
+    for (unsigned left = factors; left > 0; left /= 2) {
+      if (left % 2 != 0) result = result ? times(*result, x) : x;
+      if (left > 1) x = times(x, x);
+    }
+    Tensor y = result->hi;
+    if (!result->lo.empty_handle()) {
+      const Tensor sum = y + result->lo;
+      y = where(isfinite(sum), sum, y);
+    }
+    return half ? where(isinf(base), n > 0 ? std::numeric_limits<double>::infinity() : 0.0, y) : y;
+  }
+
+ private:
+  Tensor rest(const Tensor& a, const Tensor& b) const { return Tensor(make_elementwise(site_, Op::product_rest, {a.node(), b.node()})); }
+  Parts times(const Parts& a, const Parts& b) const {
+    if (!in_parts_) return {a.hi * b.hi, {}};
+    Tensor lo = rest(a.hi, b.hi);
+    if (!a.lo.empty_handle()) lo = lo + a.lo * b.hi;
+    if (!b.lo.empty_handle()) lo = lo + a.hi * b.lo;
+    return {a.hi * b.hi, lo};
+  }
+  Parts reciprocal(const Parts& a) const {
+    const Tensor q = 1.0 / a.hi;
+    if (!in_parts_) return {q, {}};
+    Tensor left = (1.0 - q * a.hi) - rest(q, a.hi);
+    if (!a.lo.empty_handle()) left = left - q * a.lo;
+    return {q, q * left};
+  }
+  Parts root(const Parts& a) const {
+    const Tensor s = sqrt(a.hi);
+    if (!in_parts_) return {s, {}};
+    return {s, ((a.hi - s * s) - rest(s, s)) * (0.5 / s)};
+  }
+
+  Site site_;
+  bool in_parts_;
+};
+
+/// Returns whether x^n is written out: the integers to 8 and the halves to 4.5. Integers to negative powers are refused before.
+bool has_few_factors(double n) {
+  const double twice = std::fabs(n) * 2;
+  return twice == std::trunc(twice) && twice >= 1 && (twice <= 9 || (twice <= 16 && std::trunc(n) == n));
+}
+
 }  // namespace
 
 Tensor power(const Arg& a, const Arg& b) {
@@ -124,6 +188,15 @@ Tensor power(const Arg& a, const Arg& b) {
   }
   if (a.is_tensor() && is_literal(b, 0.5) && is_floating(type)) {  // as in NumPy: -0.0 stays, -inf gives NaN
     return Tensor(make_elementwise(site, Op::sqrt, {operand(site, a, type, shape_of(site, a))}));
+  }
+  if (a.is_tensor() && !b.is_tensor() && b.kind() != Arg::Kind::too_large && has_few_factors(b.as_double())) {
+    const double n = b.as_double();
+    const Scope scope("power", a.where());
+    // Up to four factors of float32 stay within 2 ULP; more, quotients and roots are computed in float64.
+    const bool direct = type != DType::float32 || n == 1 || n == 3 || n == 4 || n == -1;
+    const Tensor x(operand(site, a, type, shape_of(site, a)));
+    const Tensor wide = x.astype(direct ? traits(type).compute : DType::float64);
+    return FewFactors(site, type == DType::float64 && n != 1 && n != -1).power(wide, n).astype(type);
   }
   return binary_as(Op::power, site, type, a, b);
 }

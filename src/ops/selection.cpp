@@ -70,7 +70,7 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
       case Index::Kind::integer: {
         const std::int64_t size = shape[sliced.size()], at = i->integer();
         if (at < -size || at >= size) {
-          fail<AxisError>(site, fmt::format("index {} is out of bounds for axis {} with size {}", at, sliced.size(), size));
+          fail<IndexError>(site, fmt::format("index {} is out of bounds for axis {} with size {}", at, sliced.size(), size));
         }
         keep({at < 0 ? at + size : at, 1, 1});
         break;

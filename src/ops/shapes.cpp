@@ -164,7 +164,7 @@ std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& tensors, Locatio
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, Indexing indexing, Location where) {
   const Site site = site_of("meshgrid", where);
   const auto place = [&](std::size_t k) { return indexing == Indexing::xy && vectors.size() > 1 && k < 2 ? 1 - k : k; };
-  Shape shape(vectors.size());
+  Shape shape(vectors.size(), 0);
   for (std::size_t k = 0; k < vectors.size(); ++k) {
     const Shape& given = node_of(site, vectors[k])->shape;
     if (given.size() > 1) fail<ShapeError>(site, fmt::format("shape {} is no vector", to_string(given)));

@@ -9,6 +9,7 @@
 
 #include "ops/composed.hpp"
 #include "ops/recording.hpp"
+#include "sinter/fft.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 #include "sinter/statistics.hpp"
@@ -150,6 +151,17 @@ Tensor unwrap(const Arg& arg, std::int64_t axis, double period) {
   near = where(logical_and(near == -period / 2, steps > 0), period / 2, near);
   const Tensor taken = where(abs(steps) < period / 2, 0, near - steps);
   return c(moveaxis(concatenate({last.at({ellipsis, Slice{0, 1}}), last.at({ellipsis, Slice{1, {}}}) + cumsum(taken, -1)}, -1), -1, axis));
+}
+
+Complex stft(const Arg& arg, std::int64_t length, std::int64_t step, const Tensor& window) {
+  const Scope scope("stft", arg.where());
+  const Tensor x(as_node(scope.site(), arg));
+  if (x.ndim() == 0 || length < 1 || step < 1 || length > x.shape().back())
+    fail<ShapeError>(scope.site(), fmt::format("pieces of {} every {} samples of shape {}", length, step, to_string(x.shape())));
+  if (!window.empty_handle() && window.shape() != Shape{length})
+    fail<ShapeError>(scope.site(), fmt::format("a window of shape {} for pieces of {}", to_string(window.shape()), length));
+  const Tensor pieces = sliding_window_view(x, {length}, {-1}).at({ellipsis, Slice{{}, {}, step}, Slice{}});
+  return fft::rfft(window.empty_handle() ? pieces : pieces * window);
 }
 
 Tensor i0(const Arg& arg) {

@@ -24,7 +24,7 @@ std::int64_t Tensor::size(int axis, Location where) const {
 namespace {
 
 [[noreturn]] void refuse_type(const Site& site, DType held, DType wanted) {
-  fail<DTypeError>(site, fmt::format("the tensor holds {}, not {}; convert it first with astype", name(held), name(wanted)));
+  fail<DTypeError>(site, fmt::format("the tensor holds {}, not {}; ask for {}, or convert it first with astype", name(held), name(wanted), name(held)));
 }
 
 template <class To, class From> To converted(From value) {

@@ -176,7 +176,7 @@ RecordedPtr make_reshape(const Site& site, const RecordedPtr& x, std::span<const
 }
 
 RecordedPtr make_permute(const Site& site, const RecordedPtr& x, const std::vector<std::int64_t>& axes) {
-  Shape shape(axes.size());
+  Shape shape(axes.size(), 0);
   bool identity = true;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     shape[k] = x->shape[static_cast<std::size_t>(axes[k])];

@@ -133,6 +133,57 @@ TEST_CASE("braces list an operand's values, and places") {
   CHECK_THROWS_WITH_AS(sn::dot(x, {1, 2}), doctest::Contains((std::string(__FILE__) + ":" + std::to_string(line)).c_str()), sn::ShapeError);
 }
 
+TEST_CASE("ranges are operands, numbers are shapes, and a few tensors need no braces") {
+  const std::vector<float> list{1, 2, 3};
+  const std::array<double, 3> three{10, 20, 30};
+  const Tensor x = sn::zeros(3, sn::float32);
+  CHECK(x.shape() == Shape{3});
+  CHECK((x + list).dtype() == sn::float32);
+  CHECK((list - x * 2.f).to_vector<float>() == list);
+  CHECK(values(x + std::span(three)) == std::vector<double>{10, 20, 30});
+  CHECK(sn::dot(list, three).item<double>() == 140);
+  CHECK(sn::arange(4)(std::vector{3, 0}).to_vector<int>() == std::vector{3, 0});
+  CHECK(sn::ones(2).shape() == Shape{2});
+  CHECK(sn::full(2, 7)(1).item<int>() == 7);
+  CHECK(sn::random::normal(5, 3).to_vector<double>() == sn::random::normal(sn::random::Key(5), {3}).to_vector<double>());
+  const Tensor n = sn::arange(12);
+  CHECK(n.reshape(2, 6).shape() == Shape{2, 6});
+  CHECK(n.reshape(-1).shape() == Shape{12});
+  CHECK(sn::reshape(n, 3, 2, -1).shape() == Shape{3, 2, 2});
+  CHECK(sn::pad(n.reshape(3, 4), 1).shape() == Shape{5, 6});
+  CHECK(sn::pad(n, 1, sn::PadMode::edge)(13).item<int>() == 11);
+  CHECK(sn::concatenate(n, n, x).shape() == Shape{27});
+  CHECK(sn::stack(n, -n).shape() == Shape{2, 12});
+  CHECK(sn::einsum("ij,kj->ik", n.reshape(3, 4), n.reshape(3, 4)).shape() == Shape{3, 3});
+  std::ostringstream shown;
+  shown << n.reshape(3, 4).shape() << Shape{} << Shape(5);
+  CHECK(shown.str() == "(3, 4)()(5,)");
+  says<sn::IndexError>([&] { (void)n(12); }, "index");
+  says<sn::ShapeError>([&] { (void)n.reshape(5, 3); }, "reshape");
+  says<sn::ShapeError>([&] { (void)sn::concatenate(n, n.reshape(3, 4)); }, "concatenate");
+  CHECK(says<sn::DTypeError>([&] { (void)Tensor{2.0}.item<float>(); }, "item").find("ask for float64") != std::string::npos);
+}
+
+TEST_CASE("distances of rows, and transforms of pieces") {
+  const Tensor a = sn::random::normal(1, {4, 5, 3}), b = sn::random::normal(2, {4, 6, 3});
+  const Tensor found = sn::cdist(a, b), by_hand = sn::sqrt(sn::sum(sn::square(a(Slice{}, Slice{}, sn::newaxis) - b(Slice{}, sn::newaxis)), -1));
+  CHECK(found.shape() == Shape{4, 5, 6});
+  CHECK(sn::allclose(found, by_hand, 1e-14, 0).item<bool>());
+  CHECK(sn::allclose(sn::cdist(a, b, 1), sn::sum(sn::abs(a(Slice{}, Slice{}, sn::newaxis) - b(Slice{}, sn::newaxis)), -1), 1e-14, 0).item<bool>());
+  CHECK_THROWS_AS(sn::cdist(a, b(0, 0)), sn::ShapeError);
+  const Tensor signal = sn::random::normal(3, {2, 37}), window = sn::hanning(8);
+  const sn::Complex got = sn::stft(signal, 8, 3, window);
+  CHECK(got.re.shape() == Shape{2, 10, 5});
+  for (const int piece : {0, 4, 9}) {
+    const sn::Complex want = sn::fft::rfft(signal(Slice{}, Slice{3 * piece, 3 * piece + 8}) * window);
+    CHECK(sn::allclose(got.re(Slice{}, piece), want.re, 1e-13, 1e-13).item<bool>());
+    CHECK(sn::allclose(got.im(Slice{}, piece), want.im, 1e-13, 1e-13).item<bool>());
+  }
+  CHECK(sn::stft(signal, 37, 1).re.shape() == Shape{2, 1, 19});
+  CHECK_THROWS_AS(sn::stft(signal, 38, 1), sn::ShapeError);
+  CHECK_THROWS_AS(sn::stft(signal, 8, 3, sn::hanning(7)), sn::ShapeError);
+}
+
 TEST_CASE("methods are the functions") {
   std::mt19937 rng(fresh_seed());
   const Tensor x = random(rng, {3, 4, 5}, DType::float32, -2, 2).first;

@@ -224,7 +224,8 @@ TEST_CASE("every elementwise op on every type") {
   for (int k = 0; k < trace::primitive_count(); ++k) {
     const Op op = static_cast<Op>(k);
     const trace::Primitive& row = trace::primitive(op);
-    if (!trace::is_elementwise(op) || op == Op::cast || op == Op::where) continue;
+    // Without a fused multiply-add, a product's rest of 0 has another sign; small powers test the rest (test_elementwise).
+    if (!trace::is_elementwise(op) || op == Op::cast || op == Op::where || op == Op::product_rest) continue;
     CAPTURE(row.name);
     for_each_type([&]<class T>() {
       if constexpr (!is_storage_only(dtype_of<T>))

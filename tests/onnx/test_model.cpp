@@ -831,6 +831,51 @@ TEST_CASE("If runs the branch that holds, and a branch reads what is around it")
   CHECK(model({x, Tensor{false}})[0].to_vector<float>() == std::vector<float>{-2, -10});
 }
 
+TEST_CASE("an If that an input decides: a plan chooses between both branches, or the input is fixed") {
+  const auto model_of = [](bool longer) {
+    OnnxBuilder then, otherwise, m;
+    then.output("t").node("Add", {"x", "one"}, {"t"});
+    otherwise.output("e").constant("two", {1}, {2});
+    if (longer) otherwise.node("Concat", {"x", "two"}, {"e"}, {{"axis", 0}});
+    else otherwise.node("Mul", {"x", "two"}, {"e"});
+    m.input("x", {-1}).input("rate", {1}, 7).output("y").constant("one", {1}, {1}).node("Cast", {"rate"}, {"c"}, {{"to", 9}});
+    m.node("If", {"c"}, {"y0"}, {{"then_branch", then.model.graph()}, {"else_branch", otherwise.model.graph()}}).node("Neg", {"y0"}, {"y"});
+    return m;
+  };
+  const Tensor x = Tensor{1.f, 5.f, -3.f}, yes = Tensor{std::int64_t{16}}, no = Tensor{std::int64_t{0}};
+  File file("if_rate.onnx"), plan("if_rate.plan");
+  const std::string path = model_of(false).save(file.path);
+  freeze(Model::load(path), {{"N", {3}}}).save(plan.path.string());
+  const Function loaded = Function::load(plan.path.string());
+  CHECK(loaded({x, yes})[0].to_vector<float>() == std::vector<float>{-2, -6, 2});
+  CHECK(loaded({x, no})[0].to_vector<float>() == std::vector<float>{-2, -10, 6});
+  for (const int rate : {16, 0}) {
+    const Model fixed = Model::load(path, {.fixed = {{"rate", Tensor(rate)}}});
+    CHECK(fixed.inputs().size() == 1);
+    CHECK(fired(fixed, "take_branches") == 1);
+    CHECK(freeze(fixed)({x})[0].to_vector<float>() == (rate ? std::vector<float>{-2, -6, 2} : std::vector<float>{-2, -10, 6}));
+  }
+  CHECK_THROWS_WITH_AS(Model::load(path, {.fixed = {{"speed", Tensor(1)}}}), doctest::Contains("rate: int64[1]"), ValueError);
+  CHECK_THROWS_WITH_AS(Model::load(path, {.fixed = {{"x", Tensor(1)}}}), doctest::Contains("x: float32[N]"), ShapeError);
+  const Model other = Model::load(model_of(true).save(file.path));
+  CHECK(other({x, no})[0].size() == 4);
+  CHECK_THROWS_WITH_AS(freeze(other), doctest::Contains("it comes from the input rate"), ModelError);
+  CHECK_THROWS_WITH_AS(other.run({}), doctest::Contains("x: float32[N], rate: int64[1]"), ValueError);
+}
+
+TEST_CASE("a Constant node is an initialiser, whatever its size") {
+  OnnxBuilder m;
+  m.input("x", {1, 32, 4, 4}).output("y").integers("shape", {32, 32, 3, 3});
+  m.node("Constant", {}, {"flat"}, {OnnxBuilder::Attribute::floats("value_floats", numbers(32 * 32 * 9))}).node("Reshape", {"flat", "shape"}, {"w"});
+  m.constant("one", {32}, std::vector<float>(32, 1.f)).constant("half", {32}, std::vector<float>(32, 0.5f));
+  m.node("Conv", {"x", "w"}, {"c"}).node("BatchNormalization", {"c", "half", "one", "half", "one"}, {"y"});
+  File file("constant.onnx");
+  const Model model = Model::load(m.save(file.path)), as_it_is = Model::load(m.save(file.path), {.rewrite = false});
+  CHECK(model.nodes() == 1);
+  const Tensor x = random_tensor({1, 32, 4, 4});
+  check_close(model({x})[0], as_it_is({x})[0]);
+}
+
 TEST_CASE("an If on the product of two sizes: a plan in a file serves the sizes that take its branch, and refuses others") {
   OnnxBuilder then, otherwise, m;
   then.output("t").constant("two", {1}, {2}).node("Mul", {"x", "two"}, {"t"});

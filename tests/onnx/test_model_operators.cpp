@@ -403,6 +403,79 @@ TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product 
   check_close(loaded(n)({from_span(x, {2, 32}), from_span(blocks, {3, 2, 8})})[0], {2, 3}, expected);
 }
 
+TEST_CASE("ONNX Runtime's LSTM with weights of 8 bits is the LSTM with what they stand for") {
+  constexpr std::int64_t kSize = 6, kInputs = 5;
+  for (const int type : {2, 3}) {
+    OnnxBuilder m, plain;
+    for (OnnxBuilder* one : {&m, &plain}) one->input("x", {7, 3, kInputs}).output("y").output("h").output("c");
+    const std::vector<float> bias = floats(2 * 8 * kSize), scales = {0.01f, 0.02f};
+    const std::vector<int> zeros = {3, 7};
+    for (const auto& [name, rows] : {std::pair{"w", kInputs}, std::pair{"r", kSize}}) {
+      std::vector<int> numbers;
+      for (std::int64_t k = 0; k < 2 * rows * 4 * kSize; ++k) numbers.push_back(std::uniform_int_distribution<int>(0, 100)(testing::numbers()));
+      std::vector<float> turned;
+      for (std::int64_t d = 0; d < 2; ++d)
+        for (std::int64_t column = 0; column < 4 * kSize; ++column)
+          for (std::int64_t row = 0; row < rows; ++row) {
+            const auto side = static_cast<std::size_t>(d);
+            turned.push_back(static_cast<float>(numbers[static_cast<std::size_t>((d * rows + row) * 4 * kSize + column)] - zeros[side]) * scales[side]);
+          }
+      m.whole(name, {2, rows, 4 * kSize}, numbers, type).constant(std::string(name) + "s", {2}, scales).whole(std::string(name) + "z", {2}, zeros, type);
+      plain.constant(name, {2, 4 * kSize, rows}, turned);
+    }
+    for (OnnxBuilder* one : {&m, &plain}) one->constant("b", {2, 8 * kSize}, bias);
+    const std::vector<OnnxBuilder::Attribute> how{{"hidden_size", kSize}, {"direction", "bidirectional"}};
+    m.node("DynamicQuantizeLSTM", {"x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"}, {"y", "h", "c"}, how, "com.microsoft");
+    plain.node("LSTM", {"x", "w", "r", "b"}, {"y", "h", "c"}, how);
+    const Tensor x = from_span(floats(7 * 3 * kInputs), {7, 3, kInputs});
+    const auto got = loaded(m)({x}), want = loaded(plain)({x});
+    for (std::size_t k = 0; k < 3; ++k) check_close(got[k], want[k].shape(), want[k].to_vector<double>());
+  }
+}
+
+TEST_CASE("ONNX Runtime's attention: heads side by side, lengths, and what is packed in one tensor") {
+  constexpr std::size_t kBatch = 2, kSteps = 5, kHeads = 3, kSize = 4, kAll = kHeads * kSize;
+  const std::vector<float> qkv = floats(kBatch * kSteps * kHeads * 3 * kSize);  // [batch, steps, heads, 3, size]
+  const std::vector<int> lengths{3, 5};
+  std::vector<double> expected;
+  const auto at = [&](std::size_t b, std::size_t s, std::size_t h, std::size_t which, std::size_t k) {
+    return static_cast<double>(qkv[(((b * kSteps + s) * kHeads + h) * 3 + which) * kSize + k]);
+  };
+  for (std::size_t b = 0; b < kBatch; ++b)
+    for (std::size_t s = 0; s < kSteps; ++s)
+      for (std::size_t h = 0; h < kHeads; ++h) {
+        std::vector<double> weights;
+        double total = 0;
+        for (std::size_t t = 0; t < static_cast<std::size_t>(lengths[b]); ++t) {
+          double score = 0;
+          for (std::size_t k = 0; k < kSize; ++k) score += at(b, s, h, 0, k) * at(b, t, h, 1, k);
+          weights.push_back(std::exp(score / 2));
+          total += weights.back();
+        }
+        for (std::size_t k = 0; k < kSize; ++k) {
+          double sum = 0;
+          for (std::size_t t = 0; t < weights.size(); ++t) sum += weights[t] / total * at(b, t, h, 2, k);
+          expected.push_back(sum);
+        }
+      }
+  const Shape shape{kBatch, kSteps, kAll};
+  OnnxBuilder packed;
+  packed.input("x", {kBatch, kSteps, kHeads, 3, kSize}).output("y").whole("lengths", {kBatch}, lengths, 6);
+  packed.node("MultiHeadAttention", {"x", "", "", "", "lengths"}, {"y"}, {{"num_heads", static_cast<std::int64_t>(kHeads)}}, "com.microsoft");
+  const Tensor x = from_span(qkv, {kBatch, kSteps, kHeads, 3, kSize});
+  check_close(loaded(packed)({x})[0], shape, expected);
+  // The same through Attention, whose weights only put queries, keys and values side by side.
+  OnnxBuilder projected;
+  std::vector<float> turned(3 * kAll * 3 * kAll);
+  for (std::size_t h = 0; h < kHeads; ++h)
+    for (std::size_t which = 0; which < 3; ++which)
+      for (std::size_t k = 0; k < kSize; ++k) turned[((h * 3 + which) * kSize + k) * 3 * kAll + which * kAll + h * kSize + k] = 1;
+  projected.input("x", {kBatch, kSteps, 3 * kAll}).output("y").constant("w", {3 * kAll, 3 * kAll}, turned).whole("lengths", {kBatch}, lengths, 6);
+  projected.constant("b", {3 * kAll}, std::vector<float>(3 * kAll));
+  projected.node("Attention", {"x", "w", "b", "lengths"}, {"y"}, {{"num_heads", static_cast<std::int64_t>(kHeads)}}, "com.microsoft");
+  check_close(loaded(projected)({x.reshape(kBatch, kSteps, 3 * kAll)})[0], shape, expected);
+}
+
 TEST_CASE("the places of maxima, and the values put back at them") {
   OnnxBuilder m;
   m.input("x", {1, 2, 4, 6}).output("most").output("at", {}, 7).output("back");

@@ -18,6 +18,9 @@ if(TARGET sinter_model)
   sinter_suite(quantized llvm interpreter unfused cuda=3)
   target_link_libraries(test_quantized PRIVATE sinter::model sinter_onnx_format)
 
+  add_test(NAME runtime_operators COMMAND ${SINTER_TEST_VENV}/bin/python ${CMAKE_CURRENT_LIST_DIR}/runtime_operators.py $<TARGET_FILE:sinter_command>)
+  set_tests_properties(runtime_operators PROPERTIES LABELS long SKIP_RETURN_CODE 77)
+
   sinter_program(test_onnx_fuzz)
   target_link_libraries(test_onnx_fuzz PRIVATE sinter::model sinter_onnx_format)
   sinter_run(onnx_fuzz test_onnx_fuzz SINTER_BACKEND=interpreter)

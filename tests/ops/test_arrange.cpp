@@ -73,7 +73,7 @@ TEST_CASE("pads under views, views under pads, pads of pads, with work around th
     const auto [z, z_ref] = random_view(rng, {y, y_ref});
     near(sn::abs(z), map(z_ref, [](double v) { return std::fabs(v); }), 1e-6, "view of pad");
     if (!z_ref.shape.empty())
-      near(sn::sum(z, -1), reduce(z_ref, {static_cast<std::int64_t>(z_ref.shape.size()) - 1}, 0, std::plus<double>()), 1e-5, "sum of it");
+      near(sn::sum(z, -1), sinter::testing::reduce(z_ref, {static_cast<std::int64_t>(z_ref.shape.size()) - 1}, 0, std::plus<double>()), 1e-5, "sum of it");
   }
 }
 
@@ -380,7 +380,7 @@ TEST_CASE("scans along every axis") {
           if (dtype == DType::bool_) continue;
           // With prologue and epilogue, a sum of the same row beside it, and a view of the result.
           const Tensor z = row.scan(x * 1, static_cast<std::int64_t>(k)) + sn::sum(x, static_cast<std::int64_t>(k), true) * 2;
-          Ref sums = reduce(ref, {static_cast<std::int64_t>(k)}, 0, std::plus<double>());
+          Ref sums = sinter::testing::reduce(ref, {static_cast<std::int64_t>(k)}, 0, std::plus<double>());
           sums.shape = shape;
           sums.shape[k] = 1;
           const Ref expected = zip(scanned(ref, k), sums, [](double a, double b) { return a + 2 * b; });

@@ -221,7 +221,7 @@ TEST_CASE("types and shapes that do not fit") {
   says<sn::ShapeError>([&] { f(0) = Tensor::ones({2}); }, "assign: shape (2,) does not broadcast to (3,), the shape of what is assigned to");
   says<sn::ShapeError>([&] { f(0) += Tensor::ones({2, 3}); }, "add: shape (2, 3) does not broadcast to (3,), the shape of what is assigned to");
   says<sn::ShapeError>([&] { f += Tensor::ones({4, 2, 3}); }, "add: shape (4, 2, 3) does not fit in place of (2, 3); write x = x + y for a larger result");
-  says<sn::AxisError>([&] { f(2) = 0; }, "index: index 2 is out of bounds for axis 0 with size 2");
+  says<sn::IndexError>([&] { f(2) = 0; }, "index: index 2 is out of bounds for axis 0 with size 2");
   Tensor g = f;
   g(Tensor{0, 5}) = 0;
   says<sn::IndexError>([&] { sn::eval(g); }, "assign: index 5 is out of bounds for axis 0 with size 2");

@@ -93,6 +93,53 @@ TEST_CASE_TEMPLATE("activations keep their digits from the middle to the tails",
   }
 }
 
+TEST_CASE_TEMPLATE("small and half powers are within the bounds of power, written out", T, float, double, sn::half) {
+  using limits = std::numeric_limits<T>;
+  std::mt19937_64 random(11);
+  std::vector<T> x{limits::infinity(), static_cast<T>(-limits::infinity()), limits::quiet_NaN(), limits::max(), limits::min(), limits::denorm_min()};
+  for (const float v : {0.f, -0.f, 1.f, -1.f}) x.push_back(static_cast<T>(v));
+  const double span = kDigits<T> == 53 ? 1000 : kDigits<T> == 24 ? 120 : 14;
+  for (const double width : {0.5, 4.0, span / 8, span})
+    for (int k = 0; k < 300; ++k) {
+      const double sign = k % 4 == 0 ? -1 : 1;
+      x.push_back(static_cast<T>(
+          static_cast<std::conditional_t<kDigits<T> == 53, double, float>>(sign * std::exp2(std::uniform_real_distribution<double>(-width, width)(random)))));
+    }
+  const Tensor given = sn::from_span(x);
+  for (double n = -8; n <= 8; n += 0.5) {
+    if (n == 0 || n == 0.5 || (std::fabs(n) > 4.5 && n != std::trunc(n))) continue;  // x**0.5 is NumPy's sqrt
+    CAPTURE(n);
+    const Tensor y = sn::power(given, n);
+    CHECK(y.dtype() == given.dtype());
+    CHECK(sn::explain(y).find("power") == std::string::npos);
+    const std::vector<T> got = y.template to_vector<T>();
+    const double ulps = kDigits<T> == 24 && (n == 3 || n == 4) ? 1.93 : 0.75;
+    int wrong = 0;
+    for (std::size_t k = 0; k < x.size() && wrong < 3; ++k) {
+      const auto base = static_cast<double>(x[k]);
+      const Real want = std::pow(static_cast<Real>(base), static_cast<Real>(n));
+      const auto value = static_cast<double>(got[k]);
+      int exponent = 0;
+      std::frexp(want, &exponent);
+      const Real unit = std::ldexp(Real(1), std::max(exponent, limits::min_exponent) - kDigits<T>),
+                 most = static_cast<Real>(static_cast<double>(limits::max()));
+      const bool right = std::isnan(want)                ? std::isnan(value)
+                         : std::isinf(want) || want == 0 ? value == static_cast<double>(want) && std::signbit(value) == std::signbit(want)
+                         : std::isinf(value)             ? std::fabs(want) >= most - unit && (value < 0) == (want < 0)
+                                                         : std::fabs(value - want) <= ulps * unit;
+      if (right) continue;
+      ++wrong;
+      CAPTURE(base);
+      CHECK(value == static_cast<double>(want));
+    }
+  }
+  const Tensor whole = Tensor{std::int64_t{-7}, std::int64_t{0}, std::int64_t{3'000'000'000}};
+  CHECK(sn::power(whole, 5).template to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{-16807, 0, static_cast<std::int64_t>(243ull * 1000000000 * 1000000000 * 1000000000 * 1000000000 * 1000000000)});
+  CHECK(sn::power(whole, 2.5).dtype() == DType::float64);
+  CHECK_THROWS_AS(sn::power(whole, -3), sn::ValueError);
+}
+
 TEST_CASE("tails that a formula of one exponential loses") {
   const auto near = [](const Tensor& y, double want, double share) {
     const double got = y.astype(DType::float64).item<double>();

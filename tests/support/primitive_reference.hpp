@@ -108,6 +108,7 @@ template <class T> Wide<T> float_reference(Op op, T a, T b) {
     case Op::sqrt: return std::sqrt(a);
     case Op::rsqrt: return T(1) / std::sqrt(a);
     case Op::copysign: return std::copysign(a, b);
+    case Op::product_rest: return std::fma(a, b, -(a * b));
     case Op::nextafter: return std::nextafter(a, b);
     case Op::ldexp: return std::isnan(b) ? b : std::ldexp(a, static_cast<int>(std::min(std::max(b, T(-2200)), T(2200))));
     case Op::add: return a + b;

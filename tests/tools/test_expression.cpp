@@ -771,7 +771,7 @@ TEST_CASE("what does not fit keeps its type and gets its column") {
   CHECK(caret(message<ShapeError>("x @ x")) == 2);
   CHECK(caret(message<AxisError>("x + sum(x, axis=7)")) == 4);
   CHECK(caret(message<AxisError>("swapaxes(x, 0, 2)")) == 0);
-  CHECK(caret(message<AxisError>("x[9]")) == 1);
+  CHECK(caret(message<IndexError>("x[9]")) == 1);
   CHECK(caret(message<DTypeError>("2 + (x & x)")) == 7);
   CHECK(caret(message<ValueError>("x[::0]")) == 1);
 }

@@ -274,7 +274,7 @@ TEST_CASE("each misuse says what, where and what to do") {
   says<sn::ValueError>([&] { sn::max(data('f', {0, 3}), 0); }, "max: shape (0, 3) has no elements to reduce and max has no value for nothing");
   says<sn::ShapeError>([&] { sn::reshape(f, {5, -1}); }, "reshape: cannot reshape (3, 4) (12 elements) into (5, -1): the -1 has no size that fits");
   says<sn::ShapeError>([&] { f.reshape({7}); }, "reshape: cannot reshape (3, 4) (12 elements) into (7,) (7 elements)");
-  says<sn::AxisError>([&] { f(3); }, "index: index 3 is out of bounds for axis 0 with size 3");
+  says<sn::IndexError>([&] { f(3); }, "index: index 3 is out of bounds for axis 0 with size 3");
   says<sn::AxisError>([&] { f(0, 0, 0); }, "index: 3 indices for shape (3, 4) with 2 axes");
   says<sn::ValueError>([&] { f(sn::Slice{0, 1, 0}); }, "index: a slice step cannot be zero");
   says<sn::ShapeError>([&] { sn::layer_norm(f, data('f', {5})); }, "layer_norm (multiply): shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");

@@ -343,6 +343,7 @@ SINTER_ROUNDED(erfinv)
 SINTER_ROUNDED(lgamma)
 SINTER_ROUNDED(digamma)
 #undef SINTER_ROUNDED
+template <class X, class Y> auto product_rest_32(const X& x, const Y& y) { return to_float(to_double(x) * to_double(y) - to_double(x * y)); }
 template <class X, class Y> auto nextafter_32(const X& x, const Y& y) { return float64_math::nextafter_64(x, y); }
 template <class X, class Y> auto ldexp_32(const X& x, const Y& n) {
   const auto rest = select(n > 600.0, 600.0, select(n < -600.0, -600.0, trunc(n)));

@@ -417,6 +417,9 @@ template <class X, class Y> auto hypot_64(const X& x, const Y& y) {
 
 // ---- parts of a number
 
+/// Returns by how much x * y exceeds its rounded value.
+template <class X, class Y> auto product_rest_64(const X& x, const Y& y) { return exact_product(x, y).lo; }
+
 /// Returns the next number after x towards y, for float32 too.
 template <class X, class Y> auto nextafter_64(const X& x, const Y& y) {
   const auto b = bits(x);

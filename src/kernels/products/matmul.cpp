@@ -122,7 +122,8 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
          std::min(kBlockRows, m) * block_columns * k >= kWorthHalving)
     block_columns /= 2;
   const std::int64_t column_blocks = (n + block_columns - 1) / block_columns;
-  const BlockProduct product = block_product(dtype, static_cast<double>(elements) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
+  const BlockProduct product =
+      block_product(dtype, thin ? 0 : static_cast<double>(elements) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   const auto run_block = [&](std::int64_t task) {
     const std::int64_t element = task / (row_blocks * column_blocks), in_element = task % (row_blocks * column_blocks);
     const std::int64_t row = in_element / column_blocks * kBlockRows, column = in_element % column_blocks * block_columns;
