@@ -2,7 +2,7 @@
 # other sources. The identity of a backend covers the sources of its own kernels and no others. Included, this file makes identities.cpp a
 # source of the jit module; run as a script (-P) it writes that file.
 set(common src/jit/*.hpp src/jit/*.cpp src/trace/primitives.* include/sinter/dtypes.def)
-set(cuda_sources ${common} src/jit/cuda/*)
+set(cuda_sources ${common} src/jit/cuda/* src/jit/loop/* src/jit/forms/*)
 set(cpu_sources ${common} src/jit/llvm/* src/jit/math/* src/base/philox.hpp)
 set(plan_sources ${common} src/trace/*.hpp src/fuse/* src/engine/* src/freeze/*)
 

@@ -1,0 +1,19 @@
+// The forms in which a GPU runs a loop nest, one file each. Each writes the nest, as its schedule says, in the loop language.
+// Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, persistent buffers persistent0. Values have the names of their
+// instructions. No parameter's value is in the text, so that another literal or another size gives the same text.
+#pragma once
+#include "jit/loop/language.hpp"
+#include "jit/loop_nest.hpp"
+
+namespace sinter::jit::forms {
+
+loop::Kernel pointwise(const LoopNest& nest, int sm);
+loop::Kernel tiles(const LoopNest& nest, int sm);
+loop::Kernel rows(const LoopNest& nest, int sm);
+loop::Kernel columns(const LoopNest& nest, int sm);
+loop::Kernel contraction(const LoopNest& nest, int sm);
+
+/// Lowers the nest for an architecture (90 for sm_90), by the form of its schedule. The result is verified.
+loop::Kernel lower(const LoopNest& nest, int sm);
+
+}  // namespace sinter::jit::forms

@@ -1,0 +1,205 @@
+// The loop language: the floor between a loop nest with its schedule and the text of a GPU's kernel. A form (jit/forms) writes a nest as statements of this
+// language, with every loop, barrier and shuffle and the order of every reduction written out. A printer (jit/cuda) knows the statements and no form.
+//
+// Numbers have the dtypes of tensors. Arithmetic is in the wider type of its two operands; of two types of one size it is in the unsigned one. A literal has
+// the type of its context. Every thread of every block runs the kernel's body; a loop's binding says which threads share its iterations.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sinter/dtype.hpp"
+#include "trace/primitives.hpp"
+
+namespace sinter::jit::loop {
+
+using trace::Op;
+
+/// The type of a value: an element, a vector of `width` neighbouring elements, or a divisor that was prepared for many quotients.
+struct Type {
+  DType dtype = DType::int32;
+  int width = 1;
+  bool divisor = false;
+  Type(DType of, int elements = 1, bool prepared = false) : dtype(of), width(elements), divisor(prepared) {}
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+struct Expr;
+/// An expression: a shared tree that never changes, or none.
+class E {
+ public:
+  E() = default;
+  E(int literal);
+  E(Expr expr);
+  /// `!e` is an expression, so that absence has a name of its own.
+  bool empty() const { return tree_ == nullptr; }
+  const Expr& operator*() const { return *tree_; }
+  const Expr* operator->() const { return tree_.get(); }
+
+ private:
+  std::shared_ptr<const Expr> tree_;
+};
+
+struct Expr {
+  enum class Kind : std::uint8_t {
+    literal,       // number
+    variable,      // name: a parameter, or what a statement declares
+    own,           // name: thread_x and thread_y (in the block), block, blocks
+    element,       // name[args..]; with a guard: where it is false, nothing is read and the value is `fill`
+    vector,        // neighbouring elements, from name[args..] on
+    lane,          // element args[1] of the vector args[0]
+    binary,        // args[0] name args[1], of integers or conditions
+    invert,        // not args[0]
+    select,        // args[0] ? args[1] : args[2]
+    cast,          // args[0] as the type
+    primitive,     // op on args
+    multiply_add,  // args[0] * args[1] + args[2], rounded once
+    neutral,       // the neutral element of the reduction op
+    rounded,       // the float args[0], rounded to the 16 bits of `dtype`
+    divisor,       // args[0], prepared as a divisor
+    quotient,      // args[0] / args[1], a prepared divisor
+    shuffle_xor,   // args[0] of the lane whose number differs by args[1]
+    shuffle_up,    // args[0] of the lane that is args[1] before; the own value if there is none
+    shuffle,       // args[0] of lane args[1]
+    remote,        // the shared variable `name` of block args[0] of the cluster
+  };
+  Kind kind = Kind::literal;
+  Type type = DType::int32;
+  std::string name{};
+  std::int64_t number = 0;
+  Op op{};
+  DType dtype{};
+  std::vector<E> args{};
+  E guard{}, fill{};
+};
+
+E variable(std::string name, Type type);
+/// Numbers of the running thread. They are uint32.
+E thread_x();
+E thread_y();
+E block();
+E blocks();
+E operator+(const E& a, const E& b);
+E operator-(const E& a, const E& b);
+E operator*(const E& a, const E& b);
+E operator/(const E& a, const E& b);
+E operator%(const E& a, const E& b);
+E operator&(const E& a, const E& b);
+E operator^(const E& a, const E& b);
+E operator<(const E& a, const E& b);
+E operator<=(const E& a, const E& b);
+E operator>=(const E& a, const E& b);
+E operator==(const E& a, const E& b);
+E operator>(const E& a, const E& b);
+E operator!(const E& a);
+/// Conditions. An empty expression is no condition.
+E operator&&(const E& a, const E& b);
+E operator||(const E& a, const E& b);
+E select(const E& condition, const E& yes, const E& no);
+E cast(const E& a, DType to);
+/// Returns the literal with the type, anything else unchanged.
+E literal_as(const E& a, DType type);
+E primitive(Op op, DType result, std::vector<E> args);
+E neutral(Op reduction, DType dtype);
+E lane_of(const E& vector, const E& lane);
+/// Returns another kind of expression of these operands.
+E make(Expr::Kind kind, Type type, std::vector<E> args);
+
+/// A name under which elements are stored: a parameter or a declared array.
+struct Memory {
+  std::string name;
+  Type type = DType::int32;
+  E at(std::vector<E> index) const;
+  E vector_at(std::vector<E> index, int width) const;
+};
+
+enum class Binding : std::uint8_t {
+  serial,    // one thread runs all iterations
+  unrolled,  // the same, written out by the compiler
+  lanes,     // unrolled over the elements of a vector
+  threads,   // iterations are shared by the threads of a row or column
+  grid,      // iterations are shared by the blocks, warps or threads of the grid
+};
+enum class Change : std::uint8_t { add, twice, half };
+enum class Scope : std::uint8_t { warp, block, cluster_arrive, cluster_wait };
+
+struct Stmt {
+  enum class Kind : std::uint8_t {
+    let,         // `name` is `value` from here on
+    var,         // a variable of the thread's own; `value` is its first one, if there is any
+    registers,   // an array of the thread's own, of extents[0] elements, each of which is first `value`, if there is any
+    shared,      // an array of the block's, without extents a variable
+    dynamic,     // an array of extents[0] elements in memory that the launch sizes; one for each `number` threads, or for all (0)
+    store,       // where the guard is true or missing: target = value
+    loop,        // for name = first; name < end; name changes by step
+    branch,      // body, where the guard is true; without a guard it is a scope
+    next, last,  // where the guard is true: to the loop's next iteration, or out of it
+    barrier,     // `scope`
+    check,       // where the guard is true: reports `value` as the failure `number`, unless one is reported
+  };
+  Kind kind = Kind::let;
+  Type type = DType::int32;
+  std::string name{};
+  E value{}, target{}, guard{};
+  std::vector<int> extents{};
+  E extent{};  // dynamic
+  bool aligned = false;
+  int number = 0;
+  Binding binding = Binding::serial;
+  Change change = Change::add;
+  E first{}, end{}, step{};
+  Scope scope = Scope::block;
+  std::vector<Stmt> body{};
+  std::string note{};
+};
+
+struct Parameter {
+  std::string name;
+  DType dtype = DType::int32;
+  enum class Kind : std::uint8_t { input, output, number } kind = Kind::number;
+};
+
+struct Kernel {
+  std::string name;
+  std::vector<std::string> notes;
+  std::vector<Parameter> parameters;
+  int threads = 256;  // of a block
+  int across = 256;   // of them, in the block's x; a warp's threads have one y
+  int residents = 0;  // blocks for whose registers a multiprocessor must have room; 0: no such bound
+  int cluster = 1;    // blocks of a cluster
+  std::vector<Stmt> body;
+};
+
+/// Returns the kernel's text.
+std::string to_string(const Kernel& kernel);
+/// Throws InternalError unless every name is declared before its use, every operand has a type that its operation takes, and all threads that a barrier or a
+/// shuffle needs reach it together.
+void verify(const Kernel& kernel);
+
+/// Prints statements. Derived printers spell types, declarations and all that is no operator.
+class Printer {
+ public:
+  virtual ~Printer() = default;
+
+ protected:
+  void print(const std::vector<Stmt>& statements, int depth);
+  void line(int depth, const std::string& text) { text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n"; }
+  /// Returns the expression, in parentheses where it binds less tightly than `least`.
+  std::string text(const E& e, int least = 0);
+  static constexpr int kAtom = 12, kUnary = 11;
+  std::string index_text(const std::vector<E>& index);
+
+  virtual std::string type_text(const Type& type) = 0;
+  /// Returns an expression that is no operator of the language, and how tightly it binds.
+  virtual std::pair<std::string, int> special(const Expr& e) = 0;
+  /// Returns let, var, registers, shared, dynamic, barrier and check as one line or several.
+  virtual std::vector<std::string> simple(const Stmt& s) = 0;
+  /// Returns the lines that end with a loop's first words, such as "for (".
+  virtual std::vector<std::string> loop_head(const Stmt& s) = 0;
+
+  std::string text_;
+};
+
+}  // namespace sinter::jit::loop
