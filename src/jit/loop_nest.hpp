@@ -1,4 +1,4 @@
-// LoopNest: the only intermediate form between a group of nodes and its source. The CUDA printer, the LLVM writer and the interpreter all walk it. Its numbers
+// LoopNest: the computation of a kernel. A GPU's forms (jit/forms), the LLVM writer and the interpreter all walk it. Its numbers
 // (sizes, strides, literals) are parameters: two nests that differ only in the values of `ints` and `scalars` give the same source.
 //
 // Meaning:

@@ -21,25 +21,18 @@ class Printer : public loop::Printer {
 
   std::string kernel() {
     print(kernel_.body, 1);
-    return header() + helpers_.text() + "\n" + signature() + text_ + "}\n";
+    std::string notes;
+    for (const std::string& note : kernel_.notes) notes += "// " + note + "\n";
+    return notes + helpers_.text() + "\n" + signature() + text_ + "}\n";
   }
 
  private:
-  std::string header() const {
-    std::string text;
-    for (std::string note : kernel_.notes) {
-      for (char& c : note)
-        if (c == '\n' || c == '\r' || c == '\\') c = ' ';  // each of these would end or extend the comment
-      text += "// " + note + "\n";
-    }
-    return text;
-  }
-
   std::string signature() const {
     std::vector<std::string> parameters;
     for (const loop::Parameter& p : kernel_.parameters) {
       using P = loop::Parameter::Kind;
-      parameters.push_back(fmt::format("{}{}{} {}", p.kind == P::output ? "" : "const ", cpp_type(p.dtype), p.kind == P::number ? "" : "* __restrict__", p.name));
+      parameters.push_back(
+          fmt::format("{}{}{} {}", p.kind == P::output ? "" : "const ", cpp_type(p.dtype), p.kind == P::number ? "" : "* __restrict__", p.name));
     }
     const std::string dimensions = kernel_.cluster > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", kernel_.cluster) : "";
     // Blocks of up to 256 threads need no bound: they fit whatever number of registers the kernel takes (256 * 255 < 65536), and a bound would make ptxas spill
@@ -60,7 +53,8 @@ class Printer : public loop::Printer {
     const auto spelled = [](std::string text) { return std::pair(std::move(text), 0); };
     const auto call = [&](std::string_view function) { return std::pair(fmt::format("{}({})", function, fmt::join(args, ", ")), kAtom); };
     switch (e.kind) {
-      case Kind::own: return {e.name == "thread_x" ? "threadIdx.x" : e.name == "thread_y" ? "threadIdx.y" : e.name == "block" ? "blockIdx.x" : "gridDim.x", kAtom};
+      case Kind::own:
+        return {e.name == "thread_x" ? "threadIdx.x" : e.name == "thread_y" ? "threadIdx.y" : e.name == "block" ? "blockIdx.x" : "gridDim.x", kAtom};
       case Kind::element: return {fmt::format("{} ? {}{} : {}", text(e.guard, 2), e.name, index_text(e.args), text(e.fill, 1)), 1};
       case Kind::vector: return {fmt::format("*({}*)&{}{}", pointed(e), e.name, index_text(e.args)), kUnary};
       case Kind::lane: return {fmt::format("{}.at[{}]", args[0], text(e.args[1])), kAtom};
@@ -70,21 +64,19 @@ class Printer : public loop::Printer {
           return spelled(helpers_.widened(from.type.dtype, text(from.args[0], kAtom), text(from.args[1])));
         return {helpers_.cast(from.type.dtype, e.type.dtype, args[0]), is_bool(e.type.dtype) ? 0 : kUnary};
       }
-      case Kind::primitive:
-        args.resize(3);
-        return spelled(helpers_.spell(e.op, e.args.back()->type.dtype, args[0], args[1], args[2]));
+      case Kind::primitive: args.resize(3); return spelled(helpers_.spell(e.op, e.args.back()->type.dtype, args[0], args[1], args[2]));
       case Kind::multiply_add: return call(e.type.dtype == DType::float32 ? "fmaf" : "fma");
       case Kind::neutral: return spelled(helpers_.neutral(e.op, e.type.dtype));
       case Kind::rounded: return spelled(helpers_.rounded(e.dtype, args[0]));
-      case Kind::divisor:
-        helpers_.divisor_type(e.type.dtype);
-        return call("sn_make_divisor");
+      case Kind::divisor: helpers_.divisor_type(e.type.dtype); return call("sn_make_divisor");
       case Kind::quotient: return call("sn_divide");
-      case Kind::remote:
-        helpers_.use_clusters();
-        return {fmt::format("*(const {}*)sn_of_block(&{}, {})", cpp_type(e.type.dtype), e.name, args[0]), kUnary};
+      case Kind::remote: helpers_.use_clusters(); return {fmt::format("*(const {}*)sn_of_block(&{}, {})", cpp_type(e.type.dtype), e.name, args[0]), kUnary};
       default:
-        return {fmt::format("__shfl_{}sync(0xffffffffu, {}, {})", e.kind == Kind::shuffle ? "" : e.kind == Kind::shuffle_up ? "up_" : "xor_", args[0], text(e.args[1])),
+        return {fmt::format("__shfl_{}sync(0xffffffffu, {}, {})",
+                            e.kind == Kind::shuffle      ? ""
+                            : e.kind == Kind::shuffle_up ? "up_"
+                                                         : "xor_",
+                            args[0], text(e.args[1])),
                 kAtom};
     }
   }
@@ -115,8 +107,8 @@ class Printer : public loop::Printer {
         helpers_.use_clusters();
         return {s.scope == loop::Scope::cluster_arrive ? "sn_cluster_arrive();" : "sn_cluster_wait();"};
       default:
-        return {fmt::format("if ({} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", text(s.guard, 4), 2 * s.number, 2 * s.number + 1,
-                            text(s.value))};
+        return {fmt::format("if ({} && atomicExch((unsigned long long*)flags + {}, 1ull) == 0) flags[{}] = {};", text(s.guard, 4), 2 * s.number,
+                            2 * s.number + 1, text(s.value))};
     }
   }
   /// Arrays in memory that the launch sizes follow one another, each rounded up to 16 bytes; those of one group of threads follow those of the group before.

@@ -385,12 +385,6 @@ __device__ __forceinline__ unsigned long long sn_of_block(const void* own, unsig
 }
 )";
 
-constexpr int kWarp = 32;
-
-std::string warp_function(Op reduction, int lanes) {
-  return fmt::format("sn_warp_{}{}", trace::name(reduction).substr(sizeof("reduce_") - 1), lanes == kWarp ? "" : fmt::format("_{}", lanes));
-}
-
 template <class List, class Item> void add_once(List& list, Item item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
@@ -464,12 +458,6 @@ std::string Helpers::neutral(Op reduction, DType t) {
   }
 }
 
-std::string Helpers::warp_reduce(Op reduction, DType dtype, int lanes, const std::string& a) {
-  add_once(reductions_, std::tuple(reduction, dtype, lanes));
-  spell(trace::primitive(reduction).combine, dtype, "a", "b");  // adds the helper that the combination calls
-  return fmt::format("{}({})", warp_function(reduction, lanes), a);
-}
-
 std::string Helpers::vector_type(DType dtype, int width) {
   add_once(vectors_, std::pair(dtype, width));
   return fmt::format("sn_{}x{}", name(dtype), width);
@@ -533,28 +521,6 @@ std::string Helpers::text() const {
   for (const auto& [name, t] : functions) out += function_text(name, t);
   for (const DType t : divisors_) out += divisor_text(t);
   if (clusters_) out += kClusters;
-  auto reductions = reductions_;
-  std::sort(reductions.begin(), reductions.end());
-  Helpers spelling(fast_math_, sm_);
-  for (auto [reduction, t, lanes] : reductions) {
-    // The butterfly gives every lane the same tree. Where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides. The instructions for
-    // min and max take -0 for less than +0 and give one NaN.
-    const bool same_bits = !is_floating(t) || reduction == Op::reduce_sum || reduction == Op::reduce_prod ||
-                           instruction(reduction == Op::reduce_max ? "sn_max" : "sn_min", t, sm_);
-    out += fmt::format(R"(__device__ __forceinline__ {0} {1}({0} a) {{
-  for (int distance = {4}; distance > 0; distance >>= 1) {{
-    const {0} b = __shfl_xor_sync(0xffffffffu, a, distance);
-    a = {2};
-  }}
-  return {3};
-}}
-)",
-                       cpp_type(t), warp_function(reduction, lanes), spelling.spell(trace::primitive(reduction).combine, t, "a", "b"),
-                       same_bits        ? "a"
-                       : lanes == kWarp ? "__shfl_sync(0xffffffffu, a, 0)"
-                                        : fmt::format("__shfl_sync(0xffffffffu, a, threadIdx.x & {})", kWarp - lanes),
-                       lanes / 2);
-  }
   return out;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,16 +24,13 @@ class Helpers {
   std::string cast(DType from, DType to, const std::string& a);
   /// Returns the neutral element of a reduction.
   std::string neutral(trace::Op reduction, DType dtype);
-  /// Combines a value over 8, 16 or all 32 neighbouring lanes of a warp. Each lane has the result.
-  std::string warp_reduce(trace::Op reduction, DType dtype, int lanes, const std::string& a);
   /// Returns the name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
   std::string vector_type(DType dtype, int width);
   /// Returns an element of such a struct, whose type has 16 bits, as a float.
   std::string widened(DType dtype, const std::string& vector, const std::string& lane);
   /// Rounds a float to a type of 16 bits and returns it as a float.
   std::string rounded(DType dtype, const std::string& a);
-  /// Returns whether quotients by one divisor share its reciprocal. If so, sn_make_divisor(b) returns this type, and sn_divide(a, that) is a / b.
-  bool shares_divisor(DType dtype) const { return !fast_math_ && (dtype == DType::float32 || dtype == DType::float64); }
+  /// Returns the type of a prepared divisor: sn_make_divisor(b) returns it, and sn_divide(a, that) is a / b.
   std::string divisor_type(DType dtype);
   /// Adds sn_cluster_arrive() and sn_cluster_wait(): no thread of the cluster passes the second before all have reached the first. Adds sn_of_block(&own,
   /// rank): the address of the same shared variable in another block of the cluster.
@@ -54,7 +50,6 @@ class Helpers {
   std::vector<std::pair<std::string, DType>> functions_;
   std::vector<std::pair<DType, int>> vectors_;
   std::vector<DType> divisors_;
-  std::vector<std::tuple<trace::Op, DType, int>> reductions_;  // with the number of lanes
 };
 
 }  // namespace sinter::jit::cuda

@@ -33,7 +33,8 @@ class Pairs : public Lowering {
     // A multiprocessor holds two blocks of the largest squares, if each thread keeps to 128 registers. For one sum of products it does. (For sm_120 with
     // batches ptxas does not, and would spill.)
     if (side_ == 128 && !(sm_ >= 120 && nest_.parallel > 2) && parts_.of_products && parts_.pairs.size() == 1) residents_ = 2;
-    const E wide = let("squares_across", count_, (count_of(right_) + (side_ - 1)) / side_), high = let("squares_down", count_, (count_of(left_) + (side_ - 1)) / side_);
+    const E wide = let("squares_across", count_, (count_of(right_) + (side_ - 1)) / side_),
+            high = let("squares_down", count_, (count_of(left_) + (side_ - 1)) / side_);
     std::vector<int> outer;
     E product = wide * high;
     for (int a = 0; a < nest_.parallel; ++a) {
@@ -106,7 +107,8 @@ class Pairs : public Lowering {
     const bool rows = lies_along_rows(values, a);
     unrolled("piece", 0, brought_, [&](const E& piece) {
       const E number = let("number", DType::uint32, loop::thread_x() + piece * kContractionThreads);
-      const E at = let("at", DType::uint32, rows ? number / depth_ : number % side_), deep = let("deep", DType::uint32, rows ? number % depth_ : number / side_);
+      const E at = let("at", DType::uint32, rows ? number / depth_ : number % side_),
+              deep = let("deep", DType::uint32, rows ? number % depth_ : number / side_);
       inside(piece, at, deep);
     });
   }
@@ -118,7 +120,7 @@ class Pairs : public Lowering {
     each_brought(values, a, [&](const E& piece, const E& at, const E& deep) {
       let(axis_name(a), index_, loop::cast(first + at, index_));
       const E row = let("row", count_, loop::variable("stretch", count_) * depth_ + deep);
-      for (const int value : values) store(next_of(value).at({piece}), loop::literal_as(0, next_of(value).type.dtype));
+      for (const int value : values) store(next_of(value).at({piece}), 0);
       within({.kind = Stmt::Kind::branch, .guard = axis(a) < number(a) && row < counted("row_points")}, [&] {
         unflatten_row(needed);
         for (const bool of_row : {false, true}) each_index(needed, [&](int index) { name_inner(index, of_row, named); });
@@ -192,12 +194,15 @@ class Pairs : public Lowering {
     const Stage all = all_stages();
     unrolled("y", 0, each_, [&](const E& y) {
       next(let(axis_name(left_), index_, loop::cast(counted("first_down") + place("down", y), index_)) >= number(left_));
-      unrolled("x", 0, each_, [&](const E& x) {
-        next(let(axis_name(right_), index_, loop::cast(counted("first_across") + place("across", x), index_)) >= number(right_));
-        for (const Reduction& reduction : pass_->reductions) value_[reduction.result] = part(reduction, width_ > 1);
-        name_point_indices(all);
-        stage_body(all, {});
-      }, width_);
+      unrolled(
+          "x", 0, each_,
+          [&](const E& x) {
+            next(let(axis_name(right_), index_, loop::cast(counted("first_across") + place("across", x), index_)) >= number(right_));
+            for (const Reduction& reduction : pass_->reductions) value_[reduction.result] = part(reduction, width_ > 1);
+            name_point_indices(all);
+            stage_body(all, {});
+          },
+          width_);
     });
   }
 
@@ -209,7 +214,8 @@ class Pairs : public Lowering {
 }  // namespace
 
 loop::Kernel contraction(const LoopNest& nest, int sm) {
-  return Pairs(nest, sm).write(fmt::format("a block per {0} x {0} points, of which a thread has {1} x {1}", nest.schedule.side, nest.schedule.side / kContractionSide));
+  return Pairs(nest, sm).write(
+      fmt::format("a block per {0} x {0} points, of which a thread has {1} x {1}", nest.schedule.side, nest.schedule.side / kContractionSide));
 }
 
 }  // namespace sinter::jit::forms

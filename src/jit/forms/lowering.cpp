@@ -54,6 +54,8 @@ loop::Kernel Lowering::write(std::string note) {
   loop::Kernel kernel;
   kernel.name = nest_.name;
   kernel.notes = nest_.ops;
+  for (std::string& op : kernel.notes)  // each of these would end or extend a comment
+    std::replace_if(op.begin(), op.end(), [](char c) { return c == '\n' || c == '\r' || c == '\\'; }, ' ');
   kernel.notes.push_back(note + (width_ > 1 ? fmt::format("; vectors of {}", width_) : ""));
   using P = loop::Parameter::Kind;
   for (const Access& a : nest_.inputs) kernel.parameters.push_back({a.name, a.dtype, P::input});
@@ -232,8 +234,9 @@ void Lowering::load_ahead(const Stage& stage) {
   for (int id : stage.body) {
     const Instr& instr = nest_.instrs[id];
     if (instr.kind == Instr::Kind::persistent) {
-      value_[id] = in_registers() ? persistent(instr.input).at({kept_place(true)})
-                                  : loop::lane_of(let(instr.name, {instr.dtype, width_}, persistent(instr.input).vector_at({kept_place(false)}, width_)), lane());
+      value_[id] = in_registers()
+                       ? persistent(instr.input).at({kept_place(true)})
+                       : loop::lane_of(let(instr.name, {instr.dtype, width_}, persistent(instr.input).vector_at({kept_place(false)}, width_)), lane());
     } else if (instr.kind == Instr::Kind::load) {
       const Access& input = nest_.inputs[instr.input];
       const Memory from{input.name, input.dtype};
@@ -318,7 +321,8 @@ void Lowering::stage_body(const Stage& stage, const E& owner) {
     for (const Store& s : stage.stores)
       if (const Access& output = nest_.outputs[s.output]; is_vector(s)) stores[s.output] = var(output.name + "_at", {output.dtype, width_});
     if (!in_registers())
-      for (const PersistentStore& keep : stage.keeps) keeps[keep.buffer] = var(fmt::format("persistent{}_at", keep.buffer), {nest_.persistent[keep.buffer], width_});
+      for (const PersistentStore& keep : stage.keeps)
+        keeps[keep.buffer] = var(fmt::format("persistent{}_at", keep.buffer), {nest_.persistent[keep.buffer], width_});
   }
   const auto put = [&](const Store& s, bool at_lane) {
     const Access& output = nest_.outputs[s.output];

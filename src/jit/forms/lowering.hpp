@@ -12,8 +12,8 @@
 
 namespace sinter::jit::forms {
 
-using loop::Binding, loop::Change, loop::E, loop::Expr, loop::Memory, loop::Stmt, loop::Type;
 using cuda::kWarp;
+using loop::Binding, loop::Change, loop::E, loop::Expr, loop::Memory, loop::Stmt, loop::Type;
 
 class Lowering {
  public:
@@ -38,7 +38,9 @@ class Lowering {
   E var(std::string name, Type type, E value = {});
   Memory registers(std::string name, Type type, int count, E first = {});
   Memory shared(std::string name, DType dtype, std::vector<int> extents, bool aligned = false);
-  void store(E target, E value, E guard = {}) { add({.kind = Stmt::Kind::store, .value = std::move(value), .target = std::move(target), .guard = std::move(guard)}); }
+  void store(const E& target, const E& value, const E& guard = {}) {
+    add({.kind = Stmt::Kind::store, .value = as(value, target->type.dtype), .target = target, .guard = guard});
+  }
   void next(E when) { add({.kind = Stmt::Kind::next, .guard = std::move(when)}); }
   void barrier(loop::Scope scope, std::string note = {}) { add({.kind = Stmt::Kind::barrier, .scope = scope, .note = std::move(note)}); }
   /// Writes what `inside` writes as the body of the statement.
@@ -49,7 +51,9 @@ class Lowering {
     add(std::move(s));
   }
   template <class Inside> void each(Binding binding, DType dtype, const std::string& name, const E& first, const E& end, const E& step, Inside inside) {
-    within({.kind = Stmt::Kind::loop, .type = dtype, .name = name, .binding = binding, .first = as(first, dtype), .end = as(end, dtype), .step = as(step, dtype)}, [&] { inside(loop::variable(name, dtype)); });
+    within(
+        {.kind = Stmt::Kind::loop, .type = dtype, .name = name, .binding = binding, .first = as(first, dtype), .end = as(end, dtype), .step = as(step, dtype)},
+        [&] { inside(loop::variable(name, dtype)); });
   }
   template <class Inside> void unrolled(const std::string& name, int first, int end, Inside inside, int step = 1) {
     each(Binding::unrolled, DType::int32, name, first, end, step, inside);
@@ -123,13 +127,13 @@ class Lowering {
   const int width_;
   const DType index_, count_;  // types of axis values and of flat counts
   const int sm_;
-  std::vector<E> value_;          // by instruction, where it has a value
-  std::map<int, E> loaded_;       // by input: an element that is elsewhere than in memory
-  std::map<int, E> stored_;       // by output: where its element is to be put instead
-  E row_owner_;                   // the condition under which a row's threads store
-  E counts_;                      // the condition under which a point is one of the row, where threads past its end take part
-  bool scanning_ = false;         // such threads take part in a scan
-  bool by_lanes_ = true;          // false: the elements after the last whole vector, of a row or of all points, are written
+  std::vector<E> value_;            // by instruction, where it has a value
+  std::map<int, E> loaded_;         // by input: an element that is elsewhere than in memory
+  std::map<int, E> stored_;         // by output: where its element is to be put instead
+  E row_owner_;                     // the condition under which a row's threads store
+  E counts_;                        // the condition under which a point is one of the row, where threads past its end take part
+  bool scanning_ = false;           // such threads take part in a scan
+  bool by_lanes_ = true;            // false: the elements after the last whole vector, of a row or of all points, are written
   bool lanes_of_divisors_ = false;  // each lane has divisors of its own
   int residents_ = 0;
   int across_;
@@ -144,7 +148,7 @@ class Lowering {
   E expression(const Instr& instr, bool per_lane);
 
   std::vector<Stmt> out_;
-  std::set<int> index_names_;   // inner indices that have a name in this scope
+  std::set<int> index_names_;  // inner indices that have a name in this scope
   std::map<int, E> divisors_;  // prepared divisors of values that others are divided by
  protected:
   void forget_indices() { index_names_.clear(); }

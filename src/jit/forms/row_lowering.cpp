@@ -59,9 +59,7 @@ void RowLowering::steps_loop(const Stage& stage) {
   unrolled("step", 0, schedule_.row_steps, [&](const E& step) {
     const E at = loop::cast(step, count_) * sharing_ + thread_, vectors = along_ > 1 ? at * along_ : at, place = first_.empty() ? vectors : first_ + vectors;
     // A later pass may read inputs that the first pass did not. Without a test ptxas would load them for all steps at once, beside the cached values.
-    const auto has = [&](Instr::Kind kind) {
-      return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == kind; });
-    };
+    const auto has = [&](Instr::Kind kind) { return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == kind; }); };
     const bool reads = has(Instr::Kind::load), reads_again = reads && has(Instr::Kind::persistent);
     if (clamps_ && reads && !reads_again) {
       // The point that is read again is not counted. Without branches, all reads of the row are in flight at once.

@@ -11,7 +11,8 @@ class Rows : public RowLowering {
 
   void check() const override {
     const int threads = schedule_.threads, row_threads = schedule_.row_threads;
-    if (row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads) fail(fmt::format("{} threads of {} to a row", row_threads, threads));
+    if (row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads)
+      fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     const bool scans = std::any_of(nest_.stages.begin(), nest_.stages.end(), [&](const Stage& stage) { return has_scan(nest_, stage); });
     if (scans && (width_ > 1 || row_threads < kWarp)) fail("a scan takes one point a thread, of whole warps");
     if (cluster() == 1) return;
@@ -75,7 +76,11 @@ class Rows : public RowLowering {
     }
     const E longest = let("longest_row", DType::uint32, cluster() > 1 ? part_of(product) : product);
     for (std::size_t i = 0; i < nest_.persistent.size(); ++i)
-      add({.kind = Stmt::Kind::dynamic, .type = nest_.persistent[i], .name = fmt::format("persistent{}", i), .extent = longest, .number = by_warps() ? sharing_ : 0});
+      add({.kind = Stmt::Kind::dynamic,
+           .type = nest_.persistent[i],
+           .name = fmt::format("persistent{}", i),
+           .extent = longest,
+           .number = by_warps() ? sharing_ : 0});
   }
 
   E part_of(const E& row) const { return (row + (cluster() * width_ - 1)) / (cluster() * width_) * width_; }
@@ -149,11 +154,14 @@ class Rows : public RowLowering {
   /// earlier warps.
   E scanned(const Instr& instr) override {
     const DType type = instr.dtype;
-    const E scan = var(instr.name, type, select(counts_, value_[instr.args[0]], loop::neutral(instr.op, type))), before = so_far(instr), lane = thread_ & (kWarp - 1);
-    within({.kind = Stmt::Kind::loop, .type = DType::int32, .name = "distance", .binding = Binding::unrolled, .change = Change::twice, .first = 1, .end = kWarp}, [&] {
-      const E distance = loop::variable("distance", DType::int32), other = let("before", type, loop::make(Expr::Kind::shuffle_up, type, {scan, distance}));
-      store(scan, combined(instr.op, type, other, scan), lane >= distance);
-    });
+    const E scan = var(instr.name, type, select(counts_, value_[instr.args[0]], loop::neutral(instr.op, type))), before = so_far(instr),
+            lane = thread_ & (kWarp - 1);
+    within(
+        {.kind = Stmt::Kind::loop, .type = DType::int32, .name = "distance", .binding = Binding::unrolled, .change = Change::twice, .first = 1, .end = kWarp},
+        [&] {
+          const E distance = loop::variable("distance", DType::int32), other = let("before", type, loop::make(Expr::Kind::shuffle_up, type, {scan, distance}));
+          store(scan, combined(instr.op, type, other, scan), lane >= distance);
+        });
     if (warps() == 1) {
       const E last = let(instr.name + "_last", type, loop::make(Expr::Kind::shuffle, type, {scan, kWarp - 1}));
       store(scan, loop::cast(carry(instr, before, scan), type));
@@ -185,13 +193,15 @@ class Rows : public RowLowering {
       }
       // The tree over a warp's lanes: with the lane 16 away, then 8, 4, 2, 1. All lanes have the same tree.
       const int lanes = std::min(schedule_.row_threads, kWarp);
-      within({.kind = Stmt::Kind::loop, .type = DType::int32, .name = "distance", .binding = Binding::unrolled, .change = Change::half, .first = lanes / 2}, [&] {
-        const E other = let("other", r.dtype, loop::make(Expr::Kind::shuffle_xor, r.dtype, {own, loop::variable("distance", DType::int32)}));
-        store(own, combined(reduction, own, other));
-      });
+      within({.kind = Stmt::Kind::loop, .type = DType::int32, .name = "distance", .binding = Binding::unrolled, .change = Change::half, .first = lanes / 2},
+             [&] {
+               const E other = let("other", r.dtype, loop::make(Expr::Kind::shuffle_xor, r.dtype, {own, loop::variable("distance", DType::int32)}));
+               store(own, combined(reduction, own, other));
+             });
       // Where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides. The instructions for min and max of float32, which architectures
       // have from sm_80 on, take -0 for less than +0 and give one NaN.
-      const bool same_bits = !is_floating(r.dtype) || reduction.op == Op::reduce_sum || reduction.op == Op::reduce_prod || (r.dtype == DType::float32 && sm_ >= 80);
+      const bool same_bits =
+          !is_floating(r.dtype) || reduction.op == Op::reduce_sum || reduction.op == Op::reduce_prod || (r.dtype == DType::float32 && sm_ >= 80);
       const E first_lane = lanes == kWarp ? E(0) : loop::thread_x() & (kWarp - lanes);
       const E all = same_bits ? own : loop::make(Expr::Kind::shuffle, r.dtype, {own, first_lane});
       if (warps() <= 1) value_[reduction.result] = let(r.name, r.dtype, all);
@@ -216,7 +226,9 @@ class Rows : public RowLowering {
     barrier(loop::Scope::cluster_wait);
     for (const Reduction& reduction : stage.reductions) {
       const E& all = value_[reduction.result];
-      const auto of = [&](const E& block) { return E(Expr{.kind = Expr::Kind::remote, .type = all->type, .name = result(reduction).name + "_own", .args = {block}}); };
+      const auto of = [&](const E& block) {
+        return E(Expr{.kind = Expr::Kind::remote, .type = all->type, .name = result(reduction).name + "_own", .args = {block}});
+      };
       store(all, of(0));
       unrolled("member", 1, cluster(), [&](const E& member) { store(all, combined(reduction, all, of(member))); });
     }
@@ -234,10 +246,10 @@ class Rows : public RowLowering {
 
 loop::Kernel rows(const LoopNest& nest, int sm) {
   const Schedule& s = nest.schedule;
-  return Rows(nest, sm).write(s.cluster > 1                ? fmt::format("a cluster of {} blocks per row", s.cluster)
+  return Rows(nest, sm).write(s.cluster > 1               ? fmt::format("a cluster of {} blocks per row", s.cluster)
                               : !cuda::within_warps(nest) ? "a block per row"
-                              : s.row_threads == kWarp     ? "a warp per row"
-                                                           : fmt::format("{} threads per row", s.row_threads));
+                              : s.row_threads == kWarp    ? "a warp per row"
+                                                          : fmt::format("{} threads per row", s.row_threads));
 }
 
 }  // namespace sinter::jit::forms

@@ -16,13 +16,15 @@ class Tiles : public Lowering {
   void body() override {
     across_ = kWarp;
     const int across = nest_.parallel - 1, down = across - 1;
-    const E wide = let("tiles_across", count_, (count_of(across) + (kWarp - 1)) / kWarp), high = let("tiles_down", count_, (count_of(down) + (kWarp - 1)) / kWarp);
+    const E wide = let("tiles_across", count_, (count_of(across) + (kWarp - 1)) / kWarp),
+            high = let("tiles_down", count_, (count_of(down) + (kWarp - 1)) / kWarp);
     E product = wide * high;
     for (int a = 0; a < down; ++a) product = product * count_of(a);
     const E tiles = let("tiles", count_, product), x = loop::thread_x();
     std::map<int, Memory> turned, turned_back;
     for (int input : turnable_inputs(nest_)) turned[input] = shared(fmt::format("turned{}", input), nest_.inputs[input].dtype, {kWarp, kWarp + 1});
-    for (int output : turnable_outputs(nest_)) turned_back[output] = shared(fmt::format("turned_back{}", output), nest_.outputs[output].dtype, {kWarp, kWarp + 1});
+    for (int output : turnable_outputs(nest_))
+      turned_back[output] = shared(fmt::format("turned_back{}", output), nest_.outputs[output].dtype, {kWarp, kWarp + 1});
     each(Binding::grid, count_, "tile", loop::block(), tiles, loop::blocks(), [&](const E& tile) {
       let("first_across", count_, tile % wide * kWarp);
       const E line = let("line_of_tiles", count_, tile / wide);

@@ -28,7 +28,8 @@ E binary(const char* symbol, const E& a, const E& b, bool condition = false) {
 E own(const char* name) { return Expr{.kind = Kind::own, .type = DType::uint32, .name = name}; }
 
 int precedence(std::string_view symbol) {
-  constexpr std::array<std::pair<std::string_view, int>, 13> kTable = {{{"||", 2}, {"&&", 3}, {"^", 5}, {"&", 6}, {"==", 7}, {"<", 8}, {"<=", 8}, {">", 8}, {">=", 8}, {"+", 9}, {"-", 9}, {"*", 10}, {"/", 10}}};
+  constexpr std::array<std::pair<std::string_view, int>, 13> kTable = {
+      {{"||", 2}, {"&&", 3}, {"^", 5}, {"&", 6}, {"==", 7}, {"<", 8}, {"<=", 8}, {">", 8}, {">=", 8}, {"+", 9}, {"-", 9}, {"*", 10}, {"/", 10}}};
   for (const auto& [known, level] : kTable)
     if (known == symbol) return level;
   return 10;  // %
@@ -131,7 +132,9 @@ void Printer::print(const std::vector<Stmt>& statements, int depth) {
         break;
       case Stmt::Kind::loop: {
         std::vector<std::string> head = loop_head(s);
-        const std::string change = s.change == Change::twice ? s.name + " <<= 1" : s.change == Change::half ? s.name + " >>= 1" : fmt::format("{} += {}", s.name, text(s.step));
+        const std::string change = s.change == Change::twice  ? s.name + " <<= 1"
+                                   : s.change == Change::half ? s.name + " >>= 1"
+                                                              : fmt::format("{} += {}", s.name, text(s.step));
         head.back() += fmt::format("({0} {1} = {2}; {3}; {4}) {{{5}", type_text(s.type), s.name, text(s.first),
                                    s.change == Change::half ? s.name + " > 0" : fmt::format("{} < {}", s.name, text(s.end, 9)), change, note);
         for (const std::string& one : head) line(depth, one);

@@ -127,17 +127,18 @@ enum class Scope : std::uint8_t { warp, block, cluster_arrive, cluster_wait };
 
 struct Stmt {
   enum class Kind : std::uint8_t {
-    let,         // `name` is `value` from here on
-    var,         // a variable of the thread's own; `value` is its first one, if there is any
-    registers,   // an array of the thread's own, of extents[0] elements, each of which is first `value`, if there is any
-    shared,      // an array of the block's, without extents a variable
-    dynamic,     // an array of extents[0] elements in memory that the launch sizes; one for each `number` threads, or for all (0)
-    store,       // where the guard is true or missing: target = value
-    loop,        // for name = first; name < end; name changes by step
-    branch,      // body, where the guard is true; without a guard it is a scope
-    next, last,  // where the guard is true: to the loop's next iteration, or out of it
-    barrier,     // `scope`
-    check,       // where the guard is true: reports `value` as the failure `number`, unless one is reported
+    let,        // `name` is `value` from here on
+    var,        // a variable of the thread's own; `value` is its first one, if there is any
+    registers,  // an array of the thread's own, of extents[0] elements, each of which is first `value`, if there is any
+    shared,     // an array of the block's, without extents a variable
+    dynamic,    // an array of extents[0] elements in memory that the launch sizes; one for each `number` threads, or for all (0)
+    store,      // where the guard is true or missing: target = value
+    loop,       // for name = first; name < end; name changes by step
+    branch,     // body, where the guard is true; without a guard it is a scope
+    next,
+    last,     // where the guard is true: to the loop's next iteration, or out of it
+    barrier,  // `scope`
+    check,    // where the guard is true: reports `value` as the failure `number`, unless one is reported
   };
   Kind kind = Kind::let;
   Type type = DType::int32;

@@ -25,7 +25,8 @@ class Verifier {
       changed_ = false;
       scopes_.assign(1, {});
       for (const Parameter& p : kernel_.parameters)
-        declare(p.name, {p.dtype, p.kind == Parameter::Kind::number ? 0 : 1, {}, p.kind == Parameter::Kind::output, nullptr, p.kind == Parameter::Kind::number});
+        declare(p.name,
+                {p.dtype, p.kind == Parameter::Kind::number ? 0 : 1, {}, p.kind == Parameter::Kind::output, nullptr, p.kind == Parameter::Kind::number});
       walk(kernel_.body, Common::grid);
     } while (changed_);
   }
@@ -71,8 +72,7 @@ class Verifier {
     return value(e);
   }
   void has_type(const E& e, const Type& type, std::string_view what) const {
-    if (e->kind != Kind::literal && !(e->type == type))
-      fail("{} is of {} and takes {}", what, sinter::name(type.dtype), sinter::name(e->type.dtype));
+    if (e->kind != Kind::literal && !(e->type == type)) fail("{} is of {} and takes {}", what, sinter::name(type.dtype), sinter::name(e->type.dtype));
   }
   void integer(const E& e, std::string_view what) const {
     if (!is_integer(e->type.dtype) || e->type.width > 1) fail("{} is no integer but {}", what, sinter::name(e->type.dtype));
@@ -87,7 +87,8 @@ class Verifier {
     for (std::size_t i = 0; i < e.args.size(); ++i) {
       integer(e.args[i], e.name + "'s index");
       if (i >= found.extents.size() || e.args[i]->kind != Kind::literal) continue;
-      if (const auto at = e.args[i]->number; at < 0 || at + (vector && i + 1 == e.args.size() ? e.type.width : 1) > found.extents[i]) fail("{} has no element {}", e.name, at);
+      if (const auto at = e.args[i]->number; at < 0 || at + (vector && i + 1 == e.args.size() ? e.type.width : 1) > found.extents[i])
+        fail("{} has no element {}", e.name, at);
     }
     Common common = all(e.args);
     if (!e.guard.empty()) common = std::max({common, condition(e.guard), value(e.fill)});
@@ -101,7 +102,11 @@ class Verifier {
     switch (e->kind) {
       case Kind::literal:
       case Kind::neutral: return Common::grid;
-      case Kind::own: return e->name == "thread_x" ? Common::none : e->name == "thread_y" ? (kernel_.across >= 32 ? Common::warp : Common::none) : e->name == "block" ? Common::block : Common::grid;
+      case Kind::own:
+        return e->name == "thread_x"   ? Common::none
+               : e->name == "thread_y" ? (kernel_.across >= 32 ? Common::warp : Common::none)
+               : e->name == "block"    ? Common::block
+                                       : Common::grid;
       case Kind::variable: {
         const Name& found = find(e->name);
         if (!(found.type == e->type) || found.dimensions > 0) fail("{} is used as another type", e->name);
@@ -129,7 +134,8 @@ class Verifier {
         if (row.kind != trace::OpKind::elementwise || row.arity != static_cast<int>(e->args.size())) fail("{} on {} operands", row.name, e->args.size());
         const Type operand = e->args.back()->type;
         for (std::size_t i = e->op == Op::where ? 1 : 0; i < e->args.size(); ++i) has_type(e->args[i], operand, row.name);
-        if (e->op != Op::cast && (row.result == trace::Result::boolean ? e->type.dtype != DType::bool_ : !(e->type == operand))) fail("{} has another result", row.name);
+        if (e->op != Op::cast && (row.result == trace::Result::boolean ? e->type.dtype != DType::bool_ : !(e->type == operand)))
+          fail("{} has another result", row.name);
         return all(e->args);
       }
       case Kind::lane:

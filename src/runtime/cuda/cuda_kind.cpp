@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "jit/cuda/geometry.hpp"
+#include "jit/forms/forms.hpp"
 #include "jit/identities.hpp"
 #include "runtime/cuda/cublaslt.hpp"
 #include "runtime/cuda/cuda_device.hpp"
@@ -10,8 +11,9 @@
 namespace sinter::runtime {
 namespace {
 
-std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest&, const jit::Source& source, jit::Compiler*, bool) {
-  return {{".cu", source.text}};
+std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler*, bool) {
+  const int sm = std::stoi(source.target.substr(sizeof("sm_") - 1));
+  return {{".loops", jit::loop::to_string(jit::forms::lower(nest, sm))}, {".cu", source.text}};
 }
 
 std::vector<std::string> describe() {

@@ -1,0 +1,187 @@
+// The loop language: what a form writes is verified, printed and read back as the same kernel; kernels that break a rule are refused, by hand and by mutation.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <regex>
+#include <set>
+
+#include "engine/engine.hpp"
+#include "fuse/schedule.hpp"
+#include "jit/forms/forms.hpp"
+#include "jit/lower.hpp"
+#include "loop_reader.hpp"
+#include "sinter/nn.hpp"
+#include "sinter/sinter.hpp"
+
+namespace sn = sinter;
+namespace jit = sinter::jit;
+namespace loop = sinter::jit::loop;
+using sinter::test::LoopReader;
+using sn::DType;
+using sn::Tensor;
+
+namespace {
+
+/// Returns the kernels in which a formula's plan for an architecture runs, in every way that its schedules allow.
+std::vector<jit::LoopNest> nests(const std::vector<Tensor>& results, int sm) {
+  std::vector<sn::trace::RecordedPtr> nodes;
+  for (const Tensor& y : results) nodes.push_back(y.node());
+  const auto graph = sn::trace::linearize(nodes).graph;
+  const auto limits = sn::fuse::cuda_limits(sm);
+  const auto plan = sn::fuse::schedule(sn::fuse::prepare(graph, limits), limits);
+  std::vector<jit::LoopNest> all;
+  for (const auto& step : plan.steps)
+    if (step.kind == sn::fuse::Step::Kind::kernel)
+      for (auto& candidate : jit::candidates(plan.graph, step.kernel, limits)) all.push_back(std::move(candidate.lowered.nest));
+  return all;
+}
+
+Tensor make(DType dtype, const sn::Shape& shape) { return sn::placeholder(shape, dtype); }
+
+std::vector<std::vector<Tensor>> formulas(DType t) {
+  const Tensor x = make(t, {4096, 1024}), odd = make(t, {37, 1001}), w = make(t, {1024}), flat = make(t, {(1 << 20) + 1});
+  return {{sn::gelu(x * w) + x},
+          {flat * 2 + 1},
+          {odd.T() * 2 + sn::permute(odd, {1, 0})},
+          {sn::softmax(x, -1)},
+          {sn::softmax(odd, -1)},
+          {sn::layer_norm(x, w, w)},
+          {sn::softmax(x, 0)},
+          {sn::sum(odd, 0), sn::max(odd, 0)},
+          {sn::argmax(x, -1), sn::any(x > 0, 1)},
+          {sn::cumsum(x, -1)},
+          {sn::cumsum(odd, 0)},
+          {sn::softmax(make(t, {64, 100001}), -1)},
+          {sn::take(x, make(DType::int64, {77}), 0) * 3},
+          {sn::concatenate({x, x * x}, 0)},
+          {sn::sum(sn::square(sn::expand_dims(make(t, {500, 48}), 1) - make(t, {500, 48})), -1)},
+          {sn::max_pool2d(make(t, {2, 3, 32, 32}), 2)}};
+}
+
+/// Calls visit(statement) for each statement, the inner ones included.
+template <class Visit> void each_statement(std::vector<loop::Stmt>& body, const Visit& visit) {
+  for (loop::Stmt& s : body) {
+    visit(s);
+    each_statement(s.body, visit);
+  }
+}
+
+void refuses(const std::string& text, std::string_view reason) {
+  CAPTURE(text);
+  const loop::Kernel kernel = LoopReader::read(text);
+  try {
+    loop::verify(kernel);
+    FAIL("it is verified");
+  } catch (const sn::InternalError& error) {
+    CHECK_MESSAGE(std::string(error.what()).find(reason) != std::string::npos, error.what());
+  }
+}
+
+std::string kernel_of(const std::string& body, const std::string& head = "") {
+  return fmt::format("kernel k: 256 threads, 256 across{}\n  input float32 in0\n  output float32 out0\n  number int32 s0\n{{\n{}\n}}\n", head, body);
+}
+
+}  // namespace
+
+TEST_CASE("every form is read back as it was printed, in every way that it can run") {
+  std::set<jit::Form> forms;
+  std::size_t count = 0;
+  for (const DType t : {DType::float32, DType::bfloat16, DType::float64})
+    for (const int sm : {75, 90})
+      for (const auto& formula : formulas(t)) {
+        for (const jit::LoopNest& nest : nests(formula, sm)) {
+          const loop::Kernel kernel = jit::forms::lower(nest, sm);
+          const std::string text = loop::to_string(kernel);
+          CAPTURE(text);
+          const loop::Kernel read = LoopReader::read(text);
+          REQUIRE(loop::to_string(read) == text);
+          REQUIRE(sinter::test::same(kernel, read));
+          loop::verify(read);
+          forms.insert(nest.schedule.form);
+          ++count;
+        }
+      }
+  MESSAGE(count << " kernels");
+  CHECK(forms.size() == 5);
+}
+
+TEST_CASE("a kernel that lacks a declaration, or has a barrier that not all threads reach, is refused") {
+  std::size_t lacking = 0, divergent = 0;
+  for (const auto& formula : formulas(DType::float32))
+    for (const jit::LoopNest& nest : nests(formula, 90)) {
+      const loop::Kernel whole = jit::forms::lower(nest, 90);
+      // Without any one of its declarations; all that are printed have a use.
+      std::size_t statements = 0;
+      loop::Kernel counted = whole;
+      each_statement(counted.body, [&](loop::Stmt&) { ++statements; });
+      for (std::size_t k = 0; k < statements; k += 7) {
+        loop::Kernel broken = whole;
+        std::size_t at = 0;
+        std::string name;
+        each_statement(broken.body, [&](loop::Stmt& s) {
+          if (at++ == k && s.kind <= loop::Stmt::Kind::dynamic) name = std::exchange(s.name, "elsewhere");
+        });
+        std::size_t others = 0;  // of one name in other scopes
+        each_statement(broken.body, [&](loop::Stmt& s) { others += s.name == name; });
+        const std::string text = loop::to_string(broken);
+        if (name.empty() || others > 0 || !std::regex_search(text, std::regex("\\b" + name + "\\b"))) continue;
+        CAPTURE(text);
+        CHECK_THROWS_AS(loop::verify(broken), sn::InternalError);
+        ++lacking;
+      }
+      loop::Kernel diverging = whole;
+      bool found = false;
+      each_statement(diverging.body, [&](loop::Stmt& s) {
+        if (found || s.kind != loop::Stmt::Kind::barrier) return;
+        found = true;
+        loop::Stmt branch{.kind = loop::Stmt::Kind::branch, .guard = loop::thread_x() < loop::E(7)};
+        branch.body = {s};
+        s = branch;
+      });
+      if (!found) continue;
+      CHECK_THROWS_AS(loop::verify(diverging), sn::InternalError);
+      ++divergent;
+    }
+  MESSAGE(lacking << " kernels without a declaration, " << divergent << " with a barrier in a branch");
+  CHECK(lacking > 100);
+  CHECK(divergent > 10);
+}
+
+TEST_CASE("the rules, one by one") {
+  const auto accepts = [](const std::string& body) { CHECK_NOTHROW(loop::verify(LoopReader::read(kernel_of(body)))); };
+  accepts("if (thread_x < 1) {\nout0[0] = in0[s0];\n}\nbarrier block;");
+  // The threads of a warp share the quotient of their numbers, and blocks any number of their own.
+  accepts("for grid (uint32 p = block * 8 + shuffle(thread_x / 32, 0); p < 9; p += blocks * 8) {\nlet float32 a = shuffle_xor(in0[p], 1);\n}");
+  accepts("for grid (uint32 p = block; p < 9; p += blocks) {\nbarrier block;\n}");
+  accepts("shared float32 m[4];\nif (m[1] < in0[0]) {\nbarrier block;\n}");
+
+  constexpr std::string_view alone = "not all threads";
+  refuses(kernel_of("if (thread_x < 1) {\nbarrier block;\n}"), alone);
+  refuses(kernel_of("for threads (uint32 i = thread_x; i < 9; i += 256) {\nbarrier block;\n}"), alone);
+  refuses(kernel_of("for grid (uint32 p = block * 8 + thread_x / 32; p < 9; p += 8) {\nbarrier block;\n}"), alone);
+  refuses(kernel_of("if (thread_x < 7) {\nlet float32 a = shuffle_xor(in0[0], 1);\n}"), alone);
+  refuses(kernel_of("for serial (int32 i = 0; i < s0; i += 1) {\nif (in0[thread_x] < out0[0]) break;\nbarrier block;\n}"), alone);
+  // The threads that leave do so after the barrier, and are missing at the next one.
+  refuses(kernel_of("for serial (int32 i = 0; i < s0; i += 1) {\nbarrier block;\nif (in0[thread_x] < out0[0]) break;\n}"), alone);
+  refuses(kernel_of("var int32 v = 0;\nfor serial (int32 i = 0; i < v; i += 1) {\nbarrier block;\nv = int32(thread_x);\n}"), alone);
+  refuses(kernel_of("for grid (uint32 p = block; p < 9; p += blocks) {\nbarrier cluster_wait;\n}", ", clusters of 2"), alone);
+  refuses(kernel_of("barrier cluster_wait;"), "no cluster");
+
+  refuses(kernel_of("let float32 a = in0[0];\na = in0[1];"), "constant");
+  refuses(kernel_of("in0[0] = out0[0];"), "constant");
+  refuses(kernel_of("let float32 a = s0;"), "takes int32");
+  refuses(kernel_of("let bool b = less(in0[0], s0);"), "less");
+  refuses(kernel_of("out0[0] = add(in0[0]);"), "on 1 operands");
+  refuses(kernel_of("out0[0] = in0[0] + in0[1];"), "+ of float32");
+  refuses(kernel_of("out0[0].x4 = in0[0].x2;"), "out0");
+  refuses(kernel_of("out0[0] = in0[0][1];"), "2 indices");
+  refuses(kernel_of("out0[0] = in0[in0[0]];"), "no integer");
+  refuses(kernel_of("registers float32 r[4];\nout0[0] = r[4];"), "no element 4");
+  refuses(kernel_of("registers float32 r[4];\nout0[0].x2 = r[3].x2;"), "no element 3");
+  refuses(kernel_of("let int32 a = 1;\nlet int32 a = 2;"), "twice");
+  refuses(kernel_of("shared float32 m;\nout0[0] = remote(m, 0);"), "of a cluster");
+  refuses(kernel_of("if (s0) {\nout0[0] = in0[0];\n}"), "no bool");
+  refuses(kernel_of("break;"), "no loop");
+  refuses(kernel_of("out0[0] = quotient(in0[0], in0[1]);"), "no prepared divisor");
+  refuses(kernel_of("dynamic float32 d[thread_x];"), "the launch does not know");
+}
