@@ -56,7 +56,9 @@ class Printer : public loop::Printer {
       case Kind::own:
         return {e.name == "thread_x" ? "threadIdx.x" : e.name == "thread_y" ? "threadIdx.y" : e.name == "block" ? "blockIdx.x" : "gridDim.x", kAtom};
       case Kind::element: return {fmt::format("{} ? {}{} : {}", text(e.guard, 2), e.name, index_text(e.args), text(e.fill, 1)), 1};
-      case Kind::vector: return {fmt::format("*({}*)&{}{}", pointed(e), e.name, index_text(e.args)), kUnary};
+      case Kind::vector:  // NVRTC folds a sum with a pointer into the address in another order than an element's address, and some kernels take more registers
+        if (e.args.size() == 1) return {fmt::format("*({}*)({} + {})", pointed(e), e.name, text(e.args[0], 9)), kUnary};
+        return {fmt::format("*({}*)&{}{}", pointed(e), e.name, index_text(e.args)), kUnary};
       case Kind::lane: return {fmt::format("{}.at[{}]", args[0], text(e.args[1])), kAtom};
       case Kind::cast: {
         const Expr& from = *e.args[0];
