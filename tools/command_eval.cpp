@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bindings.hpp"
 #include "commands.hpp"
@@ -168,6 +169,8 @@ void warn_unused(const std::vector<std::string>& names) {
 
 int run_eval(const EvalRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
+  std::optional<Timeline> timeline;
+  if (!request.trace.empty()) timeline.emplace(request.trace);
   const Bindings bindings = bind_values(request.bindings);
   Evaluated evaluated = evaluate(request.expression, bindings);
   warn_unused(evaluated.unused);
@@ -193,6 +196,7 @@ int run_eval(const EvalRequest& request) {
   write_pictures(request.shown, [&](Format format) { return explain(results, {.format = format}); });
   if (!request.explain.empty() || !request.shown.why.empty())
     print_explanation(evaluated, {.format = request.explain == "json" ? Format::json : Format::text, .guards = request.shown.guards}, request.shown);
+  if (timeline) timeline->write();
   return 0;
 }
 

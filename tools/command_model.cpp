@@ -18,6 +18,7 @@
 #include "progress.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
+#include "sinter/profile.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::tools {
@@ -369,6 +370,8 @@ int run_model(const ModelRequest& request) {
   }
   const double load_ms = milliseconds(loading);
 
+  std::optional<Timeline> timeline;
+  if (!request.trace.empty()) timeline.emplace(request.trace);
   const std::map<std::string, Tensor> inputs = inputs_by_name(request, model.inputs, model.sizes);
   const Counters before = counters();
   std::map<std::string, Tensor> results;
@@ -407,6 +410,7 @@ int run_model(const ModelRequest& request) {
   if (request.profile) print_profile(request.time, [&] { model.run(inputs); });
   write_pictures(request.shown, [&](Format format) { return model.explain(results, {.format = format}); });
   if (request.explain) print_explanation(model.explain(results, options_of(request)));
+  if (timeline) timeline->write();
   return 0;
 }
 

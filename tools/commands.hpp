@@ -36,6 +36,7 @@ struct EvalRequest {
   std::string dump;      // folder; empty: none
   int time = 0;          // evaluations to time; 0: none
   bool profile = false;  // time each step
+  std::string trace;     // file of the timeline; empty: none
 };
 int run_eval(const EvalRequest& request);
 
@@ -68,6 +69,7 @@ struct ModelRequest {
   bool explain = false, rewrite = true, profile = false, json = false;
   Shown shown;
   int time = 0;
+  std::string trace;  // as for eval
 };
 int run_model(const ModelRequest& request);
 /// Describes a function of the table. Throws ValueError for an unknown one.

@@ -161,6 +161,7 @@ int run(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   eval_command->add_flag("--profile", eval.profile, "Show the time of each step in N more evaluations (10 without --time)");
+  eval_command->add_option("--trace", eval.trace, "Write a timeline for chrome://tracing and ui.perfetto.dev")->type_name("FILE");
   eval_command->footer(function_list());
 
   tools::KernelsRequest kernels;
@@ -201,6 +202,7 @@ int run(int argc, char** argv) {
   run_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has, for --random")->type_name("NAME=8");
   run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")->type_name("N")->check(CLI::Range(1, 1000000));
   run_command->add_flag("--profile", model.profile, "Show the time of each step in N more runs (10 without --time)");
+  run_command->add_option("--trace", model.trace, "Write a timeline for chrome://tracing and ui.perfetto.dev")->type_name("FILE");
   run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
   show_options(run_command, model.shown, false);
   run_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")

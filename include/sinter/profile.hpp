@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sinter {
@@ -40,5 +41,24 @@ class Profile {
 /// Writes a table of the first `most` steps with their shares of the time, then the rest: further steps, and all other work (recording, planning, compiling,
 /// the program's own).
 std::string to_string(const Profile& profile, int most = 25);
+
+/// Records what all threads do, from construction until write() or destruction, and writes it as a file that Chrome (chrome://tracing) and ui.perfetto.dev
+/// show: recording, keys, plans, compiles, copies, and each kernel and library call with the program's lines, bytes and rate. On a GPU each step is waited for,
+/// so the whole is slower. "%p" in the path becomes the process's number. One at a time: a second one is a ValueError. SINTER_TRACE=FILE records a whole
+/// process.
+class Timeline {
+ public:
+  explicit Timeline(std::string_view path);
+  /// Writes the file, unless write() did; a file that cannot be written is a warning.
+  ~Timeline();
+  Timeline(const Timeline&) = delete;
+  Timeline& operator=(const Timeline&) = delete;
+
+  /// Throws IoError when the file cannot be written.
+  void write();
+
+ private:
+  bool written_ = false;
+};
 
 }  // namespace sinter

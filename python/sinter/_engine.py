@@ -10,7 +10,7 @@ from ._core import Array, DType
 from ._functions import asarray
 from ._progress import progress
 
-__all__ = ("configure counters dump_kernels eval explain explain_boundary Explanation freeze interrupt kernels load_plan Model options placeholder profile reset_peak set_name synchronize trim tune").split()
+__all__ = ("configure counters dump_kernels eval explain explain_boundary Explanation freeze interrupt kernels load_plan Model options placeholder profile reset_peak set_name synchronize timeline trim tune").split()
 
 
 def eval(*arrays):
@@ -418,6 +418,21 @@ class profile:
 
     def __str__(self):
         return self._times.text() if self._times else self._text
+
+
+class timeline:
+    """Writes what sinter does within as a timeline for chrome://tracing and ui.perfetto.dev: `with sinter.timeline("trace.json"): ...`. SINTER_TRACE=FILE does it for a whole program."""
+
+    def __init__(self, path):
+        self._path = os.fspath(path)
+
+    def __enter__(self):
+        self._timeline = _core.Timeline(self._path)
+        return self
+
+    def __exit__(self, *error):
+        _core.synchronize()
+        self._timeline.write()
 
 
 def tune(*arrays):

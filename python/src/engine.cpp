@@ -358,6 +358,7 @@ void add_engine(nb::module_& module) {
         }
         return made;
       });
+  nb::class_<Timeline>(module, "Timeline").def(nb::init<std::string>()).def("write", [](Timeline& timeline) { released([&] { timeline.write(); }); });
   // The finished share of tune_arrays, and its present kernel. A callback would take the GIL in the middle of an evaluation, for which a fork may wait.
   static std::mutex mutex;
   static std::pair<double, std::string> tuning;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "base/timeline.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -54,6 +55,7 @@ bool Background::start() {
 }
 
 void Background::serve() {
+  timeline::name_this_thread("compiler");
   for (;;) {
     Job job;
     {

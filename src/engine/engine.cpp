@@ -1,6 +1,7 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -13,9 +14,12 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
+#include "base/threads.hpp"
+#include "base/timeline.hpp"
 #include "engine/boundary.hpp"
 #include "engine/checks.hpp"
 #include "engine/fork_gate.hpp"
+#include "engine/measured.hpp"
 #include "engine/options.hpp"
 #include "engine/profile.hpp"
 #include "engine/reach.hpp"
@@ -87,6 +91,7 @@ struct Engine::AtFork {
         },
         [] {
           ++process_generation;
+          timeline::after_fork_in_child();
           if (Engine* engine = the_engine.load()) engine->after_fork(true);
           gate.open_in_child();
         });
@@ -225,7 +230,7 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::vector<trace::PassC
   const Words other = usual ? Words() : now.key_for(target);
   const PlanKeyView key{usual ? now.key.all() : other.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
   if (Known known = find_plan(key, outline.symbols()); known.planned) {
-    if (!outline.was_recorded_at(known.history->sites)) tell_sites(key, known, outline.sites());
+    if (!outline.was_recorded_at(known.history->sites)) known.history = known.other_lines->at(outline, *known.history);
     outline.release();
     return known;
   }
@@ -234,38 +239,64 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::vector<trace::PassC
   std::vector<trace::NodeSite> sites = outline.sites();
   outline.release();
   load_plans(key, {outline.leaves().size(), outline.literals().size(), outline.gathers().size(), outline.calls().size(), outline.symbols().size(), outputs},
-             target, now);
+             target, now, sites);
   Known known = find_plan(key, outline.symbols());
-  if (!known.planned) known = make_plan_for(key, graph, target, now);
+  if (!known.planned) {
+    if (log().should_log(spdlog::level::debug))
+      log().debug("a plan is made for {}{}: {}", sites.back().called, short_place(sites.back().where), why_planned(key, outline.symbols()));
+    known = make_plan_for(key, graph, target, now, sites);
+  }
   auto history = std::make_shared<History>(known.planned, false, now.device);
   history->sites = std::move(sites);
   known.history = std::move(history);
   return known;
 }
 
-// A plan that was recorded at other lines before. The next evaluation is likely to come from the same lines.
-void Engine::tell_sites(const PlanKeyView& key, Known& known, std::vector<trace::NodeSite> sites) {
-  auto history = std::make_shared<History>(*known.history);
-  history->sites = std::move(sites);
-  known.history = std::move(history);
+std::shared_ptr<History> Engine::OtherLines::at(const trace::Outline& outline, const History& like) {
   const std::lock_guard lock(mutex_);
-  if (auto* family = plans_.find(key))
-    for (Member& member : family->members)
-      if (member.known.planned == known.planned) member.known.history = known.history;
+  auto found = std::find_if(histories_.begin(), histories_.end(), [&](const auto& history) { return outline.was_recorded_at(history->sites); });
+  if (found == histories_.end()) {
+    if (histories_.size() == kRemembered) histories_.pop_back();
+    found = histories_.insert(histories_.end(), std::make_shared<History>(like));
+    (*found)->sites = outline.sites();
+  }
+  std::rotate(histories_.begin(), found, found + 1);
+  return histories_.front();
 }
 
-void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& now) {
+std::string Engine::why_planned(const PlanKeyView& key, const std::vector<std::int64_t>& symbols) {
+  const std::lock_guard lock(mutex_);
+  const auto* const family = plans_.find(key);
+  if (!family) return "no plan of this structure and these settings was in memory or on disk";
+  const Planned& last = *family->members.back().known.planned;
+  std::vector<std::string> changed;
+  for (std::size_t k = 0; k < symbols.size(); ++k)
+    if (symbols[k] != last.sizes[k]) changed.push_back(fmt::format("{} was {} and is {}", last.symbols[k], last.sizes[k], symbols[k]));
+  return fmt::format("{} plan{} of this structure do{} not serve these sizes; the last one needs {}; {}", family->members.size(),
+                     family->members.size() == 1 ? "" : "s", family->members.size() == 1 ? "es" : "", last.program.unmet(symbols, last.symbols),
+                     fmt::join(changed, ", "));
+}
+
+void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& now, const Sites& sites) {
   {
     std::lock_guard lock(mutex_);
     if (plans_.find(key)) return;
   }
+  timeline::Span span("plan", "plans from disk");
   const auto plans = engine::load_plans({key.structure, &target, &now.how, kernels_.tuning_mark()}, terms, kernels_);
   totals_.plans_from_disk += plans.size();
-  if (!plans.empty()) add_plans(key, plans, plans.size(), now);
+  if (plans.empty()) return;
+  log().debug("{} plan{} of a structure read from disk", plans.size(), plans.size() == 1 ? "" : "s");
+  add_plans(key, plans, plans.size(), now, sites);
 }
 
-Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& now) {
+Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& now, const Sites& sites) {
+  timeline::Span span("plan");
   const auto planned = make_plan(graph, target, now.how, kernels_);
+  if (span) {
+    span.add("nodes", static_cast<double>(graph.nodes.size()));
+    span.add("steps", static_cast<double>(planned->steps.size()));
+  }
   ++totals_.plans_made;
   std::size_t ordinal = 0;
   {
@@ -273,7 +304,7 @@ Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& 
     if (const auto* family = plans_.find(key)) ordinal = family->on_disk;
   }
   keep_on_disk({key.structure, &target, &now.how, kernels_.tuning_mark()}, ordinal, planned);
-  return add_plans(key, {planned}, ordinal + 1, now);
+  return add_plans(key, {planned}, ordinal + 1, now, sites);
 }
 
 void Engine::keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned) {
@@ -283,18 +314,25 @@ void Engine::keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const s
                   planned, disk] { store_plan({structure, &target, &how, tunings}, ordinal, *planned, *disk); });
 }
 
-Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& now) {
+Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& now,
+                                const Sites& sites) {
   std::lock_guard lock(mutex_);
   PlanFamily family;
   if (const auto* known = plans_.find(key)) family = *known;
   family.on_disk = on_disk;
-  for (const auto& planned : plans)
-    family.members.push_back({{planned, std::make_shared<History>(planned, true, now.device), std::make_shared<Recurring>()}, {}});
+  for (const auto& planned : plans) {
+    auto history = std::make_shared<History>(planned, true, now.device);
+    history->sites = sites;
+    family.members.push_back({{planned, std::move(history), std::make_shared<OtherLines>(), std::make_shared<Recurring>()}, {}});
+  }
   if (family.members.size() > kMaxFamily) family.members.erase(family.members.begin(), family.members.end() - kMaxFamily);
   Known last = family.members.back().known;
   std::size_t cost = key.structure.size_bytes();
   for (const Member& member : family.members) cost += cost_of(*member.known.planned);
+  const std::size_t evicted = plans_.evicted();
   plans_.replace({{key.settings.begin(), key.settings.end()}, {key.structure.begin(), key.structure.end()}, key.tunings}, std::move(family), cost);
+  if (const std::size_t more = plans_.evicted() - evicted; more > 0)
+    log().debug("the plans of {} structure{} leave memory: plans may take {} MiB", more, more == 1 ? "" : "s", kMaxPlanBytes >> 20);
   return last;
 }
 
@@ -312,7 +350,11 @@ Engine::Elements Engine::elements_of(const StoragePtr& storage, const runtime::D
   if (!host) host = host_memory_of(*storage);  // it is on another device: through the host
   if (device->reads_host()) return {host.get(), nullptr};
   auto buffer = device->allocate(std::max<std::size_t>(storage->bytes, 1));
-  device->upload(*buffer, host.get(), storage->bytes);
+  {
+    timeline::Span span("copy", "to the device");
+    span.add("bytes", static_cast<double>(storage->bytes));
+    device->upload(*buffer, host.get(), storage->bytes);
+  }
   std::lock_guard lock(storage->lock);
   if (const auto others = std::static_pointer_cast<DeviceContents>(storage->device); others && others->device == device)
     return {others->buffer->data(), others->buffer};
@@ -328,6 +370,8 @@ std::shared_ptr<void> Engine::host_memory_of(Storage& storage) {
     contents = std::static_pointer_cast<DeviceContents>(storage.device);
   }
   auto memory = allocate_host(storage.bytes);
+  timeline::Span span("copy", "to the host");
+  span.add("bytes", static_cast<double>(storage.bytes));
   contents->device->download(memory.get(), *contents->buffer, storage.bytes);
   std::lock_guard lock(storage.lock);
   if (!storage.host) storage.host = std::move(memory);  // addresses that were given out stay
@@ -339,12 +383,17 @@ class Engine::OnHost {
  public:
   OnHost(runtime::Device& from, Workspace& work) : device(runtime::interpreting_kind().open(0)), from_(from), work_(work) {}
   void* bring(int node) {
-    if (!copies_[node]) from_.download(room_for(node), there(node), there(node).bytes());
+    if (copies_[node]) return copies_[node]->data();
+    const timeline::Span span("copy", "to the host");
+    from_.download(room_for(node), there(node), there(node).bytes());
     return copies_[node]->data();
   }
   /// For a result that is written whole.
   void* room_for(int node) { return (copies_[node] = device->allocate(there(node).bytes()))->data(); }
-  void take_back(int node) { from_.upload(there(node), copies_.at(node)->data(), there(node).bytes()); }
+  void take_back(int node) {
+    const timeline::Span span("copy", "to the device");
+    from_.upload(there(node), copies_.at(node)->data(), there(node).bytes());
+  }
 
   const runtime::DevicePtr device;
 
@@ -518,18 +567,30 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
   };
 
   Profile::Times* const profile = Profile::Times::current();
+  const bool told = profile || timeline::on();
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, auto&& run) {
-    if (!profile) return run();
+    if (!told) return run();
     device->synchronize();
-    profile->start();
-    run();
-    device->synchronize();
-    profile->stop(planned, s, call, work.numbers);
+    timeline::Span span("kernel");
+    if (profile) profile->start();
+    if (device->reads_host()) {
+      run();
+    } else {
+      {
+        const timeline::Span launching("launch");
+        run();
+      }
+      const timeline::Span waiting("wait");
+      device->synchronize();
+    }
+    span.stop();
+    if (profile) profile->stop(planned, s, call, work.numbers);
+    if (span) tell_step(span, planned, s, call, work.numbers, work.history, *device, measured_bandwidth(*device, thread_count(options().threads)));
   };
   Checks checks(work.gathers, device);
   auto next = executable.repeated.begin();
   for (std::size_t s = 0; s < planned.steps.size(); ++s) {
-    if (next != executable.repeated.end() && next->first == s && !profile) {
+    if (next != executable.repeated.end() && next->first == s && !told) {
       for (std::size_t k = s; k < next->last; ++k) prepare(planned.steps[k]);
       launch(*next, work);
       for (; s < next->last; ++s) release(s);
@@ -596,7 +657,10 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
   const Surrounded surrounded;  // outside of the gate: a thread that forks may hold the lock that `after` waits for, and fork waits for all that are inside
   const ForkGate::Inside inside(gate);
   if (asked) trace::evaluation_asked();
+  if (timeline::on()) timeline::tell_recorded();
   const Setup& now = setup();
+  timeline::Span span("evaluate", site.op);
+  if (span && *site.where.file) span.add("line", trace::to_string(site.where));
   std::vector<std::vector<trace::RecordedPtr>> waiting;  // the last one is next
   for (;;) {
     if (!evaluate_roots(now, site, work)) {
@@ -656,6 +720,7 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
 // What is to be kept on the way joins the roots. Without a plan where pieces come first.
 Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, const trace::Site& site, Workspace& work) {
   trace::Outline& outline = work.outline;
+  timeline::Span key("key");
   outline.walk(work.roots);
   for (const auto& leaf : outline.leaves())
     if (!leaf)
@@ -675,6 +740,8 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     }
   }
   const fuse::Rewritten made = finish_outline(outline, work.roots, !of_place, target);
+  if (key) timeline::tell_recorded();  // by passes, which record too
+  key.stop();
   Known known = plan_for(outline, made.counts, work.roots.size(), target, now);
   std::function<void(const Executable&)> check;
   if (known.planned->loaded)
@@ -688,7 +755,9 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
       check_reach(executable, terms);
     };
   known.executable = known.recurring->at(known.planned, outline.symbols(), target, kernels_, check);
+  work.history = known.history.get();
   run_recorded(*known.executable, target, work);
+  if (timeline::on()) count_memory();
   return known;
 }
 
@@ -941,7 +1010,14 @@ void Engine::reset_peak() {
   for (const auto& device : devices()) device->reset_peak();
 }
 
+void Engine::count_memory() {
+  std::size_t bytes = host_use().now;
+  for (const auto& device : devices()) bytes += device->memory().now;
+  timeline::count("bytes in use", static_cast<double>(bytes));
+}
+
 void Engine::synchronize() {
+  const timeline::Span span("wait", "synchronize");
   kernels_.wait();
   for (const auto& device : devices()) device->synchronize();
 }

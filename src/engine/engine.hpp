@@ -118,10 +118,22 @@ class Engine {
       return a.tunings == b.tunings && same_words(a.structure, b.structure) && same_words(a.settings, b.settings);
     }
   };
+  // Further lines that the formulas of one plan are recorded at, the latest first: an evaluation at lines that are known copies nothing.
+  class OtherLines {
+   public:
+    // Call it before the outline's release(). `like`: the same of other lines.
+    std::shared_ptr<History> at(const trace::Outline& outline, const History& like);
+
+   private:
+    static constexpr std::size_t kRemembered = 16;
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<History>> histories_;
+  };
   // A plan and what is told of an evaluation that finds it.
   struct Known {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
+    std::shared_ptr<OtherLines> other_lines;
     std::shared_ptr<Recurring> recurring;
     std::shared_ptr<const Executable> executable = {};  // that ran, whose numbers the workspace refers to: `recurring` may drop it for another thread
   };
@@ -131,14 +143,17 @@ class Engine {
   // Found in memory or on disk, else made. Releases the outline.
   Known plan_for(trace::Outline& outline, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& setup);
   Known find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
-  void tell_sites(const PlanKeyView& key, Known& known, std::vector<trace::NodeSite> sites);
+  // For the log: why none of the plans that are known serves these values of the symbols.
+  std::string why_planned(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
+  using Sites = std::vector<trace::NodeSite>;
   // Plans of one structure are asked for on disk once.
-  void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup);
-  Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup);
+  void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup, const Sites& sites);
+  Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup, const Sites& sites);
   // In the background.
   void keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned);
   // The last of them.
-  Known add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& setup);
+  Known add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& setup,
+                  const Sites& sites);
   // A node's elements where the device finds them.
   struct Elements {
     void* data = nullptr;
@@ -153,7 +168,8 @@ class Engine {
     std::vector<std::uint64_t> constants;                 // bits of the graph's, then of those that rewriting put in
     std::span<const trace::GatherSite> gathers;
     std::span<const trace::CallSite> calls;
-    std::vector<Elements> elements;  // by value of the plan
+    const History* history = nullptr;  // of the evaluation that runs; null for a frozen function
+    std::vector<Elements> elements;    // by value of the plan
     std::vector<void*> pointers, call_pointers;
     std::vector<std::uint64_t> scalars;
   };
@@ -177,6 +193,8 @@ class Engine {
   void call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work);
   // The pointers and literals of a launch, in the workspace; its numbers.
   template <class AddressOf> std::span<const std::int64_t> bind(const PlannedStep& step, Workspace& work, AddressOf address_of);
+  // The timeline's counter.
+  void count_memory();
   void before_fork();
   void after_fork(bool child);
   struct AtFork;
@@ -213,6 +231,7 @@ class Engine::Borrowed {
     work_->outline.clear();
     work_->roots.clear();
     work_->elements.clear();
+    work_->history = nullptr;
     if (work_->outline.is_small()) mine() = std::move(work_);
   }
   Borrowed(const Borrowed&) = delete;

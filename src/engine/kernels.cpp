@@ -9,6 +9,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/own_fault.hpp"
+#include "base/timeline.hpp"
 #include "cache/entry.hpp"
 #include "engine/tuned.hpp"
 #include "sinter/errors.hpp"
@@ -65,7 +66,11 @@ std::shared_ptr<Compiled> Kernels::entry_of(const jit::Source& source) {
   std::lock_guard lock(mutex_);
   if (const auto* known = entries_.find(key)) return *known;
   const std::size_t cost = 3 * key.size();  // the key, and an image that is about twice as large
-  return entries_.insert(key, std::make_shared<Compiled>(), cost);
+  const std::size_t evicted = entries_.evicted();
+  const auto entry = entries_.insert(key, std::make_shared<Compiled>(), cost);
+  if (const std::size_t more = entries_.evicted() - evicted; more > 0)
+    log().debug("{} kernel{} leave{} memory: kernels may take {} MiB", more, more == 1 ? "" : "s", more == 1 ? "s" : "", kMaxBytes >> 20);
+  return entry;
 }
 
 // SINTER_DUMP is for looking: a folder that cannot be written is told once and stops nothing.
@@ -86,8 +91,10 @@ void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source,
 }
 
 bool Kernels::find_on_disk(Compiled& entry, const jit::Source& source) {
+  const timeline::Span span("load", source.entry.c_str());
   auto found = disk()->load(source);
   if (!found) return false;
+  log().debug("{}: found on disk", source.entry);
   entry.binary = std::move(*found);
   ++totals_.from_disk;
   return true;
@@ -95,6 +102,7 @@ bool Kernels::find_on_disk(Compiled& entry, const jit::Source& source) {
 
 // The entry's lock is held.
 void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut) {
+  const timeline::Span span("compile", source.entry.c_str());
   try {
     entry.binary = kind.compiler()->compile(source);
     entry.binary.note = cut;
@@ -132,6 +140,7 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
   auto& loaded = entry.loaded[target.device.get()];
   for (bool again = true; !loaded && entry.failure.empty(); again = false) {
     try {
+      const timeline::Span span("load", source.entry.c_str());
       loaded = target.device->load(nest, entry.binary);
     } catch (const CompileError& error) {
       // What the disk had may be whole and yet not load; what was just compiled is as good as none.
@@ -174,7 +183,10 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
     return interpret({});
   }
   ++totals_.generated;
-  made.source = kind.generate(nest, target.limits);
+  {
+    const timeline::Span span("generate", nest.name.c_str());
+    made.source = kind.generate(nest, target.limits);
+  }
   made.source.generator = kind.generator;
   dump_strings(nest, made.source, kind);
   const jit::Compiler* compiler = kind.compiler();
@@ -203,6 +215,7 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
       warn_of_no_compiler(kind);
       entry->failure = fmt::format("no {} was found", kind.compiler_name);
     } else if (may_run_ahead && compile_later(entry, made.source, kind, cut)) {
+      log().debug("{}: interpreted until it is compiled", made.source.entry);
       return run_ahead();
     } else {
       compile(*entry, made.source, kind, cut);

@@ -32,6 +32,7 @@ template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std
       cost_ -= last->second.cost;
       order_.pop_back();
       map_.erase(last);
+      ++evicted_;
     }
     return added->second.value;
   }
@@ -46,6 +47,8 @@ template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std
   }
   std::size_t size() const { return map_.size(); }
   std::size_t cost() const { return cost_; }
+  /// Entries that went to make room.
+  std::size_t evicted() const { return evicted_; }
 
  private:
   struct Entry {
@@ -53,7 +56,7 @@ template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std
     std::size_t cost;
     typename std::list<const Key*>::iterator place;
   };
-  std::size_t capacity_, cost_ = 0;
+  std::size_t capacity_, cost_ = 0, evicted_ = 0;
   std::unordered_map<Key, Entry, Hash, Equal> map_;  // its keys stay in place
   std::list<const Key*> order_;                      // most recently used first
 };

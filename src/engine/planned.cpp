@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/log.hpp"
+#include "base/timeline.hpp"
 #include "engine/tuned.hpp"
 
 namespace sinter::engine {
@@ -53,7 +54,10 @@ LoweredStep lowered_step(const fuse::Graph& graph, const fuse::Step& step, const
   if (how.tuned && target.device && !kernels.tuning_mark().empty())
     if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.kind().generator, target.interpret})) {
       result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
-      if (runs(result.lowered) != chosen) result.from = PlannedStep::From::tuned;
+      if (runs(result.lowered) != chosen) {
+        result.from = PlannedStep::From::tuned;
+        log().debug("{}: runs by the schedule that was tuned here, {}, in place of {}", result.lowered.nest.name, runs(result.lowered), chosen);
+      }
     }
   if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && runs(lower({how.lowering.fast_math, {}})) != chosen)
     result.from = PlannedStep::From::asked;
@@ -299,6 +303,8 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
     for (const fuse::Step& step : made.plan.steps) {
       const std::size_t first_number = making.numbers();
       if (step.kind == fuse::Step::Kind::library) {
+        if (!fuse::has_library(target.limits, step.call.op, step.call.dtype))
+          log().debug("{}: computed by the host, for {} has no library for it", fuse::to_string(fuse::todays(step.call)), target.limits.target);
         PlannedStep call;
         call.call = fuse::todays(step.call);
         call.call.fast_math = how.lowering.fast_math;
@@ -307,7 +313,10 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
         making.add_numbers(fuse::numbers_of(step.call));
         continue;
       }
+      timeline::Span span("lower");
       LoweredStep lowered = lowered_step(made.plan.graph, step, target, how, kernels);
+      span.rename("lower", lowered.lowered.nest.name);
+      span.stop();
       PlannedStep kernel = planned_kernel(made.plan.graph, step, lowered, made.ordinals, target, kernels);
       const auto& report = kernel.made.report;
       const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;

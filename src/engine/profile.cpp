@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/log.hpp"
 #include "base/per_thread.hpp"
+#include "engine/origins.hpp"
+#include "sinter/errors.hpp"
 
 namespace sinter {
 namespace {
@@ -75,6 +79,52 @@ std::vector<ProfiledStep> Profile::steps() const {
 }
 
 double Profile::seconds() const { return seconds_since(times_->made); }
+
+namespace engine {
+
+void tell_step(timeline::Span& span, const Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers,
+               const History* history, const runtime::Device& device, double bandwidth) {
+  const PlannedStep& step = planned.steps[s];
+  double bytes = 0;
+  if (call) {
+    const bool exchange = call->op == trace::Op::send_part || call->op == trace::Op::receive_part;
+    span.rename(exchange ? "exchange" : "library", fuse::to_string(*call));
+    bytes = bytes_of(*call);
+  } else {
+    const bool interpreted = step.made.interpreted || (step.made.later && !step.made.ready.kernel.load());
+    bool as_planned = true;
+    span.add("writes", name_of(planned, s, numbers, as_planned));
+    span.rename(interpreted ? "interpret" : "kernel", step.nest.name);
+    if (as_planned) bytes = step.bytes_moved;
+  }
+  if (history)
+    if (const std::string lines = Origins(planned, history->sites).lines_text(step.computes); !lines.empty()) span.add("from", lines);
+  if (!device.reads_host()) span.on_line(device.name() + ", the stream");
+  if (bytes <= 0) return;
+  const double rate = bytes / std::max(span.seconds(), 1e-9);
+  span.add("bytes", bytes);
+  span.add("GB/s", rate / 1e9);
+  if (bandwidth > 0) span.add("percent of measured bandwidth", 100 * rate / bandwidth);
+}
+
+}  // namespace engine
+
+Timeline::Timeline(std::string_view path) {
+  if (!timeline::start(std::string(path))) throw ValueError("timeline: one is recorded already; end it first, or unset SINTER_TRACE");
+}
+
+void Timeline::write() {
+  if (std::exchange(written_, true)) return;
+  timeline::finish();
+}
+
+Timeline::~Timeline() {
+  try {
+    write();
+  } catch (const Error& error) {
+    log().warn("{}", error.what());
+  }
+}
 
 std::string to_string(const Profile& profile, int most) {
   const double whole = profile.seconds();

@@ -6,7 +6,8 @@
 #include <span>
 #include <string>
 
-#include "engine/planned.hpp"
+#include "base/timeline.hpp"
+#include "engine/explain.hpp"
 #include "sinter/profile.hpp"
 
 namespace sinter {
@@ -25,5 +26,12 @@ struct Profile::Times {
   Clock::time_point made = Clock::now(), started;
   Times* before = nullptr;  // the object that this one replaced
 };
+
+namespace engine {
+/// Tells the timeline of step s, which has run: its kind and name, the user's lines, bytes and rate against the device's bandwidth. `history`: null where the
+/// recording is not known.
+void tell_step(timeline::Span& span, const Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers,
+               const History* history, const runtime::Device& device, double bandwidth);
+}  // namespace engine
 
 }  // namespace sinter

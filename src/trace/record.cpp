@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/timeline.hpp"
 #include "trace/build.hpp"
 #include "trace/loops.hpp"
 
@@ -159,6 +160,7 @@ RecordedPtr record(RecordedPtr node, Operands&& inputs) {
     node->held = bytes > kUncounted - node->held ? kUncounted : node->held + bytes;
   }
   if (is_spread && !node->spread) node->spread = spread_hook.load()(*node, inputs);
+  if (timeline::on()) timeline::operation_recorded();
   ++node->depth;
   node->order = ++order;
   node->pending = std::move(inputs);

@@ -20,6 +20,7 @@ sinter_run_emulated(replay_no_pools_cuda_emulated test_replay SINTER_EMULATOR_PO
 sinter_run_emulated(replay_lost_cuda_emulated test_replay SINTER_EMULATOR_LOSE=40)
 sinter_suite(results llvm interpreter cuda)
 sinter_run(results_unfused test_results SINTER_BACKEND=interpreter SINTER_FUSE=off)
+sinter_suite(timeline llvm interpreter unfused)
 sinter_suite(surface llvm interpreter unfused cuda)
 target_link_libraries(test_surface PRIVATE Eigen3::Eigen)
 sinter_suite(threads llvm interpreter cuda)

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -279,6 +280,39 @@ TEST_CASE("--explain, --dump and --time show what was done") {
   CHECK(contains(profile.out, "share"));
   CHECK(contains(profile.out, " 4 "));
   CHECK(contains(profile.out, "(beside the steps)"));
+}
+
+TEST_CASE("a timeline, by option and for a whole process") {
+  const Sandbox box;
+  const auto kinds = [&](const char* file) {
+    std::ifstream in(box.path / file);
+    std::set<std::string> found;
+    const nlohmann::json all = nlohmann::json::parse(in);
+    for (const auto& event : all.at("traceEvents")) found.insert(event.value("cat", ""));
+    return found;
+  };
+  REQUIRE(box.run({"eval", "sum(arange(100)*2)", "--trace", "one.json"}).code == 0);
+  CHECK(kinds("one.json").contains("evaluate"));
+  REQUIRE(box.run({"eval", "sum(arange(100)*2)"}, {"SINTER_TRACE=two.json"}).code == 0);
+  CHECK(kinds("two.json").contains("evaluate"));
+  const Outcome both = box.run({"eval", "sum(arange(100)*2)", "--trace", "one.json"}, {"SINTER_TRACE=two.json"});
+  CHECK(both.code != 0);
+  CHECK(contains(both.err, "SINTER_TRACE"));
+  REQUIRE(box.run({"eval", "1 + 1"}, {"SINTER_TRACE=missing/three.json"}).code == 0);
+}
+
+TEST_CASE("the log says why a plan is made") {
+  const Sandbox box;
+  const std::vector<std::string> debug = {"SINTER_LOG=debug"};
+  const Outcome made = box.run({"eval", "softmax(arange(64.)*2 + 1)", "-o", "y.npy"}, debug);
+  REQUIRE(made.code == 0);
+  CHECK(contains(made.err, "a plan is made for "));
+  CHECK(contains(made.err, "no plan of this structure and these settings was in memory or on disk"));
+  const Outcome again = box.run({"eval", "softmax(arange(64.)*2 + 1)", "-o", "y.npy"}, debug);
+  CHECK(!contains(again.err, "a plan is made for "));
+  const Outcome larger = box.run({"eval", "softmax(arange(300000.)*2 + 1)", "-o", "y.npy"}, debug);
+  CHECK(contains(larger.err, "1 plan of this structure does not serve these sizes; the last one needs "));
+  CHECK(contains(larger.err, "n0 was 64 and is 300000"));
 }
 
 TEST_CASE("a second process compiles nothing and maps no compiler") {

@@ -1,0 +1,215 @@
+#include "base/timeline.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/log.hpp"
+#include "sinter/errors.hpp"
+
+namespace sinter::timeline {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constinit std::atomic<bool> recording{false};
+
+struct Span::Event {
+  const char* kind;
+  std::string name, line;
+  Clock::time_point begin, end;  // end: of Clock's epoch while it is under way
+  int thread;
+  json args = json::object();
+};
+
+namespace {
+
+constexpr std::size_t kMostEvents = 1 << 20;
+constexpr int kFirstLine = 1 << 30;  // of lines that are no threads, beyond the system's numbers of threads
+
+thread_local constinit const char* thread_name = nullptr;
+struct Recorded {
+  Clock::time_point first, last;
+  std::uint64_t count = 0;
+};
+thread_local constinit Recorded recorded{};
+
+}  // namespace
+
+struct Recorder {
+  struct Counted {
+    const char* name;
+    Clock::time_point at;
+    double value;
+  };
+  std::mutex mutex;
+  std::string path;
+  int process = 0;
+  Clock::time_point start;
+  std::vector<std::unique_ptr<Span::Event>> events;
+  std::vector<Counted> counts;
+  std::map<int, std::string> threads;
+  std::size_t lost = 0;
+
+  void add(std::unique_ptr<Span::Event> event) {
+    const std::lock_guard lock(mutex);
+    if (!on() || event->begin < start) return;
+    if (thread_name) threads.try_emplace(event->thread, thread_name);
+    if (events.size() < kMostEvents) events.push_back(std::move(event));
+    else ++lost;
+  }
+
+  double microseconds(Clock::time_point at) const { return std::chrono::duration<double, std::micro>(at - start).count(); }
+
+  /// The array of Chrome's "Trace Event Format": complete events (X), counters (C) and names (M).
+  void write() {
+    std::ofstream file(path, std::ios::binary);
+    const char* separator = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
+    const auto put = [&](json event) {
+      event["pid"] = process;
+      file << std::exchange(separator, ",\n") << event.dump(-1, ' ', false, json::error_handler_t::replace);
+    };
+    std::map<std::string, int> lines;
+    threads.try_emplace(process, "main");
+    put({{"ph", "M"}, {"name", "process_name"}, {"tid", process}, {"args", {{"name", "sinter"}}}});
+    for (const auto& event : events) {
+      int line = event->thread;
+      if (!event->line.empty()) {
+        line = lines.try_emplace(event->line, kFirstLine + static_cast<int>(lines.size())).first->second;
+        threads.try_emplace(line, event->line);
+      } else {
+        threads.try_emplace(line, fmt::format("thread {}", line));
+      }
+      put({{"ph", "X"},
+           {"cat", event->kind},
+           {"name", event->name.empty() ? event->kind : event->name},
+           {"ts", microseconds(event->begin)},
+           {"dur", microseconds(event->end) - microseconds(event->begin)},
+           {"tid", line},
+           {"args", event->args}});
+    }
+    for (const Counted& one : counts) put({{"ph", "C"}, {"name", one.name}, {"ts", microseconds(one.at)}, {"tid", process}, {"args", {{"value", one.value}}}});
+    for (const auto& [thread, name] : threads) put({{"ph", "M"}, {"name", "thread_name"}, {"tid", thread}, {"args", {{"name", name}}}});
+    file << "\n]}\n";
+    file.close();
+    if (!file) throw IoError(fmt::format("timeline: '{}' cannot be written", path));
+    if (lost > 0) log().warn("timeline: {} holds the first {} events; {} more are not told", path, events.size(), lost);
+  }
+};
+
+namespace {
+
+// Never destroyed: destructors of static objects may still evaluate.
+Recorder*& recorder() {
+  static Recorder* made = new Recorder;
+  return made;
+}
+
+std::string with_process(std::string path) {
+  if (const std::size_t at = path.find("%p"); at != std::string::npos) path.replace(at, 2, std::to_string(getpid()));
+  return path;
+}
+
+/// From the start of the library to the end of the process. A process that did nothing writes nothing, so that the children of a program leave its file alone.
+const bool from_environment = [] {
+  const char* path = std::getenv("SINTER_TRACE");
+  if (!path || !*path || !start(path)) return false;
+  std::atexit([] {
+    if (!on() || recorder()->events.empty()) return;
+    try {
+      finish();
+    } catch (const Error& error) {
+      log().warn("{}", error.what());
+    }
+  });
+  return true;
+}();
+
+}  // namespace
+
+bool start(const std::string& path) {
+  Recorder& all = *recorder();
+  const std::lock_guard lock(all.mutex);
+  if (on()) return false;
+  all.path = with_process(path);
+  all.process = getpid();
+  all.events.clear();
+  all.counts.clear();
+  all.lost = 0;
+  all.start = Clock::now();
+  recording = true;
+  return true;
+}
+
+void finish() {
+  Recorder& all = *recorder();
+  const std::lock_guard lock(all.mutex);
+  if (!on()) return;  // in a child of fork
+  recording = false;
+  all.write();
+}
+
+void after_fork_in_child() {
+  recording = false;
+  recorder() = new Recorder;  // another thread of the parent may hold the lock of the old one
+}
+
+void name_this_thread(const char* name) { thread_name = name; }
+
+void Span::begin(const char* kind, const char* name) { event_ = new Event{kind, name, {}, Clock::now(), {}, gettid()}; }
+void Span::stop() {
+  if (event_) event_->end = Clock::now();
+}
+void Span::end() {
+  if (event_->end == Clock::time_point()) stop();
+  recorder()->add(std::unique_ptr<Event>(event_));
+}
+void Span::rename(const char* kind, std::string name) {
+  if (!event_) return;
+  event_->kind = kind;
+  event_->name = std::move(name);
+}
+void Span::on_line(std::string name) {
+  if (event_) event_->line = std::move(name);
+}
+void Span::add(const char* key, std::string text) {
+  if (event_) event_->args[key] = std::move(text);
+}
+void Span::add(const char* key, double number) {
+  if (event_) event_->args[key] = number;
+}
+double Span::seconds() const {
+  if (!event_) return 0;
+  return std::chrono::duration<double>((event_->end == Clock::time_point() ? Clock::now() : event_->end) - event_->begin).count();
+}
+
+void count(const char* name, double value) {
+  if (!on()) return;
+  Recorder& all = *recorder();
+  const std::lock_guard lock(all.mutex);
+  if (all.counts.size() < kMostEvents) all.counts.push_back({name, Clock::now(), value});
+}
+
+void operation_recorded() {
+  recorded.last = Clock::now();
+  if (recorded.count++ == 0) recorded.first = recorded.last;
+}
+
+void tell_recorded() {
+  if (recorded.count == 0) return;
+  auto event = std::unique_ptr<Span::Event>(new Span::Event{"record", fmt::format("record {} operation{}", recorded.count, recorded.count == 1 ? "" : "s"), "",
+                                                            recorded.first, recorded.last, gettid()});
+  recorded.count = 0;
+  recorder()->add(std::move(event));
+}
+
+}  // namespace sinter::timeline
