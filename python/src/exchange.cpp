@@ -247,10 +247,10 @@ void check_device(nb::handle device) {
 }
 
 void add_exchange(nb::module_& module) {
-  nb::handle type = module.attr("Array");
-  nb::cpp_function_def(&to_capsule, nb::scope(type), nb::name("__dlpack__"), nb::is_method(), nb::kw_only(), nb::arg("stream").none() = nb::none(),
+  nb::handle array_class = module.attr("Array");
+  nb::cpp_function_def(&to_capsule, nb::scope(array_class), nb::name("__dlpack__"), nb::is_method(), nb::kw_only(), nb::arg("stream").none() = nb::none(),
                        nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(), nb::arg("copy").none() = nb::none());
-  nb::cpp_function_def(&device_of, nb::scope(type), nb::name("__dlpack_device__"), nb::is_method());
+  nb::cpp_function_def(&device_of, nb::scope(array_class), nb::name("__dlpack_device__"), nb::is_method());
   module.def("from_bytes", [](nb::bytes data, nb::handle dtype, const Shape& shape) {
     const auto type = find_element_type(dtype);
     const std::size_t count = static_cast<std::size_t>(element_count(shape)), size = itemsize(type->parts) * (type->is_complex ? 2 : 1);

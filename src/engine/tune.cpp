@@ -79,10 +79,10 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     };
     tell(0);
     const auto make = [&](const jit::Lowered& lowered) {
-      PlannedStep made = make_step(scheduled.ordinals, step, lowered, now.target, kernels_);
-      for (auto* accesses : {&made.nest.inputs, &made.nest.outputs})
+      PlannedStep planned_step = make_step(scheduled.ordinals, step, lowered, now.target, kernels_);
+      for (auto* accesses : {&planned_step.nest.inputs, &planned_step.nest.outputs})
         for (auto& access : *accesses) access.buffer = scheduled.values.at(access.buffer);
-      return made;
+      return planned_step;
     };
     // The present numbers in the form that a launch takes.
     std::vector<std::int64_t> today;

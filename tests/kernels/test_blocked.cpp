@@ -103,8 +103,6 @@ void check_near(const Tensor& got, const std::vector<double>& want, std::int64_t
   CHECK(worst <= 1e-6 * std::sqrt(static_cast<double>(terms)) + 1e-7 * static_cast<double>(terms));
 }
 
-bool all_close_to(const Tensor& a, const Tensor& b) { return max(absolute(a - b)).item<float>() < 2e-5f; }
-
 void check(const Case& c, FilterLayout layout) {
   const std::int64_t each = c.depthwise ? 1 : c.channels / c.groups;
   const Tensor x = random_tensor({c.batch, c.channels, c.size[0], c.size[1]}), w = random_tensor({c.filters, each, c.taps[0], c.taps[1]});
