@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "example.hpp"
+#include "sinter/control.hpp"
 
 namespace sn = sinter;
 using sn::newaxis, sn::Slice, sn::Tensor;
@@ -69,6 +70,18 @@ void explain() {
   // [end]
 }
 
+void change() {
+  // [change]
+  const Tensor x = example::numbers({512, 768}, 1);
+  Tensor y = sn::fused([&] { return sn::softmax(x * 2.f, -1); });  // one kernel
+  try {
+    sn::fused([&] { return sn::sum(sn::materialize(sn::exp(x)), 1); });
+  } catch (const sn::FusionError& error) {  // nothing was computed
+    std::cout << error.what() << "\n";
+  }
+  // [end]
+}
+
 void when() {
   // [when]
   const Tensor x = example::numbers({1000, 1000}, 1);
@@ -122,8 +135,9 @@ void memory() {
 }
 
 int guide() {
-  const std::pair<const char*, void (*)()> sections[] = {{"first", first},     {"views", views}, {"assign", assign}, {"several", several}, {"errors", errors},
-                                                         {"explain", explain}, {"when", when},   {"loops", loops},   {"memory", memory}};
+  const std::pair<const char*, void (*)()> sections[] = {{"first", first},   {"views", views},     {"assign", assign}, {"several", several},
+                                                         {"errors", errors}, {"explain", explain}, {"change", change}, {"when", when},
+                                                         {"loops", loops},   {"memory", memory}};
   for (const auto& [name, section] : sections) {
     std::cout << "== " << name << "\n" << std::flush;
     section();

@@ -1,4 +1,4 @@
-// sinter run, sinter check, sinter compile: a trained model, or its plan, on .npy files.
+// sinter run, check, compile, explain, cache warm: trained models, or their plans, on .npy files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -58,9 +58,13 @@ std::string file_name(const std::string& output) {
 
 /// Returns random numbers of the input's type: floats between -1 and 1, and zeros for integers, because these are often positions in a table.
 Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t>& sizes, std::uint64_t seed) {
-  if (!input.shape) throw ValueError(fmt::format("--random: the input {} has no shape", to_string(input)));
+  if (!input.shape) throw ValueError(fmt::format("the input {} has no shape, so it cannot be made up", to_string(input)));
   Shape shape;
-  for (const ModelSize& size : *input.shape) shape.push_back(size.size ? *size.size : sizes.at(size.symbol));
+  for (const ModelSize& size : *input.shape) {
+    const auto given = sizes.find(size.symbol);
+    if (!size.size && given == sizes.end()) throw ValueError(fmt::format("the input {} needs a size: --size {}=1", to_string(input), size.symbol));
+    shape.push_back(size.size ? *size.size : given->second);
+  }
   if (!is_floating(input.dtype)) return zeros(shape, input.dtype);
   return astype(random::uniform(random::Key(seed), shape, -1.0, 1.0), input.dtype);
 }
@@ -117,6 +121,23 @@ std::map<std::string, std::vector<std::int64_t>> sizes_of(const ModelRequest& re
   return sizes;
 }
 
+/// Returns every choice of one size for each name of the model's inputs.
+std::vector<std::map<std::string, std::int64_t>> combinations(const std::map<std::string, std::vector<std::int64_t>>& sizes, const Model& model) {
+  std::vector<std::map<std::string, std::int64_t>> all(1);
+  for (const auto& [name, list] : sizes) {
+    const auto has = [&, &name = name](const ModelValue& input) {
+      return input.shape && std::any_of(input.shape->begin(), input.shape->end(), [&](const ModelSize& size) { return size.symbol == name; });
+    };
+    const std::vector<ModelValue>& inputs = model.inputs();
+    if (std::none_of(inputs.begin(), inputs.end(), has)) continue;  // of another model on the command line
+    std::vector<std::map<std::string, std::int64_t>> longer;
+    for (const auto& chosen : all)
+      for (const std::int64_t size : list) longer.emplace_back(chosen)[name] = size;
+    all = std::move(longer);
+  }
+  return all;
+}
+
 /// Reads NAME=FILE.npy or NAME=NUMBER; a model's names may contain anything but =.
 std::map<std::string, Tensor> tensors_by_name(const std::vector<std::string>& arguments) {
   std::map<std::string, Tensor> tensors;
@@ -166,10 +187,15 @@ Model load_model(const ModelRequest& request) {
   return Model::load(request.file, {.rewrite = request.rewrite, .without = request.without, .precision = precision, .fixed = tensors_by_name(request.fixed)});
 }
 
+void refuse_rewrites(const ModelRequest& request) {
+  if (!request.rewrite || !request.without.empty() || !request.fixed.empty())
+    throw ValueError("--no-rewrite, --without and --set are for models; a plan's nodes were rewritten when it was compiled");
+}
+
 /// A model or its plan: both run by names.
 struct Runnable {
   std::vector<ModelValue> inputs;
-  std::map<std::string, std::int64_t> sizes;  // the sizes for which it was, or would be, planned first
+  std::map<std::string, std::int64_t> sizes;  // the sizes for which it was planned first
   std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>&)> run;
   std::function<std::string(const std::map<std::string, Tensor>& results, const ExplainOptions& options)> explain;
 };
@@ -353,20 +379,76 @@ int explain_model(const ModelRequest& request) {
   return 0;
 }
 
+int check_models(const ModelRequest& request, const std::vector<std::string>& files) {
+  Progress bar;
+  int bad = 0;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    ModelRequest one = request;
+    one.file = files[k];
+    if (files.size() > 1) bar.show(static_cast<double>(k) / static_cast<double>(files.size()), one.file);
+    const auto answer = [&] {
+      if (is_plan(one.file)) {
+        refuse_rewrites(one);
+        const Function function = Function::load(one.file, Location{});
+        bar.clear();
+        return check(function, one.file);
+      }
+      const Model model = load_model(one);
+      bar.clear();
+      return check(model, one.file);
+    };
+    if (files.size() == 1) return answer();
+    try {
+      bad += answer() != 0;
+    } catch (const Error& error) {  // the others are looked at all the same
+      bar.clear();
+      fmt::print("{}: {}\n", one.file, error.what());
+      ++bad;
+    }
+  }
+  fmt::print("{} of {} models can be run\n", files.size() - static_cast<std::size_t>(bad), files.size());
+  return bad == 0 ? 0 : 1;
+}
+
+int warm_cache(const ModelRequest& request, const std::vector<std::string>& files) {
+  apply_settings(request.device, request.backend);
+  if (const std::string reason = cache::DiskCache(cache_settings()).disabled_reason(); !reason.empty())
+    throw ValueError(fmt::format("the disk cache is off: {}", reason));
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    ModelRequest one = request;
+    one.file = files[k];
+    if (is_plan(one.file)) throw ValueError(fmt::format("{} is a plan, which holds its kernels; warm takes models", one.file));
+    const Counters before = counters();
+    std::size_t planned = 0;
+    {
+      const CompilingShown shown(files.size() > 1 ? fmt::format("{} of {}, ", k + 1, files.size()) : "");
+      const Model model = load_model(one);
+      for (const auto& sizes : combinations(sizes_of(one), model)) {
+        std::vector<Tensor> inputs;
+        for (const ModelValue& input : model.inputs()) inputs.push_back(made_up(input, sizes, inputs.size() + 1));
+        eval(inputs, Location{});
+        explain(model(inputs, Location{}));  // plans and compiles as a run would, and runs nothing
+        ++planned;
+      }
+      synchronize();
+    }
+    const Counters after = counters();
+    fmt::print("{}: {} plan{} made, {} from disk; {} kernels compiled, {} from disk; for {} set{} of sizes\n", one.file, after.plans_made - before.plans_made,
+               after.plans_made - before.plans_made == 1 ? "" : "s", after.plans_from_disk - before.plans_from_disk,
+               after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk, planned, planned == 1 ? "" : "s");
+  }
+  return 0;
+}
+
 int run_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point loading = Clock::now();
   Runnable model;
   if (is_plan(request.file)) {
-    if (!request.rewrite || !request.without.empty() || !request.fixed.empty())
-      throw ValueError("--no-rewrite, --without and --set are for models; a plan's nodes were rewritten when it was compiled");
-    const Function function = Function::load(request.file, Location{});
-    if (request.check) return check(function, request.file);
-    model = runnable(function);
+    refuse_rewrites(request);
+    model = runnable(Function::load(request.file, Location{}));
   } else {
-    const Model file = load_model(request);
-    if (request.check) return check(file, request.file);
-    model = runnable(file, request);
+    model = runnable(load_model(request), request);
   }
   const double load_ms = milliseconds(loading);
 

@@ -1,28 +1,14 @@
 // sinter tune: times the possible schedules of an expression's kernels, and stores the fastest for later processes.
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdio>
 
 #include "bindings.hpp"
 #include "commands.hpp"
+#include "progress.hpp"
 #include "sinter/sinter.hpp"
 #include "sinter/tune.hpp"
 
 namespace sinter::tools {
 namespace {
-
-/// Shows a bar on a terminal, and nothing in a log.
-void show_progress(double done, std::string_view kernel) {
-  if (!isatty(2)) return;
-  constexpr int kWidth = 30;
-  const int filled = std::clamp(static_cast<int>(done * kWidth), 0, kWidth);
-  fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {:3.0f} %  {:.40}\033[K", "", filled, "", kWidth - filled, done * 100, kernel);
-}
-void clear_progress() {
-  if (isatty(2)) fmt::print(stderr, "\r\033[K");
-}
 
 /// Binds files and numbers. For a type and shape, makes elements of all sizes and signs, the same in each run.
 Bindings bind_samples(const std::vector<std::string>& arguments) {
@@ -50,8 +36,9 @@ int run_tune(const TuneRequest& request) {
   apply_settings(request.device, request.backend);
   const Evaluated evaluated = evaluate(request.expression, bind_samples(request.bindings));
   warn_unused(evaluated.unused);
-  const std::vector<TunedKernel> kernels = tune(evaluated.results, show_progress);
-  clear_progress();
+  Progress bar;
+  const std::vector<TunedKernel> kernels = tune(evaluated.results, [&](double done, std::string_view kernel) { bar.show(done, kernel); });
+  bar.clear();
   int kept = 0;
   for (const TunedKernel& kernel : kernels) {
     fmt::print("{}\n   chosen  {}\n", kernel.name, kernel.chosen);

@@ -65,13 +65,16 @@ struct ModelRequest {
   std::vector<std::string> without;  // names of rewrites that are not applied
   std::vector<std::string> fixed;    // NAME=VALUE: inputs that become constants
   bool random = false;               // inputs that are not given are random
-  bool check = false;                // print the model's properties and missing operators; run nothing
   bool explain = false, rewrite = true, profile = false, json = false;
   Shown shown;
   int time = 0;
   std::string trace;  // as for eval
 };
 int run_model(const ModelRequest& request);
+/// Prints each model's properties and missing operators; runs nothing.
+int check_models(const ModelRequest& request, const std::vector<std::string>& files);
+/// Plans and compiles each model into the cache, for each combination of the sizes.
+int warm_cache(const ModelRequest& request, const std::vector<std::string>& files);
 /// Describes a function of the table. Throws ValueError for an unknown one.
 int run_help(std::string_view function);
 /// Prints a line for each function.

@@ -21,24 +21,8 @@ namespace {
 
 namespace tools = sinter::tools;
 
-constexpr const char* kExamples = R"(
-Examples:
-  sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain
-  sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (n - 1)' x=x.npy n=100
-  sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10
-  sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy
-  sinter eval @expression.txt x=x.npy
-  sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/
-  sinter check resnet50.onnx
-  sinter explain resnet50.onnx --size N=1
-  sinter run resnet50.onnx data=picture.npy -o results --time 10
-  sinter compile resnet50.onnx -o resnet50.plan --size N=1
-  sinter run resnet50.plan data=picture.npy -o results --time 10
-  sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024]
-  sinter help softmax
-  source <(sinter completion bash)
-  sinter info
-  sinter cache verify
+constexpr const char* kEnvironment = R"(
+`sinter help COMMAND` shows a command's options and examples, `sinter help FUNCTION` describes a function, `sinter help` lists both.
 
 Environment (a flag overrides its variable):
   SINTER_DEVICE       cpu, cuda or cuda:N
@@ -56,15 +40,8 @@ Environment (a flag overrides its variable):
   SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the library's file, if the loader does not find it
 )";
 
-std::string function_list() {
-  std::string text =
-      "The expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
-      "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
-      "The statements before it assign: a = x + 1, q, r = divmod(x, 3), a += 1, a[0] = 2.\n"
-      "@FILE in place of the expression reads it from a file, @- from the standard input.\n"
-      "python -c 'import sinter as np; …' runs programs, with loops and functions.\n"
-      "Write -- before an expression that starts with -.\n\nFunctions (sinter help NAME describes one):\n";
-  std::string line = " ";
+std::string names_of_functions() {
+  std::string text, line = " ";
   for (const tools::Function& function : tools::functions()) {
     if (line.size() + function.name.size() > 100) {
       text += line + "\n";
@@ -73,6 +50,23 @@ std::string function_list() {
     line += fmt::format(" {}", function.name);
   }
   return text + line + "\n";
+}
+
+/// Returns the text of a command's examples.
+std::string examples(std::initializer_list<const char*> lines) {
+  std::string text = "\nExamples:\n";
+  for (const char* line : lines) text += fmt::format("  {}\n", line);
+  return text;
+}
+
+std::string function_list() {
+  return "\nThe expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
+         "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
+         "The statements before it assign: a = x + 1, q, r = divmod(x, 3), a += 1, a[0] = 2.\n"
+         "@FILE in place of the expression reads it from a file, @- from the standard input.\n"
+         "python -c 'import sinter as np; …' runs programs, with loops and functions.\n"
+         "Write -- before an expression that starts with -.\n\nFunctions (sinter help NAME describes one):\n" +
+         names_of_functions();
 }
 
 std::string read_expression(const std::string& path) {
@@ -124,7 +118,7 @@ std::string no_such_command(const CLI::App& app) {
 int run(int argc, char** argv) {
   CLI::App app("sinter: NumPy-like tensors that fuse themselves");
   app.name("sinter");
-  app.footer(kExamples);
+  app.footer(kEnvironment);
   app.require_subcommand(1);
   app.set_version_flag("--version", [] { return fmt::format("sinter {}", sinter::version()); });
 
@@ -162,7 +156,12 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 1000000));
   eval_command->add_flag("--profile", eval.profile, "Show the time of each step in N more evaluations (10 without --time)");
   eval_command->add_option("--trace", eval.trace, "Write a timeline for chrome://tracing and ui.perfetto.dev")->type_name("FILE");
-  eval_command->footer(function_list());
+  eval_command->footer(
+      examples({"sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain",
+                "sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (n - 1)' x=x.npy n=100",
+                "sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10",
+                "sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy", "sinter eval @expression.txt x=x.npy"}) +
+      function_list());
 
   tools::KernelsRequest kernels;
   CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
@@ -174,7 +173,10 @@ int run(int argc, char** argv) {
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
   show_options(kernels_command, kernels.shown, true);
-  kernels_command->footer(function_list());
+  kernels_command->footer(examples({"sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/",
+                                    "sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024] --guards",
+                                    "sinter kernels 'm = x.sum(axis=0); n = x.sum(axis=1); m, n' x=f32[512,768] --why m n --html plan.html"}) +
+                          function_list());
 
   tools::TuneRequest tune;
   CLI::App* tune_command = app.add_subcommand("tune", "Time other schedules of the kernels on this machine and store the fastest");
@@ -183,8 +185,11 @@ int run(int argc, char** argv) {
   tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
 
+  tune_command->footer(examples({"sinter tune 'softmax(x, axis=-1)' x=f32[4096,1024]", "sinter cache tuned"}));
+
 #ifdef SINTER_MODELS
   tools::ModelRequest model;
+  std::vector<std::string> models;
   const CLI::IsMember precisions({"float32", "float64", "float16", "bfloat16"});
   const auto rewrite_options = [&model](CLI::App* command) {
     command->add_flag("--no-rewrite", [&model](std::int64_t) { model.rewrite = false; }, "Run the nodes of the file without rewrites");
@@ -208,11 +213,12 @@ int run(int argc, char** argv) {
   run_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(run_command);
+  run_command->footer(examples({"sinter run resnet50.onnx data=picture.npy -o results --time 10", "sinter run resnet50.plan --random --profile"}));
   CLI::App* check_command = app.add_subcommand("check", "Show a trained model's inputs and outputs, and the operators that sinter lacks");
-  check_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
+  check_command->add_option("MODEL", models, "The models")->type_name("MODEL.onnx|MODEL.plan ...")->required();
   rewrite_options(check_command);
-  CLI::App* compile_command =
-      app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without planning or compiling");
+  check_command->footer(examples({"sinter check resnet50.onnx", "sinter check models/*.onnx"}));
+  CLI::App* compile_command = app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without planning or compiling");
   compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
   compile_command
@@ -224,7 +230,10 @@ int run(int argc, char** argv) {
   compile_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(compile_command);
-  CLI::App* explain_command = app.add_subcommand("explain", "Explain the plan of a trained model: rewrites, layouts, steps, and the split reason of each step");
+  compile_command->footer(examples(
+      {"sinter compile resnet50.onnx -o resnet50.plan --size N=1", "sinter compile minilm.onnx -o minilm.plan --size batch=1..64 --size sequence=1..512"}));
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "Explain the plan of a trained model: rewrites, layouts, steps, and the split reason of each step");
   explain_command->add_option("MODEL", model.file, "The model, or its plan file")->type_name("MODEL.onnx|MODEL.plan")->required();
   explain_command->add_flag("--json", model.json, "The plan as JSON");
   show_options(explain_command, model.shown, false);
@@ -233,20 +242,24 @@ int run(int argc, char** argv) {
   explain_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(explain_command);
+  explain_command->footer(examples({"sinter explain resnet50.onnx --size N=1", "sinter explain resnet50.plan --html plan.html"}));
 #endif
   std::string topic;
-  CLI::App* help_command = app.add_subcommand("help", "Describe a function, with an example, or the arguments of a command");
-  help_command->add_option("NAME", topic, "The function or command")->required();
+  CLI::App* help_command = app.add_subcommand("help", "Describe a function, with an example, or a command; without a name, list both");
+  help_command->add_option("NAME", topic, "The function or command; without it, all are listed");
+  help_command->footer(examples({"sinter help", "sinter help softmax", "sinter help kernels"}));
 
   CLI::App* functions_command = app.add_subcommand("functions", "List all functions: signature, description, other names, separated by tabs");
 
   std::string shell;
   CLI::App* completion_command = app.add_subcommand("completion", "Print a script that completes sinter's commands, options and functions in a shell");
   completion_command->add_option("SHELL", shell)->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion_command->footer(examples({"source <(sinter completion bash)"}));
 
   CLI::App* info_command = app.add_subcommand("info", "Show the version, and this machine's devices, compilers and cache");
   std::string info_target;
   info_command->add_option("--target", info_target, "Show the model of a device instead: cpu, sm_90, ..");
+  info_command->footer(examples({"sinter info", "sinter info --target sm_90"}));
 
   CLI::App* cache_command = app.add_subcommand("cache", "Manage the kernels stored on disk");
   cache_command->require_subcommand(1);
@@ -258,6 +271,16 @@ int run(int argc, char** argv) {
   export_command->add_option("FILE", cache_file)->required();
   CLI::App* import_command = cache_command->add_subcommand("import", "Import the entries of such a file; they are machine code, so the file has to be trusted");
   import_command->add_option("FILE", cache_file)->required();
+#ifdef SINTER_MODELS
+  CLI::App* warm_command = cache_command->add_subcommand("warm", "Plan and compile models into the cache, so that their first run does not");
+  warm_command->add_option("MODEL", models)->type_name("MODEL.onnx ...")->required();
+  warm_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has; several sizes are planned one after another")->type_name("NAME=1,8");
+  warm_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  warm_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")->check(precisions);
+  rewrite_options(warm_command);
+#endif
+  cache_command->footer(examples({"sinter cache list", "sinter cache show 895d67", "sinter cache export kernels.cache", "sinter cache import kernels.cache",
+                                  "sinter cache warm minilm.onnx --size batch=1,8 --size sequence=128", "sinter cache verify"}));
   CLI::App* stats_command = cache_command->add_subcommand("stats", "Show the folder, the number of entries and their size");
   CLI::App* tuned_command = cache_command->add_subcommand("tuned", "List the schedules that `sinter tune` stored");
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
@@ -284,12 +307,17 @@ int run(int argc, char** argv) {
     if (*run_command) return tools::run_model(model);
     if (*compile_command) return tools::compile_model(model);
     if (*explain_command) return tools::explain_model(model);
-    if (*check_command) {
-      model.check = true;
-      return tools::run_model(model);
-    }
+    if (*check_command) return tools::check_models(model, models);
+    if (*warm_command) return tools::warm_cache(model, models);
 #endif
     if (*help_command) {
+      if (topic.empty()) {
+        fmt::print("Commands:\n");
+        for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+          fmt::print("  {:<12}{}\n", command->get_name(), command->get_description());
+        fmt::print("\nFunctions:\n{}\n`sinter help NAME` describes one.\n", names_of_functions());
+        return 0;
+      }
       const CLI::App* command = find_command(app, topic);
       if (!command) return tools::run_help(topic);
       fmt::print("{}", command->help());

@@ -81,10 +81,11 @@ for header in headers:
     title = f"sinter/{header}"
     (pages / "cpp" / f"{header[:-4]}.rst").write_text(f"{title}\n{'=' * len(title)}\n\n{about}\n\n.. doxygenfile:: {header}\n   :sections: briefdescription detaileddescription innerclass enum typedef func var public* user-defined\n")
 (pages / "cpp.rst").write_text("C++ reference\n=============\n\nOne page for each public header.\n\n.. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   cpp/{header[:-4]}\n" for header in headers))
-modules = {"sinter": "Arrays, functions, evaluation", "sinter.linalg": "Linear algebra", "sinter.fft": "Fourier transforms", "sinter.random": "Random numbers", "sinter.lib": "Strided views and their kind"}
+modules = {"sinter": "arrays, functions, evaluation", "sinter.linalg": "linear algebra", "sinter.fft": "Fourier transforms", "sinter.random": "random numbers",
+           "sinter.lib": "strided views and their kind", "sinter.ranks": "arrays over several processes"}
 (pages / "python").mkdir(exist_ok=True)
 for module, title in modules.items():
-    title = f"{module}: {title[0].lower()}{title[1:]}"
+    title = f"{module}: {title}"
     (pages / "python" / f"{module}.rst").write_text(f"{title}\n{'=' * len(title)}\n\n.. automodule:: {module}\n   :members:\n   :imported-members:\n")
 (pages / "python.rst").write_text("Python reference\n================\n\n.. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   python/{module}\n" for module in modules))
 if missing:

@@ -10,7 +10,7 @@ from ._core import Array, DType
 from ._functions import asarray
 from ._progress import progress
 
-__all__ = ("configure counters dump_kernels eval explain explain_boundary Explanation freeze interrupt kernels load_plan Model options placeholder profile reset_peak set_name synchronize timeline trim tune").split()
+__all__ = ("configure counters dump_kernels eval explain explain_boundary Explanation freeze fused interrupt kernels load_plan Model options placeholder profile reset_peak set_name synchronize timeline trim tune").split()
 
 
 def eval(*arrays):
@@ -387,6 +387,20 @@ def explain_boundary(a, b, *wanted, target=""):
     change it."""
     _name_arrays()
     return _core.explain_boundary(a, b, *wanted, target=target)
+
+
+def fused(function):
+    """A decorator: each call computes the arrays that the function returns by one kernel, or raises FusionError, which says why it takes more, before anything
+    runs. What was recorded before and is not computed belongs to the kernel too."""
+
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        results, arrays = function(*arguments, **keywords), []
+        _flatten(results, arrays)
+        _core.eval_fused(*arrays)
+        return results
+
+    return call
 
 
 def kernels(function, specs, target="", directory=None):

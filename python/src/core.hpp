@@ -117,8 +117,8 @@ nb::object to_list(Array array);
 /// Returns the only element as a Python number. Evaluates.
 nb::object to_number(Array array);
 
-/// Evaluates. Every evaluation releases the GIL, and Ctrl-C stops it; so also an evaluation that the library begins while it records.
-void evaluate(const std::vector<Tensor>& tensors);
+/// Evaluates. Every evaluation releases the GIL, and Ctrl-C stops it. This holds too for an evaluation that the library begins while it records.
+void evaluate(const std::vector<Tensor>& tensors, bool fused = false);
 inline void evaluate(const Array& array) {
   if (array.is_complex()) evaluate(std::vector{array.re, array.im});
   else if (!is_evaluated(array.re)) evaluate(std::vector{array.re});

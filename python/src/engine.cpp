@@ -18,6 +18,7 @@
 
 #include "core.hpp"
 #include "sinter/caller.hpp"
+#include "sinter/control.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/freeze.hpp"
@@ -115,11 +116,11 @@ Held::~Held() {
   PyGILState_Release(state_);
 }
 
-// If the signal's handler raises nothing, the evaluation does not end.
-void evaluate(const std::vector<Tensor>& tensors) {
+// A signal whose handler raises nothing ends no evaluation.
+void evaluate(const std::vector<Tensor>& tensors, bool fused) {
   for (;;) {
     try {
-      return sinter::eval(tensors, location());
+      return fused ? sinter::eval_fused(tensors, location()) : sinter::eval(tensors, location());
     } catch (const Interrupted&) {
       if (!signal_came) throw;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -251,6 +252,7 @@ void add_engine(nb::module_& module) {
   around_evaluations({[]() -> void* { return new Released; }, [](void* released) { delete static_cast<Released*>(released); }});
   module.attr("__version__") = std::string(version());
   module.def("eval", [](nb::args arrays) { evaluate(tensors_of(arrays)); });
+  module.def("eval_fused", [](nb::args arrays) { evaluate(tensors_of(arrays), true); });
   module.def(
       "explain_text",
       [](nb::args arrays, const std::string& format, const std::string& target, bool guards) {

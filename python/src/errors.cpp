@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core.hpp"
+#include "sinter/control.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ranks.hpp"
@@ -14,8 +15,8 @@
 namespace sinter::python {
 namespace {
 
-PyObject *error, *shape_error, *dtype_error, *axis_error, *index_error, *value_error, *io_error, *compile_error, *device_error, *memory_error, *interrupted,
-    *internal_error, *model_error, *linear_algebra_error, *matrix_shape_error, *overflow_error, *sharding_error, *rank_error;
+PyObject *error, *shape_error, *dtype_error, *axis_error, *index_error, *value_error, *io_error, *compile_error, *device_error, *memory_error, *fusion_error,
+    *interrupted, *internal_error, *model_error, *linear_algebra_error, *matrix_shape_error, *overflow_error, *sharding_error, *rank_error;
 
 PyObject* add(nb::module_& module, const char* name, const char* text, std::initializer_list<PyObject*> bases) {
   nb::list list;
@@ -58,6 +59,8 @@ void set_error() noexcept {
     PyErr_SetString(PyExc_TypeError, "an argument is of a type that is not taken here");
   } catch (const table::Fault& fault) {
     PyErr_SetString(fault.of_kind ? dtype_error : value_error, (fault.message + at_caller_line()).c_str());
+  } catch (const FusionError& e) {
+    PyErr_SetString(fusion_error, e.what());
   } catch (const Interrupted& e) {
     if (PyErr_CheckSignals() == 0) PyErr_SetString(interrupted, e.what());
   } catch (const MatrixShapeError& e) {
@@ -111,6 +114,7 @@ void add_errors(nb::module_& module) {
   compile_error = add(module, "CompileError", "A compiler refused a kernel; the message has its log.", {error, PyExc_RuntimeError});
   device_error = add(module, "DeviceError", "A device that is missing or failed.", {error, PyExc_RuntimeError});
   memory_error = add(module, "MemoryError", "There is no memory for an array.", {device_error, PyExc_MemoryError});
+  fusion_error = add(module, "FusionError", "A formula that was to be one kernel and is not; the message says why.", {error, PyExc_RuntimeError});
   interrupted = add(module, "Interrupted", "An evaluation was stopped by interrupt().", {error, PyExc_RuntimeError});
   internal_error = add(module, "InternalError", "A mistake in sinter itself, which is worth a report.", {error, PyExc_RuntimeError});
   model_error = add(module, "ModelError", "A model that cannot be read, or an operator that sinter lacks.", {error, PyExc_ValueError});

@@ -175,6 +175,25 @@ def test_explain_knows_lines_and_names():
     assert "siblings" in sn.explain_boundary(sn.sum(images, axis=1), sn.sum(images, axis=0))
 
 
+def test_fused_is_one_kernel_or_says_why_not():
+    x = sn.asarray(sn.arange(3000.0).reshape(30, 100))
+    sn.eval(x)
+
+    @sn.fused
+    def normed(x):
+        return {"y": sn.exp(x - sn.max(x, axis=1, keepdims=True)), "top": sn.max(x, axis=1)}
+
+    before = sn.counters()["kernels_launched"]
+    results = normed(x)
+    assert set(results) == {"y", "top"} and sn.counters()["kernels_launched"] == before + (1 if sn.options()["fuse"] else 2)
+    two = sn.fused(lambda: sn.materialize(sn.exp(x)) + 1)
+    if not sn.options()["fuse"]:
+        return two()
+    with pytest.raises(sn.FusionError, match="(?s)not one kernel at .*test_engine.py.*contiguous copy"):
+        two()
+    assert issubclass(sn.FusionError, RuntimeError)
+
+
 def test_pictures_hold_any_name_safely():
     x = sn.placeholder(sn.float32, [30, 40])
     sn.set_name(x, "</script><b>&\"ü")

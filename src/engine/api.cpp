@@ -1,6 +1,7 @@
 // The public functions, implemented over the engine.
 #include "base/interrupt.hpp"
 #include "engine/engine.hpp"
+#include "sinter/control.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/recurrent.hpp"
 #include "trace/host_access.hpp"
@@ -28,6 +29,8 @@ void eval(const std::vector<Tensor>& tensors, Location where) {
   engine::Engine::get().evaluate(nodes_of(tensors), {"eval", where});
 }
 void eval(std::initializer_list<Tensor> tensors, Location where) { eval(std::vector<Tensor>(tensors), where); }
+
+void eval_fused(const std::vector<Tensor>& tensors, Location where) { engine::Engine::get().evaluate_fused(nodes_of(tensors), {"fused", where}); }
 
 bool recurs_in_one_call() { return engine::Engine::get().options().device == "cpu"; }
 

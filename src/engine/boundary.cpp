@@ -149,6 +149,25 @@ class Boundary {
 
 }  // namespace
 
+std::vector<std::string> boundaries(const Told& told) {
+  const Planned& plan = *told.planned;
+  if (std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return !step.follows; }) < 2) return {};
+  const Origins origins(plan, told.history.sites);
+  const auto why = [](const fuse::Cut& cut) {
+    return cut.reason == fuse::CutReason::output_wanted ? fuse::to_string(cut) : fmt::format("{}. {}", fuse::to_string(cut), fuse::remedy(cut.reason));
+  };
+  std::vector<std::string> reasons;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlannedStep& step = plan.steps[s];
+    const std::string lines = origins.lines_text(step.computes);
+    reasons.push_back(fmt::format("step {}, {}{}: {}", s + 1, step.library ? fuse::to_string(step.call) : step.nest.name,
+                                  lines.empty() ? "" : ", from " + lines, why(step.library ? fuse::Cut{fuse::CutReason::library_call, {}} : step.cut)));
+  }
+  for (const fuse::Refusal& refusal : plan.refused)
+    reasons.push_back(fmt::format("steps {} and {} were tried as one kernel and refused: {}", refusal.a + 1, refusal.b + 1, why(refusal.why)));
+  return reasons;
+}
+
 std::string explain_boundary(const Told& told, int a, int b, const ExplainOptions& options) {
   const Boundary boundary(told, a, b, options);
   return options.format == Format::json ? boundary.json().dump(2) : boundary.text();

@@ -1,6 +1,7 @@
 // Explains why one kernel does not compute two values of a plan.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "engine/explain.hpp"
 
@@ -8,5 +9,9 @@ namespace sinter::engine {
 
 /// `a` and `b`: recorded nodes of the plan. Returns text or JSON, by the options.
 std::string explain_boundary(const Told& told, int a, int b, const ExplainOptions& options);
+
+/// Why the plan is not one kernel: a line for each step and for each merge that was refused. Empty where it is one; an epilogue on the pieces of a
+/// library call is a part of the call.
+std::vector<std::string> boundaries(const Told& told);
 
 }  // namespace sinter::engine

@@ -25,6 +25,7 @@
 #include "engine/reach.hpp"
 #include "engine/retry.hpp"
 #include "ranks/partition.hpp"
+#include "sinter/control.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
@@ -975,6 +976,20 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
     return plan_for(outline, made.counts, roots.size(), on, now);
   });
   return explain_boundary({*found.history, found.planned}, a, b, how);
+}
+
+void Engine::evaluate_fused(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site) {
+  std::vector<trace::RecordedPtr> pending;
+  for (const auto& root : roots) {
+    if (!root) trace::fail<ValueError>(site, "the tensor is empty (default-constructed); assign it first");
+    if (!root->evaluated()) pending.push_back(root);
+  }
+  if (!pending.empty() && options().fuse)
+    for (const Told& told : histories_of(pending, {}))
+      if (told.planned)
+        if (const std::vector<std::string> reasons = boundaries(told); !reasons.empty())
+          throw FusionError(fmt::format("{}\n  {}", trace::message(site, "the formula is not one kernel"), fmt::join(reasons, "\n  ")));
+  evaluate(roots, site);
 }
 
 Counters Engine::counters() {

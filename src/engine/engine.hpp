@@ -47,6 +47,8 @@ class Engine {
 
   /// `site`: who wants the values. `asked`: by the user, not by recording that found a loop.
   void evaluate(std::span<const trace::RecordedPtr> roots, const trace::Site& site, bool asked = true);
+  /// See sinter::eval_fused().
+  void evaluate_fused(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site);
   /// Sets the functions that are called around each evaluation (sinter/caller.hpp).
   static void surround(Around calls);
   /// Host address of a node's contents; evaluates and downloads.

@@ -48,7 +48,7 @@ std::string_view remedy(CutReason reason) {
     case CutReason::gathered: return "Elements that are taken at computed places are read from memory; gather before computing, or from a smaller table.";
     case CutReason::library_call:
       return "A library takes and gives its operands in memory; only an epilogue over its result, element by element, runs with it.";
-    case CutReason::contiguous_copy: return "Without contiguous() the view is read where it lies.";
+    case CutReason::contiguous_copy: return "Without contiguous() or materialize() the value is computed, or the view read, in the kernel that uses it.";
     case CutReason::measured_spill: return "The compiler reported spilled registers for one kernel; a narrower dtype or fewer live values would not spill.";
     case CutReason::fuse_off: return "SINTER_FUSE=on, or Options::fuse, fuses.";
     case CutReason::other_points: return "Two kernels become one where each point of one is one point of the other: the same axes, or a reduction's rows.";

@@ -274,7 +274,7 @@ class Builder {
       case Op::gather: return gather(id, map);
       case Op::scan: return scan(id, map);
       case Op::contiguous:
-        if (!computed_here(id, map)) return need(id, map, CutReason::contiguous_copy, "a contiguous copy was asked for");
+        if (!computed_here(id, map)) return need(id, map, CutReason::contiguous_copy, "contiguous() or materialize() asked for it in memory");
         return eval(node.inputs[0], map);
       default:
         if (trace::is_library(node.op)) return need(id, map, CutReason::library_call, fmt::format("{} gives its result in memory", trace::name(node.op)));

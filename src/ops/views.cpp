@@ -9,6 +9,7 @@
 #include "ops/masks.hpp"
 #include "ops/recording.hpp"
 #include "ops/selection.hpp"
+#include "sinter/control.hpp"
 #include "sinter/ops.hpp"
 #include "trace/for_any_size.hpp"
 
@@ -157,6 +158,11 @@ Tensor slice(const Arg& x, const std::vector<Index>& index) {
 
 Tensor contiguous(const Arg& x) {
   const Site site = site_of("contiguous", x.where());
+  return Tensor(make_contiguous(site, as_node(site, x)));
+}
+
+Tensor materialize(const Arg& x) {
+  const Site site = site_of("materialize", x.where());
   return Tensor(make_contiguous(site, as_node(site, x)));
 }
 

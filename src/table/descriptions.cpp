@@ -285,6 +285,7 @@ constexpr Description kDescriptions[] = {
     {"lp_pool2d", "p-norms of windows.", "lp_pool2d(arange(16.).reshape(1, 1, 4, 4), 2, 2)"},
     {"lstsq", "(the x of least squares of a x - b, the residuals, the rank, the singular values).",
      "lstsq(array([[1., 0], [0, 1], [1, 1]]), array([1., 2, 3]))"},
+    {"materialize", "The same value, written to memory, where its users read it.", "materialize(arange(3) * 2) + 1"},
     {"matmul", "The matrix product, of stacks of matrices too.", "matmul(array([[1, 2], [3, 4]]), array([5, 6]))"},
     {"matrix_norm", "The norm of matrices: Frobenius' or of the order.", "matrix_norm(array([[1., 2], [3, 4]]))"},
     {"matrix_power", "The n-th power of a square matrix.", "matrix_power(array([[1, 1], [1, 0]]), 10)"},

@@ -11,6 +11,7 @@
 
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
+#include "sinter/control.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/elementary.hpp"
@@ -1369,6 +1370,7 @@ constexpr Function kFunctions[] = {
     {"lp_pool1d", kLpPool, lp_pool1d_},
     {"lp_pool2d", kLpPool, lp_pool2d_},
     {"lstsq", "a b rcond?", lstsq_},
+    {"materialize", "x", unary<materialize>, 1},
     {"matmul", "x1 x2", binary<matmul>},
     {"matrix_norm", "x * keepdims? ord?", matrix_norm_},
     {"matrix_power", "a n", matrix_power_},

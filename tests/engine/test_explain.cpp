@@ -4,10 +4,12 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sinter/control.hpp>
 #include <sinter/freeze.hpp>
 #include <sinter/sinter.hpp>
 #include <thread>
@@ -259,3 +261,72 @@ TEST_CASE("the JSON holds together: every number names something, whatever was r
 }
 
 int main(int argc, char** argv) { return run_tests(argc, argv); }
+
+TEST_CASE("materialize ends a kernel, whatever the value is, and changes no element") {
+  const Tensor x = numbers({40, 70}, 1), w = numbers({70, 30}, 2);
+  const auto same = [](const Tensor& a, const Tensor& b) { return all(equal(a, b)).item<bool>(); };
+  const std::vector<std::pair<const char*, std::function<Tensor()>>> values = {
+      {"pointwise", [&] { return exp(x) * 2.f; }},
+      {"a view", [&] { return (x * 2.f).T(); }},
+      {"a slice", [&] { return (x + 1.f)(Slice{3, 30, 2}); }},
+      {"a reduction", [&] { return sum(x, 1, true); }},
+      {"of no element", [&] { return x(Slice{0, 0}) * 2.f; }},
+      {"an epilogue", [&] { return gelu(matmul(x, w)); }},
+  };
+  for (const auto& [name, value] : values) {
+    CAPTURE(name);
+    CHECK(same(sn::materialize(value()) + 1.f, value() + 1.f));
+    if (!sn::options().fuse || value().size() == 0) continue;
+    const std::size_t before = explained({sqrt(value() + 1.f)}).at("kernels").size();
+    const Tensor kept = sn::materialize(value());
+    const Tensor y = sqrt(kept + 1.f);
+    const json plan = explained({y});
+    CHECK(plan.at("kernels").size() == before + 1);
+    CHECK(contains(sn::explain_boundary(kept, y), "contiguous copy: contiguous() or materialize() asked for it in memory"));
+  }
+  CHECK(same(sn::materialize(x), x));
+  CHECK(same(sn::materialize(sn::materialize(x * 2.f)), x * 2.f));
+  CHECK(sn::materialize(3.f).item<float>() == 3.f);
+}
+
+TEST_CASE("fused computes by one kernel, or says why not before anything runs") {
+  const Tensor x = numbers({512, 768}, 1), w = numbers({768, 64}, 2);
+  const Counters before = sn::counters();
+  const Tensor y = sn::fused([&] { return softmax(x * 2.f, -1); });
+  if (sn::options().fuse) CHECK(sn::counters().kernels_launched == before.kernels_launched + 1);
+  CHECK(all(equal(y, softmax(x * 2.f, -1))).item<bool>());
+
+  // Several results, a product with its epilogue, and what is there already.
+  CHECK(sn::fused([&] { return std::vector<Tensor>{exp(x), exp(x) + 1.f}; }).size() == 2);
+  CHECK(sn::fused([&] { return gelu(matmul(x, w)); }).shape() == Shape{512, 64});
+  CHECK(sn::fused([&] { return x; }).shape() == x.shape());
+  CHECK(sn::fused([&] { return std::vector<Tensor>{}; }).empty());
+  CHECK_THROWS_AS(sn::fused([&] { return Tensor(); }), ValueError);
+  if (!sn::options().fuse) {  // what is switched off is not checked
+    CHECK(sn::fused([&] { return materialize(exp(x)) + 1.f; }).shape() == x.shape());
+    return;
+  }
+
+  const std::vector<std::pair<const char*, std::function<Tensor()>>> several = {
+      {"contiguous copy", [&] { return sn::materialize(exp(x)) + 1.f; }},
+      {"other points", [&] { return sum(x, 0) + sum(sum(x, 1)); }},
+      {"library call", [&] { return sum(matmul(x, w), 0); }},
+  };
+  for (const auto& [reason, formula] : several) {
+    const auto launched = sn::counters().kernels_launched;
+    std::string message;
+    const int line = __LINE__ + 2;
+    try {
+      sn::fused(formula);
+    } catch (const FusionError& error) {
+      message = error.what();
+    }
+    CHECK_MESSAGE(contains(message, "fused: the formula is not one kernel at"), message);
+    CHECK_MESSAGE(contains(message, here(line)), message);
+    CHECK_MESSAGE(contains(message, reason), message);
+    CHECK_MESSAGE(contains(message, "step 2, "), message);
+    CHECK(sn::counters().kernels_launched == launched);  // nothing ran
+    CHECK(formula().shape().size() < 3);                 // and it can be computed otherwise
+    sn::eval(formula());
+  }
+}

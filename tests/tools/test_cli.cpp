@@ -121,7 +121,7 @@ TEST_CASE("--version and --help") {
   CHECK(version.out == "sinter 0.2.0\n");
   const Outcome help = box.run({"--help"});
   CHECK(help.code == 0);
-  CHECK(contains(help.out, "sinter eval 'softmax("));
+  CHECK(contains(help.out, "SINTER_DEVICE"));
   const Outcome eval_help = box.run({"eval", "--help"});
   CHECK(eval_help.code == 0);
   CHECK(contains(eval_help.out, " logsumexp"));
@@ -427,7 +427,7 @@ TEST_CASE("cache list and show tell names, reasons, hits and sources") {
   const std::vector<std::string> formula = {"eval", "x = arange(300.).reshape(3, 100); (contiguous(exp(x))*2).sum(axis=1)"};
   REQUIRE(box.run(formula).code == 0);
   const std::string first = box.run({"cache", "list"}).out;
-  CHECK(contains(first, "contiguous copy: a contiguous copy was asked for"));
+  CHECK(contains(first, "contiguous copy: contiguous() or materialize() asked"));
   CHECK(contains(first, "output wanted: the value was asked for"));
   const std::string key = column(first, "output wanted", 0), hits = column(first, "output wanted", 6);
   REQUIRE(box.run(formula).code == 0);
@@ -671,6 +671,21 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
   CHECK(contains(box.run({"help", "transpose"}).out, "[[1 3]\n   [2 4]]"));
   CHECK(contains(box.run({"help", "concat"}).out, "also concatenate"));
   CHECK(contains(box.run({"help", "kernels"}).out, "--target"));
+  const Outcome all = box.run({"help"});
+  CHECK(all.code == 0);
+  for (const char* part : {"  kernels     Plan, generate and compile", " logsumexp", "`sinter help NAME`"}) CHECK(contains(all.out, part));
+  // Each command's examples are its own.
+  const std::set<std::string> commands = {"eval", "kernels", "tune", "run", "check", "compile", "explain", "cache", "info", "help"};
+  for (const std::string& command : commands) {
+    const std::string text = box.run({"help", command}).out;
+    const std::size_t from = text.find("Examples:\n");
+    REQUIRE_MESSAGE((from != std::string::npos || !contains(all.out, "  " + command + " ")), command);
+    if (from == std::string::npos) continue;  // a command of models, which were not built
+    CHECK_MESSAGE(contains(text.substr(from), "  sinter " + command), command);
+    for (const std::string& other : commands)
+      if (other != command && !(command == "tune" && other == "cache"))
+        CHECK_MESSAGE(!contains(text.substr(from), "  sinter " + other + " "), command, " shows ", other);
+  }
   CHECK(contains(box.run({"functions"}).out, "\nabsolute(x)\tThe absolute value; for complex numbers (re, im), their length.\t"));
   CHECK(contains(box.run({"functions"}).out, "\nacos(x)\tThe angle in [0, pi] whose cosine is x.\tarccos\n"));
   const Outcome unknown = box.run({"help", "sofmax"});

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <random>
 
 #include "onnx_builder.hpp"
@@ -32,6 +33,17 @@ struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   std::string operator/(const std::string& name) const { return (path / name).string(); }
+};
+
+/// An environment variable of the commands, while it lives.
+struct Variable {
+  const char* name;
+  std::optional<std::string> before;
+  Variable(const char* variable, const std::string& value) : name(variable) {
+    if (const char* old = getenv(name)) before = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { before ? setenv(name, before->c_str(), 1) : unsetenv(name); }
 };
 
 struct Ran {
@@ -97,6 +109,44 @@ double difference(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+TEST_CASE("a warmed model plans and compiles nothing, at each of the sizes") {
+  const Folder folder;
+  const std::string onnx = saved(folder);
+  const Variable cache("SINTER_CACHE_DIR", folder / "cache"), plans("SINTER_KEEP_PLANS", "on");
+  const Ran warm = run("cache warm " + onnx + " --size N=1,4");
+  INFO(warm.out);
+  CHECK(warm.status == 0);
+  CHECK(warm.says("for 2 sets of sizes"));
+  CHECK_FALSE(warm.says(" 0 plans made"));
+  for (const char* size : {"N=1", "N=4"}) {
+    const Ran ran = run("run " + onnx + " --random --size " + size + " --time 1");
+    INFO(ran.out);
+    CHECK(ran.says("   0 compiled, "));
+  }
+  CHECK(run("cache warm " + onnx + " --size N=1,4").says(" 0 plans made, "));
+  CHECK(run("cache warm " + onnx).says("the input x: float32[N, 3, 8, 8] needs a size: --size N=1"));
+  CHECK(run("cache warm " + (folder / "missing.onnx")).status == 1);
+  const Variable none("SINTER_CACHE_SIZE", "0");
+  CHECK(run("cache warm " + onnx + " --size N=1").says("the disk cache is off"));
+}
+
+TEST_CASE("several models are checked one after another, and a bad one hides no other") {
+  const Folder folder;
+  const std::string onnx = saved(folder);
+  FILE* bad = fopen((folder / "bad.onnx").c_str(), "w");
+  fputs("no model", bad);
+  fclose(bad);
+  const Ran checked = run("check " + (folder / "bad.onnx") + " " + onnx + " " + onnx);
+  INFO(checked.out);
+  CHECK(checked.status == 1);
+  CHECK(checked.says("bad.onnx: "));
+  CHECK(checked.says("net.onnx: every operator is there"));
+  CHECK(checked.says("2 of 3 models can be run"));
+  CHECK(run("check " + onnx + " " + onnx).status == 0);
+  const Ran shown = run_on_terminal({"check", onnx, onnx});
+  CHECK_MESSAGE(shown.says(" 50 %"), shown.out);
+}
 
 TEST_CASE("check, run, compile and explain") {
   const Folder folder;
@@ -193,7 +243,7 @@ TEST_CASE("a terminal shows what is compiled, and nothing of it at the end; a lo
   const std::string model = saved(folder), plan = folder / "shown.plan";
   const Ran shown = run_on_terminal({"compile", model, "-o", plan, "--size", "N=2"});
   CHECK(shown.status == 0);
-  CHECK(shown.says("compiling: 0 kernels"));
+  CHECK_MESSAGE(shown.says("compiling: 0 kernels"), shown.out);
   const std::size_t erased = shown.out.rfind("\r\033[K");
   REQUIRE(erased != std::string::npos);
   CHECK(shown.out.find("compiling", erased) == std::string::npos);
