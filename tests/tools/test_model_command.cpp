@@ -141,7 +141,7 @@ TEST_CASE("several models are checked one after another, and a bad one hides no 
   INFO(checked.out);
   CHECK(checked.status == 1);
   CHECK(checked.says("bad.onnx: "));
-  CHECK(checked.says("net.onnx: every operator is there"));
+  CHECK(checked.says("net.onnx: sinter has every operator"));
   CHECK(checked.says("2 of 3 models can be run"));
   CHECK(run("check " + onnx + " " + onnx).status == 0);
   const Ran shown = run_on_terminal({"check", onnx, onnx});
