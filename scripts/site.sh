@@ -20,7 +20,7 @@ fi
 rm -rf "$SITE_BUILD/xml" "$SITE_BUILD/reference"
 doxygen docs/site/Doxyfile 2>&1 | tee "$SITE_BUILD/doxygen.log"
 [ ! -s "$SITE_BUILD/doxygen.log" ]
-python3 docs/site/reference.py "$SITE_BUILD/xml" "$build/sinter" "$SITE_BUILD/reference"
+"$SITE_BUILD/venv/bin/python" docs/site/reference.py "$SITE_BUILD/xml" "$build/sinter" "$SITE_BUILD/reference" "$SITE_PYTHON"
 mkdir -p "$SITE_BUILD/pictures"
 SINTER_CACHE_DIR=$SITE_BUILD/cache "$build/sinter" kernels 'h = gelu(x @ w + b); m = h.mean(axis=0); y = softmax((h - m) / h.std(axis=0), axis=-1); y @ w.T, x.sum(axis=1)' \
   'x=f32[400,1024]' 'w=f32[1024,300]' 'b=f32[300]' --svg "$SITE_BUILD/pictures/plan.svg" --html "$SITE_BUILD/pictures/plan.html" >/dev/null

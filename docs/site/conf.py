@@ -11,7 +11,7 @@ sys.path.insert(0, os.environ["SITE_PYTHON"])
 project = "sinter"
 author = "sinter's authors"
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc"]
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**.md", "bench/questions.md", f"{made.relative_to(root)}/reference/**.rst"]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**.md", "bench/questions.md", "bench/results/*.md", f"{made.relative_to(root)}/reference/**.rst"]
 root_doc = "docs/site/index"
 html_theme = "furo"
 html_title = "sinter"

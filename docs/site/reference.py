@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completes Doxygen's XML and writes the pages of the references: reference.py XML SINTER PAGES
+"""Completes Doxygen's XML and writes the pages of the references: reference.py XML SINTER PAGES PYTHON
 
 A function without a comment of its own has the text of an overload beside it, or that of the table of functions (`sinter functions`); a member has that of
 the function of its name. A function that has none after that is an error."""
@@ -87,6 +87,15 @@ modules = {"sinter": "arrays, functions, evaluation", "sinter.linalg": "linear a
 for module, title in modules.items():
     title = f"{module}: {title}"
     (pages / "python" / f"{module}.rst").write_text(f"{title}\n{'=' * len(title)}\n\n.. automodule:: {module}\n   :members:\n   :imported-members:\n")
+# Ufuncs are objects, which automodule leaves out.
+sys.path.insert(0, sys.argv[4])
+import sinter as package  # noqa: E402
+
+with (pages / "python" / "sinter.rst").open("a") as page:
+    page.write("\nUfuncs\n------\n\n")
+    for name, ufunc in sorted(vars(package).items()):
+        if isinstance(ufunc, package.ufunc):
+            page.write(f".. py:function:: sinter.{name}({', '.join(f'x{k + 1}' for k in range(ufunc.nin))}, /, out=None, *, where=True, dtype=None)\n\n   {table.get(name, '')}\n\n")
 (pages / "python.rst").write_text("Python reference\n================\n\n.. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   python/{module}\n" for module in modules))
 if missing:
     sys.exit("\n".join(missing))

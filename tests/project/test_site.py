@@ -51,8 +51,8 @@ assert not dead, "\n".join(dead)
 
 # Every function of the command's table is in the Python reference, and every public header in the C++ one.
 names = {line.split("(")[0] for line in subprocess.run([build / "sinter", "functions"], capture_output=True, text=True, check=True).stdout.splitlines()}
-python = next(page for path, page in pages.items() if path.name == "sinter.html")
-missing = {name for name in names if "." not in name and f"sinter.{name}" not in python.names}
+python = {name.split(".")[-1] for path, page in pages.items() if path.parent.name == "python" for name in page.names if name.startswith("sinter.")}
+missing = {name for name in names if "." not in name and name not in python}
 assert not missing, sorted(missing)
 
 browser = Browser([])
