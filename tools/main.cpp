@@ -218,7 +218,8 @@ int run(int argc, char** argv) {
   check_command->add_option("MODEL", models, "The models")->type_name("MODEL.onnx|MODEL.plan ...")->required();
   rewrite_options(check_command);
   check_command->footer(examples({"sinter check resnet50.onnx", "sinter check models/*.onnx"}));
-  CLI::App* compile_command = app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without planning or compiling");
+  CLI::App* compile_command =
+      app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without planning or compiling");
   compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
   compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
   compile_command
@@ -232,8 +233,7 @@ int run(int argc, char** argv) {
   rewrite_options(compile_command);
   compile_command->footer(examples(
       {"sinter compile resnet50.onnx -o resnet50.plan --size N=1", "sinter compile minilm.onnx -o minilm.plan --size batch=1..64 --size sequence=1..512"}));
-  CLI::App* explain_command =
-      app.add_subcommand("explain", "Explain the plan of a trained model: rewrites, layouts, steps, and the split reason of each step");
+  CLI::App* explain_command = app.add_subcommand("explain", "Explain the plan of a trained model: rewrites, layouts, steps, and the split reason of each step");
   explain_command->add_option("MODEL", model.file, "The model, or its plan file")->type_name("MODEL.onnx|MODEL.plan")->required();
   explain_command->add_flag("--json", model.json, "The plan as JSON");
   show_options(explain_command, model.shown, false);
@@ -274,9 +274,11 @@ int run(int argc, char** argv) {
 #ifdef SINTER_MODELS
   CLI::App* warm_command = cache_command->add_subcommand("warm", "Plan and compile models into the cache, so that their first run does not");
   warm_command->add_option("MODEL", models)->type_name("MODEL.onnx ...")->required();
-  warm_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has; several sizes are planned one after another")->type_name("NAME=1,8");
+  warm_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has; several sizes are planned one after another")
+      ->type_name("NAME=1,8");
   warm_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
-  warm_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")->check(precisions);
+  warm_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
+      ->check(precisions);
   rewrite_options(warm_command);
 #endif
   cache_command->footer(examples({"sinter cache list", "sinter cache show 895d67", "sinter cache export kernels.cache", "sinter cache import kernels.cache",
