@@ -217,7 +217,7 @@ struct First {
 
 /// Copies a contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
 Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
-template <class Range> Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {
+template <class Range> Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {  /// Copies a vector or an array.
   std::span elements(range);
   return from_bytes(elements.data(), dtype_of<typename decltype(elements)::value_type>, elements.size(), shape, where);
 }
