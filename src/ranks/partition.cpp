@@ -243,7 +243,7 @@ class Partition::Pass {
     return used_axes(from) == used_axes(to);
   }
 
-  /// What an operand of a node is wanted for.
+  /// The purpose for which a node wants an operand.
   struct Want {
     std::size_t node = 0, operand = 0;
     Sharding work;

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bytes_of.hpp"
 #include "program.hpp"
 #include "trace/build.hpp"
 #include "trace/library.hpp"
@@ -219,18 +219,6 @@ Rows all_rows() {
 #undef SINTER_STRUCTURAL
 #undef SINTER_LIBRARY
   return rows;
-}
-
-std::vector<std::byte> bytes_of(const Tensor& tensor) {
-  return sn::visit_storage(tensor.dtype(), [&]<class T>() {
-    const std::vector<T> values = tensor.to_vector<T>();
-    std::vector<std::byte> bytes(values.size() * sizeof(T));
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      const T value = values[k];
-      std::memcpy(bytes.data() + k * sizeof(T), &value, sizeof(T));
-    }
-    return bytes;
-  });
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <mutex>
 #include <random>
@@ -21,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "bytes_of.hpp"
 #include "program.hpp"
 #include "seed.hpp"
 
@@ -36,18 +36,6 @@ namespace {
 /// Shards a tensor along the names, or leaves it whole where the program runs without ranks.
 using Put = std::function<Tensor(const Tensor&, const std::vector<std::string>&)>;
 using Program = std::function<std::vector<Tensor>(const Put&)>;
-
-std::vector<std::byte> bytes_of(const Tensor& tensor) {
-  return sn::visit_storage(tensor.dtype(), [&]<class T>() {
-    const std::vector<T> values = tensor.to_vector<T>();
-    std::vector<std::byte> bytes(values.size() * sizeof(T));
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      const T value = values[k];
-      std::memcpy(bytes.data() + k * sizeof(T), &value, sizeof(T));
-    }
-    return bytes;
-  });
-}
 
 void check_close(const Tensor& a, const Tensor& b, double tolerance) {
   REQUIRE(a.shape() == b.shape());

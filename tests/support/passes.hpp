@@ -24,7 +24,7 @@ class WithoutPasses {
   const Options before_ = options();
 };
 
-/// What is recorded, computed as it was recorded.
+/// Computes the recording without any pass.
 template <class Record> std::vector<Tensor> as_recorded(Record record) {
   const WithoutPasses scope;
   std::vector<Tensor> results = record();

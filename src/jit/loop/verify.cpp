@@ -20,7 +20,7 @@ class Verifier {
   explicit Verifier(const Kernel& kernel) : kernel_(kernel) {}
 
   void run() {
-    // What a variable has in common depends on all values that are stored to it, also later in a loop: until nothing changes.
+    // Which threads share a variable's value depends on every store to it, also on one later in a loop. So this repeats until nothing changes.
     do {
       changed_ = false;
       scopes_.assign(1, {});
