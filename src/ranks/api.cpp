@@ -87,7 +87,7 @@ std::string describe(const Tensor& x, Location where) {
 
 namespace {
 
-/// Evaluates a value with a spread, and returns this rank's parts of it, each once, with their blocks.
+/// Evaluates a value that has a spread. Returns this rank's parts of the value, each once, with their blocks.
 std::vector<std::pair<Block, RecordedPtr>> own_parts(const RecordedPtr& node) {
   if (!node->evaluated()) trace::evaluate({node});
   const Sharding& sharding = node->spread->sharding;
@@ -126,7 +126,7 @@ Tensor load_npy(const std::string& path, const Mesh& mesh, const std::vector<std
     try {
       return map_npy(path, where);
     } catch (const IoError&) {
-      return sinter::load_npy(path, where);  // elements that cannot be used where they lie; a file with another fault has it here, too
+      return sinter::load_npy(path, where);  // the elements cannot be mapped; any other fault of the file is reported here
     }
   }();
   return shard(Arg(all, where), mesh, axes);
@@ -134,7 +134,7 @@ Tensor load_npy(const std::string& path, const Mesh& mesh, const std::vector<std
 
 namespace {
 
-/// What a rank does while the others wait: its failure becomes everybody's.
+/// Runs `work` on one rank while the others wait. If it fails there, all ranks throw.
 template <class Work> void together(const WorldState& world, const Site& site, const std::string& path, Work work) {
   std::string failed;
   try {

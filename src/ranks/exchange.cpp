@@ -38,7 +38,7 @@ std::size_t bytes_of(const Block& block, std::size_t item) {
   return item;
 }
 
-/// Attributes are numbers of a plan, which keeps them in fewer than 64 bits.
+/// An attribute is a number in a plan, and a plan holds such numbers in fewer than 64 bits.
 std::int64_t of_hash(std::uint64_t hash) { return static_cast<std::int64_t>(hash >> 16); }
 
 /// A tag for each pair of places of two ranks.
@@ -159,7 +159,7 @@ void Handover::give(Key key, std::vector<std::byte> bytes) {
   news_.notify_all();
 }
 
-// No time limit: whoever is waited for is on this rank, and waits for other ranks with one.
+// There is no time limit here: the sender is another place of this rank, and its own waits for other ranks have one.
 std::vector<std::byte> Handover::take(const Key& key) {
   std::unique_lock lock(mutex_);
   auto found = waiting_.end();

@@ -1,9 +1,9 @@
-// Exchanges: what each place sends of its part of a value to each place that wants elements of it, and the two library calls that do it. Who sends which
-// elements to whom follows from global shapes on every rank alike, so nothing is negotiated.
+// Exchanges: the elements of its part of a value that each place sends to the places that want them, and the two library calls that send and receive. Every
+// rank derives from global shapes which elements each place sends to which, so nothing is negotiated.
 //
-// The calls' attributes: the exchange's number in its evaluation, the number of elements that are received, the bytes that the place sends to other ranks, how
-// many places there receive them, the kind with the mesh axis, packed by `label`, and a hash of the sizes of the place's parts. Those before the hash are for
-// explain. The hash is part of the structural key: a plan for other sizes may sum in another order, and which sizes were met before differs from rank to rank.
+// The calls' attributes: the exchange's number in its evaluation, the number of elements that are received, the bytes that the place sends to other ranks, the
+// number of places there that receive them, the kind with the mesh axis, packed by `label`, and a hash of the sizes of the place's parts. Those before the hash
+// are for explain. The hash is part of the structural key: a plan for other sizes may sum in another order, and ranks may have met different sizes before.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -22,17 +22,17 @@
 
 namespace sinter::ranks {
 
-/// Which elements of an operand a part of the result needs.
+/// Returns the elements of an operand that a part of the result needs.
 using Wanted = std::function<Block(const Part&)>;
 
 struct Exchange {
-  Shape shape;  // global, of what is sent
+  Shape shape;  // the global shape of the value that is sent
   std::size_t item = 0;
   Sharding from, to;
-  Wanted wanted;  // by the parts of `to`
+  Wanted wanted;  // its argument is a part of `to`
   trace::Site site;
   std::string kind;
-  /// Of the places that have the same part, the first sends to all: where each has computed the part itself, they may differ in the last bit.
+  /// If several places have the same part, the first of them sends to all: where each has computed the part itself, the parts may differ in the last bit.
   bool from_first = false;
 
   /// Visits what a place sends: the receiving place and the elements.
@@ -45,13 +45,13 @@ struct Exchange {
   std::string told() const;
 };
 
-/// What the places of one rank send to each other during an evaluation, and whether one of them has failed.
+/// Holds the messages between the places of one rank during an evaluation, and whether one of the places has failed.
 class Handover {
  public:
   using Key = std::tuple<std::size_t, Place, Place>;  // the exchange, the sending place, the receiving place
   void give(Key key, std::vector<std::byte> bytes);
   std::vector<std::byte> take(const Key& key);
-  /// Ends the others where they wait.
+  /// Ends the waits of the other places.
   void fail();
 
  private:
@@ -76,7 +76,7 @@ class Exchanges {
   void send(std::span<const std::int64_t> ints, const std::byte* elements);
   void receive(std::span<const std::int64_t> ints, std::byte* elements);
 
-  /// Those of the evaluation that runs on this thread.
+  /// Returns the exchanges of the evaluation that runs on this thread.
   static Exchanges& running();
   static bool are_running();
   class Running {

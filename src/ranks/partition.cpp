@@ -37,10 +37,10 @@ Block hull(Block a, const Block& b) {
   return a;
 }
 
-/// Whether a kernel's order of combining shows in the bits.
+/// Returns whether the bits of the result depend on the order in which a kernel combines elements.
 bool has_order(const Recorded& node) { return is_floating(node.dtype) && (trace::is_reduction(node.op) || node.op == Op::scan); }
 
-/// The elements `wanted` of a node that holds those of `has`.
+/// Returns the elements `wanted`; the node holds the elements `has`.
 RecordedPtr part_within(const Site& site, const RecordedPtr& node, const Block& has, const Block& wanted) {
   std::vector<std::int64_t> start_step;
   for (std::size_t k = 0; k < has.size(); ++k) start_step.insert(start_step.end(), {is_empty(wanted) ? 0 : wanted[k].begin - has[k].begin, 1});
@@ -68,11 +68,11 @@ struct Source {
   DType dtype{};
   Sharding sharding;
   RecordedPtr part;
-  Wanted computed = {};  // the elements that `part` has, where these are not those of its sharding
+  Wanted computed = {};  // the elements that `part` has, if the sharding does not say so
   Block block(const Place& place) const { return computed ? computed(part_of(sharding, place)) : block_of(shape, sharding, place); }
 };
 
-/// The node's op over parts: `block` of its result, from the blocks `wanted` of its operands.
+/// Records the node's op over parts. Returns `block` of its result, computed from the blocks `wanted` of its operands.
 RecordedPtr computed(const Recorded& node, const Block& block, const std::vector<RecordedPtr>& parts, const std::vector<Block>& wanted) {
   const Site site = site_of(node);
   const Shape shape = shape_of(block);
@@ -110,7 +110,7 @@ RecordedPtr computed(const Recorded& node, const Block& block, const std::vector
       if (is_empty(wanted[0])) return trace::make_constant(site, trace::make_scalar_int(node.dtype, 0), shape);
       trace::Convolution how = trace::Convolution::of(ints);
       for (std::size_t k = 0; k < how.axes(); ++k) {
-        if (block[k + 2].size() == node.shape[k + 2]) continue;  // all places: all of the operand, and its padding
+        if (block[k + 2].size() == node.shape[k + 2]) continue;  // every position of this axis: it takes the whole operand with its padding
         const std::int64_t first = block[k + 2].begin * how.stride[k] - how.before[k];
         const std::int64_t taps = wanted[1][k + 2].size();
         const std::int64_t last = (block[k + 2].end - 1) * how.stride[k] - how.before[k] + (taps - 1) * how.dilation[k];
@@ -151,7 +151,7 @@ class Partition::Pass {
   }
 
  private:
-  // Walks what the roots need, operands before users, in an order that is the same on all ranks. Evaluated values are leaves.
+  // Visits the nodes that the roots need, operands before users, in an order that is the same on all ranks. Evaluated values are leaves.
   void order(const std::vector<RecordedPtr>& roots) {
     struct Frame {
       RecordedPtr node;
@@ -205,7 +205,7 @@ class Partition::Pass {
 
   Sharding whole(const Recorded& node) const { return {out_.mesh_, std::vector<int>(node.shape.size(), kWhole)}; }
 
-  // --- what is brought from other ranks
+  // --- elements from other ranks
 
   bool is_at_hand(const Source& source, const Sharding& to, const Wanted& wanted) const {
     for (const int axis : source.sharding.axes)
@@ -217,11 +217,11 @@ class Partition::Pass {
     });
   }
 
-  // Elements of one value that several users want by the same parts: brought together where that is not more than one by one.
+  // Elements of one value that several users want, in the same partition. One exchange brings them where that moves no more than one exchange for each user.
   struct Bringing {
     std::vector<int> axes;  // of the mesh, in order
     std::vector<Wanted> wanted;
-    RecordedPtr part;  // once brought
+    RecordedPtr part;  // null until the exchange is recorded
     Block all(const Part& of) const {
       Block block = wanted[0](of);
       for (std::size_t k = 1; k < wanted.size(); ++k) block = hull(std::move(block), wanted[k](of));
@@ -236,7 +236,7 @@ class Partition::Pass {
     return axes;
   }
 
-  /// Whether parts of `to` are sharded along the same axes as those of the source: then a rank has most of what it wants.
+  /// Returns whether parts of `to` are sharded along the same axes as the source's parts: then a rank has most of the elements that it wants.
   static bool lies_beside(const Sharding& from, const Sharding& to) {
     for (std::size_t axis = 0; axis < from.axes.size(); ++axis)
       if (from.axes[axis] != kWhole && (axis >= to.axes.size() || to.axes[axis] != from.axes[axis])) return false;
@@ -261,8 +261,8 @@ class Partition::Pass {
     return std::all_of(wants_[k].begin(), wants_[k].end(), [&](const Want& want) { return is_at_hand(sources_[k], want.work, want.elements); });
   }
 
-  /// A value that is cheap to compute, and of which users want elements beside its own part, is computed where they want it: sent are elements of the values
-  /// that it is computed from, which several others often need, too. A step of a stencil so has one exchange, before its one kernel.
+  /// Users may want elements outside of their place's part of a value. If the value is cheap, each place computes these elements, and exchanges move elements
+  /// of the operands instead, which other values often need as well. A step of a stencil then has one exchange, before its one kernel.
   bool compute_where_wanted(std::size_t k) {
     Carried& carried = carried_[k];
     if (carried.needs.empty() || wants_[k].empty() || all_at_hand(k)) return false;
@@ -272,7 +272,7 @@ class Partition::Pass {
     const auto blocks = std::make_shared<std::map<Part, Block>>();
     std::int64_t most = 0, all = 0;
     for (const Part& part : all_parts(carried.result)) {
-      constexpr std::int64_t kFew = 4096;  // elements that are computed sooner than sent
+      constexpr std::int64_t kFew = 4096;  // computing so many elements takes less time than sending them
       const std::int64_t own = elements_of(block_of(nodes_[k]->shape, carried.result, part));
       Block& block = (*blocks)[part] = wants_[k][0].elements(part);
       for (std::size_t i = 1; i < wants_[k].size(); ++i) block = hull(std::move(block), wants_[k][i].elements(part));
@@ -287,7 +287,7 @@ class Partition::Pass {
     return true;
   }
 
-  /// Elements that several users want and a place lacks.
+  /// Groups the elements that users want and that a place lacks, so that one exchange brings those of a group.
   void bring_together(std::size_t k) {
     std::vector<Bringing>& all = bringing_[k];
     for (const Want& want : wants_[k]) {
@@ -325,8 +325,8 @@ class Partition::Pass {
     return part_within(site, bringing.part, all(part_of(work, place_)), wanted);
   }
 
-  /// A part with the elements that it lacks of its neighbours: only these are sent. What is wanted is the middle, which the place has, between a lower and an
-  /// upper rim along each sharded axis; the rims of a later axis are as wide as the middles of the earlier ones.
+  /// Returns a part extended by elements of its neighbours; only these elements are sent. The wanted elements are a middle, which the place has, and a lower
+  /// and an upper rim along each sharded axis. The rims of a later axis have the extent of the middles along the earlier axes.
   RecordedPtr with_rims(const Source& source, const Sharding& to, const Wanted& wanted, const Site& site) {
     enum Side : std::uint8_t { lower, middle, upper };
     const auto side = [source_shape = source.shape, from = source.sharding, wanted](const Part& part, std::size_t axis, Side which) {
@@ -381,7 +381,8 @@ class Partition::Pass {
     return trace::make_reshape(site, link_, shape);
   }
 
-  /// The last call, as an operand of the next: with a type, since what is received has the link's. A place that sends nothing has a link of another exchange.
+  /// Returns the last exchange call as an operand of the next one, whose result takes its dtype. If a place sends nothing, the last call may have another
+  /// dtype.
   RecordedPtr typed_link(DType dtype, const Site& site) {
     if (!link_) return trace::make_constant(site, trace::make_scalar_int(dtype, 0), Shape{1});
     if (link_->dtype == dtype) return link_;
@@ -406,21 +407,22 @@ class Partition::Pass {
     return carried.combined.empty() ? settled(k, part) : combined(k, part);
   }
 
-  /// Whether several places compute the same parts.
+  /// Returns whether several places compute the same part.
   bool repeats(const Sharding& work) const {
     for (std::size_t axis = 0; axis < out_.mesh_->count(); ++axis)
       if (out_.mesh_->axes[axis].pieces > 1 && work.along(axis) < 0) return true;
     return false;
   }
 
-  /// The order in which a kernel sums depends on what it is fused with, and so on a place's other parts. A sum that several places compute is one of them's.
+  /// The order in which a kernel sums depends on its other operations, and so on the place. If several places compute the same sum, one of them sends it to
+  /// all.
   RecordedPtr settled(std::size_t k, const RecordedPtr& part) {
     const Sharding& lies = carried_[k].result;
     if (!has_order(*nodes_[k]) || !repeats(carried_[k].work())) return part;
     return brought({site_of(*nodes_[k]), nodes_[k]->shape, nodes_[k]->dtype, lies, part}, lies, blocks_of(nodes_[k]->shape, lies), site_of(*nodes_[k]), true);
   }
 
-  /// A whole value that is not evaluated, for this place alone: what one place has computed decides nothing for another.
+  /// Copies a whole value that is not evaluated, for this place alone: the plans of one place must not depend on what another place has computed.
   RecordedPtr copied(std::size_t k) {
     const Recorded& node = *nodes_[k];
     std::vector<RecordedPtr> operands;
@@ -477,8 +479,8 @@ class Partition::Pass {
     return values;
   }
 
-  /// A large result that every rank would combine from all pieces is dealt along one of its whole axes first: each rank combines a share, and the shares are
-  /// gathered. That is the traffic of a reduction on a ring, and the order of the tree.
+  /// Every rank would combine a large result from all pieces. Instead the result is sharded along one of its whole axes: each rank combines one share, and the
+  /// shares are gathered. This moves as many bytes as a reduction around a ring, and keeps the order of the tree.
   static Sharding deals(const Recorded& node, const Carried& carried) {
     constexpr std::size_t kLarge = std::size_t{1} << 16;
     if (carried.combined.size() != 1 || trace::bytes_of(node) < kLarge) return {};
@@ -517,7 +519,7 @@ class Partition::Pass {
     return brought({site, node.shape, node.dtype, dealt, summed_for(dealt)}, carried.result, blocks_of(node.shape, carried.result), site);
   }
 
-  /// Scans each part, then combines it with the total of those before it.
+  /// Scans each part, then combines it with the total of the parts before it.
   RecordedPtr scanned(std::size_t k) {
     const Recorded& node = *nodes_[k];
     const Sharding& sharding = carried_[k].result;
@@ -531,7 +533,7 @@ class Partition::Pass {
     last[axis].begin = std::max<std::int64_t>(last[axis].end - 1, 0);
     Source totals{site, node.shape, carry, sharding, part_within(site, part, all, last)};
     totals.shape[axis] = pieces_with_elements(*sharding.mesh, sharding.axes[axis], node.shape[axis]);
-    // All totals along the axis, of the part's own elements along the others.
+    // All totals along the scanned axis; along the other axes, the elements of the place's own part.
     Sharding lies = sharding;
     lies.axes[axis] = kWhole;
     const RecordedPtr gathered = brought(totals, sharding, blocks_of(totals.shape, lies), site, repeats(sharding), "all_gather");
@@ -549,25 +551,25 @@ class Partition::Pass {
 
   // --- the results
 
-  /// Whether the user holds a value on the way that was computed before: from then on it is stored. The answer is the same on all ranks, as it does not depend
-  /// on what they have computed of other programs.
+  /// Returns whether the user holds an intermediate value that was computed before; it is then stored. The answer is the same on all ranks, because it does not
+  /// depend on other evaluations of a rank.
   bool is_kept(std::size_t k) const {
     const RecordedPtr& node = nodes_[k];
     if (!node->spread || node->evaluated() || trace::is_view(node->op)) return false;
-    // Besides the user: nodes_, the operands' lists of users and their copies here.
+    // Other references than the user's: nodes_, the operand lists of the node's users, and the copies of these lists here.
     if (node.use_count() <= 1 + 2 * static_cast<long>(uses_[k])) return false;
     return node->computed.exchange(true, std::memory_order_relaxed);
   }
 
   Partition& out_;
   const Place place_;
-  const std::size_t number_;  // of the place, on its rank
+  const std::size_t number_;  // the place's number on its rank
   const bool frozen_;
   std::unordered_map<const Recorded*, int> numbers_;
   std::vector<RecordedPtr> nodes_;
   std::vector<trace::Operands> inputs_;
   std::vector<int> uses_;
-  std::vector<Carried> carried_;  // without operands for leaves
+  std::vector<Carried> carried_;  // leaves have no operands here
   std::vector<Source> sources_;
   std::vector<std::vector<Want>> wants_;
   std::unordered_map<std::size_t, std::vector<Bringing>> bringing_;  // by the number of the value
@@ -599,7 +601,7 @@ void Partition::compare() const {
 
 namespace {
 
-/// Sums of whole values, below values that are sharded. Each rank evaluates them alike, by themselves.
+/// Returns the sums of whole values that sharded values depend on. Each rank evaluates these sums in advance, by themselves, so that all have the same bits.
 std::vector<RecordedPtr> whole_sums(const std::vector<RecordedPtr>& roots) {
   std::vector<RecordedPtr> sums, waiting = roots;
   std::unordered_set<const Recorded*> seen;
@@ -664,7 +666,7 @@ void set_parts(Recorded& node, const std::function<RecordedPtr(std::size_t)>& pa
   Spread& spread = *node.spread;
   const std::vector<Place> places = spread.sharding.mesh->own_places();
   for (std::size_t number = 0; number < places.size(); ++number) {
-    // Places with one part have the same elements: one of them is kept.
+    // Places that share a part have the same elements: one copy is stored.
     const Part mine = part_of(spread.sharding, places[number]);
     std::size_t same = 0;
     while (part_of(spread.sharding, places[same]) != mine) ++same;

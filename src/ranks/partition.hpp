@@ -1,8 +1,7 @@
-// The partition pass: from the recorded operations over global shapes to those of one place over its parts, with exchanges as library calls between them. What
-// precedes an exchange fuses into the kernel that writes what is sent, and what follows reads what was received. The result is an ordinary recording, so all
-// that comes later (plans, caches, executors) knows nothing of ranks.
-//
-// Every place runs the exchanges in the order of the global graph: each call has the call before it as an operand, its link, whatever else the plans do.
+// The partition pass turns recorded operations over global shapes into the operations of one place over its parts, with exchanges as library calls between
+// them. Operations before an exchange fuse into the kernel that writes the send buffer, and operations after it read the receive buffer. The result is an
+// ordinary recording, so plans, caches and executors know nothing of ranks.
+// Every place runs the exchanges in the order of the global graph, in any plan: each exchange call has the previous one as an operand, its link.
 #pragma once
 #include <functional>
 #include <span>
@@ -16,17 +15,17 @@ namespace sinter::ranks {
 class Partition {
  public:
   struct How {
-    bool keep = false;    // values on the way that the user holds, and that were computed before, join the roots
-    bool frozen = false;  // it is evaluated many times: no exchange is computed in advance, and sums of whole values are part of it
+    bool keep = false;    // intermediate values that the user holds, and that were computed before, join the roots
+    bool frozen = false;  // the partition is evaluated many times: no exchange runs in advance, and sums of whole values are part of it
   };
-  /// Partitions what the nodes need; each has a spread, and all spreads are on one mesh.
+  /// Partitions the graph below the roots. Each root has a spread, and all spreads are on one mesh.
   Partition(const std::vector<trace::RecordedPtr>& roots, const Place& place, How how);
 
-  /// The roots over global shapes, and what the place evaluates: its part of each, then the last link.
+  /// The roots over global shapes, and the values that the place evaluates: its part of each root, then the last link.
   const std::vector<trace::RecordedPtr>& global_roots() const { return global_; }
   const std::vector<trace::RecordedPtr>& roots() const { return local_; }
   Exchanges& exchanges() { return exchanges_; }
-  /// Throws RankError on all ranks where they have not recorded the same.
+  /// Compares the recordings of all ranks. If they differ, it throws RankError on every rank.
   void compare() const;
 
  private:
@@ -42,18 +41,18 @@ class Partition {
 using Evaluate = std::function<void(const std::vector<trace::RecordedPtr>&)>;
 void evaluate_parts(const std::vector<trace::RecordedPtr>& roots, const Evaluate& evaluate);
 
-/// Works for each of this many places at the same time. The first exception ends the others where they wait for the place, and is thrown again.
+/// Calls `work` for each of `count` places at the same time. The first exception ends the places that wait for the failed one, and is thrown again.
 void on_each_place(std::size_t count, const std::function<void(std::size_t, const std::shared_ptr<Handover>&)>& work);
-/// Gives a node its parts, by the number of the place, whose elements are in memory.
+/// Sets the node's parts, whose elements are in memory. The argument of `part` is the number of the place.
 void set_parts(trace::Recorded& node, const std::function<trace::RecordedPtr(std::size_t)>& part);
 
-/// Returns the nodes that have a spread in groups that can be partitioned, those of one mesh together.
+/// Returns the nodes that have a spread, grouped by mesh.
 std::vector<std::vector<trace::RecordedPtr>> by_mesh(std::span<const trace::RecordedPtr> nodes);
-/// Returns the first place of this rank, of which explain tells.
+/// Returns the first place of this rank: explain describes its plan.
 Place own_place(const trace::RecordedPtr& node);
-/// Returns the same value with all its elements on every rank; the node itself where that is so.
+/// Returns the same value with all its elements on every rank; this is the node itself if every rank has them already.
 const trace::RecordedPtr& whole_of(const trace::RecordedPtr& node);
-/// Returns the tensor's value in another sharding; the node itself where it has this one.
+/// Returns the tensor's value in another sharding; this is the node itself if it has that sharding already.
 trace::RecordedPtr resharded(const trace::Site& site, const trace::RecordedPtr& node, Sharding to);
 
 }  // namespace sinter::ranks

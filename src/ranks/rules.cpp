@@ -27,7 +27,7 @@ struct Terms {
     trace::Site site{node.called, node.where, trace::name(node.op).data()};
     trace::fail<ShardingError>(site, fmt::format("{}: {}; {}", text, why, mend));
   }
-  /// Fails where an axis of an operand that the op needs whole is sharded.
+  /// Fails if this axis of the operand, which the op needs whole, is sharded.
   void want_whole(std::size_t operand, std::size_t axis, const char* why) const {
     if (axes(operand)[axis] == kWhole) return;
     Sharding whole = operands[operand].sharding;
@@ -35,7 +35,7 @@ struct Terms {
     fail(fmt::format("{}, and axis {} is sharded along {}", why, axis, axis_name(axes(operand)[axis])),
          whole.is_whole() ? std::string("call ranks::unshard on it first") : fmt::format("call ranks::shard(x, mesh, {}) on it first", as_written(whole)));
   }
-  /// Returns the mesh axis of an axis that two operands share: one of the two may be whole, since each rank then takes its part of it.
+  /// Returns the mesh axis of an axis that two operands share. One of the two operands may be whole there: each rank then takes its part of that operand.
   int zipped(int a, int b, const char* what, std::size_t axis) const {
     if (a == kWhole || b == kWhole || a == b) return std::max(a, b);
     fail(fmt::format("{} {} is sharded along {} here and along {} there", what, axis, axis_name(a), axis_name(b)),
@@ -47,14 +47,14 @@ Wanted blocks(const Shape& shape, Sharding sharding) {
   return [shape, sharding = std::move(sharding)](const Part& part) { return block_of(shape, sharding, part); };
 }
 
-/// A rule's answer: the mesh axes of the result, and those of what each operand must hold.
+/// A rule's answer: the mesh axes of the result, and the mesh axes by which each operand is needed.
 Carried answer(const Terms& terms, std::vector<int> result, const std::vector<std::vector<int>>& needs, std::vector<int> combined = {}) {
   Carried carried{{terms.mesh, std::move(result)}, std::move(combined), {}, {}};
   for (std::size_t k = 0; k < needs.size(); ++k) carried.wanted.push_back(blocks(terms.shape(k), {terms.mesh, needs[k]}));
   return carried;
 }
 
-/// The same of an op that computes any block of its result.
+/// The same for an op that can compute any block of its result.
 Carried block_by_block(const Terms& terms, std::vector<int> result, std::vector<std::function<Block(const Block&)>> needs) {
   Carried carried{{terms.mesh, std::move(result)}, {}, {}, std::move(needs)};
   for (const auto& need : carried.needs)
@@ -85,7 +85,8 @@ Carried reduction(const Terms& terms) {
 Carried no_operands(const Terms&) { throw InternalError("a value without operands is whole on every rank"); }
 Carried as_operand(const Terms& terms) { return answer(terms, terms.axes(0), {terms.axes(0)}); }
 
-/// A group of axes with one product in both shapes keeps a sharding of its leftmost axis, where the pieces end at the same elements.
+/// A reshape pairs groups of axes that have the same number of elements in both shapes. The leftmost axis of a group keeps its sharding if the pieces end at
+/// the same elements.
 Carried leading_factor(const Terms& terms) {
   const Shape &from = terms.shape(0), &to = terms.node.shape;
   std::vector<int> result(to.size(), kWhole);
@@ -139,7 +140,7 @@ Carried grown(const Terms& terms) {
                         }});
 }
 
-/// A slice of a sharded axis is dealt anew, as an axis of its size lies; a single element of it goes to all ranks.
+/// A slice of a sharded axis is sharded as an axis of its own size is. A slice of one element goes to all ranks.
 Carried dealt_slice(const Terms& terms) {
   const Shape from = terms.shape(0), to = terms.node.shape;
   const std::vector<std::int64_t> start_step = terms.node.ints;
@@ -201,10 +202,10 @@ Carried whole_table(const Terms& terms) {
   return answer(terms, result, {table, result});
 }
 
-/// Each part is scanned, and starts from the totals of those before it (partition.cpp).
+/// Each part is scanned, and starts from the totals of the parts before it (partition.cpp).
 Carried totals(const Terms& terms) { return answer(terms, terms.axes(0), {terms.axes(0)}); }
 
-/// Free over all axes but the last ones, which are whole.
+/// All axes may be sharded except the last ones, which must be whole.
 Carried batches(const Terms& terms, std::size_t last, const char* why) {
   const std::size_t leading = terms.shape(0).size() - last;
   std::vector<int> result(terms.node.shape.size(), kWhole);
@@ -227,7 +228,7 @@ Carried all_whole(const Terms& terms) {
   return batches(terms, terms.shape(0).size(), "");
 }
 
-/// Scattered rows: free over the columns.
+/// A scatter of rows: only the columns may be sharded.
 Carried columns(const Terms& terms) {
   terms.want_whole(0, 0, "a scatter may change each row, so all must be on a rank");
   terms.want_whole(1, 0, "every rank needs the places of all rows");
@@ -236,7 +237,7 @@ Carried columns(const Terms& terms) {
   return answer(terms, {kWhole, axis}, {{kWhole, axis}, {kWhole}, {kWhole, axis}});
 }
 
-/// (b.., i, k), (b.., k, j): free over b, i and j, combined over k.
+/// (b.., i, k), (b.., k, j): b, i and j may be sharded; partial products are combined over k.
 Carried factors_of_product(const Terms& terms) {
   const std::vector<int>&a = terms.axes(0), &b = terms.axes(1);
   const std::size_t rank = a.size();
@@ -249,7 +250,7 @@ Carried factors_of_product(const Terms& terms) {
   return answer(terms, result, {left, right}, combined);
 }
 
-/// Free over the batch and, in one group, the filters; combined over channels; a halo along places.
+/// The batch may be sharded, and the filters if they form one group. Partial sums are combined over channels. Halos are exchanged along the spatial axes.
 Carried channels_and_halo(const Terms& terms) {
   const trace::Convolution how = trace::Convolution::of(terms.node.ints);
   const std::vector<int>&x = terms.axes(0), &filters = terms.axes(1);

@@ -1,5 +1,5 @@
-// How an operation carries shardings from its operands to its result: the `sharding` column of the table of primitives. Nothing propagates backwards, and where
-// several answers make sense the rule throws a ShardingError that names the call with which the program decides.
+// How an operation carries shardings from its operands to its result: the `sharding` column of the table of primitives. A result's sharding never changes that
+// of an operand. Where several shardings of the result are possible, the rule throws a ShardingError that names the call by which the program chooses one.
 #pragma once
 #include <span>
 #include <vector>
@@ -17,18 +17,18 @@ struct Operand {
 
 struct Carried {
   Sharding result;
-  /// The mesh axes over which the parts that are computed are combined to parts of the result: each part is the sum, or another reduction, over one piece.
+  /// The mesh axes over which computed parts are combined into parts of the result. Each computed part is the sum, or another reduction, over one piece.
   std::vector<int> combined;
-  /// The elements of each operand that a part of `work` is computed from.
+  /// For each operand: the elements that a part of `work` is computed from.
   std::vector<Wanted> wanted;
-  /// Of an op that computes any block of its result: the elements of each operand that the block is computed from.
+  /// For an op that can compute any block of its result, and for each operand: the elements that the block is computed from.
   std::vector<std::function<Block(const Block&)>> needs;
 
-  /// A sharding whose parts are those that are computed: its axes stand for the mesh axes of `result` and of `combined`.
+  /// Returns the sharding whose parts are computed: its axes are the mesh axes of `result`, then those of `combined`.
   Sharding work() const;
 };
 
-/// Applies the rule of the node's op. The operands are on one mesh. `as`: the result's sharding where it is known already.
+/// Applies the rule of the node's op. The operands are on one mesh. `as` is the result's sharding if it is known already.
 Carried carry(const trace::Recorded& node, std::span<const Operand> operands, const Sharding* as = nullptr);
 std::vector<Operand> operands_of(const trace::Operands& inputs, const trace::Site& site);
 

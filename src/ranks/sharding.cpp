@@ -8,7 +8,7 @@ namespace sinter::ranks {
 
 namespace {
 
-/// Every choice of a number within the range of each axis, the last axis fastest.
+/// Returns every combination of one number from each axis's range; the last axis varies fastest.
 std::vector<Place> choices(const std::vector<Range>& ranges) {
   std::vector<Place> all{{}};
   for (const Range& range : ranges) {

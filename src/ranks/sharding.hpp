@@ -1,8 +1,8 @@
 // How a tensor lies on the ranks of a mesh, as plain values: which elements each rank has follows from the global shape, the sharding and the mesh alone.
 //
-// A mesh axis has pieces, a multiple of its ranks. What is sharded along it is cut in as many pieces as it has. A place is one piece along each mesh axis, and
-// an evaluation runs once for each place, exactly as if every place were a rank; a rank that has several runs them on as many threads. So what is computed, and
-// with it the order of every sum, does not depend on the number of ranks.
+// A mesh axis has pieces, a multiple of its ranks. A tensor axis that is sharded along it is divided into as many pieces. A place is one piece along each mesh
+// axis. An evaluation runs once for each place, exactly as if every place were a rank; a rank that has several places runs them on as many threads. So neither
+// the computed parts nor the order of any sum depends on the number of ranks.
 #pragma once
 #include <memory>
 #include <string>
@@ -48,8 +48,8 @@ std::string to_string(DType dtype, const Shape& shape, const Sharding& sharding)
 /// "{"data", ""}", as a program writes it.
 std::string as_written(const Sharding& sharding);
 
-/// A part of a sharded tensor: the piece along each mesh axis, kWhole along those that the sharding does not use. Places that differ along these alone have the
-/// same part.
+/// A part of a sharded tensor: the piece along each mesh axis, or kWhole along a mesh axis that the sharding does not use. Places that differ only along such
+/// axes have the same part.
 using Part = std::vector<int>;
 /// The elements begin <= i < end along each axis.
 struct Range {
@@ -70,7 +70,7 @@ std::int64_t piece_length(const MeshState& mesh, int mesh_axis, std::int64_t siz
 std::int64_t pieces_with_elements(const MeshState& mesh, int mesh_axis, std::int64_t size);
 Block block_of(const Shape& shape, const Sharding& sharding, const Part& part);
 
-/// How a recorded value lies on the ranks. Values without one are whole and not computed from sharded ones.
+/// How a recorded value lies on the ranks. A value without a spread is whole and is not computed from sharded values.
 struct Spread {
   Sharding sharding;
   std::vector<trace::RecordedPtr> parts;  // for each place of this rank; none before the value is evaluated

@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: messages are moved from hand to hand.
+// Ranks that are threads of one process: a message is moved into its receiver's queue.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Post {
   explicit Post(int ranks) : boxes(static_cast<std::size_t>(ranks)), endings(static_cast<std::size_t>(ranks)) {}
 
   std::vector<Box> boxes;
-  std::mutex mutex;                  // guards what follows
+  std::mutex mutex;                  // guards the members below
   std::vector<std::string> endings;  // how a rank ended; empty while it runs
   std::string failure;               // the first exception's message
 
@@ -45,7 +45,7 @@ struct Post {
       box.news.notify_all();
     }
   }
-  /// Why nothing more comes from the rank; empty if it may.
+  /// Returns why the rank sends nothing more; empty if it still may.
   std::string why_not(int rank) {
     const std::lock_guard lock(mutex);
     return failure.empty() ? endings[static_cast<std::size_t>(rank)] : failure;

@@ -1,4 +1,4 @@
-// The interface of what moves bytes between ranks. It has no function of the library's, so that a module opened at run time can implement it.
+// The interface of a transport, which moves bytes between ranks. It calls no function of the library, so a module that is opened at run time can implement it.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -12,14 +12,14 @@ class Transport {
   virtual int size() const = 0;
   /// Sends bytes and does not wait for them to be received. Messages between two ranks with one tag arrive in the order of sending. Tags are below 32768.
   virtual void send(int peer, int tag, std::vector<std::byte> bytes) = 0;
-  /// Waits for a message of this many bytes. Returns false after so many seconds. Throws std::runtime_error where the peer has ended or sends another number of
-  /// bytes.
+  /// Waits for a message of this many bytes. Returns false if none has come after this many seconds. Throws std::runtime_error if the peer has ended or sends
+  /// another number of bytes.
   virtual bool receive(int peer, int tag, std::byte* to, std::size_t bytes, double seconds) = 0;
   /// Ends all ranks: an exception leaves the program of this one.
   virtual void abort(const char* message) = 0;
 };
 
-/// The function that a module has under the name sinter_transport: starts MPI, or finds that it is started.
+/// The type of the function sinter_transport that a module exports. The function starts MPI unless it is started already.
 using OpenTransport = Transport* (*)();
 
 }  // namespace sinter::ranks

@@ -35,7 +35,7 @@ std::string folder_of_library() {
 /// Opens a module beside the library, else where the loader searches.
 std::shared_ptr<Transport> open_module(const std::string& file) {
   const std::filesystem::path beside = std::filesystem::path(folder_of_library()) / file;
-  // MPI's own modules look for its symbols among the global ones.
+  // MPI opens modules of its own, which look for its symbols among the global ones.
   void* const module = dlopen(std::filesystem::exists(beside) ? beside.c_str() : file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr)
     throw RankError(
@@ -113,7 +113,7 @@ void WorldState::receive(int peer, int tag, std::span<std::byte> to, const std::
                   rank, seconds, peer, what));
 }
 
-// By Bruck: after step k each rank has the texts of 2^k ranks, its own first.
+// Bruck's algorithm: after step k each rank has the texts of 2^k ranks, its own first.
 std::vector<std::string> WorldState::gather(const std::string& text, const std::string& what) const {
   std::vector<std::byte> all(kText * static_cast<std::size_t>(size));
   std::memcpy(all.data(), text.data(), std::min(text.size(), kText - 1));

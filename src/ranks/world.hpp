@@ -1,4 +1,4 @@
-// The ranks of a program, as one of them sees them.
+// The ranks of a program, as seen from one of them.
 #pragma once
 #include <memory>
 #include <span>
@@ -17,7 +17,7 @@ struct WorldState {
   const std::shared_ptr<Transport> transport;  // null for one rank alone
   const int rank, size;
 
-  /// Waits for a message up to SINTER_RANKS_TIMEOUT seconds, 300 unless set. Throws RankError, which says what is waited for.
+  /// Waits for a message up to SINTER_RANKS_TIMEOUT seconds, 300 unless set. Throws a RankError that says which message did not come.
   void receive(int peer, int tag, std::span<std::byte> to, const std::string& what) const;
   /// Brings every rank's text to all ranks, cut after 240 bytes, in their order.
   std::vector<std::string> gather(const std::string& text, const std::string& what) const;
