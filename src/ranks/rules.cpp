@@ -85,8 +85,7 @@ Carried reduction(const Terms& terms) {
 Carried no_operands(const Terms&) { throw InternalError("a value without operands is whole on every rank"); }
 Carried as_operand(const Terms& terms) { return answer(terms, terms.axes(0), {terms.axes(0)}); }
 
-/// A reshape pairs groups of axes that have the same number of elements in both shapes. The leftmost axis of a group keeps its sharding if the pieces end at
-/// the same elements.
+/// A reshape pairs groups of axes with equal numbers of elements. The leftmost axis of a group keeps its sharding if the pieces end at the same elements.
 Carried leading_factor(const Terms& terms) {
   const Shape &from = terms.shape(0), &to = terms.node.shape;
   std::vector<int> result(to.size(), kWhole);
