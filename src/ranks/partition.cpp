@@ -381,8 +381,7 @@ class Partition::Pass {
     return trace::make_reshape(site, link_, shape);
   }
 
-  /// Returns the last exchange call as an operand of the next one, whose result takes its dtype. If a place sends nothing, the last call may have another
-  /// dtype.
+  /// Returns the last exchange call as an operand of the next one, whose result takes its dtype: that of the last call may differ.
   RecordedPtr typed_link(DType dtype, const Site& site) {
     if (!link_) return trace::make_constant(site, trace::make_scalar_int(dtype, 0), Shape{1});
     if (link_->dtype == dtype) return link_;
@@ -414,8 +413,7 @@ class Partition::Pass {
     return false;
   }
 
-  /// The order in which a kernel sums depends on its other operations, and so on the place. If several places compute the same sum, one of them sends it to
-  /// all.
+  /// The order in which a kernel sums depends on its other operations, and so on the place. If several places compute a sum, one of them sends it to all.
   RecordedPtr settled(std::size_t k, const RecordedPtr& part) {
     const Sharding& lies = carried_[k].result;
     if (!has_order(*nodes_[k]) || !repeats(carried_[k].work())) return part;
