@@ -51,7 +51,7 @@ std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::s
   for (const engine::Told& told : engine::Engine::get().histories_of(nodes_of(tensors), target)) {
     const auto& [history, planned] = told;
     if (history.kernels + history.calls == 0) continue;
-    if (!planned) throw ValueError("dump_kernels: the plan of this evaluation has left memory; record the formula again");
+    if (!planned) throw ValueError("dump_kernels: the plan of this evaluation is no longer in memory; record the formula again");
     for (const auto& step : planned->steps) {
       if (step.nest.name.empty()) continue;  // a library call
       const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, runtime::kind_of(planned->limits), assembly,

@@ -1,5 +1,5 @@
-// Converts plain values to bytes and back: a struct is its members in order, a list its length and its elements. Reading trusts nothing: lengths are compared
-// with the remaining bytes, enumerators with their range.
+// Converts plain values to bytes and back: a struct is written as its members in order, a list as its length and its elements. Reading checks everything:
+// lengths against the remaining bytes, enumerators against their range.
 #pragma once
 #include <array>
 #include <boost/pfr.hpp>

@@ -1,5 +1,5 @@
-// Work for which nobody waits: one thread runs it in order. The end of the process waits a limited time, so that kernels that were compiled for a short run
-// serve the next one.
+// One thread runs jobs in order, for which no other thread waits. The end of the process waits a limited time, so that kernels that were compiled for a short
+// run serve the next one.
 #pragma once
 #include <condition_variable>
 #include <deque>

@@ -73,8 +73,8 @@ class Boundary {
     const auto [s, t] = steps_;
     const std::string a = called(nodes_[0]), b = called(nodes_[1]);
     if (s < 0 || t < 0) {
-      headline_ =
-          fmt::format("{} is an input, which no kernel computes; {}", s < 0 ? a : b, s < 0 && t < 0 ? "so is the other" : "kernels read it where it lies");
+      headline_ = fmt::format("{} is an input, which no kernel computes; {}", s < 0 ? a : b,
+                              s < 0 && t < 0 ? "the other one is an input" : "kernels read it where it lies");
       return;
     }
     // A kernel may compute a value for itself although another one stores it.
@@ -90,15 +90,16 @@ class Boundary {
     const std::vector<int> path = s < t ? path_between(s, t) : path_between(t, s);
     if (path.empty()) {
       reasons_.push_back(
-          {fmt::format("neither step {} nor step {} reads what the other computes: they would be joined only as siblings, which read the same or are short",
-                       s + 1, t + 1),
+          {fmt::format(
+               "neither step {} nor step {} reads what the other computes: they would be joined only as siblings, which read the same values or are short",
+               s + 1, t + 1),
            ""});
       refused(std::min(s, t), std::max(s, t));
     }
     for (std::size_t k = 0; k + 1 < path.size(); ++k) boundary(path[k], path[k + 1]);
   }
 
-  /// Returns the shortest chain of steps, each of which reads a result of the one before.
+  /// Returns the shortest chain of steps in which each step reads a result of the previous step.
   std::vector<int> path_between(int from, int to) const {
     std::map<int, int> writer, before{{from, from}};
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)

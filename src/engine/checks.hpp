@@ -1,5 +1,5 @@
 // Checks of an evaluation: kernels that take elements at computed positions raise flags for positions out of range, and read nothing there. The flags are read
-// after all launches and before any result counts, so a wrong value is never returned.
+// after all launches and before any result is handed out, so a wrong value is never returned.
 #pragma once
 #include <functional>
 #include <span>
@@ -13,7 +13,7 @@ namespace sinter::engine {
 
 class Checks {
  public:
-  /// `gathers`: as recorded for this evaluation, because a plan serves other lines of the program too. The caller keeps them alive.
+  /// `gathers` come from the recording of this evaluation, because the plan may have been made for other lines of the program. The caller keeps them alive.
   Checks(std::span<const trace::GatherSite> gathers, const runtime::DevicePtr& device) : gathers_(gathers), device_(device) {}
 
   /// Launches a step with checks, and gives it flags of its own.

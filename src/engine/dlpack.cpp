@@ -80,8 +80,8 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
   const View& view = managed->tensor;
   const auto dtype = dtype_of(view.dtype);
   if (!dtype)
-    fail<DTypeError>(site, fmt::format("elements of code {} with {} bits in {} lanes are none of sinter's", static_cast<int>(view.dtype.code), view.dtype.bits,
-                                       view.dtype.lanes));
+    fail<DTypeError>(site, fmt::format("sinter has no dtype for elements of code {} with {} bits in {} lanes", static_cast<int>(view.dtype.code),
+                                       view.dtype.bits, view.dtype.lanes));
   if (view.ndim < 0 || view.ndim > 64 || (view.ndim > 0 && view.shape == nullptr)) fail<ValueError>(site, fmt::format("{} axes, or no shape", view.ndim));
   const Shape shape(view.shape, view.shape + view.ndim);
   trace::check_shape(site, shape, *dtype);
@@ -149,7 +149,7 @@ Unversioned* to_unversioned(const Tensor& tensor, Location where) { return expor
 Tensor from_dlpack(Versioned* managed, Location where) {
   const Site site = trace::site_of("from_dlpack", where);
   if (managed != nullptr && managed->version.major != 1)
-    fail<ValueError>(site, fmt::format("a tensor of DLPack {}.{}, and sinter knows 1.x", managed->version.major, managed->version.minor));
+    fail<ValueError>(site, fmt::format("the tensor is of DLPack {}.{}; sinter reads 1.x", managed->version.major, managed->version.minor));
   return imported(managed, site);
 }
 

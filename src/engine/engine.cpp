@@ -34,7 +34,7 @@
 namespace sinter::engine {
 namespace {
 
-// What Storage::device points to.
+// Storage::device points to this.
 struct DeviceContents {
   runtime::DevicePtr device;
   runtime::BufferPtr buffer;
@@ -42,17 +42,17 @@ struct DeviceContents {
 
 std::string short_place(const Location& where) { return *where.file ? fmt::format(" (recorded at {})", trace::to_string(where)) : std::string(); }
 
-// Whose result a step writes, for the message when there is no memory for it. Lines are those of the roots: a plan may have been made
-// for the same formula in another place.
+// Names the result that a step writes, for the message when there is no memory for it. The lines are those of the roots, because the plan may have been made
+// for the same formula at other lines.
 std::string result_name(const Planned& planned, int value, const std::vector<trace::RecordedPtr>& roots) {
   const PlannedValue& written = planned.value(value);
   const std::string what = fmt::format("{} {}", name(written.dtype), to_string(written.shape));
   for (std::size_t k = 0; k < roots.size(); ++k)
     if (value == planned.outputs[k]) return fmt::format("the result of {}, {}{}", roots[k]->called, what, short_place(roots[k]->where));
-  return fmt::format("the result of {} on the way to {}, {}{}", name(written.op), roots.front()->called, what, short_place(roots.front()->where));
+  return fmt::format("the intermediate result of {} for {}, {}{}", name(written.op), roots.front()->called, what, short_place(roots.front()->where));
 }
 
-// About what a plan takes in memory: its sources, above all.
+// Estimates the memory of a plan, most of which its sources take.
 std::size_t cost_of(const Planned& planned) {
   std::size_t cost = planned.values.size() * 256;
   for (const auto& step : planned.steps) cost += 4096 + step.made.source.text.size();
@@ -66,7 +66,7 @@ constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static 
 
 ForkGate& Engine::fork_gate() { return gate; }
 
-// Made inside the gate: a child of fork would wait for ever for an engine that another thread of its parent was making.
+// The engine is made inside the gate: a fork in the midst would leave the child waiting for ever for an engine that no thread makes.
 Engine& Engine::get() {
   if (Engine* made = the_engine.load(std::memory_order_acquire)) return *made;
   const ForkGate::Inside inside(gate);
@@ -75,7 +75,7 @@ Engine& Engine::get() {
   return *the_engine.load(std::memory_order_acquire);
 }
 
-// A device that the environment names is opened when it is first needed: a process that never evaluates needs none.
+// A device that the environment names is opened at its first use, because a process that never evaluates needs no device.
 Engine::Engine() : kernels_(totals_, gate) { apply(options_from_environment()); }
 
 // A fork waits for evaluations to end and then holds every lock, so that the child finds nothing half done.
@@ -98,7 +98,7 @@ struct Engine::AtFork {
         });
   }
 };
-const Engine::AtFork Engine::at_fork;  // from the start: the first evaluation may meet the first fork
+const Engine::AtFork Engine::at_fork;  // registered from the start: a fork may happen during the first evaluation
 
 void Engine::before_fork() {
   mutex_.lock();
@@ -116,7 +116,7 @@ void Engine::configure(const Options& options) {
   check(options);
   const runtime::DevicePtr chosen = device_of(options);
   apply(options);
-  // A device that was lost is left behind: what goes on elsewhere is not told of it again.
+  // A lost device is forgotten, so that work on other devices no longer fails because of it.
   std::lock_guard lock(mutex_);
   std::erase_if(devices_, [&](const auto& entry) { return entry.second != chosen && entry.second->lost(); });
 }
@@ -268,7 +268,7 @@ std::shared_ptr<History> Engine::OtherLines::at(const trace::Outline& outline, c
 std::string Engine::why_planned(const PlanKeyView& key, const std::vector<std::int64_t>& symbols) {
   const std::lock_guard lock(mutex_);
   const auto* const family = plans_.find(key);
-  if (!family) return "no plan of this structure and these settings was in memory or on disk";
+  if (!family) return "no plan of this structure with these settings was in memory or on disk";
   const Planned& last = *family->members.back().known.planned;
   std::vector<std::string> changed;
   for (std::size_t k = 0; k < symbols.size(); ++k)
@@ -333,22 +333,22 @@ Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::s
   const std::size_t evicted = plans_.evicted();
   plans_.replace({{key.settings.begin(), key.settings.end()}, {key.structure.begin(), key.structure.end()}, key.tunings}, std::move(family), cost);
   if (const std::size_t more = plans_.evicted() - evicted; more > 0)
-    log().debug("the plans of {} structure{} leave memory: plans may take {} MiB", more, more == 1 ? "" : "s", kMaxPlanBytes >> 20);
+    log().debug("the plans of {} structure{} are dropped from memory: plans may take {} MiB", more, more == 1 ? "" : "s", kMaxPlanBytes >> 20);
   return last;
 }
 
-// Several threads may want the same elements on the same device: each brings them there, what the first one brought counts.
+// If several threads want the same elements on the same device, each copies them there, and all use the copy that was finished first.
 Engine::Elements Engine::elements_of(const StoragePtr& storage, const runtime::DevicePtr& device) {
   std::shared_ptr<DeviceContents> contents;
   std::shared_ptr<void> host;
   {
     std::lock_guard lock(storage->lock);
-    if (storage->host && device->reads_host()) return {storage->host.get(), nullptr};  // its address stays
+    if (storage->host && device->reads_host()) return {storage->host.get(), nullptr};  // its address must not change
     contents = std::static_pointer_cast<DeviceContents>(storage->device);
     host = storage->host;
   }
   if (contents && contents->device == device) return {contents->buffer->data(), contents->buffer};
-  if (!host) host = host_memory_of(*storage);  // it is on another device: through the host
+  if (!host) host = host_memory_of(*storage);  // the elements are on another device, and are copied through the host
   if (device->reads_host()) return {host.get(), nullptr};
   auto buffer = device->allocate(std::max<std::size_t>(storage->bytes, 1));
   {
@@ -375,11 +375,11 @@ std::shared_ptr<void> Engine::host_memory_of(Storage& storage) {
   span.add("bytes", static_cast<double>(storage.bytes));
   contents->device->download(memory.get(), *contents->buffer, storage.bytes);
   std::lock_guard lock(storage.lock);
-  if (!storage.host) storage.host = std::move(memory);  // addresses that were given out stay
+  if (!storage.host) storage.host = std::move(memory);  // addresses that callers have must stay valid
   return storage.host;
 }
 
-// The host in a device's stead, for one step: its operands are brought over, its results taken back.
+// Runs one step on the host instead of the device: copies the operands to the host and the results back.
 class Engine::OnHost {
  public:
   OnHost(runtime::Device& from, Workspace& work) : device(runtime::interpreting_kind().open(0)), from_(from), work_(work) {}
@@ -389,7 +389,7 @@ class Engine::OnHost {
     from_.download(room_for(node), there(node), there(node).bytes());
     return copies_[node]->data();
   }
-  /// For a result that is written whole.
+  /// Returns memory of the host for a result that the step writes whole.
   void* room_for(int node) { return (copies_[node] = device->allocate(there(node).bytes()))->data(); }
   void take_back(int node) {
     const timeline::Span span("copy", "to the device");
@@ -430,13 +430,13 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
     device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
     return;
   }
-  // No kernel on the device: interpreted where nests are.
+  // The device has no kernel for the step: the host interprets the nest.
   OnHost host(*device, work);
   const auto ints = bind(step, work, [&](int node) { return host.bring(node); });
   std::vector<std::int64_t> raised(2 * nest.checks);
   if (flags) work.pointers.push_back(raised.data());
   jit::LoopNest on_host = nest;
-  if (on_host.schedule.form == jit::Form::contraction) on_host.schedule.form = jit::Form::columns;  // which lanes of a host walk
+  if (on_host.schedule.form == jit::Form::contraction) on_host.schedule.form = jit::Form::columns;  // the host's form for the same nest
   const auto kernel = host.device->load(on_host, {});
   host.device->launch(*kernel, on_host, {work.pointers, ints, work.scalars});
   for (const auto& access : nest.outputs) host.take_back(access.buffer);
@@ -478,7 +478,7 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     const auto ints = bind(*follower, work, [&](int node) { return work.elements[node].data; });
     ++totals_.launched;
     ++totals_.epilogues;
-    // Where nobody else reads the result, its pieces are enough.
+    // If only the epilogue reads the result, the call stores no more than its pieces.
     if (fuse::pieces_of(call.op) == fuse::Pieces::loose &&
         std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0)
       work.call_pointers.back() = nullptr;
@@ -520,12 +520,12 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
     try {
       return device->allocate(bytes);
     } catch (const MemoryError& error) {
-      if (work.roots.empty()) throw;  // a frozen function, which says so itself
+      if (work.roots.empty()) throw;  // a frozen function writes its own message
       throw MemoryError(fmt::format("no room for {}: {}", whose(), error.what()));
     }
   };
   const auto element = [&](int value) -> Elements& { return work.elements[static_cast<std::size_t>(value)]; };
-  const bool apart = guarding() != Guard::none;  // each value is in guarded memory of its own, from the step that writes it to the last that reads it
+  const bool apart = guarding() != Guard::none;  // each value has guarded memory of its own, from the step that writes it to the last step that reads it
   runtime::BufferPtr arena;
   if (!apart && executable.arena.bytes > 0) {
     arena = allocate(executable.arena.bytes, [&] {
@@ -655,14 +655,14 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
     for (const auto& group : groups) ranks::evaluate_parts(group, [&](const std::vector<trace::RecordedPtr>& parts) { evaluate(parts, site, false); });
     return;
   }
-  const Surrounded surrounded;  // outside of the gate: a thread that forks may hold the lock that `after` waits for, and fork waits for all that are inside
+  const Surrounded surrounded;  // outside of the gate: a forking thread may hold the lock that `after` waits for, while it waits for all threads inside
   const ForkGate::Inside inside(gate);
   if (asked) trace::evaluation_asked();
   if (timeline::on()) timeline::tell_recorded();
   const Setup& now = setup();
   timeline::Span span("evaluate", site.op);
   if (span && *site.where.file) span.add("line", trace::to_string(site.where));
-  std::vector<std::vector<trace::RecordedPtr>> waiting;  // the last one is next
+  std::vector<std::vector<trace::RecordedPtr>> waiting;  // a stack: the last element is evaluated next
   for (;;) {
     if (!evaluate_roots(now, site, work)) {
       waiting.push_back(std::move(work.roots));
@@ -677,7 +677,7 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
   }
 }
 
-// What a device wrote. A result without elements has no step and no buffer.
+// Returns a storage of what a device wrote. A result without elements has no step and no buffer.
 StoragePtr Engine::contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes) {
   auto storage = std::make_shared<Storage>();
   storage->bytes = bytes;
@@ -698,7 +698,7 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
     } catch (const DeviceError& error) {
       trace::fail_on_device(site, error, error.what());
     } catch (const std::bad_alloc&) {
-      trace::fail<MemoryError>(site, "the host has no memory left for what this evaluation needs on the way");
+      trace::fail<MemoryError>(site, "the host has no memory left for the intermediate values of this evaluation");
     }
   }();
   if (!known.planned) return false;
@@ -718,7 +718,7 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
   return true;
 }
 
-// What is to be kept on the way joins the roots. Without a plan where pieces come first.
+// Adds intermediate values that have to be stored to the roots. Returns no plan if pieces have to be evaluated before the roots.
 Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, const trace::Site& site, Workspace& work) {
   trace::Outline& outline = work.outline;
   timeline::Span key("key");
@@ -727,8 +727,8 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
-  constexpr std::size_t kShort = 24;  // operations: none of them is far from the leaves
-  // What a place of several ranks computes is one plan, for exchanges happen once, and follows from the recording alone.
+  constexpr std::size_t kShort = 24;  // so few operations never form a long chain
+  // On ranks, a place has one plan, which depends on the recording alone: every place must run the same exchanges, each once.
   const bool of_place = ranks::Exchanges::are_running();
   if (outline.pending().size() > kShort && !of_place) {
     const trace::Reach reach = trace::reach_of(outline.pending());
@@ -741,7 +741,7 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     }
   }
   const fuse::Rewritten made = finish_outline(outline, work.roots, !of_place, target);
-  if (key) timeline::tell_recorded();  // by passes, which record too
+  if (key) timeline::tell_recorded();  // the passes have recorded operations
   key.stop();
   Known known = plan_for(outline, made.counts, work.roots.size(), target, now);
   std::function<void(const Executable&)> check;
@@ -802,7 +802,7 @@ class BufferOfOthers final : public runtime::Buffer {
  public:
   BufferOfOthers(runtime::DevicePtr device, void* data, std::size_t bytes, std::shared_ptr<void> owner)
       : device_(std::move(device)), data_(data), bytes_(bytes), owner_(std::move(owner)) {}
-  // What was launched may still read it.
+  // A kernel that was launched may still read the memory.
   ~BufferOfOthers() override {
     try {
       device_->synchronize();
@@ -873,7 +873,7 @@ Residence Engine::residence(const trace::RecordedPtr& wanted, bool copy, const t
   }
 }
 
-// To plan for a device that need not be here; an empty target is the current one.
+// Returns the settings for planning; the target's device need not be present. An empty target is the current device.
 Engine::Setup Engine::setup_for(std::string_view target) {
   if (target.empty()) return setup();
   const Options set = options();
@@ -881,7 +881,7 @@ Engine::Setup Engine::setup_for(std::string_view target) {
   where.limits = fuse::limits_of(std::string(target));
   where.limits.fuse = set.fuse;
   where.interpret = where.kind().interprets && set.backend == "interpreter";
-  // Where the host is what is planned for, it is there: what was tuned on it counts.
+  // If the target is this host, its device is used, and schedules that were tuned on it count.
   if (const Target& here = setup().target; here.device && here.device->reads_host() && here.limits.target == where.limits.target) where = here;
   return Setup(0, set, std::move(where));
 }
@@ -912,7 +912,7 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   std::vector<Told> told;
   for (const auto& history : known) told.push_back({*history, history->planned.lock()});
   if (pending.empty()) {
-    if (told.empty()) {  // nobody computed them: they came with their elements
+    if (told.empty()) {  // the tensors were made from existing elements
       told.emplace_back();
       told.back().history.device = options().device;
     }
@@ -942,7 +942,7 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
                       node->called, short_place(node->where)));
   std::erase_if(wanted, [](const auto& root) { return root->evaluated(); });
   const Setup now = setup_for(how.target);
-  // One that the other is computed from is wanted for the other alone.
+  // If one of the pair is an operand of the other, only the other one becomes a root.
   const auto needs = [](const trace::RecordedPtr& root, const trace::RecordedPtr& other) {
     trace::Outline outline;
     outline.walk({root});
@@ -966,7 +966,7 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
     fuse::Rewritten made = fuse::rewritten(roots, on.limits, {false, evaluate_now(), pair});
     outline.walk(made.roots);
     find(made.followed);
-    if (a < 0 || b < 0) {  // it has become part of another: the plan is that of the recording
+    if (a < 0 || b < 0) {  // a pass has absorbed one of the two: the recording is planned without passes
       outline.release();
       made = {roots, {}, pair};
       outline.walk(made.roots);

@@ -1,4 +1,4 @@
-// The engine: the one place that knows every module of an evaluation. Takes recorded nodes, returns contents.
+// The engine uses every module that takes part in an evaluation. It takes recorded nodes and returns their contents.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -26,15 +26,15 @@
 
 namespace sinter::engine {
 
-/// A node's elements where they are, and what keeps them there.
+/// The memory that holds a node's elements, and its owner.
 struct Residence {
-  std::string_view kind;  // of the device: "cpu", "cuda"
+  std::string_view kind;  // the device's kind: "cpu", "cuda"
   int ordinal = 0;
   void* data = nullptr;
   std::shared_ptr<void> memory;
 };
 
-/// Contents on a device that somebody else owns, as a Storage holds them; `owner` is given up when the device is done with them.
+/// Returns contents, as a Storage holds them, over a device's memory that somebody else owns. `owner` is released when the device no longer uses the memory.
 std::shared_ptr<void> contents_of_others(const runtime::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner);
 
 class Engine {
@@ -42,36 +42,35 @@ class Engine {
   static Engine& get();
 
   Options options() const;
-  /// Opens the device, so that a missing one is told here.
+  /// Opens the device. Throws DeviceError here if it is missing.
   void configure(const Options& options);
 
-  /// `site`: who wants the values. `asked`: by the user, not by recording that found a loop.
+  /// `site` is the call that wants the values. `asked` is false if recording found a loop and evaluates by itself.
   void evaluate(std::span<const trace::RecordedPtr> roots, const trace::Site& site, bool asked = true);
   /// See sinter::eval_fused().
   void evaluate_fused(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site);
   /// Sets the functions that are called around each evaluation (sinter/caller.hpp).
   static void surround(Around calls);
-  /// Host address of a node's contents; evaluates and downloads.
+  /// Evaluates the node, copies its contents to the host and returns their address.
   const void* host_data(const trace::RecordedPtr& node, const trace::Site& site);
-  /// Evaluates; all that computes the elements is done. Where they are on the current device there, else on the host. `copy`: others with the same values.
+  /// Evaluates the node and waits for its elements. Returns them on the current device if they are there, else on the host. With `copy`, copies them.
   Residence residence(const trace::RecordedPtr& node, bool copy, const trace::Site& site);
-  /// Throws DeviceError where there is no such device.
+  /// Throws DeviceError if there is no such device.
   runtime::DevicePtr device_at(std::string_view kind, int ordinal, const trace::Site& site);
-  /// The evaluations that computed the roots, each once, then a plan made now of those that are not evaluated. `target` empty: the
-  /// current device.
+  /// Returns the evaluations that computed the roots, each once, then a new plan of the roots that are not evaluated. An empty `target` is the current device.
   std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
   /// See sinter::explain_boundary().
   std::string boundary_of(const std::vector<trace::RecordedPtr>& pair, std::vector<trace::RecordedPtr> wanted, const ExplainOptions& options);
 
-  /// See sinter::tune(). `progress` is told what part is done, and of which kernel.
+  /// See sinter::tune(). `progress` receives the part that is done, from 0 to 1, and the kernel's name.
   std::vector<TunedKernel> tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress);
 
-  /// What freezing needs (frozen.hpp): where calls will run, by the settings of now; the plan of a recording, all kernels compiled; and one call.
-  /// The results' contents come in the order of Bound::outputs.
+  /// These functions serve freezing (frozen.hpp). They return: the device of later calls, by the present settings; the plan of a recording with all kernels
+  /// compiled; the results of one call, in the order of Bound::outputs.
   Frozen frozen_target();
   std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, std::span<const std::uint64_t> structure, const Values& values, const Leaves& leaves,
                                               const Frozen& at);
-  /// Throws NoAlgorithm for a library call of the plan that the device has none for.
+  /// Throws NoAlgorithm if the device has no library for one of the plan's library calls.
   void expect_calls(const Bound& bound, const Target& target);
   std::vector<StoragePtr> call(const Bound& bound, const Frozen& at, std::span<const trace::RecordedPtr> inputs, const trace::Site& site);
   Kernels& kernels() { return kernels_; }
@@ -87,9 +86,9 @@ class Engine {
   Engine();
   void apply(const Options& options);
 
-  // A consistent picture of the settings. Each thread has its own, made anew when the settings have changed.
+  // A consistent copy of the settings. Each thread has its own, and copies again when the settings have changed.
   struct Setup {
-    std::uint64_t version = 0;  // of the settings; 0: not made yet
+    std::uint64_t version = 0;  // the settings' version; 0: not copied yet
     PlanOptions how;
     std::string schedule;  // Options::schedule
     Target target;
@@ -103,13 +102,13 @@ class Engine {
   Setup setup_for(std::string_view target);
   runtime::DevicePtr device_of(const Options& options);
   std::vector<runtime::DevicePtr> devices();
-  // What finds a plan: the settings, and the structural key. Both are compared, so that no plan is found for another structure.
+  // A plan is found by the settings and the structural key. Both are compared whole, so a plan of another structure is never found.
   template <class Numbers> struct KeyOf {
     Numbers settings, structure;
     std::uint64_t tunings = 0;
   };
   using PlanKey = KeyOf<std::vector<std::uint64_t>>;
-  using PlanKeyView = KeyOf<std::span<const std::uint64_t>>;  // the settings are kept by the thread's setup, the structure by the outline
+  using PlanKeyView = KeyOf<std::span<const std::uint64_t>>;  // the thread's setup holds the settings, the outline the structure
   struct KeyHash {
     using is_transparent = void;
     std::size_t operator()(const auto& key) const { return hash64(key.structure) ^ key.tunings; }
@@ -120,10 +119,10 @@ class Engine {
       return a.tunings == b.tunings && same_words(a.structure, b.structure) && same_words(a.settings, b.settings);
     }
   };
-  // Further lines that the formulas of one plan are recorded at, the latest first: an evaluation at lines that are known copies nothing.
+  // Lines at which the formulas of one plan were recorded, the latest first: an evaluation at known lines copies nothing.
   class OtherLines {
    public:
-    // Call it before the outline's release(). `like`: the same of other lines.
+    // Call it before the outline's release(). `like` is the history of the same plan at other lines.
     std::shared_ptr<History> at(const trace::Outline& outline, const History& like);
 
    private:
@@ -131,47 +130,47 @@ class Engine {
     std::mutex mutex_;
     std::vector<std::shared_ptr<History>> histories_;
   };
-  // A plan and what is told of an evaluation that finds it.
+  // A plan, and the facts that an evaluation by this plan remembers.
   struct Known {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
     std::shared_ptr<OtherLines> other_lines;
     std::shared_ptr<Recurring> recurring;
-    std::shared_ptr<const Executable> executable = {};  // that ran, whose numbers the workspace refers to: `recurring` may drop it for another thread
+    std::shared_ptr<const Executable> executable = {};  // the workspace refers to its numbers, and `recurring` may drop it
   };
   fuse::Evaluate evaluate_now();
-  // Ends a walk of the roots. Where passes change what they are on the target, the outline becomes that of what the passes made of them, and refers to it.
+  // Ends a walk of the roots. If passes rewrite the graph for the target, the outline becomes that of the rewritten graph, which it then refers to.
   fuse::Rewritten finish_outline(trace::Outline& outline, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target);
-  // Found in memory or on disk, else made. Releases the outline.
+  // Finds the plan in memory or on disk, or makes it. Releases the outline.
   Known plan_for(trace::Outline& outline, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& setup);
   Known find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
-  // For the log: why none of the plans that are known serves these values of the symbols.
+  // Returns, for the log, why none of the known plans is valid for these values of the symbols.
   std::string why_planned(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
   using Sites = std::vector<trace::NodeSite>;
-  // Plans of one structure are asked for on disk once.
+  // Reads the plans of a structure from disk. This happens once for each structure.
   void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup, const Sites& sites);
   Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup, const Sites& sites);
-  // In the background.
+  // Stores the plan in the background.
   void keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned);
-  // The last of them.
+  // Returns the last of the added plans.
   Known add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& setup,
                   const Sites& sites);
-  // A node's elements where the device finds them.
+  // The address at which a device finds a node's elements.
   struct Elements {
     void* data = nullptr;
     runtime::BufferPtr buffer;  // null for host memory that the device reads, which a leaf keeps
   };
-  // What one evaluation after the other on a thread can use again.
+  // Memory that successive evaluations of a thread use again.
   struct Workspace {
     trace::Outline outline;
     std::vector<trace::RecordedPtr> roots;
     std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
-    std::span<const std::int64_t> numbers;                // of the executable that runs
-    std::vector<std::uint64_t> constants;                 // bits of the graph's, then of those that rewriting put in
+    std::span<const std::int64_t> numbers;                // the numbers of the running executable
+    std::vector<std::uint64_t> constants;                 // bits of the graph's constants, then of the constants that rewriting added
     std::span<const trace::GatherSite> gathers;
     std::span<const trace::CallSite> calls;
-    const History* history = nullptr;  // of the evaluation that runs; null for a frozen function
-    std::vector<Elements> elements;    // by value of the plan
+    const History* history = nullptr;  // of the running evaluation; null for a frozen function
+    std::vector<Elements> elements;    // one for each value of the plan
     std::vector<void*> pointers, call_pointers;
     std::vector<std::uint64_t> scalars;
   };
@@ -179,23 +178,23 @@ class Engine {
   static StoragePtr contents_of(const runtime::DevicePtr& device, const runtime::BufferPtr& buffer, std::size_t bytes);
   std::shared_ptr<void> host_memory_of(Storage& storage);
   Elements elements_of(const StoragePtr& storage, const runtime::DevicePtr& device);
-  // The evaluated node that holds all elements of a value: of a sharded one they are brought from all ranks.
+  // Returns the evaluated node that holds all elements of a value. If the value is sharded, its elements are gathered from all ranks.
   const trace::RecordedPtr& here(const trace::RecordedPtr& node, const trace::Site& site);
-  // False if the workspace's pieces have to be evaluated before its roots.
+  // Returns false if the workspace's pieces have to be evaluated before its roots.
   bool evaluate_roots(const Setup& setup, const trace::Site& site, Workspace& work);
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
-  // What the leaves hold, the constants and the sites of checks and calls are in the workspace.
+  // Runs the steps. The workspace holds the contents of the leaves, the constants, and the sites of checks and calls.
   void run(const Executable& executable, const Target& target, Workspace& work);
-  // They are those of the workspace's outline.
+  // Takes them from the workspace's outline, then runs the steps.
   void run_recorded(const Executable& executable, const Target& target, Workspace& work);
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags);
   void launch(const Repeated& repeated, Workspace& work);
   class OnHost;
-  // With the step that follows it, or null.
+  // Makes a library call. `follower` is its epilogue, or null.
   void call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work);
-  // The pointers and literals of a launch, in the workspace; its numbers.
+  // Puts the pointers and literals of a launch into the workspace, and returns the launch's numbers.
   template <class AddressOf> std::span<const std::int64_t> bind(const PlannedStep& step, Workspace& work, AddressOf address_of);
-  // The timeline's counter.
+  // Writes the timeline's counter of memory.
   void count_memory();
   void before_fork();
   void after_fork(bool child);
@@ -206,11 +205,11 @@ class Engine {
 
   Totals totals_;
   Kernels kernels_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   Options options_;
-  std::atomic<std::uint64_t> version_{0};                                   // of options_; written under the mutex
+  std::atomic<std::uint64_t> version_{0};                                   // version of options_; written under the mutex
   std::map<std::pair<std::string_view, int>, runtime::DevicePtr> devices_;  // by kind and ordinal
-  // Plans of one structure, each for the sizes that meet its guards; the latest last.
+  // The plans of one structure. Each is valid for the sizes that meet its guards; the newest is the last.
   struct Member {
     Known known;
     std::vector<std::int64_t> met;  // the latest values of the symbols that met its guards
@@ -223,7 +222,7 @@ class Engine {
   Lru<PlanKey, PlanFamily, KeyHash, KeyEqual> plans_{kMaxPlanBytes};
 };
 
-// The calling thread's workspace; a new one if that is in use, when destructors that an evaluation runs evaluate too.
+// The calling thread's workspace, or a new one if that is in use: an evaluation may run a destructor that evaluates.
 class Engine::Borrowed {
  public:
   Borrowed() : work_(std::move(mine())) {

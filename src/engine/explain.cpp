@@ -92,7 +92,7 @@ int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
   return std::max(step.made.report.shared_bytes, 0) + launch_of(step, limits).shared_bytes;
 }
 
-// Returns the bytes that neighbouring lanes access without contiguity.
+// Returns the bytes that neighbouring lanes access at addresses that are not contiguous.
 std::int64_t bytes_apart(const Planned& plan, const jit::LoopNest& nest) {
   const bool tiles = nest.schedule.form == jit::Form::tiles;
   const std::vector<int> inputs = tiles ? jit::turnable_inputs(nest) : std::vector<int>(), outputs = tiles ? jit::turnable_outputs(nest) : std::vector<int>();
@@ -155,7 +155,7 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
     text += fmt::format("; one kernel per operation would move {} ({:.1f}x)", bytes_text(history.bytes_unfused), history.bytes_unfused / history.bytes_moved);
   text += "\n";
   const auto& known = told.planned;
-  if (!known) return text + "the plan itself has left memory; record the formula again to see its kernels\n";
+  if (!known) return text + "the plan itself is no longer in memory; record the formula again to see its kernels\n";
   const Planned& plan = *known;
   const Origins origins(plan, history.sites, options.sizes);
   const auto library = runtime::kind_of(plan.limits).library;
@@ -174,7 +174,7 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
       if (library && here) text += fmt::format("   library {}\n", library(step.call));
       if (s + 1 < plan.steps.size() && plan.steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
-      if (!here) text += "   runs    on the host, which has a library for it: the operands are brought there, the result taken back\n";
+      if (!here) text += "   runs    on the host, which has a library for it: the operands are copied to the host, the result back\n";
       text += fmt::format("   ends    {}\n", fuse::to_string(step.cut));
       continue;
     }

@@ -11,8 +11,7 @@
 
 namespace sinter::engine {
 
-/// The facts that a node remembers of its evaluation. They do not keep the plan in memory: explain() tells of the plan as long as an evaluation may still use
-/// it.
+/// The facts that a node remembers of its evaluation. They do not keep the plan in memory: explain() describes it as long as evaluations can still use it.
 struct History {
   History() = default;
   History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on) : planned(of), reused(was_reused), device(std::move(on)) {
@@ -28,7 +27,7 @@ struct History {
   std::vector<trace::NodeSite> sites;  // lines of the present recording's nodes; empty if there was none
 };
 
-/// An evaluation, and its plan while it is examined; null if the plan has left memory.
+/// An evaluation, and its plan while it is examined; null if the plan is no longer in memory.
 struct Told {
   History history;
   std::shared_ptr<const Planned> planned;

@@ -82,11 +82,11 @@ std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::
   } catch (const DeviceError& error) {
     trace::fail_on_device(site, error, error.what());
   } catch (const std::bad_alloc&) {
-    trace::fail<MemoryError>(site, "the host has no memory left for what this call needs on the way");
+    trace::fail<MemoryError>(site, "the host has no memory left for the intermediate values of this call");
   }
   std::vector<StoragePtr> results;
   results.reserve(planned.outputs.size());
-  std::vector<std::pair<const runtime::Buffer*, StoragePtr>> made;  // outputs that are one node share one storage
+  std::vector<std::pair<const runtime::Buffer*, StoragePtr>> made;  // two outputs that are the same node share one storage
   for (const int output : planned.outputs) {
     if (planned.value(output).is_leaf()) {
       results.push_back(contents(output));

@@ -69,11 +69,11 @@ std::shared_ptr<Compiled> Kernels::entry_of(const jit::Source& source) {
   const std::size_t evicted = entries_.evicted();
   const auto entry = entries_.insert(key, std::make_shared<Compiled>(), cost);
   if (const std::size_t more = entries_.evicted() - evicted; more > 0)
-    log().debug("{} kernel{} leave{} memory: kernels may take {} MiB", more, more == 1 ? "" : "s", more == 1 ? "s" : "", kMaxBytes >> 20);
+    log().debug("{} kernel{} {} dropped from memory: kernels may take {} MiB", more, more == 1 ? "" : "s", more == 1 ? "is" : "are", kMaxBytes >> 20);
   return entry;
 }
 
-// SINTER_DUMP is for looking: a folder that cannot be written is told once and stops nothing.
+// SINTER_DUMP only serves inspection: if its folder cannot be written, a warning says so once, and evaluation goes on.
 void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind) {
   std::string directory;
   {
@@ -100,7 +100,7 @@ bool Kernels::find_on_disk(Compiled& entry, const jit::Source& source) {
   return true;
 }
 
-// The entry's lock is held.
+// The caller holds the entry's lock.
 void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut) {
   const timeline::Span span("compile", source.entry.c_str());
   try {
@@ -120,12 +120,12 @@ void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime:
   }
 }
 
-// The entry's lock is held. False when it cannot be left to the background.
+// The caller holds the entry's lock. Returns false if the background thread cannot take the compile.
 bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut) {
   entry->state = State::under_way;
   if (background_.add([this, entry, source, &kind, cut] {
         const std::lock_guard lock(entry->mutex);
-        if (entry->state == State::done) return;  // somebody could not wait
+        if (entry->state == State::done) return;  // an evaluation needed it and compiled it
         compile(*entry, source, kind, cut);
         if (!entry->failure.empty()) ++totals_.fallbacks;
         entry->state = State::done;
@@ -135,7 +135,7 @@ bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::S
   return false;
 }
 
-// The entry's lock is held. Null when the binary does not load, with the reason in the entry.
+// The caller holds the entry's lock. Returns null if the binary does not load; the entry then has the reason.
 runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& cut) {
   auto& loaded = entry.loaded[target.device.get()];
   for (bool again = true; !loaded && entry.failure.empty(); again = false) {
@@ -143,7 +143,7 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
       const timeline::Span span("load", source.entry.c_str());
       loaded = target.device->load(nest, entry.binary);
     } catch (const CompileError& error) {
-      // What the disk had may be whole and yet not load; what was just compiled is as good as none.
+      // An intact binary from disk may still not load, and is compiled again. A binary that was just compiled is not.
       if (again && entry.binary.origin == jit::Origin::disk) {
         disk()->discard(source);
         if (target.kind().compiler()) {
@@ -156,7 +156,7 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
     } catch (const runtime::NoRoom&) {
       throw;
-    } catch (const DeviceError& error) {  // no memory, or worse: then bringing the operands to the host will tell
+    } catch (const DeviceError& error) {  // no memory, or the device is lost: then copying the operands to the host fails too
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
       return nullptr;
     }
@@ -168,7 +168,7 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
   stop_if_interrupted();
   Made made;
   const runtime::Kind& kind = target.kind();
-  const auto stand_in = [&] {  // a device that runs no nest by itself: the engine brings the operands to one that does
+  const auto stand_in = [&] {  // null on a device that interprets no nests: the host interprets them for it
     return target.device && kind.interprets ? target.device->load(nest, {}) : nullptr;
   };
   const auto interpret = [&](std::string why) {
@@ -193,7 +193,7 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
   if (compiler) {
     made.source.compiler = compiler->identity();
   } else if (const auto last = disk()->recall(note_of_compiler(kind))) {
-    made.source.compiler = *last;  // it is gone, what it compiled is not
+    made.source.compiler = *last;  // the compiler is no longer installed, but its binaries are in the cache
   }
   const auto entry = entry_of(made.source);
   const bool may_run_ahead = !target.wait && kind.interprets && target.device && !kind.reports_resources && kind.same_bits(nest);

@@ -1,5 +1,5 @@
-// From a loop nest to a kernel that can run: generate, look in memory, look on disk, compile, load. A process compiles each key once, and holds only the key's
-// own lock meanwhile. If the interpreter gives the same bits, nobody waits for the compiler: the kernel is interpreted until its machine code is available.
+// Makes a kernel that can run from a loop nest: generates its source, looks in memory and on disk, compiles, loads. A process compiles each key once, and holds
+// only the key's own lock meanwhile. If the interpreter gives the same bits, it runs the kernel until the machine code is there: nobody waits for the compiler.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -55,7 +55,7 @@ struct Made {
   jit::Origin origin = jit::Origin::compiled;
   bool interpreted = false;
   std::string why_interpreted;      // set when a compile failed or there is no compiler
-  runtime::KernelPtr kernel;        // null when the target has no device, or when the device runs no nest without machine code
+  runtime::KernelPtr kernel;        // null if the target has no device, or if the device cannot interpret nests
   std::shared_ptr<Compiled> later;  // set while `kernel` only replaces it
   mutable Ready ready;              // the kernel that `later` gave and keeps alive
 };

@@ -1,4 +1,4 @@
-// A map of bounded size that forgets what was not used for the longest time. Not thread-safe.
+// A map of bounded size. When it is full, it drops the least recently used entries. It is not thread-safe.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -10,17 +10,17 @@ namespace sinter::engine {
 
 template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>> class Lru {
  public:
-  /// `capacity`: of the costs of all entries together, in the user's unit.
+  /// `capacity` bounds the sum of the costs of all entries, in the caller's unit.
   explicit Lru(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Null when it is not there; it is the most recently used then.
+  /// Returns null if the key is not there. An entry that is found becomes the most recently used.
   template <class Like> Value* find(const Like& key) {
     const auto found = map_.find(key);
     if (found == map_.end()) return nullptr;
     order_.splice(order_.begin(), order_, found->second.place);
     return &found->second.value;
   }
-  /// The entry of the key: the present one if there is one, else `value`. Others may go to make room, this one never.
+  /// Returns the key's entry, and adds `value` if there is none. Other entries may be dropped to make room.
   Value& insert(const Key& key, Value value, std::size_t cost) {
     if (Value* present = find(key)) return *present;
     const auto [added, fresh] = map_.try_emplace(key, Entry{std::move(value), cost, {}});
@@ -36,7 +36,7 @@ template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std
     }
     return added->second.value;
   }
-  /// The entry of the key becomes `value`.
+  /// Sets the key's entry to `value`.
   void replace(const Key& key, Value value, std::size_t cost) {
     if (const auto found = map_.find(key); found != map_.end()) {
       cost_ -= found->second.cost;
@@ -47,7 +47,7 @@ template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std
   }
   std::size_t size() const { return map_.size(); }
   std::size_t cost() const { return cost_; }
-  /// Entries that went to make room.
+  /// Returns the number of entries that were dropped to make room.
   std::size_t evicted() const { return evicted_; }
 
  private:

@@ -16,7 +16,7 @@
 namespace sinter::engine {
 namespace {
 
-constexpr std::size_t kBytes = std::size_t{64} << 20;  // of each of the two arrays: more than caches hold
+constexpr std::size_t kBytes = std::size_t{64} << 20;  // the size of each of the two arrays, larger than the caches
 constexpr int kRounds = 5;
 
 template <class Copy> double fastest(runtime::Device& device, const Copy& copy) {

@@ -1,11 +1,11 @@
-// The rates that this machine reaches, measured once for each device when somebody asks: the limits that profiles and timelines compare with.
+// The memory bandwidth of this machine, measured once for each device at the first request. Profiles and timelines compare kernels with it.
 #pragma once
 #include "runtime/executor.hpp"
 
 namespace sinter::engine {
 
-/// Bytes read and written per second by copies between two large arrays, on so many of the host's threads, or by a GPU; 0 where there is no memory to measure
-/// with.
+/// Returns the bytes read and written per second by copies between two large arrays, on `threads` threads of the host or on a GPU; 0 if there is no memory for
+/// the arrays.
 double measured_bandwidth(runtime::Device& device, int threads);
 
 }  // namespace sinter::engine

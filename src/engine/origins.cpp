@@ -53,7 +53,7 @@ std::vector<Lines> Origins::lines(std::span<const int> nodes) const {
     if (fresh) files.push_back(where.file);
     file->second.insert(no_lines ? 0 : where.line);
   }
-  // Of the parts of an expression, keeps those that are not within another part: softmax(x + 1), but not x + 1.
+  // Some files are parts of an expression. Drops each part that lies within another one: of softmax(x + 1) and x + 1, the second.
   std::erase_if(files, [&](const std::string& file) {
     return by_file[file].contains(0) && std::any_of(files.begin(), files.end(), [&](const std::string& other) {
              return &other != &file && other.size() > file.size() && by_file.contains(other) && by_file[other].contains(0) &&
@@ -120,7 +120,7 @@ SizeRange Origins::range(std::size_t symbol) const {
   SizeRange range{planned, planned, 1};
   while (range.step < kMostStep && !serves(planned + range.step) && !serves(planned - range.step)) ++range.step;
   if (range.step == kMostStep) return {planned, planned, 1};
-  // Finds the last served multiple of the step, up or down: doubles the distance, then bisects.
+  // Finds the last multiple of the step for which the plan is valid, up or down: doubles the distance, then bisects.
   const auto last = [&](std::int64_t by) {
     std::int64_t good = 0, bad = 1;
     while (serves(planned + by * bad)) {

@@ -17,7 +17,7 @@ struct Lines {
   std::uint32_t first = 0, last = 0;
 };
 
-/// The values of a symbol that a plan serves while the other symbols keep theirs: from `low` to `high` in steps; `high` 0 means no end.
+/// The values of a symbol for which a plan is valid while the other symbols keep theirs: from `low` to `high` in steps; `high` 0 means no limit.
 struct SizeRange {
   std::int64_t low = 0, high = 0, step = 1;
 };
@@ -39,7 +39,7 @@ class Origins {
   /// Returns "B" for a size with a name, else the plan's own name: "n0".
   std::vector<std::string> symbols() const;
   SizeRange range(std::size_t symbol) const;
-  /// Describes the sizes for which the plan was made, and those that it serves.
+  /// Describes the sizes for which the plan was made, and the sizes for which it is valid.
   std::string sizes_text() const;
 
  private:

@@ -27,7 +27,7 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-/// Shortens a text to so many characters, without cutting a character in two.
+/// Shortens a text to at most this many characters, without splitting a character.
 std::string shortened(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
   text.resize(most);

@@ -35,7 +35,7 @@ class PlanChecker {
     require(plan_.symbols.size() == terms_.symbols && plan_.sizes.size() == terms_.symbols, "the symbols");
     const std::size_t nodes = plan_.recorded.size();
     for (std::size_t id = 0; id < nodes; ++id) require(all_below(plan_.recorded[id].inputs, id), "a recorded node");
-    for (const PlannedStep& step : plan_.steps) require(all_below(step.computes, nodes), "what a step computes");
+    for (const PlannedStep& step : plan_.steps) require(all_below(step.computes, nodes), "the nodes that a step computes");
     for (const PlannedValue& value : plan_.values) require(value.node < static_cast<int>(nodes), "a value's node");
     for (const fuse::Refusal& refusal : plan_.refused) require(all_below({refusal.a, refusal.b}, plan_.steps.size()), "a refused merge");
     for (const auto& [first, count] : taken_) require(first <= of_steps && count <= of_steps - first, "the numbers of a step");
@@ -51,15 +51,15 @@ class PlanChecker {
 
   void step(std::size_t s) {
     const PlannedStep& step = plan_.steps[s];
-    for (const auto* list : {&step.reads, &step.writes, &step.last_reads}) require(all_below(*list, plan_.values.size()), "what a step reads");
-    require(step.in_place < 0 || is_value(step.in_place), "what a step reads");
-    require(all_below(step.constants, terms_.literals + plan_.made.size()) && all_below(step.gathers, terms_.gathers), "what a step takes");
+    for (const auto* list : {&step.reads, &step.writes, &step.last_reads}) require(all_below(*list, plan_.values.size()), "the values that a step reads");
+    require(step.in_place < 0 || is_value(step.in_place), "the values that a step reads");
+    require(all_below(step.constants, terms_.literals + plan_.made.size()) && all_below(step.gathers, terms_.gathers), "the constants that a step takes");
     if (step.library) call(step);
     else kernel(step);
-    for (const int value : step.reads) require(there_[static_cast<std::size_t>(value)], "what a step reads is not there");
-    require(step.in_place < 0 || there_[static_cast<std::size_t>(step.in_place)], "what a step takes the memory of is not there");
+    for (const int value : step.reads) require(there_[static_cast<std::size_t>(value)], "a step reads a value that is not there");
+    require(step.in_place < 0 || there_[static_cast<std::size_t>(step.in_place)], "a step takes the memory of a value that is not there");
     for (const int value : step.writes) {
-      require(!plan_.value(value).is_leaf() && plan_.value(value).bytes >= 0, "a step writes over what it was given");
+      require(!plan_.value(value).is_leaf() && plan_.value(value).bytes >= 0, "a step writes over its input");
       there_[static_cast<std::size_t>(value)] = 1;
     }
     require(!step.follows || (s > 0 && plan_.steps[s - 1].library && fuse::pieces_of(plan_.steps[s - 1].call.op) != fuse::Pieces::whole),
@@ -75,7 +75,7 @@ class PlanChecker {
     std::size_t numbers = call.shape.size();
     for (const auto& operand : call.operands) {
       require(is_value(operand.node) && operand.shape.size() == operand.strides.size(), "a library call");
-      require(lists(step.reads, operand.node) && plan_.value(operand.node).dtype == operand.dtype, "what a step reads");
+      require(lists(step.reads, operand.node) && plan_.value(operand.node).dtype == operand.dtype, "the values that a step reads");
       numbers += 1 + 2 * operand.shape.size();
     }
     take(step, numbers);
@@ -84,8 +84,8 @@ class PlanChecker {
   void kernel(const PlannedStep& step) {
     const jit::LoopNest& nest = step.nest;
     jit::verify(nest);
-    require(step.constants.size() == nest.scalars.size() && static_cast<int>(step.gathers.size()) == nest.checks, "what a step takes");
-    require(step.parts.size() == step.reads.size(), "what a step reads");
+    require(step.constants.size() == nest.scalars.size() && static_cast<int>(step.gathers.size()) == nest.checks, "the constants that a step takes");
+    require(step.parts.size() == step.reads.size(), "the values that a step reads");
     for (const auto* accesses : {&nest.inputs, &nest.outputs})
       for (const auto& access : *accesses)
         require(is_value(access.buffer) && lists(accesses == &nest.inputs ? step.reads : step.writes, access.buffer) &&

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kMaxRecuts = 16;
 
-// Nodes of an op keep their order when a graph is rewritten, so an ordinal names the same one before and after. Constants that
-// rewriting put in come after all others.
+// Nodes of one op keep their order when a graph is rewritten, so an ordinal names the same node before and after. Constants that rewriting adds come after all
+// others.
 std::vector<int> ordinals_of(const fuse::Graph& graph) {
   std::vector<int> ordinals(graph.nodes.size(), -1);
   for (const trace::Op op : {trace::Op::constant, trace::Op::gather}) {
@@ -48,7 +48,7 @@ struct LoweredStep {
 LoweredStep lowered_step(const fuse::Graph& graph, const fuse::Step& step, const Target& target, const PlanOptions& how, Kernels& kernels) {
   const auto lower = [&](const jit::LowerOptions& options) { return jit::lower(graph, step.kernel, target.limits, options); };
   LoweredStep result{lower(how.lowering)};
-  // Two schedules differ where they differ in what matters for their form.
+  // Two schedules are equal if their texts are: a text has only the fields that matter for the form.
   const auto runs = [&](const jit::Lowered& lowered) { return jit::to_string(lowered.nest.schedule, target.limits.backend); };
   const std::string chosen = runs(result.lowered);
   if (how.tuned && target.device && !kernels.tuning_mark().empty())
@@ -56,7 +56,7 @@ LoweredStep lowered_step(const fuse::Graph& graph, const fuse::Step& step, const
       result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
       if (runs(result.lowered) != chosen) {
         result.from = PlannedStep::From::tuned;
-        log().debug("{}: runs by the schedule that was tuned here, {}, in place of {}", result.lowered.nest.name, runs(result.lowered), chosen);
+        log().debug("{}: runs by the schedule that was tuned here, {}, instead of {}", result.lowered.nest.name, runs(result.lowered), chosen);
       }
     }
   if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && runs(lower({how.lowering.fast_math, {}})) != chosen)
@@ -64,8 +64,8 @@ LoweredStep lowered_step(const fuse::Graph& graph, const fuse::Step& step, const
   return result;
 }
 
-/// Whether the index counts the nest's points one after the other, as ordered by its axes, of which `ints` are the sizes: today, and as a condition on the
-/// sizes for later.
+/// Returns whether the index numbers the nest's points consecutively, in the order of its axes, whose sizes are `ints`. Leaves the condition for this as a
+/// guard.
 bool counts_points(const jit::LoopNest& nest, const fuse::Sizes& ints, int index) {
   const auto equal = [](const fuse::Size& a, const fuse::Size& b) { return a.hint() == b.hint() && a == b; };
   const auto& terms = nest.indices[static_cast<std::size_t>(index)].terms;
@@ -77,12 +77,12 @@ bool counts_points(const jit::LoopNest& nest, const fuse::Sizes& ints, int index
     for (const auto& term : terms)
       found += term.axis == axis && equal(term.coeff == jit::kOne ? fuse::Size(1) : ints[static_cast<std::size_t>(term.coeff)], step);
   }
-  std::size_t walked = 0;  // axes of size 1 stay where they are
+  std::size_t walked = 0;  // axes of size 1 do not count
   for (const auto& term : terms) walked += term.axis < 0 || !equal(ints[static_cast<std::size_t>(term.axis)], 1);
   return found == walked && found == axes && nest.indices[static_cast<std::size_t>(index)].constant == jit::kNone;
 }
 
-/// For each node that the kernel reads, the part that it reads: empty where that is all of it, or depends on guards or computed values.
+/// Returns, for each node that the kernel reads, the shape of the part that it reads; empty if it reads the whole node, or if guards or computed values decide.
 std::vector<Shape> parts_read(const fuse::Graph& graph, const fuse::Kernel& kernel, const std::vector<int>& reads) {
   std::vector<Shape> parts;
   for (const int node : reads) {
@@ -115,7 +115,7 @@ PlannedStep planned_kernel(const fuse::Graph& graph, const fuse::Step& step, Low
   return made;
 }
 
-/// A plan while it is made: its steps read and write nodes of the graph, and their numbers are sizes of today and others.
+/// A plan while it is made: its steps read and write nodes of the graph, and their numbers are still symbolic sizes.
 class Making {
  public:
   Making(fuse::Plan& plan, Planned& planned) : plan_(plan), planned_(planned) {}
@@ -136,11 +136,11 @@ class Making {
     planned_.steps.push_back(std::move(step));
   }
 
-  /// Numbers that the last step takes.
+  /// Adds numbers that the last step takes.
   void add_numbers(const fuse::Sizes& sizes) { numbers_.insert(numbers_.end(), sizes.begin(), sizes.end()); }
   std::size_t numbers() const { return numbers_.size(); }
 
-  /// The numbers of the nodes that lie in memory.
+  /// Finishes the plan. Returns the value numbers of the nodes that lie in memory.
   std::map<int, int> finish() {
     for (const auto& node : plan_.graph.nodes)
       if (node.made) planned_.made.push_back(node.scalar);
@@ -171,8 +171,8 @@ class Making {
     return alias == plan_.aliases.end() ? output : alias->second;
   }
 
-  /// A library call whose result comes in pieces, and the kernel that reads it first: where that walks it as it lies, element by element, it runs on each
-  /// piece. The call moves to just before it; nobody between the two needs it.
+  /// Finds library calls that produce their result in pieces. If the first kernel that reads the result does so element by element in the order of memory, it
+  /// becomes the epilogue and runs on each piece. The call moves to just before it; no step between them needs the result.
   void find_epilogues() {
     auto& steps = planned_.steps;
     if (!planned_.limits.fuse || !planned_.limits.library_calls) return;
@@ -187,10 +187,10 @@ class Making {
       const auto reader = first_reader.find(steps[s].call.node);
       if (reader == first_reader.end()) continue;
       PlannedStep& follower = steps[reader->second];
-      steps[s].alone = follower.follows ? "what reads it first follows another call" : why_not_following(follower, steps[s].call.node);
+      steps[s].alone = follower.follows ? "its first reader is the epilogue of another call" : why_not_following(follower, steps[s].call.node);
       if (!steps[s].alone.empty()) continue;
       follower.follows = true;
-      follower.bytes_moved -= bytes_of(steps[s].call.node);  // it reads what was just written
+      follower.bytes_moved -= bytes_of(steps[s].call.node);  // the epilogue reads a piece that is still in the cache
       call_before[reader->second] = s;
       moves[s] = 1;
     }
@@ -203,12 +203,12 @@ class Making {
   }
 
   std::string why_not_following(const PlannedStep& step, int result) const {
-    if (step.library) return "a library call reads it first";
+    if (step.library) return "its first reader is a library call";
     const jit::LoopNest& nest = step.nest;
-    if (nest.rows > 0) return "what reads it first goes over rows of it";
-    if (nest.checks > 0) return "what reads it first takes elements at computed places";
+    if (nest.rows > 0) return "its first reader goes over rows of it";
+    if (nest.checks > 0) return "its first reader takes elements at computed places";
     const fuse::Sizes ints = ints_of(step);
-    if (fuse::element_count({ints.begin(), ints.begin() + nest.parallel}) != node(result).elements) return "what reads it first reads a part of it";
+    if (fuse::element_count({ints.begin(), ints.begin() + nest.parallel}) != node(result).elements) return "its first reader reads only a part of it";
     const auto as_it_lies = [&](const jit::Instr& instr) {
       if (instr.kind != jit::Instr::Kind::load) return true;
       const auto& input = nest.inputs[static_cast<std::size_t>(instr.input)];
@@ -216,7 +216,7 @@ class Making {
              (instr.guard < 0 && offset_of(step, static_cast<std::size_t>(instr.input)) == 0 && counts_points(nest, ints, input.index));
     };
     if (nest.schedule.form != jit::Form::pointwise || !std::all_of(nest.instrs.begin(), nest.instrs.end(), as_it_lies))
-      return "what reads it first does not walk it element by element as it lies";
+      return "its first reader does not read it element by element in the order of memory";
     return {};
   }
 
@@ -231,7 +231,7 @@ class Making {
     for (const auto& [id, step] : last) step->last_reads.push_back(id);
   }
 
-  /// The memory of the pieces becomes the result's where nobody needs them afterwards and the kernel has no other result.
+  /// If no later step needs the call's result and the epilogue has one result, the epilogue writes over the pieces.
   void work_in_place(PlannedStep& step) {
     PlannedStep& call = *(&step - 1);
     const int result = call.call.node;
@@ -241,11 +241,11 @@ class Making {
     const auto &from = node(result), &to = node(nest.outputs[0].buffer);
     if (itemsize(from.dtype) != itemsize(to.dtype) || !from.elements.same(to.elements)) return;
     step.in_place = result;
-    call.bytes_moved -= bytes_of(result);  // and writes over it
+    call.bytes_moved -= bytes_of(result);  // the epilogue overwrites the call's result
     planned_.bytes_moved -= bytes_of(result);
   }
 
-  /// Calls have moved to the kernels that run on their pieces.
+  /// Keeps the refused merges, by the steps' present numbers: find_epilogues() has moved calls.
   void keep_refusals() {
     std::map<int, int> writer;
     for (std::size_t s = 0; s < planned_.steps.size(); ++s) writer[planned_.steps[s].writes.front()] = static_cast<int>(s);
@@ -253,7 +253,7 @@ class Making {
     for (const fuse::Refusal& refusal : plan_.refused) planned_.refused.push_back({moved(refusal.a), moved(refusal.b), refusal.why});
   }
 
-  /// For the sizes of today; unlike fuse::bytes_of, no guard is left.
+  /// Returns a node's bytes at the present sizes. Unlike fuse::bytes_of, it leaves no guard.
   double bytes_of(int id) const { return static_cast<double>(element_count(fuse::hints(node(id).shape))) * static_cast<double>(itemsize(node(id).dtype)); }
 
   /// Numbers the nodes that lie in memory, in the order in which the steps read and write them.
@@ -304,7 +304,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       const std::size_t first_number = making.numbers();
       if (step.kind == fuse::Step::Kind::library) {
         if (!fuse::has_library(target.limits, step.call.op, step.call.dtype))
-          log().debug("{}: computed by the host, for {} has no library for it", fuse::to_string(fuse::todays(step.call)), target.limits.target);
+          log().debug("{}: computed by the host, because {} has no library for it", fuse::to_string(fuse::todays(step.call)), target.limits.target);
         PlannedStep call;
         call.call = fuse::todays(step.call);
         call.call.fast_math = how.lowering.fast_math;
@@ -323,7 +323,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       if (node >= 0) {
         forced[node] = {fuse::CutReason::measured_spill,
                         fmt::format("{} used {} registers and spilled {} bytes as one kernel", kernel.nest.name, report.registers, report.spill_bytes)};
-        log().info("{} spills {} bytes and is cut again", kernel.nest.name, report.spill_bytes);
+        log().info("{} spills {} bytes and is split again", kernel.nest.name, report.spill_bytes);
         cut_again = true;
         break;
       }

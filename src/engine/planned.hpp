@@ -41,7 +41,7 @@ struct PlannedStep {
   enum class From : std::uint8_t { chosen, asked, tuned };
   From schedule_from = From::chosen;  // asked: Options::schedule is a part of it; tuned: measured on this machine before
   Made made;
-  std::vector<int> constants;      // scalar k of the nest is this one of the graph's constants followed by Planned::made
+  std::vector<int> constants;      // scalar k of the nest is the constant with this number, counting the graph's constants, then Planned::made
   std::vector<int> gathers;        // check k of the nest belongs to the gather with this ordinal
   std::size_t numbers = 0;         // position of its numbers: nest.ints followed by the offsets of inputs and outputs; or those of the call
   std::vector<int> reads, writes;  // values
@@ -54,7 +54,7 @@ struct PlannedStep {
   fuse::Cut cut;                   // split reason
   std::vector<std::string> notes;  // decisions within it
   std::string alone;               // library calls: why there is no epilogue
-  std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty where that is all, or depends on values
+  std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty if it is the whole value, or depends on values
   int kept = 0;                    // kernels: number of values staged between passes over a row
   double bytes_moved = 0, bytes_unfused = 0;
 };
@@ -75,7 +75,7 @@ struct Planned {
   bool loaded = false;                 // from a file: the reach of its steps is checked for each set of sizes
 
   const PlannedValue& value(int number) const { return values[static_cast<std::size_t>(number)]; }
-  /// Returns whether the plan serves these values of the symbols: it would be made for them (`estimates`), or at least is right for them.
+  /// Returns whether the plan is valid for these values of the symbols. With `estimates`, its cost estimates must hold, too.
   bool holds(const std::vector<std::int64_t>& today, bool estimates = true) const { return program.holds(today, estimates); }
   /// Returns the size in bytes of a value that a step writes, from the program's numbers.
   std::size_t bytes_of(int number, std::span<const std::int64_t> numbers) const {

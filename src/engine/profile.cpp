@@ -110,7 +110,7 @@ void tell_step(timeline::Span& span, const Planned& planned, std::size_t s, cons
 }  // namespace engine
 
 Timeline::Timeline(std::string_view path) {
-  if (!timeline::start(std::string(path))) throw ValueError("timeline: one is recorded already; end it first, or unset SINTER_TRACE");
+  if (!timeline::start(std::string(path))) throw ValueError("timeline: a timeline is being recorded already; end it first, or unset SINTER_TRACE");
 }
 
 void Timeline::write() {

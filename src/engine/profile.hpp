@@ -28,8 +28,8 @@ struct Profile::Times {
 };
 
 namespace engine {
-/// Tells the timeline of step s, which has run: its kind and name, the user's lines, bytes and rate against the device's bandwidth. `history`: null where the
-/// recording is not known.
+/// Adds to the span of step s, which has run: its kind and name, the user's lines, its bytes and its rate beside the device's bandwidth. `history` is null if
+/// the recording is not known.
 void tell_step(timeline::Span& span, const Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers,
                const History* history, const runtime::Device& device, double bandwidth);
 }  // namespace engine

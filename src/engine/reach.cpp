@@ -74,7 +74,7 @@ class Walk {
       } else {
         const auto& inner = range(term.inner);
         const std::int64_t div = number(term.div);
-        if (div <= 0 || (term.mod != kNone && number(term.mod) <= 0)) refuse("divides by no number of elements");
+        if (div <= 0 || (term.mod != kNone && number(term.mod) <= 0)) refuse("divides by a number that is not positive");
         if (term.mod != kNone) one = {0, number(term.mod) - 1};
         else if (!inner) computed = true;
         else one = {inner->low / div, inner->high / div};
@@ -137,7 +137,7 @@ class Checker {
 
   /// A step may write only values of the plan, not an input or a constant, which may be in the file itself.
   void written(int node) const {
-    if (planned_.value(node).is_leaf()) refuse("writes into what it was given");
+    if (planned_.value(node).is_leaf()) refuse("writes over its input");
   }
 
   void kernel(const PlannedStep& step, const fuse::LibraryCall* followed) const {

@@ -24,7 +24,7 @@ bool first_time(const std::string& what) {
 void warn_of_failed_plan(const InternalError& error) {
   if (first_time(error.what()))
     own_fault(
-        fmt::format("a plan failed inside ({}) and is tried again with one kernel for each operation, which is slow. Please report this, "
+        fmt::format("planning failed inside sinter ({}) and is tried again with one kernel for each operation, which is slow. Please report this, "
                     "with the formula",
                     error.what()));
 }

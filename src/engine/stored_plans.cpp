@@ -40,7 +40,7 @@ std::shared_ptr<const Planned> plan_in(const jit::Binary& entry, const StoredPla
     if (step.library) continue;
     step.made = kernels.make(step.nest, *key.target, to_string(step.cut));
     if (step.made.report.spill_bytes > std::max(stored.reports[s].spill_bytes, 0))
-      return nullptr;  // another compiler, for which the kernel would be split otherwise
+      return nullptr;  // for another compiler, which may make the scheduler split the kernel in another way
   }
   return planned;
 }
@@ -54,9 +54,9 @@ std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, std::size_t o
   try {
     return plan_in(*entry, key, terms, kernels);
   } catch (const Damaged& damaged) {
-    log().warn("a plan in the cache is not what it should be, and is made again: {}", damaged.what);
+    log().warn("a plan in the cache is damaged and is made again: {}", damaged.what);
   } catch (const InternalError& error) {
-    log().warn("a plan in the cache is not what it should be, and is made again: {}", error.what());
+    log().warn("a plan in the cache is damaged and is made again: {}", error.what());
   } catch (const runtime::NoRoom&) {
     return nullptr;  // the device has less room for clusters now
   }

@@ -57,7 +57,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   Setup now = setup();
   now.target.wait = true;
   if (const std::string why = kernels_.disk()->disabled_reason(); !why.empty())
-    throw ValueError(fmt::format("tune: what is found cannot be kept, the disk cache is off: {}", why));
+    throw ValueError(fmt::format("tune: the schedules cannot be stored, because the disk cache is off: {}", why));
 
   // A separate plan for the present sizes alone, without tuned schedules.
   const PlanOptions how{now.how.lowering, false, false};
@@ -116,7 +116,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       if (runner.step.made.kernel && as_base) runners.push_back(std::move(runner));
     };
     for (std::size_t k = 1; k < candidates.size(); ++k) {
-      // Whether stores past the cache pay depends on the next reader, and here there is none.
+      // Whether stores that bypass the cache pay depends on the next reader, and there is none here.
       if (candidates[k].wish.has("stream")) continue;
       enter(candidates[k].wish, candidates[k].lowered);
       tell(0.3 * static_cast<double>(k) / static_cast<double>(candidates.size()));
@@ -127,7 +127,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       for (int round = 0; round < rounds; ++round) {
         for (Runner& runner : runners_now) {
           if (round == 3 && median(runner.ratios) > 1.15) continue;
-          if (round > 3 && static_cast<int>(runner.ratios.size()) < round) continue;  // out of the race
+          if (round > 3 && static_cast<int>(runner.ratios.size()) < round) continue;  // it was slower in an earlier round
           const bool first = (round & 1) != 0;
           const double before = first ? 0 : seconds(base, times), own = seconds(runner.step, times);
           runner.ratios.push_back(own / (first ? seconds(base, times) : before));

@@ -60,7 +60,7 @@ std::optional<jit::Wish> tuned_wish(cache::DiskCache& disk, const jit::Lowered& 
   try {
     return jit::Wish::parse(found->second);
   } catch (const ValueError& error) {
-    log().info("{}: what is kept of tuning is of no use: {}", chosen.nest.name, error.what());
+    log().info("{}: the stored tuned schedule cannot be used: {}", chosen.nest.name, error.what());
     return std::nullopt;
   }
 }

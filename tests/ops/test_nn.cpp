@@ -563,7 +563,7 @@ TEST_CASE("what follows a convolution or a product runs on its pieces, with the 
     for (std::size_t k = 0; k < got.size(); ++k) CHECK(values(got[k]) == values(want[k]));
   }
   CHECK(sn::explain(sn::relu(conv())).find("runs on each piece of its result, in place") != std::string::npos);
-  CHECK(sn::explain(sn::softmax(product(), -1)).find("epilogue none: what reads it first goes over rows of it") != std::string::npos);
+  CHECK(sn::explain(sn::softmax(product(), -1)).find("epilogue none: its first reader goes over rows of it") != std::string::npos);
 }
 
 TEST_CASE("other sizes plan nothing") {
