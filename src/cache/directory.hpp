@@ -1,5 +1,5 @@
-// A trusted cache directory: owned by this user, writable by nobody else, and held open, so that the checked directory is the one used. Every failure is a
-// value.
+// A trusted cache directory: owned by this user, writable by nobody else, and held open, so that the checked directory is the one used. Failures are returned
+// as values.
 #pragma once
 #include <sys/stat.h>
 

@@ -34,7 +34,7 @@ struct Outlined {
   std::shared_ptr<const Leaves> leaves;
 };
 
-/// The facts about a recording of the formula from which the rules of plans are derived.
+/// The facts about one recording of the formula; the rules of plans are derived from them.
 struct Looked {
   trace::StructuralKey structure;
   Hash128 contents;  // contents of the leaves
@@ -51,7 +51,7 @@ struct FrozenPlan {
   trace::StructuralKey structure;
   AxisSizes sizes;  // the sizes for which the plan was made
   std::shared_ptr<const Planned> planned;
-  // The part of a plan from a file, which cannot be recorded again:
+  // For a plan from a file, whose formula cannot be recorded again:
   std::optional<SizeRules> rules;
   std::shared_ptr<const Leaves> leaves;
 };

@@ -16,7 +16,7 @@ using trace::Operands;
 using trace::RecordedPtr;
 using trace::Site;
 
-/// Returns the bytes of which an int32 value is a conversion, seen through views; null if there are none.
+/// Returns the bytes that were converted to this int32 value, through views; null if the value is no such conversion.
 RecordedPtr bytes_of(RecordedPtr value) {
   std::vector<RecordedPtr> views;
   while (trace::is_view(value->op)) {

@@ -142,7 +142,7 @@ template <class T> Csv parsed(const Site& site, const Reader& reader, std::strin
       }
     }
     if (width == 0) width = fields.size();
-    if (fields.size() != width) reader.refuse(fmt::format("line {} has {} fields, those before it have {}", lines.number(), fields.size(), width));
+    if (fields.size() != width) reader.refuse(fmt::format("line {} has {} fields; the lines before it have {}", lines.number(), fields.size(), width));
     for (const std::string_view field : fields) {
       if (field.empty() && std::is_floating_point_v<T> && is_floating(options.dtype)) {
         values.push_back(std::numeric_limits<T>::quiet_NaN());
@@ -165,8 +165,8 @@ Tensor Csv::column(const std::string& name, Location where) const {
   const Site site = site_of("column", where);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
-    fail<ValueError>(site, fmt::format("there is no '{}'{}", printable(name),
-                                       names.empty() ? ": the file has no header line" : fmt::format("; there are {}", fmt::join(names, ", "))));
+    fail<ValueError>(site, fmt::format("there is no column '{}'{}", printable(name),
+                                       names.empty() ? ": the file has no header line" : fmt::format("; the columns are {}", fmt::join(names, ", "))));
   return values.at({Index(Slice{}, where), Index(found - names.begin(), where)}, where);
 }
 
@@ -174,7 +174,7 @@ Csv load_csv(const std::string& path, const CsvOptions& options, Location where)
   const Scope scope("load_csv", where);
   Reader reader(scope.site(), path);
   const std::string text = reader.rest();
-  if (text.find('\0') != std::string::npos) reader.refuse("no text: it has bytes that are 0");
+  if (text.find('\0') != std::string::npos) reader.refuse("it is not a text: it contains bytes that are 0");
   if (options.dtype == DType::uint64) return parsed<std::uint64_t>(scope.site(), reader, text, options);
   return is_integer(options.dtype) ? parsed<std::int64_t>(scope.site(), reader, text, options) : parsed<double>(scope.site(), reader, text, options);
 }
@@ -183,7 +183,7 @@ void save_csv(const std::string& path, const Tensor& tensor, const std::vector<s
   const Site site{"save_csv", where};
   const RecordedPtr& node = node_of(site, tensor);
   const Shape& shape = node->shape;
-  if (shape.empty() || shape.size() > 2) fail<ShapeError>(site, fmt::format("shape {} is no table: (lines,) or (lines, fields)", to_string(shape)));
+  if (shape.empty() || shape.size() > 2) fail<ShapeError>(site, fmt::format("shape {} is not (lines,) or (lines, fields)", to_string(shape)));
   const auto rows = static_cast<std::size_t>(shape[0]), columns = shape.size() == 2 ? static_cast<std::size_t>(shape[1]) : 1;
   if (!names.empty() && names.size() != columns) fail<ValueError>(site, fmt::format("{} names for {} fields", names.size(), columns));
   fmt::memory_buffer text;

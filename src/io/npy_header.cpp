@@ -62,7 +62,7 @@ class Parser {
     }
     skip_space();
     if (at_ != text_.size()) malformed("text after the dict");
-    if (!descr || !order || !shape) malformed("'descr', 'fortran_order' and 'shape' must be there");
+    if (!descr || !order || !shape) malformed("'descr', 'fortran_order' or 'shape' is missing");
     return header;
   }
 

@@ -23,18 +23,18 @@ using namespace io;
 
 std::string without_ending(std::string name) { return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name; }
 
-/// The largest piece of one call: minizip counts in 32 bits.
+/// The most bytes of one call: minizip counts them in 32 bits.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
 
 class Archive {
  public:
   Archive(const Site& site, const std::string& path) : site_(site), path_(path) {
-    const Reader whole(site, path);  // throws for a file that cannot be read, with the reason
+    const Reader whole(site, path);  // throws with the reason if the file cannot be read
     zip_ = unzOpen64(path.c_str());
     if (zip_ == nullptr) whole.refuse("not a zip archive, or a damaged one");
     int found = unzGoToFirstFile(zip_);
     for (; found == UNZ_OK; found = unzGoToNextFile(zip_)) names_.push_back(name());
-    if (found != UNZ_END_OF_LIST_OF_FILE) whole.refuse("a damaged archive: its list of files ends in the midst");
+    if (found != UNZ_END_OF_LIST_OF_FILE) whole.refuse("a damaged archive: its list of files is cut off");
   }
   ~Archive() {
     if (zip_ != nullptr) unzClose(zip_);
@@ -77,8 +77,8 @@ class Member final : public Input {
   /// Checks that the bytes read are those written.
   void verify() {
     std::vector<char> rest(1 << 16);
-    while (left_ > 0) read(rest.data(), std::min<std::uint64_t>(left_, rest.size()), "what comes behind the elements");
-    if (unzCloseCurrentFile(zip_) == UNZ_CRCERROR) refuse("damaged: its checksum is another");
+    while (left_ > 0) read(rest.data(), std::min<std::uint64_t>(left_, rest.size()), "the bytes after the elements");
+    if (unzCloseCurrentFile(zip_) == UNZ_CRCERROR) refuse("damaged: its checksum is wrong");
   }
 
  private:
@@ -132,7 +132,7 @@ Tensor load_npz(const std::string& path, const std::string& name, Location where
     if (file == name || without_ending(file) == name) return archive.read(file);
     known.push_back(printable(without_ending(file)));
   }
-  fail<IoError>(site, fmt::format("{}: there is no '{}' in it{}", path, printable(name),
+  fail<IoError>(site, fmt::format("{}: the archive has no '{}'{}", path, printable(name),
                                   known.empty() ? ", it is empty" : fmt::format("; it has {}", fmt::join(known, ", "))));
 }
 

@@ -107,15 +107,15 @@ void verify(const LoopNest& nest) {
   if (static_cast<int>(nest.ints.size()) < nest.axes()) broken(nest, "an axis has no size");
   const Form form = nest.schedule.form;
   if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels || form == Form::contraction))
-    broken(nest, "is not of its schedule's form");
+    broken(nest, "does not have the form of its schedule");
   if (form == Form::tiles && nest.parallel < 2) broken(nest, "tiles have two axes");
   const auto is_parallel = [&](int axis) { return axis >= 0 && axis < nest.parallel; };
   if (form == Form::contraction &&
       !(is_parallel(nest.schedule.left) && is_parallel(nest.schedule.right) && nest.schedule.left != nest.schedule.right && nest.schedule.side >= 32))
-    broken(nest, "a contraction has squares of two parallel axes");
+    broken(nest, "a contraction needs two parallel axes and a side of at least 32");
   if (nest.chunk_axis >= 0 && (nest.chunk_axis >= nest.parallel || nest.chunk_row < nest.parallel || nest.chunk_row >= nest.axes() || nest.chunk_total < 0 ||
                                nest.chunk_total >= static_cast<int>(nest.ints.size())))
-    broken(nest, "chunks of no axis");
+    broken(nest, "the chunked axes are out of range");
   const auto check_int = [&](int number, const char* what) {
     if (number < kNone || number >= static_cast<int>(nest.ints.size())) broken(nest, fmt::format("{} is out of range", what));
   };
@@ -124,10 +124,10 @@ void verify(const LoopNest& nest) {
       check_int(term.coeff, "a coefficient");
       check_int(term.div, "a divisor");
       check_int(term.mod, "a modulus");
-      if ((term.axis >= 0) + (term.inner >= 0) + (term.value >= 0) != 1) broken(nest, "a term is of an axis, of an index or of a value");
+      if ((term.axis >= 0) + (term.inner >= 0) + (term.value >= 0) != 1) broken(nest, "a term must refer to one of: an axis, an index, a value");
       if (term.axis >= nest.axes()) broken(nest, "a term's axis is out of range");
       if (term.value >= instrs) broken(nest, "a term's value is out of range");
-      if (term.value >= 0 && nest.instrs[term.value].dtype != DType::int64) broken(nest, "a term's value is no int64");
+      if (term.value >= 0 && nest.instrs[term.value].dtype != DType::int64) broken(nest, "a term's value is not an int64");
       if (term.inner >= static_cast<int>(k)) broken(nest, "an index refers to a later one");
     }
     check_int(nest.indices[k].constant, "a constant");
@@ -136,7 +136,7 @@ void verify(const LoopNest& nest) {
     for (const auto& access : *accesses)
       if (access.index < 0 || access.index >= static_cast<int>(nest.indices.size())) broken(nest, "an access has no index");
 
-  for (const Instr& instr : nest.instrs) {  // including those that no body has
+  for (const Instr& instr : nest.instrs) {  // including instructions that are in no body
     const bool computed = instr.kind == Instr::Kind::op || instr.kind == Instr::Kind::scan;
     const int arity = instr.kind == Instr::Kind::scan                                    ? 2
                       : instr.kind == Instr::Kind::op && trace::is_elementwise(instr.op) ? trace::primitive(instr.op).arity
@@ -150,10 +150,10 @@ void verify(const LoopNest& nest) {
                            : instr.kind == Instr::Kind::persistent ? nest.persistent.size()
                                                                    : 0;
     if (!computed && instr.kind != Instr::Kind::reduced && (instr.input < 0 || static_cast<std::size_t>(instr.input) >= of))
-      broken(nest, instr.name + " reads what there is not");
+      broken(nest, instr.name + " reads an operand that does not exist");
     const bool loads = instr.kind == Instr::Kind::load;
     if (instr.guard < -1 || instr.guard >= instrs || instr.fill < -1 || instr.fill >= instrs || (!loads && (instr.guard >= 0 || instr.fill >= 0)))
-      broken(nest, instr.name + " has a guard of no value");
+      broken(nest, instr.name + " has a guard that does not exist");
   }
   if (nest.checks < 0) broken(nest, "a negative number of checks");
   const Schedule& how = nest.schedule;
@@ -172,7 +172,7 @@ void verify(const LoopNest& nest) {
   std::vector<char> state(instrs, 0);
   std::vector<char> kept(nest.persistent.size(), 0);
   for (const auto& stage : nest.stages) {
-    if (stage.lanes < 0 || stage.lanes > 64 || (stage.lanes & (stage.lanes - 1)) != 0) broken(nest, "a stage combines in lanes that are no power of two");
+    if (stage.lanes < 0 || stage.lanes > 64 || (stage.lanes & (stage.lanes - 1)) != 0) broken(nest, "a stage's lanes are not a power of two");
     if (stage.row && nest.rows == 0) broken(nest, "a row stage without row axes");
     const auto use = [&](int id, const char* by) {
       if (id < 0 || id >= instrs || !state[id]) broken(nest, fmt::format("{} uses a value that is not defined here", by));
@@ -189,7 +189,7 @@ void verify(const LoopNest& nest) {
       switch (instr.kind) {
         case Instr::Kind::load:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.inputs.size())) broken(nest, instr.name + ": no such input");
-          if (instr.dtype != nest.inputs[instr.input].dtype) broken(nest, instr.name + " is of another type than its input");
+          if (instr.dtype != nest.inputs[instr.input].dtype) broken(nest, instr.name + " has another dtype than its input");
           use_index(nest.inputs[instr.input].index, instr.name.c_str());
           if (instr.guard >= 0) use_as(instr.guard, DType::bool_, "a guard");
           if (instr.fill >= 0) use_as(instr.fill, instr.dtype, "a fill");
@@ -197,7 +197,7 @@ void verify(const LoopNest& nest) {
           break;
         case Instr::Kind::scalar:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.scalars.size())) broken(nest, instr.name + ": no such scalar");
-          if (instr.dtype != nest.scalars[instr.input].dtype) broken(nest, instr.name + " is of another type than its literal");
+          if (instr.dtype != nest.scalars[instr.input].dtype) broken(nest, instr.name + " has another dtype than its literal");
           break;
         case Instr::Kind::index:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.indices.size())) broken(nest, instr.name + ": no such index");
@@ -208,13 +208,13 @@ void verify(const LoopNest& nest) {
           if (!trace::is_reduction(instr.op)) broken(nest, instr.name + ": a scan combines as a reduction does");
           use_as(instr.args[0], instr.dtype, "a scan");
           if (instr.args[1] < 0) break;
-          use_as(instr.args[1], trace::scan_carry(instr.op, instr.dtype), "what a scan starts from");
-          if (nest.instrs[instr.args[1]].row) broken(nest, instr.name + ": it starts from a value of its rows");
+          use_as(instr.args[1], trace::scan_carry(instr.op, instr.dtype), "the initial value of a scan");
+          if (nest.instrs[instr.args[1]].row) broken(nest, instr.name + ": a scan must not start from a value of its rows");
           break;
         case Instr::Kind::persistent:
           if (instr.input < 0 || instr.input >= static_cast<int>(nest.persistent.size()) || !kept[instr.input] || !stage.row)
             broken(nest, instr.name + ": the persistent buffer holds nothing here");
-          if (instr.dtype != nest.persistent[instr.input]) broken(nest, instr.name + " is of another type than its persistent buffer");
+          if (instr.dtype != nest.persistent[instr.input]) broken(nest, instr.name + " has another dtype than its persistent buffer");
           break;
         case Instr::Kind::reduced: broken(nest, instr.name + ": a reduction's result is not computed in a body");
         case Instr::Kind::op:
@@ -229,7 +229,7 @@ void verify(const LoopNest& nest) {
     for (const auto& store : stage.stores) {
       use(store.value, "a store");
       if (store.output < 0 || store.output >= static_cast<int>(nest.outputs.size())) broken(nest, "a store has no output");
-      if (nest.instrs[store.value].dtype != nest.outputs[store.output].dtype) broken(nest, "a store of another type than its output");
+      if (nest.instrs[store.value].dtype != nest.outputs[store.output].dtype) broken(nest, "a store has another dtype than its output");
       use_index(nest.outputs[store.output].index, "a store");
       if (store.guard >= 0) use_as(store.guard, DType::bool_, "a guard");
     }
@@ -238,16 +238,16 @@ void verify(const LoopNest& nest) {
       use_as(check.value, DType::int64, "a check");
       if (check.number < 0 || check.number >= nest.checks) broken(nest, "a check has no flag");
     }
-    if (!stage.row && (!stage.keeps.empty() || !stage.reductions.empty())) broken(nest, "only row stages keep and reduce");
+    if (!stage.row && (!stage.keeps.empty() || !stage.reductions.empty())) broken(nest, "only row stages stage values and reduce");
     for (const auto& reduction : stage.reductions) {
       use(reduction.value, "a reduction");
-      if (!trace::is_reduction(reduction.op)) broken(nest, "a reduction by what does not combine");
+      if (!trace::is_reduction(reduction.op)) broken(nest, "a reduction by an op that is not a reduction");
       if (reduction.result < 0 || reduction.result >= instrs || nest.instrs[reduction.result].kind != Instr::Kind::reduced)
         broken(nest, "a reduction without a result");
     }
     for (const auto& keep : stage.keeps)
       if (keep.buffer < 0 || keep.buffer >= static_cast<int>(nest.persistent.size())) broken(nest, "no such persistent buffer");
-      else if (nest.instrs[keep.value].dtype != nest.persistent[keep.buffer]) broken(nest, "a persistent buffer of another type than its value");
+      else if (nest.instrs[keep.value].dtype != nest.persistent[keep.buffer]) broken(nest, "a persistent buffer has another dtype than its value");
     if (stage.row)
       for (int id : stage.body) state[id] = 0;
     for (const auto& keep : stage.keeps) kept.at(keep.buffer) = 1;

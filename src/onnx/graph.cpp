@@ -65,7 +65,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
     for (const std::string& output : graph.nodes[n].outputs) {
       if (output.empty()) continue;
       if (!giver.emplace(output, n).second)
-        throw ModelError(fmt::format("{}: {} gives '{}', which another node gives already", graph.file, describe(graph.nodes[n]), output));
+        throw ModelError(fmt::format("{}: {} computes '{}', which another node computes already", graph.file, describe(graph.nodes[n]), output));
     }
 
   std::vector<std::vector<int>> readers(graph.nodes.size());
@@ -80,7 +80,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
       const auto found = giver.find(input);
       if (found == giver.end()) {
         if (outer.contains(input)) continue;
-        throw ModelError(fmt::format("{}: {} reads '{}', which no node gives", graph.file, describe(graph.nodes[n]), input));
+        throw ModelError(fmt::format("{}: {} reads '{}', which no node computes", graph.file, describe(graph.nodes[n]), input));
       }
       if (found->second < 0) continue;
       readers[found->second].push_back(n);
@@ -89,7 +89,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
   }
   for (const ModelValue& output : graph.outputs)
     if (!giver.contains(output.name) && !outer.contains(output.name))
-      throw ModelError(fmt::format("{}: the output '{}' is given by no node", graph.file, output.name));
+      throw ModelError(fmt::format("{}: no node computes the output '{}'", graph.file, output.name));
 
   std::vector<int> order;  // nodes whose inputs are ready, in the file's order if that is valid
   std::vector<bool> placed(graph.nodes.size());

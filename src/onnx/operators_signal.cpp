@@ -26,7 +26,7 @@ Tensor side_by_side(const Call& c, const Complex& x, DType dtype) { return astyp
 
 Complex transformed(const Call& c, const Parts& x, std::optional<std::int64_t> length, std::int64_t axis, bool onesided) {
   if (x.im.empty_handle()) return onesided ? fft::rfft(c.at_node(x.re), length, axis) : fft::fft(c.at_node(x.re), length, axis);
-  if (onesided) c.refuse("onesided is for real signals; the halves of a complex spectrum differ");
+  if (onesided) c.refuse("onesided is only for real signals; the halves of a complex spectrum differ");
   return fft::fft(Complex{x.re, x.im}, length, axis, fft::Norm::backward, c.where());
 }
 
@@ -67,7 +67,7 @@ Results stft(const Call& c) {
   return {side_by_side(c, transformed(c, cut, {}, -1, c.integer("onesided", 1) != 0), x.dtype())};
 }
 
-/// a0 - a1 cos(t) + a2 cos(2t). If periodic, t makes one turn in `size` places; otherwise it goes from 0 to a full turn, from the first place to the last.
+/// a0 - a1 cos(t) + a2 cos(2t). If periodic, t takes a full turn in `size` steps; otherwise t is 0 at the first position and a full turn at the last.
 Results cosines(const Call& c, double a0, double a1, double a2) {
   const std::int64_t size = c.within({c.value(0)}, "the window's size", 1)[0];
   const double round = static_cast<double>(c.integer("periodic", 1) != 0 ? size : std::max<std::int64_t>(size - 1, 1));

@@ -8,8 +8,8 @@
 
 namespace sinter::onnx {
 
-/// A Conv that reads the results of two DequantizeLinear, with the operands of these: x, scale, zero point, weights, scale, zero point, [bias]; and a MatMul
-/// likewise. The rewrite `keep_quantized` makes these operators; they occur in no file.
+/// A Conv of the results of two DequantizeLinear, with their operands: x, scale, zero point, weights, scale, zero point, [bias]; and the same for a MatMul. The
+/// rewrite `keep_quantized` makes these operators; they occur in no file.
 inline constexpr std::string_view kQuantizedConv = "sinter.QuantizedConv", kQuantizedMatMul = "sinter.QuantizedMatMul";
 
 /// The number of products of two 8-bit integers, minus their zero points, whose sum fits into int32.
@@ -36,7 +36,7 @@ Tensor saturated(const Call& c, const Tensor& numbers, DType to);
 Tensor quantized(const Call& c, const Tensor& x, const Tensor& scale, const Tensor& zero_point, DType to);
 /// Returns (x as uint8 between its extremes, the scale, the zero point).
 Results dynamically_quantized(const Call& c, const Tensor& x);
-/// Returns uint8 if there is no zero point. Refuses types that have neither 8 nor 16 bits.
+/// Returns uint8 if there is no zero point. Refuses dtypes of other sizes than 8 and 16 bits.
 DType small_type(const Call& c, const Tensor& zero_point);
 /// Returns the product of two operands minus their zero points, in int32 (tensors by input; a zero point may be omitted). `turned`: the right one is
 /// transposed.

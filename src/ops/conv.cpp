@@ -19,7 +19,7 @@ using namespace ops;
 DType convolved_type(const Site& site, DType t) {
   if (is_bool(t)) fail<DTypeError>(site, "bool tensors cannot be convolved; cast them first");
   if (is_floating(t)) return traits(t).compute;
-  return itemsize(t) <= 4 ? DType::int32 : DType::int64;  // integers wrap: the low bits of a wider product are the product
+  return itemsize(t) <= 4 ? DType::int32 : DType::int64;  // integers wrap: the low bits of the wider product are the narrow product
 }
 
 /// x and weight as given, with a batch axis, and whether x had one.
@@ -34,10 +34,10 @@ Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::s
   const std::size_t rank = taps->shape.size();
   if (axes == 0) axes = rank < 3 || rank > 5 ? 0 : rank - 2;
   if (axes == 0 || rank != axes + 2)
-    fail<ShapeError>(site, fmt::format("weight of shape {} where it takes (filters, channels, taps..), {} axes", to_string(taps->shape),
+    fail<ShapeError>(site, fmt::format("weight of shape {}; expected (filters, channels, taps..), {} axes", to_string(taps->shape),
                                        axes == 0 ? std::string("3 to 5") : std::to_string(axes + 2)));
   if (data->shape.size() != rank && data->shape.size() != rank - 1)
-    fail<ShapeError>(site, fmt::format("x of shape {} for weight of shape {}: x has {} axes, or {} without a batch", to_string(data->shape),
+    fail<ShapeError>(site, fmt::format("x of shape {} for weight of shape {}; x must have {} axes, or {} without a batch", to_string(data->shape),
                                        to_string(taps->shape), rank, rank - 1));
   const Tensor held(data);
   const Arg held_arg(held);
@@ -135,7 +135,7 @@ Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation,
   const Site& site = scope.site();
   RecordedPtr node = as_node(site, x);
   if (node->shape.size() != 3 && node->shape.size() != 4)
-    fail<ShapeError>(site, fmt::format("x of shape {}; it is (batch, channels, rows, columns)", to_string(node->shape)));
+    fail<ShapeError>(site, fmt::format("x of shape {}; expected (batch, channels, rows, columns)", to_string(node->shape)));
   const bool batched = node->shape.size() == 4;
   if (!batched) node = expand_dims(Tensor(node), 0).node();
   const auto taps = per_axis(site, "kernel_size", kernel_size, 2, 1), apart = per_axis(site, "dilation", dilation, 2, 1),
@@ -156,7 +156,7 @@ Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation,
 Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias) {
   const Scope scope("linear", x.where());
   const Shape& shape = node_of(scope.site(), weight)->shape;
-  if (shape.size() != 2 && shape.size() != 1) fail<ShapeError>(scope.site(), fmt::format("weight of shape {}; it is (out, in)", to_string(shape)));
+  if (shape.size() != 2 && shape.size() != 1) fail<ShapeError>(scope.site(), fmt::format("weight of shape {}; expected (out, in)", to_string(shape)));
   const Tensor product = matmul(x, shape.size() == 1 ? weight : transpose(weight));
   return bias.empty_handle() ? product : product + bias;
 }

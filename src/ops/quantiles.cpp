@@ -34,7 +34,7 @@ Tensor both(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
 Tensor at_least(const Tensor& x, double low) { return maximum(x, low); }
 Tensor at_most(const Tensor& x, const Tensor& high) { return minimum(x, high); }
 
-/// The place of a quantile among n sorted elements: at `part` of the way from element `lower` to `upper`.
+/// The position of a quantile among n sorted elements: between elements `lower` and `upper`, at the fraction `part` of the distance.
 template <class X> struct Place {
   X lower, upper, part;
 };
@@ -74,7 +74,7 @@ bool chooses(QuantileMethod method) {
   return method == lower || method == higher || method == nearest || method == inverted_cdf || method == closest_observation;
 }
 
-/// The sorted rows: the axes moved last and joined; and the shape of a quantile.
+/// The sorted rows, whose axes were moved last and joined, and the shape of a quantile.
 struct Rows {
   Rows(const Site& site, const Tensor& tensor, const Axes& axes, bool keepdims) {
     const std::vector<std::int64_t> gone = checked_axes(site, axes, tensor.ndim());
@@ -99,7 +99,7 @@ struct Rows {
 
 Tensor element(const Tensor& rows, std::int64_t at) { return rows(ellipsis, at); }
 
-/// Interpolates at `part` of the way from a to b, symmetric in both; returns a where both are equal or `part` is 0, also for infinities.
+/// Interpolates between a and b at the fraction `part`, symmetrically. Returns a if both are equal or `part` is 0, also for infinities.
 Tensor between(const Tensor& a, const Tensor& b, const Tensor& part) {
   const Tensor way = b - a;
   const Tensor found = where(part < 0.5, a + way * part, b - way * (1.0 - part));
@@ -122,7 +122,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Shape shape = q_shape;
   shape.insert(shape.end(), sorted_rows.shape.begin(), sorted_rows.shape.end());
-  if (n == 0 && whole_numbers && element_count(shape) > 0) fail<ValueError>(site, "of no integers none can be chosen");
+  if (n == 0 && whole_numbers && element_count(shape) > 0) fail<ValueError>(site, "an empty array of integers has no quantile: no element can be chosen");
   if (n == 0 || element_count(shape) == 0) return whole_numbers ? zeros(shape, result) : full(shape, Arg(nan, site.where), result);
 
   const auto check = [&](double part) {

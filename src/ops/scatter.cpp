@@ -15,10 +15,10 @@ namespace sinter {
 namespace ops {
 namespace {
 
-/// Returns the type of sums: bool is counted and compared with 0; 16-bit floats round once.
+/// Returns the dtype of sums: bools are counted and the count is compared with 0; 16-bit floats are rounded once, at the end.
 DType sum_type(DType type) { return is_bool(type) ? DType::int64 : traits(type).compute; }
 
-/// Writes or adds rows to a matrix view of `whole` at places in [0, its length), values in their order. Places out of range were refused before.
+/// Writes or adds rows to a matrix view of `whole`, in the order of the values. Places out of range were refused before.
 RecordedPtr scattered(const Site& site, Op op, const RecordedPtr& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns) {
   const std::int64_t count = element_count(places->shape);
   if (count == 0 || element_count(whole->shape) == 0) return whole;
@@ -33,7 +33,7 @@ RecordedPtr scattered(const Site& site, Op op, const RecordedPtr& whole, const R
 
 RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, const std::vector<Index>& index, const Arg& value) {
   const Scope scope(site.op, site.where);
-  // The index applied to the row numbers gives the places: the numbers of all elements, or of whole slices where it selects only on the leading axes.
+  // The index selects from an array of numbers: from the numbers of all elements, or of whole slices if the index selects only on leading axes.
   const bool leading =
       std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
   const std::size_t used = leading ? index.size() : whole->shape.size();
@@ -74,7 +74,7 @@ Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::
     fail<ShapeError>(site,
                      fmt::format("shape {} is written with indices of shape {}: both need as many axes", to_string(whole->shape), to_string(index->shape)));
   const std::int64_t along = checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(whole->shape.size()));
-  // All axes except the written one broadcast; each index is looked up among the numbers of the elements.
+  // All axes broadcast except the written one. Each index selects from the numbers of the elements.
   Shape wide = whole->shape;
   wide[static_cast<std::size_t>(along)] = index->shape[static_cast<std::size_t>(along)];
   const Tensor numbers(make_reshape(site, make_iota(site, element_count(whole->shape)), whole->shape));

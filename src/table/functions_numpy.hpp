@@ -1,4 +1,4 @@
-// NumPy's smaller functions as compositions of others: block joins, places, polynomials, properties of arrays.
+// NumPy's smaller functions as compositions of others: joins of blocks, index arithmetic, polynomials, properties of arrays.
 #pragma once
 #include "table/value.hpp"
 
@@ -52,13 +52,13 @@ Value view_(const Arguments& a);
 /// Returns the number of bins that NumPy chooses for bins='auto', 'fd', 'sturges', ... Evaluates x.
 std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& x, std::optional<std::pair<double, double>> range);
 
-/// Returns the least element up to which the weights sum to a part q of the total; along one axis, or over all elements. NaN where an element is NaN.
+/// Returns the least element up to which the weights sum to a fraction q of the total, along one axis or over all elements. Returns NaN if an element is NaN.
 Value weighted_quantile(const Arguments& a, bool percent, bool leave_nan_out);
 
 /// Returns mean and variance of the elements where the condition is true.
 Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims);
 Value var_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims, std::int64_t ddof, bool root, const Tensor& mean);
-/// Computes var and std in integers, as NumPy does with dtype=int: the mean, the mean of squares and its root each lose their fraction.
+/// Computes var and std in integers, as NumPy does with dtype=int: the fractions of the mean, the mean of squares and its root are dropped.
 Value whole_spread(const Arguments& a, DType dtype, std::int64_t ddof, bool root);
 
 }  // namespace sinter::table

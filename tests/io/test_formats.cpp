@@ -99,7 +99,7 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
     const std::string first = file.read();
     sn::save_npz(file.path, tensors, compressed);
     CHECK(file.read() == first);  // the same bytes from run to run
-    CHECK(refused<sn::IoError>(file, [&] { sn::load_npz(file.path, "x"); }).starts_with(": there is no 'x' in it; it has bool, int8, uint8,"));
+    CHECK(refused<sn::IoError>(file, [&] { sn::load_npz(file.path, "x"); }).starts_with(": the archive has no 'x'; it has bool, int8, uint8,"));
     // Any byte that is another is found, or is one of those that nobody reads (dates, attributes).
     for (int round = 0; round < 60; ++round) {
       std::string bytes = first;
@@ -172,15 +172,15 @@ TEST_CASE("csv: what people write") {
     file.write(text);
     CHECK(refused<sn::IoError>(file, [&] { sn::load_csv(file.path, options); }) == what);
   };
-  fails("1,2\n3\n", ": line 2 has 1 fields, those before it have 2");
+  fails("1,2\n3\n", ": line 2 has 1 fields; the lines before it have 2");
   fails("a,b\n1,x\n", ": line 2: 'x' is no number");
   fails("1.0,n/a\n3,4\n", ": line 1: 'n/a' is no number");  // no header: it has a number
   fails("1,2\n\n3,0x10\n", ": line 3: '0x10' is no number");
   fails("1.5\n", ": line 1: '1.5' is no integer of 64 bits", {.dtype = DType::int32});
   fails("1,\n", ": line 1: '' is no integer of 64 bits", {.dtype = DType::int32});
-  fails(std::string("1,2\0", 4), ": no text: it has bytes that are 0");
+  fails(std::string("1,2\0", 4), ": it is not a text: it contains bytes that are 0");
   file.write("a,b\n1,2\n");
-  CHECK(refused<sn::ValueError>(file, [&] { sn::load_csv(file.path).column("c"); }) == "column: there is no 'c'; there are a, b");
+  CHECK(refused<sn::ValueError>(file, [&] { sn::load_csv(file.path).column("c"); }) == "column: there is no column 'c'; the columns are a, b");
   CHECK_THROWS_AS(sn::save_csv(file.path, sn::zeros({2, 2, 2})), sn::ShapeError);
   CHECK_THROWS_AS(sn::save_csv(file.path, sn::zeros({2, 2}), {"one"}), sn::ValueError);
 }

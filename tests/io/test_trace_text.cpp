@@ -246,7 +246,7 @@ TEST_CASE("malformed files are refused with the reason") {
   says(npy(with("[('a', '<f4')]", "(1,)"), ""), "structured");
   says(npy(with("'<c16'", "(1,)"), ""), "type '<c16' are not supported");
   says(npy(with("'<U3'", "(1,)"), ""), "not supported");
-  says(npy("{'descr': '<f4', 'shape': (2,)}", std::string(8, '\0')), "must be there");
+  says(npy("{'descr': '<f4', 'shape': (2,)}", std::string(8, '\0')), "is missing");
   says(npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", ""), "repeated key 'descr'");
   says(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,)}", ""), "neither True nor False");
   says(npy(with("'<f4'", "(2,)") + " + evil()", ""), "text after the dict");

@@ -994,10 +994,10 @@ TEST_CASE("files that mean nothing") {
   CHECK_THROWS_WITH_AS(load(cycle), doctest::Contains("a cycle"), ModelError);
   OnnxBuilder unknown;
   unknown.input("x", {2}).output("y").node("Add", {"x", "u"}, {"y"});
-  CHECK_THROWS_WITH_AS(load(unknown), doctest::Contains("'Add1' (Add, number 0) reads 'u', which no node gives"), ModelError);
+  CHECK_THROWS_WITH_AS(load(unknown), doctest::Contains("'Add1' (Add, number 0) reads 'u', which no node computes"), ModelError);
   OnnxBuilder twice;
   twice.input("x", {2}).output("y").node("Neg", {"x"}, {"y"}).node("Exp", {"x"}, {"y"});
-  CHECK_THROWS_WITH_AS(load(twice), doctest::Contains("'y', which another node gives already"), ModelError);
+  CHECK_THROWS_WITH_AS(load(twice), doctest::Contains("'y', which another node computes already"), ModelError);
   OnnxBuilder no_giver;
   no_giver.input("x", {2}).output("z").node("Neg", {"x"}, {"y"});
   CHECK_THROWS_WITH_AS(load(no_giver), doctest::Contains("output 'z'"), ModelError);

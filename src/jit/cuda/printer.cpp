@@ -35,8 +35,8 @@ class Printer : public loop::Printer {
           fmt::format("{}{}{} {}", p.kind == P::output ? "" : "const ", cpp_type(p.dtype), p.kind == P::number ? "" : "* __restrict__", p.name));
     }
     const std::string dimensions = kernel_.cluster > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", kernel_.cluster) : "";
-    // Blocks of up to 256 threads need no bound: they fit whatever number of registers the kernel takes (256 * 255 < 65536), and a bound would make ptxas spill
-    // a few registers to fit more blocks on a multiprocessor.
+    // Blocks of up to 256 threads need no bound: they fit with any number of registers (256 * 255 < 65536), and a bound would make ptxas spill a few registers
+    // to fit more blocks on a multiprocessor.
     const int threads = kernel_.threads, residents = kernel_.residents;
     const std::string bounds = residents == 0 && threads <= 256 ? "" : fmt::format("__launch_bounds__({}, {}) ", threads, std::max(residents, 1));
     return fmt::format("extern \"C\" __global__ void {}{}{}(\n    {}) {{\n", dimensions, bounds, kernel_.name, fmt::join(parameters, ",\n    "));
@@ -56,7 +56,7 @@ class Printer : public loop::Printer {
       case Kind::own:
         return {e.name == "thread_x" ? "threadIdx.x" : e.name == "thread_y" ? "threadIdx.y" : e.name == "block" ? "blockIdx.x" : "gridDim.x", kAtom};
       case Kind::element: return {fmt::format("{} ? {}{} : {}", text(e.guard, 2), e.name, index_text(e.args), text(e.fill, 1)), 1};
-      case Kind::vector:  // NVRTC folds a sum with a pointer into the address in another order than an element's address, and some kernels take more registers
+      case Kind::vector:  // an element's address (&a[i]) instead of a + i would make some kernels take more registers
         if (e.args.size() == 1) return {fmt::format("*({}*)({} + {})", pointed(e), e.name, text(e.args[0], 9)), kUnary};
         return {fmt::format("*({}*)&{}{}", pointed(e), e.name, index_text(e.args)), kUnary};
       case Kind::lane: return {fmt::format("{}.at[{}]", args[0], text(e.args[1])), kAtom};
@@ -113,7 +113,7 @@ class Printer : public loop::Printer {
                             2 * s.number + 1, text(s.value))};
     }
   }
-  /// Arrays in memory that the launch sizes follow one another, each rounded up to 16 bytes; those of one group of threads follow those of the group before.
+  /// Arrays in dynamic shared memory follow one another, each rounded up to 16 bytes. The arrays of one group of threads follow those of the previous group.
   std::vector<std::string> dynamic(const Stmt& s) {
     const auto bytes = [&](const Stmt& array) { return fmt::format("({} * {} + 15) / 16 * 16", text(array.extent, 10), itemsize(array.type.dtype)); };
     std::vector<std::string> lines;

@@ -20,7 +20,7 @@ struct Function {
   int accepts;            // dtype classes that this text serves
   std::string_view text;  // body and result: "@T name(@T a) { ... }"
 };
-// A helper for one type that is one instruction where the architecture has it. These helpers are preferred to the others.
+// A helper for one dtype that is a single instruction from an architecture on. These helpers are preferred to the others.
 struct Instruction {
   std::string_view name;
   DType dtype;
@@ -43,7 +43,7 @@ constexpr Instruction kInstructions[] = {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(a) : "f"(x));
   return a;
 })"},
-    // Rounds and returns a float: the pair of the bfloat16 and 0. (For two adjacent stored elements the compiler itself makes a pair.)
+    // Rounds to bfloat16 and returns a float: the bits are the pair of the bfloat16 and 0. (The compiler itself pairs two adjacent stored elements.)
     {"sn_round_bfloat16", DType::bfloat16, 80, R"(float sn_round_bfloat16(float x) {
   unsigned int bits;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(x), "f"(0.0f));
@@ -62,8 +62,8 @@ const Instruction* instruction(std::string_view name, DType dtype, int sm) {
 }
 
 // Integers wrap around: their arithmetic is done in the unsigned twin. Division and remainder follow NumPy: by zero they give 0, and the remainder takes the
-// divisor's sign. For bool, add is or and multiply is and, as in NumPy. Functions go through double where the float version may be off by more than 2 ULP by
-// the table of maximum errors in the CUDA C++ Programming Guide ("Mathematical Functions").
+// divisor's sign. For bool, add is "or" and multiply is "and", as in NumPy. Functions are computed in double where the float version may be off by more than 2
+// ULP according to the table of maximum errors in the CUDA C++ Programming Guide ("Mathematical Functions").
 constexpr Function kFunctions[] = {
     {"sn_abs", I, "@T sn_abs(@T a) { return a < 0 ? (@T)(0 - (@U)a) : a; }"},
     {"sn_abs", B, "@T sn_abs(@T a) { return a; }"},
@@ -87,7 +87,7 @@ constexpr Function kFunctions[] = {
     {"sn_min", I | B, "@T sn_min(@T a, @T b) { return a < b ? a : b; }"},
     {"sn_max", F, "@T sn_max(@T a, @T b) { return a > b || a != a ? a : b; }"},
     {"sn_max", I | B, "@T sn_max(@T a, @T b) { return a > b ? a : b; }"},
-    // The quotient is rounded from (a - mod) / b, which is an integer but for rounding.
+    // (a - mod) / b would be an integer if it were not rounded; the quotient is the nearest integer.
     {"sn_floor_divide", F, R"(@T sn_floor_divide(@T a, @T b) {
   if (b == 0) return a / b;
   const @T mod = fmod@f(a, b);
@@ -97,7 +97,7 @@ constexpr Function kFunctions[] = {
   const @T whole = floor@f(quotient);
   return quotient - whole > (@T)0.5 ? whole + 1 : whole;
 })"},
-    // There are no branches: in unrolled loops with several divisions NVRTC 13 would follow each path through all of them, for minutes.
+    // There are no branches: in unrolled loops with several divisions NVRTC 13 would follow each path through all branches, and compile for minutes.
     {"sn_floor_divide", I, R"(@T sn_floor_divide(@T a, @T b) {
   const bool negates = b < 0 && b == (@T)-1;
   const @T by = b == 0 || negates ? (@T)1 : b, quotient = a / by, rest = (@T)(a - quotient * by);
@@ -171,7 +171,7 @@ constexpr Conversion kConversions[] = {
   return a;
 })"},
     {"sn_from_bfloat16", DType::bfloat16, "float sn_from_bfloat16(unsigned short a) { return __int_as_float((unsigned int)a << 16); }"},
-    // Converts one of two elements that share 32 bits in one instruction. Extracting 16 bits first would be another.
+    // Converts one of two elements that share 32 bits by one instruction. Extracting 16 bits first would take another one.
     {"sn_from_bfloat16_pair", DType::bfloat16,
      "float sn_from_bfloat16_pair(unsigned int pair, int upper) { return __int_as_float(upper ? pair & 0xffff0000u : pair << 16); }"},
     {"sn_to_bfloat16", DType::bfloat16, R"(unsigned short sn_to_bfloat16(float x) {
@@ -222,9 +222,9 @@ constexpr std::string_view kPower = R"(float sn_pow(float a, float b) {
   return odd == 1 && __float_as_int(a) < 0 ? -special : special;
 })";
 
-// The tail beyond a = |x| is 2^(-a^2/2 log2 e) times a polynomial in v = (a - 4) / (a + 4). The rounding errors of the exponent and of the reciprocal are
-// corrected, so that few roundings remain: at most 5.3 ULP, above -6 4.2 (scripts/measure_cuda_functions.sh, which tries every float). All values are scaled by
-// 2^64 until the end, where a result below the normal numbers is rounded once.
+// The probability beyond a = |x| is 2^(-a^2/2 log2 e) times a polynomial in v = (a - 4) / (a + 4). The rounding errors of the exponent and of the reciprocal
+// are corrected, so that few roundings remain. The error is at most 5.3 ULP, and 4.2 above x = -6 (scripts/measure_cuda_functions.sh tries every float). All
+// values are scaled by 2^64 until the end, where a result below the normal numbers is rounded once.
 constexpr std::string_view kNormal = R"(float sn_ndtr(float x) {
   const float a = sn_min(fabsf(x), 14.5f), square = a * a, square_low = fmaf(a, a, -square);
   const float shifted = fmaf(square, -0x1.715476p-1f, 12583103.0f), whole = shifted - 12583103.0f;
@@ -484,8 +484,8 @@ std::string Helpers::divisor_type(DType dtype) {
 
 // Divides by a prepared divisor b with reciprocal r: the quotient q = a r is corrected by its remainder, q + (a - b q) r. The result equals division, except
 // for the last bit of results below the normal numbers (and 1.5 ULP where a is so small that its remainder is not exact: below 2^-100, or 2^-970). a and b are
-// scaled so that r is neither 0, infinite nor below the normal numbers unless b is; not further, because the remainder of a smaller a is less exact. b is made
-// positive, so that a remainder of 0 keeps the sign of a 0. For infinities and NaNs q is right already.
+// scaled so that r is neither 0, infinite nor below the normal numbers unless b is. They are not scaled further, because the remainder of a smaller a is less
+// exact. b is made positive, so that a remainder of 0 keeps the sign of a 0. For infinities and NaNs q is right already.
 std::string Helpers::divisor_text(DType t) const {
   const bool single = t == DType::float32;
   return fmt::format(
@@ -500,7 +500,7 @@ __device__ __forceinline__ {1} sn_divide({1} a, const sn_divisor_{0}& b) {{
 }}
 )",
       name(t), cpp_type(t), suffix(t), single ? "0x1p-64f" : "0x1p-512", single ? "0x1p+64f" : "0x1p+512", largest(t),
-      // Omits the branch of a division for special divisors, which a scaled value is not.
+      // Needs no branch for special divisors, as a division has one, because the value is scaled.
       single ? "const float r = sn_reciprocal(value), missing = fmaf(-value, r, 1.0f);\n  return {scale, value, fabsf(missing) <= 1 ? fmaf(r, missing, r) : r};"
              : "return {scale, value, 1 / value};",
       single ? "0x1p+125f" : "0x1p+1021");

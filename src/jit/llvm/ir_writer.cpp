@@ -36,8 +36,8 @@ Module::Module(const CpuTarget& cpu)
       f16c_((cpu.features + ",").find("+f16c,") != std::string::npos),
       lanes_of_conversion_(cpu.arch == "x86-64" ? std::min(cpu.vector_bytes, 64) / 4 : 0) {}
 
-// Decides by size: a call costs the kernel 1 to 3 percent (sin, tanh, lgamma: in both cases the vectors of one function hide each other's latency), and each
-// copy costs compile time, especially where blocks grow long.
+// Decides by size. A call makes the kernel 1 to 3 percent slower (sin, tanh, lgamma: called or inlined, the vectors of one function hide each other's latency);
+// each inlined copy costs compile time, especially where basic blocks grow long.
 std::vector<bool> Module::called(const std::string& kernel) const {
   constexpr std::int64_t kLinesOfCopies = 1000;
   const auto sites = [](const std::string& text, const std::string& symbol) {
@@ -273,7 +273,7 @@ Value Ir::ordered(const char* order, const Value& a, const Value& b) {
 Value Ir::extremum(const Value& a, const Value& b, bool least) {
   if (is_bool(a.dtype)) return binary(least ? "and" : "or", a, b);
   const Value chosen = select(least ? lt(a, b) : lt(b, a), a, b);
-  // The comparison is false when either side is NaN, and then chooses b. Only a NaN in a remains to be handled.
+  // If either side is NaN, the comparison is false and chooses b. So only a NaN in a has to be handled.
   return is_floating(a.dtype) ? select(isnan(a), a, chosen) : chosen;
 }
 

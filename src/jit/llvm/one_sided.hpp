@@ -1,5 +1,5 @@
-// Finds values of a body that only one side of a `where` needs. Where the places alone decide the side (the parts of a concatenation, padding, a triangle),
-// most vectors lie on one side, so the other side's values are computed behind a branch.
+// Finds values of a body that only one side of a `where` needs. If positions alone decide the side (the parts of a concatenation, padding, a triangle), most
+// vectors lie on one side, so a branch skips the values of the other side.
 #pragma once
 #include <vector>
 
@@ -15,7 +15,7 @@ struct OneSided {
   std::vector<Side> sides;  // number 0 is the body itself
   std::vector<int> of;      // by instruction: the innermost side that alone needs it
 
-  /// Returns the side's number, or -1 where it is computed with everything else.
+  /// Returns the side's number, or -1 if the operand is computed unconditionally.
   int find(int where, int operand) const;
 };
 

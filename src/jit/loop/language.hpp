@@ -1,7 +1,7 @@
-// The loop language: the floor between a loop nest with its schedule and the text of a GPU's kernel. A form (jit/forms) writes a nest as statements of this
-// language, with every loop, barrier and shuffle and the order of every reduction written out. A printer (jit/cuda) knows the statements and no form.
+// The loop language: the representation between a loop nest with its schedule and the text of a GPU's kernel. A form (jit/forms) writes a nest as statements of
+// this language, with every loop, barrier and shuffle and the order of every reduction written out. A printer (jit/cuda) knows the statements and no form.
 //
-// Numbers have the dtypes of tensors. Arithmetic is in the wider type of its two operands; of two types of one size it is in the unsigned one. A literal has
+// Numbers have the dtypes of tensors. Arithmetic is in the wider type of its two operands; if both have one size, it is in the unsigned one. A literal has
 // the type of its context. Every thread of every block runs the kernel's body; a loop's binding says which threads share its iterations.
 #pragma once
 #include <cstdint>
@@ -33,7 +33,7 @@ class E {
   E() = default;
   E(int literal);
   E(Expr expr);
-  /// `!e` is an expression, so that absence has a name of its own.
+  /// `!e` makes an expression, so the test for no expression is this function.
   bool empty() const { return tree_ == nullptr; }
   const Expr& operator*() const { return *tree_; }
   const Expr* operator->() const { return tree_.get(); }
@@ -45,8 +45,8 @@ class E {
 struct Expr {
   enum class Kind : std::uint8_t {
     literal,       // number
-    variable,      // name: a parameter, or what a statement declares
-    own,           // name: thread_x and thread_y (in the block), block, blocks
+    variable,      // name: a parameter, or a variable that a statement declares
+    own,           // name: thread_x or thread_y (in the block), block, blocks
     element,       // name[args..]; with a guard: where it is false, nothing is read and the value is `fill`
     vector,        // neighbouring elements, from name[args..] on
     lane,          // element args[1] of the vector args[0]
@@ -128,17 +128,17 @@ enum class Scope : std::uint8_t { warp, block, cluster_arrive, cluster_wait };
 struct Stmt {
   enum class Kind : std::uint8_t {
     let,        // `name` is `value` from here on
-    var,        // a variable of the thread's own; `value` is its first one, if there is any
-    registers,  // an array of the thread's own, of extents[0] elements, each of which is first `value`, if there is any
-    shared,     // an array of the block's, without extents a variable
-    dynamic,    // an array of extents[0] elements in memory that the launch sizes; one for each `number` threads, or for all (0)
-    store,      // where the guard is true or missing: target = value
+    var,        // a variable of the thread's own, with the initial value `value` if there is one
+    registers,  // an array of extents[0] elements of the thread's own, each with the initial value `value` if there is one
+    shared,     // an array in the block's shared memory; a variable if it has no extents
+    dynamic,    // an array of `extent` elements in dynamic shared memory: one for each `number` threads, or one for all (0)
+    store,      // target = value, if the guard is true or missing
     loop,       // for name = first; name < end; name changes by step
-    branch,     // body, where the guard is true; without a guard it is a scope
+    branch,     // the body runs if the guard is true; without a guard it is a scope
     next,
-    last,     // where the guard is true: to the loop's next iteration, or out of it
+    last,     // if the guard is true: continue with the next iteration, or leave the loop
     barrier,  // `scope`
-    check,    // where the guard is true: reports `value` as the failure `number`, unless one is reported
+    check,    // if the guard is true: reports `value` as the failure `number`, unless one was reported before
   };
   Kind kind = Kind::let;
   Type type = DType::int32;
@@ -167,8 +167,8 @@ struct Kernel {
   std::vector<std::string> notes;
   std::vector<Parameter> parameters;
   int threads = 256;  // of a block
-  int across = 256;   // of them, in the block's x; a warp's threads have one y
-  int residents = 0;  // blocks for whose registers a multiprocessor must have room; 0: no such bound
+  int across = 256;   // threads along the block's x; a warp's threads have one y
+  int residents = 0;  // blocks whose registers must fit on a multiprocessor together; 0: no bound
   int cluster = 1;    // blocks of a cluster
   std::vector<Stmt> body;
 };
@@ -179,7 +179,7 @@ std::string to_string(const Kernel& kernel);
 /// shuffle needs reach it together.
 void verify(const Kernel& kernel);
 
-/// Prints statements. Derived printers spell types, declarations and all that is no operator.
+/// Prints statements. Derived printers spell types, declarations and everything that is not an operator.
 class Printer {
  public:
   virtual ~Printer() = default;
@@ -187,13 +187,13 @@ class Printer {
  protected:
   void print(const std::vector<Stmt>& statements, int depth);
   void line(int depth, const std::string& text) { text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n"; }
-  /// Returns the expression, in parentheses where it binds less tightly than `least`.
+  /// Returns the expression, in parentheses if it binds less tightly than `least`.
   std::string text(const E& e, int least = 0);
   static constexpr int kAtom = 12, kUnary = 11;
   std::string index_text(const std::vector<E>& index);
 
   virtual std::string type_text(const Type& type) = 0;
-  /// Returns an expression that is no operator of the language, and how tightly it binds.
+  /// Returns the text of an expression that is not an operator, and how tightly the text binds.
   virtual std::pair<std::string, int> special(const Expr& e) = 0;
   /// Returns let, var, registers, shared, dynamic, barrier and check as one line or several.
   virtual std::vector<std::string> simple(const Stmt& s) = 0;

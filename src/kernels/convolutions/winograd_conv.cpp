@@ -11,7 +11,7 @@
 namespace sinter::kernels {
 namespace {
 
-/// Elements of transformed tiles that are computed together, and of their sums: the second-level cache holds both.
+/// The numbers of elements of transformed tiles, and of their sums, that are computed together: the second-level cache holds both.
 constexpr std::int64_t kTransformed = 200 << 10, kSums = 64 << 10;
 /// Fewest bands for each thread. Where there are fewer, threads divide the filters too.
 constexpr std::int64_t kBandsOfThread = 4;

@@ -38,7 +38,7 @@ inline void turn(__m512i (&v)[16]) {
   }
 }
 
-/// Loads up to 64 bytes of each of 16 lines, with zeros for missing ones, and flips the highest bits where `turned` has them.
+/// Loads up to 64 bytes of each of 16 lines, with zeros for missing bytes, and flips the bits that are set in `turned`.
 inline void load(const ByteLines& l, std::int64_t k, __m512i turned, __m512i (&v)[16]) {
   const __mmask64 there = l.depth - k >= 64 ? ~__mmask64{0} : (__mmask64{1} << (l.depth - k)) - 1;
   SINTER_UNROLL for (int line = 0; line < 16; ++line) {
