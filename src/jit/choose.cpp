@@ -61,7 +61,7 @@ bool gains_from_tiles(const LoopNest& nest) {
   return may_tile(nest) && (std::any_of(nest.inputs.begin(), nest.inputs.end(), apart) || std::any_of(nest.outputs.begin(), nest.outputs.end(), apart));
 }
 
-// Returns whether several rows may be read at once. Lanes do not walk the rows, and memory is fast only along the lanes' axis.
+// Returns whether several rows may be read at once: the kernel is vectorised along a parallel axis, and memory is fast only along that axis.
 bool may_panel(const LoopNest& nest) {
   int row_stages = 0;
   bool early_stores = false;
@@ -86,8 +86,8 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   int cost = 0;
   for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
   const bool squares = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
-  // Columns without a panel read whole cache lines of each row, and several chains of additions run at once. Points are computed several at once, so that one
-  // point's long chain of operations fills the gaps of another's.
+  // Columns without a panel read whole cache lines of each row, and several chains of additions run at once. Several points are computed at once, so that the
+  // processor can work on one point while another point's chain of operations waits.
   const int points_unroll = cost <= 8 ? 2 : 4;
   const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
   const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
@@ -107,7 +107,7 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
 // The accesses that can use vectors of a given number of elements.
 struct Fit {
   bool good = false;         // most bytes are read and written by vectors
-  std::vector<int> singles;  // accesses that cannot, inputs first
+  std::vector<int> singles;  // accesses that cannot use vectors, inputs first
   bool tail = false;
 };
 
@@ -179,8 +179,8 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
   if (!take(most) && most > 4) take(4);
 }
 
-// Returns whether transposing in shared memory helps strided accesses. Several warps share the static 48 KiB, and a square that is mostly empty is no better
-// than strided access.
+// Returns whether transposing in shared memory helps strided accesses. Several warps share the static 48 KiB, and a tile that is mostly empty is no better than
+// strided access.
 bool gains_from_squares(const Lowered& lowered) {
   const LoopNest& nest = lowered.nest;
   std::size_t bytes = 0;
@@ -192,7 +192,7 @@ bool gains_from_squares(const Lowered& lowered) {
 
 using fuse::kStaticShared;
 
-// Two parallel axes of a contraction. Axes that fill squares are preferred, then those whose right axis has adjacent results.
+// Two parallel axes of a contraction. Axes that fill tiles are preferred, then pairs whose right axis has adjacent results.
 struct Pairs {
   int left = -1, right = -1;
   Contraction parts;
@@ -213,7 +213,7 @@ std::optional<Pairs> pairs_of(const Lowered& lowered, bool wished) {
   return std::nullopt;
 }
 
-// Chooses the largest squares that leave a block for every multiprocessor.
+// Chooses the largest tiles that leave a block for every multiprocessor.
 bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   Form wished{};
@@ -310,7 +310,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     return true;
   };
   if (wish.has("threads") && keep(wished(256, 1024))) return;
-  // Few columns get the most warps: each warp then waits for memory once.
+  // If there are few columns, a block gets the most warps: each warp then waits for memory only once.
   if (few() && row > 256 / kWarpOfColumns)
     for (const int threads : {1024, 512})
       if (keep(threads)) return;
@@ -345,7 +345,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     schedule.form = tiles ? Form::tiles : Form::pointwise;
     if (Form wished{}; wish.form(wished) && (wished == Form::pointwise || (wished == Form::tiles && nest.parallel > 1))) schedule.form = wished;
     if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
-    // In a square each thread reads eight elements at once.
+    // In a tile each thread reads eight elements at once.
     schedule.threads = schedule.form == Form::tiles ? power_of_two(threads_of(128, most_threads), 1024) : threads_of(256, most_threads);
     return;
   }
@@ -359,7 +359,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
   // The blocks of a cluster share a row that one block cannot cache. (An override may ask for clusters for other rows.)
   const bool shareable = fuse::most_blocks_of_row(kernel, limits) > 1 && row > 1024;
   if (schedule.keep) schedule.cluster = kernel.staging.blocks;
-  // Few long rows get more blocks each, while that gives work to half as many multiprocessors again.
+  // Few long rows get more blocks each, as long as this gives work to at least 1.5 times as many multiprocessors.
   if (!nest.persistent.empty() && shareable) {
     const fuse::Estimating estimate;
     while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kLeastPart && points * (3 * schedule.cluster) <= 2 * limits.units)
@@ -388,8 +388,8 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
                  ? registers <= limits.registers
                  : steps * schedule.vector * fuse::kept_registers(kernel) <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
-    // A row that ends with a step needs no test at each step for the end of the row. Otherwise a kernel serves all lengths up to a power of two. (Without the
-    // tests ptxas computes several steps at once, which takes too many registers for doubles.)
+    // If the row's length is a multiple of a step, no step has to test for the end of the row. Otherwise the kernel is valid for all lengths up to a power of
+    // two. (Without the tests ptxas computes several steps at once, which takes too many registers for doubles.)
     const bool doubles = std::any_of(nest.persistent.begin(), nest.persistent.end(), [](DType dtype) { return itemsize(dtype) == 8; });
     int steps = power_of_two(wish.number("row_steps", 1), kMostSteps);
     const std::int64_t exact = row.hint() / step;
@@ -400,13 +400,13 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
     schedule.row_steps = fits(steps) && row <= steps * step ? steps : 0;
     return schedule.row_steps > 0;
   };
-  // A warp walks a short row alone, and a block has eight warps. A row that fills much of a multiprocessor gets more threads, because few fit at once.
+  // A short row is computed by one warp, and a block has eight warps. A row that fills much of a multiprocessor gets more threads, because few fit at once.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
   int shared_by = 256;
   while (!warp && shared_by < most_of_row && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes &&
          row >= cluster * 4 * shared_by * schedule.vector && !keep_in_registers(shared_by, shared_by))
     shared_by *= 2;
-  // Every thread of a row takes part in its common work (shuffles, barriers, quotients, roots), so many cached rows get the fewest threads that hold one.
+  // Every thread of a row repeats its common work (shuffles, barriers, quotients, roots), so many cached rows get the fewest threads that hold a row.
   const auto many = [&] {
     const fuse::Estimating estimate;
     return points >= limits.units * kManyRows;

@@ -1,5 +1,5 @@
-// A run-time compiler: takes a Source, returns a Binary. Its library is opened at the first compile, never before. identity() only reads the library's file, so
-// that a warm process loads no compiler.
+// A run-time compiler turns a Source into a Binary. Its library is opened at the first compile, never before. identity() only reads the library's file, so that
+// a warm process loads no compiler.
 #pragma once
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ using CompilerPtr = std::shared_ptr<Compiler>;
 /// Finds libLLVM (16 and later): $SINTER_LLVM (a file), then the usual places. Returns null when there is none.
 CompilerPtr find_llvm();
 /// Finds libnvrtc: $SINTER_NVRTC (a file), $CUDA_HOME, /usr/local/cuda, then the usual places, or null. `driver_major`: the driver's CUDA version, or 0. A
-/// driver does not load the kernels of a later NVRTC, so a later one is taken only where there is no other, with a warning.
+/// driver does not load kernels of a later NVRTC, so a later NVRTC is taken only if there is no other, with a warning.
 CompilerPtr find_nvrtc(int driver_major = 0);
 
 /// The processor as LLVM sees it: "x86_64-…" triple, cpu name "generic-by-features" and the explicit feature list. They are found by cpuid, without loading
@@ -51,8 +51,8 @@ std::string llvm_assembly(Compiler& llvm, const Source& source);
 
 /// The calling convention of CPU kernels in generated machine code.
 ///   pointers: inputs, outputs, then the flags of checks where there are any. scalars: 8 bytes each (float32 in the low 4).
-///   [outer_begin, outer_end): a range of the flattened parallel axes, without the vector axis when that is a parallel axis.
-///   [inner_begin, inner_end): a range of the vector axis (0..1 when that is a row axis).
+///   [outer_begin, outer_end): a range of the flattened parallel axes, without the vector axis if the vector axis is a parallel axis.
+///   [inner_begin, inner_end): a range of the vector axis (0..1 if the vector axis is a row axis).
 ///   scratch: the nest's persistent buffers. Each has row_points elements of 8 bytes, rounded up to 64 bytes, when the vector axis is a row axis, and
 ///   row_points * 64 elements of 8 bytes when it is a parallel axis.
 using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const std::uint64_t* scalars, void* scratch, std::int64_t outer_begin,

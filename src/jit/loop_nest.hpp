@@ -1,4 +1,4 @@
-// LoopNest: the computation of a kernel. A GPU's forms (jit/forms), the LLVM writer and the interpreter all walk it. Its numbers
+// LoopNest: the computation of a kernel. A GPU's forms (jit/forms), the LLVM writer and the interpreter all read it. Its numbers
 // (sizes, strides, literals) are parameters: two nests that differ only in the values of `ints` and `scalars` give the same source.
 //
 // Meaning:
@@ -93,7 +93,7 @@ struct Store {
   int output = -1, value = -1;
   int guard = -1;  // a bool value; where it is false, nothing is written
 };
-/// Where `condition` is false, the launch's flags get {1, value} at [2 * number]; where several points fail, the value of any of them. The engine reads the
+/// If `condition` is false, the launch's flags get {1, value} at [2 * number]; if several points fail, the value of any of them. The engine reads the
 /// flags and throws. Accesses that a check protects are guarded by the same condition.
 struct Check {
   int condition = -1, value = -1, number = -1;
@@ -137,7 +137,7 @@ struct LoopNest {
   Schedule schedule;  // how the nest runs; of the members above, only `persistent` depends on it
 
   int axes() const { return parallel + rows; }
-  /// Returns the axis that neighbouring lanes or threads walk: the last row axis, or the last parallel axis; for a contraction, its right axis.
+  /// Returns the axis along which the nest is vectorised: the last row axis, or the last parallel axis; for a contraction, its right axis.
   int lane_axis() const { return schedule.form == Form::contraction ? schedule.right : (schedule.lanes_along_rows() ? axes() : parallel) - 1; }
 };
 
@@ -153,11 +153,11 @@ inline constexpr int kIrregular = -3;
 int coefficient(const LoopNest& nest, int index, int axis);
 /// Returns whether neighbouring lanes access elements that are not adjacent.
 bool walks_apart(const LoopNest& nest, const Access& access);
-/// Returns the inputs with a stride along the lanes that are contiguous along the axis before: squares of the two can be transposed.
+/// Returns the inputs with a stride along the lanes that are contiguous along the axis before: tiles of the two axes can be transposed.
 std::vector<int> turnable_inputs(const LoopNest& nest);
 /// Returns the outputs of the same kind that every point stores.
 std::vector<int> turnable_outputs(const LoopNest& nest);
-/// Returns whether an output is contiguous along the last row axis and strided along the parallel axis that lanes walk: squares of the two can be transposed
+/// Returns whether an output is contiguous along the last row axis and strided along the parallel axis of the lanes: tiles of the two axes can be transposed
 /// and stored along the row.
 bool lies_along_rows(const LoopNest& nest, const Access& output);
 /// Returns whether the index, or an inner index, has a computed value among its terms.

@@ -54,7 +54,7 @@ class Lowering {
   /// Returns the number of the expression's index. `at`: the instructions of the kernel's values at this place.
   int index_of(const IndexExpr& expr, bool with_constant, const std::vector<int>& at) {
     const auto key = std::pair(expr.order(), with_constant);
-    // Accesses of one layout share an index. A computed value is another instruction in each pass, so its index is not shared.
+    // Accesses of one layout share an index. A computed value is a different instruction in each pass, so its index is not shared.
     const bool shared = !uses_values(expr);
     if (auto found = indices_.find(key); shared && found != indices_.end()) return found->second;
     Index index;
@@ -201,7 +201,7 @@ class Lowering {
         at[v] = emit(kernel_.values[v], false, at);
         rows.reductions[number].result = at[v];
       }
-      // A computed place that is only used as an index, and not by a load, is checked too.
+      // A computed position that is only used as an index, and not by a load, is checked too.
       for (std::size_t k = 0; k < checked.size(); ++k) {
         const Value& condition = kernel_.values[kernel_.checks[k].condition];
         if (!checked[k] && condition.row && condition.ready == pass) need(need, kernel_.checks[k].condition);

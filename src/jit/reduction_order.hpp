@@ -1,13 +1,12 @@
 // The order in which the CPU combines the points of a row. It depends on the nest's structure and sizes alone, and is the same for compiled kernels and the
 // interpreter, on every processor and for any number of threads.
 //
-// A step combines neighbouring row points into as many accumulators ("lanes") as it has points. Where lanes walk the last row axis, point j of that axis goes
-// to lane j % L, so that a step is L points, or fewer at the end of the axis. Where lanes walk a parallel axis, each lane has its own row and a step is one row
-// point. Steps follow one another as the row axes are walked, the last axis fastest.
-// 64 steps make a block and 64 blocks make a run: steps are combined into the block, finished blocks into the run, and finished runs into the total. Each of
-// these starts from the neutral element. The rounding error of a sum thus grows with three numbers of at most 64 instead of with their product. Only operations
-// that round have blocks and runs.
-// At the end lanes are combined as a tree: lane i with lane i + L/2, then i + L/4, ...
+// A step combines neighbouring row points into as many accumulators ("lanes") as it has points. If the nest is vectorised along the last row axis, point j of
+// that axis goes to lane j % L, so that a step is L points, or fewer at the end of the axis. If it is vectorised along a parallel axis, each lane has its own
+// row and a step is one row point. Steps follow the order of the row points, the last axis fastest. 64 steps make a block and 64 blocks make a run: steps are
+// combined into the block, finished blocks into the run, and finished runs into the total. Block, run and total start from the neutral element. The rounding
+// error of a sum thus grows with the sum of three numbers of about 64, instead of with their product. Only operations that round have blocks and runs. At the
+// end lanes are combined as a tree: lane i with lane i + L/2, then i + L/4, ...
 //
 // A scan along lanes takes a vector of 64 bytes at a time, with the neutral element for missing points: each lane is combined with the lane 1, 2, 4, ... before
 // it, then the row's running value with each lane. A scan across lanes takes one row point after the other.
@@ -23,8 +22,8 @@ inline constexpr int kRunSteps = kBlockSteps * kBlockSteps;
 /// Most lanes of a step.
 inline constexpr int kMostLanes = 64;
 
-/// Returns the lanes of a row stage whose row axis the lanes walk (L above), a power of two. For reductions of floating-point numbers, it is four vectors of 64
-/// bytes of the widest such type, whatever is computed before. Other results do not depend on the order.
+/// Returns the lanes of a row stage that is vectorised along a row axis (L above), a power of two. For reductions of floating-point numbers, it is four vectors
+/// of 64 bytes of the widest such type, whatever is computed before. Other results do not depend on the order.
 int row_lanes(const LoopNest& nest, const Stage& stage);
 /// Returns the lanes of a step of the stage's scans: a vector of 64 bytes of the type in which floating-point scans accumulate.
 int scan_lanes(const LoopNest& nest, const Stage& stage);
@@ -36,7 +35,7 @@ int body_lanes(const LoopNest& nest, const Stage& stage);
 bool rounds(Op reduction, DType dtype);
 
 /// Returns whether the stage's results may be known before the row ends and the stage does nothing else: one true decides any(), one false decides all(), and
-/// the first hit decides the first place.
+/// the first hit decides the first position.
 bool may_end_early(const LoopNest& nest, const Stage& stage);
 /// Returns the instruction of `bound` for the minimum of where(hit, place, bound), with places that ascend along the row and a literal bound: once the minimum
 /// is less than the bound, all later places are greater. Returns -1 for another reduction.

@@ -60,7 +60,7 @@ std::string_view trimmed(std::string_view text) {
 std::string_view name(Form form) {
   for (const auto& [known, text] : kForms)
     if (known == form) return text;
-  throw InternalError("a form without a name");
+  throw InternalError("a form has no name");
 }
 
 std::string to_string(const Schedule& s, fuse::Backend backend) {
@@ -124,7 +124,7 @@ Wish Wish::parse(std::string_view text) {
       good = number && *number >= range->least && *number <= range->most;
       known = fmt::format(", which is {} to {}", range->least, range->most);
     }
-    if (!good) throw ValueError(fmt::format("schedule '{}': '{}' is no value of {}{}", text, value, field, known));
+    if (!good) throw ValueError(fmt::format("schedule '{}': '{}' is not a value of {}{}", text, value, field, known));
     wish.fields_.emplace_back(field, value);
   }
   return wish;

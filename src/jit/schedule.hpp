@@ -13,13 +13,13 @@
 
 namespace sinter::jit {
 
-/// Lanes are the elements of a CPU's vectors, or a GPU's threads. Neighbouring lanes walk one axis.
+/// Lanes are the elements of a CPU's vectors, or a GPU's threads. A nest is vectorised along one axis.
 enum class Form : std::uint8_t {
-  pointwise,    // there are no rows; lanes walk the last parallel axis
+  pointwise,    // there are no rows; vectorised along the last parallel axis
   tiles,        // pointwise with a stride along the lanes somewhere: blocks of the last two axes, transposed in registers or in shared memory
-  rows,         // lanes walk the last row axis and share its reductions
-  columns,      // lanes walk the last parallel axis; each lane walks a row of its own
-  contraction,  // CUDA: rows over pairs (jit/contraction.hpp), in squares of two parallel axes, accumulated in registers
+  rows,         // vectorised along the last row axis; the lanes share its reductions
+  columns,      // vectorised along the last parallel axis; each lane has a row of its own
+  contraction,  // CUDA: rows over pairs (jit/contraction.hpp), in tiles of two parallel axes, accumulated in registers
   panels,       // CPU: columns, with several rows read at once into a panel of accumulators in the first-level cache
 };
 std::string_view name(Form form);

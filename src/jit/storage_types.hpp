@@ -1,5 +1,5 @@
-// Arithmetic on types that are only stored. A lowered loop nest may compute on bfloat16 or float8. After this pass those types occur in memory alone: every op
-// on them is computed in float32 and rounded.
+// Arithmetic on storage types. A lowered loop nest may compute on bfloat16 or float8. After this pass those types occur in memory alone: every op on them is
+// computed in float32 and rounded.
 #pragma once
 #include "jit/loop_nest.hpp"
 

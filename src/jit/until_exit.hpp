@@ -1,5 +1,5 @@
-// Ends the use of a compiler's library when the process ends. The library's static objects are destroyed before those that existed when it was opened, whose
-// destructors may still evaluate. From then on the library is closed, and kernels are interpreted.
+// Ends the use of a compiler's library when the process ends. The library's static objects are destroyed first. Objects that existed when the library was
+// opened are destroyed later, and their destructors may still evaluate. From then on the library is closed, and kernels are interpreted.
 #pragma once
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ template <class Library> class UntilExit {
   /// Returns a lock to hold during calls of the library. Throws CompileError when the process ends.
   static std::shared_lock<std::shared_mutex> inside(std::string_view library, const std::string& entry) {
     std::shared_lock lock(in_use(), std::try_to_lock);
-    if (!lock) throw CompileError(fmt::format("kernel {}: the process ends, and {} with it", entry, library));
+    if (!lock) throw CompileError(fmt::format("kernel {}: {} can no longer be used, because the process is ending", entry, library));
     return lock;
   }
 

@@ -37,7 +37,7 @@ struct Arguments {
   std::span<const std::uint64_t> scalars;
 };
 
-/// Thrown when the device's limits promised too much. The limits have changed when it is thrown, and the caller plans again by the new ones.
+/// Thrown if the device cannot do what its limits promised. The limits are corrected before the exception is thrown, and the caller plans again with them.
 class NoRoom : public DeviceError {
  public:
   using DeviceError::DeviceError;
@@ -97,8 +97,8 @@ class Device {
   virtual MemoryUse memory() const = 0;
   virtual void reset_peak() {}                 // memory().peak counts from memory().now again
   virtual bool lost() const { return false; }  // true: the device never runs anything again
-  virtual void trim() = 0;                     // returns pooled memory
-  virtual void before_fork() {}                // until after_fork(), nothing changes that a child of fork will use
+  virtual void trim() = 0;                     // returns pooled memory to the system
+  virtual void before_fork() {}                // until after_fork(), nothing that a child of fork will use changes
   virtual void after_fork() {}
 };
 using DevicePtr = std::shared_ptr<Device>;

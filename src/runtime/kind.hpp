@@ -1,5 +1,5 @@
-// A kind of device as it registers itself. Later modules know nothing else of it. A new kind is a folder of src/runtime that registers one of these values, and
-// a folder of src/jit where its code is generated.
+// A kind of device as it registers itself. Later modules use a device only through this value. A new kind is a folder of src/runtime that registers one of
+// these values, and a folder of src/jit where its code is generated.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -36,9 +36,9 @@ struct Kind {
   /// Finds the compiler without loading it. Null when there is none.
   std::function<jit::CompilerPtr()> find_compiler;
   std::function<jit::Source(const jit::LoopNest&, const fuse::Limits&)> generate;
-  /// Whether machine code and interpreter give the same bits for a nest, so that either may run it.
+  /// Returns whether machine code and interpreter give the same bits for a nest, so that either may run it.
   std::function<bool(const jit::LoopNest&)> same_bits;
-  /// Lays a nest over blocks of threads, at its sizes. Empty: the kind has no blocks.
+  /// Divides a nest among blocks of threads, at its present sizes. Empty: the kind has no blocks.
   std::function<Launch(const jit::LoopNest&, const fuse::Limits&)> launch;
   /// Names the library that computes a call: its name, version and method. Empty: the kind computes no library calls.
   std::function<std::string(const fuse::LibraryCall&)> library;

@@ -169,19 +169,19 @@ TEST_CASE("the rules, one by one") {
 
   refuses(kernel_of("let float32 a = in0[0];\na = in0[1];"), "constant");
   refuses(kernel_of("in0[0] = out0[0];"), "constant");
-  refuses(kernel_of("let float32 a = s0;"), "takes int32");
+  refuses(kernel_of("let float32 a = s0;"), "gets int32");
   refuses(kernel_of("let bool b = less(in0[0], s0);"), "less");
   refuses(kernel_of("out0[0] = add(in0[0]);"), "on 1 operands");
   refuses(kernel_of("out0[0] = in0[0] + in0[1];"), "+ of float32");
   refuses(kernel_of("out0[0].x4 = in0[0].x2;"), "out0");
   refuses(kernel_of("out0[0] = in0[0][1];"), "2 indices");
-  refuses(kernel_of("out0[0] = in0[in0[0]];"), "no integer");
+  refuses(kernel_of("out0[0] = in0[in0[0]];"), "not an integer");
   refuses(kernel_of("registers float32 r[4];\nout0[0] = r[4];"), "no element 4");
   refuses(kernel_of("registers float32 r[4];\nout0[0].x2 = r[3].x2;"), "no element 3");
   refuses(kernel_of("let int32 a = 1;\nlet int32 a = 2;"), "twice");
   refuses(kernel_of("shared float32 m;\nout0[0] = remote(m, 0);"), "of a cluster");
-  refuses(kernel_of("if (s0) {\nout0[0] = in0[0];\n}"), "no bool");
-  refuses(kernel_of("break;"), "no loop");
-  refuses(kernel_of("out0[0] = quotient(in0[0], in0[1]);"), "no prepared divisor");
+  refuses(kernel_of("if (s0) {\nout0[0] = in0[0];\n}"), "not a bool");
+  refuses(kernel_of("break;"), "outside of any loop");
+  refuses(kernel_of("out0[0] = quotient(in0[0], in0[1]);"), "is not prepared");
   refuses(kernel_of("dynamic float32 d[thread_x];"), "the launch does not know");
 }

@@ -35,20 +35,21 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
   const std::int64_t walked = ints[nest.lane_axis()];
   if (nest.schedule.vector > 1 && !nest.schedule.tail && points > 0 && walked % nest.schedule.vector != 0)
-    throw InternalError(fmt::format("kernel {}: axis {} of size {} is walked in vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
+    throw InternalError(
+        fmt::format("kernel {}: axis {} of size {} is not a multiple of its vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
   const std::int64_t at_once =
       nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.cluster * nest.schedule.row_threads * nest.schedule.vector;
   const std::int64_t kept = nest.schedule.row_steps * at_once;
   if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != kept : row > kept))
-    throw InternalError(fmt::format("kernel {}: rows of {} points, its threads keep {}", nest.name, row, kept));
+    throw InternalError(fmt::format("kernel {}: rows of {} points, but its threads hold {}", nest.name, row, kept));
   if (nest.schedule.whole && nest.chunk_axis >= 0 && ints[nest.chunk_total] % row != 0)
-    throw InternalError(fmt::format("kernel {}: {} points in pieces of {}, of which the last is no shorter", nest.name, ints[nest.chunk_total], row));
+    throw InternalError(fmt::format("kernel {}: {} points are not in pieces of {}", nest.name, ints[nest.chunk_total], row));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (nest.schedule.wide_index) return;
   for (int i : used_ints(nest))
-    if (ints[i] > limit || ints[i] < -limit) throw InternalError(fmt::format("kernel {}: parameter {} is {}, the kernel takes 32 bits", nest.name, i, ints[i]));
+    if (ints[i] > limit || ints[i] < -limit) throw InternalError(fmt::format("kernel {}: parameter {} is {}: more than 32 bits", nest.name, i, ints[i]));
   if (points > limit || row > limit)
-    throw InternalError(fmt::format("kernel {}: {} points of {} row points, the kernel counts in 32 bits", nest.name, points, row));
+    throw InternalError(fmt::format("kernel {}: {} points of {} row points, but the kernel counts in 32 bits", nest.name, points, row));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ inline constexpr int kWarp = 32;
 
 // A GPU has five of the forms of a schedule. pointwise: a thread for each vector of points; tiles: a block for 32 x 32 points of the last two axes; rows: a
 // block, a warp or a part of a warp for each point; columns: 32 adjacent threads walk the last parallel axis, and the block's second dimension shares the rows;
-// contraction: a block for each square of two parallel axes.
+// contraction: a block for each tile of two parallel axes.
 
 /// Returns whether the form is rows with a warp, or 8 or 16 lanes of a warp, for each row. A block then has several rows.
 bool within_warps(const LoopNest& nest);
@@ -34,7 +34,7 @@ struct Geometry {
   unsigned block_x = 1, block_y = 1;
   std::size_t shared = 0;  // bytes of dynamic shared memory
 };
-/// Returns the geometry for these values of LoopNest::ints. Throws InternalError where they break a promise of the nest (a size that is no multiple of the
+/// Returns the geometry for these values of LoopNest::ints. Throws InternalError if they contradict the nest's schedule (a size that is not a multiple of the
 /// vector width, an index that does not fit 32 bits).
 Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int sm_count);
 

@@ -26,7 +26,7 @@ namespace sinter::jit {
 namespace cuda {
 namespace {
 
-/// NVRTC opens its builtins by their bare name. Beside a copy that the loader does not search, they are found only if they are loaded already.
+/// NVRTC opens its builtins by their bare name. If the loader does not search NVRTC's directory, they are found only if they are loaded already.
 void load_builtins_beside(const std::filesystem::path& library) {
   std::error_code ignored;
   for (const auto& file : std::filesystem::directory_iterator(library.parent_path(), ignored))
@@ -81,7 +81,7 @@ class NvrtcCompiler : public Compiler {
     std::vector<std::string> options = split_options(source);
     const bool as_ptx = make_known(options);
     if (!as_ptx) options.push_back("--ptxas-options=-v");  // prints the resource report
-    if (has_own_cache_) options.push_back("--no-cache");   // a hit of that cache would print no report
+    if (has_own_cache_) options.push_back("--no-cache");   // NVRTC would print no report for a kernel from its own cache
     if (has_minimal_) options.push_back("--minimal");      // leaves out textures and the runtime's functions, which saves an eighth of a small kernel's time
     std::vector<const char*> option_pointers;
     for (const std::string& option : options) option_pointers.push_back(option.c_str());

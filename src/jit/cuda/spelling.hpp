@@ -32,7 +32,7 @@ class Helpers {
   std::string rounded(DType dtype, const std::string& a);
   /// Returns the type of a prepared divisor: sn_make_divisor(b) returns it, and sn_divide(a, that) is a / b.
   std::string divisor_type(DType dtype);
-  /// Adds sn_cluster_arrive() and sn_cluster_wait(): no thread of the cluster passes the second before all have reached the first. Adds sn_of_block(&own,
+  /// Adds sn_cluster_arrive() and sn_cluster_wait(): no thread of the cluster passes the wait before all threads have arrived. Adds sn_of_block(&own,
   /// rank): the address of the same shared variable in another block of the cluster.
   void use_clusters() { clusters_ = true; }
 

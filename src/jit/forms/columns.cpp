@@ -1,4 +1,4 @@
-// A thread for each column, or for each vector of neighbouring columns; the threads along the block's y share its rows.
+// Columns: one thread for each column, or for each vector of neighbouring columns. The threads along the block's y share its rows.
 #include "jit/forms/lowering.hpp"
 
 namespace sinter::jit::forms {
@@ -11,9 +11,9 @@ class Columns : public RowLowering {
   using RowLowering::RowLowering;
 
   void check() const override {
-    if (!nest_.persistent.empty() && !in_registers()) fail("of columns only registers keep anything");
+    if (!nest_.persistent.empty() && !in_registers()) fail("columns cache values only in registers");
     for (const Stage& stage : nest_.stages)
-      if (has_scan(nest_, stage) && (width_ > 1 || schedule_.threads != kWarp)) fail("a scan down a column is one thread's, a point at a time");
+      if (has_scan(nest_, stage) && (width_ > 1 || schedule_.threads != kWarp)) fail("one thread scans a column, one point at a time");
   }
   bool keeps_arrays(const Stage& stage) const override { return width_ > 1 && !stage.row; }
 
@@ -85,7 +85,7 @@ class Columns : public RowLowering {
       store(all, parts(reduction).at({0, at}));
       unrolled("y", 1, sharing_, [&](const E& y) { store(all, combined(reduction, all, parts(reduction).at({y, at}))); });
     };
-    // Where a thread has few rows, or a block many threads, one thread combines a column and all others read its result.
+    // If a thread has few rows, or a block many threads, one thread combines a column and all others read the result.
     const bool once = sharing_ > 1 && (in_registers() || sharing_ > kFewWarps);
     if (once) {
       each(Binding::threads, DType::uint32, "own_column", loop::thread_y() * kWarp + loop::thread_x(), kWarp * width_, schedule_.threads, [&](const E& at) {

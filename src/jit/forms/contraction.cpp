@@ -1,5 +1,5 @@
-// A block for each square of two parallel axes, of which a thread has a part in registers (jit/contraction.hpp). The rows are walked in stretches of `depth`.
-// While a stretch is combined, the next one is loaded to registers; it is written to the other half of shared memory before the barrier.
+// Contractions: one block for each tile of two parallel axes. Each thread holds a part of the tile in registers (jit/contraction.hpp). The row points come in
+// steps of `depth`. While one step is combined, the next one is loaded to registers, and written to the other half of shared memory before the barrier.
 #include "jit/contraction.hpp"
 
 #include <algorithm>
@@ -23,15 +23,15 @@ class Pairs : public Lowering {
 
  private:
   void check() const override {
-    if (schedule_.threads != kContractionThreads || (side_ & (side_ - 1)) != 0) fail(fmt::format("squares of {} for {} threads", side_, schedule_.threads));
-    if (width_ != 1 && width_ != group_) fail("a thread stores the neighbours that it has, or one by one");
+    if (schedule_.threads != kContractionThreads || (side_ & (side_ - 1)) != 0) fail(fmt::format("tiles of side {} for {} threads", side_, schedule_.threads));
+    if (width_ != 1 && width_ != group_) fail("a thread stores all its neighbouring points at once, or one by one");
   }
 
   void body() override {
     parts_ = *jit::contraction(nest_, left_, right_);
     pass_ = &*std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
-    // A multiprocessor holds two blocks of the largest squares, if each thread keeps to 128 registers. For one sum of products it does. (For sm_120 with
-    // batches ptxas does not, and would spill.)
+    // A multiprocessor holds two blocks of the largest tiles if a thread takes at most 128 registers. One sum of products takes no more. (For sm_120 with
+    // batches ptxas takes more, and would spill.)
     if (side_ == 128 && !(sm_ >= 120 && nest_.parallel > 2) && parts_.of_products && parts_.pairs.size() == 1) residents_ = 2;
     const E wide = let("squares_across", count_, (count_of(right_) + (side_ - 1)) / side_),
             high = let("squares_down", count_, (count_of(left_) + (side_ - 1)) / side_);
@@ -84,7 +84,7 @@ class Pairs : public Lowering {
   E part(const Reduction& reduction, bool at_lane = false) const {
     return Memory{result(reduction).name + "_part", result(reduction).dtype}.at({y() * each_ + (at_lane ? x() + lane() : x())});
   }
-  /// Returns the position in the square of a thread's point `number`. The points are groups of neighbours, and the groups of the threads follow each other.
+  /// Returns the position in the tile of a thread's point `number`. A thread has groups of neighbouring points; the next group is the next thread's.
   E place(const char* thread, const E& number) const {
     return loop::variable(thread, DType::uint32) * group_ + number / group_ * (group_ * kContractionSide) + number % group_;
   }
@@ -102,7 +102,7 @@ class Pairs : public Lowering {
     }
     return true;
   }
-  /// Writes a loop over the elements that this thread loads of one side's stretch. Neighbouring threads load adjacent elements.
+  /// Writes a loop over the elements of one side's step that this thread loads. Neighbouring threads load adjacent elements.
   template <class Inside> void each_brought(const std::vector<int>& values, int a, Inside inside) {
     const bool rows = lies_along_rows(values, a);
     unrolled("piece", 0, brought_, [&](const E& piece) {
@@ -137,7 +137,7 @@ class Pairs : public Lowering {
     });
   }
 
-  /// Combines one stretch's points: at each point, all pairs of the thread's left and right values.
+  /// Combines the points of one step: at each point, all pairs of the thread's left and right values.
   void combine_pairs() {
     const E stretch = loop::variable("stretch", count_);
     unrolled("deep", 0, depth_, [&](const E& deep) {
@@ -156,7 +156,7 @@ class Pairs : public Lowering {
       };
       take(parts_.left, "down", y());
       take(parts_.right, "across", x());
-      for (std::size_t id = 0; id < nest_.instrs.size(); ++id)  // including those of the stage before the pass
+      for (std::size_t id = 0; id < nest_.instrs.size(); ++id)  // including the scalars of the stage before the pass over the row
         if (nest_.instrs[id].kind == Instr::Kind::scalar) value_[id] = loop::variable(fmt::format("c{}", nest_.instrs[id].input), nest_.instrs[id].dtype);
       // A product that is only summed is multiplied and added in one operation.
       const auto adds_product = [&](const Reduction& reduction) {

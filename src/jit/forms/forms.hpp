@@ -1,4 +1,4 @@
-// The forms in which a GPU runs a loop nest, one file each. Each writes the nest, as its schedule says, in the loop language.
+// The forms in which a GPU runs a loop nest, one file each. Each form writes the nest in the loop language, as the nest's schedule says.
 // Names follow to_string(LoopNest): axes p0.. and r0.., numbers s3, indices i2, literals c0, persistent buffers persistent0. Values have the names of their
 // instructions. No parameter's value is in the text, so that another literal or another size gives the same text.
 #pragma once

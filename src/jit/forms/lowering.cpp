@@ -17,7 +17,7 @@ loop::Kernel lower(const LoopNest& nest, int sm) {
       case Form::rows: return rows(nest, sm);
       case Form::columns: return columns(nest, sm);
       case Form::contraction: return contraction(nest, sm);
-      default: throw InternalError(fmt::format("CUDA kernel {}: the form '{}' is the CPU's", nest.name, name(nest.schedule.form)));
+      default: throw InternalError(fmt::format("CUDA kernel {}: only the CPU has the form '{}'", nest.name, name(nest.schedule.form)));
     }
   }();
   loop::verify(kernel);
@@ -42,10 +42,10 @@ loop::Kernel Lowering::write(std::string note) {
   const Form form = schedule_.form;
   if (width_ < 1 || width_ > 16 || (width_ & (width_ - 1)) != 0) fail(fmt::format("vectors of {} elements", width_));
   if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
-  if (cluster() > 1 && form != Form::rows) fail("blocks share whole rows, which all of their threads walk");
-  if (schedule_.tail && (form != Form::pointwise || nest_.parallel != 1)) fail("only points along one axis end within a vector");
+  if (cluster() > 1 && form != Form::rows) fail("blocks share only whole rows, with all of their threads");
+  if (schedule_.tail && (form != Form::pointwise || nest_.parallel != 1)) fail("only points along a single axis may end within a vector");
   if (in_registers() && form != Form::columns && (form != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows and columns are kept in registers");
-  if (schedule_.whole && !in_registers()) fail("only what is kept in registers goes by a number of steps");
+  if (schedule_.whole && !in_registers()) fail("only rows cached in registers have a fixed number of steps");
   for (const Instr& instr : nest_.instrs)
     if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
   check();
@@ -54,7 +54,7 @@ loop::Kernel Lowering::write(std::string note) {
   loop::Kernel kernel;
   kernel.name = nest_.name;
   kernel.notes = nest_.ops;
-  for (std::string& op : kernel.notes)  // each of these would end or extend a comment
+  for (std::string& op : kernel.notes)  // each of these characters would end or extend a comment
     std::replace_if(op.begin(), op.end(), [](char c) { return c == '\n' || c == '\r' || c == '\\'; }, ' ');
   kernel.notes.push_back(note + (width_ > 1 ? fmt::format("; vectors of {}", width_) : ""));
   using P = loop::Parameter::Kind;

@@ -1,5 +1,5 @@
-// Lowering: all that the forms share: statements, indices, the bodies of stages. RowLowering adds what rows and columns share: walks over a row, its reductions
-// and the values that are kept on the way.
+// Lowering holds the code that all forms share: statements, indices, the bodies of stages. RowLowering adds the code that rows and columns share: passes over a
+// row, its reductions, and the values that are cached between passes.
 #pragma once
 #include <fmt/format.h>
 
@@ -127,12 +127,12 @@ class Lowering {
   const int width_;
   const DType index_, count_;  // types of axis values and of flat counts
   const int sm_;
-  std::vector<E> value_;            // by instruction, where it has a value
-  std::map<int, E> loaded_;         // by input: an element that is elsewhere than in memory
-  std::map<int, E> stored_;         // by output: where its element is to be put instead
+  std::vector<E> value_;            // by instruction; empty without a value
+  std::map<int, E> loaded_;         // by input: an element that was loaded before
+  std::map<int, E> stored_;         // by output: the variable that receives its element instead of memory
   E row_owner_;                     // the condition under which a row's threads store
-  E counts_;                        // the condition under which a point is one of the row, where threads past its end take part
-  bool scanning_ = false;           // such threads take part in a scan
+  E counts_;                        // if threads past the row's end take part: the condition that a point belongs to the row
+  bool scanning_ = false;           // threads past the row's end take part in a scan
   bool by_lanes_ = true;            // false: the elements after the last whole vector, of a row or of all points, are written
   bool lanes_of_divisors_ = false;  // each lane has divisors of its own
   int residents_ = 0;
@@ -191,9 +191,9 @@ class RowLowering : public Lowering {
   int sharing_ = 1;           // threads of a row
   int along_ = 1;             // neighbouring points of a row that a thread takes at once
   E thread_;                  // the thread's number among those of its row
-  E first_, end_;             // of the row's points, those of this block; no first: from 0 on
+  E first_, end_;             // the row's points that this block has; without first_: from 0 on
   bool lanes_share_ = false;  // a vector's lanes share a row's result
-  bool clamps_ = false;       // a thread past the end of a row reads its last point again where that saves a branch
+  bool clamps_ = false;       // a thread past the end of a row reads the last point again, which saves a branch
 };
 
 }  // namespace sinter::jit::forms

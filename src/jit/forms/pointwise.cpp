@@ -1,4 +1,4 @@
-// A thread for each point, or for each vector of neighbouring points.
+// Pointwise kernels: one thread for each point, or for each vector of neighbouring points.
 #include "jit/forms/lowering.hpp"
 
 namespace sinter::jit::forms {

@@ -1,4 +1,4 @@
-// A block for each row, a warp or a part of one, or the blocks of a cluster.
+// Rows: each row is computed by a block, by a warp or a part of a warp, or by the blocks of a cluster.
 #include <algorithm>
 
 #include "jit/forms/lowering.hpp"
@@ -14,11 +14,11 @@ class Rows : public RowLowering {
     if (row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads)
       fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     const bool scans = std::any_of(nest_.stages.begin(), nest_.stages.end(), [&](const Stage& stage) { return has_scan(nest_, stage); });
-    if (scans && (width_ > 1 || row_threads < kWarp)) fail("a scan takes one point a thread, of whole warps");
+    if (scans && (width_ > 1 || row_threads < kWarp)) fail("a scan needs whole warps, with one point for each thread");
     if (cluster() == 1) return;
     if (sm_ < 90 || cluster() > 8 || (cluster() & (cluster() - 1)) != 0) fail(fmt::format("clusters of {} blocks for sm_{}", cluster(), sm_));
-    if (row_threads != threads || threads <= kWarp || nest_.chunk_axis >= 0) fail("blocks share whole rows, which all of their threads walk");
-    if (scans) fail("a scan goes through one block");
+    if (row_threads != threads || threads <= kWarp || nest_.chunk_axis >= 0) fail("blocks share only whole rows, with all of their threads");
+    if (scans) fail("a scan needs one block for its row");
   }
   bool has_lanes(const Stage& stage) const override { return stage.row; }
 
@@ -130,10 +130,10 @@ class Rows : public RowLowering {
     });
   }
 
-  /// Writes a loop with a scan. All threads run it equally often, for the scan's sake: one past the end recomputes the last element and does not count it.
+  /// Writes a loop with a scan, in which all threads take part, equally often: a thread past the end recomputes the last element and does not count it.
   void scan_loop(const Stage& stage) {
     start_scans(stage);
-    // Elements belong to other threads than in passes by vectors.
+    // A pass by vectors gives the elements to other threads than this loop.
     const auto meet = [&] {
       if (!nest_.persistent.empty()) barrier(schedule_.row_threads > kWarp ? loop::Scope::block : loop::Scope::warp);
     };
@@ -150,8 +150,8 @@ class Rows : public RowLowering {
     meet();
   }
 
-  /// The threads scan one stretch at a time: each warp scans its part, and then combines it, in order, with the values of the earlier stretches and of the
-  /// earlier warps.
+  /// The threads scan as many elements at a time as there are threads: each warp scans its part, and then combines it, in order, with the values of the earlier
+  /// elements and of the earlier warps.
   E scanned(const Instr& instr) override {
     const DType type = instr.dtype;
     const E scan = var(instr.name, type, select(counts_, value_[instr.args[0]], loop::neutral(instr.op, type))), before = so_far(instr),

@@ -1,5 +1,5 @@
-// A block for each 32 x 32 points of the last two axes. Inputs that are contiguous along the axis before the last are read along that axis into shared memory,
-// one line to a warp, and read back along the other axis. Lines of 33 elements let a warp read a column in one access. Outputs do the reverse.
+// Tiles: one block for each 32 x 32 points of the last two axes. Inputs that are contiguous along the axis before the last are read along that axis into shared
+// memory, one line to a warp, and read back along the other axis. Lines of 33 elements let a warp read a column in one access. Outputs do the reverse.
 #include "jit/forms/lowering.hpp"
 
 namespace sinter::jit::forms {
@@ -9,8 +9,8 @@ class Tiles : public Lowering {
   using Lowering::Lowering;
 
   void check() const override {
-    if (kWarp * kWarp % schedule_.threads != 0) fail(fmt::format("squares of {} for {} threads", kWarp, schedule_.threads));
-    if (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1) fail("tiles are of points of two axes, one by one");
+    if (kWarp * kWarp % schedule_.threads != 0) fail(fmt::format("tiles of side {} for {} threads", kWarp, schedule_.threads));
+    if (nest_.rows > 0 || nest_.parallel < 2 || width_ > 1) fail("tiles need two parallel axes, no rows and no vectors");
   }
 
   void body() override {
@@ -62,8 +62,8 @@ class Tiles : public Lowering {
 
   static E inside() { return loop::variable("x_inside", DType::bool_) && loop::variable("y_inside", DType::bool_); }
 
-  /// Walks the points of a tile; a warp walks a line of it, or (turned) a column. Past the end of an axis its last point is read again and not stored. Without
-  /// branches, all reads of a tile are in flight at once.
+  /// Loops over the points of a tile. A warp has a line of the tile, or (`turned`) a column. Past the end of an axis the last point is read again and not
+  /// stored: without branches, all reads of a tile are in flight at once.
   template <class Inside> void points(bool turned, Inside inside) {
     const int across = nest_.parallel - 1, rows = schedule_.threads / kWarp;
     unrolled("step", 0, kWarp / rows, [&](const E& step) {

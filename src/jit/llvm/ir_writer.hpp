@@ -1,4 +1,4 @@
-// Writes textual LLVM IR: the body of one function at a time, over values of W lanes (<W x float>; one lane is a plain scalar). A bool is i1 in registers and
+// Writes LLVM IR as text: the body of one function at a time, over values of W lanes (<W x float>; one lane is a plain scalar). A bool is i1 in registers and
 // one byte in memory. An operand of one lane is broadcast when it meets a wider one.
 // An operation of more than a few instructions becomes a small internal function of the module, which the compiler inlines. The kernel itself stays one
 // readable line for each operation.

@@ -234,7 +234,7 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
   return ir_.emit(access.dtype, lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(access.dtype, lanes), fast.ref, together, slow.ref, apart));
 }
 
-// ---- guards: where its guard is false, an element is accessed at an unused address; neighbouring lanes are masked
+// ---- guards: an element whose guard is false is accessed at an unused address; adjacent lanes are masked
 
 Value KernelWriter::masked(const Value& guard) { return mask_.ref.empty() ? guard : ir_.bit_and(ir_.broadcast(guard, mask_.lanes), mask_); }
 
@@ -249,8 +249,8 @@ Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   return ir_.emit(DType::int64, lanes, fmt::format("select <{0} x i1> {1}, <{0} x ptr> {2}, <{0} x ptr> {3}", lanes, guard.ref, pointer.ref, none.ref));
 }
 
-/// Replaces the address where all lanes are masked. Processors take hundreds of cycles for a masked access to an unmapped page, which occurs where a part of a
-/// concatenation is read far from its own places.
+/// Replaces the address if all lanes are masked. A masked access to an unmapped page takes hundreds of cycles. Such accesses occur when one part of a
+/// concatenation is read at the positions of another.
 Value KernelWriter::unless_masked(const Value& pointer, const Value& mask) {
   return mask.ref == mask_.ref ? pointer : or_nowhere(pointer, ir_.any(mask));  // the end of an axis leaves some lane
 }
@@ -330,7 +330,7 @@ void KernelWriter::store_access(const Access& access, const Value& value, int la
   else store_lanes(element_pointer(first, access.dtype, lane_offsets(along, lanes)), wide);
 }
 
-// ---- transposed squares, streaming stores
+// ---- transposed tiles, streaming stores
 
 bool KernelWriter::transposable(const Access& access, int lanes) const {
   return lanes > 1 && lanes == native_lanes_ && itemsize(access.dtype) >= 4 && !guarded_[&access - nest_.inputs.data()] &&
@@ -382,8 +382,8 @@ std::vector<Value> KernelWriter::transposed(std::vector<Value> rows) {
   return rows;
 }
 
-/// Stores neighbouring elements, past the cache where the kernel writes much and the address is aligned. In a tile neighbouring vectors are not written one
-/// after the other, so each must be a whole cache line.
+/// Stores neighbouring elements. If the kernel writes much and the address is aligned, the store bypasses the cache. In a tile neighbouring vectors are not
+/// written one after the other, so each must be a whole cache line.
 void KernelWriter::store_wide(const Value& pointer, const Value& value) {
   const auto bytes = static_cast<int>(itemsize(value.dtype)) * value.lanes;
   if (is_bool(value.dtype) || bytes < (tiled() ? 64 : cpu_.vector_bytes)) return store_memory(pointer, value);
@@ -492,7 +492,7 @@ Value KernelWriter::load_lanes(const Value& pointers, DType dtype) {
   return as_value(ir_.emit(dtype, lanes, fmt::format("call {} {}(<{} x ptr> {})", type, symbol, lanes, pointers.ref)));
 }
 
-/// Stores in the order of the lanes: where two lanes write one place, the later value stays.
+/// Stores in the order of the lanes: if two lanes write to one address, the later value stays.
 void KernelWriter::store_lanes(const Value& pointers, const Value& value) {
   const int lanes = value.lanes;
   const std::string element(memory_type(value.dtype)), type = vector_of(element, lanes);

@@ -17,7 +17,7 @@ int KernelWriter::row_width(const Stage& stage) const {
   return ordered ? std::min(step, body_lanes(nest_, stage)) : step;
 }
 
-/// Declares the parts. `width` of the lanes are computed at once. An exact reduction has no other lanes.
+/// Declares the parts. `width` of the lanes are computed at once; a reduction that does not round has only these lanes.
 void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
   if (stage.reductions.empty()) return;
   ir_.set_name("steps");

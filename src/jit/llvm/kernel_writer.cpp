@@ -246,8 +246,8 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   hoisted_.assign(nest_.instrs.size(), 0);
 }
 
-/// Computes points [0, points) of the last outer axis. Inputs with a stride along the lanes are read by squares along that axis, where they are contiguous, and
-/// transposed in registers. Points outside of whole squares are gathered.
+/// Computes points [0, points) of the last outer axis. Inputs with a stride along the lanes are contiguous along that axis; they are read in square tiles along
+/// it and transposed in registers. Points outside of whole tiles are gathered.
 void KernelWriter::write_tile(const Value& points, int lanes) {
   const int outer = nest_.parallel - 2;
   const Value corner = axes_[outer], zero = ir_.integer(DType::int64, 0);
@@ -378,7 +378,7 @@ void KernelWriter::write_point(int lanes) {
   }
 }
 
-/// Sets the rows of this point's chunk. The last chunk may be shorter, or empty.
+/// Limits the rows to this point's chunk. The last chunk may be shorter, or empty.
 void KernelWriter::cut_rows() {
   ir_.set_name("chunk_rows");
   const Value full = ints_[nest_.chunk_row], zero = ir_.integer(DType::int64, 0);
@@ -469,7 +469,7 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
       squares_[store.output] = {ir_.alloca_of(nest_.outputs[store.output].dtype, lanes, lanes), {}};
     }
   if (squares_.empty()) return walk(zero, size, step);
-  // As many rows as lanes make a square, which is transposed and stored along the row.
+  // As many rows as lanes make a square tile, which is transposed and stored along the row.
   ir_.set_name("whole");
   const Value whole = ir_.bit_and(size, ir_.integer(DType::int64, -lanes));
   ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
@@ -584,7 +584,7 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
   combine_values(stage, lanes);
 }
 
-/// Computes the values that only this side needs, or, for side 0, all values that no side has to itself.
+/// Computes the values that only this side needs; for side 0, all values that are not computed behind a branch.
 void KernelWriter::write_side(const Stage& stage, const OneSided& sided, int side, int lanes) {
   const auto branch = [&](int number, int operand) {
     const int inner = sided.find(number, operand);

@@ -73,9 +73,9 @@ class KernelWriter {
   void raise(const Check& check);
   /// Returns the guard, restricted to row points in a vector that ends an axis.
   Value masked(const Value& guard);
-  /// Returns the address where the guard holds, else an address that any access may use.
+  /// Returns the address if the guard holds, else an address that any access may use.
   Value or_nowhere(const Value& pointer, const Value& guard);
-  /// Returns the address where any lane is in the mask, else an address that any access may use.
+  /// Returns the address if any lane is in the mask, else an address that any access may use.
   Value unless_masked(const Value& pointer, const Value& mask);
   /// Returns the address of the access for every lane.
   Value lane_pointers(const Value& base, const Access& access, int lanes);
@@ -87,10 +87,10 @@ class KernelWriter {
   Value load_memory(const Value& pointer, DType dtype, int lanes);
   void store_memory(const Value& pointer, const Value& value);
   Value lane_offsets(int coefficient, int lanes);
-  /// Reads a square of an input whose strided axis the lanes walk, and transposes it in place.
+  /// Reads a square tile of an input that has a stride along the lanes, and transposes it in place.
   bool transposable(const Access& access, int lanes) const;
   void load_transposed(const Access& access, const std::string& place, int lanes);
-  /// The same for an output that is contiguous along the last row axis, while lanes walk a parallel axis.
+  /// The same for an output that is contiguous along the last row axis, in a kernel that is vectorised along a parallel axis.
   bool stored_by_squares(const Access& access, int lanes) const;
   void store_transposed(const Access& access, const std::string& square, int lanes);
   std::vector<Value> transposed(std::vector<Value> rows);
@@ -107,8 +107,8 @@ class KernelWriter {
   /// Returns whether lanes have a stride somewhere. Neighbouring points of the axis outside are then computed together, in blocks, so that all elements of a
   /// cache line are used while it is in the cache (a transpose in tiles).
   bool tiled() const { return nest_.schedule.form == Form::tiles; }
-  /// Returns whether several rows are read at once along the lanes' axis, into a panel of accumulators in the first-level cache. Lanes do not walk the rows,
-  /// and memory is fast only along the lanes' axis.
+  /// Returns whether several rows are read at once along the lanes' axis, into a panel of accumulators in the first-level cache. The kernel is vectorised along
+  /// a parallel axis, and memory is fast only along that axis.
   bool panelled() const { return nest_.schedule.form == Form::panels; }
   bool rows_are_lanes() const { return nest_.schedule.lanes_along_rows(); }
   /// Returns the vector widths to loop over, widest first, ending with 1.
@@ -137,8 +137,8 @@ class KernelWriter {
     std::string memory;
     Value row;  // memory for the lanes of the current row point
   };
-  std::map<int, Square> squares_;  // by output, while a square is filled
-  Value stream_mask_;              // an address with none of these bits set is stored past the cache
+  std::map<int, Square> squares_;  // by output, while a tile is filled
+  Value stream_mask_;              // a store to an address with none of these bits set bypasses the cache
   std::vector<Value> values_;      // by instruction
   std::map<const Stage*, OneSided> one_sided_;
   std::vector<char> hoisted_;  // by instruction: computed before the loops over lanes

@@ -40,7 +40,7 @@ class Image {
     if (offset >= table.sh_size) damaged("a name outside its table");
     const std::size_t room = table.sh_size - offset;
     const std::size_t length = strnlen(text + offset, room);
-    if (length == room) damaged("a name without an end");
+    if (length == room) damaged("a name without a terminating zero");
     return {text + offset, length};
   }
 

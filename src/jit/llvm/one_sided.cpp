@@ -5,7 +5,7 @@
 namespace sinter::jit::llvm {
 namespace {
 
-/// Least cost of operations, in additions, for which it is worth testing whether any lane wants them.
+/// The least cost of operations, in additions, for which a test whether any lane needs them pays.
 constexpr int kWorthBranch = 12;
 /// Cost of a load whose lanes are read one by one.
 constexpr int kReadApart = 8;
@@ -26,7 +26,7 @@ std::vector<char> found_by_place(const LoopNest& nest) {
   return found;
 }
 
-/// Returns for each instruction whether it is needed whatever any `where` chooses: by the stage's outputs, by other stages, or because it is a scan.
+/// Returns for each instruction whether it is needed for any choice of every `where`: by the stage's outputs, by other stages, or because it is a scan.
 std::vector<char> wanted_anyway(const LoopNest& nest, const Stage& stage) {
   std::vector<char> wanted(nest.instrs.size());
   const auto want = [&](int number) {

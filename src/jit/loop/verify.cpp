@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// Which threads have one value in common: all of the grid, of a cluster, a block, a warp, or none.
+/// The threads that have one value in common: all threads of the grid, of a cluster, of a block, of a warp, or none.
 enum class Common : std::uint8_t { grid, cluster, block, warp, none };
 
 class Verifier {
@@ -20,7 +20,7 @@ class Verifier {
   explicit Verifier(const Kernel& kernel) : kernel_(kernel) {}
 
   void run() {
-    // Which threads share a variable's value depends on every store to it, also on one later in a loop. So this repeats until nothing changes.
+    // The threads that share a variable's value depend on every store to it, also on a later store in a loop. So this repeats until nothing changes.
     do {
       changed_ = false;
       scopes_.assign(1, {});
@@ -68,14 +68,14 @@ class Verifier {
   }
   Common condition(const E& e) {
     if (e.empty()) return Common::grid;
-    if (!(e->type == Type(DType::bool_))) fail("a condition is no bool: {}", sinter::name(e->type.dtype));
+    if (!(e->type == Type(DType::bool_))) fail("a condition is not a bool: {}", sinter::name(e->type.dtype));
     return value(e);
   }
   void has_type(const E& e, const Type& type, std::string_view what) const {
-    if (e->kind != Kind::literal && !(e->type == type)) fail("{} is of {} and takes {}", what, sinter::name(type.dtype), sinter::name(e->type.dtype));
+    if (e->kind != Kind::literal && !(e->type == type)) fail("{} is of {} but gets {}", what, sinter::name(type.dtype), sinter::name(e->type.dtype));
   }
   void integer(const E& e, std::string_view what) const {
-    if (!is_integer(e->type.dtype) || e->type.width > 1) fail("{} is no integer but {}", what, sinter::name(e->type.dtype));
+    if (!is_integer(e->type.dtype) || e->type.width > 1) fail("{} is not an integer but {}", what, sinter::name(e->type.dtype));
   }
 
   /// Checks an access to an element of memory. All threads that share the memory and the index have the element in common.
@@ -83,7 +83,7 @@ class Verifier {
     const Name& found = find(e.name);
     if (found.dimensions != static_cast<int>(e.args.size())) fail("{} has {} indices instead of {}", e.name, e.args.size(), found.dimensions);
     const bool vector = e.kind == Kind::vector;
-    if (vector ? e.type.dtype != found.type.dtype : !(e.type == found.type)) fail("{} is read as another type", e.name);
+    if (vector ? e.type.dtype != found.type.dtype : !(e.type == found.type)) fail("{} is read as another dtype", e.name);
     for (std::size_t i = 0; i < e.args.size(); ++i) {
       integer(e.args[i], e.name + "'s index");
       if (i >= found.extents.size() || e.args[i]->kind != Kind::literal) continue;
@@ -139,16 +139,16 @@ class Verifier {
         return all(e->args);
       }
       case Kind::lane:
-        if (e->args[0]->type.width < 2) fail("a lane of no vector");
+        if (e->args[0]->type.width < 2) fail("a lane of a value that is not a vector");
         return all(e->args);
       case Kind::quotient:
-        if (!e->args[1]->type.divisor) fail("a quotient by no prepared divisor");
+        if (!e->args[1]->type.divisor) fail("the divisor of a quotient is not prepared");
         return all(e->args);
       case Kind::shuffle_xor:
       case Kind::shuffle_up: return together(Common::warp, "a shuffle"), all(e->args);
       case Kind::shuffle: return together(Common::warp, "a shuffle"), std::max(value(e->args[1]), std::min(value(e->args[0]), Common::warp));
       case Kind::remote:
-        if (kernel_.cluster < 2 || !find(e->name).shared()) fail("{} is no shared variable of a cluster", e->name);
+        if (kernel_.cluster < 2 || !find(e->name).shared()) fail("{} is not a shared variable of a cluster", e->name);
         return std::max(Common::cluster, all(e->args));
       default: return all(e->args);
     }
@@ -195,10 +195,10 @@ class Verifier {
         const E& target = s.target;
         const Common common = std::max({when, value(s.value), target->kind == Kind::variable ? Common::grid : all(target->args)});
         const E& base = target->kind == Kind::lane ? target->args[0] : target;
-        if (base->kind != Kind::variable && base->kind != Kind::element && base->kind != Kind::vector) fail("a store to what is no memory");
+        if (base->kind != Kind::variable && base->kind != Kind::element && base->kind != Kind::vector) fail("a store to an expression that is not memory");
         value(target);
         const Name& found = find(base->name);
-        if (!found.stored) fail("{} is stored to and constant", base->name);
+        if (!found.stored) fail("{} is stored to, but it is constant", base->name);
         has_type(s.value, target->type, base->name);
         if (found.declared) raise(found.declared, common);
         break;
@@ -210,7 +210,7 @@ class Verifier {
         if (s.change == Change::add) common = std::max(common, value(s.step));
         if (s.change != Change::half && s.end.empty()) fail("the loop of {} has no end", s.name);
         raise(&s, std::max(value(s.first), s.change == Change::add ? value(s.step) : Common::grid));
-        // Where some threads leave an iteration or the loop, the others run the rest alone.
+        // If some threads leave an iteration or the loop, the others run the rest alone.
         const Stmt* const outer = std::exchange(loop_, &s);
         inner(s, std::max(common, left_[&s]));
         loop_ = outer;
@@ -219,13 +219,13 @@ class Verifier {
       case Stmt::Kind::branch: inner(s, when); break;
       case Stmt::Kind::next:
       case Stmt::Kind::last:
-        if (!loop_) fail("no loop to leave");
+        if (!loop_) fail("a statement leaves a loop outside of any loop");
         changed_ |= when > left_[loop_];
         left_[loop_] = std::max(left_[loop_], when);
         break;
       case Stmt::Kind::barrier:
         together(s.scope == Scope::warp ? Common::warp : s.scope == Scope::block ? Common::block : Common::cluster, "a barrier");
-        if (s.scope >= Scope::cluster_arrive && kernel_.cluster < 2) fail("a cluster's barrier, and no cluster");
+        if (s.scope >= Scope::cluster_arrive && kernel_.cluster < 2) fail("a cluster's barrier in a kernel without clusters");
         break;
       case Stmt::Kind::check: value(s.value); break;
     }

@@ -252,7 +252,7 @@ inline constexpr double kErfc[] = {
     0x1.087561a23c48ap-25,  // 3.0787023834712734e-8
     -0x1.4eb09963050b0p-26,  // -1.948151274681793e-8
 };
-inline constexpr double kErfcFirstRest = 0x1.a2ffafa88b51bp-55;  // what the first leaves out
+inline constexpr double kErfcFirstRest = 0x1.a2ffafa88b51bp-55;  // the part that the first coefficient lacks
 // erfinv(x) = x p(w - 5/2), w = -log(1 - x^2), 0 <= w <= 5; error 9.36e-8
 inline constexpr double kErfinvNear[] = {
     0x1.805c5e2b94826p+0,  // 1.501409421577145

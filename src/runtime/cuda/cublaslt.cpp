@@ -332,7 +332,7 @@ struct Products::State {
     Heuristic best{};
     int found = 0;
     const int status = api().heuristic(handle, description, made.a.get(), made.b.get(), made.c.get(), made.c.get(), raw, 1, &best, &found);
-    // Some versions and GPUs lack an epilogue or a type for some shapes. The plan is then made again without it.
+    // Some versions and GPUs lack an epilogue or a type for some shapes. The plan is then made again without that feature.
     if (status == kNotSupported || (status == 0 && found == 0))
       throw NoAlgorithm(fmt::format("{}: no algorithm for {}", api().name, fuse::to_string(call)), call.row || call.stored != call.dtype);
     check(status, "choosing an algorithm", call);

@@ -77,7 +77,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
     if (bytes == 0) return;
     gpu_->use();
     gpu_->check(gpu_->api().copy_on_device(address(to, bytes), address(from, bytes), bytes, gpu_->stream()),
-                [&] { return fmt::format("copying {} bytes within it", bytes); });
+                [&] { return fmt::format("copying {} bytes within the device", bytes); });
   }
   void synchronize() override { gpu_->synchronize(); }
 

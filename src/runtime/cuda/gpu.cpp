@@ -202,7 +202,7 @@ std::string Gpu::suspects() const {
   std::vector<std::string_view> names;
   for (std::uint64_t i = launches_ - named; i < launches_; ++i)
     if (const std::string_view name = *launched_[i % kRemembered]; std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  if (names.size() == 1 && named == count) return fmt::format("; the kernel at fault is {}, in one of its {} last launches", names[0], count);
+  if (names.size() == 1 && named == count) return fmt::format("; the kernel at fault is {}, in one of its last {} launches", names[0], count);
   return fmt::format(
       "; at fault is one of the {} kernels launched since the device was last waited for{}: {}; CUDA_LAUNCH_BLOCKING=1 in the "
       "environment tells which",

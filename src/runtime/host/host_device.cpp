@@ -78,7 +78,7 @@ std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.persistent.size());
 }
 
-/// Runs parts of a kernel's points. A library call runs its follower a thousand times, each time for a few microseconds, so the kernel's type is tested once.
+/// Runs parts of a kernel's points. A library call runs its epilogue many times, each time for a few microseconds, so the kernel's type is tested only once.
 class Runner {
  public:
   Runner(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) {

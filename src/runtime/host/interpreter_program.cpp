@@ -155,7 +155,7 @@ template <class Visit> void each_last_read(const jit::Stage& stage, Visit visit)
 // Assigns tiles to values. A tile is reused after the last use of its value, so that a long body stays in L1.
 void Interpreter::Program::place_values() {
   std::vector<int> owner(values.size(), -1);
-  std::vector<char> lives_on(values.size(), 0);  // a later stage reads it
+  std::vector<char> lives_on(values.size(), 0);  // whether a later stage reads the value
   for (int number = 0; number < static_cast<int>(stages.size()); ++number) {
     const jit::Stage& stage = nest.stages[number];
     const auto use = [&](int id) { lives_on[id] |= owner[id] != number; };
