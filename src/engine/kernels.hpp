@@ -113,7 +113,7 @@ class Kernels {
   std::atomic<int> tunings_{0};
 };
 
-/// Writes a kernel's sources into a folder, with the notes above each as comments: NAME.cu, or NAME.nest and NAME.ll. Returns the paths.
+/// Writes a kernel's sources into a folder, with the notes above each as comments: NAME.loops and NAME.cu, or NAME.nest and NAME.ll. Returns the paths.
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
                                        bool assembly, const std::vector<std::string>& notes = {});
 
