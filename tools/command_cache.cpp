@@ -1,4 +1,4 @@
-// sinter cache: a list of the entries, one of them, files of them, and the care of all. `warm` is in command_model.cpp.
+// sinter cache: lists the entries, shows one, exports and imports them, checks and deletes them. `warm` is in command_model.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -127,7 +127,7 @@ int run_cache_show(const std::string& key) {
   return 0;
 }
 
-// A file of entries: the mark, their number, and of each its length and bytes, as they are in the cache. Each carries its own checksum.
+// A file of entries: the mark, the number of entries, then the length and the bytes of each entry, as in the cache. Each entry has its own checksum.
 int run_cache_export(const std::string& path) {
   cache::DiskCache cache(cache_settings());
   require_on(cache);
@@ -155,7 +155,7 @@ int run_cache_import(const std::string& path) {
   if (!file.read(mark.data(), mark.size())) throw IoError(fmt::format("{}: cannot be read", path));
   const auto number = [&](std::uint64_t& value) { file.read(reinterpret_cast<char*>(&value), sizeof value); };
   number(entries);
-  if (!file || mark != kExportMark) throw IoError(fmt::format("{}: is no file that `sinter cache export` wrote", path));
+  if (!file || mark != kExportMark) throw IoError(fmt::format("{}: this file was not written by `sinter cache export`", path));
   const std::ptrdiff_t tuned = count(cache, "tuned");
   for (std::uint64_t k = 0; k < entries; ++k) {
     std::uint64_t length = 0;
@@ -165,12 +165,13 @@ int run_cache_import(const std::string& path) {
       bytes.resize(length);
       file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(length));
     }
-    if (!file || bytes.empty()) throw IoError(fmt::format("{}: ends within entry {} of {}; the entries before it were taken", path, k + 1, entries));
+    if (!file || bytes.empty())
+      throw IoError(fmt::format("{}: the file ends within entry {} of {}; the entries before it were imported", path, k + 1, entries));
     const auto taken = cache.import(bytes);
     ++(taken == cache::DiskCache::Import::stored ? stored : taken == cache::DiskCache::Import::known ? known : refused);
   }
   if (const std::string reason = cache.disabled_reason(); !reason.empty()) throw IoError(fmt::format("the disk cache is off: {}", reason));
-  if (count(cache, "tuned") > tuned)  // plans that were made here knew nothing of those schedules
+  if (count(cache, "tuned") > tuned)  // plans that were made here did not use those schedules
     cache.remember(cache::kTuningMark, std::to_string(1 + std::strtoull(cache.recall(cache::kTuningMark).value_or("").c_str(), nullptr, 10)));
   fmt::print("stored {}, already there {}, refused {}\n", stored, known, refused);
   if (refused > 0) fmt::print("refused entries are damaged, of another version of sinter, or could not be written\n");

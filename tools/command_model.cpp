@@ -75,8 +75,8 @@ bool is_prime(std::int64_t number) {
   return number > 1;
 }
 
-/// Returns sizes to plan for, so that all from low to high are served: the smallest ones, which have plans of their own, and others about a factor of eight
-/// apart. The others are distinct primes: if a size equalled another size of the model, planning would take the two for one.
+/// Returns sizes to plan for, so that a plan is valid for every size from low to high: the smallest ones, which have plans of their own, and others about a
+/// factor of eight apart. The others are distinct primes: if a size equalled another size of the model, planning would take the two for one.
 std::vector<std::int64_t> sizes_between(std::int64_t low, std::int64_t high, std::set<std::int64_t>& taken) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t near = high; near > 1; near /= 8) {
@@ -400,7 +400,7 @@ int check_models(const ModelRequest& request, const std::vector<std::string>& fi
     if (files.size() == 1) return answer();
     try {
       bad += answer() != 0;
-    } catch (const Error& error) {  // the others are looked at all the same
+    } catch (const Error& error) {  // continues with the other models
       bar.clear();
       fmt::print("{}: {}\n", one.file, error.what());
       ++bad;

@@ -90,11 +90,11 @@ int run_cache_stats();
 int run_cache_clear();
 int run_cache_verify();
 int run_cache_tuned();
-/// Names, bytes, ages, hits, and why each is as it is.
+/// Lists the entries: key, bytes, age, hits, name, and the split reason.
 int run_cache_list();
-/// One entry, whose key begins so, with its source.
+/// Shows the entry whose key begins with this text, with its source.
 int run_cache_show(const std::string& key);
-/// All entries to a file, for another machine; an import executes what is in the file later, so it has to be trusted.
+/// Writes all entries to a file, for another machine. Imported entries are executed later, so the file of an import has to be trusted.
 int run_cache_export(const std::string& path);
 int run_cache_import(const std::string& path);
 
@@ -102,7 +102,7 @@ int run_cache_import(const std::string& path);
 void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse = {});
 /// Warns of bindings that an expression does not use; for every command that takes an expression.
 void warn_unused(const std::vector<std::string>& names);
-/// Prints the time of each step of `run`, over so many runs. `run` has run before, so nothing is compiled any more.
+/// Prints the time of each step of `run`, over this many runs. `run` has run before, so nothing is compiled any more.
 void print_profile(int times, const std::function<void()>& run);
 /// Prints the text, ending in one newline.
 void print_explanation(std::string_view text);

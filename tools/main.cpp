@@ -30,11 +30,11 @@ Environment (a flag overrides its variable):
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
-  SINTER_MEMORY       the most that tensors may hold, as 4G
+  SINTER_MEMORY       the most memory that tensors may hold, such as 4G
   SINTER_SCHEDULE     schedule overrides, applied where possible: unroll=4 or vector=2,threads=128
   SINTER_TUNED        off to ignore the schedules that `sinter tune` stored
   SINTER_WAIT         on (the default of commands): wait for the compiler; off: interpret meanwhile, with the same bits
-  SINTER_CACHE_DIR    the folder of compiled kernels; SINTER_CACHE_SIZE: its limit, as 512M; 0 turns the cache off
+  SINTER_CACHE_DIR    the folder of the cache; SINTER_CACHE_SIZE: its limit, such as 512M; 0 turns the cache off
   SINTER_DUMP         a folder that receives every kernel's source
   SINTER_LOG          trace, debug, info, warn, error or off
   SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the library's file, if the loader does not find it
@@ -61,7 +61,7 @@ std::string examples(std::initializer_list<const char*> lines) {
 
 std::string function_list() {
   return "\nThe expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
-         "The last statement is the result; with commas (y, y[:, 0:3]) it is several, computed together.\n"
+         "The last statement is the result; commas in it (y, y[:, 0:3]) give several, computed together.\n"
          "The statements before it assign: a = x + 1, q, r = divmod(x, 3), a += 1, a[0] = 2.\n"
          "@FILE in place of the expression reads it from a file, @- from the standard input.\n"
          "python -c 'import sinter as np; …' runs programs, with loops and functions.\n"
@@ -82,7 +82,7 @@ void split(const std::vector<std::string>& positional, const std::string& file, 
   if (!file.empty()) expression = read_expression(file);
   else if (positional[0].starts_with('@')) expression = read_expression(positional[0].substr(1));
   else if (std::error_code too_long; std::filesystem::is_regular_file(positional[0], too_long))
-    throw CLI::ValidationError("EXPR", fmt::format("{} is a file; write @{} for the expression it holds", positional[0], positional[0]));
+    throw CLI::ValidationError("EXPR", fmt::format("{} is a file; write @{} to read the expression from it", positional[0], positional[0]));
   else expression = positional[0];
   bindings.assign(positional.begin() + (file.empty() ? 1 : 0), positional.end());
 }
@@ -126,7 +126,7 @@ int run(int argc, char** argv) {
   std::string file;
 
   const auto show_options = [](CLI::App* command, tools::Shown& shown, bool names) {
-    command->add_flag("--guards", shown.guards, "With an explanation: every condition on the sizes under which its plan is valid");
+    command->add_flag("--guards", shown.guards, "With an explanation, show every condition on the sizes under which the plan is valid");
     command->add_option("--html", shown.html, "Write a page that shows the plan: regions, sources, reasons, live ranges; it needs no network")
         ->type_name("FILE");
     command->add_option("--svg", shown.svg, "Write the plan as a drawing")->type_name("FILE");
@@ -146,7 +146,7 @@ int run(int argc, char** argv) {
   eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
-  eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and why it ends where it does; =json for programs")
+  eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and its split reason; =json for programs")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("[=text|json]");
   show_options(eval_command, eval.shown, true);
@@ -208,7 +208,7 @@ int run(int argc, char** argv) {
   run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")->type_name("N")->check(CLI::Range(1, 1000000));
   run_command->add_flag("--profile", model.profile, "Show the time of each step in N more runs (10 without --time)");
   run_command->add_option("--trace", model.trace, "Write a timeline for chrome://tracing and ui.perfetto.dev")->type_name("FILE");
-  run_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
+  run_command->add_flag("--explain", model.explain, "Show each kernel and its split reason");
   show_options(run_command, model.shown, false);
   run_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
@@ -224,10 +224,10 @@ int run(int argc, char** argv) {
   compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
   compile_command
       ->add_option("--size", model.sizes,
-                   "The sizes to plan for of a name in the inputs' shapes, or a range to serve; other sizes run if a plan is valid for them")
+                   "For a name in the inputs' shapes, the sizes to plan for, or a range that plans must cover; other sizes run if a plan is valid for them")
       ->type_name("NAME=1,8|NAME=1..64");
   compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
-  compile_command->add_flag("--explain", model.explain, "Show each kernel and why it ends where it does");
+  compile_command->add_flag("--explain", model.explain, "Show each kernel and its split reason");
   compile_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(compile_command);
@@ -261,7 +261,7 @@ int run(int argc, char** argv) {
   info_command->add_option("--target", info_target, "Show the model of a device instead: cpu, sm_90, ..");
   info_command->footer(examples({"sinter info", "sinter info --target sm_90"}));
 
-  CLI::App* cache_command = app.add_subcommand("cache", "Manage the kernels stored on disk");
+  CLI::App* cache_command = app.add_subcommand("cache", "Manage the cache on disk: kernels, plans and tuned schedules");
   cache_command->require_subcommand(1);
   std::string entry_key, cache_file;
   CLI::App* list_command = cache_command->add_subcommand("list", "List all entries: key, bytes, age, hits, name, and the split reason");
@@ -365,7 +365,7 @@ void stop_at_interrupt() {
 }
 
 int main(int argc, char** argv) {
-  setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would have to wait for the background compiler then
+  setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would then have to wait for the background compiler
   stop_at_interrupt();
   try {
     const int code = run(argc, argv);

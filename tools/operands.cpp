@@ -169,7 +169,7 @@ std::vector<Argument> Parser::arguments(std::vector<Argument> list) {
 Value Parser::call_of(const Function& function, const Token& name, std::vector<Argument> first) {
   const bool method = !first.empty();
   std::vector<Argument> list = arguments(std::move(first));
-  if (method && function.name == "compress" && list.size() > 1) {  // the only method whose tensor is the function's second parameter
+  if (method && function.name == "compress" && list.size() > 1) {  // the only method whose tensor is the second parameter of the function
     if (list[1].keyword.empty()) std::swap(list[0].value, list[1].value);
     else list[0].keyword = "a";
   }

@@ -1,4 +1,4 @@
-"""What arrays have beside operators and indexing: NumPy's methods, and the protocols by which other libraries take them."""
+"""Methods of arrays beside operators and indexing: NumPy's methods, and the protocols by which other libraries use arrays."""
 import math
 import types
 
@@ -59,7 +59,7 @@ def _fill(self, value):
 
 
 def _bits(self):
-    """A buffer of the elements; of types that the buffer protocol has no letter for, of unsigned integers with the same bits."""
+    """A buffer of the elements; if the buffer protocol has no letter for the type, a buffer of unsigned integers with the same bits."""
     if self.dtype.name.startswith(("bfloat16", "float8")):
         return memoryview(_table["view"](self, "uint16" if self.dtype.itemsize == 2 else "uint8"))
     return memoryview(self)
@@ -83,7 +83,7 @@ def _numpy(self, dtype=None, copy=None):
 
 
 def _ufunc(self, ufunc, method, *inputs, out=(), **keywords):
-    """NumPy's functions on arrays of sinter are sinter's functions of the same names; of others NumPy is told that there is none."""
+    """NumPy's functions on arrays of sinter call sinter's functions of the same names. If there is none, NumPy raises TypeError."""
     from . import _functions
 
     function = getattr(_functions, ufunc.__name__, None)
@@ -105,7 +105,7 @@ def _ufunc(self, ufunc, method, *inputs, out=(), **keywords):
 
 
 def _function(self, function, types, arguments, keywords):
-    """Likewise for NumPy's other functions."""
+    """The same for NumPy's other functions."""
     import sinter
 
     if function.__name__ == "copyto" and not isinstance(arguments[0], Array):
@@ -156,7 +156,7 @@ def _tobytes(self, order="C"):
 
 
 def _to_device(self, device, /, *, stream=None):
-    """The array on the device where it is: there is one for a process, which options() tells."""
+    """The array on its own device: a process has one device, which options() names."""
     _core.check_device(device)
     return self
 
@@ -174,14 +174,14 @@ def _bundle(self, include=None, exclude=None):
 
 
 def _explain(self, target=""):
-    """What computes this array: sinter.explain(x)."""
+    """Describes the kernels that compute this array: sinter.explain(x)."""
     from ._engine import explain
 
     return explain(self, target=target)
 
 
 class _Flags:
-    """How NumPy's programs ask how the elements lie: row after row, and read-only for others."""
+    """The flags by which NumPy's programs ask for the layout of the elements: row after row, and read-only for others."""
 
     def __init__(self, array):
         one_way = array.ndim < 2 or sum(size > 1 for size in array.shape) < 2

@@ -1,4 +1,4 @@
-"""Evaluation and what is known of it: frozen functions, explanations, kernels, profiles, models."""
+"""Evaluation and its description: frozen functions, explanations, kernels, profiles, models."""
 import functools
 import os
 import sys
@@ -14,7 +14,7 @@ __all__ = ("configure counters dump_kernels eval explain explain_boundary Explan
 
 
 def eval(*arrays):
-    """Computes the arrays now, together: what they share is computed once."""
+    """Computes the arrays now, together: common parts are computed once."""
     _core.eval(*arrays)
 
 
@@ -29,7 +29,7 @@ def configure(**settings):
 
 
 def counters():
-    """What this process did so far."""
+    """The counters of this process: plans, compilations, launches, bytes."""
     return _core.counters()
 
 
@@ -39,7 +39,7 @@ def reset_peak():
 
 
 def trim():
-    """Gives memory back to the system that is kept for later arrays."""
+    """Returns memory that is reserved for later arrays to the system."""
     _core.trim()
 
 
@@ -49,12 +49,12 @@ def interrupt():
 
 
 def synchronize():
-    """Waits until everything that was asked for is done."""
+    """Waits until all devices have finished their work."""
     _core.synchronize()
 
 
 def set_name(array, name):
-    """Gives an array a name for explain(), which takes those of the caller's variables without it."""
+    """Gives an array a name for explain(). Without it, explain() uses the names of the caller's variables."""
     _core.set_name(array, name)
 
 
@@ -64,7 +64,7 @@ def placeholder(dtype, shape):
 
 
 def dump_kernels(*arrays, directory, target="", assembly=False):
-    """Writes the strings that are compiled, and gives their paths."""
+    """Writes the sources that are compiled, and returns their paths."""
     return _core.dump_kernels(*arrays, directory=os.fspath(directory), target=target, assembly=assembly)
 
 
@@ -75,7 +75,7 @@ _NOTHING = asarray(0)  # replaces the results of a function whose results contai
 # --- trees of tuples, lists and dictionaries
 
 def _flatten(tree, leaves):
-    """Appends the arrays to `leaves`, and gives what stands around them: equal for trees that differ in their arrays alone."""
+    """Appends the arrays to `leaves`, and returns the structure around them, which is equal for trees that differ only in their arrays."""
     if isinstance(tree, Array):
         if tree.dtype.kind == "c":
             leaves += [tree.real, tree.imag]
@@ -231,7 +231,7 @@ class _Recorded:
 
 
 class FrozenFunction:
-    """A function that is traced once for each form of its arguments, their dtypes and ranks, and which of their sizes are equal; other sizes meet its guards."""
+    """A function that is traced once for each combination of its arguments' forms, dtypes, ranks and equal sizes. Other sizes use a plan whose guards they meet."""
 
     def __init__(self, formula):
         functools.update_wrapper(self, formula)
@@ -282,7 +282,7 @@ class FrozenFunction:
         self._called("save").save(path)
 
     def explain(self):
-        """What explain() says of the plan that was called last."""
+        """Explains the plan that was called last."""
         return self._called("explain").function.explain()
 
 
@@ -302,7 +302,7 @@ def freeze(function):
 
 
 class LoadedFunction:
-    """A frozen function from a file. It is called as the function was that was saved, and gives what that gave."""
+    """A frozen function from a file. It takes the arguments of the saved function and returns its results."""
 
     def __init__(self, path):
         import json
@@ -325,7 +325,7 @@ class LoadedFunction:
         return _unflatten(_decoded(self._form["results"]), iter(self._function(*leaves)))
 
     def explain(self):
-        """What explain() says of the plan that was called last."""
+        """Explains the plan that was called last."""
         return self._function.explain()
 
     def inputs(self):
@@ -345,7 +345,7 @@ def load_plan(path):
 # --- what was fused
 
 class Explanation(str):
-    """The text of explain(), with what it was made from in `data`."""
+    """The text of explain(), with the same facts as a dictionary in `data`."""
 
     data = None
 
@@ -356,7 +356,7 @@ class Explanation(str):
 
 
 def _name_arrays():
-    """Gives the arrays that the variables of the program hold the variables' names: of the nearest caller that is no part of the package."""
+    """Gives arrays the names of the variables that hold them, in the nearest caller outside of the package."""
     frame = sys._getframe(2)
     while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
@@ -367,8 +367,9 @@ def _name_arrays():
 
 
 def explain(*arrays, target="", format="text", guards=False):
-    """What computes the arrays: kernels, their lines, operations and bytes, and why each ends where it does. Nothing runs; format='json' gives a dictionary,
-    'html' a page for a browser, 'svg' a drawing and 'dot' Graphviz's text; guards=True adds every condition on the sizes. Arrays that are not computed yet are called as the caller's variables are."""
+    """Describes the kernels that compute the arrays: their lines, operations, bytes and split reasons. Nothing runs; format='json' gives a dictionary,
+    'html' a page for a browser, 'svg' a drawing and 'dot' Graphviz's text; guards=True adds every condition on the sizes. Arrays that are not
+    computed yet get the names of the caller's variables."""
     _name_arrays()
     import json
 
@@ -383,15 +384,15 @@ def explain(*arrays, target="", format="text", guards=False):
 
 
 def explain_boundary(a, b, *wanted, target=""):
-    """Why two arrays that are not computed yet are not computed by one kernel when they, or the arrays in `wanted`, are: the rule, its figures, and what would
-    change it."""
+    """Says why two arrays that are not computed yet are not computed by one kernel when they, or the arrays in `wanted`, are evaluated: the rule, its
+    figures, and what would change it."""
     _name_arrays()
     return _core.explain_boundary(a, b, *wanted, target=target)
 
 
 def fused(function):
-    """A decorator: each call computes the arrays that the function returns by one kernel, or raises FusionError, which says why it takes more, before anything
-    runs. What was recorded before and is not computed belongs to the kernel too."""
+    """A decorator: each call computes the arrays that the function returns by one kernel, or raises FusionError with the reasons before anything runs.
+    Operands that are recorded and not computed become part of the kernel, too."""
 
     @functools.wraps(function)
     def call(*arguments, **keywords):
@@ -435,7 +436,7 @@ class profile:
 
 
 class timeline:
-    """Writes what sinter does within as a timeline for chrome://tracing and ui.perfetto.dev: `with sinter.timeline("trace.json"): ...`. SINTER_TRACE=FILE does it for a whole program."""
+    """Writes a timeline of the block for chrome://tracing and ui.perfetto.dev: `with sinter.timeline("trace.json"): ...`. SINTER_TRACE=FILE does it for a whole program."""
 
     def __init__(self, path):
         self._path = os.fspath(path)

@@ -30,7 +30,7 @@ def _existing(path):
 
 
 def _take(stream, count):
-    """That many bytes, or what there is: a file's word about its length alone allocates no memory."""
+    """Reads this many bytes, or fewer at the end of the file. A length in a damaged file does not make it allocate memory."""
     parts = []
     while count > 0 and (part := stream.read(min(count, 1 << 24))):
         parts.append(part)
@@ -125,7 +125,7 @@ class Archive(Mapping):
 
 
 def load(file, mmap_mode=None, allow_pickle=False):
-    """The array of a file: .npy, .csv, .tsv, .png, .ppm, .pgm. Of .npz and .safetensors a mapping from names to arrays, or the array named as FILE.npz:NAME. An open file holds .npy or .npz.
+    """The array of a file: .npy, .csv, .tsv, .png, .ppm, .pgm. For .npz and .safetensors, a mapping from names to arrays, or the array FILE.npz:NAME. An open file holds .npy or .npz.
 
     NumPy's two options change nothing: an array is read-only and its .npy file is mapped anyway, and pickled objects are never read."""
     if hasattr(file, "read"):
@@ -150,7 +150,7 @@ def load(file, mmap_mode=None, allow_pickle=False):
 
 
 def save(file, arr):
-    """Writes an array by the name's ending; without one, and into an open file, as .npy."""
+    """Writes an array in the format of the name's ending; without an ending, and into an open file, as .npy."""
     array = asarray(arr)
     if hasattr(file, "write"):
         return _write_npy(file, array)
@@ -243,7 +243,7 @@ def loadtxt(fname, dtype=float, comments="#", delimiter=None, skiprows=0, usecol
 
 
 def genfromtxt(fname, dtype=float, comments="#", delimiter=None, skip_header=0, usecols=None, unpack=False, ndmin=0, max_rows=None, filling_values=None):
-    """As loadtxt, but what is no number is NaN, or -1 of integers, or `filling_values`."""
+    """As loadtxt, but a field that is not a number becomes NaN, or -1 for integers, or `filling_values`."""
     def number(word, kind):
         try:
             return _number(word, kind)

@@ -1,4 +1,4 @@
-"""The functions of the table under NumPy's names, and the few that Python itself has to write: those that take functions, and those that change an array."""
+"""The functions of the table under NumPy's names, and the few that are written in Python: functions that take functions, and functions that change an array."""
 import functools as _functools
 from collections import namedtuple as _namedtuple
 
@@ -41,7 +41,7 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
 
 
 def _check_range(numbers, limits, name):
-    """Raises where a number of Python, or of lists of them, does not fit into a type of integers."""
+    """Raises if a number of Python, alone or in lists, does not fit into an integer type."""
     if isinstance(numbers, (list, tuple)):
         for part in numbers:
             _check_range(part, limits, name)
@@ -77,7 +77,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 
 def _changes(name):
-    """NumPy changes the first array; so its handle gets the new value."""
+    """For functions that change their first argument in NumPy: its handle gets the new value."""
     function = _table[name]
 
     @_functools.wraps(function)
@@ -94,7 +94,7 @@ for _name in ("copyto", "put", "put_along_axis", "putmask", "place", "fill_diago
 
 
 def _with_fields(name, fields):
-    """Several results, by name too."""
+    """Several results, which also have names."""
     function = _table[name]
     kind = _namedtuple("".join(word.capitalize() for word in name.split("_")) + "Result", fields)
 
@@ -119,7 +119,7 @@ def broadcast_shapes(*shapes):
 
 @_public
 def broadcast_arrays(*arrays, subok=False):
-    """The arrays, each broadcast to the shape that they have together."""
+    """The arrays, each broadcast to their common shape."""
     arrays = [asarray(x) for x in arrays]
     shape = broadcast_shapes(*[x.shape for x in arrays])
     return tuple(_table["broadcast_to"](x, shape) for x in arrays)
@@ -184,7 +184,7 @@ def _reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
 
 
 def _accumulate(self, array, axis=0, dtype=None, out=None):
-    """Combines the elements along an axis so far."""
+    """For each element, combines the elements up to it along an axis."""
     return _method_of_ufunc(self, "accumulate", array, axis, dtype, out=out)
 
 
@@ -199,7 +199,7 @@ def _outer(self, A, B, /):
 
 
 def _at(self, a, indices, b=None, /):
-    """Gives the array's handle the function at these places, once for each time that a place is named."""
+    """Applies the function at these places of the array's handle, once for each time that a place is named."""
     return _method_of_ufunc(self, "at", a, indices, b)
 
 
@@ -226,7 +226,7 @@ def einsum(subscripts, *operands, dtype=None, **keywords):
 
 @_public
 def piecewise(x, condlist, funclist, *args, **kw):
-    """Where a condition holds, its value or its function of x; of several the last one counts."""
+    """For each element, the value (or the function of x) of the last condition that holds."""
     x = asarray(x)
     return _piecewise(x, condlist, tuple(asarray(f(x, *args, **kw) if callable(f) else f) for f in funclist))
 

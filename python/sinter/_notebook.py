@@ -1,4 +1,4 @@
-"""What a notebook shows: arrays, explanations as a table and a graph, frozen functions."""
+"""Displays for notebooks: arrays, explanations as a table and a graph, frozen functions."""
 import base64
 import html
 import struct
@@ -40,7 +40,7 @@ def array_html(x):
 
 
 def array_bundle(x):
-    """The HTML and the plain text of an array for a Jupyter kernel, which would compute the array for the plain text otherwise; nothing for other shells, which call repr()."""
+    """The HTML and the plain text of an array for a Jupyter kernel, which would compute the array otherwise; nothing for other shells, which call repr()."""
     if not in_notebook():
         return {}
     shown = array_html(x)  # computes the values of a small array
@@ -75,7 +75,7 @@ def _table(data):
 
 
 def explanation_html(explanation):
-    """The figures, the graph, the table, and the whole text behind a click."""
+    """The figures, the graph, the table, and the whole text, which a click shows."""
     data = explanation.data
     head = html.escape(explanation.splitlines()[0]) if explanation else "nothing is left to compute"
     if not _steps(data):

@@ -1,4 +1,4 @@
-"""A line that tells how long work gets on: in a notebook below the cell, on a terminal in its last line, elsewhere nothing."""
+"""A line that shows the progress of long work: in a notebook below the cell, on a terminal in its last line, elsewhere nothing."""
 import contextvars
 import sys
 import threading
@@ -42,7 +42,7 @@ class _OnTerminal:
 
 
 class progress:
-    """Shows what is compiled and computed within, once it takes longer than `after` seconds: `with sinter.progress(): ...`. `%load_ext sinter` does so for each cell."""
+    """Shows the compilations and launches of the block once they take longer than `after` seconds: `with sinter.progress(): ...`. `%load_ext sinter` does so for each cell."""
 
     def __init__(self, after=1.0, every=0.2, part=lambda: None):
         self._after, self._every, self._part = after, every, part  # `part` returns the finished share, in words, or None
@@ -97,7 +97,7 @@ _each_cell = _EachCell()
 
 
 def load_ipython_extension(shell):
-    """%load_ext sinter: each cell that takes longer than a second shows what is compiled and computed."""
+    """%load_ext sinter: each cell that takes longer than a second shows its compilations and launches."""
     shell.events.register("pre_run_cell", _each_cell.before)
     shell.events.register("post_run_cell", _each_cell.after)
 

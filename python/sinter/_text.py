@@ -1,4 +1,4 @@
-"""How arrays are written as text, and read from bytes."""
+"""Writes arrays as text, and reads arrays from text and bytes."""
 import contextlib
 
 from . import _core
@@ -10,7 +10,7 @@ __all__ = ["array2string", "array_repr", "array_str", "base_repr", "binary_repr"
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, suppress=None, nanstr=None, infstr=None, formatter=None, sign=None, floatmode=None, *,
                      legacy=None, override_repr=None):
-    """How arrays are written as text, by NumPy's options. `formatter` holds functions of an element by kinds of types; each call without it removes them."""
+    """Sets NumPy's options for text. `formatter` holds functions of an element by kinds of types; each call without it removes them."""
     if legacy or override_repr:
         raise _core.ValueError("set_printoptions: legacy and override_repr are not there")
     _core.set_printoptions(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth, suppress=suppress, nanstr=nanstr, infstr=infstr, formatter=formatter,
@@ -46,7 +46,7 @@ def array_str(a, max_line_width=None, precision=None, suppress_small=None):
 
 def array2string(a, max_line_width=None, precision=None, suppress_small=None, separator=" ", prefix="", *, formatter=None, threshold=None, edgeitems=None, sign=None, floatmode=None,
                  suffix="", legacy=None):
-    """The text that str() gives under these options; `prefix` and `suffix` are what stands before and after it."""
+    """The text that str() gives under these options; `prefix` and `suffix` are the texts before and after it."""
     given = {"precision": precision, "suppress": suppress_small, "separator": separator, "threshold": threshold, "edgeitems": edgeitems, "sign": sign, "floatmode": floatmode}
     if formatter is not None:
         given["formatter"] = formatter
@@ -93,7 +93,7 @@ def frombuffer(buffer, dtype=float, count=-1, offset=0):
 
 
 def fromstring(string, dtype=float, count=-1, *, sep):
-    """An array of the numbers of a text, which stand between separators."""
+    """An array of the numbers in a text with separators."""
     words = [word for word in (string.split() if not sep.strip() else string.split(sep)) if word.strip()]
     words = words if count < 0 else words[:count]
     whole = _core.find_dtype(dtype).kind in "biu"

@@ -31,7 +31,7 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
 
 
 def dtype(of):
-    """The element type that a name, a type of Python or NumPy, or an array means."""
+    """The element type that a name, a type of Python or NumPy, or an array stands for."""
     return _core.find_dtype(of.dtype if isinstance(of, Array) else of)
 
 
@@ -101,7 +101,7 @@ def _complex(parts):
 
 
 def promote_types(type1, type2):
-    """The type of what arrays of the two types make together."""
+    """The common type of arrays of the two types."""
     first, second = _core.find_dtype(type1), _core.find_dtype(type2)
     if "c" not in (first.kind, second.kind):
         return _table["promote_types"](first, second)
@@ -110,7 +110,7 @@ def promote_types(type1, type2):
 
 
 def result_type(*arrays_and_dtypes):
-    """The type that arrays, types and numbers make together; numbers are weak."""
+    """The common type of arrays, types and numbers; numbers are weak."""
     if not arrays_and_dtypes:
         raise _core.ValueError("result_type: there is neither an array nor a type")
     strong, weak = [], []
@@ -153,7 +153,7 @@ def seterr(**kinds):
 
 
 class __array_namespace_info__:
-    """What the Array API standard asks of a namespace: capabilities, devices and types."""
+    """The information that the Array API standard requires of a namespace: capabilities, devices and types."""
 
     __module__ = "sinter"
 

@@ -1,4 +1,4 @@
-"""Names under which NumPy's programs reach its helpers."""
+"""Names under which NumPy's programs find its helper functions."""
 from types import SimpleNamespace as _Namespace
 
 from . import _functions as _f

@@ -1,4 +1,4 @@
-"""Random numbers that depend on a key and a place alone: the same on every machine and for any number of threads.
+"""Random numbers that depend only on a key and an element's position: the same on every machine and for any number of threads.
 
     >>> random.normal(size=(2, 3), key=random.Key(7))
     >>> rng = random.default_rng(7); rng.normal(size=3); rng.integers(10)
@@ -18,7 +18,7 @@ __all__ = list(_functions) + ["Key", "Generator", "default_rng", "shuffle"]
 
 
 class Key(int):
-    """What random numbers are made from. One key gives the same numbers each time: split it for others."""
+    """The key from which random numbers are made. One key gives the same numbers each time: split it to get others."""
 
     def __new__(cls, seed):
         try:
@@ -31,7 +31,7 @@ class Key(int):
         return Key(_core.fold_in(int(self), int(number)))
 
     def split(self, count=2):
-        """Keys unlike each other and this one."""
+        """New keys, different from each other and from this one."""
         return [Key(bits) for bits in _core.split_key(int(self), count)]
 
     def __repr__(self):
@@ -54,14 +54,14 @@ class Generator:
         return self._key.fold_in(self._calls - 1)
 
     def spawn(self, n_children):
-        """Generators that draw unlike each other and this one."""
+        """New generators, whose numbers differ from each other's and from this one's."""
         return [Generator(key) for key in self._next().split(n_children)]
 
     def shuffle(self, x, axis=0):
         shuffle(x, axis, key=self._next())
 
     def permuted(self, x, *, axis=None):
-        """The elements in random order, along an axis each vector by itself."""
+        """The elements in random order; along an axis, each vector is permuted separately."""
         x = _asarray(x)
         flat = x.reshape(-1) if axis is None else x
         order = _table["argsort"](self.random(size=flat.shape), axis=-1 if axis is None else axis)
@@ -76,7 +76,7 @@ class Generator:
         return self.gamma(shape, size=size)
 
     def triangular(self, left, mode, right, size=None):
-        """Numbers between left and right, the most of them near mode."""
+        """Numbers between left and right, with the triangular distribution whose peak is at mode."""
         left, mode, right = map(_asarray, (left, mode, right))
         u = self.random(size=_table["broadcast_shapes"](left.shape, mode.shape, right.shape) if size is None else size)
         low, high = left + ((right - left) * (mode - left) * u) ** 0.5, right - ((right - left) * (right - mode) * (1 - u)) ** 0.5
@@ -102,5 +102,5 @@ for _name, _function in _functions.items():
 
 
 def default_rng(seed):
-    """A generator. It takes a seed: no numbers are drawn that another run would not draw."""
+    """A generator with a seed. The seed is required, so that each run draws the same numbers."""
     return seed if isinstance(seed, Generator) else Generator(seed)

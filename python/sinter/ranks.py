@@ -22,7 +22,7 @@ _ends_all = False  # whether an exception of this process ends all ranks
 
 
 def init():
-    """The ranks that mpirun started; one rank without it; within run(), the ranks of that call. An exception that leaves the program of one process ends all."""
+    """The ranks that mpirun started, or one rank without it; within run(), the ranks of that call. An exception that leaves one rank's program ends all ranks."""
     global _ends_all
     world = _ranks.init()
     if not _ends_all and world.size > 1:
@@ -38,12 +38,12 @@ def init():
 
 
 def run(ranks, program):
-    """Calls program(world) on this many threads, each of which is a rank. The first exception of one ends the others where they wait, and is raised."""
+    """Calls program(world) on this many threads, each of which is a rank. The first exception of a rank ends the other ranks when they wait, and is raised."""
     _ranks.run(ranks, program)
 
 
 def shard(x, mesh, axes):
-    """The array with axis k sharded along the mesh axis axes[k]; None leaves an axis whole. Each rank takes its part of a whole array, which costs nothing."""
+    """The array with axis k sharded along the mesh axis axes[k]; None leaves an axis whole. If the array is whole, each rank takes its part, which costs nothing."""
     return _ranks.shard(x, mesh, axes)
 
 
@@ -58,7 +58,7 @@ def local(x):
 
 
 def sharding(x):
-    """The name of the mesh axis of each axis, None for those that are whole."""
+    """The name of the mesh axis of each axis; None for axes that are whole."""
     return _ranks.sharding(x)
 
 

@@ -127,7 +127,7 @@ class Boundary {
     }
     const fuse::Cut& cut = step(s).cut;
     const bool library = step(s).library || step(t).library;
-    const fuse::Cut why = library ? fuse::Cut{fuse::CutReason::library_call, fmt::format("step {} is a library's call", step(s).library ? s + 1 : t + 1)} : cut;
+    const fuse::Cut why = library ? fuse::Cut{fuse::CutReason::library_call, fmt::format("step {} is a library call", step(s).library ? s + 1 : t + 1)} : cut;
     reasons_.push_back({fmt::format("step {} stores what step {} reads: {}", s + 1, t + 1, fuse::to_string(why)), std::string(fuse::remedy(why.reason))});
     if (step(s).library && !step(s).alone.empty()) reasons_.push_back({fmt::format("step {} has no epilogue: {}", s + 1, step(s).alone), ""});
     refused(s, t);

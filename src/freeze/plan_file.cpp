@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<char, 8> kMagic{'s', 'n', 'p', 'l', 'a', 'n', '\r', '\n'};
 constexpr std::size_t kPage = 4096, kChecksumBytes = 16;
 
-/// Returns the identities of the planner and of the generator of the kernels.
+/// Returns the identities of the sources that make plans and of those that generate kernels.
 std::string made_by(const Target& target) { return fmt::format("{}, {}", jit::planner(), target.kind().generator); }
 
 struct Header {

@@ -425,7 +425,7 @@ class Builder {
     below[axis] = IndexExpr::of_value(index);
     const int below_map = intern(std::move(below));
     if (maps_[below_map].values.size() > Value::kMaxIndexed)
-      return need(id, map, CutReason::gathered, fmt::format("more than {} computed places find an element of what is gathered", Value::kMaxIndexed));
+      return need(id, map, CutReason::gathered, fmt::format("an element of the gathered value depends on more than {} computed indices", Value::kMaxIndexed));
     int value;
     {
       const Here here(*this, guard_);

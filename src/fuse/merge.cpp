@@ -298,7 +298,7 @@ class Merger {
     for (int node : hidden) (*context_.in_memory)[node] = 0;
     Built built = requests.empty() ? Built{} : context_.builder->build(std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
     std::optional<double> seconds;
-    Cut why{CutReason::other_points, "nothing that either computes would be left to store"};
+    Cut why{CutReason::other_points, "one kernel would have no value to store"};
     if (!built.needed.empty()) why = built.needed.front().cut;
     else if (!built.group.requests.empty()) seconds = seconds_if_better(built.group, a, b, *moved, why);
     if (!seconds) {

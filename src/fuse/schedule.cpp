@@ -337,8 +337,8 @@ class Scheduler {
     return is_floating(n.dtype) && (n.op == Op::reduce_sum || n.op == Op::reduce_prod || n.op == Op::scan);
   }
 
-  // Materialises a value that several kernels compute for themselves, if this is cheaper. Of a chain of such values only the last is examined, because those
-  // below it are then computed once. The kernels that computed it are dissolved, and all others are settled; returns the nodes that the dissolved ones wrote.
+  // Materialises a value that several kernels compute for themselves, if this is cheaper. If such values form a chain, only the last one is examined, because
+  // the others are then computed once. The groups that computed it are dissolved, and all others are final. Returns the nodes that the dissolved groups wrote.
   std::set<int> cut_repeated_work() {
     struct Computed {
       int node;
@@ -381,7 +381,7 @@ class Scheduler {
       const auto users = std::span(begin, end);
       end = begin;
       if (ordered[id]) {
-        cuts_.try_emplace(id, Cut{CutReason::recompute_cost, "two kernels would add it up in orders of their own"});
+        cuts_.try_emplace(id, Cut{CutReason::recompute_cost, "two kernels would sum it in different orders"});
         for (const auto& user : users) apart[user.group] = 1;
         continue;
       }
@@ -468,7 +468,7 @@ class Scheduler {
     for (auto& call : calls_) {
       Step step;
       step.kind = Step::Kind::library;
-      step.kernel.cut = {CutReason::library_call, fmt::format("{} is a library's", trace::name(call.op))};
+      step.kernel.cut = {CutReason::library_call, fmt::format("a library computes {}", trace::name(call.op))};
       step.call = std::move(call);
       plan_.steps.push_back(std::move(step));
     }

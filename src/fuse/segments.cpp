@@ -116,7 +116,7 @@ class Segmenter {
       if (segment_[input] == segment || light(input)) continue;
       cut_[input] = ends_[input] = 1;
       cuts_.try_emplace(input,
-                        Cut{CutReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one against a limit of {}", count, max_ops_)
+                        Cut{CutReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one; the limit is {}", count, max_ops_)
                                                                      : fmt::format("{} ops of an earlier kernel go on being needed", ops_[input]->size())});
     }
     ops.push_back(id);  // the largest number so far, so the list stays sorted
@@ -133,7 +133,7 @@ class Segmenter {
     const auto all = joined(inputs, [](int) { return true; });
     if (static_cast<int>(all.size()) < max_ops_ || static_cast<int>(ops_[rest]->size()) >= max_ops_) return;
     cut_[piece] = 1;
-    cuts_.try_emplace(piece, Cut{CutReason::kernel_size, fmt::format("{} ops with what it is joined to against a limit of {}", all.size() + 1, max_ops_)});
+    cuts_.try_emplace(piece, Cut{CutReason::kernel_size, fmt::format("{} ops with the parts that it is joined to; the limit is {}", all.size() + 1, max_ops_)});
     std::erase(inputs, piece);
   }
 

@@ -40,7 +40,7 @@ template <Tensor (*F)(const Arg&)> Value unary(const Arguments& a) { return {F(a
 template <Tensor (*F)(const Arg&, const Arg&)> Value binary(const Arguments& a) { return {F(a.operand(0), a.operand(1))}; }
 template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Arguments& a) { return {F(a.operand(0), a.axes(1), a.flag(2))}; }
 enum class NaN : std::uint8_t { taken, left_out };
-/// Sums and products with an initial value, optionally of chosen elements only. What is left out becomes the neutral element.
+/// Sums and products with an initial value, optionally of chosen elements only. The other elements become the neutral element.
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral, NaN nan = NaN::taken>
 Value reduce_from(const Arguments& a) {
   Tensor x = a.tensor(0);
