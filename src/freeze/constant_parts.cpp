@@ -14,14 +14,14 @@ using trace::Op;
 using trace::Recorded;
 using trace::RecordedPtr;
 
-/// A node without a placeholder: nodes of equal hashes have equal elements.
+/// A node that depends on no placeholder. Nodes with equal hashes have equal elements.
 struct Value {
   Hash128 hash;
-  std::size_t bytes_read = 0;  // of the contents that it is computed from; a part that is read twice counts twice
+  std::size_t bytes_read = 0;  // bytes of the contents that it is computed from; a part that is read twice counts twice
 };
 using NodeValues = std::unordered_map<const Recorded*, Value>;
 
-/// The bytes of the node's elements.
+/// Adds the hash of the contents, and returns their bytes.
 std::size_t add_contents(Words& words, const StoragePtr& storage) {
   constexpr std::size_t kFew = 256;
   words.add(storage->bytes);
@@ -80,8 +80,9 @@ template <class Visit> void descend(const std::vector<RecordedPtr>& results, Vis
 
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
-/// Returns whether a conversion to a longer type stays in the call: its readers then read less, and products take bytes as they are stored. With few elements
-/// it is computed once, unless a library takes 16 bits, because then the library would also need the other operand in the longer type.
+/// Returns whether a conversion to a longer type is repeated in each call, and not computed once: its readers then read fewer bytes, and products take bytes as
+/// they are stored. A conversion of few elements is computed once, unless a library takes 16 bits, because the library would then need the other operand in the
+/// longer type, too.
 bool is_left(const Recorded& node, bool products) {
   if (node.op != Op::cast) return false;
   const DType from = node.inputs()[0]->dtype;
@@ -93,7 +94,7 @@ bool is_computed(const Recorded& node, bool products) {
   return !is_left(node, products) && !node.symbolic && !trace::is_view(node.op) && node.op != Op::constant && node.op != Op::iota && node.op != Op::data;
 }
 
-/// Finds operands of library calls that are views which no strides describe, such as a reshape of a transposed tensor: each call would copy them.
+/// Finds operands of library calls that are views without strides, such as a reshape of a transposed tensor: each call would copy them.
 std::unordered_set<const Recorded*> laid_out_anew(const std::vector<RecordedPtr>& results, bool products) {
   std::unordered_set<const Recorded*> views;
   descend(results, [&](const RecordedPtr& node) {

@@ -110,7 +110,7 @@ class Builder {
     return axes;
   }
 
-  // Returns whether an op is computed at the map's computed positions: there must be no more of them than the op has elements.
+  // Returns whether an op is computed at the map's computed positions. There must be no more such positions than the op has elements.
   bool worth_gathering_at(int map, int id) const {
     Size places = 1;
     for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis)
@@ -203,7 +203,7 @@ class Builder {
       const int below = intern(std::move(mapped.map));
       if (const int count = divisions(maps_[below].map); count > kMaxDivisions && !computed_here(id, map)) {
         reasons_.try_emplace(id, Cut{CutReason::index_expression,
-                                     fmt::format("reading through it would take {} divisions for each element against a limit of {}", count, kMaxDivisions)});
+                                     fmt::format("reading through it would take {} divisions for each element; the limit is {}", count, kMaxDivisions)});
         break;
       }
       spread |= view.op == Op::broadcast || view.op == Op::windows;
@@ -277,7 +277,7 @@ class Builder {
         if (!computed_here(id, map)) return need(id, map, CutReason::contiguous_copy, "contiguous() or materialize() asked for it in memory");
         return eval(node.inputs[0], map);
       default:
-        if (trace::is_library(node.op)) return need(id, map, CutReason::library_call, fmt::format("{} gives its result in memory", trace::name(node.op)));
+        if (trace::is_library(node.op)) return need(id, map, CutReason::library_call, fmt::format("{} writes its result to memory", trace::name(node.op)));
         return elementwise(id, map);
     }
   }
@@ -812,7 +812,7 @@ class Builder {
     if (now.ops / limits_.throughput <= now.bytes / limits_.bandwidth) return false;
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<std::uint64_t> axes(count);
-    std::vector<char> widened(count);  // a user needs it at more points than it has
+    std::vector<char> widened(count);  // whether a user needs the value at more points than it has
     tsl::robin_map<int, int> places;
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
@@ -850,10 +850,11 @@ class Builder {
     const double cost = cone_cost(best), own = own_seconds(best);
     read(value.node,
          {CutReason::recompute_cost,
-          times > 1 ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory",
-                                  trace::name(value.op), times, cost, (most + own) * 1e6, own * 1e6)
-                    : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are spread: {:.1f} us against {:.1f} us through memory",
-                                  elements_of(value.node), cost, (most + own) * 1e6, own * 1e6)});
+          times > 1
+              ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory", trace::name(value.op),
+                            times, cost, (most + own) * 1e6, own * 1e6)
+              : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are broadcast: {:.1f} us against {:.1f} us through memory",
+                            elements_of(value.node), cost, (most + own) * 1e6, own * 1e6)});
     return true;
   }
 
@@ -871,7 +872,7 @@ class Builder {
     const Size bytes = persistent_bytes(kernel_);
     if (!has_place() || !choose_kept(true)) return without_persistent(kept_values, bytes);
     kernel_.notes.push_back(
-        fmt::format("keeps what takes {} bytes a row instead of {}, and computes the rest again from it", persistent_bytes(kernel_), bytes));
+        fmt::format("stages values of {} bytes a row instead of {}, and computes the others again from them", persistent_bytes(kernel_), bytes));
     return true;
   }
 
@@ -894,14 +895,14 @@ class Builder {
     return best;
   }
 
-  // Chooses the row values that a later pass reads from a persistent buffer, as they are or (`narrow`) in fewer bits. Returns whether they fit.
+  // Chooses the row values that a later pass reads from a persistent buffer, in their own type or (`narrow`) in fewer bits. Returns whether they fit.
   bool choose_kept(bool narrow) {
     kernel_.kept.clear();
     kernel_.persistent.clear();
     kernel_.staging = {};
     const int passes = kernel_.passes();
     if (passes < 2) return true;
-    std::vector<int> computed(kernel_.values.size(), -1);  // the first pass that computes it
+    std::vector<int> computed(kernel_.values.size(), -1);  // for each value: the first pass that computes it
     std::vector<int> last_read(kernel_.values.size(), -1);
     std::vector<char> kept(kernel_.values.size());
     for (int pass = 0; pass < passes; ++pass) {
@@ -972,14 +973,14 @@ class Builder {
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
-      const std::string room = placed ? fmt::format("a row of {} needs {} bytes kept against {}", kernel_.row_points(), bytes, places)
-                                      : fmt::format("columns of {}, more than threads keep", kernel_.row_points());
+      const std::string room = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
+                                      : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? CutReason::shared_memory : CutReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
-    kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes against {}: every pass reads it again", bytes, places)
-                                   : fmt::format("columns of {} are more than threads keep: every pass reads them again", kernel_.row_points()));
+    kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes, with room for {}: every pass reads it again", bytes, places)
+                                   : fmt::format("columns of {} are longer than threads can stage: every pass reads them again", kernel_.row_points()));
     return true;
   }
 

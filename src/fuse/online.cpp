@@ -1,7 +1,7 @@
-// Reductions that wait for another one of the same row: the sum of squares about a mean, of exponentials under a maximum, the first place
-// of an extremum. Where a row does not fit on chip, each of the two would read all of it from memory. Instead every piece of the row,
-// which does fit, is reduced about a centre of its own, found on chip, and the pieces are merged by moving them to the centre that was
-// asked for: one pass over memory. A row that the blocks of a cluster keep together stays whole.
+// Reductions that wait for another one of the same row: the sum of squares about a mean, of exponentials under a maximum, the first place of an extremum. If a
+// row does not fit on chip, each of the two would read all of it from memory. Instead every piece of the row, which does fit, is reduced about a centre of its
+// own, found on chip, and the partial results are moved to the wanted centre and merged: one pass over memory. A row that the blocks of a cluster stage
+// together stays whole.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -106,7 +106,7 @@ struct Found {
   int place = -1, nowhere = -1;  // for a position: each element's position, and the value that means "none"
   int statistic = -1;            // the reduction of x on which b depends
 };
-/// The order in which the axes of x are walked (blocks.hpp); empty: the present order.
+/// The order of the axes of x (blocks.hpp); empty: the present order.
 using Order = std::vector<int>;
 
 /// The values that are known for each piece of a row; all have one shape.
@@ -443,7 +443,7 @@ class Rewriter {
     piece.centre = found.combiner->centre(make, piece);
     const Op reduction = found.combiner->reduction;
     piece.result = reduce(make, reduction, found.combiner->f(make, found, x, spread(make, piece.centre, x, cut)), cut);
-    // b, one value for each row, broadcast over the row's pieces.
+    // Broadcasts b, which has one value for each row, over the row's pieces.
     const Sizes shape = make.shape(piece.statistic), given = make.shape(b);
     Sizes aligned(rank, 1);
     for (std::size_t axis = 0; axis < rank; ++axis)
@@ -456,8 +456,8 @@ class Rewriter {
 
   const Graph& graph_;
   std::map<std::size_t, Found> found_;  // by reduction
-  std::map<std::size_t, Split> cuts_;   // of these reductions, and of those on which they depend
-  std::map<int, Order> orders_;         // of these reductions, if another order than their own is better
+  std::map<std::size_t, Split> cuts_;   // of these reductions, and of the reductions on which they depend
+  std::map<int, Order> orders_;         // of these reductions, if another order is better than their own
   std::vector<int> now_;                // old node -> new node
   std::map<std::pair<int, Order>, int> ordered_;
   std::map<std::pair<int, std::size_t>, int> rows_;

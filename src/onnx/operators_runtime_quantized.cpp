@@ -29,7 +29,7 @@ Results qlinear_leaky_relu(const Call& c) { return as_numbers(c, leaky_relu(c.at
 Results qlinear_global_average_pool(const Call& c) {
   if (c.integer("channels_last", 0) != 0) c.refuse("channels along the last axis (channels_last)");
   const Tensor x = dequantized(c, 0);
-  if (x.ndim() != 4 && x.ndim() != 5) c.refuse("a tensor that has not two spatial axes");
+  if (x.ndim() != 4 && x.ndim() != 5) c.refuse("a tensor without exactly two spatial axes");
   return as_numbers(c, mean(c.at_node(x), {2, 3}, true), 3);
 }
 
@@ -48,7 +48,7 @@ Results qgemm(const Call& c) {
   return c.has(7) ? as_numbers(c, y, 7) : Results{y};
 }
 
-/// (a, b, scale of a, scale of b, zero point of a, zero point of b, bias): a product of numbers of 8 bits as floats.
+/// Inputs: (a, b, scale of a, scale of b, zero point of a, zero point of b, bias). Multiplies 8-bit numbers and returns floats.
 Results matmul_integer_to_float(const Call& c) {
   const auto one = [&](std::size_t i) { return c.tensor(i).size() == 1 ? reshape(c[i], {}) : c.tensor(i); };
   const Tensor sums = astype(c.at_node(product_of_centred(c, 0, 4, 1, 5)), c.tensor(2).dtype());
@@ -56,7 +56,7 @@ Results matmul_integer_to_float(const Call& c) {
   return {c.has(6) ? add(c.at_node(y), c.tensor(6)) : y};
 }
 
-/// The same of a matrix of floats, which is rounded to 8 bits first.
+/// Does the same with a matrix of floats, which is rounded to 8 bits first.
 Results dynamic_quantize_matmul(const Call& c) {
   const Results a = dynamically_quantized(c, c.tensor(0));
   return matmul_integer_to_float(c.with({a[0], c.tensor(1), a[1], c.tensor(2), a[2], c.tensor_or_none(3), c.tensor_or_none(4)}));

@@ -17,7 +17,7 @@ Tensor wide(const Tensor& x) { return astype(x, DType::float64); }
 
 /// Returns a constant as one number for each of `channels`, if it broadcasts so to [batch, channels, places..] of this rank; otherwise nothing.
 Tensor per_channel(const Tensor& constant, std::int64_t channels, int rank, int channel_axis) {
-  if (constant.ndim() > rank) return {};  // it would add axes
+  if (constant.ndim() > rank) return {};  // the constant would add axes
   if (constant.size() == 1) return broadcast_to(reshape(wide(constant), {1}), {channels});
   for (int i = 0; i < constant.ndim(); ++i) {
     const int axis = rank - constant.ndim() + i;

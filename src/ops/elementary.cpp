@@ -16,7 +16,7 @@ using namespace ops;
 
 namespace {
 
-/// Replaces NaN by a value that loses against every number.
+/// Replaces NaN by a value that is never chosen while there is a number.
 Tensor without_nan(const Tensor& x, double instead) { return is_floating(x.dtype()) ? where(isnan(x), instead, x) : x; }
 
 }  // namespace

@@ -12,20 +12,19 @@ constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // padding is store
 std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least) {
   std::vector<std::int64_t> list = given.list();
   if (list.size() == 1) list.resize(axes, list.front());
-  if (list.size() != axes) fail<ValueError>(site, fmt::format("{} numbers for {} where there are {} axes; give one, or one for each", list.size(), what, axes));
+  if (list.size() != axes) fail<ValueError>(site, fmt::format("{} numbers for {}, but there are {} axes; give one, or one for each", list.size(), what, axes));
   for (const std::int64_t number : list)
-    if (number < least || number > kMostPerAxis) fail<ValueError>(site, fmt::format("{} of {}; it is from {} to 2^31", what, number, least));
+    if (number < least || number > kMostPerAxis) fail<ValueError>(site, fmt::format("{} of {}; it must be from {} to 2^31", what, number, least));
   return list;
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, const Padding& given, std::size_t axes) {
   auto widths = given.widths();
   if (widths.size() == 1) widths.resize(axes, widths.front());
-  if (widths.size() != axes)
-    fail<ValueError>(site, fmt::format("{} widths of padding where there are {} axes; give one, or one for each", widths.size(), axes));
+  if (widths.size() != axes) fail<ValueError>(site, fmt::format("{} widths of padding, but there are {} axes; give one, or one for each", widths.size(), axes));
   for (const auto& [before, after] : widths)
     if (before < 0 || after < 0 || before > kMostPerAxis || after > kMostPerAxis)
-      fail<ValueError>(site, fmt::format("padding of {} and {}; it is from 0 to 2^31", before, after));
+      fail<ValueError>(site, fmt::format("padding of {} and {}; it must be from 0 to 2^31", before, after));
   return widths;
 }
 
@@ -39,13 +38,14 @@ Convolution convolution_of(const Site& site, const ConvOptions& given, const Sha
     auto [before, after] = widths[axis];
     const std::int64_t reach = (taps[axis] - 1) * how.dilation[axis];
     if (given.padding.is_same()) {
-      if (how.stride[axis] != 1) fail<ValueError>(site, "padding 'same' goes with a stride of 1");
+      if (how.stride[axis] != 1) fail<ValueError>(site, "padding 'same' needs a stride of 1");
       before = reach / 2;
       after = reach - before;
     }
     const std::int64_t most = x[axis + 2] + taps[axis] + kMostBeyond;
     if (before > most || after > most)
-      fail<ShapeError>(site, fmt::format("padding of {} and {} around axis {} of shape {}; it is at most {}", before, after, axis + 2, to_string(x), most));
+      fail<ShapeError>(site,
+                       fmt::format("padding of {} and {} around axis {} of shape {}; it must be at most {}", before, after, axis + 2, to_string(x), most));
     how.before.push_back(before);
     how.after.push_back(after);
     if (taps[axis] < 1 || how.places(axis, x[axis + 2], taps[axis]) < 1)

@@ -37,7 +37,7 @@ Tensor of_one_length(const Site& site, const Arg& a, const Arg& b, Tensor (*f)(c
   return f(pad(p, {{size - p.size(), 0}}), pad(q, {{size - q.size(), 0}}));
 }
 void check_times(const Site& site, std::int64_t times) {
-  if (times < 0 || times > 1000) fail<ValueError>(site, fmt::format("computed {} times; it is from 0 to 1000", times));
+  if (times < 0 || times > 1000) fail<ValueError>(site, fmt::format("computed {} times; it must be from 0 to 1000", times));
 }
 
 constexpr std::int64_t kMostRoots = 1000;

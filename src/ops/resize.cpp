@@ -242,7 +242,7 @@ Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor) {
   const RecordedPtr node = as_node(site, x);
   const std::size_t rank = node->shape.size();
   const std::int64_t r = upscale_factor;
-  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("upscale_factor of {}; it is from 1 to {}", r, kMostTimes));
+  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("upscale_factor of {}; it must be from 1 to {}", r, kMostTimes));
   if (rank < 3 || node->shape[rank - 3] % (r * r) != 0)
     fail<ShapeError>(site, fmt::format("shape {} has no {} channels for each one of the result", to_string(node->shape), r * r));
   const std::int64_t channels = node->shape[rank - 3] / (r * r), rows = node->shape[rank - 2], columns = node->shape[rank - 1];
@@ -258,7 +258,7 @@ Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor) {
   const RecordedPtr node = as_node(site, x);
   const std::size_t rank = node->shape.size();
   const std::int64_t r = downscale_factor;
-  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("downscale_factor of {}; it is from 1 to {}", r, kMostTimes));
+  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("downscale_factor of {}; it must be from 1 to {}", r, kMostTimes));
   if (rank < 3 || node->shape[rank - 2] % r != 0 || node->shape[rank - 1] % r != 0)
     fail<ShapeError>(site, fmt::format("shape {} has no rows and columns that {} divides", to_string(node->shape), r));
   const std::int64_t channels = node->shape[rank - 3], rows = node->shape[rank - 2] / r, columns = node->shape[rank - 1] / r;

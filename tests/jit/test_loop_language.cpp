@@ -165,7 +165,7 @@ TEST_CASE("the rules, one by one") {
   refuses(kernel_of("for serial (int32 i = 0; i < s0; i += 1) {\nbarrier block;\nif (in0[thread_x] < out0[0]) break;\n}"), alone);
   refuses(kernel_of("var int32 v = 0;\nfor serial (int32 i = 0; i < v; i += 1) {\nbarrier block;\nv = int32(thread_x);\n}"), alone);
   refuses(kernel_of("for grid (uint32 p = block; p < 9; p += blocks) {\nbarrier cluster_wait;\n}", ", clusters of 2"), alone);
-  refuses(kernel_of("barrier cluster_wait;"), "no cluster");
+  refuses(kernel_of("barrier cluster_wait;"), "without clusters");
 
   refuses(kernel_of("let float32 a = in0[0];\na = in0[1];"), "constant");
   refuses(kernel_of("in0[0] = out0[0];"), "constant");

@@ -223,15 +223,15 @@ TEST_CASE("numbers that no integer holds are refused, or saturate where NumPy's 
 TEST_CASE("limits are told as they are") {
   const Tensor x = made({1, 4, 6});
   const std::int64_t many = std::int64_t{1} << 32;
-  says<sn::ValueError>([&] { sn::max_pool(x, many); }, "max_pool: kernel_size of 4294967296; it is from 1 to 2^31");
-  says<sn::ValueError>([&] { sn::max_pool(x, 2, {.padding = many}); }, "max_pool: padding of 4294967296 and 4294967296; it is from 0 to 2^31");
+  says<sn::ValueError>([&] { sn::max_pool(x, many); }, "max_pool: kernel_size of 4294967296; it must be from 1 to 2^31");
+  says<sn::ValueError>([&] { sn::max_pool(x, 2, {.padding = many}); }, "max_pool: padding of 4294967296 and 4294967296; it must be from 0 to 2^31");
   says<sn::ShapeError>([&] { sn::conv1d(x, made({2, 4, 3}), {}, {.padding = 1 << 20}); },
-                       "conv1d: padding of 1048576 and 1048576 around axis 2 of shape (1, 4, 6); it is at most 65545");
+                       "conv1d: padding of 1048576 and 1048576 around axis 2 of shape (1, 4, 6); it must be at most 65545");
   says<sn::ValueError>([&] { sn::array_split(x, many); }, "array_split: 4294967296 sections; one call records at most 1048576");
   says<sn::ValueError>([&] { sn::adaptive_avg_pool(x, std::int64_t{1} << 31); },
                        "adaptive_avg_pool: 2147483648 windows of several sizes; one call records at most 65536");
   says<sn::ValueError>([&] { sn::einsum("i,i", std::vector<Tensor>(3001, made({2}))); }, "einsum: 3001 operands; one call records at most 64");
-  says<sn::ValueError>([&] { sn::pixel_shuffle(made({1, 4, 2, 2}), many); }, "pixel_shuffle: upscale_factor of 4294967296; it is from 1 to 1048576");
+  says<sn::ValueError>([&] { sn::pixel_shuffle(made({1, 4, 2, 2}), many); }, "pixel_shuffle: upscale_factor of 4294967296; it must be from 1 to 1048576");
   says<sn::LinAlgError>([&] { sn::eigvals(sn::full({2, 2}, NAN)).re.to_vector<double>(); },
                         "eigvals: the matrix of shape (2, 2) has infinities or NaN among its elements", 3);
   CHECK(sn::local_response_norm(x, many).shape() == Shape{1, 4, 6});

@@ -11,7 +11,7 @@ namespace sinter::jit {
 namespace llvm {
 namespace {
 
-/// Values of a persistent buffer at each row point, when the lanes walk a parallel axis; part of the calling convention.
+/// Values of a persistent buffer at each row point, if the kernel is vectorised along a parallel axis; part of the calling convention.
 constexpr int kPersistentLanes = 64;
 
 /// The guarantees that fast_math gives up: the sign of zero, and the rounding of products before they are added. Divisions and roots stay exact: the

@@ -10,7 +10,7 @@ namespace conv_tile {
 using Word = Lanes<float>::Word;
 using Unaligned = Lanes<float>::Unaligned;
 
-// Most blocks of filters, and most places, whose sums fit into registers together with the weights and an element of x.
+// The most blocks of filters, and the most places, whose sums fit into registers together with the weights and an element of x.
 #if defined(__AVX512F__)
 constexpr int kBlocks = 2, kPlaces = 14;
 #elif defined(__AVX2__)
@@ -115,7 +115,7 @@ template <int places, bool all_within> void depthwise_sums(const DepthwiseTile& 
 }
 
 using DepthwiseSums = void (*)(const DepthwiseTile& t, std::int64_t column, float* result);
-constexpr int kDepthwisePlaces = kPlaces > 8 ? 8 : kPlaces;  // enough sums that none waits for its last product
+constexpr int kDepthwisePlaces = kPlaces > 8 ? 8 : kPlaces;  // enough sums, so that no addition waits for the previous one
 
 /// Returns the function for this number of places, at least 1.
 template <bool all_within> DepthwiseSums depthwise_sums_of_places(std::int64_t places) {
