@@ -57,7 +57,7 @@ void on_interrupt(int number, siginfo_t* info, void* context) {
   }
 }
 
-/// Whether this thread has released the GIL.
+/// True while this thread has released the GIL.
 thread_local bool without_gil = false;
 
 // ---- the end of the process

@@ -1,4 +1,4 @@
-// How arrays are written as text.
+// Writes arrays as text.
 #include "sinter/print_elements.hpp"
 
 #include <fmt/format.h>

@@ -297,8 +297,8 @@ std::string to_string(const std::string& axis, const ServedSizes& sizes) {
   return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}{}", axis, sizes.first, sizes.last, by);
 }
 
-/// Returns the last size from `size` towards `end`, in whole steps, such that this size and all sizes on the way hold. Far away, where guards are about memory,
-/// sizes between two that hold are assumed to hold.
+/// Returns the last size from `size` towards `end`, in whole steps, such that the guards hold at this size and at all sizes before it. Far away, where guards
+/// are about memory, sizes between two that hold are assumed to hold.
 template <class Holds> std::int64_t last_towards(std::int64_t size, std::int64_t end, std::int64_t step, Holds holds) {
   constexpr std::int64_t kOneByOne = 4096;
   const std::int64_t way = end < size ? -step : step, steps = (end - size) / way;

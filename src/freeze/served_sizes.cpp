@@ -111,7 +111,7 @@ class Narrowing {
 
   // --- each name alone
 
-  /// Returns the farthest count from the plan's own towards `end` that is the same or unclear, as are all tried counts on the way.
+  /// Returns the farthest count from the plan's own towards `end` that is the same or unclear, as are all tried counts in between.
   template <class At> static std::int64_t farthest(const Range& name, std::int64_t end, const Counts& stops, At at) {
     const std::int64_t way = end < name.own ? -1 : 1;
     std::int64_t good = name.own;
@@ -198,7 +198,7 @@ class Narrowing {
     return other;
   }
 
-  /// Returns these counts, or the last ones on the way to them that the rules allow.
+  /// Returns these counts, or the last ones before them that the rules allow.
   Counts reachable(Counts counts) const {
     const auto allowed = [&](const Counts& at) { return rules_.predict(sizes_at(at)).has_value(); };
     if (allowed(counts)) return counts;
@@ -286,8 +286,8 @@ class Narrowing {
     }
   }
 
-  /// Ends the range of one name between the plan's own size and `other`, where the formula changes. Of the names on which the change depends, it takes the
-  /// one that loses least.
+  /// Ends the range of one name between the plan's own size and `other`, where the formula changes. If the change depends on several names, it takes the one
+  /// that loses the fewest sizes.
   void end_before(Counts other) {
     for (std::size_t k = 0; k < names_.size(); ++k) {  // a name on which it does not depend is as planned
       Counts without = other;

@@ -14,7 +14,7 @@ using trace::RecordedPtr;
 
 namespace {
 
-/// How a tensor lies; without a mesh it is whole.
+/// The shape and the sharding of a tensor; without a mesh the tensor is whole.
 struct Lies {
   Shape shape;
   Sharding sharding;

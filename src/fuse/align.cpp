@@ -162,7 +162,7 @@ class Aligner {
     return all;
   }
 
-  // A chunked host counts elements, so the guest must walk the same elements in that order.
+  // A chunked host counts elements, so the guest must visit the same elements in that order.
   std::optional<std::vector<IndexExpr>> solve_chunked(const Touch& ours, const Touch& theirs) const {
     const Sizes& shape = graph_.nodes[ours.node].shape;
     const auto& sizes = guest_.kernel.sizes;
@@ -175,7 +175,7 @@ class Aligner {
 
   bool chunked_host() const { return chunks_.length > 0 && guest_.kernel.chunks.length == 0; }
 
-  // Returns whether some of the guest's axes, in their order, are the digits of the position along the chunked axis, while its others walk the host's other
+  // Returns whether some of the guest's axes, in their order, are the digits of the position along the chunked axis, while its other axes are the host's other
   // axes. The last chunk may be shorter, so the position counts as one axis.
   bool same_points_in_chunks(const std::vector<IndexExpr>& axes) const {
     const auto& sizes = guest_.kernel.sizes;

@@ -131,7 +131,7 @@ std::vector<int> rows_below(const Graph& graph, const Node& view) {
   return rows;
 }
 
-/// Of the axes of this value that a reduction runs over, returns those (some, not all) that form the rows of another reduction below the value.
+/// A reduction runs over these axes of a value. Returns those of them (some, not all) that form the rows of another reduction below the value.
 std::vector<int> rows_within(const Graph& graph, int id, const std::vector<int>& axes) {
   const Estimating estimate;
   const Sizes& shape = graph.nodes[static_cast<std::size_t>(id)].shape;

@@ -52,7 +52,7 @@ class Explorer {
   }
 
  private:
-  // Of the reductions that the root uses, returns the one with the most work. Returns nothing, and sets `split`, if an axis must be split first.
+  // Returns the reduction with the most work among those that the root uses. Returns nothing, and sets `split`, if an axis must be split first.
   std::optional<Candidate> explore(bool may_split, std::optional<SplitAxis>& split) const {
     std::optional<Candidate> best;
     std::unordered_set<std::pair<int, Map>, PlaceHash> seen;

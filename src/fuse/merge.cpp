@@ -339,8 +339,8 @@ class Merger {
     return false;
   }
 
-  // Returns the merged kernel's time if the merge is valid and faster. Another step must write what the merged kernel reads, and that step may neither depend
-  // on the merged kernel nor be one of those that move behind it.
+  // Returns the merged kernel's time if the merge is valid and faster. Another step must write each value that the merged kernel reads, and that step may
+  // neither depend on the merged kernel nor be one of those that move behind it.
   std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved, Cut& why) const {
     why = {CutReason::order, "one kernel would need a value that it computes itself, or that a later step writes"};
     for (const auto& value : merged.kernel.values) {

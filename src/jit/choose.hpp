@@ -9,7 +9,7 @@
 namespace sinter::jit {
 
 /// The first decision, made before there is a nest: the kernel with merged and ordered axes, and with persistent buffers only for cached values. The schedule
-/// has its axes, `keep`, and whether lanes walk along rows.
+/// has its axes, `keep`, and whether it is vectorised along rows.
 struct Arranged {
   fuse::Kernel kernel;
   Schedule schedule;
@@ -19,7 +19,7 @@ Arranged arrange(const fuse::Graph& graph, const fuse::Kernel& kernel, const fus
 /// Makes all other decisions.
 Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish);
 
-/// Does the same as choose() for a CPU and a nest built by hand, whose schedule says whether lanes walk along rows.
+/// Does the same as choose() for a CPU and a nest built by hand, whose schedule says whether it is vectorised along rows.
 Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish = {});
 
 /// Returns other possible schedules that may be faster. Each is an override that differs from the nest's schedule in one field or in two related ones. Some do

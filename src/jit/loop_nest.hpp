@@ -106,7 +106,7 @@ struct Stage {
   std::vector<PersistentStore> keeps;
   std::vector<Store> stores;
   std::vector<Check> checks;
-  int lanes = 0;  // lanes in which its reductions combine where lanes walk the row; 0: reduction_order.hpp decides
+  int lanes = 0;  // lanes in which its reductions combine if vectorised along the row; 0: reduction_order.hpp decides
 };
 
 struct Scalar {

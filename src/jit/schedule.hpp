@@ -30,7 +30,7 @@ struct Schedule {
   bool keep = false;      // values that a later pass over the row needs are cached in persistent buffers; false: there are none, or they are computed again
 
   // CPU
-  int unroll = 1;      // vectors of lanes at once, where lanes walk a parallel axis
+  int unroll = 1;      // vectors at once, if vectorised along a parallel axis
   int tile = 64;       // tiles: points of the other axis, several cache lines of each strided stream
   int panel = 64;      // panels: vectors of accumulators, for each reduction
   int panel_rows = 4;  // panels: rows read at once
@@ -49,8 +49,8 @@ struct Schedule {
   int row_steps = 0;          // rows, columns: unrolled steps of a thread over its row, with persistent buffers in registers; 0: a loop, and shared memory
   bool whole = false;         // rows, columns with row_steps: every row has a point for each thread at every step
   int residents = 0;          // columns with row_steps: blocks for whose registers a multiprocessor must have room; 0: no such bound
-  int side = 128;             // contraction: points of a block's square each way; a thread has a sixteenth of them each way
-  int left = -1, right = -1;  // contraction: the axes along which either operand changes; adjacent threads walk the right axis
+  int side = 128;             // contraction: the side of a block's tile in points; a thread has a sixteenth of it each way
+  int left = -1, right = -1;  // contraction: the axes along which either operand changes; adjacent threads lie along the right axis
   int blocks = 32;            // most blocks of the grid for each multiprocessor
   bool wide_index = true;     // 64-bit indices
 

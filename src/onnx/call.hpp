@@ -87,7 +87,7 @@ class Call {
   /// Refuses an operator that computes more than kMostWork products for each element that a value may have.
   void check_work(double products) const;
 
-  /// Returns f(), which reads elements. If the elements are known only when the model is called, throws a ModelError that says what depends on them.
+  /// Returns f(), which reads elements. If the elements are known only when the model is called, throws a ModelError that names the node that depends on them.
   template <class F> auto by_elements(std::string_view what, F f) const {
     try {
       return f();

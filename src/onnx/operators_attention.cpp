@@ -94,7 +94,7 @@ Tensor runtime_mask(const Call& c, const Tensor& mask, std::int64_t batch, std::
   return where(c.at_node(seen), full({}, Arg(0.0, c.where()), dtype), full({}, Arg(c.number("mask_filter_value", -10000), c.where()), dtype));
 }
 
-/// Queries, keys and values by heads, and what is added to the scores (empty handles: nothing): the result with its heads side by side.
+/// Returns the result with its heads side by side, from queries, keys and values by heads, and the terms that are added to the scores (empty handles: none).
 Tensor attended(const Call& c, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const Tensor& bias) {
   const DType dtype = q.dtype();
   const double given = c.number("scale", 0), scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(q.size(3)));

@@ -30,7 +30,7 @@ Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
   return reshape(more > 0 ? pad(x, widths) : x, shape);
 }
 
-/// The same contents for all who transform: what is made of them is known to be equal.
+/// One tensor for all callers, so that values computed from it are recognised as equal.
 const Tensor& tile_transform() {
   static const Tensor& made = *new Tensor([] {
     constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};

@@ -53,7 +53,7 @@ Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::s
   return both;
 }
 
-/// Records the library call; zeros where there is no product to sum.
+/// Records the library call, or zeros if there is no product to sum.
 RecordedPtr make_conv(const Site& site, const RecordedPtr& x, const RecordedPtr& weight, const Convolution& how) {
   const std::array<Shape, 2> shapes{x->shape, weight->shape};
   const Shape shape = library_shape(Op::conv, shapes, how.ints());

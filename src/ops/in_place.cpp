@@ -99,8 +99,8 @@ StoragePtr filled(const Recorded& constant) {
   return storage;
 }
 
-/// Writes the small assignments that a node waits for into the elements to which the first of them assigned, and returns these; null where somebody else holds
-/// the target of one of them.
+/// Writes the small assignments that a node waits for into the elements to which the first of them assigned, and returns these elements. Returns null if
+/// another handle holds the target of one of the assignments.
 StoragePtr written_out(const RecordedPtr& top) {
   std::vector<RecordedPtr> pads;  // the last one first
   RecordedPtr under = top;
@@ -127,7 +127,7 @@ StoragePtr written_out(const RecordedPtr& top) {
   for (std::size_t k = pads.size(); k-- > 0;) {
     const RecordedPtr value = pads[k]->inputs().front();
     Source source(value, element_count(value->shape));
-    if (!source) return nullptr;  // the earlier ones are written, and whoever evaluates the pads writes them again
+    if (!source) return nullptr;  // earlier assignments are written; an evaluation of the pads writes them again
     source.write(elements, top->shape, starts_of(pads[k]->ints), value->shape);
   }
   return storage;

@@ -100,7 +100,7 @@ class Exchanges {
 void for_each_run(const Block& which, const Block& a, const Block& b, std::size_t item,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& visit);
 
-/// Returns what a call's attributes tell: "all_gather over data: 4.1 kB to each of 3 ranks".
+/// Describes a call by its attributes: "all_gather over data: 4.1 kB to each of 3 ranks".
 std::string told(std::span<const std::int64_t> ints);
 
 }  // namespace sinter::ranks

@@ -51,14 +51,14 @@ std::shared_ptr<Transport> open_module(const std::string& file) {
   }
 }
 
-/// Whether a launcher of Open MPI, MPICH or SLURM's PMI started this process with others.
+/// Returns whether a launcher of Open MPI, MPICH or SLURM's PMI started this process with others.
 bool started_by_mpirun() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"})
     if (std::getenv(name) != nullptr) return true;
   return false;
 }
 
-std::weak_ptr<WorldState> the_world;  // of the process, for the handler below
+std::weak_ptr<WorldState> the_world;  // the process's world, for the handler below
 
 [[noreturn]] void end_all_ranks() {
   std::string what = "an unknown exception";

@@ -34,7 +34,7 @@ Ranked ranked(const std::vector<Complex>& arrays) {
   Ranked result{{}, all};
   Tensor places = zeros(Shape{0}, DType::int64);
   if (count > 0) {
-    // A NaN counts as 0 here, for it equals nothing; the first key tells which parts are NaN.
+    // A NaN counts as 0 here, because it equals nothing; the first key says which parts are NaN.
     const Tensor kind = astype(isnan(all.re), DType::int8) * 2 + astype(isnan(all.im), DType::int8);
     const std::vector<Tensor> keys{where(isnan(all.im), 0, all.im), where(isnan(all.re), 0, all.re), kind};
     const Tensor order = lexsort(keys, 0, Location{});

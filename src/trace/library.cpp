@@ -143,7 +143,7 @@ Shape odd_row(std::span<const Shape> operands, std::span<const std::int64_t>) {
   return shape;
 }
 
-// Exchanges between ranks (ranks/exchange.hpp): a part is sent, and a link orders the calls. What is received lies in a row.
+// Exchanges between ranks (ranks/exchange.hpp): a part is sent, and a link orders the calls. Received elements form one axis.
 Shape link(std::span<const Shape>, std::span<const std::int64_t>) { return {1}; }
 Shape received(std::span<const Shape>, std::span<const std::int64_t> ints) { return {ints[1]}; }
 

@@ -120,7 +120,7 @@ Held held_by(const RecordedPtr& node) {
   return held;
 }
 
-/// Evaluates the node if that frees much memory; else the count starts again from what the node holds.
+/// Evaluates the node if that frees much memory; else the count starts again from the bytes that the node holds.
 void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
   const Held held = held_by(node);
   bytes_owed = kMaxHeldBytes - std::min(kMaxHeldBytes, held.all);

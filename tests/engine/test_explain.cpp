@@ -1,4 +1,4 @@
-// What explain() says of lines, names, sizes and boundaries, and that none of it is part of a plan.
+// Tests the text of explain() about lines, names, sizes and boundaries, and that none of it is part of a plan.
 #include <doctest/doctest.h>
 
 #include <atomic>

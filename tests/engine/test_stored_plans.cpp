@@ -56,7 +56,7 @@ Tensor formula(std::int64_t rows, std::int64_t columns) {
   return softmax(gelu(weights * 0.01f), -1) + sum(x.at({Slice{0, rows}, 0})) * 1e-3f;
 }
 
-/// Whether the formula gives its values, within `plans` plans made here.
+/// Returns whether the formula gives its values, with at most `plans` plans made here.
 int computes(const fs::path& cache, std::int64_t rows, std::uint64_t made, std::uint64_t from_disk, bool fast_math = false) {
   use(cache, fast_math);
   const Tensor y = formula(rows, 6);

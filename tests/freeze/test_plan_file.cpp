@@ -64,7 +64,7 @@ struct Ran {
   int status;
   std::string out;
 };
-/// What the other process calls the function with: nothing has to be computed for it.
+/// The arguments with which the other process calls the function: nothing has to be computed for them.
 Tensor steps() {
   std::vector<float> list(30);
   for (std::size_t k = 0; k < list.size(); ++k) list[k] = 0.1f * static_cast<float>(k);
@@ -100,7 +100,7 @@ int child(const std::string& plan) {
   }
 }
 
-/// What child() calls.
+/// The function that child() calls.
 Tensor formula(const Tensor& x) {
   Tensor w = reshape(cos(arange(24).astype(DType::float32)), {6, 4});
   eval(w);
@@ -174,7 +174,7 @@ TEST_CASE("a loaded function gives what the formula gives, at all sizes that its
 
 namespace {
 
-/// What the function of a file gives; nothing where it has no plan for such sizes.
+/// Returns the results of a file's function; nothing if the file has no plan for such sizes.
 std::vector<Tensor> called(const Function& f, const std::vector<Tensor>& in) {
   try {
     return f(in);

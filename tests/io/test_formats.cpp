@@ -58,7 +58,7 @@ template <class E> std::string refused(const File& file, const std::function<voi
   return "nothing was thrown";
 }
 
-/// Whether the build has the library that a format needs; without it the refusal is all there is to test.
+/// Returns whether the build has the library that a format needs; without it only the refusal can be tested.
 bool has_npz() {
   try {
     sn::load_npz("/");

@@ -87,7 +87,7 @@ TEST_CASE("slices, repeated matrices, products of a product, and bytes beside in
   CHECK(matmul(wide(part), wide(rows)).to_vector<std::int32_t>() == reference(ints(part.copy()), ints(broadcast_to(rows, {3, 40, 31}).copy()), 3, 7, 40, 31));
   const Tensor flipped = flip(b, {1});
   CHECK(matmul(wide(a), wide(flipped)).to_vector<std::int32_t>() == reference(ints(a), ints(broadcast_to(flipped, {3, 50, 31}).copy()), 3, 20, 50, 31));
-  // What no strides describe is put in memory, as bytes.
+  // An operand that no strides describe is materialised, as bytes.
   const Tensor heads = bytes({2, 6, 9, 16}, true, false), joined = reshape(permute(heads, {0, 2, 1, 3}), {2, 9, 96}), weights = bytes({96, 40}, true, false);
   const Tensor product = matmul(wide(joined), wide(weights));
   if (options().device == "cpu" && options().fuse) CHECK(multiplies_bytes(product));

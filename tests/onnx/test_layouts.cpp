@@ -58,7 +58,7 @@ class Network {
     bool same(const Value& other) const { return channels == other.channels && rows == other.rows && columns == other.columns; }
   };
 
-  /// Of rows and columns, or of columns alone.
+  /// The sizes of rows and columns, or of columns alone.
   Numbers with_places(Numbers list, const Numbers& two) const {
     list.insert(list.end(), two.begin() + (line_ ? 1 : 0), two.end());
     return list;

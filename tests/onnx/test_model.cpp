@@ -412,7 +412,7 @@ TEST_CASE("large results and outputs of constants stay nodes, and a branch reads
 
 TEST_CASE("a convolution, its bias however it is shaped, a residual and an activation are one step") {
   if (!testing::convolves_in_blocks() || testing::on_cuda() || !options().fuse) return;
-  // How exporters write the bias: as it is, behind a Reshape, an Unsqueeze, an Expand; as a constant, and as an input, which cannot be folded.
+  // Exporters write the bias in several ways: as it is, behind a Reshape, an Unsqueeze, an Expand; as a constant, and as an input, which cannot be folded.
   for (const char* const how : {"bias", "Reshape", "Unsqueeze", "Expand"})
     for (const bool constant : {true, false}) {
       CAPTURE(how);

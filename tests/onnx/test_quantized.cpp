@@ -112,7 +112,7 @@ struct Conv {
     return y;
   }
   std::size_t filter_of(std::size_t place) const { return place / static_cast<std::size_t>(places(0) * places(1)) % static_cast<std::size_t>(filters); }
-  /// What sums stand for, about as many as this from -1 to 1.
+  /// The numbers that sums stand for, about as many as this from -1 to 1.
   double unit(std::size_t place) const { return static_cast<double>(x_scale) * static_cast<double>(w_scale[per_channel ? filter_of(place) : 0]); }
 };
 

@@ -1,4 +1,4 @@
-// What mpi.py runs under mpirun: a program whose results' bits are printed, or one of whose ranks is at fault.
+// The program that mpi.py runs under mpirun: it prints the bits of its results, or one of its ranks fails.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>

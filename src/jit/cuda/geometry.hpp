@@ -12,8 +12,8 @@ namespace sinter::jit::cuda {
 inline constexpr int kWarp = 32;
 
 // A GPU has five of the forms of a schedule. pointwise: a thread for each vector of points; tiles: a block for 32 x 32 points of the last two axes; rows: a
-// block, a warp or a part of a warp for each point; columns: 32 adjacent threads walk the last parallel axis, and the block's second dimension shares the rows;
-// contraction: a block for each tile of two parallel axes.
+// block, a warp or a part of a warp for each point; columns: 32 adjacent threads along the last parallel axis, and the block's second dimension shares the
+// rows; contraction: a block for each tile of two parallel axes.
 
 /// Returns whether the form is rows with a warp, or 8 or 16 lanes of a warp, for each row. A block then has several rows.
 bool within_warps(const LoopNest& nest);

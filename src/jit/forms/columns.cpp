@@ -29,7 +29,7 @@ class Columns : public RowLowering {
     if (sharing_ > 1) declare_parts({sharing_, kWarp * width_});
     declare_persistent_registers();
     name_literal_divisors(false);
-    // Every thread of a block walks the same blocks of points, so that all reach each barrier. A thread past the last point computes the last one again, over
+    // Every thread of a block visits the same blocks of points, so that all reach each barrier. A thread past the last point computes the last one again, over
     // no rows, and stores nothing.
     const E points = counted("points"), step = loop::cast(loop::blocks(), count_) * (kWarp * width_);
     each(Binding::grid, count_, "first", loop::cast(loop::block(), count_) * (kWarp * width_), points, step, [&](const E& first) {

@@ -187,7 +187,7 @@ class RowLowering : public Lowering {
   /// between; a single stage needs its own.
   void guard_reuse(bool shared_parts);
 
-  // How the threads share a row, which the form decides.
+  // The form decides how the threads share a row.
   int sharing_ = 1;           // threads of a row
   int along_ = 1;             // neighbouring points of a row that a thread takes at once
   E thread_;                  // the thread's number among those of its row
