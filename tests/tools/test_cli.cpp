@@ -307,7 +307,7 @@ TEST_CASE("the log says why a plan is made") {
   const Outcome made = box.run({"eval", "softmax(arange(64.)*2 + 1)", "-o", "y.npy"}, debug);
   REQUIRE(made.code == 0);
   CHECK(contains(made.err, "a plan is made for "));
-  CHECK(contains(made.err, "no plan of this structure and these settings was in memory or on disk"));
+  CHECK(contains(made.err, "no plan of this structure with these settings was in memory or on disk"));
   const Outcome again = box.run({"eval", "softmax(arange(64.)*2 + 1)", "-o", "y.npy"}, debug);
   CHECK(!contains(again.err, "a plan is made for "));
   const Outcome larger = box.run({"eval", "softmax(arange(300000.)*2 + 1)", "-o", "y.npy"}, debug);
