@@ -171,7 +171,7 @@ Words Engine::Setup::key_for(const Target& other) const {
   words.add(schedule);
   words.add(static_cast<std::uint64_t>(other.interpret) | static_cast<std::uint64_t>(other.limits.fuse) << 1 |
             static_cast<std::uint64_t>(how.lowering.fast_math) << 2 | static_cast<std::uint64_t>(other.limits.products) << 3 |
-            static_cast<std::uint64_t>(other.limits.product_epilogues) << 4);
+            static_cast<std::uint64_t>(other.limits.product_epilogues) << 4 | static_cast<std::uint64_t>(other.limits.overlap) << 5);
   return words;
 }
 
@@ -418,7 +418,7 @@ template <class AddressOf> std::span<const std::int64_t> Engine::bind(const Plan
   return ints;
 }
 
-void Engine::launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags) {
+void Engine::launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags, const jit::Box* part) {
   const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
   for (int axis = 0; axis < nest.parallel; ++axis)
@@ -427,7 +427,8 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   if (runtime::Kernel* kernel = kernels_.current(step.made, nest, target)) {
     const auto ints = bind(step, work, [&](int node) { return work.elements[node].data; });
     if (flags) work.pointers.push_back(flags->data());
-    device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
+    if (part) device->launch_part(*kernel, nest, {work.pointers, ints, work.scalars}, *part);
+    else device->launch(*kernel, nest, {work.pointers, ints, work.scalars});
     return;
   }
   // The device has no kernel for the step: the host interprets the nest.
@@ -460,7 +461,8 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     if (!fuse::has_library(target.limits, call.op, call.dtype)) {
       ++totals_.host_calls;
       OnHost host(*target.device, work);
-      for (const auto& operand : call.operands) work.call_pointers.push_back(host.bring(operand.node));
+      for (std::size_t k = 0; k < call.operands.size(); ++k)
+        work.call_pointers.push_back(k < fuse::operands_read(call) ? host.bring(call.operands[k].node) : nullptr);
       work.call_pointers.push_back(host.room_for(call.node));
       host.device->call(call, work.call_pointers, nullptr);
       host.take_back(call.node);
@@ -569,7 +571,7 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
 
   Profile::Times* const profile = Profile::Times::current();
   const bool told = profile || timeline::on();
-  const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, auto&& run) {
+  const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, const char* part, auto&& run) {
     if (!told) return run();
     device->synchronize();
     timeline::Span span("kernel");
@@ -585,7 +587,8 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
       device->synchronize();
     }
     span.stop();
-    if (profile) profile->stop(planned, s, call, work.numbers);
+    if (profile) profile->stop(planned, s, call, work.numbers, part);
+    if (span && *part) span.add("part", part);
     if (span) tell_step(span, planned, s, call, work.numbers, work.history, *device, measured_bandwidth(*device, thread_count(options().threads)));
   };
   Checks checks(work.gathers, device);
@@ -601,14 +604,26 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
     }
     stop_if_interrupted();
     const PlannedStep& step = planned.steps[s];
+    const Core* mine = nullptr;
+    for (const Core& core : executable.cores) {
+      if (core.step == s) mine = &core;
+      if (core.before != s) continue;
+      prepare(planned.steps[core.step]);
+      timed(core.step, nullptr, "core", [&] { launch(planned.steps[core.step], target, work, nullptr, &core.points); });
+    }
     prepare(step);
-    if (step.library) {
+    if (mine) {
+      timed(s, nullptr, "rims", [&] {
+        const std::span ints = work.numbers.subspan(step.numbers, step.nest.ints.size());
+        for (const jit::Box& rim : jit::outside(jit::all_points(step.nest, ints), mine->points)) launch(step, target, work, nullptr, &rim);
+      });
+    } else if (step.library) {
       const PlannedStep* follower = s + 1 < planned.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
       if (follower) prepare(*follower);
-      timed(s, &executable.library[s], [&] { call(executable.library[s], follower, target, work); });
+      timed(s, &executable.library[s], "", [&] { call(executable.library[s], follower, target, work); });
       if (follower) release(s++);
     } else {
-      timed(s, nullptr, [&] {
+      timed(s, nullptr, "", [&] {
         if (step.gathers.empty()) launch(step, target, work, nullptr);
         else checks.launch(step, [&](const runtime::BufferPtr& flags) { launch(step, target, work, flags); });
       });

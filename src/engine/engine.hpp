@@ -187,7 +187,8 @@ class Engine {
   void run(const Executable& executable, const Target& target, Workspace& work);
   // Takes them from the workspace's outline, then runs the steps.
   void run_recorded(const Executable& executable, const Target& target, Workspace& work);
-  void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags);
+  // `part`: the points at which it runs; null: at all.
+  void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags, const jit::Box* part = nullptr);
   void launch(const Repeated& repeated, Workspace& work);
   class OnHost;
   // Makes a library call. `follower` is its epilogue, or null.

@@ -44,10 +44,14 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
   std::vector<std::size_t> last_step(count);
   std::iota(memory.begin(), memory.end(), 0);
   std::vector<char> read(count), wanted(count);
+  executable.cores = cores_of(*planned, executable.numbers);
+  std::vector<int> moments;  // of the steps
   int moment = -1;
   for (std::size_t s = 0; s < planned->steps.size(); ++s) {
     const PlannedStep& step = planned->steps[s];
     if (!step.follows) ++moment;
+    moments.push_back(moment);
+    const auto core = std::find_if(executable.cores.begin(), executable.cores.end(), [&](const Core& one) { return one.step == s; });
     const auto needed = [&](std::size_t at) {
       last[static_cast<std::size_t>(memory[at])] = moment;
       last_step[static_cast<std::size_t>(memory[at])] = s;
@@ -63,7 +67,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
         memory[at] = memory[static_cast<std::size_t>(step.in_place)];
         executable.shared.emplace_back(value, memory[at]);
       } else {
-        first[at] = moment;
+        first[at] = core != executable.cores.end() ? moments[core->before] : moment;
       }
       needed(at);
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/arena.hpp"
+#include "engine/overlap.hpp"
 #include "engine/planned.hpp"
 #include "runtime/replay.hpp"
 
@@ -48,6 +49,7 @@ struct Executable {
   std::vector<Result> results;      // wanted values with elements that are not leaves, each once
   std::vector<std::size_t> blocks;  // sizes of the blocks that hold results
   std::vector<Repeated> repeated;   // in the order of the steps
+  std::vector<Core> cores;          // of kernels that begin while elements are on their way from other ranks
   bool keeps_all = false;           // every value keeps its memory until the end of a run
   bool buffers = false;             // values in the arena have handles of their own, because the host computes a step for the device, or because they are kept
 };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/origins.hpp"
+#include "engine/overlap.hpp"
 #include "engine/picture.hpp"
 
 namespace sinter::engine {
@@ -161,10 +162,15 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
   const auto library = runtime::kind_of(plan.limits).library;
   text += passes_text(plan) + origins.sizes_text();
   if (options.guards) text += guards_text(plan, origins);
+  const std::vector<Core> cores = cores_of(plan);
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
-    const std::string inputs = values_text(plan, origins, step.reads, step.parts, writer), outputs = values_text(plan, origins, step.writes, {}, {});
+    const bool starts = step.library && fuse::starts_exchange(step.call.op), finishes = step.library && fuse::finishes_exchange(step.call.op);
+    const std::string inputs = starts     ? values_text(plan, origins, {step.call.operands[0].node}, {}, writer)
+                               : finishes ? "other places"
+                                          : values_text(plan, origins, step.reads, step.parts, writer);
+    const std::string outputs = starts ? "other places" : values_text(plan, origins, step.writes, {}, {});
     for (int value : step.writes) writer[value] = s + 1;
     text += heading(s + 1, step.library ? fuse::to_string(step.call) : step.nest.name, origins.lines_text(step.computes));
     const std::string moves = fmt::format("   moves   {}: {} to {}", bytes_text(step.bytes_moved), inputs, outputs);
@@ -194,6 +200,8 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
       text += fmt::format("   note    is the epilogue of step {}: runs on each piece of its result{}\n", s, step.in_place >= 0 ? ", in place" : "");
     if (const std::string kept = kept_text(step, plan.limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
     for (const auto& note : step.notes) text += fmt::format("   note    {}\n", note);
+    for (const Core& core : cores)
+      if (core.step == s) text += fmt::format("   overlap the points {} run before step {} waits for other ranks\n", points_text(core.points), core.before + 1);
     text += fmt::format("   ends    {}\n", fuse::to_string(step.cut));
   }
   return text;
@@ -259,6 +267,7 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
   const Planned& plan = *told.planned;
   const Origins origins(plan, told.history.sites);
   const std::size_t before = kernels.size() + calls.size();
+  const std::vector<Core> cores = cores_of(plan);
   std::map<int, std::size_t> writer;  // value -> the step that writes it
   const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
@@ -310,6 +319,8 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
     entry["origin"] = origin_name(made, told.history.reused);
     entry["compile_ms"] = told.history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = step.notes;
+    for (const Core& core : cores)
+      if (core.step == s) entry["core"] = {{"points", core.points}, {"before_step", before + core.before}};
     if (!made.why_interpreted.empty()) entry["why_interpreted"] = made.why_interpreted;
     kernels.push_back(entry);
   }

@@ -187,7 +187,10 @@ class Making {
       const auto reader = first_reader.find(steps[s].call.node);
       if (reader == first_reader.end()) continue;
       PlannedStep& follower = steps[reader->second];
-      steps[s].alone = follower.follows ? "its first reader is the epilogue of another call" : why_not_following(follower, steps[s].call.node);
+      const auto waits = [&](const PlannedStep& step) { return step.library && fuse::finishes_exchange(step.call.op); };
+      if (follower.follows) steps[s].alone = "its first reader is the epilogue of another call";
+      else if (planned_.limits.overlap && std::any_of(&steps[s], &follower, waits)) steps[s].alone = "it runs while its first reader waits for other ranks";
+      else steps[s].alone = why_not_following(follower, steps[s].call.node);
       if (!steps[s].alone.empty()) continue;
       follower.follows = true;
       follower.bytes_moved -= bytes_of(steps[s].call.node);  // the epilogue reads a piece that is still in the cache

@@ -45,10 +45,12 @@ double bytes_of(const fuse::LibraryCall& call) {
 
 Profile::Times* Profile::Times::current() { return mine(); }
 
-void Profile::Times::stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers) {
+void Profile::Times::stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers,
+                          std::string_view part) {
   const double took = seconds_since(started);
   bool as_planned = true;
   std::string name = call ? fuse::to_string(*call) : name_of(planned, s, numbers, as_planned);
+  if (!part.empty()) name += fmt::format(", {}", part);
   if (call && s + 1 < planned.steps.size() && planned.steps[s + 1].follows) name += ", then " + planned.steps[s + 1].nest.name;
   ProfiledStep& step = steps[name];
   step.name = name;
@@ -57,7 +59,7 @@ void Profile::Times::stop(const engine::Planned& planned, std::size_t s, const f
   ++step.runs;
   step.seconds += took;
   if (call) step.bytes += bytes_of(*call);
-  else if (as_planned) step.bytes += planned.steps[s].bytes_moved;
+  else if (as_planned && part != "rims") step.bytes += planned.steps[s].bytes_moved;
 }
 
 Profile::Profile() : times_(std::make_unique<Times>()) {

@@ -20,7 +20,7 @@ struct Profile::Times {
 
   void start() { started = Clock::now(); }
   /// Notes that step s has run and its device has finished. `call`: the numbers of a library call.
-  void stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers);
+  void stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers, std::string_view part);
 
   std::map<std::string, ProfiledStep> steps;
   Clock::time_point made = Clock::now(), started;

@@ -62,6 +62,11 @@ bool multiplies_bytes_into(DType stored, DType result);
 enum class Pieces : std::uint8_t { whole, pieces, loose };
 Pieces pieces_of(trace::Op op);
 
+/// The calls that start and finish an exchange between ranks. Their operands after the part that is sent are links: they order the calls, and are not read.
+inline bool starts_exchange(trace::Op op) { return op == trace::Op::send_part; }
+inline bool finishes_exchange(trace::Op op) { return op == trace::Op::receive_part; }
+inline std::size_t operands_read(const LibraryCall& call) { return starts_exchange(call.op) ? 1 : finishes_exchange(call.op) ? 0 : call.operands.size(); }
+
 /// Returns "matmul (64, 32) (32, 16) + (16,), as bfloat16", with the present sizes.
 std::string to_string(const PlannedCall& call);
 std::string to_string(const LibraryCall& call);

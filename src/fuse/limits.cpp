@@ -105,6 +105,7 @@ std::string to_string(const Limits& limits) {
   line("scale_bytes", limits.scale_bytes);
   line("lay_out_bytes", limits.lay_out_bytes);
   line("byte_panels", limits.byte_panels);
+  line("overlap", limits.overlap);
   line("reread", limits.reread, "operations");
   line("cache_bytes", limits.cache_bytes);
   line("short_row", limits.short_row, "points");

@@ -34,6 +34,7 @@ struct Limits {
   bool block_bytes = false;            // convolutions of bytes are faster in blocks too
   bool scale_bytes = false;            // they can scale their sums
   bool lay_out_bytes = false;          // products of bytes read a right matrix that was laid out for them
+  bool overlap = true;                 // a kernel computes what needs nothing from other ranks while an exchange is on its way
   bool byte_panels = false;            // in panels, because one instruction multiplies four numbers; otherwise along the depth
 
   // The way in which kernels run.

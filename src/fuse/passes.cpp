@@ -31,6 +31,7 @@ constexpr Pass kPasses[] = {
     {"block_bytes", "convolutions of 8-bit numbers less their zero points multiply bytes, with their channels in blocks", &Limits::block_bytes},
     {"scale_bytes", "what is added to the sums of such a convolution, and what they are multiplied with, is part of its call", &Limits::scale_bytes},
     {"lay_out_bytes", "products of bytes read a matrix that is used again as the device reads it fastest", &Limits::lay_out_bytes},
+    {"overlap", "exchanges between ranks start early and finish late, and kernels compute meanwhile what needs nothing from other ranks", &Limits::overlap},
 };
 
 /// Returns whether a pass may change the node itself.

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <set>
 #include <span>
 #include <utility>
@@ -53,7 +52,6 @@ class Scheduler {
       if (work.empty()) break;
     }
     make_steps();
-    arrange(in_order());
     account();
     keep_refusals();
     return std::move(plan_);
@@ -321,6 +319,8 @@ class Scheduler {
     std::vector<FixedStep> calls;
     for (const auto& call : calls_) {
       FixedStep fixed{{}, call.node};
+      if (limits_.overlap && starts_exchange(call.op)) fixed.exchange = FixedStep::Exchange::starts;
+      if (limits_.overlap && finishes_exchange(call.op)) fixed.exchange = FixedStep::Exchange::finishes;
       for (const auto& operand : call.operands) fixed.reads.push_back(operand.node);
       calls.push_back(std::move(fixed));
     }
@@ -456,59 +456,23 @@ class Scheduler {
 
   void make_steps() {
     plan_.steps.reserve(groups_.size() + calls_.size());
-    for (auto& group : groups_) {
-      Step step;
-      step.kernel = std::move(group.kernel);
+    const std::vector<int> order = step_order(graph(), groups_, fixed_steps());
+    if (order.size() != groups_.size() + calls_.size()) throw InternalError("scheduler: the steps depend on each other in a circle");
+    for (const int number : order) {
+      Step& step = plan_.steps.emplace_back();
+      if (number < 0) {
+        step.kind = Step::Kind::library;
+        step.call = std::move(calls_[static_cast<std::size_t>(-1 - number)]);
+        step.kernel.cut = {CutReason::library_call, fmt::format("a library computes {}", trace::name(step.call.op))};
+        continue;
+      }
+      step.kernel = std::move(groups_[static_cast<std::size_t>(number)].kernel);
       for (const auto& root : step.kernel.roots)  // each value in memory has a split reason
         if (const auto cut = cuts_.find(root.node); cut != cuts_.end() && step.kernel.roots.size() > 1)
           step.kernel.notes.push_back(
               fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(cut->second)));
-      plan_.steps.push_back(std::move(step));
-    }
-    for (auto& call : calls_) {
-      Step step;
-      step.kind = Step::Kind::library;
-      step.kernel.cut = {CutReason::library_call, fmt::format("a library computes {}", trace::name(call.op))};
-      step.call = std::move(call);
-      plan_.steps.push_back(std::move(step));
     }
     std::vector<Group>().swap(groups_);
-  }
-
-  // Returns a valid order of the steps; among the possible next steps, the one that writes the earliest node comes first.
-  std::vector<int> in_order() const {
-    const std::size_t count = plan_.steps.size();
-    std::vector<int> writer(graph().nodes.size(), -1), waits(count);
-    std::vector<std::vector<int>> readers(count);
-    for (std::size_t s = 0; s < count; ++s)
-      for (int id : plan_.steps[s].writes()) writer[id] = static_cast<int>(s);
-    std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
-    const auto rank = [&](int s) { return std::pair(plan_.steps[s].writes().front(), s); };
-    for (int s = 0; s < static_cast<int>(count); ++s) {
-      for (int id : plan_.steps[s].reads())
-        if (writer[id] >= 0) {
-          readers[writer[id]].push_back(s);
-          ++waits[s];
-        }
-      if (waits[s] == 0) ready.push(rank(s));
-    }
-    std::vector<int> sequence;
-    while (!ready.empty()) {
-      const int next = ready.top().second;
-      ready.pop();
-      for (int reader : readers[next])
-        if (--waits[reader] == 0) ready.push(rank(reader));
-      sequence.push_back(next);
-    }
-    if (sequence.size() != count) throw InternalError("scheduler: the steps depend on each other in a circle");
-    return sequence;
-  }
-
-  void arrange(const std::vector<int>& sequence) {
-    std::vector<Step> steps;
-    steps.reserve(sequence.size());
-    for (int s : sequence) steps.push_back(std::move(plan_.steps[s]));
-    plan_.steps = std::move(steps);
   }
 
   double bytes_of(int id) const { return fuse::bytes_of(graph(), id); }
@@ -547,6 +511,11 @@ class Scheduler {
   // Counts the bytes of a product and of its library's additional work: the values between are not moved.
   void account_call(Step& step) {
     int id = step.call.node;
+    if (starts_exchange(step.call.op) || finishes_exchange(step.call.op)) {  // what goes to other ranks, or what is received from all places
+      step.computes.push_back(id);
+      step.bytes_moved = step.bytes_unfused = starts_exchange(step.call.op) ? static_cast<double>(step.call.ints[2]) : bytes_of(id);
+      return;
+    }
     for (; !trace::is_library(node(id).op); id = product_below(id)) {
       step.computes.push_back(id);
       step.bytes_unfused += unfused_bytes(id);

@@ -100,7 +100,7 @@ void send_part(const fuse::LibraryCall& call, std::span<void* const> pointers, i
   std::memset(pointers[2], 0, itemsize(call.dtype));
 }
 void receive_part(const fuse::LibraryCall& call, std::span<void* const> pointers, int) {
-  ranks::Exchanges::running().receive(call.ints, static_cast<std::byte*>(pointers[1]));
+  ranks::Exchanges::running().receive(call.ints, static_cast<std::byte*>(pointers[2]));
 }
 std::string who_exchanges(const fuse::LibraryCall& call) { return ranks::told(call.ints); }
 

@@ -64,9 +64,13 @@ class Mpi final : public Transport {
     });
   }
 
-  bool receive(int peer, int tag, std::byte* to, std::size_t bytes, double seconds) override {
+  bool receive(int peer, int tag, std::byte* to, std::size_t bytes, double seconds, void (*meanwhile)()) override {
     std::unique_lock lock(mutex_);
     std::vector<MPI_Request> requests;
+    const auto give_up = [&] {
+      for (MPI_Request& request : requests) MPI_Cancel(&request), MPI_Wait(&request, MPI_STATUS_IGNORE);
+      late_ = true;
+    };
     in_pieces(bytes, [&](std::size_t at, int count) { expect(MPI_Irecv(to + at, count, MPI_BYTE, peer, tag, ranks_, &requests.emplace_back()), "MPI_Irecv"); });
     std::vector<MPI_Status> states(requests.size());
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -78,10 +82,16 @@ class Mpi final : public Transport {
       lock.unlock();
       if (looks >= 20000) std::this_thread::sleep_for(std::chrono::microseconds(50));
       else if (looks >= 200) std::this_thread::yield();
+      try {
+        if (looks % 1000 == 999) meanwhile();
+      } catch (...) {
+        lock.lock();
+        give_up();
+        throw;
+      }
       lock.lock();
       if (std::chrono::steady_clock::now() > end) {
-        for (MPI_Request& request : requests) MPI_Cancel(&request), MPI_Wait(&request, MPI_STATUS_IGNORE);
-        late_ = true;
+        give_up();
         return false;
       }
     }

@@ -13,10 +13,11 @@ thread_local Exchanges* now_running = nullptr;
 
 constexpr std::array<const char*, 4> kKinds{"all_gather", "all_to_all", "halo", "broadcast_from"};
 
-/// The kind's number, then up to 7 letters of the mesh axis.
-std::int64_t label(const Exchange& exchange) {
+/// The kind's number and whether it is the finish, then up to 6 letters of the mesh axis.
+constexpr std::uint64_t kFinish = 0x80;
+std::int64_t label(const Exchange& exchange, bool finish) {
   const auto kind = std::find(kKinds.begin(), kKinds.end(), exchange.kind) - kKinds.begin();
-  std::uint64_t packed = static_cast<std::uint64_t>(kind);
+  std::uint64_t packed = static_cast<std::uint64_t>(kind) | (finish ? kFinish : 0);
   for (std::size_t axis = 0; axis < exchange.from.mesh->count(); ++axis) {
     if (exchange.from.along(axis) < 0) continue;
     const std::string& name = exchange.from.mesh->axes[axis].name;
@@ -108,15 +109,17 @@ std::size_t Exchanges::add(Exchange exchange) {
   return all_.size() - 1;
 }
 
-std::vector<std::int64_t> Exchanges::attributes(std::size_t number, std::uint64_t sizes) const {
+std::vector<std::int64_t> Exchanges::attributes(std::size_t number, Call call, std::int64_t elements, std::uint64_t sizes) const {
   const Exchange& exchange = all_[number];
-  std::int64_t bytes = 0, receivers = 0;
-  exchange.each_sent(place_, [&](const Place& receiver, const Block& block) {
-    if (mesh_->rank_of(receiver) == mesh_->world->rank) return;
+  std::int64_t bytes = 0, places = 0;
+  const auto count = [&](const Place& other, const Block& block) {
+    if (mesh_->rank_of(other) == mesh_->world->rank) return;
     bytes += static_cast<std::int64_t>(bytes_of(block, exchange.item));
-    ++receivers;
-  });
-  return {static_cast<std::int64_t>(number), 1, bytes, receivers, label(exchange), of_hash(sizes)};
+    ++places;
+  };
+  if (call == Call::start) exchange.each_sent(place_, count);
+  else exchange.each_received(place_, count);
+  return {static_cast<std::int64_t>(number), elements, bytes, places, label(exchange, call == Call::finish), of_hash(sizes)};
 }
 
 std::vector<std::int64_t> Exchanges::no_exchange(std::uint64_t sizes) { return {-1, 1, 0, 0, -1, of_hash(sizes)}; }
@@ -188,18 +191,21 @@ Exchanges& Exchanges::running() {
 Exchanges::Running::Running(Exchanges* now) : before_(now_running) { now_running = now; }
 Exchanges::Running::~Running() { now_running = before_; }
 
+bool is_far(std::span<const std::int64_t> ints) { return ints[3] > 0; }
+
 std::string told(std::span<const std::int64_t> ints) {
   const auto packed = static_cast<std::uint64_t>(ints[4]);
   if (ints[0] < 0) return "nothing: it names the sizes of the parts";
   std::string over;
   for (int k = 1; k < 7; ++k)
     if (const auto letter = static_cast<char>(packed >> (8 * k) & 0xff); letter != 0) over += letter;
-  const char* kind = (packed & 0xff) < kKinds.size() ? kKinds[packed & 0xff] : "exchange";
-  if (ints[3] == 0) return fmt::format("{} over {}: within this rank", kind, over);
+  const std::uint64_t number = packed & 0xff & ~kFinish;
+  const char* kind = number < kKinds.size() ? kKinds[number] : "exchange";
+  if (!is_far(ints)) return fmt::format("{} over {}: within this rank", kind, over);
   const double bytes = static_cast<double>(ints[2]) / static_cast<double>(ints[3]);
   const bool large = bytes >= 1e5;
-  return fmt::format("{} over {}: {:.1f} {} to each of {} place{} of other ranks", kind, over, large ? bytes / 1e6 : bytes / 1e3, large ? "MB" : "kB", ints[3],
-                     ints[3] == 1 ? "" : "s");
+  return fmt::format("{} over {}: {:.1f} {} {} each of {} place{} of other ranks", kind, over, large ? bytes / 1e6 : bytes / 1e3, large ? "MB" : "kB",
+                     (packed & kFinish) != 0 ? "from" : "to", ints[3], ints[3] == 1 ? "" : "s");
 }
 
 }  // namespace sinter::ranks

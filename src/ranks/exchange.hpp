@@ -1,9 +1,10 @@
 // Exchanges: the elements of its part of a value that each place sends to the places that want them, and the two library calls that send and receive. Every
 // rank derives from global shapes which elements each place sends to which, so nothing is negotiated.
 //
-// The calls' attributes: the exchange's number in its evaluation, the number of elements that are received, the bytes that the place sends to other ranks, the
-// number of places there that receive them, the kind with the mesh axis, packed by `label`, and a hash of the sizes of the place's parts. Those before the hash
-// are for explain. The hash is part of the structural key: a plan for other sizes may sum in another order, and ranks may have met different sizes before.
+// The calls' attributes: the exchange's number in its evaluation, the number of elements of the result, the bytes that the place sends to other ranks or
+// receives from them, the number of places at the other end, the kind with the mesh axis and the call, packed by `label`, and a hash of the sizes of the
+// place's parts. Those before the hash are for explain and for the choice of cores (engine/overlap.hpp). The hash is part of the structural key: a plan for
+// other sizes may sum in another order, and ranks may have met different sizes before.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -68,8 +69,9 @@ class Exchanges {
   std::size_t add(Exchange exchange);
   bool empty() const { return all_.empty(); }
   void meet(std::shared_ptr<Handover> others) { others_ = std::move(others); }
-  /// Returns the attributes of the exchange's calls, with room for the number of elements.
-  std::vector<std::int64_t> attributes(std::size_t number, std::uint64_t sizes) const;
+  /// Returns the attributes of a call of the exchange.
+  enum class Call : std::uint8_t { start, finish };
+  std::vector<std::int64_t> attributes(std::size_t number, Call call, std::int64_t elements, std::uint64_t sizes) const;
   /// Attributes of a call that sends nothing.
   static std::vector<std::int64_t> no_exchange(std::uint64_t sizes);
 
@@ -100,6 +102,8 @@ class Exchanges {
 void for_each_run(const Block& which, const Block& a, const Block& b, std::size_t item,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& visit);
 
+/// Returns whether the elements of a call come from other ranks or go to them.
+bool is_far(std::span<const std::int64_t> ints);
 /// Describes a call by its attributes: "all_gather over data: 4.1 kB to each of 3 ranks".
 std::string told(std::span<const std::int64_t> ints);
 

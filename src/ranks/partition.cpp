@@ -140,12 +140,9 @@ class Partition::Pass {
     }
     for (std::size_t k = 0; k < nodes_.size(); ++k) sources_[k].part = part_of_node(k);
     for (const RecordedPtr& root : roots) out_.local_.push_back(sources_[static_cast<std::size_t>(numbers_.at(root.get()))].part);
-    if (!link_) {
-      const RecordedPtr nothing = trace::make_constant(Site{"ranks", {}}, trace::make_scalar_int(DType::int64, 0), Shape{1});
-      link_ =
-          trace::make_library(Site{"ranks", {}}, Op::send_part, trace::Operands(RecordedPtr(nothing), RecordedPtr(nothing)), Exchanges::no_exchange(sizes_));
-    }
-    out_.local_.push_back(link_);
+    if (!started_) started_ = linked(Site{"ranks", {}}, Op::send_part, nothing(DType::int64, Shape{1}), nullptr, Exchanges::no_exchange(sizes_));
+    if (finished_) out_.local_.push_back(finished_);
+    if (started_ != finished_start_) out_.local_.push_back(started_);
     out_.global_ = std::move(roots);
     out_.operations_ = nodes_.size();
   }
@@ -369,24 +366,22 @@ class Partition::Pass {
     if (used_axes(to).size() < used_axes(source.sharding).size())
       kind = elements_of(wanted(all_parts(to)[0])) < element_count(source.shape) ? "broadcast_from" : "all_gather";
     const std::size_t number = out_.exchanges_.add({source.shape, itemsize(source.dtype), source.sharding, to, wanted, site, kind, from_first});
-    std::vector<std::int64_t> ints = out_.exchanges_.attributes(number, sizes_);
-    if (element_count(source.part->shape) > 0)
-      link_ = trace::make_library(site, Op::send_part, trace::Operands(RecordedPtr(source.part), RecordedPtr(link_ ? link_ : source.part)), ints);
-    if (frozen_ && link_) link_->symbolic = true;
+    started_ = linked(site, Op::send_part, element_count(source.part->shape) > 0 ? source.part : nothing(source.dtype, Shape{1}), started_,
+                      out_.exchanges_.attributes(number, Exchanges::Call::start, 1, sizes_));
     const Shape shape = shape_of(wanted(part_of(to, place_)));
-    if (element_count(shape) == 0) return trace::make_constant(site, trace::make_scalar_int(source.dtype, 0), shape);
-    ints[1] = element_count(shape);
-    link_ = trace::make_library(site, Op::receive_part, trace::Operands(typed_link(source.dtype, site)), ints);
-    if (frozen_) link_->symbolic = true;
-    return trace::make_reshape(site, link_, shape);
+    if (element_count(shape) == 0) return nothing(source.dtype, shape);
+    finished_ = linked(site, Op::receive_part, started_, finished_, out_.exchanges_.attributes(number, Exchanges::Call::finish, element_count(shape), sizes_));
+    finished_start_ = started_;
+    return trace::make_reshape(site, finished_, shape);
   }
 
-  /// Returns the last exchange call as an operand of the next one, whose result takes its dtype: that of the last call may differ.
-  RecordedPtr typed_link(DType dtype, const Site& site) {
-    if (!link_) return trace::make_constant(site, trace::make_scalar_int(dtype, 0), Shape{1});
-    if (link_->dtype == dtype) return link_;
-    return trace::make_cast(site, trace::make_slice(site, link_, {0, 1}, Shape{1}), dtype);
+  /// Returns a call that runs after `before`, if there is one: an operand that it does not read.
+  RecordedPtr linked(const Site& site, Op op, const RecordedPtr& operand, const RecordedPtr& before, std::vector<std::int64_t> ints) const {
+    RecordedPtr call = trace::make_library(site, op, trace::Operands(RecordedPtr(operand), RecordedPtr(before ? before : operand)), std::move(ints));
+    if (frozen_) call->symbolic = true;
+    return call;
   }
+  static RecordedPtr nothing(DType dtype, Shape shape) { return trace::make_constant(Site{"ranks", {}}, trace::make_scalar_int(dtype, 0), std::move(shape)); }
 
   // --- the operations
 
@@ -479,31 +474,34 @@ class Partition::Pass {
 
   /// Every rank would combine a large result from all pieces. Instead the result is sharded along one of its whole axes: each rank combines one share, and the
   /// shares are gathered. This moves as many bytes as a reduction around a ring, and keeps the order of the tree.
-  static Sharding deals(const Recorded& node, const Carried& carried) {
+  static Sharding deals(const Shape& shape, std::size_t bytes, const Sharding& result, const std::vector<int>& combined) {
     constexpr std::size_t kLarge = std::size_t{1} << 16;
-    if (carried.combined.size() != 1 || trace::bytes_of(node) < kLarge) return {};
-    Sharding dealt = carried.result;
-    const int pieces = dealt.mesh->axes[static_cast<std::size_t>(carried.combined[0])].pieces;
-    for (std::size_t axis = 0; axis < node.shape.size(); ++axis) {
-      if (dealt.axes[axis] != kWhole || node.shape[axis] < pieces) continue;
-      dealt.axes[axis] = carried.combined[0];
+    if (combined.size() != 1 || bytes < kLarge) return {};
+    Sharding dealt = result;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (dealt.axes[axis] != kWhole || shape[axis] < dealt.mesh->axes[static_cast<std::size_t>(combined[0])].pieces) continue;
+      dealt.axes[axis] = combined[0];
       return dealt;
     }
     return {};
   }
 
-  /// Brings the partial results of all pieces to every part of the result, and combines them.
+  /// Brings the partial results of all pieces to every part of the result, and combines them. A whole result is dealt as a row of its elements, of which there
+  /// are enough for any number of ranks.
   RecordedPtr combined(std::size_t k, const RecordedPtr& partial) {
     const Recorded& node = *nodes_[k];
     const Carried& carried = carried_[k];
     const Site site = site_of(node);
+    const bool flat = carried.result.is_whole() && !node.shape.empty();
+    const Sharding result = flat ? Sharding{carried.result.mesh, {kWhole}} : carried.result;
+    const Shape result_shape = flat ? Shape{element_count(node.shape)} : node.shape;
     const Op combine = trace::is_reduction(node.op) ? trace::primitive(node.op).combine : Op::add;
     const std::size_t more = carried.combined.size();
     // The partial results as one tensor: an axis of pieces for each mesh axis that is combined, then those of the result.
     Source source{site, {}, node.dtype, {carried.result.mesh, carried.combined}, nullptr};
     for (const int axis : carried.combined) source.shape.push_back(pieces_with_elements(*carried.result.mesh, axis, reduced_size(k, axis)));
-    source.shape.insert(source.shape.end(), node.shape.begin(), node.shape.end());
-    source.sharding.axes.insert(source.sharding.axes.end(), carried.result.axes.begin(), carried.result.axes.end());
+    source.shape.insert(source.shape.end(), result_shape.begin(), result_shape.end());
+    source.sharding.axes.insert(source.sharding.axes.end(), result.axes.begin(), result.axes.end());
     const Shape shape = shape_of(block_of(source.shape, source.sharding, place_));
     source.part =
         element_count(shape) == 0 ? trace::make_constant(site, trace::make_scalar_int(node.dtype, 0), shape) : trace::make_reshape(site, partial, shape);
@@ -512,9 +510,10 @@ class Partition::Pass {
       lies.axes.insert(lies.axes.end(), to.axes.begin(), to.axes.end());
       return summed(site, combine, brought(source, to, blocks_of(source.shape, lies), site, repeats(carried.work())), more);
     };
-    const Sharding dealt = deals(node, carried);
-    if (!dealt.mesh) return summed_for(carried.result);
-    return brought({site, node.shape, node.dtype, dealt, summed_for(dealt)}, carried.result, blocks_of(node.shape, carried.result), site);
+    const Sharding dealt = deals(result_shape, trace::bytes_of(node), result, carried.combined);
+    const RecordedPtr all =
+        !dealt.mesh ? summed_for(result) : brought({site, result_shape, node.dtype, dealt, summed_for(dealt)}, result, blocks_of(result_shape, result), site);
+    return flat ? trace::make_reshape(site, all, node.shape) : all;
   }
 
   /// Scans each part, then combines it with the total of the parts before it.
@@ -572,8 +571,8 @@ class Partition::Pass {
   std::vector<std::vector<Want>> wants_;
   std::unordered_map<std::size_t, std::vector<Bringing>> bringing_;  // by the number of the value
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> places_;
-  RecordedPtr link_;
-  std::uint64_t sizes_ = 0;  // a hash
+  RecordedPtr started_, finished_, finished_start_;  // the last start and the last finish of an exchange, and the start of that finish
+  std::uint64_t sizes_ = 0;                          // a hash
 };
 
 Partition::Partition(const std::vector<RecordedPtr>& roots, const Place& place, How how)

@@ -1,7 +1,10 @@
 // The partition pass turns recorded operations over global shapes into the operations of one place over its parts, with exchanges as library calls between
 // them. Operations before an exchange fuse into the kernel that writes the send buffer, and operations after it read the receive buffer. The result is an
 // ordinary recording, so plans, caches and executors know nothing of ranks.
-// Every place runs the exchanges in the order of the global graph, in any plan: each exchange call has the previous one as an operand, its link.
+//
+// An exchange is two calls: its start and its finish. Every place runs the starts in the order of the global graph, and the finishes too: each call has the
+// previous one as an operand, its link, in any plan. A finish also comes after its own start, and so after all earlier starts. Therefore no two places wait for
+// each other: take the earliest exchange in whose finish a place waits; no other place can be in a later finish without having started this exchange.
 #pragma once
 #include <functional>
 #include <span>
@@ -21,7 +24,7 @@ class Partition {
   /// Partitions the graph below the roots. Each root has a spread, and all spreads are on one mesh.
   Partition(const std::vector<trace::RecordedPtr>& roots, const Place& place, How how);
 
-  /// The roots over global shapes, and the values that the place evaluates: its part of each root, then the last link.
+  /// The roots over global shapes, and the values that the place evaluates: its part of each root, then the last links.
   const std::vector<trace::RecordedPtr>& global_roots() const { return global_; }
   const std::vector<trace::RecordedPtr>& roots() const { return local_; }
   Exchanges& exchanges() { return exchanges_; }

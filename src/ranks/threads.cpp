@@ -67,13 +67,18 @@ class Threads final : public Transport {
     box.news.notify_all();
   }
 
-  bool receive(int peer, int tag, std::byte* to, std::size_t bytes, double seconds) override {
+  bool receive(int peer, int tag, std::byte* to, std::size_t bytes, double seconds, void (*meanwhile)()) override {
     Box& box = post_->boxes[static_cast<std::size_t>(rank_)];
     std::unique_lock lock(box.mutex);
     auto& waiting = box.messages[{peer, tag}];
     std::string why;
     const auto over = [&] { return !waiting.empty() || !(why = post_->why_not(peer)).empty(); };
-    if (!box.news.wait_for(lock, std::chrono::duration<double>(seconds), over)) return false;
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    while (!box.news.wait_until(lock, std::min(end, Clock::now() + std::chrono::milliseconds(50)), over)) {
+      meanwhile();
+      if (Clock::now() >= end) return false;
+    }
     if (waiting.empty()) throw std::runtime_error(why);
     const std::vector<std::byte> message = std::move(waiting.front());
     waiting.pop_front();

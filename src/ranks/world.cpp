@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "base/interrupt.hpp"
+
 namespace sinter::ranks {
 namespace {
 
@@ -103,7 +105,9 @@ InWorld::~InWorld() { of_thread.reset(); }
 void WorldState::receive(int peer, int tag, std::span<std::byte> to, const std::string& what) const {
   const double seconds = timeout();
   try {
-    if (transport->receive(peer, tag, to.data(), to.size(), seconds)) return;
+    if (transport->receive(peer, tag, to.data(), to.size(), seconds, stop_if_interrupted)) return;
+  } catch (const Error&) {
+    throw;  // it was interrupted
   } catch (const std::runtime_error& error) {
     throw RankError(fmt::format("rank {} waits for rank {} in {}: {}", rank, peer, what, error.what()));
   }
@@ -115,6 +119,7 @@ void WorldState::receive(int peer, int tag, std::span<std::byte> to, const std::
 
 // Bruck's algorithm: after step k each rank has the texts of 2^k ranks, its own first.
 std::vector<std::string> WorldState::gather(const std::string& text, const std::string& what) const {
+  begin_interruptible();
   std::vector<std::byte> all(kText * static_cast<std::size_t>(size));
   std::memcpy(all.data(), text.data(), std::min(text.size(), kText - 1));
   for (int known = 1; known < size; known *= 2) {

@@ -7,7 +7,7 @@
 
 #include "fuse/library_call.hpp"
 #include "fuse/limits.hpp"
-#include "jit/loop_nest.hpp"
+#include "jit/points.hpp"
 #include "jit/source.hpp"
 #include "kernels/refused.hpp"
 #include "sinter/errors.hpp"
@@ -88,6 +88,8 @@ class Device {
   /// DeviceError where there is no memory for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
+  /// Runs a kernel at the points of a box, if the kind launches parts.
+  virtual void launch_part(Kernel&, const jit::LoopNest&, const Arguments&, const jit::Box&) { throw InternalError("the device launches no parts"); }
   /// Runs a library call. pointers: the starts of the operands' buffers, then of the result's. Throws Refused, NoAlgorithm. A follower, which only ops with
   /// results in pieces may have, has run when this returns.
   virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) = 0;

@@ -232,8 +232,7 @@ bool square(const CallTerms& call) { return matrix(call) && rows(call.shapes[0])
 bool system_of_equations(const CallTerms& call) {
   return square(call) && same_batch(call.shapes[0], call.shapes[1]) && rows(call.shapes[1]) == rows(call.shapes[0]);
 }
-bool link_of_part(const CallTerms& call) { return call.ints.size() == 6 && call.ints[1] >= 1 && call.ints[1] < kMostElements; }
-bool part_and_link(const CallTerms& call) { return link_of_part(call); }
+bool part_and_link(const CallTerms& call) { return call.ints.size() == 6 && call.ints[1] >= 1 && call.ints[1] < kMostElements; }
 bool real_row(const CallTerms& call) { return !call.shapes[0].empty() && call.shapes[0].back() >= 1 && is_real(call) && call.ints.empty(); }
 bool two_parts(const CallTerms& call) { return real_row(call) && call.shapes[1] == call.shapes[0]; }
 

@@ -2,6 +2,8 @@
 sinter_suite(ranks llvm interpreter unfused)
 sinter_run_emulated(ranks_cuda_emulated test_ranks)
 set_tests_properties(ranks_unfused ranks_cuda_emulated PROPERTIES LABELS long)
+sinter_suite(overlap llvm interpreter)
+target_include_directories(test_overlap PRIVATE ${PROJECT_SOURCE_DIR}/src)
 sinter_test(test_sharding ranks)
 sinter_suite(rank_rules interpreter llvm)
 target_include_directories(test_rank_rules PRIVATE ${PROJECT_SOURCE_DIR}/src)

@@ -138,6 +138,16 @@ class HostDevice final : public Device {
     });
   }
 
+  void launch_part(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments, const jit::Box& box) override {
+    const int threads = threads_;
+    const std::vector<Ranges> pieces = pieces_of(box, nest, arguments.ints, threads);
+    const Runner run(kernel, nest, arguments);
+    run_tasks(threads, static_cast<std::int64_t>(pieces.size()), [&](std::int64_t piece) {
+      const Ranges& part = pieces[static_cast<std::size_t>(piece)];
+      run(arguments, part.outer_begin, part.outer_end, part.inner_begin, part.inner_end);
+    });
+  }
+
   void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
     if (!follower) return run_library_call(call, pointers, threads_, nullptr);
     const jit::LoopNest& nest = follower->nest;

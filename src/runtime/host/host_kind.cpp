@@ -23,6 +23,7 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
     .name = "cpu",
     .backend = fuse::Backend::cpu,
     .interprets = true,
+    .launches_parts = true,
     .generator = jit::cpu_generator(),
     .compiler_name = "LLVM",
     .compiler_advice = "Install libLLVM (16 or later) or set SINTER_LLVM",

@@ -53,4 +53,31 @@ Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> int
   return p;
 }
 
+std::vector<Ranges> pieces_of(const jit::Box& box, const jit::LoopNest& nest, std::span<const std::int64_t> ints, int threads) {
+  const Partition all = partition(nest, ints, threads);
+  std::vector<std::pair<std::int64_t, std::int64_t>> outer{{0, 1}};  // consecutive points of the axes so far
+  std::pair<std::int64_t, std::int64_t> inner{0, 1};
+  for (int axis = 0; axis < nest.parallel; ++axis) {
+    const auto& [begin, end] = box[static_cast<std::size_t>(axis)];
+    const std::int64_t size = ints[static_cast<std::size_t>(axis)];
+    if (axis == nest.lane_axis()) {
+      inner = {begin, end};
+      continue;
+    }
+    std::vector<std::pair<std::int64_t, std::int64_t>> finer;
+    for (const auto& [first, last] : outer) {
+      if (begin == 0 && end == size) finer.emplace_back(first * size, last * size);
+      else
+        for (std::int64_t k = first; k < last; ++k) finer.emplace_back(k * size + begin, k * size + end);
+    }
+    outer = std::move(finer);
+  }
+  std::vector<Ranges> pieces;
+  for (const auto& [first, last] : outer)
+    for (std::int64_t k = first; k < last; k += all.outer_step)
+      for (std::int64_t i = inner.first; i < inner.second; i += all.inner_step)
+        pieces.push_back({k, std::min(k + all.outer_step, last), i, std::min(i + all.inner_step, inner.second)});
+  return pieces;
+}
+
 }  // namespace sinter::runtime

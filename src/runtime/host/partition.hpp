@@ -2,8 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include "jit/loop_nest.hpp"
+#include "jit/points.hpp"
 
 namespace sinter::runtime {
 
@@ -22,6 +23,13 @@ inline constexpr std::int64_t kInnerUnit = 1024;
 inline constexpr std::int64_t kColumnUnit = 64;
 
 Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> ints, int threads);
+
+/// A range of the outer and of the inner points.
+struct Ranges {
+  std::int64_t outer_begin, outer_end, inner_begin, inner_end;
+};
+/// Returns the points of a box in pieces that are no larger than those of all points.
+std::vector<Ranges> pieces_of(const jit::Box& box, const jit::LoopNest& nest, std::span<const std::int64_t> ints, int threads);
 
 /// Returns the number of points of the row axes together.
 std::int64_t row_points(const jit::LoopNest& nest, std::span<const std::int64_t> ints);

@@ -1,0 +1,27 @@
+// Overlap: the points of a kernel that need nothing of what is on its way from other ranks, its core, run before an exchange finishes. The others run in the
+// kernel's own turn. It is the same kernel at the same points, so the bits are the same.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/planned.hpp"
+#include "jit/points.hpp"
+
+namespace sinter::engine {
+
+struct Core {
+  std::size_t step = 0;    // the kernel
+  std::size_t before = 0;  // the core runs before this step, which finishes an exchange
+  jit::Box points;
+};
+
+/// Returns the cores of a plan's kernels at these numbers, or at the sizes for which it was made.
+std::vector<Core> cores_of(const Planned& planned, std::span<const std::int64_t> numbers);
+std::vector<Core> cores_of(const Planned& planned);
+
+/// Returns "[1:127, 0:512]".
+std::string points_text(const jit::Box& points);
+
+}  // namespace sinter::engine
