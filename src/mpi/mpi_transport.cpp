@@ -108,6 +108,7 @@ class Mpi final : public Transport {
   void abort(const char* message) override {
     std::fprintf(stderr, "%s\n", message);
     std::fflush(nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // mpirun may end before it has passed on what was printed just now
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
 
