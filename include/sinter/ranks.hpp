@@ -2,11 +2,13 @@
 // elements on each rank. sinter.hpp does not include this header. docs/ranks.md is the guide.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "sinter/errors.hpp"
+#include "sinter/named.hpp"
 #include "sinter/tensor.hpp"
 
 namespace sinter {
@@ -87,5 +89,12 @@ std::string describe(const Tensor& x, Location where = Location::current());
 Tensor load_npy(const std::string& path, const Mesh& mesh, const std::vector<std::string>& axes, Location where = Location::current());
 /// Writes one .npy file from all ranks, each its own part. Returns when the file is complete.
 void save_npy(const std::string& path, const Tensor& x, Location where = Location::current());
+
+/// Loads the tensors of a safetensors file. axes[name] gives the mesh axes of a tensor, of which each rank reads only its part; the others are whole on every
+/// rank.
+NamedTensors load_safetensors(const std::string& path, const Mesh& mesh, const std::map<std::string, std::vector<std::string>>& axes,
+                              Location where = Location::current());
+/// Writes one safetensors file from all ranks, each its own parts. Returns when the file is complete.
+void save_safetensors(const std::string& path, const NamedTensors& tensors, Location where = Location::current());
 
 }  // namespace sinter::ranks

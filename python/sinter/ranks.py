@@ -10,7 +10,8 @@ import sys as _sys
 
 from ._core import _ranks
 
-__all__ = ["World", "Mesh", "init", "run", "shard", "unshard", "local", "sharding", "describe", "load_npy", "save_npy"]
+__all__ = ["World", "Mesh", "init", "run", "shard", "unshard", "local", "sharding", "describe", "load_npy", "save_npy", "load_safetensors",
+           "save_safetensors"]
 
 World, Mesh = _ranks.World, _ranks.Mesh
 World.__module__ = Mesh.__module__ = __name__
@@ -75,3 +76,13 @@ def load_npy(path, mesh, axes):
 def save_npy(path, x):
     """Writes one .npy file from all ranks, each its own part. Returns when the file is complete."""
     _ranks.save_npy(_os.fspath(path), x)
+
+
+def load_safetensors(path, mesh, axes):
+    """The arrays of a safetensors file by name. axes[name] gives the mesh axes of an array, of which each rank reads only its part; the others are whole."""
+    return _ranks.load_safetensors(_os.fspath(path), mesh, axes)
+
+
+def save_safetensors(path, arrays):
+    """Writes one safetensors file of a dict of arrays from all ranks, each its own parts. Returns when the file is complete."""
+    _ranks.save_safetensors(_os.fspath(path), arrays)

@@ -41,6 +41,7 @@ pthread_t main_thread;
 std::atomic<bool> signalled{false};     // a signal came since the main thread released the GIL
 thread_local bool signal_came = false;  // a signal came during this thread's last release of the GIL
 struct sigaction before;                // the previous handler of SIGINT, usually Python's
+int listening = 0;                      // how often the main thread has released the GIL: a program of ranks.run does so within run
 
 /// Stops the evaluation, and calls the previous handler.
 void on_interrupt(int number, siginfo_t* info, void* context) {
@@ -89,7 +90,7 @@ void begin_end() {
 Released::Released()
     : given_up_(!without_gil && PyGILState_GetThisThreadState() != nullptr), listens_(given_up_ && pthread_equal(pthread_self(), main_thread) != 0) {
   if (!given_up_) return;
-  if (listens_) {
+  if (listens_ && listening++ == 0) {
     struct sigaction ours {};
     ours.sa_sigaction = on_interrupt;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -103,7 +104,7 @@ Released::~Released() {
   take_gil([this] { PyEval_RestoreThread(state_); });
   without_gil = false;
   if (!listens_) return;
-  sigaction(SIGINT, &before, nullptr);
+  if (--listening == 0) sigaction(SIGINT, &before, nullptr);
   signal_came = signalled.exchange(false);
   if (signal_came) withdraw_interrupt();  // Python's handler runs now
 }

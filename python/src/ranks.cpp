@@ -121,6 +121,38 @@ void add_ranks(nb::module_& parent) {
         ranks::save_npy(path, array.re, where);
       },
       nb::arg("path"), nb::arg("x"));
+  module.def(
+      "load_safetensors",
+      [](const std::string& path, const ranks::Mesh& mesh, const nb::dict& axes) {
+        const Here here("load_safetensors");
+        std::map<std::string, std::vector<std::string>> names;
+        for (auto [name, of_tensor] : axes) names[nb::cast<std::string>(name)] = names_in(of_tensor);
+        const Location where = location();
+        NamedTensors loaded;
+        {
+          const Released outside;
+          loaded = ranks::load_safetensors(path, mesh, names, where);
+        }
+        nb::dict made;
+        for (auto& [name, tensor] : loaded) made[name.c_str()] = new_array(std::move(tensor));
+        return made;
+      },
+      nb::arg("path"), nb::arg("mesh"), nb::arg("axes"));
+  module.def(
+      "save_safetensors",
+      [](const std::string& path, const nb::dict& arrays) {
+        const Here here("save_safetensors");
+        NamedTensors tensors;
+        for (auto [name, object] : arrays) {
+          const Array array = array_of(object);
+          if (array.is_complex()) throw DTypeError("save_safetensors: the format has no complex type; save the real and the imaginary parts");
+          tensors.emplace_back(nb::cast<std::string>(name), array.re);
+        }
+        const Location where = location();
+        const Released outside;
+        ranks::save_safetensors(path, tensors, where);
+      },
+      nb::arg("path"), nb::arg("arrays"));
 }
 
 }  // namespace sinter::python

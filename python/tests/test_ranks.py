@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import textwrap
 import time
 
 import numpy
@@ -112,6 +113,24 @@ def test_frozen_functions_exchange():
     on_any_ranks(program, check)
 
 
+def test_safetensors_of_all_ranks(tmp_path):
+    a, b = random.normal(size=(21, 5)), random.normal(size=(3,))
+    path = tmp_path / "all.safetensors"
+
+    def program(world):
+        mesh = ranks.Mesh(world, {"data": world.size})
+        ranks.save_safetensors(path, {"a": ranks.shard(a, mesh, ("data", None)) * 2, "b": sinter.asarray(b)})
+        loaded = ranks.load_safetensors(path, mesh, {"a": (None, "data")})
+        assert ranks.sharding(loaded["a"]) == (None, "data") and ranks.sharding(loaded["b"]) == (None,)
+        numpy.testing.assert_array_equal(loaded["a"], a * 2)
+        numpy.testing.assert_array_equal(loaded["b"], b)
+        with pytest.raises(ValueError, match="has no tensor 'c'"):
+            ranks.load_safetensors(path, mesh, {"c": ("data",)})
+
+    for count in 1, 2, 4:
+        ranks.run(count, program)
+
+
 def test_errors_name_the_line():
     mesh = ranks.Mesh(ranks.init(), {"data": 1, "model": 1})
     x, y = ranks.shard(sinter.ones((8, 6)), mesh, ("data", None)), ranks.shard(sinter.ones((8, 6)), mesh, ("model", None))
@@ -126,6 +145,30 @@ def test_errors_name_the_line():
     for wrong in (lambda: ranks.shard(x, mesh, "data"), lambda: ranks.shard(x, mesh, (1, 2)), lambda: ranks.Mesh(ranks.init(), {"data": "one"}), lambda: ranks.run(2, 3)):
         with pytest.raises(TypeError):
             wrong()
+
+
+def test_ctrl_c_ends_the_waiting_for_a_rank():
+    program = textwrap.dedent("""
+        import os, signal, time
+        import sinter
+        from sinter import ranks
+
+        def program(world):
+            x = ranks.shard(sinter.ones((16,)), ranks.Mesh(world, {"data": 2}), ("data",))
+            if world.rank == 1:
+                time.sleep(0.3)
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.3)
+            else:
+                sinter.sum(x, 0).item()
+
+        try:
+            ranks.run(2, program)
+        except KeyboardInterrupt:
+            print("interrupted")
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "interrupted\n", (done.returncode, done.stdout, done.stderr)
 
 
 class Trouble(Exception):

@@ -139,8 +139,9 @@ void Engine::apply(const Options& options) {
   ++version_;
 }
 
-runtime::DevicePtr Engine::device_of(const Options& options) {
-  const Place place = place_of(options);
+runtime::DevicePtr Engine::device_of(const Options& options, int rank) {
+  Place place = place_of(options);
+  if (rank > 0 && place.kind->numbered && options.device == place.kind->name) place.ordinal = rank % std::max(place.kind->count(), 1);
   std::lock_guard lock(mutex_);
   const std::pair key{place.kind->name, place.ordinal};
   auto known = devices_.find(key);
@@ -186,7 +187,7 @@ const Engine::Setup& Engine::setup() {
     version = version_;
   }
   Target target;
-  target.device = device_of(options);
+  target.device = device_of(options, ranks::rank_of_thread());
   target.limits = target.device->limits();
   target.limits.fuse = options.fuse;
   target.limits = fuse::without_passes(target.limits, options.without);

@@ -100,7 +100,8 @@ class Engine {
   };
   const Setup& setup();
   Setup setup_for(std::string_view target);
-  runtime::DevicePtr device_of(const Options& options);
+  /// `rank`: of the thread, where ranks are threads. Without a number in the options, each rank has a device of its own, as far as there are enough.
+  runtime::DevicePtr device_of(const Options& options, int rank = 0);
   std::vector<runtime::DevicePtr> devices();
   // A plan is found by the settings and the structural key. Both are compared whole, so a plan of another structure is never found.
   template <class Numbers> struct KeyOf {

@@ -1,18 +1,11 @@
 // The public functions of sinter/ranks.hpp over tensors.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 
-#include "io/npy_header.hpp"
 #include "ranks/partition.hpp"
 #include "ranks/rules.hpp"
-#include "sinter/npy.hpp"
 #include "trace/build.hpp"
-#include "trace/host_access.hpp"
 
 namespace sinter::ranks {
 
@@ -42,14 +35,10 @@ Mesh::Mesh(const World& world, std::vector<MeshAxis> axes, Location where) {
 const std::vector<MeshAxis>& Mesh::axes() const { return state_->axes; }
 World Mesh::world() const { return World(state_->world); }
 
-Tensor shard(const Arg& x, const Mesh& mesh, const std::vector<std::string>& axes) {
-  const Site site = trace::site_of("shard", x.where());
-  const RecordedPtr node = trace::as_node(site, x);
-  if (axes.size() != node->shape.size())
-    trace::fail<ShardingError>(site, fmt::format("{} {} has {} axes, and {} names are given; an empty name leaves an axis whole", name(node->dtype),
-                                                 sinter::to_string(node->shape), node->shape.size(), axes.size()));
-  if (node->spread && node->spread->sharding.mesh != mesh.state())
-    trace::fail<ShardingError>(site, "the tensor lies on another mesh; call ranks::unshard on it first");
+Sharding sharding_of(const Site& site, DType dtype, const Shape& shape, const Mesh& mesh, const std::vector<std::string>& axes) {
+  if (axes.size() != shape.size())
+    trace::fail<ShardingError>(site, fmt::format("{} {} has {} axes, and {} names are given; an empty name leaves an axis whole", name(dtype),
+                                                 sinter::to_string(shape), shape.size(), axes.size()));
   Sharding to{mesh.state(), {}};
   for (const std::string& wanted : axes) {
     int found = kWhole;
@@ -60,6 +49,15 @@ Tensor shard(const Arg& x, const Mesh& mesh, const std::vector<std::string>& axe
       trace::fail<ShardingError>(site, fmt::format("two axes of the tensor cannot be sharded along {}", wanted));
     to.axes.push_back(found);
   }
+  return to;
+}
+
+Tensor shard(const Arg& x, const Mesh& mesh, const std::vector<std::string>& axes) {
+  const Site site = trace::site_of("shard", x.where());
+  const RecordedPtr node = trace::as_node(site, x);
+  if (node->spread && node->spread->sharding.mesh != mesh.state())
+    trace::fail<ShardingError>(site, "the tensor lies on another mesh; call ranks::unshard on it first");
+  Sharding to = sharding_of(site, node->dtype, node->shape, mesh, axes);
   if (!node->spread && to.is_whole()) return Tensor(node);
   return Tensor(resharded(site, node, std::move(to)));
 }
@@ -85,9 +83,6 @@ std::string describe(const Tensor& x, Location where) {
   return to_string(node->dtype, node->shape, node->spread->sharding);
 }
 
-namespace {
-
-/// Evaluates a value that has a spread. Returns this rank's parts of the value, each once, with their blocks.
 std::vector<std::pair<Block, RecordedPtr>> own_parts(const RecordedPtr& node) {
   if (!node->evaluated()) trace::evaluate({node});
   const Sharding& sharding = node->spread->sharding;
@@ -100,8 +95,6 @@ std::vector<std::pair<Block, RecordedPtr>> own_parts(const RecordedPtr& node) {
   }
   return parts;
 }
-
-}  // namespace
 
 Tensor local(const Tensor& x, Location where) {
   const Site site = trace::site_of("local", where);
@@ -119,80 +112,6 @@ Tensor local(const Tensor& x, Location where) {
     if (!is_empty(block)) result = trace::make_pad(site, part, result, std::move(around));
   }
   return Tensor(result);
-}
-
-Tensor load_npy(const std::string& path, const Mesh& mesh, const std::vector<std::string>& axes, Location where) {
-  Tensor all = [&] {
-    try {
-      return map_npy(path, where);
-    } catch (const IoError&) {
-      return sinter::load_npy(path, where);  // the elements cannot be mapped; any other fault of the file is reported here
-    }
-  }();
-  return shard(Arg(all, where), mesh, axes);
-}
-
-namespace {
-
-/// Runs `work` on one rank while the others wait. If it fails there, all ranks throw.
-template <class Work> void together(const WorldState& world, const Site& site, const std::string& path, Work work) {
-  std::string failed;
-  try {
-    work();
-  } catch (const Error& error) {
-    failed = error.what();
-  }
-  for (const std::string& text : world.gather(failed, fmt::format("save_npy of {}", path)))
-    if (!text.empty()) trace::fail<IoError>(site, text);
-}
-
-void check(bool works, const std::string& path) {
-  if (!works) throw IoError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
-}
-
-}  // namespace
-
-void save_npy(const std::string& path, const Tensor& x, Location where) {
-  const Site site = trace::site_of("save_npy", where);
-  const RecordedPtr& node = trace::node_of(site, x);
-  if (!node->spread) return sinter::save_npy(path, x, where);
-  if (traits(node->dtype).npy.empty())
-    trace::fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(DType::float32) first", name(node->dtype)));
-  const auto parts = own_parts(node);
-  const Sharding& sharding = node->spread->sharding;
-  const WorldState& world = *sharding.mesh->world;
-  const std::string header = io::npy_header_bytes({node->dtype, node->shape}), unfinished = path + ".part";
-  const std::size_t item = itemsize(node->dtype);
-  Block all;
-  for (const std::int64_t size : node->shape) all.push_back({0, size});
-  together(world, site, path, [&] {
-    if (world.rank != 0) return;
-    const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    check(file >= 0, unfinished);
-    const bool written = ::write(file, header.data(), header.size()) == static_cast<ssize_t>(header.size()) &&
-                         ::ftruncate(file, static_cast<off_t>(header.size() + trace::bytes_of(*node))) == 0;
-    check(::close(file) == 0 && written, unfinished);
-  });
-  together(world, site, path, [&] {
-    const int file = ::open(unfinished.c_str(), O_WRONLY | O_CLOEXEC);
-    check(file >= 0, unfinished);
-    bool written = true;
-    for (const auto& [block, part] : parts) {
-      if (is_empty(block)) continue;
-      const auto* elements = static_cast<const char*>(trace::host_data(part, site));
-      for_each_run(block, block, all, item, [&](std::size_t from, std::size_t to, std::size_t bytes) {
-        while (written && bytes > 0) {
-          const ssize_t now = ::pwrite(file, elements + from, bytes, static_cast<off_t>(header.size() + to));
-          written = now > 0;
-          if (written) from += static_cast<std::size_t>(now), to += static_cast<std::size_t>(now), bytes -= static_cast<std::size_t>(now);
-        }
-      });
-    }
-    check(::close(file) == 0 && written, unfinished);
-  });
-  together(world, site, path, [&] {
-    if (world.rank == 0) check(::rename(unfinished.c_str(), path.c_str()) == 0, path);
-  });
 }
 
 }  // namespace sinter::ranks

@@ -653,7 +653,11 @@ void on_each_place(std::size_t count, const std::function<void(std::size_t, cons
     }
   };
   std::vector<std::thread> threads;
-  for (std::size_t number = 1; number < count; ++number) threads.emplace_back(guarded, number);
+  for (std::size_t number = 1; number < count; ++number)
+    threads.emplace_back([&, number, world = world_of_thread()] {
+      const InWorld in_world(world);
+      guarded(number);
+    });
   guarded(0);
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);

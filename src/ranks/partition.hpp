@@ -49,6 +49,11 @@ void on_each_place(std::size_t count, const std::function<void(std::size_t, cons
 /// Sets the node's parts, whose elements are in memory. The argument of `part` is the number of the place.
 void set_parts(trace::Recorded& node, const std::function<trace::RecordedPtr(std::size_t)>& part);
 
+/// Evaluates a value that has a spread. Returns this rank's parts of the value, each once, with their blocks.
+std::vector<std::pair<Block, trace::RecordedPtr>> own_parts(const trace::RecordedPtr& node);
+/// Returns the sharding of a tensor of this type and shape along the named axes of a mesh. Throws ShardingError if the names do not fit.
+Sharding sharding_of(const trace::Site& site, DType dtype, const Shape& shape, const Mesh& mesh, const std::vector<std::string>& axes);
+
 /// Returns the nodes that have a spread, grouped by mesh.
 std::vector<std::vector<trace::RecordedPtr>> by_mesh(std::span<const trace::RecordedPtr> nodes);
 /// Returns the first place of this rank: explain describes its plan.

@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include "base/interrupt.hpp"
 
@@ -99,8 +100,10 @@ World init() {
   return World(world);
 }
 
-InWorld::InWorld(std::shared_ptr<WorldState> world) { of_thread = std::move(world); }
-InWorld::~InWorld() { of_thread.reset(); }
+std::shared_ptr<WorldState> world_of_thread() { return of_thread; }
+int rank_of_thread() { return of_thread ? of_thread->rank : 0; }
+InWorld::InWorld(std::shared_ptr<WorldState> world) : before_(std::exchange(of_thread, std::move(world))) {}
+InWorld::~InWorld() { of_thread = before_; }
 
 void WorldState::receive(int peer, int tag, std::span<std::byte> to, const std::string& what) const {
   const double seconds = timeout();

@@ -23,12 +23,18 @@ struct WorldState {
   std::vector<std::string> gather(const std::string& text, const std::string& what) const;
 };
 
-/// The world of ranks that are threads, for the thread of this rank: init() returns it.
+/// The world that the thread works for where ranks are threads, else null; and the number of its rank, else 0.
+std::shared_ptr<WorldState> world_of_thread();
+int rank_of_thread();
+/// The world of ranks that are threads, for a thread that works for this rank: init() returns it.
 class InWorld {
  public:
   explicit InWorld(std::shared_ptr<WorldState> world);
   ~InWorld();
   InWorld(const InWorld&) = delete;
+
+ private:
+  const std::shared_ptr<WorldState> before_;
 };
 
 }  // namespace sinter::ranks

@@ -32,6 +32,8 @@ struct Kind {
   std::string_view compiler_name;    // such as "LLVM"
   std::string_view compiler_advice;  // advice where there is none: "Install ... or set ..."
 
+  /// Returns the number of devices, for a numbered kind.
+  std::function<int()> count;
   /// Throws DeviceError when there is no such device.
   std::function<DevicePtr(int ordinal)> open;
   /// Finds the compiler without loading it. Null when there is none.

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <random>
@@ -16,6 +18,7 @@
 #include <sinter/nn.hpp>
 #include <sinter/random.hpp>
 #include <sinter/ranks.hpp>
+#include <sinter/safetensors.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -343,6 +346,98 @@ TEST_CASE("local parts, and files from all ranks") {
     tells<sn::IoError>([&] { ranks::save_npy("/nowhere/x.npy", x); }, "No such file");
   });
   std::remove(path.c_str());
+}
+
+TEST_CASE("safetensors files from all ranks") {
+  const Tensor a0 = numbers({21, 5}, 13), b0 = numbers({7, 24}, 14, DType::float64), flags0 = a0 > 0, whole0 = numbers({3}, 15), none0 = sn::zeros({0, 4});
+  sn::eval(flags0, none0);
+  const std::string path = std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") + "/sinter_ranks_" + std::to_string(getpid()) + ".safetensors";
+  std::vector<std::byte> file;
+  for (const int count : {1, 2, 4}) {
+    ranks::run(count, [&](ranks::World world) {
+      const ranks::Mesh mesh(world, {{"data", count}});
+      ranks::save_safetensors(path, {{"a", ranks::shard(a0, mesh, {"data", ""}) * 2},
+                                     {"b", ranks::shard(b0, mesh, {"", "data"})},
+                                     {"flags", ranks::shard(flags0, mesh, {"data", ""})},
+                                     {"none", ranks::shard(none0, mesh, {"data", ""})},
+                                     {"whole", whole0 + 1}});
+      const sn::NamedTensors plain = sn::load_safetensors(path);
+      REQUIRE(plain.size() == 5);
+      // Sharded in another way than it was written.
+      const auto loaded = ranks::load_safetensors(path, mesh, {{"a", {"", "data"}}, {"b", {"", "data"}}, {"flags", {"data", ""}}, {"none", {"data", ""}}});
+      REQUIRE(loaded.size() == 5);
+      for (std::size_t k = 0; k < 5; ++k) {
+        const auto& [name, tensor] = loaded[k];
+        CAPTURE(name);
+        CHECK(plain[k].first == name);
+        const Tensor expected = name == "a" ? a0 * 2 : name == "b" ? b0 : name == "flags" ? flags0 : name == "none" ? none0 : whole0 + 1;
+        CHECK(bytes_of(plain[k].second) == bytes_of(expected));
+        CHECK(bytes_of(tensor) == bytes_of(expected));
+        CHECK(ranks::sharding(tensor).back() == (name == "a" || name == "b" ? "data" : ""));
+        CHECK(bytes_of(tensor.astype(DType::float32) + 1) == bytes_of(expected.astype(DType::float32) + 1));
+      }
+      if (world.rank() == 0) CHECK(ranks::local(loaded[0].second).size() > 0);
+      tells<sn::ValueError>([&] { ranks::load_safetensors(path, mesh, {{"c", {"data"}}}); }, "has no tensor 'c'");
+      tells<sn::ShardingError>([&] { ranks::load_safetensors(path, mesh, {{"a", {"data"}}}); }, "has 2 axes, and 1 names are given");
+      tells<sn::IoError>([&] { ranks::load_safetensors("/nowhere/x.safetensors", mesh, {}); }, "No such file");
+      tells<sn::IoError>([&] { ranks::save_safetensors("/nowhere/x.safetensors", {{"a", ranks::shard(a0, mesh, {"data", ""})}}); }, "No such file");
+      tells<sn::ValueError>(
+          [&] {
+            const Tensor x = ranks::shard(a0, mesh, {"data", ""});
+            ranks::save_safetensors(path, {{"a", x}, {"a", x}});
+          },
+          "the name 'a' is given twice");
+    });
+    std::ifstream stream(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    std::vector<std::byte> now(text.size());
+    std::memcpy(now.data(), text.data(), text.size());
+    if (file.empty()) file = now;
+    CHECK(now == file);
+  }
+  std::remove(path.c_str());
+}
+
+TEST_CASE("each rank that is a thread has a GPU of its own") {
+  if (sn::options().device != "cuda" || !std::getenv("SINTER_EMULATOR_DEVICES")) return;
+  const int devices = std::atoi(std::getenv("SINTER_EMULATOR_DEVICES"));
+  const Tensor x0 = numbers({40, 6}, 21);
+  ranks::run(4, [&](ranks::World world) {
+    const ranks::Mesh mesh(world, {{"data", 4}});
+    const Tensor x = ranks::shard(x0, mesh, {"data", ""}), y = sn::exp(x) + sn::roll(x, 1, 0), s = sn::sum(y, 0);
+    sn::eval(y, s);
+    CHECK(sn::explain(y).find("on cuda:" + std::to_string(world.rank() % devices) + ",") != std::string::npos);
+    check_close(y, sn::exp(x0) + sn::roll(x0, 1, 0), 1e-5);
+    check_close(s, sn::sum(sn::exp(x0) + sn::roll(x0, 1, 0), 0), 1e-5);
+  });
+}
+
+TEST_CASE("an interrupt ends the waiting for a rank") {
+  std::atomic<bool> over = false;
+  std::string text = "nothing was thrown";
+  try {
+    ranks::run(2, [&](ranks::World world) {
+      const Tensor x = ranks::shard(sn::ones({16}), ranks::Mesh(world, {{"data", 2}}), {"data"});
+      if (world.rank() == 1) {
+        while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return;
+      }
+      std::thread signal([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        sn::interrupt();
+      });
+      try {
+        sn::sum(x).item<double>();
+      } catch (const sn::Interrupted& error) {
+        text = error.what();
+      }
+      signal.join();
+      over = true;
+    });
+  } catch (const std::exception&) {
+  }
+  CHECK(text.find("the evaluation was interrupted") != std::string::npos);
+  ranks::run(2, [](ranks::World world) { CHECK(sn::sum(ranks::shard(sn::ones({16}), ranks::Mesh(world, {{"data", 2}}), {"data"})).item<double>() == 16); });
 }
 
 TEST_CASE("what cannot be carried is an error that says what mends it") {

@@ -1,6 +1,6 @@
 # Ranks that are threads of the test.
 sinter_suite(ranks llvm interpreter unfused)
-sinter_run_emulated(ranks_cuda_emulated test_ranks)
+sinter_run_emulated(ranks_cuda_emulated test_ranks SINTER_EMULATOR_DEVICES=3)
 set_tests_properties(ranks_unfused ranks_cuda_emulated PROPERTIES LABELS long)
 sinter_suite(overlap llvm interpreter)
 target_include_directories(test_overlap PRIVATE ${PROJECT_SOURCE_DIR}/src)

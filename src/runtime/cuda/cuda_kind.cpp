@@ -40,6 +40,7 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
     .generator = jit::cuda_generator(),
     .compiler_name = "NVRTC",
     .compiler_advice = "Install the CUDA toolkit's libnvrtc or set SINTER_NVRTC",
+    .count = [] { return static_cast<int>(list_cuda(nullptr).size()); },
     .open = [](int ordinal) { return open_cuda(ordinal); },
     .find_compiler = [] { return jit::find_nvrtc(cuda_driver_version() / 1000); },
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },

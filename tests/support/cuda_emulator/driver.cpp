@@ -5,12 +5,10 @@
 //   SINTER_EMULATOR_DRIVER  the CUDA version that the driver serves, 13000 unless set
 //   SINTER_EMULATOR_LOSE    n: the n-th kernel that runs loses the device
 //   SINTER_EMULATOR_MEMORY  bytes of device memory, 2 GiB unless set
-//   SINTER_EMULATOR_POOLS   0: no stream-ordered memory
-//   SINTER_EMULATOR_GRAPHS  0: no graphs
-//   SINTER_EMULATOR_CLUSTERS  0: no clusters
-//   SINTER_EMULATOR_GPC     multiprocessors that are near enough to each other for a cluster, 16 unless set
-//   SINTER_EMULATOR_CHECKS  off: accesses of memory are not checked (wild ones still meet closed pages)
-//   SINTER_EMULATOR_CACHE   a folder that keeps compiled kernels; SINTER_EMULATOR_CXX: the host compiler
+//   SINTER_EMULATOR_DEVICES n: that many devices with a context each, up to 8; they share memory and streams, but a kernel runs only in the context that loaded
+//   it SINTER_EMULATOR_POOLS   0: no stream-ordered memory SINTER_EMULATOR_GRAPHS  0: no graphs SINTER_EMULATOR_CLUSTERS  0: no clusters SINTER_EMULATOR_GPC
+//   multiprocessors that are near enough to each other for a cluster, 16 unless set SINTER_EMULATOR_CHECKS  off: accesses of memory are not checked (wild ones
+//   still meet closed pages) SINTER_EMULATOR_CACHE   a folder that keeps compiled kernels; SINTER_EMULATOR_CXX: the host compiler
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -108,11 +106,12 @@ bool initialised = false;
 // Nothing is destroyed at exit: the destructors of static objects may still compute.
 Device* device = nullptr;  // null: a machine with no GPU
 
-thread_local CUctx_st* current = nullptr;  // null or the one context
+thread_local CUctx_st* current = nullptr;  // null or a context of a device
 
 int driver_version() { return std::atoi(setting("SINTER_EMULATOR_DRIVER", "13000").c_str()); }
 
-bool is_gpu(int ordinal) { return device && ordinal == 0; }
+int device_count() { return device ? std::atoi(setting("SINTER_EMULATOR_DEVICES", "1").c_str()) : 0; }
+bool is_gpu(int ordinal) { return ordinal >= 0 && ordinal < device_count(); }
 
 /// Returns the most threads that a block of the kernel may have.
 int most_threads(const Container& c) {
@@ -144,6 +143,7 @@ struct CUevent_st {
 struct CUfunc_st {
   std::shared_ptr<HostModule> module;
   int dynamic_shared;  // the most that a launch may request
+  CUctx_st* context;   // of the module
 };
 struct CUmod_st {
   std::shared_ptr<HostModule> host;
@@ -151,7 +151,8 @@ struct CUmod_st {
 };
 
 namespace {
-CUctx_st the_context;
+constexpr int kMostDevices = 8;
+CUctx_st the_contexts[kMostDevices];
 CUmemPoolHandle_st the_default_pool;
 }  // namespace
 
@@ -183,7 +184,7 @@ EXPORT int cuGetErrorString(int result, const char** text) {
 
 EXPORT int cuDeviceGetCount(int* count) {
   LOCKED;
-  *count = device ? 1 : 0;
+  *count = device_count();
   return initialised ? kSuccess : kNotInitialized;
 }
 EXPORT int cuDeviceGet(int* ordinal, int number) {
@@ -231,7 +232,7 @@ EXPORT int cuDevicePrimaryCtxRetain(CUctx_st** context, int ordinal) {
   if (!is_gpu(ordinal)) return kInvalidDevice;
   if (device->sticky) return device->sticky;
   ++device->contexts;
-  *context = &the_context;
+  *context = &the_contexts[ordinal % kMostDevices];
   return kSuccess;
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int ordinal) {
@@ -429,7 +430,7 @@ EXPORT int cuModuleLoadData(CUmod_st** module, const void* image) {
     std::fprintf(stderr, "cuda emulator: %s\n", why_not.c_str());
     return kInvalidImage;
   }
-  *module = new CUmod_st{host, {host, kSharedWithoutAsking - std::max(container->shared_bytes, 0)}};
+  *module = new CUmod_st{host, {host, kSharedWithoutAsking - std::max(container->shared_bytes, 0), current}};
   return kSuccess;
 }
 EXPORT int cuModuleUnload(CUmod_st* module) {
@@ -542,6 +543,7 @@ EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y,
                           unsigned dynamic_shared, CUstream_st* stream, void** parameters, void** extra) {
   NEED_CONTEXT;
   if (extra) return kInvalidValue;
+  if (function->context != current) return kInvalidContext;
   const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared, cluster_of(*function)};
   if (const int r = refused(*function, shape)) return r;
   device->streams.put(*stream, [module = function->module, shape, cells = read_parameters(*function, parameters)] { run(module, shape, cells); });
