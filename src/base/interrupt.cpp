@@ -25,7 +25,7 @@ void stop_if_interrupted() {
   const std::uint64_t now = requested.load(std::memory_order_relaxed);
   if (now == seen_here) return;
   answered.store(now);
-  throw Interrupted("the evaluation was interrupted; what it would have computed is still recorded");
+  throw Interrupted("the evaluation was interrupted; its tensors are still recorded and can be evaluated again");
 }
 
 }  // namespace sinter

@@ -26,7 +26,7 @@ constinit std::atomic<bool> recording{false};
 struct Span::Event {
   const char* kind;
   std::string name, line;
-  Clock::time_point begin, end;  // end: of Clock's epoch while it is under way
+  Clock::time_point begin, end;  // end: Clock's epoch while the span is open
   int thread;
   json args = json::object();
 };
@@ -34,7 +34,7 @@ struct Span::Event {
 namespace {
 
 constexpr std::size_t kMostEvents = 1 << 20;
-constexpr int kFirstLine = 1 << 30;  // of lines that are no threads, beyond the system's numbers of threads
+constexpr int kFirstLine = 1 << 30;  // the first number of a line that is not a thread, beyond the system's numbers of threads
 
 thread_local constinit const char* thread_name = nullptr;
 struct Recorded {
@@ -102,7 +102,7 @@ struct Recorder {
     file << "\n]}\n";
     file.close();
     if (!file) throw IoError(fmt::format("timeline: '{}' cannot be written", path));
-    if (lost > 0) log().warn("timeline: {} holds the first {} events; {} more are not told", path, events.size(), lost);
+    if (lost > 0) log().warn("timeline: {} holds the first {} events; {} more are left out", path, events.size(), lost);
   }
 };
 

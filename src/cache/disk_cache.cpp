@@ -284,7 +284,7 @@ std::vector<Listed> DiskCache::list(std::string_view key) {
       auto source = source_in(entry.key);
       auto binary = binary_of(entry);
       if (!source || !binary) continue;
-      if (key.empty()) source->text = {}, binary->image = {};  // a list of all would hold as much as the disk
+      if (key.empty()) source->text = {}, binary->image = {};  // texts and images of all entries would take as much memory as the disk cache
       found.push_back(
           {listed.name.substr(0, listed.name.find('.')), std::move(*source), std::move(*binary), listed.bytes, age_seconds(listed), file.info.uses});
     }

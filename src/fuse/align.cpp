@@ -93,7 +93,7 @@ class Aligner {
     return result;
   }
 
-  // For two kernels over equal axes that find an element in the same way, whichever way that is: maps axis to axis.
+  // For two kernels over equal axes that compute an element's position by the same expression: maps axis to axis.
   std::optional<std::vector<IndexExpr>> as_they_are(const Touch& ours, const Touch& theirs) const {
     if (!(ours.at == theirs.at) || !over_equal_axes()) return std::nullopt;
     std::uint64_t met = 0;
@@ -134,7 +134,7 @@ class Aligner {
         axis = place;
         continue;
       }
-      // The most significant digit first; each weighs as much as all values of those below it.
+      // The most significant digit comes first; each digit weighs as much as all values of the lower digits.
       std::sort(digits.begin(), digits.end(), [](const IndexTerm* a, const IndexTerm* b) { return a->coeff > b->coeff; });
       Sizes radix;
       Size count = 1;
@@ -213,7 +213,7 @@ class Aligner {
     const auto walked = one_to_one(axes, sizes_);
     if (!walked || !fills(axes, sizes)) return false;
     const int all = static_cast<int>(sizes_.size());
-    Size ours = 1, theirs = 1;  // and no point is left out
+    Size ours = 1, theirs = 1;  // no point is left out either
     for (int axis = 0; axis < all; ++axis)
       if (*walked >> axis & 1) ours = ours * sizes_[axis];
     for (const auto& size : sizes) theirs = theirs * size;

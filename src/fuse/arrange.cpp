@@ -57,7 +57,7 @@ std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
 std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
   const bool rows = kernel.row_axes() > 0;
   const std::vector<std::uint64_t> places = axes_of_places(kernel);
-  // A computed position may be anywhere for the next lane.
+  // A computed position of the next lane may be anywhere.
   const auto computed_along = [&](const Value& load) {
     bool along = false;
     for (auto place = load.args.begin() + Value::kIndexed; place != load.args.end(); ++place)

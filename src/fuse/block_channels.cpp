@@ -27,7 +27,7 @@ constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;
 constexpr double kWorthTiles = 0.7;
 /// Most additional work that blocks with unused channels may cause.
 constexpr double kWaste = 3;
-/// The same if x is in blocks already: a matrix product of few rows and windows is as slow.
+/// The same limit if x is in blocks already; it is higher, because a matrix product of few rows and windows is as slow.
 constexpr double kWasteBehindBlocks = 6;
 /// Most groups that share a block: their filters then read zeros for the others' channels.
 constexpr std::int64_t kMostJoined = 4;

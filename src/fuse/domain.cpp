@@ -17,7 +17,7 @@ struct PlaceHash {
   std::size_t operator()(const std::pair<int, Map>& place) const { return MapHash{}(place.second) * 31 + static_cast<std::size_t>(place.first); }
 };
 
-// The axes of a root for one reduction that it uses: its own axes, with row axes marked, and additional row axes.
+// A root's axes for one reduction that the root uses: the root's own axes, with row axes marked, and additional row axes.
 struct Candidate {
   std::uint64_t rows = 0;  // those of the root's axes that are row axes
   Sizes more;              // row axes that the root lacks
@@ -57,7 +57,7 @@ class Explorer {
     std::optional<Candidate> best;
     std::unordered_set<std::pair<int, Map>, PlaceHash> seen;
     std::vector<std::pair<int, Map>> stack{{root_, dims_}};
-    // A stencil of a stencil has positions without end; its kernel will be split anyway.
+    // The positions of a stencil of a stencil grow without end; its kernel will be split anyway.
     int ops = 0;
     while (!stack.empty() && ops <= 4 * context_.max_ops) {
       auto [id, map] = std::move(stack.back());
@@ -77,7 +77,7 @@ class Explorer {
       }
       ++ops;
       if (const bool scans = node.op == Op::scan; scans || trace::is_reduction(node.op)) {
-        if (!scans && node.chunk > 0) continue;  // it has a kernel of its own, or chunks are walked
+        if (!scans && node.chunk > 0) continue;  // it has a kernel of its own, or this kernel has chunks
         auto candidate = scans ? fit_scan(node, map) : fit(node, map);
         if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
       } else if (node.op == Op::gather) {  // a reduction that is the same at all gathered positions

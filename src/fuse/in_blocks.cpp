@@ -130,7 +130,7 @@ std::optional<InBlocks> reshaped(const Site& site, const Recorded& node, const I
     return all;
   };
   const std::int64_t behind = product(from, x.axis + 1, from.size());
-  // Finds the axis with as many places after it as before: it is the channels, or a part of them in whole blocks.
+  // Finds the axis after which both shapes have equally many places: it is the axis of channels, or a part of it in whole blocks.
   for (std::size_t axis = to.size(); axis-- > 0;) {
     const std::int64_t rest = product(to, axis + 1, to.size());
     if (rest > behind) return {};

@@ -151,7 +151,7 @@ int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
 }
 
 int halving_node(const Kernel& kernel) {
-  // The ops in the cone of each value, as bits. The result is the op nearest to half of the total that depends on no reduction and is no root.
+  // Counts the ops below each value, as bits. The result is the op below which nearly half of all ops lie, and which depends on no reduction and is not a root.
   const int count = static_cast<int>(kernel.values.size());
   const std::size_t words = static_cast<std::size_t>(count + 63) / 64;
   std::vector<std::uint64_t> cones(words * static_cast<std::size_t>(count));

@@ -9,7 +9,7 @@ namespace sinter::fuse {
 Limits cpu_limits() {
   Limits limits;
   // These limits do not depend on the number of threads or on the machine: results may not depend on the number of threads, and a plan that is printed on one
-  // machine is the plan of all.
+  // machine is valid for all machines.
   limits.units = 64;
   limits.bandwidth = 12e9;
   limits.throughput = 32e9;

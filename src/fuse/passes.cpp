@@ -123,7 +123,7 @@ class Rewriter {
 
   const RecordedPtr& plain(const RecordedPtr& node) {
     const auto known = values_.find(node.get());
-    if (known == values_.end()) return node;  // a pass made it
+    if (known == values_.end()) return node;  // a pass made the node
     if (!known->second.plain) known->second.plain = unblock({node->called, node->where}, *known->second.blocked);
     return known->second.plain;
   }

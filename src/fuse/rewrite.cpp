@@ -12,7 +12,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Up to kMaxChunks pieces have kMinChunk elements; beyond that, pieces are longer. A sum is right for any length.
+// Up to kMaxChunks pieces have kMinChunk elements; longer reductions have longer pieces. A sum is right for any length.
 Size chunk_length(const Size& length) {
   const Estimating estimate;
   return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
@@ -95,7 +95,7 @@ Graph split_scans(Graph graph, const Limits& limits) {
     node.chunk = total.chunk;
     const std::int64_t last = static_cast<std::int64_t>(total.shape.size()) - 1;
     const Sizes totals = total.shape;
-    // A chunk starts from the total of those before it: the scan shifted by one, which begins with the neutral element.
+    // A chunk starts from the total of the chunks before it: the scan shifted by one, which begins with the neutral element.
     Node scan = node;
     scan.dtype = carried;
     scan.shape = totals;

@@ -125,7 +125,7 @@ class Segmenter {
     ops_[id] = std::make_shared<const std::vector<int>>(std::move(ops));
   }
 
-  // Reads a part of a concatenation with too many parts from memory, instead of all parts joined before it.
+  // If a concatenation has too many parts, reads one part from memory, instead of the concatenation of all earlier parts.
   void put_piece_in_memory(int id, std::vector<int>& inputs) {
     const int piece = base_[graph_.nodes[id].inputs[0]], rest = base_[graph_.nodes[id].inputs[1]];
     const Estimating estimate;

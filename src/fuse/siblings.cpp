@@ -128,7 +128,7 @@ class Siblings {
       host.touches.push_back({node, std::move(at)});
   }
 
-  // Builds one kernel of the members in [first, last). If it would be split or would cost more than they do, builds one of each half.
+  // Builds one kernel of the members in [first, last). If the kernel would be split or would cost more than the members, builds one kernel of each half.
   void build(const Group& host, const std::vector<std::size_t>& members, const std::vector<std::vector<Request>>& requests, std::size_t first,
              std::size_t last) {
     if (last - first < 2) return;

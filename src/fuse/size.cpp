@@ -90,7 +90,7 @@ Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
   atom.a = a;
   atom.b = b;
   atom.exact = quotient && space->is_zero(a % b);
-  if (a >= 0 && b > 0) atom.low = 0;  // a guard from now on
+  if (a >= 0 && b > 0) atom.low = 0;  // it is a guard from now on
   atom.hint = quotient ? a.hint() / b.hint() : a.hint() % b.hint();
   return space->atom(std::move(atom));
 }

@@ -14,10 +14,10 @@
 namespace sinter::trace {
 namespace {
 
-constexpr int kQuiet = 32;                 // nodes after an evaluation that the user asked for, of which nothing is recorded here
+constexpr int kQuiet = 32;                 // so many nodes after an evaluation that the user asked for are not registered here
 constexpr int kWindow = 128;               // nodes, and their depth, before iterations are searched for
-constexpr std::int64_t kFewestRounds = 4;  // of a known loop before it counts as found again: one may be incomplete
-constexpr int kLost = 4;                   // windows without a place after which its loop counts as over
+constexpr std::int64_t kFewestRounds = 4;  // iterations of a known loop before it counts as found again: one may be incomplete
+constexpr int kLost = 4;                   // after so many windows without the place, its loop counts as over
 constexpr std::size_t kFirstSweep = 512;   // nodes registered before destroyed ones are removed
 
 /// The number of nodes since the last evaluation that the user asked for: until there are many, nothing about them is stored. It has no destructor, so that it
@@ -112,7 +112,7 @@ class Loop {
   // Returns the unevaluated nodes that the user holds, among the registered nodes and their operands.
   std::vector<RecordedPtr> held() {
     std::vector<RecordedPtr> nodes;
-    std::vector<long> references;  // besides the user's
+    std::vector<long> references;  // references other than the user's
     nodes.reserve(nodes_.size());
     references.reserve(nodes_.size());
     known_.clear();

@@ -206,8 +206,8 @@ std::uint32_t Outline::number_last() {
 }
 
 // Stores a value that is computed here, held by somebody outside of the graph, and likely to be needed again. Operands come before users: if a line was
-// computed a second time further down, a value of it that is held further up is stored at once. The result of a library call or a scan is in memory in any
-// case, and is stored the first time. Holding a view counts as holding the value behind it.
+// computed a second time below, a held value of this line above is stored at once. The result of a library call or a scan is in memory in any case, and is
+// stored the first time. Holding a view counts as holding the value behind it.
 void Outline::keep_more(std::vector<RecordedPtr>& roots) {
   held_.assign(pending_.size(), 0);
   for (const Visited& visited : visited_)

@@ -10,7 +10,7 @@ namespace sinter::trace {
 namespace {
 
 constexpr std::size_t kFewest = 3;  // occurrences that a place needs to end iterations
-constexpr std::size_t kSpan = 8;    // the first and last occurrence are at least 1/kSpan of the recording apart
+constexpr std::size_t kSpan = 8;    // the first and the last occurrence are at least 1/kSpan of the recording apart
 constexpr double kSmall = 8 << 10;  // bytes: up to this size, copying is cheaper than planning several assignments to parts together
 constexpr double kAlike = 1.01;     // byte counts whose ratio is smaller count as equal
 
@@ -101,8 +101,8 @@ class Timeline {
     double bytes;  // needed later, averaged over the occurrences
   };
 
-  // Finds the repeating place at which the fewest bytes are needed later; among equal ones that with the fewest dependent steps per iteration, and among those
-  // the last one.
+  // Finds the repeating place at which the fewest bytes are needed later; among equal places the one with the fewest dependent steps per iteration, and among
+  // these the last one.
   Candidate find_place() const {
     std::vector<Candidate> candidates = candidates_for_a_place();
     double least = candidates.empty() ? 0 : candidates.front().bytes;
@@ -216,7 +216,7 @@ Reach reach_of(std::span<const Pending> operations) {
     std::int32_t base = Pending::kLeaf;  // the memory behind a view
     std::uint64_t order = 0;             // of the base's elements; 0: the stored order
     std::uint64_t read = 0;              // for a base: the order in which it is first read
-    bool in_two_orders = false;          // whether it is read so
+    bool in_two_orders = false;          // whether the base is read in two orders
   };
   constexpr std::uint64_t kUnread = ~std::uint64_t{0};
   std::vector<Extent> extents(operations.size());
