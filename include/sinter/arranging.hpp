@@ -12,7 +12,7 @@ Tensor fliplr(const Arg& x);  ///< along axis 1
 Tensor flipud(const Arg& x);  ///< along axis 0
 /// Joins vectors as the columns of a matrix; joins matrices side by side.
 Tensor column_stack(const std::vector<Tensor>& parts, Location where = Location::current());
-/// Split along axis 1 (a vector's 0), 0 and 2.
+/// Split along axis 1 (a vector along axis 0), along axis 0, and along axis 2.
 std::vector<Tensor> hsplit(const Arg& x, std::int64_t sections);
 std::vector<Tensor> vsplit(const Arg& x, std::int64_t sections);
 std::vector<Tensor> dsplit(const Arg& x, std::int64_t sections);
@@ -22,10 +22,10 @@ Tensor append(const Arg& x, const Arg& values, std::optional<std::int64_t> axis 
 Tensor insert(const Arg& x, std::int64_t at, const Arg& values, std::optional<std::int64_t> axis = {});
 /// Returns x without the slice `at` along an axis, NumPy's delete; without an axis x is flattened.
 Tensor erase(const Arg& x, std::int64_t at, std::optional<std::int64_t> axis = {});
-/// Repeats x's elements to fill this shape; zeros where x has none. It is NumPy's resize; sinter/nn.hpp has resize for images.
+/// Repeats x's elements to fill this shape; if x has no elements, fills it with zeros. It is NumPy's resize; sinter/nn.hpp has resize for images.
 Tensor cycle_to(const Arg& x, const Shape& shape);
 /// Returns a tensor whose element (i, j, ...) is number i * strides[0] + j * strides[1] + ... of the flat x, from `offset` on: NumPy's as_strided with strides
-/// in elements of row-major x. The kernel that uses it looks the elements up; memory is never aliased. Throws ShapeError where an element would lie outside x.
+/// in elements of row-major x. The kernel that uses it looks the elements up; memory is never aliased. Throws ShapeError if an element would lie outside x.
 Tensor as_strided(const Arg& x, const Shape& shape, const std::vector<std::int64_t>& strides, std::int64_t offset = 0);
 /// Returns a matrix with the flat x on its k-th diagonal.
 Tensor diagflat(const Arg& x, std::int64_t k = 0);
@@ -36,7 +36,7 @@ Tensor tri(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int
 Tensor vander(const Arg& x, std::optional<std::int64_t> count = {}, bool increasing = false);
 /// Returns for each axis of the shape the index along it at every place: (ndim, *shape), int64.
 Tensor indices(const Shape& shape, Location where = Location::current());
-/// Return `count` numbers, evenly spaced in their logarithm: from base^start to base^stop, and from start to stop. float64.
+/// Return `count` float64 numbers, evenly spaced in their logarithm: logspace from base^start to base^stop, geomspace from start to stop.
 Tensor logspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, double base = 10);
 Tensor geomspace(double start, double stop, std::int64_t count = 50, bool endpoint = true, Location where = Location::current());
 /// Does the same for tensors, which broadcast; the points lie along a new first axis. NaN where an end is 0 or the signs differ.

@@ -25,7 +25,7 @@ class ComplexArg {
 Complex operator+(const ComplexArg& a, const ComplexArg& b);
 Complex operator-(const ComplexArg& a, const ComplexArg& b);
 Complex operator*(const ComplexArg& a, const ComplexArg& b);
-/// Divides; the larger part of b scales both, so that no square overflows. The result is NaN where b is 0.
+/// Divides. Both operands are scaled by the larger part of b, so that no square overflows. The result is NaN where b is 0.
 Complex operator/(const ComplexArg& a, const ComplexArg& b);
 Complex operator-(const ComplexArg& x);
 Complex conj(const ComplexArg& x);
@@ -56,7 +56,7 @@ Complex matmul(const ComplexArg& a, const ComplexArg& b);
 /// Returns radius * (cos(angle) + i sin(angle)).
 Complex polar(const Arg& radius, const Arg& angle);
 
-// For real numbers these return, as in NumPy, x itself, zeros of x's type, x itself, and pi where x is negative.
+// For real numbers, as in NumPy: real and conj return x itself, imag zeros of x's type, and angle pi where x is negative, else 0.
 Tensor real(const Arg& x);
 Tensor imag(const Arg& x);
 Tensor conj(const Arg& x);

@@ -10,13 +10,13 @@ struct FusionError : Error {
   using Error::Error;
 };
 
-/// Writes the value to memory. Later uses read it from there; nothing computes it again. The kernel that writes it may use it too, over the same points.
+/// Writes the value to memory. Later uses read it from there; nothing computes it again. The writing kernel may use it too, element by element.
 Tensor materialize(const Arg& x);
 
 /// Computes the tensors now by one kernel. Throws FusionError, before anything runs, if the plan has more steps; an epilogue on the pieces of a library call
 /// counts as part of that call. With SINTER_FUSE=off nothing is checked.
 void eval_fused(const std::vector<Tensor>& tensors, Location where = Location::current());
-/// Calls `formula`, which returns a tensor or a vector of tensors, and computes what it returns by eval_fused(): `Tensor y = sn::fused([&] { return
+/// Calls `formula`, which returns a tensor or a vector of tensors, and computes the result by eval_fused(): `Tensor y = sn::fused([&] { return
 /// sn::softmax(x * s, -1); });`. Operands that are recorded and not evaluated become part of the kernel.
 template <class Formula> auto fused(Formula&& formula, Location where = Location::current()) {
   auto result = formula();

@@ -2,8 +2,8 @@
 //
 // All functions work on the last two axes and run over the axes before. Integers and bool become float64; float16 and bfloat16, which NumPy refuses, are
 // computed in float32 and rounded. NaN in the operands gives NaN and no error, except in singular values. A matrix without a result (singular, not positive
-// definite) throws LinAlgError when the value is computed, with the line that recorded the call. For a device without such a library the host computes:
-// operands are copied to the host and the result is copied back. explain() shows this and counters().host_calls counts it.
+// definite) throws LinAlgError when the value is computed, with the line that recorded the call. If the device has no such library, the host computes: operands
+// are copied to the host and the result is copied back. explain() shows this and counters().host_calls counts it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,11 +26,11 @@ struct MatrixShapeError : ShapeError {
 
 enum class Triangle : std::uint8_t { lower, upper };
 
-/// Returns x with a @ x = b: a of shape (..., n, n); b a vector (n,), or matrices (..., n, k). Leading axes broadcast. It eliminates with partial pivoting;
-/// LinAlgError where a pivot is 0.
+/// Returns x with a @ x = b: a of shape (..., n, n); b a vector (n,), or matrices (..., n, k). Leading axes broadcast. It eliminates with partial pivoting, and
+/// throws LinAlgError if a pivot is 0.
 Tensor solve(const Arg& a, const Arg& b);
-/// Does the same for triangular matrices, by substitution: the other triangle is not read; with `unit_diagonal` the diagonal counts as 1. LinAlgError where an
-/// element of the diagonal is 0.
+/// Does the same for triangular matrices, by substitution: the other triangle is not read; with `unit_diagonal` the diagonal counts as 1. Throws LinAlgError if
+/// an element of the diagonal is 0.
 Tensor solve_triangular(const Arg& a, const Arg& b, Triangle triangle = Triangle::upper, bool unit_diagonal = false);
 Tensor inv(const Arg& x);
 Tensor det(const Arg& x);
@@ -40,7 +40,7 @@ struct SlogdetResult {
 /// The determinant is sign * exp(logabsdet); a singular matrix gives 0 and -infinity.
 SlogdetResult slogdet(const Arg& x);
 
-/// Returns L with L @ L.T = x, from the lower triangle of x; with `upper` U with U.T @ U = x, from the upper one. LinAlgError if x is not positive definite.
+/// Returns L with L @ L.T = x from the lower triangle; with `upper`, U with U.T @ U = x from the upper one. Throws LinAlgError if x is not positive definite.
 Tensor cholesky(const Arg& x, bool upper = false);
 
 enum class QRMode : std::uint8_t { reduced, complete };
@@ -61,7 +61,7 @@ Tensor svdvals(const Arg& x);
 struct EighResult {
   Tensor eigenvalues, eigenvectors;
 };
-/// Decomposes symmetric matrices, of which one triangle is read: eigenvalues ascending, eigenvectors as columns.
+/// Decomposes symmetric matrices and reads only one triangle: eigenvalues ascending, eigenvectors as columns.
 EighResult eigh(const Arg& x, Triangle triangle = Triangle::lower);
 Tensor eigvalsh(const Arg& x, Triangle triangle = Triangle::lower);
 

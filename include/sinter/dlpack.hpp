@@ -71,7 +71,7 @@ Unversioned* to_unversioned(const Tensor& tensor, Location where = Location::cur
 
 /// Takes ownership: the deleter is called when nobody needs the elements any more, and for elements on a GPU when every kernel that reads them is done. The
 /// elements are used in place if their strides are those of a contiguous array with its axes in some order, on the CPU or on a GPU of this process; otherwise
-/// they are copied. Nobody may write them meanwhile; the caller waits for a stream that writes them before. Throws, and leaves the ownership with
+/// they are copied. Nobody may write them meanwhile; the caller first waits for streams that write them. Throws, and leaves the ownership with
 /// the caller: DTypeError for elements that sinter does not have, DeviceError for another device, ValueError for a malformed tensor or another major version.
 Tensor from_dlpack(Versioned* managed, Location where = Location::current());
 Tensor from_dlpack(Unversioned* managed, Location where = Location::current());

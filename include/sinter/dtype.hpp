@@ -18,7 +18,7 @@ enum class DType : std::uint8_t {
 #undef SINTER_DTYPE
 };
 
-// The types whose names are no C++ types of sinter: zeros({2, 3}, float32).
+// Short names of the types, except where sinter has a C++ type of that name: zeros({2, 3}, float32).
 inline constexpr DType bool_ = DType::bool_, int8 = DType::int8, int16 = DType::int16, int32 = DType::int32, int64 = DType::int64, uint8 = DType::uint8,
                        uint16 = DType::uint16, uint32 = DType::uint32, uint64 = DType::uint64, float16 = DType::float16, float32 = DType::float32,
                        float64 = DType::float64;
@@ -48,7 +48,7 @@ constexpr std::size_t itemsize(DType t) { return traits(t).size; }
 /// Returns NumPy's name of the type: "float32", "bool", ...
 constexpr std::string_view name(DType t) { return traits(t).name; }
 constexpr bool is_floating(DType t) { return traits(t).kind == DTypeKind::floating; }          ///< true for floating-point types, the narrow ones included
-constexpr bool is_unsigned(DType t) { return traits(t).kind == DTypeKind::unsigned_integer; }  ///< true for unsigned integers; a bool is none
+constexpr bool is_unsigned(DType t) { return traits(t).kind == DTypeKind::unsigned_integer; }  ///< true for unsigned integers; false for bool
 constexpr bool is_integer(DType t) { return traits(t).kind == DTypeKind::signed_integer || is_unsigned(t); }  ///< true for signed and unsigned integers
 constexpr bool is_bool(DType t) { return traits(t).kind == DTypeKind::boolean; }                              ///< true for bool
 /// Returns true for a storage type: arithmetic uses another type.
@@ -64,7 +64,7 @@ template <class Function> constexpr decltype(auto) visit_storage(DType t, Functi
 #include "sinter/dtypes.def"
 #undef SINTER_DTYPE
   }
-  return f.template operator()<bool>();  // no value of the enumeration
+  return f.template operator()<bool>();  // unreachable: not a value of the enumeration
 }
 
 namespace detail {

@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-/// Rounds to a number of decimals, half to even, as NumPy: x * 10^d is rounded and divided. Negative ones round to tens, hundreds, ...
+/// Rounds to a number of decimals, half to even, as NumPy: x * 10^d is rounded and divided. Negative decimals round to tens, hundreds, ...
 Tensor round(const Arg& x, int decimals);
 /// Rounds towards zero: trunc.
 Tensor fix(const Arg& x);

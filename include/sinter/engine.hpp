@@ -12,7 +12,7 @@ namespace sinter {
 /// Computes the tensors now, together: shared parts are computed once. Returns when the work is queued (CUDA) or done (CPU). Throws the errors of
 /// sinter/errors.hpp.
 void eval(const std::vector<Tensor>& tensors, Location where = Location::current());
-/// Evaluates eval(a), eval(a, b, ...): the first argument remembers the caller's line.
+/// Evaluates its arguments, eval(a, b, ...); the first one remembers the caller's line.
 void eval(std::initializer_list<Tensor> tensors, Location where = Location::current());
 template <class... Tensors>
   requires(std::is_convertible_v<const Tensors&, Tensor> && ...)
@@ -31,12 +31,12 @@ struct ExplainOptions {
   Format format = Format::text;
   std::string target = {};                                       ///< "cpu", "sm_90"; empty: the current device
   bool guards = false;                                           ///< text: every condition on the sizes, too
-  std::vector<std::pair<std::string, std::int64_t>> sizes = {};  ///< names of sizes, by which they are told: {{"batch", 64}}
+  std::vector<std::pair<std::string, std::int64_t>> sizes = {};  ///< names for sizes in the text: {{"batch", 64}} names 64 "batch"
 };
 
-/// Describes each step that computes (or computed) the tensor: its ops, inputs and outputs, bytes moved against the unfused count, the reason of its fusion
-/// boundary, registers, shared memory and spills, the origin of its binary and the time to get it. A tensor that is not evaluated yet is planned and compiled,
-/// not run. With a target ("cpu", "sm_90") it is planned and compiled for that target, and needs no GPU; an evaluated tensor is then a ValueError.
+/// Describes each step that computes (or computed) the tensor: its ops, inputs and outputs, bytes moved beside the bytes of unfused kernels, the reason of its
+/// fusion boundary, registers, shared memory and spills, the origin of its binary and the time to get it. A tensor that is not evaluated yet is planned and
+/// compiled, not run. With a target ("cpu", "sm_90") it is planned and compiled for that target without a GPU; an evaluated tensor throws ValueError.
 std::string explain(const Tensor& tensor, Format format = Format::text, std::string_view target = {});
 std::string explain(const std::vector<Tensor>& tensors, Format format = Format::text, std::string_view target = {});
 std::string explain(const std::vector<Tensor>& tensors, const ExplainOptions& options);
@@ -50,9 +50,9 @@ std::string explain(const Tensor& first, const Tensor& second, const Tensors&...
 /// tried and refused, and what would change it. `wanted` are the tensors of that evaluation; without them it is a and b.
 std::string explain_boundary(const Tensor& a, const Tensor& b, const std::vector<Tensor>& wanted = {}, const ExplainOptions& options = {});
 
-/// Writes the exact strings that were (or would be) compiled into `directory`, created if missing, each below comments that name the lines, the parameters and
-/// the sizes it was planned for: NAME.cu for CUDA; NAME.nest and NAME.ll for the CPU, and
-/// NAME.s with `assembly`. Returns the paths written.
+/// Writes the exact sources that were (or would be) compiled into `directory`, which it creates if missing. Comments above each source name the lines, the
+/// parameters and the planned sizes. The files are NAME.loops and NAME.cu for CUDA; NAME.nest and NAME.ll for the CPU; NAME.s with `assembly`. Returns the
+/// paths.
 std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target = {}, bool assembly = false);
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target = {}, bool assembly = false);
 

@@ -11,7 +11,7 @@
 
 namespace sinter::fft {
 
-/// The position of the factor 1/n: in the inverse, in both as 1/sqrt(n), in the forward transform.
+/// The transform that has the factor 1/n: the inverse (backward), both as 1/sqrt(n) (ortho), or the forward transform.
 enum class Norm : std::uint8_t { backward, ortho, forward };
 
 /// Transforms along an axis, which is first cut to `n` elements or padded to it with zeros. Throws ValueError for n < 1.
@@ -24,8 +24,8 @@ Complex rfft(const Arg& x, std::optional<std::int64_t> n = {}, std::int64_t axis
 /// last, is treated as 0.
 Tensor irfft(const Complex& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward, Location where = Location::current());
 
-/// Transforms a signal with real frequencies, whose first half is x and whose other half is its conjugates, to `n` real numbers, 2 * (m - 1) by default; and
-/// back.
+/// hfft transforms a signal whose spectrum is real: x is its first half, the other half is the conjugates. It returns `n` real numbers, 2 * (m - 1) by default.
+/// ihfft inverts hfft.
 Tensor hfft(const Complex& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward, Location where = Location::current());
 Complex ihfft(const Arg& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward);
 

@@ -60,8 +60,8 @@ class Function {
 
   /// Computes the formula. The results have memory of their own. New sizes of named axes are planned once, and the plan is stored; the last 64 combinations of
   /// sizes stay bound. Throws ValueError for a wrong number of inputs, DTypeError and ShapeError for inputs that the specs do not allow, naming the input. A
-  /// loaded function also throws ShapeError for sizes that no plan in the file serves, DeviceError where its plan calls a library's products that are missing
-  /// here, or that have no algorithm for them.
+  /// loaded function also throws ShapeError for sizes for which no plan in the file is valid, and DeviceError if its plan calls a library that is missing here
+  /// or that has no algorithm for the call.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, Location where = Location::current()) const;
   std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs, Location where = Location::current()) const {
     return (*this)(std::vector<Tensor>(inputs), where);
@@ -72,17 +72,17 @@ class Function {
     return (*this)(std::vector<Tensor>{first.is_tensor() ? first.tensor() : Tensor(), rest...}, first.where());
   }
 
-  /// Writes the function to a file: its plans, machine code, and the tensors that it has captured. To serve sizes without a plan of their own, a loaded
-  /// function uses rules that save() finds by recording the formula at several sizes: an axis is free where all numbers of the recording are sums of products
-  /// of the named axes' sizes, and the operations are the same. If a formula behaves differently at some sizes (if (x.size(0) * x.size(1) > 1000) ...), it is
-  /// served up to there: the corners of the served sizes, and many sizes within, record the same. A formula that differs only at single sizes, far from the
-  /// tested ones, is not detected (docs/models.md lists them). Prepared sizes are always served. `note` is any text that belongs to the function, for a
+  /// Writes the function to a file: its plans, machine code, and the tensors that it has captured. A loaded function also accepts sizes without a plan of their
+  /// own, by rules that save() finds: it records the formula at several sizes, and a named axis is dynamic if the operations are the same and every number of
+  /// the recording is a sum of products of the named axes' sizes. If a formula behaves differently at some sizes (if (x.size(0) * x.size(1) > 1000) ...), the
+  /// accepted sizes end there: the recordings at their corners, and at many sizes within, are the same. A formula that differs only at single sizes, far from
+  /// the tested ones, is not detected (docs/models.md lists them). Prepared sizes are always accepted. `note` is any text that belongs to the function, for a
   /// program to read after load(). Throws IoError, and ValueError for a function that was itself loaded.
   void save(std::string_view path, Location where = Location::current()) const { save(path, {}, where); }
   void save(std::string_view path, std::string_view note, Location where = Location::current()) const;
   /// Reads a function without its formula, for the present device. It opens no compiler. The file is mapped and checked for damage; it holds machine code, so
   /// trust it only as you would trust a program. Throws IoError for a file that is damaged or of another version of sinter, DeviceError for a file of another
-  /// device. Kernels of another processor are compiled again; DeviceError where there is no compiler.
+  /// device. Kernels of another processor are compiled again; without a compiler it throws DeviceError.
   static Function load(std::string_view path, Location where = Location::current());
 
   /// Makes plans for these sizes of the named axes now; names that are left out have the specs' sizes.
@@ -94,11 +94,11 @@ class Function {
   int plans() const;                                ///< number of plans made or loaded
   /// Returns the figures of each bound combination of sizes, the latest call first.
   std::vector<FrozenFigures> figures() const;
-  /// Returns the sizes that each plan of a loaded function serves: "batch 4 to 7, seq = 16". The range of a name applies while the other names have the planned
-  /// sizes.
+  /// Returns the sizes for which each plan of a loaded function is valid: "batch 4 to 7, seq = 16". The range of a name applies while the other names have the
+  /// planned sizes.
   std::vector<std::string> serves() const;
-  /// Returns for each plan of a loaded function one line per name: the size of the plan, the sizes that give the same plan, and the reason why it serves no
-  /// others.
+  /// Returns for each plan of a loaded function one line per name: the size of the plan, the sizes that give the same plan, and the reason why it is not valid
+  /// for others.
   std::vector<std::string> ends() const;
   /// Returns explain() of the plan that was called last; as a text, after the figures. A loaded function knows no source lines.
   std::string explain(const ExplainOptions& options = {}) const;

@@ -10,13 +10,13 @@
 
 namespace sinter {
 
-/// Returns the sizes that freeze() chooses for the names that `sizes` lacks; `small`: those that it tries where the model refuses them.
+/// Returns the sizes that freeze() chooses for names that are not in `sizes`; with `small`, the sizes that it tries if the model refuses the others.
 std::map<std::string, std::int64_t> usual_sizes(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes = {}, bool small = false);
 
 /// Freezes the model as a function of its inputs in order, for the present device. Names in the inputs' shapes are named axes. `sizes` lists the sizes of each
 /// name for which plans are made now, for every combination. Default sizes are 41 for the first name, 43 for the next, and so on, 224 and 352 for a picture's
-/// sides; smaller ones where the model refuses these. A size without a name is called by its input and axis, "x.0". Throws ModelError for an input without a
-/// shape and where a node fails, ValueError for an unknown name, and where a shape depends on the elements of an input.
+/// sides; if the model refuses them, smaller ones. A size without a name is called by its input and axis, "x.0". Throws ModelError for an input without a shape
+/// and for a node that fails, ValueError for an unknown name and for a shape that depends on the elements of an input.
 Function freeze(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes = {}, Location where = Location::current());
 
 }  // namespace sinter

@@ -16,7 +16,7 @@ namespace sinter {
 
 /// Returns the places where x is not zero: a vector of indices for each axis, in row-major order. Evaluates x. x(mask) reads such elements at once.
 std::vector<Tensor> nonzero(const Arg& x);
-/// Return the same places in the flat tensor, and as rows of indices. Evaluate x.
+/// Return the same places: flatnonzero as indices of the flat tensor, argwhere as rows of indices. Both evaluate x.
 Tensor flatnonzero(const Arg& x);
 Tensor argwhere(const Arg& x);
 /// Selects the slices of x along an axis where the vector `condition` is not zero; it may be shorter than the axis. Without an axis it selects from the flat
@@ -25,7 +25,7 @@ Tensor compress(const Arg& condition, const Arg& x, std::optional<std::int64_t> 
 /// Selects the elements of the flat x where the flat condition is not zero. Evaluates the condition.
 Tensor extract(const Arg& condition, const Arg& x);
 
-/// Convert places in the flat tensor of this shape to an index for each axis, and back. The flat place has to be in range, which is not checked.
+/// Convert indices of the flat tensor of this shape to an index for each axis, and back. The flat indices have to be in range, which is not checked.
 std::vector<Tensor> unravel_index(const Arg& indices, const Shape& shape);
 Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape, Location where = Location::current());
 
@@ -37,8 +37,8 @@ Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
 template <std::integral I> Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
   return add_at(x, Index(places, x.where()), values);
 }
-/// The order in which the values of one place are combined: in pairs with each other, then with x, for associative functions; or one after the other with x, at
-/// most a thousand for a place.
+/// The order in which the values of one place are combined. in_pairs is for associative functions: values in pairs with each other, then with x. one_by_one:
+/// each value in turn with x, at most a thousand values for a place.
 enum class Combining : std::uint8_t { in_pairs, one_by_one };
 namespace detail {
 struct Combiner {
@@ -71,7 +71,7 @@ Tensor place(const Arg& x, const Arg& mask, const Arg& values);
 /// Returns x with a value, or values in turn, on the diagonal of a matrix or of a cube of more axes; `wrap` repeats the diagonal below in a tall matrix.
 Tensor fill_diagonal(const Arg& x, const Arg& value, bool wrap = false);
 
-// These return indices, one vector for each axis: of a square's diagonal, of a matrix's places on a diagonal and below it, and above it.
+// These return indices, one vector for each axis: of a square's diagonal; of the elements of a matrix on a diagonal and below it; and on it and above it.
 std::vector<Tensor> diag_indices(std::int64_t n, int ndim = 2, Location where = Location::current());
 std::vector<Tensor> tril_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());
 std::vector<Tensor> triu_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());

@@ -28,7 +28,7 @@ class PerAxis {
 };
 
 /// The padding: 1 on both sides of every axis, {1, 2} for each axis, {{0, 1}, {0, 1}} before and after each. same() pads so that a convolution of stride 1
-/// keeps the size; an odd number puts the extra place behind.
+/// keeps the size; if the padding is odd, the extra element is added at the end.
 class Padding {
  public:
   template <class T>
@@ -63,8 +63,8 @@ struct ConvOptions {
 };
 /// Returns the cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, places..). Integers are convolved in int32
 /// or int64. It is a library call that takes an epilogue where the library can. A CPU computes 3x3 taps of stride 1 over many channels and places in tiles of
-/// 2x2 places: an infinity in x, or numbers near the largest ones, make NaN of a whole tile; in groups that do not fill 16 channels, of the groups beside it
-/// too. See docs/models.md.
+/// 2x2 places: an infinity in x, or a number near the largest ones, then makes a whole tile NaN. If groups do not fill 16 channels, the tiles of neighbouring
+/// groups become NaN, too. See docs/models.md.
 Tensor conv(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
 /// Call conv and check the number of axes.
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
@@ -92,7 +92,7 @@ Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation 
 Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias = {});
 
 // --- pools reduce as many of the last axes as kernel_size has numbers, or as the function's name says; one number stands for all axes
-// behind batch and channels: max_pool(x, 2) of (batch, channels, rows, columns) is max_pool2d(x, 2) ----------------------------------------
+// after batch and channels: max_pool(x, 2) of (batch, channels, rows, columns) is max_pool2d(x, 2) ----------------------------------------
 
 struct PoolOptions {
   std::optional<PerAxis> stride = {};  ///< by default the kernel's size
@@ -148,7 +148,7 @@ Tensor one_hot(const Arg& indices, std::int64_t num_classes, DType dtype = DType
 // --- sizes ----------------------------------------------------------------------------------------------------------------------------
 
 enum class Interpolation : std::uint8_t { nearest, linear, cubic };
-/// The position of place i of the result among x's places, by ONNX's names.
+/// How a position in the result is mapped to a position in x, with ONNX's names.
 enum class Coordinates : std::uint8_t { half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, tf_crop_and_resize };
 enum class NearestRounding : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 struct ResizeOptions {

@@ -60,7 +60,7 @@ Tensor reciprocal(const Arg& x);
 Tensor fmod(const Arg& a, const Arg& b);
 /// Returns floor_divide and remainder.
 std::pair<Tensor, Tensor> divmod(const Arg& a, const Arg& b);
-/// Return the other operand where one is NaN.
+/// Like minimum and maximum, but if one operand is NaN, they return the other one.
 Tensor fmin(const Arg& a, const Arg& b);
 Tensor fmax(const Arg& a, const Arg& b);
 /// Take integers; the result is never negative.
@@ -73,7 +73,7 @@ Tensor clip(const Arg& x, const Arg& low, const Arg& high);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
 /// Returns for each element the first choice whose condition is true, or `otherwise`.
 Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices, const Arg& otherwise = 0);
-/// Returns for each element the value of the last true condition, in x's type. One more value serves the rest, which is 0 by default.
+/// Returns for each element the value of the last true condition, in x's type. A further value is for elements without a true condition; by default it is 0.
 Tensor piecewise(const Arg& x, const std::vector<Tensor>& conditions, const std::vector<Tensor>& values);
 /// Returns 0 below 0, 1 above, and `at_zero` at 0.
 Tensor heaviside(const Arg& x, const Arg& at_zero);
@@ -222,7 +222,7 @@ enum class PadMode : std::uint8_t {
   constant,
   edge,       ///< the outermost element is repeated
   reflect,    ///< mirrored at the outermost element, which appears once
-  symmetric,  ///< mirrored behind the outermost element, which appears twice
+  symmetric,  ///< mirrored beyond the outermost element, which appears twice
   wrap,       ///< continued from the other end
 };
 /// Adds elements before and after along each axis; one pair serves all axes. `value`, a number or a tensor of one element, is cast to x's dtype. Throws
@@ -254,7 +254,7 @@ Tensor tile(const Arg& x, const std::vector<std::int64_t>& repetitions);
 Tensor repeat(const Arg& x, std::int64_t count, std::optional<std::int64_t> axis = {});
 /// Replaces the elements above the k-th diagonal of the last two axes by zeros.
 Tensor tril(const Arg& x, std::int64_t k = 0);
-/// Replaces the elements below it by zeros.
+/// Replaces the elements below the k-th diagonal by zeros.
 Tensor triu(const Arg& x, std::int64_t k = 0);
 /// Writes ones on the k-th diagonal; square without `columns`.
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t k = 0, DType dtype = DType::float64, Location where = Location::current());
@@ -264,8 +264,8 @@ Tensor diagonal(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, s
 Tensor diag(const Arg& x, std::int64_t k = 0);
 
 // --- elements at computed places ---------------------------------------------------------------------------------------
-/// The treatment of an index out of range. `raise`: an IndexError with the op, the line, the index and the size when the value is computed; negative indices
-/// down to -size count from the end.
+/// The treatment of an index out of range. `raise` throws an IndexError with the op, the line, the index and the size when the value is computed; negative
+/// indices down to -size count from the end.
 enum class IndexMode : std::uint8_t { raise, wrap, clip };
 /// Replaces the axis by the indices' axes; without an axis it uses the flat tensor.
 Tensor take(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = {}, IndexMode mode = IndexMode::raise);

@@ -8,14 +8,14 @@
 
 namespace sinter {
 
-/// The digits of floating-point numbers: as many as tell each from all others, at most `precision`; exactly `precision`; as many without a limit; at most
-/// `precision`, the same number for all elements.
+/// The digits of floating-point numbers. maxprec: as many as distinguish a number from all others, at most `precision`; fixed: exactly `precision`; unique: as
+/// maxprec without a limit; maxprec_equal: as maxprec, the same number for all elements.
 enum class FloatMode : std::uint8_t { maxprec, fixed, unique, maxprec_equal };
 
 /// NumPy's set_printoptions: the most digits after the point; the number of elements up to which all are shown, and how many are shown at each end of an axis
 /// beyond it; characters in a line; whether small numbers are written without an exponent; '+' or ' ' in front of numbers that are not negative; the words for
-/// NaN and infinity. In addition: the text between elements, and the indentation of all lines but the first. ", " and 6 write an array as NumPy's repr does
-/// behind "array(".
+/// NaN and infinity. In addition: the text between elements, and the indentation of all lines but the first. With ", " and 6 an array is written as in NumPy's
+/// repr after "array(".
 struct PrintOptions {
   int precision = 8;
   std::int64_t threshold = 1000;

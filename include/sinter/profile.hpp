@@ -14,7 +14,7 @@ struct ProfiledStep {
   bool library = false;
   std::uint64_t runs = 0;
   double seconds = 0;  ///< of all runs
-  double fastest = 0;  ///< of the fastest run, in seconds: the time where nothing else runs
+  double fastest = 0;  ///< of the fastest run, in seconds: about the time of a run while nothing else runs
   double bytes = 0;    ///< of all runs: a kernel's bytes moved by explain(), a library call's operands and result; 0 where the plan was made at other sizes
 };
 
@@ -38,14 +38,14 @@ class Profile {
   std::unique_ptr<Times> times_;
 };
 
-/// Writes a table of the first `most` steps with their shares of the time, then the rest: further steps, and all other work (recording, planning, compiling,
-/// the program's own).
+/// Writes a table of the first `most` steps with their shares of the time, then the time of further steps, and of all other work (recording, planning,
+/// compiling, the program itself).
 std::string to_string(const Profile& profile, int most = 25);
 
 /// Records what all threads do, from construction until write() or destruction, and writes it as a file that Chrome (chrome://tracing) and ui.perfetto.dev
 /// show: recording, keys, plans, compiles, copies, and each kernel and library call with the program's lines, bytes and rate. On a GPU each step is waited for,
-/// so the whole is slower. "%p" in the path becomes the process's number. One at a time: a second one is a ValueError. SINTER_TRACE=FILE records a whole
-/// process.
+/// so the whole is slower. "%p" in the path becomes the process's number. Only one Timeline may exist at a time: a second one throws ValueError.
+/// SINTER_TRACE=FILE records a whole process.
 class Timeline {
  public:
   explicit Timeline(std::string_view path);

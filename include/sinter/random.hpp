@@ -1,5 +1,5 @@
-// Random numbers that depend only on a key and a place: they have no state, are the same on every device and for any number of threads, and are computed inside
-// the kernel that uses them.
+// Random numbers that depend only on a key and an element's position: they have no state, are the same on every device and for any number of threads, and are
+// computed inside the kernel that uses them.
 //
 // Element i of a tensor (in row-major order) is made from the 64 bits of Philox4x32-10 (Salmon et al., SC 2011) whose counter is i. A key gives the same
 // numbers each time it is used: split it to get others.
@@ -34,7 +34,7 @@ class Key {
 Tensor bits(Key key, const Shape& shape, DType dtype = DType::uint32, Location where = Location::current());
 
 /// Returns numbers in [low, high), at the resolution of the type's significand near 1: multiples of 2^-24 (float32) or 2^-53 (float64) of high - low. low and
-/// high broadcast to the shape. As in NumPy, rounding may give `high` itself where the two are not 0 and 1.
+/// high broadcast to the shape. As in NumPy, rounding may give `high` itself unless low and high are 0 and 1.
 Tensor uniform(Key key, const Shape& shape, const Arg& low = 0, const Arg& high = 1, DType dtype = DType::float64);
 inline Tensor uniform(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
   return uniform(key, shape, Arg(0, where), Arg(1, where), dtype);
@@ -93,8 +93,8 @@ Tensor poisson(Key key, const Shape& shape, double rate = 1, DType dtype = DType
 Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dtype = DType::int64, Location where = Location::current());
 /// Returns the number of tries until the first success, from 1 on; a number beyond the type becomes the type's largest value, as in NumPy.
 Tensor geometric(Key key, const Shape& shape, double p, DType dtype = DType::int64, Location where = Location::current());
-/// Draws once for each row the number of an element along the axis, with probability softmax(logits). A shape draws more often: it ends with the shape of the
-/// rows.
+/// Draws, once for each row, the number of an element along the axis with probability softmax(logits). A `shape`, which must end with the shape of the rows,
+/// draws more often.
 Tensor categorical(Key key, const Arg& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = {});
 
 /// Return the numbers from 0 to n - 1, or the slices of x along an axis, in random order: sorted by 64 random bits.

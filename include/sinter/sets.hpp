@@ -25,8 +25,8 @@ Tensor unique(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_na
 /// Returns unique together with indices, inverse and counts.
 Unique unique_with(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_nan = true);
 
-/// Tests whether each element is (with `invert`, is not) among those of the other tensor; NaN never is. The function sorts the other tensor and searches in it.
-/// For more than a few integers in a narrow range it looks the elements up in a table instead, and evaluates the range for it.
+/// Tests whether each element is (with `invert`, is not) among the elements of the other tensor; NaN never is. The function sorts the other tensor and searches
+/// in it. For more than a few integers in a narrow range it uses a table instead, for which it evaluates the range.
 Tensor isin(const Arg& element, const Arg& test_elements, bool invert = false);
 /// Applies isin to the flat tensor.
 Tensor in1d(const Arg& element, const Arg& test_elements, bool invert = false);

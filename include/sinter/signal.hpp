@@ -8,7 +8,7 @@
 
 namespace sinter {
 
-/// The places of a convolution that are returned: all where the vectors overlap, as many as the longer vector has, or those where the shorter lies inside.
+/// The part of a convolution that is returned. full: where the vectors overlap; same: as many elements as the longer has; valid: where the shorter lies inside.
 enum class ConvolveMode : std::uint8_t { full, same, valid };
 /// Return the sum over k of a[k] * v[n - k], and the sum over k of a[n + k] * v[k], of vectors. They multiply windows by the shorter vector and sum: n*m
 /// products. For long vectors irfft(rfft(a, n) * rfft(v, n), n) is faster (sinter/fft.hpp).
@@ -16,7 +16,7 @@ Tensor convolve(const Arg& a, const Arg& v, ConvolveMode mode = ConvolveMode::fu
 Tensor correlate(const Arg& a, const Arg& v, ConvolveMode mode = ConvolveMode::valid);
 
 /// Returns the Fourier transforms of pieces of a signal's last axis, which have `length` samples and begin `step` apart: (.., pieces, length / 2 + 1). A window
-/// of `length` numbers weighs the samples; an empty handle means 1. Samples that fill no piece at the end are left out; pad first to keep them.
+/// of `length` numbers weighs the samples; an empty handle means 1. Samples at the end that do not fill a piece are left out; pad first to keep them.
 Complex stft(const Arg& x, std::int64_t length, std::int64_t step, const Tensor& window = {});
 
 // Symmetric windows of n numbers, float64.

@@ -21,13 +21,13 @@ Tensor lexsort(const std::vector<Tensor>& keys, std::int64_t axis = -1, Location
 /// Returns the `count` largest (smallest) elements along an axis in order, and their places. Throws ValueError if `count` exceeds the axis.
 std::pair<Tensor, Tensor> topk(const Arg& x, std::int64_t count, std::int64_t axis = -1, bool largest = true);
 
-/// Moves elements so that those before the kth are not larger than it and those behind it are not smaller. The whole axis is sorted: any kth serves.
+/// Moves elements so that those before the kth are not larger than it and those behind it are not smaller. All is sorted, so any kth may be given.
 Tensor partition(const Arg& x, std::int64_t kth, std::optional<std::int64_t> axis = -1);
 Tensor argpartition(const Arg& x, std::int64_t kth, std::optional<std::int64_t> axis = -1);
 
 enum class Side : std::uint8_t {
   left,   ///< before equal elements
-  right,  ///< behind equal elements
+  right,  ///< after equal elements
 };
 /// Returns the place in the ascending vector where each value can be inserted so that the order stays: int64 of the values' shape. Both are compared in their
 /// common type. If the vector is not sorted, `sorter` is its argsort. Each element takes log2(n) reads, fused into the kernel that uses the result.

@@ -33,7 +33,7 @@ Tensor trapezoid(const Arg& y, const Tensor& x, std::int64_t axis = -1);
 /// The Array API's names of cumsum and cumprod; without an axis the tensor has to be a vector. include_initial puts 0 (1) in front.
 Tensor cumulative_sum(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, bool include_initial = false);
 Tensor cumulative_prod(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {}, bool include_initial = false);
-/// Treat NaN as 0 (1); without an axis they scan the flat tensor.
+/// cumsum and cumprod that treat NaN as 0 and as 1; without an axis they scan the flat tensor.
 Tensor nancumsum(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
 Tensor nancumprod(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
 /// Returns the logarithm of the sum of exp of each element and all before it. It combines pairs at doubled distances (Hillis and Steele, CACM 29, 1986) in
@@ -58,9 +58,9 @@ enum class QuantileMethod : std::uint8_t {
   median_unbiased,
   normal_unbiased,
 };
-/// Sorts and returns the value that a part q, in [0, 1], of the elements over the axes does not exceed. Integers give float64, except for methods that choose
-/// an element. A tensor of q is evaluated; its axes come first, and it takes part in the type, as in NumPy, except for methods that choose. NaN where an
-/// element is NaN.
+/// Sorts and returns the value that a fraction q, in [0, 1], of the elements over the axes does not exceed. Integers give float64, except for methods that
+/// choose an element. A tensor q is evaluated; its axes come first. As in NumPy its dtype takes part in promotion, except for methods that choose an element.
+/// The result is NaN if an element is NaN.
 Tensor quantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 Tensor nanquantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 /// Return quantile(x, q / 100).

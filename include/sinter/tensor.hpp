@@ -259,9 +259,9 @@ class Arg {
   Arg(std::initializer_list<std::initializer_list<detail::Number>> values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = Tensor(values, where), where) {}
 
-  Kind kind() const { return kind_; }                       ///< which of its forms it has
+  Kind kind() const { return kind_; }                       ///< the form of the operand
   bool is_tensor() const { return kind_ == Kind::tensor; }  ///< false for a number
-  const Tensor& tensor() const { return *tensor_; }         ///< of an argument that is one
+  const Tensor& tensor() const { return *tensor_; }         ///< valid only if is_tensor()
   std::int64_t integer() const { return integer_; }         ///< boolean, integer; for too_large the bits of a std::uint64_t
   double floating() const { return floating_; }             ///< floating
   double as_double() const {                                /// Converts a number of any kind.
@@ -309,7 +309,7 @@ class Index {
   /// Lists places in braces: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
   template <Element E> Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
 
-  Kind kind() const { return kind_; }                ///< which of its forms it has
+  Kind kind() const { return kind_; }                ///< the form of the index
   std::int64_t integer() const { return integer_; }  ///< of an integer
   const Tensor& places() const { return places_; }   ///< of a tensor of integers or a mask
   const Slice& slice() const { return slice_; }      ///< of a slice
@@ -323,7 +323,7 @@ class Index {
   Location where_;
 };
 
-/// A part of a named handle. It is a Tensor with the present elements, and as long as it has no name itself it can be assigned to: `x(0) = y` gives x a new
+/// A part of a named handle. It is a Tensor with the present elements. As long as the part has no name itself, it can be assigned to: `x(0) = y` gives x a new
 /// value in which that part is y, broadcast and cast to x's type as NumPy does (a float into integers is a DTypeError). Other handles keep the old value. `auto
 /// row = x(0)` is a handle of its own: assigning to it re-binds it and leaves x alone.
 /// With a bool tensor, x(mask) is the elements where it is true, or slices over the axes that the mask lacks. Their number is known only when the mask is
@@ -342,8 +342,8 @@ class Part : public Tensor {
   void operator=(const Part& value) &&;
   template <Element E> void operator=(std::initializer_list<E> values) && { std::move(*this) = Tensor(values, where_); }
 
-  /// Selects a part of the part: x(0)(1) = y assigns to x. Throws ValueError where the first index is tensors of places: in NumPy that makes a copy, and x
-  /// would stay unchanged.
+  /// Selects a part of the part: x(0)(1) = y assigns to x. Throws ValueError if the first index has tensors of integers: in NumPy such an index makes a copy,
+  /// and x would stay unchanged.
   using Tensor::operator(), Tensor::operator[];
   Part operator()(const Index& i0) &&;
   Part operator()(const Index& i0, const Index& i1) &&;

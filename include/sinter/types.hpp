@@ -9,12 +9,12 @@
 
 namespace sinter {
 
-/// Thrown for a number outside the range of the integer type that it shall get.
+/// Thrown for a number outside the range of the integer type that it is converted to.
 struct OverflowError : ValueError {
   using ValueError::ValueError;
 };
 
-/// Returns the common type of two tensors of these types. Throws DTypeError where there is none.
+/// Returns the common type of two tensors of these types. Throws DTypeError if there is no common type.
 DType promote_types(DType a, DType b, Location where = Location::current());
 
 /// A tensor, a number or a type, of which only the type matters. It refers to its tensor.
@@ -63,7 +63,7 @@ struct IntegerInfo {
   std::int64_t min;
   std::uint64_t max;
 };
-/// Throws DTypeError for a type that is no integer.
+/// Throws DTypeError for a type that is not an integer type.
 IntegerInfo iinfo(DType dtype, Location where = Location::current());
 
 }  // namespace sinter

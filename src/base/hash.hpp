@@ -22,7 +22,7 @@ struct Hash128 {
   friend bool operator==(const Hash128&, const Hash128&) = default;
 };
 
-/// Returns whether both rows of words are equal.
+/// Returns whether both sequences of words are equal.
 inline bool same_words(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
@@ -31,7 +31,7 @@ inline bool same_words(std::span<const std::uint64_t> a, std::span<const std::ui
 std::uint64_t hash64(std::span<const std::uint64_t> words);
 Hash128 hash128(std::span<const std::byte> bytes);
 
-/// Numbers and texts in a row, and the hash of all of them.
+/// A sequence of numbers and texts, and the hash of all of them.
 class Words {
  public:
   void add(std::uint64_t word) { words_.push_back(word); }

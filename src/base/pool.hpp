@@ -29,7 +29,7 @@ class FreeBlocks {
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr int kMost = 0;  // a sanitizer finds a use after free only in memory that is not reused
 #else
-  static constexpr int kMost = 4096;  // limits what a thread retains that frees objects of another thread
+  static constexpr int kMost = 4096;  // the most objects that a thread retains if it frees objects of another thread
 #endif
 
   void* take() {

@@ -1,5 +1,5 @@
-// The timeline: when each thread and device did what, as a file that Chrome and Perfetto show (docs/measuring.md). While none is recorded, a span tests one
-// flag.
+// The timeline records the work of each thread and device, as a file that Chrome and Perfetto show (docs/measuring.md). While none is recorded, a span tests
+// one flag.
 #pragma once
 #include <atomic>
 #include <string>
@@ -16,7 +16,7 @@ bool start(const std::string& path);
 void finish();
 /// A child of fork has none of its parent's.
 void after_fork_in_child();
-/// By this name its line is told: "compiler".
+/// The name of the thread's line: "compiler".
 void name_this_thread(const char* name);
 
 /// The time from construction to destruction, or to stop(), as one part of this thread's line.
@@ -36,7 +36,7 @@ class Span {
   // These do nothing while no timeline is recorded.
   void stop();
   void rename(const char* kind, std::string name);
-  /// It is told on a line of this name, such as a stream's, and not on the thread's.
+  /// The span is shown on a line of this name, such as a stream's, and not on the thread's line.
   void on_line(std::string name);
   void add(const char* key, std::string text);
   void add(const char* key, double number);

@@ -13,14 +13,14 @@ struct Aligned {
   int parallel = 0;
   std::optional<std::vector<Request>> host;  // the host's requests, if its axes had to be split
   std::vector<Request> guest;
-  std::vector<IndexExpr> axes;  // the guest's axes as expressions over these
+  std::vector<IndexExpr> axes;  // the guest's axes as expressions over the host's
   Chunks chunks{};
 };
 /// Finds the guest's points among the host's by a value that both read or write: where both touch the same element, they are at the same point. The guest's
-/// points must be all of the host's, rows included, or all of its parallel points, each once.
+/// points must be all points of the host, rows included, or all its parallel points, each once.
 std::optional<Aligned> align(const Graph& graph, const Group& host, const Group& guest);
 
-/// The same for groups over equal axes that have no value in common: maps axis to axis.
+/// Does the same for groups over equal axes that have no value in common: maps axis to axis.
 std::optional<Aligned> align_beside(const Graph& graph, const Group& host, const Group& guest);
 
 }  // namespace sinter::fuse

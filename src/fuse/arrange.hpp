@@ -1,5 +1,5 @@
-// Puts a kernel's axes into the order in which a device walks them. A kernel's schedule begins with this step (jit/choose.hpp), and fusion asks here which
-// values can be staged.
+// Puts a kernel's axes into the order of the loops on a device. A kernel's schedule begins with this step (jit/choose.hpp), and fusion uses it to find out
+// which values can be staged.
 #pragma once
 #include <vector>
 
@@ -12,11 +12,11 @@ namespace sinter::fuse {
 /// cluster (a power of two) of which a multiprocessor can have two blocks at once, or the smallest that holds the row at all; 0 if `most` blocks do not hold
 /// it.
 int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most);
-/// Returns whether so many blocks hold these bytes together. One block needs no rounding of the parts.
+/// Returns whether this many blocks together hold these bytes. With one block the parts are not rounded up.
 bool hold(const Limits& limits, int blocks, const Size& bytes, int buffers);
 /// Returns the most blocks of the device that may share a row of the kernel: a scan, or a chunk, takes one block.
 int most_blocks_of_row(const Kernel& kernel, const Limits& limits);
-/// Merges neighbouring axes that every access walks as one.
+/// Merges neighbouring axes that every access treats as one axis.
 void merge_axes(Kernel& kernel);
 /// Moves axis order[k] to position k.
 void reorder(Kernel& kernel, const std::vector<int>& order);

@@ -1,4 +1,4 @@
-// Conversion between the two kinds of bytes.
+// Conversions between uint8 and int8.
 #pragma once
 #include "sinter/tensor.hpp"
 

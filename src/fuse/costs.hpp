@@ -1,5 +1,5 @@
-// The constants that decide plans and schedules, each with its reason. What a device has (its memory, its units, its speeds) is in limits.hpp.
-// docs/decisions.md holds the measurements behind those that were measured.
+// The constants that decide plans and schedules, each with its reason. The properties of a device (its memory, its units, its speeds) are in limits.hpp.
+// docs/decisions.md holds the measurements of those that were measured.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -61,11 +61,11 @@ inline constexpr std::int64_t kLeastWork = 65536;
 inline constexpr std::int64_t kLeastPiece = 2048;
 /// The shortest piece of a column: eight points for each of a block's eight rows of threads.
 inline constexpr std::int64_t kLeastRows = 64;
-/// A row along which lanes may walk first, whatever else is reduced.
+/// A row of this length may be vectorised first, whatever else is reduced.
 inline constexpr std::int64_t kWholeRows = 256;
 /// Points along each side of a block's tile of a matrix product, and the fewest for which a tile is worth a block.
 inline constexpr std::int64_t kSide = 64, kLeastSide = 16;
-/// Products that are added up before a partial sum goes to memory.
+/// The number of products that are added up before a partial sum is stored.
 inline constexpr std::int64_t kLeastProducts = 256;
 /// Most pieces of one reduction.
 inline constexpr int kMaxPieces = 1024;
@@ -114,13 +114,13 @@ inline constexpr int kFewestOfRow = 64;
 inline constexpr int kManyRows = 32;
 /// Fewest points of a cluster's block for a row that few multiprocessors would share otherwise.
 inline constexpr std::int64_t kLeastPart = 4096;
-/// Columns that a warp walks side by side, and the fewest steps of a warp down a column that are worth sharing with further warps.
+/// Columns that a warp computes side by side, and the fewest steps of a warp over a column for which further warps are worth it.
 inline constexpr int kWarpOfColumns = 32, kStepsOfWarp = 4;
 /// Points along each side of a transposing tile.
 inline constexpr int kSquare = 32;
 /// Fewest points along an axis of a contraction's tile, half of the smallest tile.
 inline constexpr std::int64_t kLeastOfSquare = 16;
-/// Fewest row points of a contraction that too few blocks would walk one after the other.
+/// Fewest row points for which a contraction with too few blocks is split.
 inline constexpr std::int64_t kLongOfSquare = 4096;
 
 }  // namespace sinter::costs

@@ -1,4 +1,4 @@
-// Split reasons: why a kernel ends where it does. Every step of a plan has one Cut, whose text holds the figures that decided it.
+// Split reasons. Each says why a kernel ends at a fusion boundary. Every step of a plan has one Cut, whose text holds the figures that decided it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ enum class CutReason : std::uint8_t {
   output_wanted,         // the value was asked for
   reduction_dependency,  // a reduced value is needed at points that its own kernel does not have
   parallelism,           // a reduction with few results is split in two stages
-  row_too_long,          // a row does not fit in the cache that would keep it (CPU)
+  row_too_long,          // a row does not fit in the cache that would stage it (CPU)
   recompute_cost,        // computing again costs more than a round trip to memory
   registers,             // too many values live at once
   shared_memory,         // a row does not fit in a block's shared memory (CUDA)
@@ -28,7 +28,7 @@ enum class CutReason : std::uint8_t {
   slower,        // one kernel would take longer than both
 };
 std::string_view name(CutReason reason);
-/// Says what the user can do about it: one sentence.
+/// Returns one sentence that says how the user can remove the boundary.
 std::string_view remedy(CutReason reason);
 
 struct Cut {

@@ -27,8 +27,8 @@ struct Domain {
   Map dims;
   Chunks chunks{};
 };
-/// Returns the best axes for computing a root. For a reduction they are its own. For another node they are those in which the reductions that it uses can be
-/// computed with it, each result once; otherwise its own shape without rows.
+/// Returns the best axes for computing a root. For a reduction they are its own axes. For another node they are axes over which the reductions that it uses can
+/// be computed with it, each result once; if there are none, the node's own shape without rows.
 Domain choose_domain(const BuildContext& context, int root);
 
 /// A node to write, and its dimensions as expressions over the kernel's axes.
@@ -71,12 +71,12 @@ class GroupBuilder {
   std::unique_ptr<Tables> tables_;
 };
 
-/// Returns whether an op below a gather is computed at the gathered positions: there must be no more of them than it has elements, or it only converts a value
-/// in memory. Otherwise it is computed whole, and gathered from memory.
+/// Returns whether an op below a gather is computed at the gathered positions: there must be no more positions than the op has elements, or the op only
+/// converts a value in memory. Otherwise the op is computed whole, and gathered from memory.
 bool worth_gathering(const Graph& graph, int op, const Size& places);
 
-/// Returns the axes that the coordinates walk, as bits, if distinct points of these axes have distinct coordinates; otherwise nothing. The form decides: every
-/// axis occurs once, and the terms are digits of a mixed radix.
+/// Returns the axes on which the coordinates depend, as bits, if distinct points of these axes have distinct coordinates; otherwise nothing. This is decided by
+/// the form: every axis must occur once, and the terms must be digits of a mixed radix.
 std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes);
 /// Returns a bit for each axis in [first, last) whose size is not 1.
 std::uint64_t axes_between(const Sizes& sizes, int first, int last);

@@ -1,9 +1,9 @@
-// Index expressions: where an element of a view lives, over a kernel's axes. This is what makes reshape, transpose, slice, flip and
-// broadcast free: they are rewrites of these expressions, never copies.
+// Index expressions say where an element of a view lies, as a formula over a kernel's axes. They make reshape, transpose, slice, flip and broadcast free: these
+// rewrite the expressions and never copy.
 //
-// An expression is hash-consed: equal expressions of one space are the same object, compared by identity, and what they share is
-// stored once. It is kept in one canonical form (see div_mod), so that a thousand composed reshapes and transposes stay as small
-// as one wherever mixed-radix arithmetic allows; where it does not, `divisions` says how large it has become.
+// An expression is hash-consed: equal expressions of one space are the same object, compared by identity, and common parts are stored once. Each has one
+// canonical form (see div_mod), so that a thousand composed reshapes and transposes stay as small as one wherever mixed-radix arithmetic allows; where it does
+// not, `divisions` says how large it has become.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -149,7 +149,7 @@ Map identity_map(std::size_t axes);
 IndexExpr linear(const Map& map, const Sizes& shape);
 /// Replaces every axis k by by[k], which must have the same range.
 IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by);
-/// Returns whether the expression walks axis `axis` and the next one, of this size, as one axis.
+/// Returns whether the expression treats axis `axis` and the next one, of this size, as one axis.
 bool walks_as_one(const IndexExpr& expr, int axis, const Size& inner_size);
 
 }  // namespace sinter::fuse

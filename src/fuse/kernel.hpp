@@ -49,7 +49,7 @@ struct Root {
   IndexExpr index;  // element of the node's buffer, row-major
 };
 
-/// The gather `node` takes an element at position `value`, which is in range if the condition holds.
+/// A check: the gather `node` takes an element at position `value`, which is in range if the condition holds.
 struct Check {
   int condition = -1, value = -1, node = -1;
 };
@@ -66,7 +66,7 @@ struct Staging {
   friend bool operator==(const Staging&, const Staging&) = default;
 };
 
-/// Axis 0 counts chunks of `length` of an axis of `total`; the only row axis walks one chunk. The last chunk may be shorter. Length 0: no chunks.
+/// Axis 0 counts chunks of `length` of an axis of `total`; the only row axis is one chunk. The last chunk may be shorter. Length 0: no chunks.
 struct Chunks {
   Size length = 0, total = 0;
   bool same(const Chunks& other) const { return length == other.length && total == other.total; }
@@ -131,7 +131,7 @@ struct Work {
 /// Returns the cost of the kernel as it runs: the traffic of its passes, its arithmetic, and the time of both with the launch.
 Work launched_work(const Graph& graph, const Kernel& kernel, const Limits& limits);
 double launched_seconds(const Graph& graph, const Kernel& kernel, const Limits& limits);
-/// Counts points of a kernel's axes, for estimates. An axis is asked for its size only if it is walked.
+/// Counts points of a kernel's axes, for estimates. The size of an axis is used, and guarded, only if the axis counts.
 class Points {
  public:
   explicit Points(const Kernel& kernel) : kernel_(&kernel), sizes_(kernel.sizes.size(), -1) {}

@@ -11,7 +11,7 @@
 namespace sinter::fuse {
 
 /// An operand in memory, in a layout that the op's row takes: element (i, j, ...) of `shape` is at offset + i * strides[0] +
-/// j * strides[1] + ... of the node's buffer. A stride of 0 repeats what is broadcast.
+/// j * strides[1] + ... of the node's buffer. A stride of 0 repeats a broadcast element.
 template <class Number> struct LibraryOperandOf {
   int node = -1;
   DType dtype{};
@@ -57,8 +57,8 @@ bool multiplies_into(DType stored, DType result);
 /// The same for a CPU: bytes of either signedness into int32.
 bool multiplies_bytes_into(DType stored, DType result);
 
-/// How the op's library gives its result. pieces: a kernel can read each piece while it is in a cache. loose: each piece is in the thread's own memory, if only
-/// the epilogue reads the result.
+/// The form in which the op's library gives its result. pieces: a kernel can read each piece while it is in a cache. loose: each piece is in the thread's own
+/// memory, if only the epilogue reads the result.
 enum class Pieces : std::uint8_t { whole, pieces, loose };
 Pieces pieces_of(trace::Op op);
 

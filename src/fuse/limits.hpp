@@ -19,14 +19,14 @@ struct Limits {
   int parameter_bytes = 1 << 20;       // bytes of kernel parameters
   std::int64_t row_bytes = 512 << 10;  // bytes of a row that can be staged between passes (CPU: in L2; GPU: in a block's shared memory)
   bool row_bytes_are_hard = false;     // the limit is hard; otherwise memory takes the rest
-  bool columns_in_registers = false;   // columns are staged in registers of the threads that walk them, and nowhere else
+  bool columns_in_registers = false;   // columns are staged only in registers of the threads that compute them
   int cluster = 1;                     // CUDA: most blocks that can share a row, each holding a part in its shared memory; 1: the device has no clusters
   int units = 1;                       // pieces of work that keep the device busy (CUDA: the multiprocessors)
   double bandwidth = 20e9;             // bytes of memory per second
   double throughput = 40e9;            // cheap operations per second of the whole device
   double launch_seconds = 2e-6;        // cost of one kernel
   bool library_calls = false;          // the device has libraries for the table's library ops
-  bool products = false;               // it has at least one for products of float matrices
+  bool products = false;               // it has a library at least for products of float matrices
   bool product_epilogues = true;       // that library adds a row to a product, and rounds it to 16 bits
   bool fuse = true;                    // false: one kernel for each op
   bool channel_blocks = false;         // convolutions are faster with channels in blocks (ops/blocked.hpp), because vectors have 32 bytes
@@ -34,8 +34,8 @@ struct Limits {
   bool block_bytes = false;            // convolutions of bytes are faster in blocks too
   bool scale_bytes = false;            // they can scale their sums
   bool lay_out_bytes = false;          // products of bytes read a right matrix that was laid out for them
-  bool overlap = true;                 // a kernel computes what needs nothing from other ranks while an exchange is on its way
-  bool byte_panels = false;            // in panels, because one instruction multiplies four numbers; otherwise along the depth
+  bool overlap = true;                 // a kernel computes the part that needs nothing from other ranks while an exchange is on its way
+  bool byte_panels = false;            // the matrix is laid out in panels, because one instruction multiplies four numbers; otherwise along the depth
 
   // The way in which kernels run.
   double reread = 1;                 // cheap operations that take as long as reading an element of a row again in a later pass

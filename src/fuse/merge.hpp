@@ -9,7 +9,7 @@ namespace sinter::fuse {
 
 struct MergeContext {
   GroupBuilder* builder;            // builds merged kernels
-  std::vector<char>* in_memory;     // values that only one kernel uses are removed here, to which the builder refers
+  std::vector<char>* in_memory;     // values that only one kernel uses are removed here; the builder refers to this list
   const std::vector<char>* wanted;  // the outputs
   const std::vector<FixedStep>* calls;
   std::vector<Refusal>* refused;  // receives merges that were tried and refused

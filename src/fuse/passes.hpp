@@ -14,7 +14,7 @@ namespace sinter::fuse {
 
 struct Pass {
   std::string_view name, what;
-  bool Limits::*pays;  // the limit that says whether it pays on a device
+  bool Limits::*pays;  // the limit that says whether the pass pays on a device
 };
 /// Returns all passes, in the order in which they are listed.
 std::span<const Pass> passes();

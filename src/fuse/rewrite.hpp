@@ -9,15 +9,15 @@ namespace sinter::fuse {
 /// on the reduction's length alone, and so does the order of combination.
 Graph split_reductions(Graph graph, const Limits& limits);
 
-/// On a GPU: splits reductions that would have fewer than two blocks for each multiprocessor into two stages with up to about four. The first runs over pieces
-/// of the longest run of reduced axes, merged to one, and the second over the pieces. See blocks.cpp.
+/// On a GPU: a reduction that would have fewer than two blocks for each multiprocessor is split into two stages, of which the first has up to about four. It
+/// reduces pieces of the longest run of reduced axes, merged to one axis; the second reduces the pieces. See blocks.cpp.
 Graph fill_multiprocessors(Graph graph, const Limits& limits);
 
-/// Splits scans of few long rows into three: the totals of chunks of fixed length, a scan of these, and scans of the chunks, each from the total before it on.
+/// Splits scans of few long rows into three steps: the totals of chunks of fixed length, a scan of the totals, and a scan of each chunk from its initial value.
 Graph split_scans(Graph graph, const Limits& limits);
 
 /// If a row does not fit on chip, a reduction that depends on another one of the same row (squares about a mean, exponentials under a maximum, the position of
-/// an extremum) becomes a reduction of pieces, each about its own centre, and a merge: see online.cpp.
+/// an extremum) becomes a reduction of pieces, each with its own inner result, and a merge: see online.cpp.
 Graph merge_dependent_reductions(Graph graph, const Limits& limits);
 
 /// Replaces reductions over axes of size 1 by reshapes.

@@ -7,7 +7,7 @@
 
 namespace sinter::fuse {
 
-/// Adds to `cuts` the nodes at which formulas of more than `max_ops` ops are split. The places depend on the structure below them alone, so the iterations of a
+/// Adds to `cuts` the nodes at which formulas of more than `max_ops` ops are split. These nodes depend only on the structure below them, so the iterations of a
 /// loop are split alike and compile once. A segment has at most `max_ops` ops. All values that cross from one segment to the next end at the same boundary, so
 /// that one kernel can compute all of them.
 void cut_long_formulas(const Graph& graph, int max_ops, std::map<int, Cut>& cuts);

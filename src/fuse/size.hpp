@@ -1,7 +1,7 @@
-// Size: a number that scheduling computes with, known today and a symbol for tomorrow. Shapes, strides, loop bounds, bytes and
-// launch numbers are polynomials over symbols (and quotients and remainders of polynomials). A comparison is answered for today's
-// values and leaves a guard, unless the answer is the same for all values. So a plan that was made with sizes holds for every
-// size that meets its guards, and a run binds numbers instead of planning again.
+// Size: a number that scheduling computes with. It has a value for the present call and a symbolic expression for later calls. Shapes, strides, loop bounds,
+// bytes and launch numbers are polynomials over symbols (and quotients and remainders of polynomials). A comparison is answered for the present values and
+// leaves a guard, unless the answer is the same for all values. So a plan is valid for every size that meets its guards, and a run binds numbers instead of
+// planning again.
 //
 // The idea of hints and guards is that of PyTorch's dynamic shapes (SymInt and ShapeEnv).
 #pragma once
@@ -68,7 +68,7 @@ inline std::int64_t exactly(const Size& size) {
 /// Returns the present value for estimates, guarded to its order of magnitude (a factor of 16).
 double as_double(const Size& size);
 
-/// While it lives, comparisons of this thread decide what is faster, not what is right. Their guards are estimates (Guard::estimate), which a plan need not
+/// While an Estimating lives, comparisons of this thread only decide which way is faster. Their guards are estimates (Guard::estimate), which a plan need not
 /// meet if no better plan can be made.
 class Estimating {
  public:

@@ -13,10 +13,10 @@ struct FixedStep {
   enum class Exchange : std::uint8_t { none, starts, finishes } exchange = Exchange::none;
 };
 
-/// Returns the steps so that each comes after the steps that write what it reads, and otherwise by the first node that they write. A step that finishes an
-/// exchange comes when no other can, and one that starts an exchange, with all that it needs, before the others. A group appears by its number, a call as -1
-/// minus its number. Steps that depend on each other in a cycle, and steps that depend on these, are omitted. Merged groups write several nodes, so the nodes'
-/// numbers alone give no valid order.
+/// Returns the steps in an order in which each comes after the steps that write its operands, and otherwise by the first node that they write. A step that
+/// finishes an exchange comes when no other step can, and one that starts an exchange, with all that it needs, before the others. A group appears by its
+/// number, a call as -1 minus its number. Steps that depend on each other in a cycle, and steps that depend on these, are omitted. Merged groups write several
+/// nodes, so the nodes' numbers alone give no valid order.
 std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups, const std::vector<FixedStep>& calls);
 
 /// Visits the nodes that the group's kernel reads from memory.

@@ -77,13 +77,13 @@ RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePt
 RecordedPtr as_node(const Site& site, const Arg& arg);
 /// Returns the one of two shapes to which both broadcast; null if neither is.
 const Shape* broader(const Shape& a, const Shape& b);
-/// Returns the shape to which operands broadcast; ShapeError naming the axis where they do not.
+/// Returns the shape to which operands broadcast. Throws ShapeError, which names the axis, if they do not.
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
 /// Checks the axes and returns them ascending, counted from the front; `all` gives all of them.
 std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::int64_t ndim);
 /// Does the same for a reduction: for a 0-d tensor axis 0 or -1 means no axis, as in NumPy.
 std::vector<std::int64_t> reduced_axes(const Site& site, const Axes& axes, std::int64_t ndim);
-/// Replaces the -1 of the shape so that it holds as many elements as `from`; ShapeError where that is impossible.
+/// Replaces the -1 of the shape so that it holds as many elements as `from`; throws ShapeError if that is impossible.
 Shape completed_shape(const Site& site, const Shape& from, Shape shape);
 /// Checks one axis and counts it from the front.
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim);
@@ -92,7 +92,7 @@ void check_shape(const Site& site, const Shape& shape, DType dtype);
 /// Throws ValueError for more than `most` of `what`, such as "sections": recording takes work for each.
 inline constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
 void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t most = kMostParts);
-/// Returns the product of two sizes; ShapeError where int64 does not hold it.
+/// Returns the product of two sizes. Throws ShapeError if int64 does not hold it.
 std::int64_t size_product(const Site& site, std::int64_t a, std::int64_t b);
 /// Returns a number without its fraction as an integer; ValueError, with the argument's name, for NaN and for numbers that int64 does not hold.
 std::int64_t whole(const Site& site, double number, std::string_view argument);

@@ -57,8 +57,8 @@ struct Node {
   std::vector<std::int64_t> ints;
   Scalar scalar;            // constant: every element's value
   int leaf = -1;            // data: index of the buffer
-  std::int64_t chunk = 0;   // reduce_*: the single reduced axis is cut in chunks of this length, with one partial result each; the result has the chunk number
-                            // as its last axis. scan: see above
+  std::int64_t chunk = 0;   // reduce_*: the single reduced axis is divided into chunks of this length, with one partial result each; the result has the chunk
+                            // number as its last axis. scan: see above
   const char* called = "";  // the function that recorded it
   Location where;
 };
@@ -67,7 +67,7 @@ struct Node {
 /// means that the node would read outside.
 std::vector<std::int64_t> elements_left(const Node& node, const Shape& operand);
 
-/// How often a pass changed the recording (fuse/passes.hpp).
+/// The number of changes that a pass made to the recording (fuse/passes.hpp).
 struct PassCount {
   std::string name;
   int count = 0;

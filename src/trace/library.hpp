@@ -10,7 +10,7 @@
 
 namespace sinter {
 
-/// The number of channels that lie side by side where channels are in blocks (ops/blocked.hpp).
+/// The number of channels in a block (ops/blocked.hpp).
 inline constexpr std::int64_t kChannelBlock = 16;
 
 }  // namespace sinter
@@ -42,7 +42,7 @@ struct Convolution {
   std::vector<std::int64_t> stride, dilation, before, after;
 
   std::size_t axes() const { return stride.size(); }
-  /// Returns the number of windows along an axis of this size; below 1 where none fits.
+  /// Returns the number of windows along an axis of this size; less than 1 if none fits.
   std::int64_t places(std::size_t axis, std::int64_t size, std::int64_t taps) const;
 
   std::vector<std::int64_t> ints() const;

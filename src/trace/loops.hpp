@@ -15,12 +15,12 @@ Pieces recorded(const RecordedPtr& node);
 /// Does the same before the caller inspects how an unevaluated operand was recorded. A complete iteration is evaluated first, and then there is no recording to
 /// inspect.
 Pieces about_to_look();
-/// Evaluates what about_to_look() returns, before the caller looks through the operand.
+/// Evaluates the nodes that about_to_look() returns, before the caller looks through the operand.
 void look_through(const Recorded& operand);
 /// Registers an evaluation that the user asked for on this thread: the loop evaluates itself.
 void evaluation_asked();
 
-/// Returns whether a node that is computed now as an intermediate value should be stored, too; `held` says whether anybody holds it. A held node should be
+/// Returns whether a node that is computed now as an intermediate value should be stored, too; `held` says whether a handle holds it. A held node should be
 /// stored if it was computed before, or if a held result of the same line was computed twice.
 bool worth_storing(const Recorded& node, bool held);
 

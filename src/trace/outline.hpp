@@ -13,7 +13,7 @@
 
 namespace sinter::trace {
 
-/// The structural key: a graph without its literals, source lines and the values of its symbols, written as words. Graphs that agree in the rest have equal
+/// The structural key: a graph without its literals, source lines and the values of its symbols, written as words. Graphs that differ only in these have equal
 /// keys.
 using StructuralKey = std::vector<std::uint64_t>;
 
@@ -44,7 +44,7 @@ class NumberIndex {
 
   std::vector<Slot> slots_;
   std::size_t count_ = 0;
-  std::uint32_t round_ = 1;  // a slot of another round counts as free
+  std::uint32_t round_ = 1;  // the number of the walk; a slot of another walk counts as free
 };
 
 /// A recorded gather, for the message of a failed check of its indices.
@@ -60,7 +60,7 @@ struct CallSite {
   Location where;
 };
 
-/// Where a node was recorded, and what the user calls it.
+/// The place where a node was recorded, and the user's name for it.
 struct NodeSite {
   const char* called;
   Location where;
@@ -87,17 +87,17 @@ class Outline {
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
   /// Returns the contents of the data leaves; null for a placeholder.
   const std::vector<StoragePtr>& leaves() const { return leaves_; }
-  /// Returns what distinguishes the leaves: for a placeholder the node itself.
+  /// Returns the identities of the leaves: the contents, or for a placeholder the node.
   const std::vector<const void*>& identities() const { return identities_; }
-  /// These return the constants' bits, in order of node number; the gathers; the library calls.
+  /// These return the constants' bits, the gathers and the library calls, in order of node number.
   const std::vector<std::uint64_t>& literals() const { return literals_; }
   const std::vector<GatherSite>& gathers() const { return gathers_; }
   const std::vector<CallSite>& calls() const { return calls_; }
-  /// Returns the same as a plain value; call it before release().
+  /// Returns the graph as a plain value; call it before release().
   Graph graph() const;
   /// Returns the site of each node of graph(). Equal structures have equally many nodes in the same order. Call both before release().
   std::vector<NodeSite> sites() const;
-  /// Returns whether sites() would be these.
+  /// Returns whether sites() would return these sites.
   bool was_recorded_at(std::span<const NodeSite> sites) const;
   /// Returns the number of a walked node in graph(); -1 for others. Call it before release().
   int number_of(const Recorded& node) const;
@@ -151,7 +151,7 @@ class Outline {
     const Shape* shape = nullptr;
     std::size_t begin = 0, count = 0;
   };
-  std::array<ShapeWords, 8> shapes_{};  // the latest, in a ring
+  std::array<ShapeWords, 8> shapes_{};  // a ring of the latest shapes
   std::size_t next_shape_ = 0;
   StructuralKey key_;
   std::vector<std::int64_t> symbols_;
@@ -159,7 +159,7 @@ class Outline {
   std::vector<std::uint64_t> literals_;
   std::vector<GatherSite> gathers_;
   std::vector<CallSite> calls_;
-  std::vector<char> held_;  // for each of pending_: whether somebody outside of the graph holds it
+  std::vector<char> held_;  // for each operation of pending_: whether something outside of the graph holds its node
   std::vector<SymbolNumbers::Slice> slices_;
 };
 

@@ -12,7 +12,7 @@ namespace sinter::trace {
 /// Returns the common type of two tensors. A floating type that NumPy lacks stays itself beside bool and integers, as in JAX; beside a wider floating type it
 /// becomes that one; float16 and bfloat16 become float32. Two types of 8 bits have no common type: DTypeError.
 DType promote(const Site& site, DType a, DType b);
-/// Does the same, and returns nullopt where there is no common type.
+/// Does the same, and returns nullopt if there is no common type.
 std::optional<DType> promotion(DType a, DType b);
 
 /// Tests NumPy's same_kind: whether the one type may be stored as the other, of its kind or a higher one, even if not exactly.

@@ -97,13 +97,13 @@ struct Recorded {
   Scalar scalar;
   Location where;
   const char* called = "";                    // the function that recorded it
-  std::atomic<const char*> label{""};         // what the user calls it; lives for ever
+  std::atomic<const char*> label{""};         // the user's name for it; lives for ever
   std::uint64_t order = 0;                    // number in order of recording: greater than those of the operands and of all earlier nodes of the thread
   std::uint32_t depth = 0;                    // longest chain of unevaluated nodes below, when recorded
-  mutable std::atomic<bool> computed{false};  // by a kernel that did not store it
+  mutable std::atomic<bool> computed{false};  // whether a kernel has computed it without storing it
   bool unread = false;                        // a mask's part that is not read yet (masks.cpp): never an operand
   bool symbolic = false;                      // depends on a placeholder: never evaluated, however long the chain
-  std::shared_ptr<ranks::Spread> spread;      // how it lies on several ranks (ranks/sharding.hpp); null: it is whole, and computed from whole values
+  std::shared_ptr<ranks::Spread> spread;      // how it lies on several ranks (ranks/sharding.hpp); null: it is whole and computed from whole values
   std::size_t held = 0;                       // bound of the bytes of contents below that nothing else holds, when recorded
 
   /// Returns copies of the operands, taken under the lock; none once evaluated.
@@ -140,7 +140,7 @@ void evaluate(const std::vector<RecordedPtr>& nodes);
 using SpreadHook = std::shared_ptr<ranks::Spread> (*)(const Recorded& node, const Operands& inputs);
 void set_spread_hook(SpreadHook hook);
 
-/// While one lives, this thread records within an evaluation, and recording asks for none.
+/// While an object of this class lives, this thread records within an evaluation, and recording requests no evaluation.
 class WithinEvaluation {
  public:
   WithinEvaluation() : before_(std::exchange(now, true)) {}

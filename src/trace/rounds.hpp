@@ -1,5 +1,5 @@
-// Splits a recording of many iterations of a loop into iterations, as if the user had evaluated each. All iterations share one plan, and the planner need not
-// analyse shifted reads of shifted reads across iterations.
+// Splits a recording of many iterations of a loop into iterations, as if the user had evaluated each. All iterations then share one plan, and the planner does
+// not have to analyse chains of shifted reads over many iterations.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace sinter::trace {
 
-/// The number of ops in one kernel, and so the number computed together of a loop whose iterations can be fused.
+/// The most operations in one kernel. Of a loop whose iterations can be fused, so many operations are evaluated together.
 inline constexpr int kLoopOps = 128;
 
 /// An unevaluated operation that some roots need. Operands come before users.
 struct Pending {
   const RecordedPtr* handle;
   bool asked = false;  // a root
-  /// Its operands' numbers among the operations; kLeaf for evaluated operands and for leaves.
+  /// The numbers of its operands among the operations; kLeaf for evaluated operands and for leaves.
   std::array<std::int32_t, kMaxArity> inputs{};
   std::uint32_t arity = 0;
 
@@ -26,18 +26,18 @@ struct Pending {
 
 /// The extent of dependences between the operations.
 struct Reach {
-  /// For each operation: how many times on the way from the leaves a result is read at other places than its own: shifted, reduced, by a library, or in two
-  /// orders by one op. 0: nothing is computed.
+  /// For each operation, the most reads at other positions on a path from the leaves: shifted reads, reductions, library calls, reads in two orders by one op.
+  /// 0: nothing is computed.
   std::vector<int> level;
   int levels = 0;  // the maximum
-  int shifts = 0;  // the most levels of one operation that slices and pads cause
+  int shifts = 0;  // the most levels that slices and pads cause for one operation
   int chain = 0;   // weight of the longest chain
   /// Returns whether planning all operations at once would take long.
   bool is_long() const;
 };
 Reach reach_of(std::span<const Pending> operations);
 
-/// Returns a hash of the place in the program that recorded the node: equal for the same op of the next iteration of a loop.
+/// Returns a hash of the place in the program that recorded the node. It is the same for the same op of the loop's next iteration.
 std::uint64_t place_of(const Recorded& node);
 
 /// A quick test that excludes most other places.
@@ -48,16 +48,16 @@ struct PlaceLike {
 };
 
 struct Rounds {
-  std::uint64_t place = 0;  // of the op that ends an iteration; 0: nothing repeats
+  std::uint64_t place = 0;  // the place of the op that ends an iteration; 0: nothing repeats
   PlaceLike like;
-  std::int64_t each = 1;   // iterations per piece, counted by how often the place occurs
+  std::int64_t each = 1;   // iterations per piece: occurrences of the place
   std::int64_t since = 0;  // occurrences since the last piece
   /// The lists to evaluate before the roots, one after the other.
   std::vector<std::vector<RecordedPtr>> pieces;
 };
 
-/// Finds the iterations of a recording. They end where the repeating place occurs at which the fewest bytes are needed later. The operations must retain their
-/// operands meanwhile.
+/// Finds the iterations of a recording. Each ends at an occurrence of one repeated place: of all such places, the one after which the fewest bytes are still
+/// needed. The operations must keep their operands meanwhile.
 Rounds find_rounds(std::span<const Pending> operations, const Reach& reach);
 
 }  // namespace sinter::trace

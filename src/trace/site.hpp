@@ -24,8 +24,8 @@ template <class E> [[noreturn]] void fail(const Site& site, const std::string& w
 /// Throws a device's error with the user's line; a MemoryError remains a MemoryError.
 [[noreturn]] void fail_on_device(const Site& site, const DeviceError& error, const std::string& what);
 
-/// While one lives, everything that this thread records carries its function and line: a composition calls public functions and still names itself. If several
-/// live, the outermost one counts. One with an empty name says only where: functions within name themselves.
+/// While a Scope lives, everything that this thread records carries its function and line, so that a composition of public functions names itself. If several
+/// live, the outermost one counts. A Scope with an empty name sets only the line.
 class Scope {
  public:
   Scope(const char* op, Location where);
@@ -38,7 +38,7 @@ class Scope {
   const Site* const before_;
 };
 
-/// Returns the site of a function called with these arguments: the scope's when there is one.
+/// Returns the site of a function called with these arguments, or the scope's site if there is a scope.
 Site site_of(const char* op, Location where);
 
 }  // namespace sinter::trace

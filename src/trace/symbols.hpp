@@ -1,4 +1,4 @@
-// Decides which numbers of a graph are symbols, so that every function that walks the same nodes in the same order finds the same symbols.
+// Decides which numbers of a graph are symbols. Every function that visits the same nodes in the same order then finds the same symbols.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace sinter::trace {
 
-/// Equal sizes are one symbol, because sizes that are equal once are usually always equal. 0 and 1 are no symbols, because they have a special meaning. A start
-/// of a slice that is neither 0 nor the last place is a symbol of its own. Starts of one node that are near each other share a symbol, and their distances are
-/// part of the structure: a stencil, or neighbouring iterations of a loop, read a node so, and repeated reads of one place are then recognised. Starts are
-/// numbered after all sizes. A visitor is called for each number:
+/// Equal sizes are one symbol, because sizes that are equal once are usually always equal. 0 and 1 are not symbols, because they have a special meaning. A
+/// start of a slice that is neither 0 nor the last position is a symbol of its own. Starts of one node that are near each other share a symbol, and their
+/// distances are part of the structure: a stencil, or neighbouring iterations of a loop, read a node so, and repeated reads of one place are then recognised.
+/// Starts are numbered after all sizes. A visitor is called for each number:
 ///   constant(value)            a number that is part of the structure
 ///   symbol(number, value, of)  a symbol, numbered in order of first appearance
 ///   last_of(axis)              the last place of an axis of the operand: its size less 1
