@@ -73,9 +73,8 @@ class Mesh {
   std::shared_ptr<const MeshState> state_;
 };
 
-/// Returns the tensor with axis k sharded along the mesh axis axes[k]; an empty name leaves the axis whole. If the tensor is whole, each rank takes its part,
-/// which costs nothing; if it is sharded in another way, elements are sent. Axis k of n elements is divided into pieces of ceil(n / pieces), and the last
-/// pieces may be empty.
+/// Returns the tensor with axis k sharded along the mesh axis axes[k]; an empty name leaves the axis whole. If the tensor is whole, each rank takes its part
+/// for free; if it is sharded in another way, elements are sent. Axis k of n elements is divided into pieces of ceil(n / pieces); the last ones may be empty.
 Tensor shard(const Arg& x, const Mesh& mesh, const std::vector<std::string>& axes);
 /// Returns the tensor with all elements on every rank.
 Tensor unshard(const Arg& x);

@@ -1,4 +1,4 @@
-// sinter/freeze.hpp over the engine.
+// Implements sinter/freeze.hpp with the engine.
 #include "sinter/freeze.hpp"
 
 #include <fmt/format.h>

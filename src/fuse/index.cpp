@@ -35,7 +35,7 @@ bool before(const IndexTerm& a, const IndexTerm& b) {
 
 bool same_factor(const IndexTerm& a, const IndexTerm& b) { return kind_of(a) == kind_of(b) && a.div.same(b.div) && a.mod.same(b.mod); }
 
-// Returns whether the two differ by a multiple of d at every point.
+// Returns whether a and b differ by a multiple of d at every point.
 bool equal_modulo(const IndexExpr& a, const IndexExpr& b, const Size& d) {
   if ((a.constant() - b.constant()) % d != 0) return false;
   auto x = a.terms().begin(), y = b.terms().begin();
@@ -258,7 +258,7 @@ IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, 
   return division(rest, 1, mod);
 }
 
-// Joined digits may be simpler than the rules saw one by one, so each division is made again until nothing changes.
+// Joined digits may allow rules that single digits did not, so each division is made again until nothing changes.
 IndexExpr tidied(IndexExpr expr, const Sizes& sizes) {
   constexpr int kRounds = 4;
   for (int round = 0; round < kRounds && expr.divisions() > 0; ++round) {

@@ -36,7 +36,7 @@ Size Kernel::parallel_points() const { return std::accumulate(sizes.begin(), siz
 Size Kernel::row_points() const { return std::accumulate(sizes.begin() + parallel, sizes.end(), Size(1), std::multiplies<>()); }
 
 int root_pass(const Kernel& kernel, const Root& root) {
-  // A root whose index walks the rows is stored in a row pass; another one after the passes on which it depends.
+  // A root whose index contains a row axis is stored in a row pass; another root after the passes on which it depends.
   const bool at_rows = root.index.axes() >> kernel.parallel != 0;
   return at_rows ? kernel.values[root.value].ready : -1;
 }
@@ -110,7 +110,7 @@ int parameter_bytes(const Kernel& kernel) {
     scalars += value.kind == Value::Kind::scalar;
   }
   const int accesses = loads + static_cast<int>(kernel.roots.size());
-  // A pointer for each buffer, up to one stride for each further axis, the axis sizes, and 8 bytes for each literal.
+  // A kernel has a pointer for each buffer, up to one stride for each further axis, the axis sizes, and 8 bytes for each literal.
   const int axes = static_cast<int>(kernel.sizes.size());
   return accesses * 8 + (axes > 1 ? accesses * 8 * (axes - 1) : 0) + axes * 8 + scalars * 8;
 }

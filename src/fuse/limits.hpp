@@ -32,17 +32,17 @@ struct Limits {
   bool channel_blocks = false;         // convolutions are faster with channels in blocks (ops/blocked.hpp), because vectors have 32 bytes
   bool fold_channels = false;          // numbers for each channel become part of a convolution's weights
   bool block_bytes = false;            // convolutions of bytes are faster in blocks too
-  bool scale_bytes = false;            // they can scale their sums
+  bool scale_bytes = false;            // convolutions of bytes can scale their sums
   bool lay_out_bytes = false;          // products of bytes read a right matrix that was laid out for them
   bool overlap = true;                 // a kernel computes the part that needs nothing from other ranks while an exchange is on its way
   bool byte_panels = false;            // the matrix is laid out in panels, because one instruction multiplies four numbers; otherwise along the depth
 
   // The way in which kernels run.
   double reread = 1;                 // cheap operations that take as long as reading an element of a row again in a later pass
-  std::int64_t cache_bytes = 0;      // a value of so many bytes is still in a cache when the next kernel reads it; 0: do not rely on this
+  std::int64_t cache_bytes = 0;      // a value of at most this many bytes is still in a cache when the next kernel reads it; 0: do not rely on this
   int short_row = 31;                // rows up to this length leave most lanes along them idle
   bool one_order = true;             // the order of a sum depends on its type and shape alone; otherwise also on its kernel and on the number of units
-  bool hoists = true;                // a loop computes invariant work once; otherwise each thread computes all of its point
+  bool hoists = true;                // a loop computes invariant work once; otherwise a thread computes it again for its point
   bool squares_in_registers = true;  // strided accesses along both axes of a square tile are transposed in registers
   bool joins_short_kernels = false;  // a launch is so expensive that short kernels without common inputs are joined
 };

@@ -22,7 +22,7 @@ using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std
 struct Node {
   std::string op;                            // "Conv"; with the domain if it is not ONNX's own: "com.microsoft.Gelu"
   std::string name;                          // may be empty
-  int place = 0;                             // among the file's nodes
+  int place = 0;                             // the number of the node in the file
   std::vector<std::string> inputs, outputs;  // names of values; an empty name means that the value is omitted
   std::map<std::string, Attribute, std::less<>> attributes;
 };
@@ -40,7 +40,7 @@ struct Graph {
   bool is_output(std::string_view value) const;
 };
 
-/// Values of the enclosing graph that an inner graph (a branch of an If) reads; and all such values of this graph's inner graphs.
+/// outer_reads() returns the values of the enclosing graph that this inner graph (a branch of an If) reads; inner_reads() those that its inner graphs read.
 std::set<std::string, std::less<>> outer_reads(const Graph& graph);
 std::set<std::string, std::less<>> inner_reads(const Graph& graph);
 
@@ -48,7 +48,7 @@ std::set<std::string, std::less<>> inner_reads(const Graph& graph);
 /// `outer`: the values of the enclosing graph that an inner graph may read.
 void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer = {});
 
-/// The file's name without folders, as errors show it.
+/// Returns the file's name without folders, as errors show it.
 std::string file_name(std::string_view path);
 /// Reads an .onnx file, within the limits of the options. Throws IoError, ModelError.
 Graph read_onnx(const std::string& path, const ModelOptions& options = {});

@@ -1,4 +1,4 @@
-// Operators of detectors and of warping: reading between places, selection of boxes, columns to pictures.
+// Operators of detectors and of warping: interpolated reads, selection of boxes, columns to images.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -305,7 +305,7 @@ Tensor interp(const Arg& arg, const Arg& xp, const Arg& fp, std::optional<double
   if (n > 1) {
     const Tensor lower = at(points, begin), upper = at(points, begin + 1), height = at(heights, begin), next = at(heights, begin + 1);
     const Tensor slope = (next - height) / (upper - lower);
-    // If an infinity makes it NaN, the line is drawn from the other point; between two equal heights it is that height.
+    // If an infinity makes the line NaN, the result is the height if both heights are equal; otherwise the line is drawn from the other point.
     Tensor line = slope * (x - lower) + height;
     line = where(isnan(line), where(height == next, height, slope * (x - upper) + next), line);
     result = where(x == lower, height, line);  // exact at a point: the line next to it may end at infinity

@@ -20,7 +20,7 @@ template <class Kind> struct BlockedOperands {
   const float* scaling = nullptr;  // bytes only: each filter's factor, then each filter's summand; null: the sums are the result
 };
 
-/// Places of a task: the second-level cache holds them and the elements they read while all filters pass.
+/// Places of a task: the second-level cache holds them and the elements that they read until all filters are computed.
 inline constexpr std::int64_t kBand = 392;
 /// Multiply-adds of a task: the least that is worth a task, and the most that one thread takes at a time. Between the two, each thread gets a few tasks, so
 /// that no thread waits long for the last task.
@@ -136,7 +136,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   // Threads divide the larger operand: the places, each of which reads its own elements, or the filters. All threads read the other operand.
   const bool by_filters = p.blocks * p.channels * all_taps * p.inner * kWide > images * image_size;
   for (std::int64_t first_image = 0; first_image < p.batch; first_image += images) {
-    if (padded) {  // by rows, as places are divided; where there are too few rows, by channels
+    if (padded) {  // the copy is divided by rows, like the places, or by channels if there are too few rows
       const std::int64_t wanted = std::max<std::int64_t>(1, p.channels * plane / kMovedTask);
       const bool by_rows = wanted <= lines || lines > p.channels;
       const std::int64_t parts = std::min(wanted, by_rows ? lines : p.channels);

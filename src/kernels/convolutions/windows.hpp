@@ -1,5 +1,5 @@
-// The matrix of a convolution's windows in memory. Compiled for several instruction sets beside matmul_block.hpp, under the same rule: no function defined
-// here.
+// The matrix of a convolution's windows in memory. It is compiled for several instruction sets, as matmul_block.hpp is, so no function may be defined here,
+// either.
 #pragma once
 #include <cstdint>
 

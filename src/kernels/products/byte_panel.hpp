@@ -4,7 +4,7 @@
 
 namespace sinter::kernels {
 
-/// Rows whose sums, for two blocks of columns, registers hold; columns of a block; blocks; numbers along the depth that one instruction takes.
+/// The tile whose sums fit in registers: its rows, the columns of a block, its blocks. Then the numbers along the depth that one instruction takes.
 inline constexpr int kPanelRows = 14, kPanelColumns = 16, kPanelBlocks = 2, kPanelDepth = 4;
 
 /// Bytes as lines. Number (line, k) is at data + line * line_step + k * depth_step; one of the steps is 1.
