@@ -148,7 +148,7 @@ Tensor one_hot(const Arg& indices, std::int64_t num_classes, DType dtype = DType
 // --- sizes ----------------------------------------------------------------------------------------------------------------------------
 
 enum class Interpolation : std::uint8_t { nearest, linear, cubic };
-/// How a position in the result is mapped to a position in x, with ONNX's names.
+/// The rule that maps a position in the result to a position in x, with ONNX's names.
 enum class Coordinates : std::uint8_t { half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, tf_crop_and_resize };
 enum class NearestRounding : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 struct ResizeOptions {

@@ -46,7 +46,7 @@ struct PlannedStep {
   std::size_t numbers = 0;         // position of its numbers: nest.ints followed by the offsets of inputs and outputs; or those of the call
   std::vector<int> reads, writes;  // values
   std::vector<int> last_reads;     // values that no later step reads and that are not results
-  bool follows = false;            // runs on the pieces of the previous step (fuse::Step::follows), in the order in which the nest walks
+  bool follows = false;            // runs on the pieces of the previous step (fuse::Step::follows), in the order of the nest's loops
   int in_place = -1;               // follows: the value whose memory this step's result takes, because no other step needs it
 
   // For inspection of the plan.

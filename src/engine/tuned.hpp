@@ -9,7 +9,7 @@
 
 namespace sinter::engine {
 
-/// Where a schedule was measured. Another device, backend or number of threads is another place.
+/// The place where a schedule was measured. Another device, backend or number of threads is another place.
 struct TuningPlace {
   std::string device;  // Device::model()
   std::string generator;

@@ -5,7 +5,7 @@
 namespace sinter::jit {
 namespace {
 
-/// Returns the only stage that walks rows, if it does nothing but reduce, else null.
+/// Returns the only stage that passes over rows, if it does nothing but reduce, else null.
 const Stage* only_pass(const LoopNest& nest) {
   const Stage* pass = nullptr;
   for (const Stage& stage : nest.stages) {

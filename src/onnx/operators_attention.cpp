@@ -75,7 +75,7 @@ Results attention(const Call& c) {
   return {result, present_key, present_value, shown};
 }
 
-/// Which keys each query may not see, as numbers that are added to the scores: ONNX Runtime's masks by lengths, by ends and starts, by keys, or by pairs.
+/// Masks the keys that each query may not see, by numbers added to the scores: ONNX Runtime's masks by lengths, by ends and starts, by keys, or by pairs.
 Tensor runtime_mask(const Call& c, const Tensor& mask, std::int64_t batch, std::int64_t rows, std::int64_t columns, DType dtype) {
   const Tensor column = arange(Arg(columns, c.where()));
   Tensor seen;

@@ -1,5 +1,5 @@
-// How an operation carries shardings from its operands to its result: the `sharding` column of the table of primitives. A result's sharding never changes that
-// of an operand. Where several shardings of the result are possible, the rule throws a ShardingError that names the call by which the program chooses one.
+// The rules by which an operation carries shardings from operands to its result: the `sharding` column of the table of primitives. A result's sharding never
+// changes that of an operand. If several shardings of the result are possible, the rule throws a ShardingError that names the call that chooses one.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,4 +1,4 @@
-// How a tensor lies on the ranks of a mesh, as plain values: which elements each rank has follows from the global shape, the sharding and the mesh alone.
+// The layout of a tensor on the ranks of a mesh, as plain values. The global shape, the sharding and the mesh alone decide which elements each rank has.
 //
 // A mesh axis has pieces, a multiple of its ranks. A tensor axis that is sharded along it is divided into as many pieces. A place is one piece along each mesh
 // axis. An evaluation runs once for each place, exactly as if every place were a rank; a rank that has several places runs them on as many threads. So neither
@@ -70,7 +70,7 @@ std::int64_t piece_length(const MeshState& mesh, int mesh_axis, std::int64_t siz
 std::int64_t pieces_with_elements(const MeshState& mesh, int mesh_axis, std::int64_t size);
 Block block_of(const Shape& shape, const Sharding& sharding, const Part& part);
 
-/// How a recorded value lies on the ranks. A value without a spread is whole and is not computed from sharded values.
+/// The layout of a recorded value on the ranks. A value without a spread is whole and is not computed from sharded values.
 struct Spread {
   Sharding sharding;
   std::vector<trace::RecordedPtr> parts;  // for each place of this rank; none before the value is evaluated

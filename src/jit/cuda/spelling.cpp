@@ -500,7 +500,7 @@ __device__ __forceinline__ {1} sn_divide({1} a, const sn_divisor_{0}& b) {{
 }}
 )",
       name(t), cpp_type(t), suffix(t), single ? "0x1p-64f" : "0x1p-512", single ? "0x1p+64f" : "0x1p+512", largest(t),
-      // Needs no branch for special divisors, as a division has one, because the value is scaled.
+      // A division would branch for special divisors; this does not, because the value is scaled.
       single ? "const float r = sn_reciprocal(value), missing = fmaf(-value, r, 1.0f);\n  return {scale, value, fabsf(missing) <= 1 ? fmaf(r, missing, r) : r};"
              : "return {scale, value, 1 / value};",
       single ? "0x1p+125f" : "0x1p+1021");
