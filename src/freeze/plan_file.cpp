@@ -129,7 +129,7 @@ const char* kept(std::string text) {
   return names.insert(std::move(text)).first->c_str();
 }
 
-/// Checks what a call relies on: every number names an existing thing.
+/// Checks the numbers that a call uses without further checks: each must refer to something that exists.
 void check(const FilePlan& plan, const Description& all, std::size_t axes, std::uint64_t contents_bytes) {
   const SizeRules& rules = plan.rules;
   const std::size_t symbols = rules.symbols.size();

@@ -25,13 +25,13 @@ using trace::RecordedPtr;
 
 enum PassNumber : std::uint8_t { kBlockChannels, kFoldChannels, kBlockBytes, kScaleBytes, kLayOutBytes };
 constexpr Pass kPasses[] = {
-    {"block_channels", "convolutions of float32, and what follows them channel by channel, have their channels in blocks", &Limits::channel_blocks},
-    {"fold_channels", "a number for each channel that a convolution's result is multiplied with, or that is added to it, becomes part of its weights",
-     &Limits::fold_channels},
-    {"block_bytes", "convolutions of 8-bit numbers less their zero points multiply bytes, with their channels in blocks", &Limits::block_bytes},
-    {"scale_bytes", "what is added to the sums of such a convolution, and what they are multiplied with, is part of its call", &Limits::scale_bytes},
-    {"lay_out_bytes", "products of bytes read a matrix that is used again as the device reads it fastest", &Limits::lay_out_bytes},
-    {"overlap", "exchanges between ranks start early and finish late, and kernels compute meanwhile what needs nothing from other ranks", &Limits::overlap},
+    {"block_channels", "convolutions of float32, and operations after them that keep channels separate, have their channels in blocks",
+     &Limits::channel_blocks},
+    {"fold_channels", "a factor or summand for each channel of a convolution's result becomes part of its weights", &Limits::fold_channels},
+    {"block_bytes", "convolutions of 8-bit numbers minus zero points multiply bytes, with their channels in blocks", &Limits::block_bytes},
+    {"scale_bytes", "factors and summands of such a convolution's sums become part of its call", &Limits::scale_bytes},
+    {"lay_out_bytes", "a matrix of bytes that several products read is laid out as the device reads it fastest", &Limits::lay_out_bytes},
+    {"overlap", "exchanges between ranks start early and finish late; meanwhile kernels compute the parts that need nothing from other ranks", &Limits::overlap},
 };
 
 /// Returns whether a pass may change the node itself.
@@ -49,7 +49,7 @@ struct Value {
   std::optional<ByteConvolution> bytes = {};    // the same for bytes
 };
 
-/// Operations in order, operands before users, with the operands that they had when they were first seen, because another thread may evaluate them meanwhile.
+/// An operation with the operands that it had when it was first seen, because another thread may evaluate it meanwhile. In lists, operands precede users.
 struct Operation {
   RecordedPtr node;
   Operands operands;  // empty: a leaf

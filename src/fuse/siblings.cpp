@@ -35,7 +35,7 @@ class Siblings {
  private:
   int writes(std::size_t g) const { return groups_[g].requests[0].node; }
 
-  // Returns the groups of one level, over equal axes, that common inputs connect, each family in the order of the nodes that it writes.
+  // Returns families: groups of one level, over equal axes, that common inputs connect. Each is in the order of the nodes that its groups write.
   std::vector<std::vector<std::size_t>> families(const std::vector<FixedStep>& calls) {
     const std::vector<int> steps = step_order(graph_, groups_, calls);
     std::vector<std::size_t> head(groups_.size());
@@ -122,7 +122,7 @@ class Siblings {
     }
   }
 
-  // One position of each node is enough to find the points of the groups that touch it too.
+  // Adds a node that the host touches. One position for each node is enough to relate the points of other groups that touch it.
   void touched(Group& host, int node, Map at) const {
     if (std::none_of(host.touches.begin(), host.touches.end(), [&](const Touch& touch) { return touch.node == node; }))
       host.touches.push_back({node, std::move(at)});

@@ -17,9 +17,9 @@ using namespace ops;
 
 struct Pool {
   std::vector<std::int64_t> taps, stride, dilation, places;
-  std::vector<std::pair<std::int64_t, std::int64_t>> widths;  // of padding, as requested
-  std::size_t first = 0;                                      // of the pooled axes
-  std::vector<std::int64_t> size;                             // of the pooled axes
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths;  // the widths of padding, as requested
+  std::size_t first = 0;                                      // the number of the first pooled axis
+  std::vector<std::int64_t> size;                             // the sizes of the pooled axes
 
   std::int64_t reach(std::size_t axis) const { return (taps[axis] - 1) * dilation[axis] + 1; }
   /// Returns how many places of window i are within [low, high); place 0 is x's first.
@@ -44,8 +44,7 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
   pool.stride = how.stride ? per_axis(site, "stride", *how.stride, axes, 1) : pool.taps;
   pool.dilation = per_axis(site, "dilation", how.dilation, axes, 1);
   pool.widths = per_axis(site, how.padding, axes);
-  if (axes == 0 || shape.size() < axes + 1)
-    fail<ShapeError>(site, fmt::format("x of shape {} has no {} axes of places behind its channels", to_string(shape), axes));
+  if (axes == 0 || shape.size() < axes + 1) fail<ShapeError>(site, fmt::format("x of shape {} needs {} axes after its channels", to_string(shape), axes));
   pool.first = shape.size() - axes;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const std::int64_t size = shape[pool.first + axis], reach = pool.reach(axis);
@@ -69,7 +68,7 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
     std::int64_t places = room / step + 1;
     if (how.ceil_mode) {
       places = (room + step - 1) / step + 1;
-      if ((places - 1) * step >= size + before) --places;  // it would begin behind the end
+      if ((places - 1) * step >= size + before) --places;  // it would begin after the end
     }
     pool.places.push_back(places);
     pool.size.push_back(size);
@@ -179,8 +178,7 @@ Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tens
   Tensor y(as_node(site, x));
   const std::size_t axes = axes_of(output_size, y.shape().size());
   const auto places = per_axis(site, "output_size", output_size, axes, 1);
-  if (y.shape().size() < axes + 1)
-    fail<ShapeError>(site, fmt::format("x of shape {} has no {} axes of places behind its channels", to_string(y.shape()), axes));
+  if (y.shape().size() < axes + 1) fail<ShapeError>(site, fmt::format("x of shape {} needs {} axes after its channels", to_string(y.shape()), axes));
   for (std::size_t k = 0; k < axes; ++k) {
     const std::size_t axis = y.shape().size() - axes + k;
     const auto along = static_cast<std::int64_t>(axis);

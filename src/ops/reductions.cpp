@@ -32,8 +32,8 @@ Tensor reduce(Op op, const Site& site, const RecordedPtr& x, const Axes& axes, b
   std::copy(x->shape.begin(), x->shape.end(), with_ones.span().begin());
   for (const std::int64_t axis : list) with_ones[static_cast<std::size_t>(axis)] = 1;
   if (!primitive(op).empty_ok && count_along(x->shape, list) == 0 && std::ranges::find(with_ones.span(), 0) == with_ones.span().end()) {
-    fail<ValueError>(
-        site, fmt::format("shape {} has no elements to reduce and {} has no value for nothing", to_string(x->shape), op == Op::reduce_max ? "max" : "min"));
+    fail<ValueError>(site,
+                     fmt::format("shape {} has no elements to reduce, and {} needs at least one", to_string(x->shape), op == Op::reduce_max ? "max" : "min"));
   }
   const RecordedPtr node = make_reduction(site, op, x, std::move(list));
   return Tensor(keepdims ? make_reshape(site, node, with_ones) : node);
@@ -80,7 +80,7 @@ Tensor truth(Op op, const char* name, const Arg& x, const Axes& axes, bool keepd
   const RecordedPtr flags = make_cast(site, node, DType::bool_);
   const auto list = reduced_axes(site, axes, static_cast<std::int64_t>(flags->shape.size()));
   const Shape with_ones = kept(flags->shape, list);
-  if (count_along(flags->shape, list) == 0) {  // of no elements: any is false, all is true
+  if (count_along(flags->shape, list) == 0) {  // without elements any is false and all is true
     Shape shape = keepdims ? with_ones : Shape{};
     for (std::size_t k = 0, next = 0; !keepdims && k < with_ones.size(); ++k) {
       if (next < list.size() && list[next] == static_cast<std::int64_t>(k)) {
@@ -138,7 +138,8 @@ Tensor stddev(const Arg& x, const Axes& axes, bool keepdims, int ddof) {
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
   const Scope scope("logsumexp", x.where());
   const Composed logsumexp = floating(scope.site(), x);
-  if (count_of(scope.site(), logsumexp.values, axes) == 0) return logsumexp(log(sum(logsumexp.values, axes, keepdims)));  // of no elements: log 0
+  if (count_of(scope.site(), logsumexp.values, axes) == 0)
+    return logsumexp(log(sum(logsumexp.values, axes, keepdims)));  // without elements the result is log 0
   const Tensor top = max(logsumexp.values, axes, true);
   const Tensor shift = where(isfinite(top), top, 0);  // inf - inf would be NaN
   const Tensor result = logsumexp(log(sum(exp(logsumexp.values - shift), axes, true)) + shift);

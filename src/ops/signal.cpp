@@ -27,7 +27,8 @@ struct Vectors {
     y = Tensor(make_cast(site, as_node(site, v), type));
     for (Tensor* t : {&x, &y}) {
       if (t->ndim() == 0) *t = reshape(*t, {1});
-      if (t->ndim() != 1 || t->size() == 0) fail<ShapeError>(site, fmt::format("vectors with elements are taken, not shape {}", to_string(t->shape())));
+      if (t->ndim() != 1 || t->size() == 0)
+        fail<ShapeError>(site, fmt::format("the operands must be vectors with elements, not of shape {}", to_string(t->shape())));
     }
   }
   Tensor x, y;
@@ -37,8 +38,8 @@ struct Vectors {
 // from there on it is cheaper to compute the places at the ends separately.
 constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 6;
 
-/// Computes the sum over k of x[n + k] * y[k], where y fits or extends at most so far beyond x. Places outside x are excluded from the sum: zeros there would
-/// be multiplied by taps that may be infinite.
+/// Computes the sum over k of x[n + k] * y[k], where y lies inside x or extends beyond it by at most `before` and `behind`. Places outside x are excluded from
+/// the sum: zeros there would be multiplied by taps that may be infinite.
 Tensor correlated_with_few(const Tensor& x, const Tensor& y, std::int64_t before, std::int64_t behind) {
   const DType type = y.dtype(), compute = traits(type).compute;  // 16-bit floats are rounded once
   const auto wide = [&](const Tensor& t) { return pad(t, {{before, behind}}); };
@@ -146,7 +147,7 @@ Tensor unwrap(const Arg& arg, std::int64_t axis, double period) {
   const Tensor last = moveaxis(c.values, axis, -1);
   if (last.size() == 0) return c(c.values);
   const Tensor steps = diff(last);
-  // Each step is reduced to [-half, half); a step of a half up stays.
+  // Each step is reduced to [-half, half); a step of +half stays.
   Tensor near = remainder(steps + period / 2, period) - period / 2;
   near = where(logical_and(near == -period / 2, steps > 0), period / 2, near);
   const Tensor taken = where(abs(steps) < period / 2, 0, near - steps);

@@ -43,7 +43,7 @@ std::string_view kind_name(const Value& value) {
 }
 
 Arg operand(const Value& value, std::string_view user) {
-  const Location nowhere{};  // an expression points at a place in its own way
+  const Location nowhere{};  // errors of an expression name the place by its offset
   if (const auto* tensor = value.as<Tensor>()) return {*tensor, nowhere};
   if (const auto* b = value.as<bool>()) return {*b, nowhere};
   if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};

@@ -82,8 +82,8 @@ std::shared_ptr<void> Recorded::history() const {
 
 namespace {
 
-/// Contents that are read several times are counted several times, so most large counts are too large. After an exact count, the next one waits for as many
-/// nodes as the last one visited, fewer where they read much, and for as many bytes as its contents were below the limit.
+/// A node's `held` counts contents once for each read, so most large counts are too large. After an exact count, the next one waits until as many nodes are
+/// recorded as that count visited (64 KiB that are read count as a node, too), and until they read as many bytes as the exact count was below the limit.
 thread_local constinit std::size_t nodes_owed = 0, bytes_owed = 0;
 
 struct Held {

@@ -61,8 +61,8 @@ TEST_CASE("convolutions of every mode, of types and lengths") {
       same(sn::correlate(a, sn::flip(v)), part(shorter - 1, longer - shorter + 1), within);
     }
   }
-  says<sn::ShapeError>([] { sn::convolve(sn::ones({0}), sn::ones({2})); }, "convolve: vectors with elements are taken, not shape (0,)");
-  says<sn::ShapeError>([] { sn::correlate(sn::ones({2, 2}), sn::ones({2})); }, "correlate: vectors with elements are taken, not shape (2, 2)");
+  says<sn::ShapeError>([] { sn::convolve(sn::ones({0}), sn::ones({2})); }, "convolve: the operands must be vectors with elements, not of shape (0,)");
+  says<sn::ShapeError>([] { sn::correlate(sn::ones({2, 2}), sn::ones({2})); }, "correlate: the operands must be vectors with elements, not of shape (2, 2)");
 }
 
 TEST_CASE("what lies beside a vector has no part in its convolution, whatever it is convolved with") {

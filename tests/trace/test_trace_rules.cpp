@@ -271,7 +271,7 @@ TEST_CASE("each misuse says what, where and what to do") {
   says<sn::ValueError>([&] { sn::pow(i, -1); }, "power: integers to negative integer powers are not allowed (int32 ** -1); make one of them floating");
   says<sn::AxisError>([&] { sn::sum(f, 2); }, "sum: axis 2 is out of bounds for 2 axes (use -2 to 1)");
   says<sn::AxisError>([&] { sn::sum(f, {0, -2}); }, "sum: axis 0 is given twice");
-  says<sn::ValueError>([&] { sn::max(data('f', {0, 3}), 0); }, "max: shape (0, 3) has no elements to reduce and max has no value for nothing");
+  says<sn::ValueError>([&] { sn::max(data('f', {0, 3}), 0); }, "max: shape (0, 3) has no elements to reduce, and max needs at least one");
   says<sn::ShapeError>([&] { sn::reshape(f, {5, -1}); }, "reshape: cannot reshape (3, 4) (12 elements) into (5, -1): the -1 has no size that fits");
   says<sn::ShapeError>([&] { f.reshape({7}); }, "reshape: cannot reshape (3, 4) (12 elements) into (7,) (7 elements)");
   says<sn::IndexError>([&] { f(3); }, "index: index 3 is out of bounds for axis 0 with size 3");

@@ -16,7 +16,7 @@ namespace {
 // Blocks of c. Their sizes are multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each block costs
 // little, and small enough for many threads.
 constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
-/// Where there are fewer blocks than kBlocks, blocks are halved while they are wider than kLeastColumns and have at least kWorthHalving multiplications.
+/// If there are fewer blocks than kBlocks, they are halved while they are wider than kLeastColumns and have at least kWorthHalving multiplications.
 constexpr std::int64_t kBlocks = 8, kLeastColumns = 96, kWorthHalving = 2 << 20;
 /// Fewer multiplications than this are finished sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
@@ -92,7 +92,7 @@ void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block
 }
 
 BlockProduct block_product(DType dtype, double multiply_adds) {
-  constexpr double kWorthLibrary = 8 << 20;  // a tenth of a millisecond; opening the library takes some ten, once
+  constexpr double kWorthLibrary = 8 << 20;  // they take a tenth of a millisecond; opening the library takes about ten, once
   if (dtype == DType::float32 && multiply_adds >= kWorthLibrary)
     if (const OneDnn* library = onednn()) return {library->multiply, library->version};
   return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
