@@ -41,7 +41,7 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
   name_axes(where);
   const Recording recording = record(usual_, where);
   shards_ = has_spread(recording.results);
-  if (shards_) {  // planned for the parts of its inputs, when it is called
+  if (shards_) {  // the plan is made at the call, for the parts of the inputs
   } else if (axes_.empty()) {
     parts_.choose(recording.results, recording.results);
   } else if (const auto other = record_otherwise(where)) {
@@ -297,8 +297,8 @@ std::string to_string(const std::string& axis, const ServedSizes& sizes) {
   return sizes.first == sizes.last ? fmt::format("{} = {}", axis, sizes.first) : fmt::format("{} {} to {}{}", axis, sizes.first, sizes.last, by);
 }
 
-/// Returns the last size from `size` towards `end`, in whole steps, such that the guards hold at this size and at all sizes before it. Far away, where guards
-/// are about memory, sizes between two that hold are assumed to hold.
+/// Returns the last size from `size` towards `end`, in whole steps, such that the guards hold at this size and at all sizes before it. Far from `size`, where
+/// guards only concern memory, sizes between two that hold are assumed to hold.
 template <class Holds> std::int64_t last_towards(std::int64_t size, std::int64_t end, std::int64_t step, Holds holds) {
   constexpr std::int64_t kOneByOne = 4096;
   const std::int64_t way = end < size ? -step : step, steps = (end - size) / way;
@@ -338,7 +338,7 @@ std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
 const std::vector<std::string>& FrozenFunction::serves() const {
   std::call_once(told_, [&] {
     for (const FrozenPlan& plan : plans_)
-      if (plan.rules) serves_.push_back(served_by(plan));  // without rules, the plan is not from a file, and any size is planned for
+      if (plan.rules) serves_.push_back(served_by(plan));  // a plan without rules is not from a file: the formula is planned for any size
   });
   return serves_;
 }
@@ -605,8 +605,8 @@ std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
 
 }  // namespace
 
-/// If a size equals another number of the formula (a batch of 4 beside 4 blocks of channels), both are one symbol and the size is held. Makes a plan for nearby
-/// sizes that equal no other number: it serves this size with all others. Returns nothing if no such plan leaves more names free.
+/// If a size equals another number of the formula (a batch of 4 beside 4 blocks of channels), both are one symbol and the size cannot vary. Makes a plan for
+/// nearby sizes that equal no other number: it serves this size with all others. Returns nothing if no such plan leaves more names free.
 std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
   std::optional<FrozenPlan> best;
   const auto holds_fewer = [&](const SizeRules& rules) { return held_sizes(rules) < held_sizes(*(best ? best->rules : plan.rules)); };

@@ -1,4 +1,4 @@
-// sinter/freeze_model.hpp
+// Implements sinter/freeze_model.hpp.
 #include "sinter/freeze_model.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
   for (const ModelValue& output : model.outputs()) outputs.push_back(output.name);
   const Function function =
       sinter::freeze(Function::Formula([model, where](const std::vector<Tensor>& inputs) { return model(inputs, where); }), specs, std::move(outputs), where);
-  // Every combination; the last name changes fastest.
+  // All combinations of the sizes; the last name's size changes fastest.
   std::vector<std::map<std::string, std::int64_t>> combinations{{}};
   for (const auto& [axis, list] : named) {
     std::vector<std::map<std::string, std::int64_t>> longer;

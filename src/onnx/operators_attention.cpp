@@ -109,7 +109,7 @@ Tensor attended(const Call& c, const Tensor& q, const Tensor& k, const Tensor& v
   return reshape(transpose(c.at_node(result), {0, 2, 1, 3}), {q.size(0), q.size(2), -1});
 }
 
-/// (x, weights of queries, keys and values side by side, bias, mask, earlier keys and values, numbers to add to the scores), ONNX Runtime's own.
+/// ONNX Runtime's Attention: (x, weights of queries, keys and values side by side, bias, mask, earlier keys and values, numbers to add to the scores).
 Results runtime_attention(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 3 || c.tensor(1).ndim() != 2)
@@ -131,7 +131,7 @@ Results runtime_attention(const Call& c) {
   return {attended(c, q, k, v, mask, c.tensor_or_none(5)), c.wants(1) ? stack({k, v}, 0, c.where()) : Tensor()};
 }
 
-/// The same of numbers of 8 bits: (x, weights, bias, their scales, mask, their zero points, earlier keys and values).
+/// The same for 8-bit numbers: (x, weights, bias, their scales, mask, their zero points, earlier keys and values).
 Results q_attention(const Call& c) {
   const auto floats = [&](std::size_t i, std::size_t scale, std::size_t zero) {
     Tensor numbers = astype(c[i], DType::int32);
@@ -142,8 +142,8 @@ Results q_attention(const Call& c) {
   return runtime_attention(c.with({floats(0, 3, 6), floats(1, 4, 7), c.tensor(2), c.tensor_or_none(5), c.tensor_or_none(8)}));
 }
 
-/// (queries, keys, values, bias of the three, mask, numbers to add to the scores, earlier keys, earlier values), ONNX Runtime's own. Packed in one tensor,
-/// queries, keys and values lie side by side for each head.
+/// ONNX Runtime's MultiHeadAttention: (queries, keys, values, bias of the three, mask, numbers to add to the scores, earlier keys, earlier values). If they are
+/// packed in one tensor, queries, keys and values lie side by side for each head.
 Results multi_head_attention(const Call& c) {
   const std::int64_t heads = c.size("num_heads");
   Tensor q = c.tensor(0), k = c.tensor_or_none(1), v = c.tensor_or_none(2);
@@ -199,7 +199,7 @@ Results rotary_embedding(const Call& c) {
   return {in.ndim() == 4 ? transpose(c.at_node(turned), {0, 2, 1, 3}) : reshape(c.at_node(turned), in.shape())};
 }
 
-/// ONNX Runtime's own has the positions before the tables; one position stands for the first of each sequence.
+/// In ONNX Runtime's operator the positions come before the tables; a single position is that of each sequence's first step.
 Results runtime_rotary_embedding(const Call& c) {
   if (c.integer("is_packed_batching", 0) != 0 || c.number("scale", 1) != 1) c.refuse("is_packed_batching and scale are not supported");
   const Tensor& x = c.tensor(0);

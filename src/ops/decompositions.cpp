@@ -19,7 +19,7 @@ namespace {
 
 using namespace ops;
 
-/// Returns the share of the largest singular value below which one counts as 0.
+/// Returns the share of the largest singular value below which a singular value counts as 0.
 double relative(const Matrices& m, std::optional<double> rtol) {
   if (rtol) return *rtol;
   return finfo(m.as.type).eps * static_cast<double>(std::max(m.rows, m.columns));

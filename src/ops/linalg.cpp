@@ -362,7 +362,7 @@ Tensor cdist(const Arg& a, const Arg& b, double ord) {
   const Scope scope("cdist", a.where());
   const Tensor x(as_node(scope.site(), a)), y(as_node(scope.site(), b));
   if (x.ndim() < 2 || y.ndim() < 2 || x.shape().back() != y.shape().back())
-    fail<ShapeError>(scope.site(), fmt::format("rows of one length are taken, not shapes {} and {}", to_string(x.shape()), to_string(y.shape())));
+    fail<ShapeError>(scope.site(), fmt::format("the rows must have one length; the shapes are {} and {}", to_string(x.shape()), to_string(y.shape())));
   return vector_norm((is_floating(x.dtype()) ? x : x.astype(DType::float64)).at({ellipsis, newaxis, Slice{}}) - expand_dims(y, -3), -1, false, ord);
 }
 Tensor vector_norm(const Arg& arg, const Axes& axes, bool keepdims, double ord) {

@@ -48,7 +48,7 @@ std::int64_t nearest(double at, NearestRounding how) {
   return 0;
 }
 
-/// Selects elements at these places of an axis: a view where they are repeated evenly or evenly spaced.
+/// Selects elements at these places of an axis; the result is a view if each place is repeated equally often, or if the places are evenly spaced.
 Tensor picked(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t>& places) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)], count = static_cast<std::int64_t>(places.size());
   const auto all = [&](auto&& place) {
@@ -164,7 +164,7 @@ Tensor all_resized(const Site& site, const Arg& x, const std::vector<std::int64_
   RecordedPtr node = as_node(site, x);
   const DType type = node->dtype;
   if (how.mode != Interpolation::nearest && !is_floating(type))
-    fail<DTypeError>(site, fmt::format("{} is not interpolated but by mode nearest; cast it first", name(type)));
+    fail<DTypeError>(site, fmt::format("{} can only be resized by mode nearest; cast it first", name(type)));
   if (sizes.size() > node->shape.size()) fail<ShapeError>(site, fmt::format("{} sizes for x of shape {}", sizes.size(), to_string(node->shape)));
   if (!how.scales.empty() && how.scales.size() != sizes.size()) fail<ValueError>(site, fmt::format("{} scales for {} sizes", how.scales.size(), sizes.size()));
   const bool crops = how.coordinates == Coordinates::tf_crop_and_resize;

@@ -82,7 +82,7 @@ constexpr Row kRows[] = {
     {"unique", true},
 };
 
-/// Returns nothing where an argument that is not ordered is complex: the function refuses it.
+/// Returns nothing if an argument that is not ordered is complex: the function refuses it.
 std::optional<Value> by_places(const Function& function, const Row& row, std::vector<Argument> arguments, std::size_t offset) {
   const std::vector<Parameter>& parameters = parameters_of(function);
   std::vector<Complex> arrays;

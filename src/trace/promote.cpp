@@ -9,7 +9,7 @@
 namespace sinter::trace {
 namespace {
 
-/// Returns the type of a kind and size; where there is none float64, as NumPy does.
+/// Returns the type of this kind and size; if there is none, float64, as NumPy does.
 DType type_of(DTypeKind kind, std::size_t size) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (kDTypes[i].kind == kind && kDTypes[i].size == size) return static_cast<DType>(i);

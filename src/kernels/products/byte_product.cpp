@@ -14,7 +14,7 @@ namespace {
 
 /// Size of a block: the part of the right matrix that it reads stays in the second-level cache.
 constexpr std::int64_t kRows = 64, kColumns = 512;
-/// Bytes that are worth a task where they are only transposed.
+/// Bytes that are worth a task of their own for transposing.
 constexpr std::int64_t kTurnedTask = 64 << 10;
 /// Multiply-adds below which one thread takes several blocks.
 constexpr std::int64_t kWorthTask = 1 << 20;
@@ -80,7 +80,7 @@ struct Problem {
   std::int64_t elements, m, n, k;
 };
 
-/// Reports columns [column, end) of c's rows [row, last) as complete: in one piece where they are whole rows.
+/// Reports columns [column, end) of c's rows [row, last) as complete: in one piece if they are whole rows.
 void tell(const Finished& finished, const Problem& p, std::int64_t row, std::int64_t last, std::int64_t column, std::int64_t end) {
   if (!finished) return;
   if (column == 0 && end == p.n) return finished(row * p.n, last * p.n);
