@@ -131,7 +131,7 @@ constexpr Description kDescriptions[] = {
     {"dot", "The inner product of vectors, the product of matrices.", "dot(array([1, 2]), array([3, 4]))"},
     {"dsplit", "Split along axis 2.", "dsplit(arange(8).reshape(2, 2, 2), 2)"},
     {"dstack", "Joined along the third axis.", "dstack((arange(2), arange(2))).shape"},
-    {"ediff1d", "Each element less the one before, with to_begin in front and to_end behind.", "ediff1d(array([1, 4, 9]))"},
+    {"ediff1d", "Each element minus the one before, with to_begin before these and to_end after them.", "ediff1d(array([1, 4, 9]))"},
     {"eig", "(the eigenvalues, the eigenvectors) of a square matrix: complex numbers (re, im), or real numbers if all are real.", "eig([[2., 0], [1, 3]])"},
     {"eigh", "(the eigenvalues, the eigenvectors) of a symmetric matrix.", "eigh(array([[2., 1], [1, 2]]))"},
     {"eigvals", "The eigenvalues of a square matrix: complex numbers (re, im), or real numbers if all are real.", "eigvals([[0., -1], [1, 0]])"},
