@@ -188,7 +188,7 @@ class Engine {
   void run(const Executable& executable, const Target& target, Workspace& work);
   // Takes them from the workspace's outline, then runs the steps.
   void run_recorded(const Executable& executable, const Target& target, Workspace& work);
-  // `part`: the points at which it runs; null: at all.
+  // `part`: the points at which the kernel runs; null: all points.
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags, const jit::Box* part = nullptr);
   void launch(const Repeated& repeated, Workspace& work);
   class OnHost;

@@ -51,7 +51,7 @@ class Cores {
       return finishes(by) && by >= before;
     };
     jit::Box points = jit::points_without(step.nest, ints, late);
-    // Lanes walk the rest of a row in another form of code than its whole vectors. For an elementwise kernel that is known to give the same bits.
+    // The end of a row runs in other code than its whole vectors. For an elementwise kernel, both are known to give the same bits.
     const int lanes = step.nest.lane_axis();
     if (!points.empty() && step.nest.rows > 0 && lanes < step.nest.parallel &&
         points[static_cast<std::size_t>(lanes)] != std::pair<std::int64_t, std::int64_t>(0, ints[static_cast<std::size_t>(lanes)]))

@@ -1,5 +1,5 @@
-// Overlap: the points of a kernel that need nothing of what is on its way from other ranks, its core, run before an exchange finishes. The others run in the
-// kernel's own turn. It is the same kernel at the same points, so the bits are the same.
+// Overlap: a kernel's core, the points that read no elements of an unfinished exchange, runs before the exchange finishes. The other points run in the kernel's
+// own turn. It is the same kernel at the same points, so the bits are the same.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -31,7 +31,7 @@ constexpr Pass kPasses[] = {
     {"block_bytes", "convolutions of 8-bit numbers minus zero points multiply bytes, with their channels in blocks", &Limits::block_bytes},
     {"scale_bytes", "factors and summands of such a convolution's sums become part of its call", &Limits::scale_bytes},
     {"lay_out_bytes", "a matrix of bytes that several products read is laid out as the device reads it fastest", &Limits::lay_out_bytes},
-    {"overlap", "exchanges between ranks start early and finish late; meanwhile kernels compute the parts that need nothing from other ranks", &Limits::overlap},
+    {"overlap", "exchanges between ranks start early and finish late; meanwhile kernels compute the parts that need no other rank", &Limits::overlap},
 };
 
 /// Returns whether a pass may change the node itself.

@@ -511,7 +511,7 @@ class Scheduler {
   // Counts the bytes of a product and of its library's additional work: the values between are not moved.
   void account_call(Step& step) {
     int id = step.call.node;
-    if (starts_exchange(step.call.op) || finishes_exchange(step.call.op)) {  // what goes to other ranks, or what is received from all places
+    if (starts_exchange(step.call.op) || finishes_exchange(step.call.op)) {  // the elements that go to other ranks, or come from all places
       step.computes.push_back(id);
       step.bytes_moved = step.bytes_unfused = starts_exchange(step.call.op) ? static_cast<double>(step.call.ints[2]) : bytes_of(id);
       return;

@@ -1,4 +1,4 @@
-// Boxes of a nest's points, and which of them read an input: the loads of a concatenation are guarded, and most points read one part alone.
+// Boxes of a nest's points, and the boxes that do not read an input: the loads of a concatenation are guarded, and most points read only one part.
 #pragma once
 #include <functional>
 #include <span>
