@@ -2,12 +2,14 @@
 # other sources. The identity of a backend covers the sources of its own kernels and no others. Included, this file makes identities.cpp a
 # source of the jit module; run as a script (-P) it writes that file.
 set(common src/jit/*.hpp src/jit/*.cpp src/trace/primitives.* include/sinter/dtypes.def)
-set(cuda_sources ${common} src/jit/cuda/* src/jit/loop/* src/jit/forms/*)
+set(gpu_sources ${common} src/jit/c_like/* src/jit/loop/* src/jit/forms/* src/jit/cuda/geometry.*)
+set(cuda_sources ${gpu_sources} src/jit/cuda/*)
+set(opencl_sources ${gpu_sources} src/jit/opencl/* src/jit/math/*)
 set(cpu_sources ${common} src/jit/llvm/* src/jit/math/* src/base/philox.hpp)
 set(plan_sources ${common} src/trace/*.hpp src/fuse/* src/engine/* src/freeze/*)
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  foreach(which cuda cpu plan)
+  foreach(which cuda opencl cpu plan)
     set(all "")
     foreach(pattern ${${which}_sources})
       file(GLOB files RELATIVE ${root} ${root}/${pattern})
@@ -24,6 +26,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 
 namespace sinter::jit {
 const char* cuda_generator() { return \"sinter ${version} cuda ${cuda}\"; }
+const char* opencl_generator() { return \"sinter ${version} opencl ${opencl}\"; }
 const char* cpu_generator() { return \"sinter ${version} cpu ${cpu}\"; }
 const char* planner() { return \"sinter ${version} plans ${plan}\"; }
 }  // namespace sinter::jit
@@ -31,7 +34,7 @@ const char* planner() { return \"sinter ${version} plans ${plan}\"; }
   return()
 endif()
 
-set(identity_sources ${cuda_sources} ${cpu_sources} ${plan_sources})
+set(identity_sources ${cuda_sources} ${opencl_sources} ${cpu_sources} ${plan_sources})
 list(TRANSFORM identity_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
 file(GLOB identity_sources CONFIGURE_DEPENDS ${identity_sources})
 set(identities ${CMAKE_CURRENT_BINARY_DIR}/identities.cpp)

@@ -26,7 +26,7 @@ for argument in "$@"; do
     *) echo "setup: there is no option $argument" >&2 && exit 1 ;;
   esac
 done
-if [ -n "$tests" ]; then packages+=(python3-venv libpython3-dev z3); fi
+if [ -n "$tests" ]; then packages+=(python3-venv libpython3-dev z3 ocl-icd-libopencl1 pocl-opencl-icd); fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not Debian or Ubuntu. Install the equivalents of these packages with your package manager:" >&2

@@ -1,6 +1,6 @@
 // Philox4x32-10, the counter-based random generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011: ten rounds of a
 // bijection of 128 bits, chosen by a key of 64. It is a template over a value X of 64 unsigned bits that holds a word of 32: a vector of a kernel that is being
-// generated (jit/llvm/expression.hpp) or a number.
+// generated (jit/math/expression.hpp) or a number.
 #pragma once
 #include <cstdint>
 

@@ -866,7 +866,8 @@ Residence Engine::residence(const trace::RecordedPtr& wanted, bool copy, const t
       const std::lock_guard lock(storage.lock);
       contents = std::static_pointer_cast<DeviceContents>(storage.device);
     }
-    if (contents && contents->device == device) {
+    const runtime::Kind& kind = runtime::kind_of(device->limits());
+    if (contents && contents->device == device && kind.exchanges) {
       runtime::BufferPtr buffer = contents->buffer;
       if (copy) {
         buffer = device->allocate(std::max<std::size_t>(storage.bytes, 1));
@@ -875,7 +876,7 @@ Residence Engine::residence(const trace::RecordedPtr& wanted, bool copy, const t
       device->synchronize();
       const std::string name = device->name();
       const auto colon = name.find(':');
-      return {runtime::kind_of(device->limits()).name, colon == std::string::npos ? 0 : std::stoi(name.substr(colon + 1)), buffer->data(), buffer};
+      return {kind.name, colon == std::string::npos ? 0 : std::stoi(name.substr(colon + 1)), buffer->data(), buffer};
     }
     std::shared_ptr<void> memory = host_memory_of(storage);
     if (copy) {

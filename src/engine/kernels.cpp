@@ -287,7 +287,8 @@ std::vector<std::string> write_strings(const std::string& directory, const jit::
   for (const auto& [extension, text] : kind.strings(nest, source, kind.compiler(), assembly)) {
     const std::string path = (fs::path(directory) / (nest.name + extension)).string();
     std::ofstream file(path, std::ios::binary);
-    for (const std::string& note : notes) file << (extension == ".ll" ? "; " : extension == ".cu" || extension == ".loops" ? "// " : "# ") << note << '\n';
+    for (const std::string& note : notes)
+      file << (extension == ".ll" ? "; " : extension == ".cu" || extension == ".cl" || extension == ".loops" ? "// " : "# ") << note << '\n';
     file << text;
     file.close();
     if (!file) throw IoError(fmt::format("dump: cannot write '{}'", path));

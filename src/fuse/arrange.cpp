@@ -187,11 +187,12 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }
 
-int kept_steps(const Kernel& kernel, int warps) {
+int kept_steps(const Kernel& kernel, const Limits& limits, int warps) {
+  if (32 * warps > limits.threads) return 0;
   std::size_t parts = 0;  // number of results, which warps combine in shared memory
   for (const Value& value : kernel.values)
     if (value.kind == Value::Kind::reduced) parts += 32 * std::max<std::size_t>(itemsize(value.dtype), 4);
-  if (parts * static_cast<std::size_t>(warps) > kStaticShared) return 0;
+  if (parts * static_cast<std::size_t>(warps) > limits.shared_bytes) return 0;
   const bool stores = std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& root) { return root_pass(kernel, root) >= 0; });
   if (warps > 8 && estimated_registers(kernel, 1) + column_steps(warps, 1, stores) > kRegistersOfBlock / 32 / warps) return 0;
   return column_steps(warps, kept_registers(kernel), stores);
@@ -202,7 +203,7 @@ bool columns_keep(const Kernel& kernel, const Limits& limits) {
   if (kernel.persistent.empty() || has_scan(kernel)) return false;
   const Size points = kernel.row_points();
   int most = 0;
-  for (const int warps : {8, 16, 32}) most = std::max(most, kept_steps(kernel, warps) * warps);
+  for (const int warps : {8, 16, 32}) most = std::max(most, kept_steps(kernel, limits, warps) * warps);
   return points <= most;
 }
 

@@ -6,6 +6,8 @@
 
 namespace sinter::fuse {
 
+std::string_view name(Backend backend) { return backend == Backend::cpu ? "cpu" : backend == Backend::cuda ? "cuda" : "opencl"; }
+
 Limits cpu_limits() {
   Limits limits;
   // These limits do not depend on the number of threads or on the machine: results may not depend on the number of threads, and a plan that is printed on one
@@ -76,13 +78,27 @@ Limits cuda_limits(int sm) {
   throw ValueError(fmt::format("no limits are known for sm_{}; known are sm_75, 80, 86, 89, 90, 100 and 120", sm));
 }
 
+Limits opencl_limits() {
+  Limits limits = cuda_limits(75);
+  limits.target = "opencl";
+  limits.backend = Backend::opencl;
+  limits.sm = 0;
+  limits.threads = 256;
+  limits.warps = false;
+  limits.parameter_bytes = 1024;  // the least that the standard allows
+  limits.shared_bytes = 24 << 10;
+  limits.row_bytes = 24 << 10;
+  limits.units = 32;
+  return limits;
+}
+
 std::string to_string(const Limits& limits) {
   std::string text;
   const auto line = [&](std::string_view field, const auto& value, std::string_view unit = "") {
     text += fmt::format("{:<20} {}{}{}\n", field, value, unit.empty() ? "" : " ", unit);
   };
   line("target", limits.target);
-  line("backend", limits.backend == Backend::cuda ? "cuda" : "cpu");
+  line("backend", name(limits.backend));
   line("sm", limits.sm);
   line("max_ops", limits.max_ops);
   line("registers", limits.registers);
@@ -91,6 +107,11 @@ std::string to_string(const Limits& limits) {
   line("row_bytes_are_hard", limits.row_bytes_are_hard);
   line("columns_in_registers", limits.columns_in_registers);
   line("cluster", limits.cluster, "blocks");
+  line("threads", limits.threads);
+  line("shared_bytes", limits.shared_bytes);
+  line("warps", limits.warps);
+  line("float64", limits.float64);
+  line("rounds_quotients", limits.rounds_quotients);
   line("units", limits.units);
   line("bandwidth", limits.bandwidth / 1e9, "GB/s");
   line("throughput", limits.throughput / 1e9, "10^9 operations/s");
@@ -118,9 +139,10 @@ std::string to_string(const Limits& limits) {
 
 Limits limits_of(const std::string& target) {
   if (target == "cpu") return cpu_limits();
+  if (target == "opencl") return opencl_limits();
   if (target.rfind("sm_", 0) == 0 && target.size() > 3 && target.find_first_not_of("0123456789", 3) == std::string::npos && target.size() < 8)
     return cuda_limits(std::stoi(target.substr(3)));
-  throw ValueError(fmt::format("unknown target '{}'; known are cpu, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", target));
+  throw ValueError(fmt::format("unknown target '{}'; known are cpu, opencl, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", target));
 }
 
 }  // namespace sinter::fuse

@@ -4,14 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sinter::fuse {
 
 /// The generator of the kernels.
-enum class Backend : std::uint8_t { cpu, cuda };
+enum class Backend : std::uint8_t { cpu, cuda, opencl };
+std::string_view name(Backend backend);
+
+/// Most static shared memory of a block of a CUDA device.
+inline constexpr std::size_t kStaticShared = 48 << 10;
 
 struct Limits {
-  std::string target = "cpu";  // "cpu" or "sm_90"
+  std::string target = "cpu";  // "cpu", "sm_90", "opencl" or an OpenCL device with its driver
   Backend backend = Backend::cpu;
   int sm = 0;                          // CUDA: the architecture
   int max_ops = 128;                   // most elementwise ops of a kernel; it bounds compile time
@@ -45,13 +50,18 @@ struct Limits {
   bool hoists = true;                // a loop computes invariant work once; otherwise a thread computes it again for its point
   bool squares_in_registers = true;  // strided accesses along both axes of a square tile are transposed in registers
   bool joins_short_kernels = false;  // a launch is so expensive that short kernels without common inputs are joined
+
+  // The blocks of a GPU.
+  int threads = 1024;                        // most threads of a block
+  std::size_t shared_bytes = kStaticShared;  // most shared memory of a block beside the rows that it stages
+  bool warps = true;                         // threads of a warp exchange values without memory; otherwise whole blocks do so through shared memory
+  bool float64 = true;                       // the device computes in float64
+  bool rounds_quotients = true;              // its quotients and roots of float32 are rounded correctly
 };
 
 /// Returns one line for each field.
 std::string to_string(const Limits& limits);
 
-/// Most static shared memory of a block.
-inline constexpr std::size_t kStaticShared = 48 << 10;
 /// Part of a block's shared memory for the values that its warps combine.
 inline constexpr int kPartsBytes = 4096;
 
@@ -62,9 +72,11 @@ inline constexpr int kLargestCluster = 8;
 Limits cpu_limits();
 /// Returns the limits of a CUDA architecture: 75, 80, 86, 89, 90, 100, 120. Throws ValueError for another one.
 Limits cuda_limits(int sm);
+/// Returns the limits that every OpenCL device of some size keeps. A device of this machine has its own (runtime/opencl).
+Limits opencl_limits();
 /// Returns the newest architecture of the table that is not newer than this one. Throws ValueError before sm_75.
 int nearest_known_sm(int sm);
-/// Returns the limits of "cpu" or "sm_90". Throws ValueError that names the known targets.
+/// Returns the limits of "cpu", "sm_90" or "opencl". Throws ValueError that names the known targets.
 Limits limits_of(const std::string& target);
 
 }  // namespace sinter::fuse

@@ -190,8 +190,6 @@ bool gains_from_squares(const Lowered& lowered) {
   return bytes > 0 && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
 }
 
-using fuse::kStaticShared;
-
 // Two parallel axes of a contraction. Axes that fill tiles are preferred, then pairs whose right axis has adjacent results.
 struct Pairs {
   int left = -1, right = -1;
@@ -233,7 +231,7 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   };
   const auto fits = [&](int side) {
     const int each = side / kContractionSide;
-    return registers * each * each <= kAccumulators && contraction_shared(nest, pairs->parts, side) <= kStaticShared;
+    return registers * each * each <= kAccumulators && contraction_shared(nest, pairs->parts, side) <= limits.shared_bytes;
   };
   const int least = 2 * kContractionSide;
   if (!fits(least)) return false;
@@ -265,7 +263,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   std::size_t parts = 0;  // bytes of shared memory for a thread's results, for each column
   for (const Stage& stage : nest.stages)
     for (const Reduction& reduction : stage.reductions) parts += itemsize(nest.instrs[reduction.result].dtype);
-  const auto fits = [&](int threads, int vector) { return parts * static_cast<std::size_t>(threads * vector) <= kStaticShared; };
+  const auto fits = [&](int threads, int vector) { return parts * static_cast<std::size_t>(threads * vector) <= limits.shared_bytes; };
   const auto narrow = [&] {
     Fit found = schedule.vector > 2 ? fit(lowered, schedule.vector / 2, nest.lane_axis(), true) : Fit{};
     schedule.vector = found.good ? schedule.vector / 2 : 1;
@@ -291,7 +289,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   }
   const bool stores = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
   const auto keep = [&](int threads) {
-    const int warps = threads / kWarpOfColumns, most_steps = fuse::kept_steps(kernel, warps) / schedule.vector;
+    const int warps = threads / kWarpOfColumns, most_steps = fuse::kept_steps(kernel, limits, warps) / schedule.vector;
     const bool least = threads == 256 && schedule.vector == 1;
     if (!least && fuse::estimated_registers(kernel, schedule.vector) + kKeptRegisters > kRegistersOfBlock / threads) return false;
     if (!fits(threads, schedule.vector) || most_steps == 0 || row > warps * most_steps) return false;
@@ -309,20 +307,20 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     if (!few() && !stores && schedule.whole && estimate <= kRegistersOfColumn) schedule.residents = kRegistersOfBlock / kRegistersOfColumn / threads;
     return true;
   };
-  if (wish.has("threads") && keep(wished(256, 1024))) return;
+  if (wish.has("threads") && keep(wished(256, limits.threads))) return;
   // If there are few columns, a block gets the most warps: each warp then waits for memory only once.
   if (few() && row > 256 / kWarpOfColumns)
     for (const int threads : {1024, 512})
-      if (keep(threads)) return;
+      if (threads <= limits.threads && keep(threads)) return;
   for (;; narrow()) {
     if (keep(256)) return;
     if (schedule.vector == 1) break;
   }
-  if (!keep(512)) keep(1024);
+  for (const int threads : {512, 1024})
+    if (threads <= limits.threads && keep(threads)) return;
 }
 
-void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish,
-                      Schedule& schedule) {
+void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const fuse::Size points = kernel.parallel_points(), row = kernel.row_points();
   // A grid-stride loop may step beyond the end by one grid before it stops. An index that is divided again may be as large as all points together.
@@ -339,7 +337,7 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
 
   const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
   // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
-  const int most_threads = fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256;
+  const int most_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
   if (nest.rows == 0) {
     const bool tiles = gains_from_squares(lowered);
     schedule.form = tiles ? Form::tiles : Form::pointwise;
@@ -425,6 +423,8 @@ void choose_cuda_part(const fuse::Graph& graph, const Kernel& kernel, const Lowe
       schedule.row_threads = row_threads;
     }
   }
+  // A block whose warps have rows of their own walks them together only with parts of a warp for each, and only then its threads can meet.
+  if (!limits.warps && schedule.row_threads == 32 && schedule.threads > 32) (scans ? schedule.threads : schedule.row_threads) = scans ? 32 : 16;
   keep_in_registers(schedule.threads, schedule.row_threads);
 }
 
@@ -457,7 +457,7 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
 
 Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish) {
   Schedule schedule = arranged.schedule;
-  if (limits.backend == fuse::Backend::cuda) choose_cuda_part(graph, arranged.kernel, lowered, limits, wish, schedule);
+  if (limits.backend != fuse::Backend::cpu) choose_gpu_part(graph, arranged.kernel, lowered, limits, wish, schedule);
   else choose_cpu_part(lowered.nest, wish, schedule);
   return schedule;
 }
@@ -498,9 +498,9 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     return wishes;
   }
   if (nest.rows > 0) add(now.lanes_along_rows() ? "form=columns" : "form=rows");
-  if (nest.rows > 0 && limits.backend == fuse::Backend::cuda) add("form=contraction");
+  if (nest.rows > 0 && limits.backend != fuse::Backend::cpu) add("form=contraction");
   if (!nest.persistent.empty()) add("keep=0");
-  if (limits.backend == fuse::Backend::cuda) {
+  if (limits.backend != fuse::Backend::cpu) {
     each("vector", now.vector, {1, 2, 4, 8, 16});
     each("threads", now.threads, {64, 128, 256, 512, 1024});
     if (now.form == Form::tiles) add("form=pointwise");

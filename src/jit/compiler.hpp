@@ -45,6 +45,8 @@ CpuTarget host_cpu();
 /// Generates the source of a loop nest. The Source holds all options that matter. The caller adds the compiler's identity.
 Source generate_llvm(const LoopNest& nest, const CpuTarget& cpu);
 Source generate_cuda(const LoopNest& nest, int sm);
+/// Throws DeviceError where the kernel computes in float64 and the device does not.
+Source generate_opencl(const LoopNest& nest, const fuse::Limits& limits);
 
 /// Returns the assembly of a generated LLVM source, for dumps. Throws CompileError.
 std::string llvm_assembly(Compiler& llvm, const Source& source);

@@ -6,6 +6,8 @@ namespace sinter::jit {
 
 /// Covers the sources that generate and compile CUDA kernels.
 const char* cuda_generator();
+/// Covers the sources that generate OpenCL kernels.
+const char* opencl_generator();
 /// Covers the sources that generate and compile the CPU's kernels.
 const char* cpu_generator();
 /// Covers the sources that decide the contents of a plan and its format in a file.

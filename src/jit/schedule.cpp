@@ -68,7 +68,7 @@ std::string to_string(const Schedule& s, fuse::Backend backend) {
   const auto add = [&](std::string_view field, int value) { text += fmt::format(", {}={}", field, value); };
   if (!std::is_sorted(s.axes.begin(), s.axes.end())) text += fmt::format(", axes={}", fmt::join(s.axes, "."));
   if (s.keep) add("keep", 1);
-  if (backend == fuse::Backend::cuda) {
+  if (backend != fuse::Backend::cpu) {
     add("vector", s.vector);
     if (!s.singles.empty()) text += fmt::format(", singles={}", fmt::join(s.singles, "."));
     if (s.tail) add("tail", 1);

@@ -27,6 +27,7 @@ struct Kind {
   bool numbered = false;             // there may be several devices: "name:1"
   bool interprets = false;           // its devices run a nest without machine code: load() takes an empty image
   bool launches_parts = false;       // its devices run a kernel at a part of its points
+  bool exchanges = false;            // DLPack has a type of device for its addresses; otherwise the host hands on a copy
   bool reports_resources = false;    // its compiler reports registers and spills, by which kernels are split again
   const char* generator = "";        // identity of the generator of its kernels (jit/identities.hpp)
   std::string_view compiler_name;    // such as "LLVM"

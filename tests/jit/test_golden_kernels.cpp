@@ -1,6 +1,6 @@
-// Golden kernels: the loop nests and sources of thirty kernels, planned for any CPU and for sm_90, compared with the files of tests/golden/kernels. A file
-// holds the nests and the CUDA kernel as texts; of the helper functions and of the LLVM IR, which are long, it holds the names, the number of each instruction,
-// and a hash. Nothing is compiled. After a change that is wanted,
+// Golden kernels: the loop nests and sources of thirty kernels, planned for any CPU, for sm_90 and for OpenCL, compared with the files of tests/golden/kernels.
+// A file holds the nests and the kernels of both GPUs as texts; of the helper functions and of the LLVM IR, which are long, it holds the names, the number of
+// each instruction, and a hash. Nothing is compiled. After a change that is wanted,
 //   SINTER_GOLDEN=renew ctest --test-dir build/release -R '^test_golden_kernels$'
 // writes the files again, and `git diff` shows what the change did to each kernel.
 #include <doctest/doctest.h>
@@ -93,14 +93,14 @@ std::string instructions(const std::string& text) {
 }
 
 /// The kernel itself, and the names of the functions and types before it.
-std::pair<std::string, std::string> parted(const std::string& cuda) {
-  const std::size_t begin = cuda.find("extern \"C\" __global__");
+std::pair<std::string, std::string> parted(const std::string& text, const std::string& first_words) {
+  const std::size_t begin = text.find(first_words);
   REQUIRE(begin != std::string::npos);
-  static const std::regex helper(R"((?:^|\n)(?:__device__|struct)[^\n]*?(sn_\w+)[ (][^\n]*\{)");
-  const std::string before = cuda.substr(0, begin);
+  static const std::regex helper(R"((?:^|\n)(?!//)[^\n]*?(sn_\w+)[ (;][^\n]*)");
+  const std::string before = text.substr(0, begin);
   std::set<std::string> names;
   for (std::sregex_iterator at(before.begin(), before.end(), helper), end; at != end; ++at) names.insert((*at)[1]);
-  return {cuda.substr(begin), fmt::format("{}", fmt::join(names, " "))};
+  return {text.substr(begin), fmt::format("{}", fmt::join(names, " "))};
 }
 
 std::string hash_of(const std::string& text) {
@@ -119,7 +119,7 @@ std::string body_of(const jit::LoopNest& nest) {
 
 std::string golden(const std::vector<Tensor>& results) {
   std::string text;
-  for (const fuse::Limits& limits : {fuse::cpu_limits(), fuse::cuda_limits(90)}) {
+  for (const fuse::Limits& limits : {fuse::cpu_limits(), fuse::cuda_limits(90), fuse::opencl_limits()}) {
     const fuse::Plan plan = testing::plan_of(results, limits);
     for (const fuse::Step& step : plan.steps) {
       REQUIRE(step.kind == fuse::Step::Kind::kernel);
@@ -127,13 +127,14 @@ std::string golden(const std::vector<Tensor>& results) {
       const std::string body = body_of(nest);
       text += fmt::format("== {} {}: {}\n", limits.target, nest.name, jit::to_string(nest.schedule, limits.backend));
       text += text.find(body) == std::string::npos ? body : "  the nest above\n";
-      if (limits.sm == 0) {
+      if (limits.backend == fuse::Backend::cpu) {
         const std::string llvm = jit::generate_llvm(nest, testing::avx512_level()).text;
         text += fmt::format("-- LLVM IR for AVX-512, {}: {}\n", hash_of(llvm), instructions(llvm));
       } else {
-        const std::string cuda = jit::generate_cuda(nest, limits.sm).text;
-        const auto [kernel, helpers] = parted(cuda);
-        text += fmt::format("-- CUDA C++, {}{}{}\n{}", hash_of(cuda), helpers.empty() ? "" : ", with ", helpers, kernel);
+        const bool cuda = limits.backend == fuse::Backend::cuda;
+        const std::string source = cuda ? jit::generate_cuda(nest, limits.sm).text : jit::generate_opencl(nest, limits).text;
+        const auto [kernel, helpers] = parted(source, cuda ? "extern \"C\" __global__" : "__attribute__((reqd_work_group_size");
+        text += fmt::format("-- {}, {}{}{}\n{}", cuda ? "CUDA C++" : "OpenCL C", hash_of(source), helpers.empty() ? "" : ", with ", helpers, kernel);
       }
     }
   }

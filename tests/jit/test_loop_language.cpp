@@ -7,6 +7,7 @@
 
 #include "engine/engine.hpp"
 #include "fuse/schedule.hpp"
+#include "jit/compiler.hpp"
 #include "jit/forms/forms.hpp"
 #include "jit/lower.hpp"
 #include "loop_reader.hpp"
@@ -22,12 +23,11 @@ using sn::Tensor;
 
 namespace {
 
-/// Returns the kernels in which a formula's plan for an architecture runs, in every way that its schedules allow.
-std::vector<jit::LoopNest> nests(const std::vector<Tensor>& results, int sm) {
+/// Returns the kernels in which a formula's plan for a device runs, in every way that its schedules allow.
+std::vector<jit::LoopNest> nests(const std::vector<Tensor>& results, const sn::fuse::Limits& limits) {
   std::vector<sn::trace::RecordedPtr> nodes;
   for (const Tensor& y : results) nodes.push_back(y.node());
   const auto graph = sn::trace::linearize(nodes).graph;
-  const auto limits = sn::fuse::cuda_limits(sm);
   const auto plan = sn::fuse::schedule(sn::fuse::prepare(graph, limits), limits);
   std::vector<jit::LoopNest> all;
   for (const auto& step : plan.steps)
@@ -89,7 +89,7 @@ TEST_CASE("every form is read back as it was printed, in every way that it can r
   for (const DType t : {DType::float32, DType::bfloat16, DType::float64})
     for (const int sm : {75, 90})
       for (const auto& formula : formulas(t)) {
-        for (const jit::LoopNest& nest : nests(formula, sm)) {
+        for (const jit::LoopNest& nest : nests(formula, sn::fuse::cuda_limits(sm))) {
           const loop::Kernel kernel = jit::forms::lower(nest, sm);
           const std::string text = loop::to_string(kernel);
           CAPTURE(text);
@@ -105,10 +105,36 @@ TEST_CASE("every form is read back as it was printed, in every way that it can r
   CHECK(forms.size() == 5);
 }
 
+TEST_CASE("a device without warps gets shared memory and barriers of the block instead of shuffles") {
+  std::set<jit::Form> forms;
+  std::size_t lowered = 0;
+  for (const DType t : {DType::float32, DType::float64})
+    for (const auto& formula : formulas(t))
+      for (const jit::LoopNest& nest : nests(formula, sn::fuse::opencl_limits())) {
+        const loop::Kernel kernel = jit::forms::lower(nest, 0), without = loop::without_warps(kernel);
+        const std::string before = loop::to_string(kernel), text = loop::to_string(without);
+        CAPTURE(text);
+        CHECK(text.find("shuffle") == std::string::npos);
+        CHECK(text.find("barrier warp") == std::string::npos);
+        lowered += before.find("shuffle") != std::string::npos;
+        if (before.find("shuffle") == std::string::npos) CHECK(before == text);
+        CHECK(sinter::test::same(without, LoopReader::read(text)));
+        CHECK(jit::generate_opencl(nest, sn::fuse::opencl_limits()).text.find("kernel void") != std::string::npos);
+        forms.insert(nest.schedule.form);
+      }
+  CHECK(forms.size() == 5);
+  CHECK(lowered > 20);
+  // The threads of a warp that has iterations of its own cannot meet the others.
+  const loop::Kernel alone =
+      LoopReader::read(kernel_of("for grid (uint32 p = block * 8 + thread_x / 32; p < 9; p += 8) {\nlet float32 a = shuffle_xor(in0[0], 1);\nout0[p] = a;\n}"));
+  loop::verify(alone);
+  CHECK_THROWS_AS(loop::without_warps(alone), sn::InternalError);
+}
+
 TEST_CASE("a kernel that lacks a declaration, or has a barrier that not all threads reach, is refused") {
   std::size_t lacking = 0, divergent = 0;
   for (const auto& formula : formulas(DType::float32))
-    for (const jit::LoopNest& nest : nests(formula, 90)) {
+    for (const jit::LoopNest& nest : nests(formula, sn::fuse::cuda_limits(90))) {
       const loop::Kernel whole = jit::forms::lower(nest, 90);
       // Without any one of its declarations; all that are printed have a use.
       std::size_t statements = 0;

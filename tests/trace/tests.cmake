@@ -1,6 +1,6 @@
 sinter_test(test_header io)
 target_link_libraries(test_header PRIVATE Eigen3::Eigen)
-sinter_suite(loops llvm interpreter cuda)
-sinter_suite(repeat llvm interpreter cuda)
+sinter_suite(loops llvm interpreter cuda "opencl=heat*")
+sinter_suite(repeat llvm interpreter cuda "opencl=a*repeated*formula*")
 sinter_test(test_trace io)
 sinter_test(test_trace_rules io)

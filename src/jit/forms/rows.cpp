@@ -44,7 +44,7 @@ class Rows : public RowLowering {
         let("point", count_, select(row_owner_, own, points - 1));
         row();
       });
-    } else if (by_warps()) {
+    } else if (by_warps() && at_once > 1) {
       // All lanes have the same warp number. The shuffle tells the compiler so: the lanes of a warp then loop together.
       const E warp = let("warp", DType::uint32, loop::make(Expr::Kind::shuffle, DType::uint32, {loop::thread_x() / kWarp, 0}));
       each(Binding::grid, count_, "point", block * at_once + warp, points, blocks * at_once, [&](const E&) { row(); });

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/philox.hpp"
-#include "jit/llvm/expression.hpp"
+#include "jit/math/expression.hpp"
 #include "jit/math/float32_math.hpp"
 #include "jit/math/float64_math.hpp"
 #include "sinter/errors.hpp"
@@ -11,6 +11,7 @@
 namespace sinter::jit::llvm {
 namespace {
 
+using Expr = jit::Expr<Ir, Value>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // ---- remainders

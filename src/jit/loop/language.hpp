@@ -179,6 +179,10 @@ std::string to_string(const Kernel& kernel);
 /// shuffle needs reach it together.
 void verify(const Kernel& kernel);
 
+/// Lowers a kernel for devices whose threads exchange values through shared memory alone: a shuffle becomes a store to an array of the block, a read of another
+/// thread's element, and a barrier of the block before and after the read. The result is verified.
+Kernel without_warps(Kernel kernel);
+
 /// Prints statements. Derived printers spell types, declarations and everything that is not an operator.
 class Printer {
  public:

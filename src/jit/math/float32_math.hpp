@@ -1,4 +1,4 @@
-// The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel that is being written (jit/llvm/expression.hpp), or one number
+// The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel that is being written (jit/math/expression.hpp), or one number
 // of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each rounded once, and so get the same bits. All are within 2
 // ULP over the whole range. The functions that cost most in practice (exp, log, tanh, erf) stay in float32 arithmetic. Others compute in double with short
 // polynomials and round once. Rarely used functions are float64's, rounded.

@@ -36,6 +36,7 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
     .name = "cuda",
     .backend = fuse::Backend::cuda,
     .numbered = true,
+    .exchanges = true,
     .reports_resources = true,
     .generator = jit::cuda_generator(),
     .compiler_name = "NVRTC",

@@ -1,0 +1,12 @@
+// An OpenCL device: shared virtual memory, programs and launches on one queue in order, through an ICD loader opened at run time.
+#pragma once
+#include <string>
+
+#include "runtime/executor.hpp"
+
+namespace sinter::runtime::opencl {
+
+/// Opens a device. Throws DeviceError when there is no loader, no device, no such ordinal, or the device cannot be used (with the reason).
+DevicePtr open(int ordinal);
+
+}  // namespace sinter::runtime::opencl

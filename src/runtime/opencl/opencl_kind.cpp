@@ -1,0 +1,54 @@
+// OpenCL devices as a kind of device.
+#include <fmt/format.h>
+
+#include "jit/cuda/geometry.hpp"
+#include "jit/forms/forms.hpp"
+#include "jit/identities.hpp"
+#include "runtime/kind.hpp"
+#include "runtime/opencl/compiler.hpp"
+#include "runtime/opencl/devices.hpp"
+#include "runtime/opencl/opencl_device.hpp"
+
+namespace sinter::runtime {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler*, bool) {
+  return {{".loops", jit::loop::to_string(jit::loop::without_warps(jit::forms::lower(nest, 0)))}, {".cl", source.text}};
+}
+
+std::vector<std::string> describe() {
+  try {
+    std::vector<std::string> lines;
+    for (const opencl::Found& found : opencl::devices())
+      lines.push_back(fmt::format("opencl:{}  {}, {} compute units, {} MiB, driver {}{}{}", lines.size(), found.name, found.limits.units, found.memory >> 20,
+                                  found.driver, found.limits.float64 ? "" : ", no float64", found.unusable.empty() ? "" : "; not usable: " + found.unusable));
+    if (lines.empty()) lines.push_back(fmt::format("opencl  none: the loader {} finds no device", opencl::driver().path));
+    return lines;
+  } catch (const DeviceError& error) {
+    return {fmt::format("opencl  none: {}", error.what())};
+  }
+}
+
+Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
+  const jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, limits.units);
+  return {g.grid, static_cast<int>(g.block_x * g.block_y), static_cast<int>(g.shared)};
+}
+
+[[maybe_unused]] const bool registered = register_kind({
+    .name = "opencl",
+    .backend = fuse::Backend::opencl,
+    .numbered = true,
+    .generator = jit::opencl_generator(),
+    .compiler_name = "OpenCL",
+    .compiler_advice = "Install a driver, such as pocl-opencl-icd for CPUs, or set SINTER_OPENCL",
+    .open = opencl::open,
+    .find_compiler = opencl::find_compiler,
+    .generate = jit::generate_opencl,
+    .same_bits = [](const jit::LoopNest&) { return false; },
+    .launch = launch,
+    .strings = strings,
+    .describe = describe,
+});
+
+}  // namespace
+}  // namespace sinter::runtime
