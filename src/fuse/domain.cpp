@@ -56,11 +56,16 @@ class Explorer {
   std::optional<Candidate> explore(bool may_split, std::optional<SplitAxis>& split) const {
     std::optional<Candidate> best;
     std::unordered_set<std::pair<int, Map>, PlaceHash> seen;
-    std::vector<std::pair<int, Map>> stack{{root_, dims_}};
+    struct Reached {
+      int id;
+      Map map;
+      bool guarded = false;  // below a pad: the map may lie outside of the node
+    };
+    std::vector<Reached> stack{{root_, dims_}};
     // The positions of a stencil of a stencil grow without end; its kernel will be split anyway.
     int ops = 0;
     while (!stack.empty() && ops <= 4 * context_.max_ops) {
-      auto [id, map] = std::move(stack.back());
+      auto [id, map, guarded] = std::move(stack.back());
       stack.pop_back();
       const Node& node = graph_.nodes[id];
       if (id != root_ && (node.op == Op::data || (*context_.in_memory)[id])) continue;
@@ -72,21 +77,26 @@ class Explorer {
           split = below.split;
           return std::nullopt;
         }
-        stack.push_back({input, std::move(below.map)});
+        stack.push_back({input, std::move(below.map), guarded});
         continue;
       }
       ++ops;
       if (const bool scans = node.op == Op::scan; scans || trace::is_reduction(node.op)) {
         if (!scans && node.chunk > 0) continue;  // it has a kernel of its own, or this kernel has chunks
+        if (guarded && (scans || !in_range(map, node.shape, sizes_))) continue;
         auto candidate = scans ? fit_scan(node, map) : fit(node, map);
         if (candidate && (!best || candidate->work > best->work)) best = std::move(candidate);
       } else if (node.op == Op::gather) {  // a reduction that is the same at all gathered positions
-        stack.push_back({node.inputs[1], map});
+        stack.push_back({node.inputs[1], map, guarded});
         if (!worth_gathering(graph_, node.inputs[0], node.elements)) continue;
         map[static_cast<std::size_t>(node.axis(0))] = IndexExpr::of_value(id);
-        stack.push_back({node.inputs[0], std::move(map)});
+        stack.push_back({node.inputs[0], std::move(map), guarded});
+      } else if (node.op == Op::pad) {  // a reduction that is the same at all padded positions
+        stack.push_back({node.inputs[1], map, guarded});
+        for (std::size_t k = 0; k < map.size(); ++k) map[k] = map[k] + IndexExpr::of(-node.ints[2 * k]);
+        stack.push_back({node.inputs[0], std::move(map), true});
       } else if (trace::is_elementwise(node.op) || node.op == Op::contiguous) {
-        for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) stack.push_back({*input, map});
+        for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) stack.push_back({*input, map, guarded});
       }
     }
     return best;

@@ -183,6 +183,12 @@ class Builder {
     return root != root_maps_.end() && root->second == map;
   }
 
+  // Returns whether a value that is read under a guard along the row is the same at all points of the row and exists there: a row's norm that a concatenation
+  // reads.
+  bool once_per_row(int id, int map) const {
+    return kernel_.values[guard_].row && !maps_[map].row && in_range(maps_[map].map, graph_.nodes[id].shape, kernel_.sizes);
+  }
+
   bool read_from_memory(int id, int map) const {
     if (computed_here(id, map)) return false;
     return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.contains(id) || reasons_.count(id);
@@ -213,7 +219,7 @@ class Builder {
     guard_ = guard_of(map);
     const Place place{id, map, guard_};
     int value = -1;
-    if (guard_ >= 0 && computed_here(id, map)) {  // the value is computed at every point anyway
+    if (guard_ >= 0 && (computed_here(id, map) || once_per_row(id, map))) {  // the guard would save nothing
       const Here everywhere(*this, -1);
       padded_ = valid_ = -1;
       share_ = 1;

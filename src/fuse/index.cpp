@@ -444,6 +444,20 @@ IndexRange range(const IndexExpr& expr, const Sizes& sizes) {
   return r;
 }
 
+bool in_range(const Map& map, const Sizes& shape, const Sizes& sizes) {
+  // Below a pad an expression may be negative, and a division of it then has no meaning.
+  const std::function<bool(const IndexExpr&)> divides_naturals = [&](const IndexExpr& expr) {
+    return std::all_of(expr.terms().begin(), expr.terms().end(),
+                       [&](const IndexTerm& term) { return !term.divides() || (range(term.inner, sizes).low >= 0 && divides_naturals(term.inner)); });
+  };
+  for (std::size_t k = 0; k < map.size(); ++k) {
+    if (map[k].has_values() || !divides_naturals(map[k])) return false;
+    const IndexRange at = range(map[k], sizes);
+    if (at.low < 0 || at.high >= shape[k]) return false;
+  }
+  return true;
+}
+
 IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes) {
   const IndexExpr divided = quotient(expr, div, sizes, nullptr);
   return mod.same(0) ? divided : remainder(divided, mod, sizes, nullptr);

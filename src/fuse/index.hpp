@@ -120,6 +120,8 @@ IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const
 
 /// One expression per dimension of a node.
 using Map = std::vector<IndexExpr>;
+/// Returns whether each position of a map lies inside a shape at all points; false if a computed value decides.
+bool in_range(const Map& map, const Sizes& shape, const Sizes& sizes);
 std::string to_string(const Map& map);
 struct MapHash {
   std::size_t operator()(const Map& map) const;
