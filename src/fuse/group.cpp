@@ -266,7 +266,7 @@ class Builder {
     if (read_from_memory(id, map)) return load(id, map);
     if (!maps_[map].values.empty() && !worth_gathering_at(map, id))
       return need(id, map, CutReason::gathered,
-                  fmt::format("{} is gathered at more computed places than its {} elements", trace::name(node.op), node.elements));
+                  fmt::format("{} is gathered at many more computed places than its {} elements", trace::name(node.op), node.elements));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
       case Op::iota: {
@@ -834,7 +834,7 @@ class Builder {
     for (int v = 0; v < count; ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root(kernel_, v) || root_maps_.contains(value.node)) continue;
-      if (!widened[v] && places[value.node] < 2) continue;
+      if (!widened[v] && places[value.node] < 2 && maps_[places_[v].map].values.empty()) continue;
       if (!met.insert(value.node).second) continue;
       if (const double cost = cone_cost(v); cost > kKeepCost) candidates.push_back({-cost, v});
     }

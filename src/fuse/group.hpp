@@ -71,7 +71,7 @@ class GroupBuilder {
   std::unique_ptr<Tables> tables_;
 };
 
-/// Returns whether an op below a gather is computed at the gathered positions: there must be no more positions than the op has elements, or the op only
+/// Returns whether an op below a gather is computed at the gathered positions: there must be few enough positions for the op's elements, or the op only
 /// converts a value in memory. Otherwise the op is computed whole, and gathered from memory.
 bool worth_gathering(const Graph& graph, int op, const Size& places);
 
