@@ -44,7 +44,7 @@ struct FrozenFigures {
   std::map<std::string, std::int64_t> sizes;  ///< of the named axes
   int kernels = 0, library_calls = 0;
   int operations = 0;             ///< operations that these kernels and calls compute; without fusion each would be a launch
-  double bytes_moved = 0;         ///< to and from memory, at the sizes for which the plan was made
+  double bytes_moved = 0;         ///< to and from memory, at these sizes
   double bytes_unfused = 0;       ///< the same with one launch for each operation
   std::uint64_t arena_bytes = 0;  ///< one block for all intermediate values
   std::uint64_t least_bytes = 0;  ///< the most bytes that are live at one step: no block can be smaller

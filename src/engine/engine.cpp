@@ -232,7 +232,8 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::vector<trace::PassC
   const Words other = usual ? Words() : now.key_for(target);
   const PlanKeyView key{usual ? now.key.all() : other.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
   if (Known known = find_plan(key, outline.symbols()); known.planned) {
-    if (!outline.was_recorded_at(known.history->sites)) known.history = known.other_lines->at(outline, *known.history);
+    const History& usual_one = *known.history;
+    if (usual_one.sizes != outline.symbols() || !outline.was_recorded_at(usual_one.sites)) known.history = known.others->at(outline, usual_one);
     outline.release();
     return known;
   }
@@ -248,18 +249,20 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::vector<trace::PassC
       log().debug("a plan is made for {}{}: {}", sites.back().called, short_place(sites.back().where), why_planned(key, outline.symbols()));
     known = make_plan_for(key, graph, target, now, sites);
   }
-  auto history = std::make_shared<History>(known.planned, false, now.device);
+  auto history = std::make_shared<History>(known.planned, false, now.device, outline.symbols());
   history->sites = std::move(sites);
   known.history = std::move(history);
   return known;
 }
 
-std::shared_ptr<History> Engine::OtherLines::at(const trace::Outline& outline, const History& like) {
+std::shared_ptr<History> Engine::Others::at(const trace::Outline& outline, const History& like) {
   const std::lock_guard lock(mutex_);
-  auto found = std::find_if(histories_.begin(), histories_.end(), [&](const auto& history) { return outline.was_recorded_at(history->sites); });
+  auto found = std::find_if(histories_.begin(), histories_.end(),
+                            [&](const auto& history) { return history->sizes == outline.symbols() && outline.was_recorded_at(history->sites); });
   if (found == histories_.end()) {
     if (histories_.size() == kRemembered) histories_.pop_back();
     found = histories_.insert(histories_.end(), std::make_shared<History>(like));
+    (*found)->sizes = outline.symbols();
     (*found)->sites = outline.sites();
   }
   std::rotate(histories_.begin(), found, found + 1);
@@ -323,9 +326,9 @@ Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::s
   if (const auto* known = plans_.find(key)) family = *known;
   family.on_disk = on_disk;
   for (const auto& planned : plans) {
-    auto history = std::make_shared<History>(planned, true, now.device);
+    auto history = std::make_shared<History>(planned, true, now.device, planned->sizes);
     history->sites = sites;
-    family.members.push_back({{planned, std::move(history), std::make_shared<OtherLines>(), std::make_shared<Recurring>()}, {}});
+    family.members.push_back({{planned, std::move(history), std::make_shared<Others>(), std::make_shared<Recurring>()}, {}});
   }
   if (family.members.size() > kMaxFamily) family.members.erase(family.members.begin(), family.members.end() - kMaxFamily);
   Known last = family.members.back().known;
@@ -927,7 +930,7 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     pending.insert(pending.end(), parts.begin(), parts.end());
   }
   std::vector<Told> told;
-  for (const auto& history : known) told.push_back({*history, history->planned.lock()});
+  for (const auto& history : known) told.emplace_back(*history, history->planned.lock());
   if (pending.empty()) {
     if (told.empty()) {  // the tensors were made from existing elements
       told.emplace_back();
@@ -942,7 +945,7 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     const fuse::Rewritten made = finish_outline(outline, pending, false, on);
     return plan_for(outline, made.counts, pending.size(), on, now);
   });
-  told.push_back({*found.history, found.planned});
+  told.emplace_back(*found.history, found.planned);
   return told;
 }
 
@@ -961,8 +964,9 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
   const Setup now = setup_for(how.target);
   // If one of the pair is an operand of the other, only the other one becomes a root.
   const auto needs = [](const trace::RecordedPtr& root, const trace::RecordedPtr& other) {
+    const std::vector<trace::RecordedPtr> roots{root};  // the outline refers to it
     trace::Outline outline;
-    outline.walk({root});
+    outline.walk(roots);
     return outline.number_of(*other) >= 0;
   };
   for (const int k : {0, 1})
@@ -992,7 +996,7 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
     outline.finish(made.roots, false);
     return plan_for(outline, made.counts, roots.size(), on, now);
   });
-  return explain_boundary({*found.history, found.planned}, a, b, how);
+  return explain_boundary(Told(*found.history, found.planned), a, b, how);
 }
 
 void Engine::evaluate_fused(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site) {

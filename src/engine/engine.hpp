@@ -120,10 +120,10 @@ class Engine {
       return a.tunings == b.tunings && same_words(a.structure, b.structure) && same_words(a.settings, b.settings);
     }
   };
-  // Lines at which the formulas of one plan were recorded, the latest first: an evaluation at known lines copies nothing.
-  class OtherLines {
+  // Histories of one plan at further lines and sizes, the latest first: an evaluation at known lines and sizes copies nothing.
+  class Others {
    public:
-    // Call it before the outline's release(). `like` is the history of the same plan at other lines.
+    // Call it before the outline's release(). `like` is the history of the same plan at other lines or sizes.
     std::shared_ptr<History> at(const trace::Outline& outline, const History& like);
 
    private:
@@ -135,7 +135,7 @@ class Engine {
   struct Known {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
-    std::shared_ptr<OtherLines> other_lines;
+    std::shared_ptr<Others> others;
     std::shared_ptr<Recurring> recurring;
     std::shared_ptr<const Executable> executable = {};  // the workspace refers to its numbers, and `recurring` may drop it
   };

@@ -37,6 +37,7 @@ void share_blocks(Executable& executable, const Target& target) {
 Executable bound_executable(std::shared_ptr<const Planned> planned, const std::vector<std::int64_t>& symbols, const Target& target, Kernels& kernels,
                             bool keep_all) {
   Executable executable;
+  executable.symbols = symbols;
   planned->program.evaluate(symbols, executable.numbers);
   // A library call and the epilogue on the pieces of its result count as one moment.
   const std::size_t count = planned->values.size();

@@ -31,9 +31,9 @@ struct Repeated {
 
 struct Executable {
   std::shared_ptr<const Planned> planned;
-  std::vector<std::int64_t> numbers;
-  std::vector<fuse::LibraryCall> library;  // by step; empty for kernels
-  std::vector<int> data;                   // leaves that steps read
+  std::vector<std::int64_t> symbols, numbers;  // the sizes, and the plan's numbers for them
+  std::vector<fuse::LibraryCall> library;      // by step; empty for kernels
+  std::vector<int> data;                       // leaves that steps read
   struct Place {
     int value;
     std::size_t offset, bytes;

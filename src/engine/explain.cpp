@@ -149,18 +149,19 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
   const History& history = told.history;
   const int kernels = history.kernels, calls = history.calls;
   if (kernels + calls == 0) return "nothing to compute: the value is in memory\n";
-  std::string text =
-      fmt::format("{} kernel{}{} on {}, {} moved", kernels, kernels == 1 ? "" : "s",
-                  calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device, bytes_text(history.bytes_moved));
-  if (history.bytes_unfused > history.bytes_moved)
-    text += fmt::format("; one kernel per operation would move {} ({:.1f}x)", bytes_text(history.bytes_unfused), history.bytes_unfused / history.bytes_moved);
-  text += "\n";
+  std::string text = fmt::format("{} kernel{}{} on {}", kernels, kernels == 1 ? "" : "s",
+                                 calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device);
   const auto& known = told.planned;
-  if (!known) return text + "the plan itself is no longer in memory; record the formula again to see its kernels\n";
+  if (!known) return text + "\nthe plan itself is no longer in memory; record the formula again to see its kernels\n";
   const Planned& plan = *known;
+  text += fmt::format(", {} moved", bytes_text(plan.bytes_moved));
+  if (plan.bytes_unfused > plan.bytes_moved)
+    text += fmt::format("; one kernel per operation would move {} ({:.1f}x)", bytes_text(plan.bytes_unfused), plan.bytes_unfused / plan.bytes_moved);
+  text += "\n";
   const Origins origins(plan, history.sites, options.sizes);
   const auto library = runtime::kind_of(plan.limits).library;
   text += passes_text(plan) + origins.sizes_text();
+  if (history.sizes != plan.sizes) text += origins.shown_text(history.sizes);
   if (options.guards) text += guards_text(plan, origins);
   const std::vector<Core> cores = cores_of(plan);
   std::map<int, std::size_t> writer;
@@ -328,6 +329,10 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
 
 }  // namespace
 
+Told::Told(History of, std::shared_ptr<const Planned> plan) : history(std::move(of)), planned(std::move(plan)) {
+  if (planned && planned->sizes != history.sizes) planned = std::make_shared<const Planned>(described_at(*planned, history.sizes));
+}
+
 std::string explain_text(const std::vector<Told>& evaluations, const ExplainOptions& options) {
   if (evaluations.size() == 1) return text_of(evaluations[0], options);
   std::string text;
@@ -348,8 +353,10 @@ nlohmann::json explain_json(const std::vector<Told>& evaluations) {
     if (told.planned) plans.push_back(plan_json(told));
     if (std::find(devices.begin(), devices.end(), history.device) == devices.end()) devices.push_back(history.device);
     in_memory &= told.planned != nullptr || history.kernels + history.calls == 0;
-    bytes_moved += history.bytes_moved;
-    bytes_unfused += history.bytes_unfused;
+    if (told.planned) {
+      bytes_moved += told.planned->bytes_moved;
+      bytes_unfused += told.planned->bytes_unfused;
+    }
   }
   return {{"schema", kExplainSchema},
           {"device", fmt::format("{}", fmt::join(devices, ", "))},

@@ -14,21 +14,22 @@ namespace sinter::engine {
 /// The facts that a node remembers of its evaluation. They do not keep the plan in memory: explain() describes it as long as evaluations can still use it.
 struct History {
   History() = default;
-  History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on) : planned(of), reused(was_reused), device(std::move(on)) {
+  History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on, std::vector<std::int64_t> at)
+      : planned(of), reused(was_reused), device(std::move(on)), sizes(std::move(at)) {
     for (const PlannedStep& step : of->steps) ++(step.library ? calls : kernels);
-    bytes_moved = of->bytes_moved;
-    bytes_unfused = of->bytes_unfused;
   }
   std::weak_ptr<const Planned> planned;
   bool reused = false;  // the plan was found by structure: its kernels were in memory
   std::string device;   // "cpu", "cuda:0", or a target name
   int kernels = 0, calls = 0;
-  double bytes_moved = 0, bytes_unfused = 0;
+  std::vector<std::int64_t> sizes;     // values of the plan's symbols
   std::vector<trace::NodeSite> sites;  // lines of the present recording's nodes; empty if there was none
 };
 
-/// An evaluation, and its plan while it is examined; null if the plan is no longer in memory.
+/// An evaluation, and its plan at its sizes while it is examined; null if the plan is no longer in memory.
 struct Told {
+  Told() = default;
+  Told(History of, std::shared_ptr<const Planned> plan);
   History history;
   std::shared_ptr<const Planned> planned;
 };

@@ -170,4 +170,11 @@ std::string Origins::sizes_text() const {
   return fmt::format("planned for {}{}\n", fmt::join(parts, "; "), free.size() > kMost ? fmt::format("; and {} more sizes", free.size() - kMost) : "");
 }
 
+std::string Origins::shown_text(const std::vector<std::int64_t>& sizes) const {
+  std::vector<std::string> changes;
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    if (sizes[k] != plan_.sizes[k]) changes.push_back(fmt::format("{} instead of {}", grouped(sizes[k]), grouped(plan_.sizes[k])));
+  return fmt::format("shown for {}\n", fmt::join(changes, ", "));
+}
+
 }  // namespace sinter::engine

@@ -41,6 +41,8 @@ class Origins {
   SizeRange range(std::size_t symbol) const;
   /// Describes the sizes for which the plan was made, and the sizes for which it is valid.
   std::string sizes_text() const;
+  /// Says that the figures are those of other sizes.
+  std::string shown_text(const std::vector<std::int64_t>& sizes) const;
 
  private:
   bool known() const { return sites_.size() == plan_.recorded.size(); }

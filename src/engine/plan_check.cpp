@@ -32,9 +32,14 @@ class PlanChecker {
       require(value.bytes < 0 || (static_cast<std::size_t>(value.bytes) >= of_steps && static_cast<std::size_t>(value.bytes) < numbers_),
               "the sizes of the values");
     require(plan_.program.sound(terms_.symbols, numbers_), "the program of the sizes");
+    require(plan_.figures.sound(terms_.symbols, plan_.figures.outputs()), "the program of the figures");
+    for (const PlannedValue& value : plan_.values) require(are_figures(value.figure, value.shape.size()), "the figures of a value");
     require(plan_.symbols.size() == terms_.symbols && plan_.sizes.size() == terms_.symbols, "the symbols");
     const std::size_t nodes = plan_.recorded.size();
-    for (std::size_t id = 0; id < nodes; ++id) require(all_below(plan_.recorded[id].inputs, id), "a recorded node");
+    for (std::size_t id = 0; id < nodes; ++id) {
+      const PlannedNode& node = plan_.recorded[id];
+      require(all_below(node.inputs, id) && (node.figure < 0 || are_figures(node.figure, node.shape.size())), "a recorded node");
+    }
     for (const PlannedStep& step : plan_.steps) require(all_below(step.computes, nodes), "the nodes that a step computes");
     for (const PlannedValue& value : plan_.values) require(value.node < static_cast<int>(nodes), "a value's node");
     for (const fuse::Refusal& refusal : plan_.refused) require(all_below({refusal.a, refusal.b}, plan_.steps.size()), "a refused merge");
@@ -43,6 +48,10 @@ class PlanChecker {
 
  private:
   bool is_value(int number) const { return number >= 0 && static_cast<std::size_t>(number) < plan_.values.size(); }
+
+  bool are_figures(int first, std::size_t count) const {
+    return first >= 0 && static_cast<std::size_t>(first) <= plan_.figures.outputs() && count <= plan_.figures.outputs() - static_cast<std::size_t>(first);
+  }
 
   void take(const PlannedStep& step, std::size_t count) {
     taken_.emplace_back(step.numbers, count);
@@ -56,6 +65,11 @@ class PlanChecker {
     require(all_below(step.constants, terms_.literals + plan_.made.size()) && all_below(step.gathers, terms_.gathers), "the constants that a step takes");
     if (step.library) call(step);
     else kernel(step);
+    std::size_t parts = 0;
+    for (const Shape& part : step.parts) parts += part.size();
+    require(are_figures(step.part_figure, parts), "the figures of a step");
+    for (const auto* traffic : {&step.moved, &step.unfused})
+      for (const PlannedTraffic& term : *traffic) require(are_figures(term.elements, 1), "the figures of a step");
     for (const int value : step.reads) require(there_[static_cast<std::size_t>(value)], "a step reads a value that is not there");
     require(step.in_place < 0 || there_[static_cast<std::size_t>(step.in_place)], "a step takes the memory of a value that is not there");
     for (const int value : step.writes) {

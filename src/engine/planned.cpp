@@ -83,35 +83,32 @@ bool counts_points(const jit::LoopNest& nest, const fuse::Sizes& ints, int index
 }
 
 /// Returns, for each node that the kernel reads, the shape of the part that it reads; empty if it reads the whole node, or if guards or computed values decide.
-std::vector<Shape> parts_read(const fuse::Graph& graph, const fuse::Kernel& kernel, const std::vector<int>& reads) {
-  std::vector<Shape> parts;
+std::vector<fuse::Sizes> parts_read(const fuse::Graph& graph, const fuse::Kernel& kernel, const std::vector<int>& reads) {
+  std::vector<fuse::Sizes> parts;
   for (const int node : reads) {
-    Shape& part = parts.emplace_back();
+    fuse::Sizes& part = parts.emplace_back();
     for (const auto& value : kernel.values) {
       if (value.kind != fuse::Value::Kind::load || value.node != node) continue;
-      Shape walked;
+      fuse::Sizes walked;
       for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis)
-        if (value.index.axes() >> axis & 1) walked.push_back(kernel.sizes[axis].hint());
+        if (value.index.axes() >> axis & 1) walked.push_back(kernel.sizes[axis]);
       const bool known = !value.index.has_values() && value.args[fuse::Value::kGuard] < 0;
-      if (!known || (!part.empty() && walked != part)) {
+      if (!known || (!part.empty() && fuse::hints(walked) != fuse::hints(part))) {
         part.clear();
         break;
       }
       part = std::move(walked);
     }
-    if (element_count(part) >= element_count(fuse::hints(graph.nodes[static_cast<std::size_t>(node)].shape))) part.clear();
+    if (element_count(fuse::hints(part)) >= element_count(fuse::hints(graph.nodes[static_cast<std::size_t>(node)].shape))) part.clear();
   }
   return parts;
 }
 
-PlannedStep planned_kernel(const fuse::Graph& graph, const fuse::Step& step, LoweredStep& lowered, const std::vector<int>& ordinals, const Target& target,
-                           Kernels& kernels) {
+PlannedStep planned_kernel(const fuse::Step& step, LoweredStep& lowered, const std::vector<int>& ordinals, const Target& target, Kernels& kernels) {
   PlannedStep made = make_step(ordinals, step, lowered.lowered, target, kernels);
   made.schedule_from = lowered.from;
   made.notes = step.kernel.notes;
   made.kept = static_cast<int>(step.kernel.kept.size());
-  made.bytes_moved = lowered.lowered.bytes_moved;
-  made.parts = parts_read(graph, step.kernel, step.reads());
   return made;
 }
 
@@ -131,9 +128,19 @@ class Making {
       for (const int id : step.writes) step.computes.push_back(node(id).from);
     std::sort(step.computes.begin(), step.computes.end());
     step.computes.erase(std::unique(step.computes.begin(), step.computes.end()), step.computes.end());
-    if (step.library) step.bytes_moved = from.bytes_moved;
-    step.bytes_unfused = from.bytes_unfused;
+    step.bytes_unfused = add_traffic(step.unfused, from.unfused);
     planned_.steps.push_back(std::move(step));
+  }
+
+  /// Adds the traffic of the last step, and the parts of values that it reads.
+  void add_figures(const fuse::Traffic& moved, const std::vector<fuse::Sizes>& parts) {
+    PlannedStep& step = planned_.steps.back();
+    step.bytes_moved = add_traffic(step.moved, moved);
+    step.part_figure = static_cast<int>(figures_.size());
+    for (const fuse::Sizes& part : parts) {
+      step.parts.emplace_back(fuse::hints(part));
+      figures_.insert(figures_.end(), part.begin(), part.end());
+    }
   }
 
   /// Adds numbers that the last step takes.
@@ -152,9 +159,15 @@ class Making {
       planned_.bytes_unfused += step.bytes_unfused;
     }
     keep_refusals();
+    for (const auto& node : plan_.graph.nodes) {
+      if (node.from < 0) continue;
+      PlannedNode& recorded = planned_.recorded[static_cast<std::size_t>(node.from)];
+      if (recorded.figure < 0 && fuse::hints(node.shape) == recorded.shape) recorded.figure = add_shape(node.shape);
+    }
     std::map<int, int> values = number_values();
     plan_.graph.space->close();
     planned_.program = fuse::SizeProgram(*plan_.graph.space, numbers_);
+    planned_.figures = fuse::SizeProgram(*plan_.graph.space, figures_, false);
     planned_.symbols = plan_.graph.space->symbol_names();
     planned_.sizes = plan_.graph.space->symbol_values();
     return values;
@@ -165,6 +178,23 @@ class Making {
   fuse::Sizes ints_of(const PlannedStep& step) const {
     const auto first = numbers_.begin() + static_cast<std::ptrdiff_t>(step.numbers);
     return {first, first + static_cast<std::ptrdiff_t>(step.nest.ints.size())};
+  }
+  int add_shape(const fuse::Sizes& shape) {
+    figures_.insert(figures_.end(), shape.begin(), shape.end());
+    return static_cast<int>(figures_.size() - shape.size());
+  }
+  double add_traffic(std::vector<PlannedTraffic>& to, const fuse::Traffic& traffic) {
+    for (const auto& [bytes, elements] : traffic.terms) {
+      to.push_back({bytes, static_cast<int>(figures_.size())});
+      figures_.push_back(elements);
+    }
+    return traffic.now();
+  }
+  /// The result stays in the cache between its call and its epilogue.
+  void save_traffic(PlannedStep& step, int result) {
+    fuse::Traffic saved;
+    saved.add(-static_cast<double>(itemsize(node(result).dtype)), node(result).elements);
+    step.bytes_moved += add_traffic(step.moved, saved);
   }
   int result_of_output(int output) const {
     const auto alias = plan_.aliases.find(output);
@@ -193,7 +223,7 @@ class Making {
       else steps[s].alone = why_not_following(follower, steps[s].call.node);
       if (!steps[s].alone.empty()) continue;
       follower.follows = true;
-      follower.bytes_moved -= bytes_of(steps[s].call.node);  // the epilogue reads a piece that is still in the cache
+      save_traffic(follower, steps[s].call.node);  // the epilogue reads a piece that is still in the cache
       call_before[reader->second] = s;
       moves[s] = 1;
     }
@@ -244,8 +274,9 @@ class Making {
     const auto &from = node(result), &to = node(nest.outputs[0].buffer);
     if (itemsize(from.dtype) != itemsize(to.dtype) || !from.elements.same(to.elements)) return;
     step.in_place = result;
-    call.bytes_moved -= bytes_of(result);  // the epilogue overwrites the call's result
-    planned_.bytes_moved -= bytes_of(result);
+    const double before = call.bytes_moved;
+    save_traffic(call, result);  // the epilogue overwrites the call's result
+    planned_.bytes_moved += call.bytes_moved - before;
   }
 
   /// Keeps the refused merges, by the steps' present numbers: find_epilogues() has moved calls.
@@ -256,17 +287,14 @@ class Making {
     for (const fuse::Refusal& refusal : plan_.refused) planned_.refused.push_back({moved(refusal.a), moved(refusal.b), refusal.why});
   }
 
-  /// Returns a node's bytes at the present sizes. Unlike fuse::bytes_of, it leaves no guard.
-  double bytes_of(int id) const { return static_cast<double>(element_count(fuse::hints(node(id).shape))) * static_cast<double>(itemsize(node(id).dtype)); }
-
   /// Numbers the nodes that lie in memory, in the order in which the steps read and write them.
   std::map<int, int> number_values() {
     std::map<int, int> numbers;
     const auto value_of = [&](int id) {
       const auto [known, fresh] = numbers.try_emplace(id, static_cast<int>(planned_.values.size()));
       if (fresh)
-        planned_.values.push_back(
-            {node(id).op, node(id).dtype, fuse::hints(node(id).shape), node(id).op == trace::Op::data ? node(id).leaf : -1, -1, node(id).from});
+        planned_.values.push_back({node(id).op, node(id).dtype, fuse::hints(node(id).shape), node(id).op == trace::Op::data ? node(id).leaf : -1, -1,
+                                   node(id).from, add_shape(node(id).shape)});
       return known->second;
     };
     for (PlannedStep& step : planned_.steps) {
@@ -289,7 +317,7 @@ class Making {
 
   fuse::Plan& plan_;
   Planned& planned_;
-  fuse::Sizes numbers_;
+  fuse::Sizes numbers_, figures_;
 };
 
 Scheduled schedule_within(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
@@ -313,6 +341,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
         call.call.fast_math = how.lowering.fast_math;
         call.numbers = first_number;
         making.add(step, std::move(call));
+        making.add_figures(step.moved, {});
         making.add_numbers(fuse::numbers_of(step.call));
         continue;
       }
@@ -320,7 +349,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       LoweredStep lowered = lowered_step(made.plan.graph, step, target, how, kernels);
       span.rename("lower", lowered.lowered.nest.name);
       span.stop();
-      PlannedStep kernel = planned_kernel(made.plan.graph, step, lowered, made.ordinals, target, kernels);
+      PlannedStep kernel = planned_kernel(step, lowered, made.ordinals, target, kernels);
       const auto& report = kernel.made.report;
       const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;
       if (node >= 0) {
@@ -332,6 +361,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       }
       kernel.numbers = first_number;
       making.add(step, std::move(kernel));
+      making.add_figures(lowered.lowered.moved, parts_read(made.plan.graph, step.kernel, step.reads()));
       for (const fuse::Sizes* sizes : {&lowered.lowered.ints, &lowered.lowered.input_offsets, &lowered.lowered.output_offsets}) making.add_numbers(*sizes);
     }
     if (cut_again) {
@@ -360,6 +390,36 @@ Scheduled schedule_and_make(const trace::Graph& graph, const Target& target, con
 
 std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   return schedule_and_make(graph, target, how, kernels).planned;
+}
+
+double bytes_at(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures) {
+  double bytes = 0;
+  for (const PlannedTraffic& term : traffic) bytes += term.bytes * static_cast<double>(figures[static_cast<std::size_t>(term.elements)]);
+  return bytes;
+}
+
+Planned described_at(const Planned& planned, const std::vector<std::int64_t>& symbols) {
+  Planned here = planned;
+  std::vector<std::int64_t> numbers, figures;
+  planned.program.evaluate(symbols, numbers);
+  planned.figures.evaluate(symbols, figures);
+  const auto take = [&](std::vector<std::int64_t>& sizes, int from) { std::copy_n(figures.begin() + from, sizes.size(), sizes.begin()); };
+  for (PlannedValue& value : here.values) take(value.shape, value.figure);
+  for (PlannedNode& node : here.recorded)
+    if (node.figure >= 0) take(node.shape, node.figure);
+  here.bytes_moved = here.bytes_unfused = 0;
+  for (PlannedStep& step : here.steps) {
+    if (step.library) step.call = fuse::bound(step.call, numbers.data() + step.numbers);
+    std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(step.numbers), step.nest.ints.size(), step.nest.ints.begin());
+    int figure = step.part_figure;
+    for (Shape& part : step.parts) {
+      take(part, figure);
+      figure += static_cast<int>(part.size());
+    }
+    here.bytes_moved += step.bytes_moved = bytes_at(step.moved, figures);
+    here.bytes_unfused += step.bytes_unfused = bytes_at(step.unfused, figures);
+  }
+  return here;
 }
 
 }  // namespace sinter::engine

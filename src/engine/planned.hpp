@@ -20,18 +20,26 @@ struct PlannedNode {
   Shape shape;  // with the sizes for which the plan was made
   std::vector<int> inputs;
   int leaf = -1;
+  int figure = -1;  // its sizes are the figures from this one on; -1 for a node that the scheduler has dropped
 };
 
 /// A value in memory.
 struct PlannedValue {
   trace::Op op{};  // the op that gives it
   DType dtype{};
-  Shape shape;     // with the sizes for which the plan was made
-  int leaf = -1;   // number of the leaf of the graph whose contents it is
-  int bytes = -1;  // for a value that a step writes: the program's number for its size in bytes
-  int node = -1;   // the node whose value, or partial result, it is
+  Shape shape;      // with the sizes for which the plan was made
+  int leaf = -1;    // number of the leaf of the graph whose contents it is
+  int bytes = -1;   // for a value that a step writes: the program's number for its size in bytes
+  int node = -1;    // the node whose value, or partial result, it is
+  int figure = -1;  // its sizes are the figures from this one on
 
   bool is_leaf() const { return leaf >= 0; }
+};
+
+/// Bytes that a step moves for each of so many elements, which are a figure.
+struct PlannedTraffic {
+  double bytes = 0;
+  int elements = 0;
 };
 
 struct PlannedStep {
@@ -55,8 +63,10 @@ struct PlannedStep {
   std::vector<std::string> notes;  // decisions within it
   std::string alone;               // library calls: why there is no epilogue
   std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty if it is the whole value, or depends on values
+  int part_figure = 0;             // the sizes of `parts` are the figures from this one on
   int kept = 0;                    // kernels: number of values staged between passes over a row
   double bytes_moved = 0, bytes_unfused = 0;
+  std::vector<PlannedTraffic> moved, unfused;  // the same for any sizes
 };
 
 struct Planned {
@@ -69,6 +79,7 @@ struct Planned {
   std::vector<std::string> symbols;      // names: sizes are n0, n1, .., starts of slices o0, ..
   std::vector<std::int64_t> sizes;       // values of the symbols for which it was made
   std::vector<trace::PassCount> passes;  // passes that changed the recording
+  fuse::SizeProgram figures;             // what explain() shows for other sizes: shapes and elements
   double bytes_moved = 0, bytes_unfused = 0;
   std::vector<PlannedNode> recorded;   // the recorded graph from which it was made
   std::vector<fuse::Refusal> refused;  // pairs of steps that were tried as one kernel, by number
@@ -82,6 +93,11 @@ struct Planned {
     return static_cast<std::size_t>(numbers[static_cast<std::size_t>(value(number).bytes)]);
   }
 };
+
+/// Returns the plan with its shapes, launches and bytes for other values of the symbols, to be described; `sizes` stay those for which it was made.
+Planned described_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
+/// Returns the bytes that a step moves, from the plan's figures.
+double bytes_at(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures);
 
 struct PlanOptions {
   jit::LowerOptions lowering;

@@ -440,8 +440,9 @@ std::vector<FrozenFigures> FrozenFunction::figures() const {
       ++(step.library ? figures.library_calls : figures.kernels);
       figures.operations += step.library ? 1 : std::max(static_cast<int>(step.nest.ops.size()), 1);
     }
-    figures.bytes_moved = planned.bytes_moved;
-    figures.bytes_unfused = planned.bytes_unfused;
+    const Planned here = described_at(planned, one.bound->executable.symbols);
+    figures.bytes_moved = here.bytes_moved;
+    figures.bytes_unfused = here.bytes_unfused;
     const Arena& arena = one.bound->executable.arena;
     figures.arena_bytes = arena.bytes;
     figures.least_bytes = arena.lower_bound;
@@ -462,17 +463,22 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
     }
   std::shared_ptr<const Planned> planned;
   std::shared_ptr<const Leaves> leaves;
+  std::vector<std::int64_t> symbols;
   ExplainOptions how = options;
   {
     const std::lock_guard lock(mutex_);
-    if (!bound_.empty()) planned = bound_.front().bound->executable.planned, leaves = bound_.front().bound->leaves;
-    if (!planned && !formula_) planned = plans_.front().planned, leaves = plans_.front().leaves;
-    for (const FrozenPlan& plan : plans_)
-      for (std::size_t k = 0; plan.planned == planned && k < axes_.size(); ++k)
-        if (plan.sizes[k] > 1) how.sizes.emplace_back(axes_[k], plan.sizes[k]);
+    const AxisSizes* sizes = nullptr;
+    if (!bound_.empty()) {
+      const Executable& executable = bound_.front().bound->executable;
+      planned = executable.planned, leaves = bound_.front().bound->leaves, symbols = executable.symbols, sizes = &bound_.front().sizes;
+    } else if (!formula_) {
+      planned = plans_.front().planned, leaves = plans_.front().leaves, symbols = planned->sizes, sizes = &plans_.front().sizes;
+    }
+    for (std::size_t k = 0; sizes && k < axes_.size(); ++k)
+      if ((*sizes)[k] > 1) how.sizes.emplace_back(axes_[k], (*sizes)[k]);
   }
   if (!planned) return text;
-  History history(planned, false, at_.target.device->name());
+  History history(planned, false, at_.target.device->name(), std::move(symbols));
   history.sites = leaves->sites;
   if (history.sites.empty()) {  // loaded from a file: only the inputs' names are known
     history.sites.resize(planned->recorded.size(), {"", {}, ""});

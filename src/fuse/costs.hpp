@@ -14,7 +14,8 @@ inline constexpr int kMaxSplits = 8;
 inline constexpr int kMaxDivisions = 12;
 /// A value that costs less than this, in cheap operations, is computed again in a later pass. A persistent buffer costs about a store and a load.
 inline constexpr double kKeepCost = 4;
-/// An elementwise op is computed at gathered positions if these are at most so many times its elements: reflected padding and overlapping windows repeat some.
+/// An elementwise op, or another gather, is computed at gathered positions if these are at most so many times its elements: reflected padding and overlapping
+/// windows repeat some.
 inline constexpr std::int64_t kGatheredAgain = 2;
 /// A formula with more ops than the first number, which more kernels than the second would each compute, is materialised before any of them is built. Otherwise
 /// planning would take time proportional to both.

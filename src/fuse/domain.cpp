@@ -233,7 +233,8 @@ bool worth_gathering(const Graph& graph, int op, const Size& places) {
     if (graph.nodes[from].op == Op::data) return true;
   }
   const Estimating estimate;
-  return places <= (trace::is_elementwise(node.op) ? node.elements * costs::kGatheredAgain : node.elements);
+  const bool cheap = trace::is_elementwise(node.op) || node.op == Op::gather;
+  return places <= (cheap ? node.elements * costs::kGatheredAgain : node.elements);
 }
 
 std::optional<std::uint64_t> one_to_one(const Map& map, const Sizes& sizes) {

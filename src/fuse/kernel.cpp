@@ -180,36 +180,94 @@ double bytes_read(const Graph& graph, int node, double elements) {
 
 double bytes_of(const Graph& graph, int node) { return bytes_read(graph, node, std::numeric_limits<double>::infinity()); }
 
-double bytes_moved(const Graph& graph, const Kernel& kernel) {
-  // A pass over the rows reads an element once for all of its values; an element outside of rows is read once.
-  Points points(kernel);
-  struct Reading {
-    int node, pass;
-    double elements;
-  };
+void Traffic::add(double bytes, const Size& elements) {
+  const auto same = std::find_if(terms.begin(), terms.end(), [&](const Term& term) { return term.elements.same(elements); });
+  if (same != terms.end()) same->bytes += bytes;
+  else terms.push_back({bytes, elements});
+}
+
+void Traffic::add(const Traffic& other) {
+  for (const Term& term : other.terms) add(term.bytes, term.elements);
+}
+
+double Traffic::now() const {
+  double bytes = 0;
+  for (const Term& term : terms) bytes += term.bytes * static_cast<double>(term.elements.hint());
+  return bytes;
+}
+
+Traffic traffic_of(const Graph& graph, int node) {
+  Traffic traffic;
+  traffic.add(static_cast<double>(itemsize(graph.nodes[node].dtype)), graph.nodes[node].elements);
+  return traffic;
+}
+
+namespace {
+
+/// A load of a kernel: in a pass over the rows (-1: once for each parallel point), at this share of the points of these axes.
+struct Reading {
+  int node, pass;
+  double share;
+  std::uint64_t axes;
+};
+
+/// Returns the loads in groups that read an element once: a pass reads it once for all of its values, outside of passes it is read once.
+std::vector<std::vector<Reading>> readings_of(const Kernel& kernel) {
   std::vector<Reading> readings;
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
   const auto reads = [&](const Value& value, int pass) {
     if (value.kind != Value::Kind::load) return;
     // A computed position may differ at every point.
     const std::uint64_t axes = value.args[Value::kIndexed] < 0 ? value.index.axes() : value.row ? all : parallel;
-    readings.push_back({value.node, pass, value.share * points.of(axes)});
+    readings.push_back({value.node, pass, value.share, axes});
   };
   for (const Value& value : kernel.values)
     if (!value.row) reads(value, -1);
   const auto passes = row_passes(kernel);
   for (std::size_t pass = 0; pass < passes.size(); ++pass)
     for (int v : passes[pass].computed) reads(kernel.values[v], static_cast<int>(pass));
-  std::sort(readings.begin(), readings.end(), [](const Reading& a, const Reading& b) { return std::pair(a.node, a.pass) < std::pair(b.node, b.pass); });
+  const auto before = [](const Reading& a, const Reading& b) { return std::pair(a.node, a.pass) < std::pair(b.node, b.pass); };
+  std::stable_sort(readings.begin(), readings.end(), before);
+  std::vector<std::vector<Reading>> groups;
+  for (const Reading& reading : readings) {
+    if (groups.empty() || before(groups.back().front(), reading)) groups.emplace_back();
+    groups.back().push_back(reading);
+  }
+  return groups;
+}
+
+/// Returns the bytes of memory that are read and written, for an estimate.
+double bytes_moved(const Graph& graph, const Kernel& kernel) {
+  Points points(kernel);
   double bytes = 0;
-  for (auto reading = readings.begin(); reading != readings.end();) {
-    const auto [node, pass, _] = *reading;
+  for (const auto& group : readings_of(kernel)) {
     double elements = 0;
-    for (; reading != readings.end() && reading->node == node && reading->pass == pass; ++reading) elements += reading->elements;
-    bytes += bytes_read(graph, node, elements);
+    for (const Reading& reading : group) elements += reading.share * points.of(reading.axes);
+    bytes += bytes_read(graph, group.front().node, elements);
   }
   for (const auto& root : kernel.roots) bytes += bytes_of(graph, root.node);
   return bytes;
+}
+
+}  // namespace
+
+Traffic traffic(const Graph& graph, const Kernel& kernel) {
+  const auto points = [&](std::uint64_t axes) {
+    Size count = 1;
+    for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis)
+      if (axes >> axis & 1) count *= kernel.sizes[axis];
+    return count;
+  };
+  Traffic all;
+  for (const auto& group : readings_of(kernel)) {
+    const Node& node = graph.nodes[group.front().node];
+    Traffic some;
+    for (const Reading& reading : group) some.add(reading.share * static_cast<double>(itemsize(node.dtype)), points(reading.axes));
+    const Traffic whole = traffic_of(graph, group.front().node);
+    all.add(some.now() < whole.now() ? some : whole);
+  }
+  for (const auto& root : kernel.roots) all.add(traffic_of(graph, root.node));
+  return all;
 }
 
 double Work::seconds(const Limits& limits) const { return std::max(bytes / limits.bandwidth, ops / limits.throughput); }

@@ -120,8 +120,23 @@ int halving_node(const Kernel& kernel);
 /// Returns the bytes that reading so many elements of a node moves, at most all of the node's bytes; and the bytes of reading all of it.
 double bytes_read(const Graph& graph, int node, double elements);
 double bytes_of(const Graph& graph, int node);
-/// Returns the bytes of memory that are read and written; a pass that reads a row again counts again.
-double bytes_moved(const Graph& graph, const Kernel& kernel);
+/// Bytes that move between memory and the processor, for any sizes: the sum of the terms.
+struct Traffic {
+  struct Term {
+    double bytes;  // for each element
+    Size elements;
+  };
+  std::vector<Term> terms;
+  void add(double bytes, const Size& elements);
+  void add(const Traffic& other);
+  /// Returns the bytes for the present sizes; leaves no guard.
+  double now() const;
+};
+/// Returns the traffic of all of a node, once.
+Traffic traffic_of(const Graph& graph, int node);
+/// Returns the memory that a kernel reads and writes; a pass that reads a row again counts again. Whether a pass reads all of a node, or some elements of it,
+/// is decided for the present sizes.
+Traffic traffic(const Graph& graph, const Kernel& kernel);
 
 /// The cost of a kernel: its traffic, and its arithmetic, which hides under the traffic.
 struct Work {

@@ -477,10 +477,9 @@ class Scheduler {
 
   double bytes_of(int id) const { return fuse::bytes_of(graph(), id); }
 
-  // Counts the bytes that a single op would read: the memory behind the views, each element at most once.
+  // The bytes that a single op would read: the memory behind the views, each element at most once; and the view with the fewest bytes.
   struct Behind {
-    int base = -1;
-    double bytes = 0;
+    int base = -1, least = -1;
   };
   Behind behind(int id) {
     std::vector<int> views;
@@ -488,22 +487,22 @@ class Scheduler {
       views.push_back(id);
       id = node(id).inputs[0];
     }
-    if (behind_[id].base < 0) behind_[id] = {id, bytes_of(id)};
+    if (behind_[id].base < 0) behind_[id] = {id, id};
     Behind found = behind_[id];
     for (auto view = views.rbegin(); view != views.rend(); ++view) {
-      found.bytes = std::min(found.bytes, bytes_of(*view));
+      if (bytes_of(*view) < bytes_of(found.least)) found.least = *view;
       behind_[*view] = found;
     }
     return found;
   }
 
-  double unfused_bytes(int id) {
+  Traffic unfused(int id) {
     const Node& n = node(id);
-    if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return 0;
-    double total = bytes_of(id);
+    if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return {};
+    Traffic total = traffic_of(graph(), id);
     for (int input : n.inputs) {
-      const auto [base, distinct] = behind(input);
-      if (node(base).op != Op::constant && node(base).op != Op::iota) total += distinct;
+      const auto [base, least] = behind(input);
+      if (node(base).op != Op::constant && node(base).op != Op::iota) total.add(traffic_of(graph(), least));
     }
     return total;
   }
@@ -518,12 +517,13 @@ class Scheduler {
     }
     for (; !trace::is_library(node(id).op); id = product_below(id)) {
       step.computes.push_back(id);
-      step.bytes_unfused += unfused_bytes(id);
-      step.bytes_moved += unfused_bytes(id) - 2 * bytes_of(product_below(id));
+      step.unfused.add(unfused(id));
+      const int below = product_below(id);
+      step.moved.add(-2.0 * static_cast<double>(itemsize(node(below).dtype)), node(below).elements);
     }
     step.computes.push_back(id);
-    step.bytes_unfused += unfused_bytes(id);
-    step.bytes_moved += unfused_bytes(id);
+    step.unfused.add(unfused(id));
+    step.moved.add(step.unfused);
   }
   int product_below(int id) const {
     const auto& inputs = node(id).inputs;
@@ -536,19 +536,17 @@ class Scheduler {
     std::vector<char> counted(graph().nodes.size());
     for (Step& step : plan_.steps) {
       if (step.kind == Step::Kind::kernel) {
-        step.bytes_moved = bytes_moved(graph(), step.kernel);
+        step.moved = traffic(graph(), step.kernel);
         for (const auto& value : step.kernel.values) {
           if (value.kind == Value::Kind::load || value.node < 0) continue;
           step.computes.push_back(value.node);
-          if (!std::exchange(counted[value.node], 1)) step.bytes_unfused += unfused_bytes(value.node);
+          if (!std::exchange(counted[value.node], 1)) step.unfused.add(unfused(value.node));
         }
         // A kernel that only copies (a view made contiguous) moves its own bytes also without fusion.
-        if (step.bytes_unfused == 0) step.bytes_unfused = step.bytes_moved;
+        if (step.unfused.terms.empty()) step.unfused = step.moved;
       } else {
         account_call(step);
       }
-      plan_.bytes_moved += step.bytes_moved;
-      plan_.bytes_unfused += step.bytes_unfused;
     }
   }
 

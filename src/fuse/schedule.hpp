@@ -15,8 +15,7 @@ struct Step {
   Kind kind = Kind::kernel;
   Kernel kernel;
   PlannedCall call;
-  double bytes_moved = 0;
-  double bytes_unfused = 0;   // bytes of the same nodes with one kernel for each op
+  Traffic moved, unfused;     // unfused: of the same nodes with one kernel for each op
   std::vector<int> computes;  // nodes
   std::vector<int> writes() const;
   std::vector<int> reads() const;
@@ -24,10 +23,9 @@ struct Step {
 };
 
 struct Plan {
-  Graph graph;                 // the graph as scheduled: a two-stage reduction is two nodes
-  std::vector<Step> steps;     // in a valid order
-  std::map<int, int> aliases;  // output -> node whose buffer it shares under another shape
-  double bytes_moved = 0, bytes_unfused = 0;
+  Graph graph;                   // the graph as scheduled: a two-stage reduction is two nodes
+  std::vector<Step> steps;       // in a valid order
+  std::map<int, int> aliases;    // output -> node whose buffer it shares under another shape
   std::vector<Refusal> refused;  // refused merges, the last one for each pair of steps, by numbers of steps
 };
 

@@ -426,8 +426,8 @@ void SizeSpace::guard(const Size& size, Guard::Kind kind) {
 
 // ---- programs -------------------------------------------------------------------------------------------------------------
 
-SizeProgram::SizeProgram(const SizeSpace& space, const Sizes& outputs) : space_(&space) {
-  for (const Guard& guard : space.guards()) {
+SizeProgram::SizeProgram(const SizeSpace& space, const Sizes& outputs, bool guarded) : space_(&space) {
+  for (const Guard& guard : guarded ? space.guards() : std::vector<Guard>()) {
     need(guard.size);
     checks_.push_back({add(guard.size), guard.kind, guard.estimate});
   }

@@ -173,13 +173,15 @@ class SizeSpace {
 class SizeProgram {
  public:
   SizeProgram() = default;
-  SizeProgram(const SizeSpace& space, const Sizes& outputs);
+  /// `guarded`: with the guards of the space; otherwise holds() is always true.
+  SizeProgram(const SizeSpace& space, const Sizes& outputs, bool guarded = true);
   /// Returns whether the space's guards hold for these values of the symbols: all of them, or all except estimates.
   bool holds(const std::vector<std::int64_t>& symbols, bool estimates = true) const;
   /// Returns the first of these guards that does not hold, with these names for the symbols; an empty text if all hold.
   std::string unmet(const std::vector<std::int64_t>& symbols, const std::vector<std::string>& names, bool estimates = true) const;
   /// Returns all guards, with these names for the symbols: "n0 > 16".
   std::vector<std::string> guards(const std::vector<std::string>& names) const;
+  std::size_t outputs() const { return outputs_.size(); }
   /// Computes the values of the outputs.
   void evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const;
 

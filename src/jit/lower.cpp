@@ -36,7 +36,7 @@ class Lowering {
     make_stages();
     compute_in_wider_types(nest_);
     nest_.ints = hints(ints_);
-    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_), fuse::bytes_moved(graph_, kernel_)};
+    return {std::move(nest_), std::move(ints_), std::move(input_offsets_), std::move(output_offsets_), fuse::traffic(graph_, kernel_)};
   }
 
  private:

@@ -15,7 +15,7 @@ struct Lowered {
   LoopNest nest;
   fuse::Sizes ints;                           // expressions of nest.ints
   fuse::Sizes input_offsets, output_offsets;  // expressions of the accesses' offsets
-  double bytes_moved = 0;                     // memory that the schedule reads and writes, counting every pass that reads a row again
+  fuse::Traffic moved;                        // memory that the schedule reads and writes, counting every pass that reads a row again
 };
 
 /// Returns the nest of a kernel of this graph for a device with these limits. Access::buffer is the node number.

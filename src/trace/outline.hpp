@@ -75,8 +75,9 @@ class Outline {
   ~Outline() { clear(); }
 
   /// Walks the nodes that the roots need: operands before users, in an order that depends only on structure; evaluated nodes are data leaves, equal nodes
-  /// become one (value numbering). Until release() no other thread evaluates or reads the operands of the walked nodes.
+  /// become one (value numbering). Until release() no other thread evaluates or reads the operands of the walked nodes. The outline refers to the roots.
   void walk(const std::vector<RecordedPtr>& roots);
+  void walk(std::vector<RecordedPtr>&& roots) = delete;
   /// Returns the operations that were walked; valid before release().
   const std::vector<Pending>& pending() const { return pending_; }
   /// Ends the walk; call it before the functions below. With `keep`, intermediate values that the user holds and that are likely to be computed again

@@ -1,10 +1,10 @@
 // Guarded memory finds every access outside a buffer: far accesses by the unmapped page, near ones by the pattern, when the buffer is freed.
 #include <doctest/doctest.h>
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 
@@ -19,7 +19,8 @@ namespace {
 template <class Work> int end_of(std::size_t bytes, Guard guard, Work work) {
   const pid_t child = fork();
   if (child == 0) {
-    close(2);  // hides the report of the child
+    close(2);                                                                // hides the report of the child
+    for (const int fault : {SIGSEGV, SIGABRT}) std::signal(fault, SIG_DFL);  // the handlers of doctest and of sanitizers end it otherwise
     auto* const buffer = static_cast<volatile unsigned char*>(allocate_guarded(bytes, guard));
     work(buffer);
     free_guarded(const_cast<unsigned char*>(buffer), bytes, guard);

@@ -181,6 +181,47 @@ TEST_CASE("the sizes that a plan serves are told, and are right") {
   CHECK(!contains(sn::explain(softmax(x, -1)), "guards"));
 }
 
+TEST_CASE("a plan that serves other sizes is described at the sizes of each evaluation") {
+  if (!sn::options().fuse) return;
+  const Tensor w = sn::placeholder({300, 200}, DType::float32);
+  const std::vector<std::function<Tensor(const Tensor&)>> formulas{
+      [](const Tensor& x) { return softmax(x, -1); },
+      [](const Tensor& x) { return x * 2.f + sn::mean(x, 0); },
+      [](const Tensor& x) { return sn::concatenate({exp(x), sn::tanh(x)}, 1); },
+      [](const Tensor& x) { return sn::sum(sn::transpose(x)(sn::Slice{0, 7}), -1); },
+      [&](const Tensor& x) { return sn::relu(sn::matmul(x, w)); },
+  };
+  for (std::size_t f = 0; f < formulas.size(); ++f) {
+    CAPTURE(f);
+    const auto at = [&](std::int64_t rows) { return explained({formulas[f](sn::placeholder({rows, 300}, DType::float32))}); };
+    const json made = at(100);
+    const std::int64_t low = made.at("plans")[0].at("sizes")[0].at("low"), high = made.at("plans")[0].at("sizes")[0].at("high");
+    for (const bool which : {false, true}) {
+      const std::int64_t rows = which ? high : (low + 100) / 2;
+      if (rows == 300 || rows == 200) continue;
+      CAPTURE(rows);
+      const auto before = sn::counters().plans_made;
+      const json reused = at(rows);
+      REQUIRE(sn::counters().plans_made == before);
+      // Plans of other settings are kept apart, so that one is made for these sizes; nothing here depends on the settings.
+      const sn::Options usual = sn::options();
+      sn::Options other = usual;
+      other.tuned = which;
+      other.fast_math = true;
+      sn::configure(other);
+      const json fresh = at(rows);
+      sn::configure(usual);
+      REQUIRE(sn::counters().plans_made == before + 1);
+      CHECK(reused.at("bytes_moved") == fresh.at("bytes_moved"));
+      CHECK(reused.at("bytes_unfused") == fresh.at("bytes_unfused"));
+      for (const char* list : {"kernels", "library_calls"})
+        for (std::size_t k = 0; k < fresh.at(list).size(); ++k)
+          for (const char* field : {"inputs", "outputs", "bytes_moved", "bytes_unfused"}) CHECK(reused.at(list)[k].at(field) == fresh.at(list)[k].at(field));
+      CHECK(reused.at("plans")[0].at("nodes") == fresh.at("plans")[0].at("nodes"));
+    }
+  }
+}
+
 TEST_CASE("why two values are apart, or together") {
   const Tensor x = sn::placeholder({500, 640}, DType::float32), w = sn::placeholder({640, 90}, DType::float32);
   sn::set_name(x, "x");

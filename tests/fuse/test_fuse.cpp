@@ -60,7 +60,7 @@ TEST_CASE("a chain over broadcast operands is one kernel, and the literal is a p
   const auto nest = jit::lower(plan.graph, plan.steps[0].kernel, fuse::cpu_limits()).nest;
   CHECK(nest.scalars.size() == 1);
   CHECK(nest.parallel == 2);
-  CHECK(plan.bytes_moved == doctest::Approx(4096.0 * 1024 * 4 * 2 + 4096));
+  CHECK(plan.steps[0].moved.now() == doctest::Approx(4096.0 * 1024 * 4 * 2 + 4096));
 }
 
 TEST_CASE("neighbouring axes of one layout merge into one") {

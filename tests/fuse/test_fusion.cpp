@@ -21,7 +21,7 @@ TEST_CASE("rows that are not wanted are not computed") {
   const Tensor x = placeholder({512, 512, 512}, DType::float32);
   for (const auto& limits : {fuse::cpu_limits(), fuse::cuda_limits(90)}) {
     const auto slice = testing::plan_of({softmax(x)(Slice{}, 0)}, limits), alone = testing::plan_of({softmax(x(Slice{}, 0))}, limits);
-    CHECK(slice.bytes_moved == alone.bytes_moved);
+    CHECK(testing::bytes_moved(slice) == testing::bytes_moved(alone));
     REQUIRE(slice.steps.size() == 1);
     CHECK(slice.steps[0].kernel.parallel_points() == 512);
     CHECK(slice.steps[0].kernel.row_points() == 512);

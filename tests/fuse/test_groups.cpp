@@ -159,6 +159,52 @@ TEST_CASE("a gather takes what it needs of a map, of a row's statistics, of anot
   }
 }
 
+TEST_CASE("a row's norm is read through paddings and joins along the row and across, and through positions that repeat") {
+  for (int k = 0; k < rounds(6); ++k) {
+    const std::int64_t a = between(1, 5), b = between(1, 7), m = 2 * between(1, 70), half = m / 2, cut = between(0, m);
+    const auto [x, rx] = input({a, b, m});
+    const auto [w, rw] = input({a, b, m});
+    const Tensor norm = x * sn::rsqrt(sn::mean(x * x, 2, true) + 0.1f);
+    const auto scale = [&, m = m](const Coords& c) {
+      double squares = 0;
+      for (std::int64_t j = 0; j < m; ++j) squares += std::pow(rx.v[static_cast<std::size_t>((c[0] * b + c[1]) * m + j)], 2);
+      return 1 / std::sqrt(squares / static_cast<double>(m) + 0.1);
+    };
+    const auto at = [&](std::int64_t i, std::int64_t j, std::int64_t l) { return rx.v[static_cast<std::size_t>((i * b + j) * m + l)] * scale({i, j}); };
+    const Ref rnorm = make({a, b, m}, [&](const Coords& c) { return at(c[0], c[1], c[2]); });
+    const auto part = [&](std::int64_t from, std::int64_t to) { return Tensor(norm(sn::Slice{}, sn::Slice{}, sn::Slice{from, to})); };
+    const Tensor rotated = sn::concatenate({-part(half, m), part(0, half)}, 2);
+    const Ref rrotated =
+        make({a, b, m}, [&, half = half](const Coords& c) { return c[2] < half ? -at(c[0], c[1], c[2] + half) : at(c[0], c[1], c[2] - half); });
+    check({{norm * w + rotated, zip(zip(rnorm, rw, times), rrotated, plus)}});
+    const Tensor uneven = sn::concatenate({part(cut, m), part(0, cut)}, 2);  // an empty piece, or pieces of any length
+    check({{uneven, make({a, b, m}, [&, m = m, cut = cut](const Coords& c) { return at(c[0], c[1], (c[2] + cut) % m); })}});
+    // Padded across the rows as well, where the rows behind the guard do not exist; and seen in other orders.
+    const auto inside = [&, a = a, b = b, m = m](std::int64_t i, std::int64_t j, std::int64_t l) {
+      return i >= 0 && i < a && j >= 0 && j < b && l >= 0 && l < m ? at(i, j, l) : 3.0;
+    };
+    check({{sn::pad(norm, {{1, 2}, {0, 3}, {2, 1}}, sn::PadMode::constant, 3.f),
+            make({a + 3, b + 3, m + 3}, [&](const Coords& c) { return inside(c[0] - 1, c[1], c[2] - 2); })},
+           {sn::pad(sn::transpose(norm, {1, 2, 0}), {{0, 0}, {4, 0}, {1, 0}}, sn::PadMode::constant, 3.f),
+            make({b, m + 4, a + 1}, [&](const Coords& c) { return inside(c[2] - 1, c[0], c[1] - 4); })},
+           {sn::pad(sn::reshape(norm, {a * b, m}), {{2, 0}, {0, 0}}, sn::PadMode::constant, 3.f),
+            make({a * b + 2, m}, [&, b = b](const Coords& c) { return c[0] < 2 ? 3.0 : inside((c[0] - 2) / b, (c[0] - 2) % b, c[1]); })},
+           {sn::pad(sn::reshape(norm, {a, b * m}), {{0, 0}, {m, 0}}, sn::PadMode::constant, 3.f),
+            make({a, b * m + m}, [&, m = m](const Coords& c) { return c[1] < m ? 3.0 : inside(c[0], c[1] / m - 1, c[1] % m); })}});
+    // Positions that repeat some elements, at most twice as many and more.
+    for (const std::int64_t many : {m, m + 3, 2 * m, 3 * m}) {
+      const auto [places, rplaces] = random(rng, {many}, DType::int64, 0, static_cast<double>(m));
+      const auto [again, ragain] = random(rng, {many + 1}, DType::int64, 0, static_cast<double>(many));
+      const auto column = [&](std::int64_t l) { return static_cast<std::int64_t>(rplaces.v[static_cast<std::size_t>(l)]); };
+      check({{sn::take(norm, places, 2), make({a, b, many}, [&](const Coords& c) { return at(c[0], c[1], column(c[2])); })}});
+      check({{sn::take(sn::take(sn::exp(x), places, 2), again, 2), make({a, b, many + 1}, [&, m = m](const Coords& c) {
+                const std::int64_t l = column(static_cast<std::int64_t>(ragain.v[static_cast<std::size_t>(c[2])]));
+                return std::exp(rx.v[static_cast<std::size_t>((c[0] * b + c[1]) * m + l)]);
+              })}});
+    }
+  }
+}
+
 TEST_CASE("a map and its sum over columns, up to their ragged end; statistics of channels that lie last and are seen as first") {
   for (int k = 0; k < rounds(3); ++k) {
     const Shape shape{between(1, 4), between(17, 40), between(17, 40), between(5, 70)};

@@ -14,4 +14,10 @@ inline fuse::Plan plan_of(const std::vector<Tensor>& tensors, const fuse::Limits
   return fuse::schedule(fuse::prepare(trace::linearize(roots).graph, limits), limits);
 }
 
+inline double bytes_moved(const fuse::Plan& plan) {
+  double bytes = 0;
+  for (const auto& step : plan.steps) bytes += step.moved.now();
+  return bytes;
+}
+
 }  // namespace sinter::testing
