@@ -512,7 +512,9 @@ class Scheduler {
     int id = step.call.node;
     if (starts_exchange(step.call.op) || finishes_exchange(step.call.op)) {  // the elements that go to other ranks, or come from all places
       step.computes.push_back(id);
-      step.bytes_moved = step.bytes_unfused = starts_exchange(step.call.op) ? static_cast<double>(step.call.ints[2]) : bytes_of(id);
+      if (starts_exchange(step.call.op)) step.moved.add(1, step.call.ints[2]);
+      else step.moved = traffic_of(graph(), id);
+      step.unfused = step.moved;
       return;
     }
     for (; !trace::is_library(node(id).op); id = product_below(id)) {
