@@ -141,7 +141,7 @@ void Engine::apply(const Options& options) {
 
 runtime::DevicePtr Engine::device_of(const Options& options, int rank) {
   Place place = place_of(options);
-  if (rank > 0 && place.kind->numbered && options.device == place.kind->name) place.ordinal = rank % std::max(place.kind->count(), 1);
+  if (rank > 0 && place.kind->count && options.device == place.kind->name) place.ordinal = rank % std::max(place.kind->count(), 1);
   std::lock_guard lock(mutex_);
   const std::pair key{place.kind->name, place.ordinal};
   auto known = devices_.find(key);

@@ -33,7 +33,7 @@ struct Kind {
   std::string_view compiler_name;    // such as "LLVM"
   std::string_view compiler_advice;  // advice where there is none: "Install ... or set ..."
 
-  /// Returns the number of devices, for a numbered kind.
+  /// Returns the number of devices of a kind of which each rank takes one where ranks are threads. Empty: they share the first.
   std::function<int()> count;
   /// Throws DeviceError when there is no such device.
   std::function<DevicePtr(int ordinal)> open;
