@@ -25,7 +25,7 @@ constexpr const char* kEnvironment = R"(
 `sinter help COMMAND` shows a command's options and examples, `sinter help FUNCTION` describes a function, `sinter help` lists both.
 
 Environment (a flag overrides its variable):
-  SINTER_DEVICE       cpu, cuda or cuda:N
+  SINTER_DEVICE       cpu, cuda, cuda:N, opencl or opencl:N
   SINTER_BACKEND      llvm or interpreter: how the CPU computes
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
@@ -143,7 +143,7 @@ int run(int argc, char** argv) {
   eval_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; several results need one file each")
       ->type_name("OUT[,OUT2…]");
-  eval_command->add_option("--device", eval.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  eval_command->add_option("--device", eval.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and its split reason; =json for programs")
@@ -168,7 +168,7 @@ int run(int argc, char** argv) {
   kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   kernels_command->add_option("--target", kernels.target, "The target to compile for")
-      ->type_name("cpu|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")
+      ->type_name("cpu|opencl|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")
       ->capture_default_str();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
@@ -182,7 +182,7 @@ int run(int argc, char** argv) {
   CLI::App* tune_command = app.add_subcommand("tune", "Time other schedules of the kernels on this machine and store the fastest");
   tune_command->add_option("EXPR", positional, "The expression, then the values of its names")->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
   tune_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
-  tune_command->add_option("--device", tune.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  tune_command->add_option("--device", tune.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
 
   tune_command->footer(examples({"sinter tune 'softmax(x, axis=-1)' x=f32[4096,1024]", "sinter cache tuned"}));
@@ -200,7 +200,7 @@ int run(int argc, char** argv) {
   run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
   run_command->add_option("INPUTS", model.bindings, "The inputs")->type_name("NAME=FILE.npy");
   run_command->add_option("-o,--output", model.out, "Write each output to NAME.npy in this folder instead of printing it")->type_name("DIR");
-  run_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  run_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   run_command->add_option("--backend", model.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
   run_command->add_option("--fuse", model.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   run_command->add_flag("--random", model.random, "Use random numbers for inputs that are not given");
@@ -226,7 +226,7 @@ int run(int argc, char** argv) {
       ->add_option("--size", model.sizes,
                    "For a name in the inputs' shapes, the sizes to plan for, or a range that plans must cover; other sizes run if a plan is valid for them")
       ->type_name("NAME=1,8|NAME=1..64");
-  compile_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  compile_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   compile_command->add_flag("--explain", model.explain, "Show each kernel and its split reason");
   compile_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
@@ -238,7 +238,7 @@ int run(int argc, char** argv) {
   explain_command->add_flag("--json", model.json, "The plan as JSON");
   show_options(explain_command, model.shown, false);
   explain_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has")->type_name("NAME=8");
-  explain_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  explain_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   explain_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(explain_command);
@@ -258,7 +258,7 @@ int run(int argc, char** argv) {
 
   CLI::App* info_command = app.add_subcommand("info", "Show the version, and this machine's devices, compilers and cache");
   std::string info_target;
-  info_command->add_option("--target", info_target, "Show the model of a device instead: cpu, sm_90, ..");
+  info_command->add_option("--target", info_target, "Show the model of a device instead: cpu, opencl, sm_90, ..");
   info_command->footer(examples({"sinter info", "sinter info --target sm_90"}));
 
   CLI::App* cache_command = app.add_subcommand("cache", "Manage the cache on disk: kernels, plans and tuned schedules");
@@ -276,7 +276,7 @@ int run(int argc, char** argv) {
   warm_command->add_option("MODEL", models)->type_name("MODEL.onnx ...")->required();
   warm_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has; several sizes are planned one after another")
       ->type_name("NAME=1,8");
-  warm_command->add_option("--device", model.device, "cpu, cuda or cuda:N")->type_name("cpu|cuda|cuda:N");
+  warm_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   warm_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
   rewrite_options(warm_command);
