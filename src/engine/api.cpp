@@ -53,10 +53,13 @@ std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::s
     if (history.kernels + history.calls == 0) continue;
     if (!planned) throw ValueError("dump_kernels: the plan of this evaluation is no longer in memory; record the formula again");
     for (const auto& step : planned->steps) {
-      if (step.nest.name.empty()) continue;  // a library call
-      const auto written = engine::write_strings(std::string(directory), step.nest, step.made.source, runtime::kind_of(planned->limits), assembly,
-                                                 engine::source_notes(told, step));
-      paths.insert(paths.end(), written.begin(), written.end());
+      const auto write = [&](const jit::LoopNest& nest, const jit::Source& source) {
+        const auto written =
+            engine::write_strings(std::string(directory), nest, source, runtime::kind_of(planned->limits), assembly, engine::source_notes(told, step));
+        paths.insert(paths.end(), written.begin(), written.end());
+      };
+      for (const auto& made : step.call_kernels) write(engine::nest_named(made.source.entry), made.source);
+      if (!step.library) write(step.nest, step.made.source);
     }
   }
   return paths;

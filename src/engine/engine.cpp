@@ -458,11 +458,11 @@ void Engine::launch(const Repeated& repeated, Workspace& work) {
   if (repeated.replay->run(work.pointers, work.scalars)) ++totals_.graph_launches;
 }
 
-void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, const Target& target, Workspace& work) {
+void Engine::call(const fuse::LibraryCall& call, const PlannedStep& step, const PlannedStep* follower, const Target& target, Workspace& work) {
   ++totals_.library_calls;
   try {
     work.call_pointers.clear();
-    if (!fuse::has_library(target.limits, call.op, call.dtype)) {
+    if (!runs_on_device(step, target)) {
       ++totals_.host_calls;
       OnHost host(*target.device, work);
       for (std::size_t k = 0; k < call.operands.size(); ++k)
@@ -475,6 +475,12 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep* follower, co
     }
     for (const auto& operand : call.operands) work.call_pointers.push_back(work.elements[operand.node].data);
     work.call_pointers.push_back(work.elements[call.node].data);
+    if (!step.call_kernels.empty()) {
+      std::vector<runtime::Kernel*> kernels;
+      for (const Made& made : step.call_kernels) kernels.push_back(made.kernel.get());
+      totals_.launched += target.device->call_by(call, kernels, work.call_pointers);
+      return;
+    }
     runtime::Kernel* kernel = follower ? kernels_.current(follower->made, follower->nest, target) : nullptr;
     if (!kernel) {
       target.device->call(call, work.call_pointers, nullptr);
@@ -624,7 +630,7 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
     } else if (step.library) {
       const PlannedStep* follower = s + 1 < planned.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
       if (follower) prepare(*follower);
-      timed(s, &executable.library[s], "", [&] { call(executable.library[s], follower, target, work); });
+      timed(s, &executable.library[s], "", [&] { call(executable.library[s], step, follower, target, work); });
       if (follower) release(s++);
     } else {
       timed(s, nullptr, "", [&] {

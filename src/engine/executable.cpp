@@ -73,8 +73,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
       needed(at);
     }
     executable.library.push_back(step.library ? fuse::bound(step.call, executable.numbers.data() + step.numbers) : fuse::LibraryCall{});
-    executable.buffers |=
-        keep_all || (step.library ? !fuse::has_library(target.limits, step.call.op, step.call.dtype) : !kernels.current(step.made, step.nest, target));
+    executable.buffers |= keep_all || (step.library ? !runs_on_device(step, target) : !kernels.current(step.made, step.nest, target));
   }
   for (const int output : planned->outputs)
     if (!planned->value(output).is_leaf()) wanted[static_cast<std::size_t>(memory[static_cast<std::size_t>(output)])] = 1;

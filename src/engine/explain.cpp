@@ -141,6 +141,12 @@ std::string passes_text(const Planned& plan) {
   return counts.empty() ? "" : fmt::format("passes  {}\n", fmt::join(counts, ", "));
 }
 
+std::string resources_text(const jit::ResourceReport& report) {
+  if (report.registers < 0) return {};
+  return fmt::format("; {} registers, {} bytes of shared memory, {} bytes spilled", report.registers, std::max(report.shared_bytes, 0),
+                     std::max(report.spill_bytes, 0));
+}
+
 std::string heading(std::size_t number, const std::string& name, const std::string& lines) {
   return fmt::format("{}. {}{}\n", number, name, lines.empty() ? "" : ", from " + lines);
 }
@@ -179,6 +185,8 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
       text += moves + "\n";
       const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
       if (library && here) text += fmt::format("   library {}\n", library(step.call));
+      for (const Made& made : step.call_kernels)
+        text += fmt::format("   kernel  {}{}; {}\n", made.source.entry, resources_text(made.report), binary_text(made, history.reused));
       if (s + 1 < plan.steps.size() && plan.steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       if (!here) text += "   runs    on the host, which has a library for it: the operands are copied to the host, the result back\n";
@@ -193,9 +201,9 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
     text += fmt::format("\n   runs    {}{}", jit::to_string(step.nest.schedule, plan.limits.backend), origin_text(step));
     if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
       text += fmt::format("; {} block{} of {} threads", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
-    if (made.report.registers >= 0)
-      text += fmt::format("; {} registers, {} bytes of shared memory, {} bytes spilled", made.report.registers, shared_bytes(step, plan.limits),
-                          std::max(made.report.spill_bytes, 0));
+    jit::ResourceReport report = made.report;
+    report.shared_bytes = shared_bytes(step, plan.limits);
+    text += resources_text(report);
     text += fmt::format("; {}\n", binary_text(made, history.reused));
     if (step.follows)
       text += fmt::format("   note    is the epilogue of step {}: runs on each piece of its result{}\n", s, step.in_place >= 0 ? ", in place" : "");
@@ -279,6 +287,7 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
     }
     return list;
   };
+  const auto figure_or_null = [](int figure) { return figure < 0 ? json() : json(figure); };
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
     const json read = described(step.reads), written = described(step.writes);
@@ -301,12 +310,18 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
       const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
       entry["on_host"] = !here;
       if (const auto& library = runtime::kind_of(plan.limits).library; library && here) entry["library"] = library(step.call);
+      entry["kernels"] = json::array();
+      for (const Made& made : step.call_kernels)
+        entry["kernels"].push_back({{"name", made.source.entry},
+                                    {"registers", figure_or_null(made.report.registers)},
+                                    {"spill_bytes", figure_or_null(made.report.spill_bytes)},
+                                    {"origin", origin_name(made, told.history.reused)},
+                                    {"compile_ms", told.history.reused ? 0 : made.report.compile_ms}});
       entry["epilogue"] = s + 1 < plan.steps.size() && plan.steps[s + 1].follows ? json(before + s + 1) : json();
       calls.push_back(entry);
       continue;
     }
     const Made& made = step.made;
-    const auto figure_or_null = [](int figure) { return figure < 0 ? json() : json(figure); };
     entry["name"] = step.nest.name;
     entry["ops"] = step.nest.ops;
     entry["registers"] = figure_or_null(made.report.registers);

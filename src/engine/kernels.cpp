@@ -27,6 +27,11 @@ void warn_of_no_compiler(const runtime::Kind& kind) {
   if (said.insert(kind.name).second) log().warn("no {} was found; kernels are interpreted, which is slow. {}", kind.compiler_name, kind.compiler_advice);
 }
 
+// Null for a device that runs no nest by itself: the engine brings the operands to one that does.
+runtime::KernelPtr stand_in(const jit::LoopNest& nest, const Target& target) {
+  return target.device && target.kind().interprets ? target.device->load(nest, {}) : nullptr;
+}
+
 std::string note_of_compiler(const runtime::Kind& kind) { return fmt::format("compiler-{}", kind.name); }
 
 }  // namespace
@@ -166,27 +171,46 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
 
 Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::string& cut) {
   stop_if_interrupted();
-  Made made;
   const runtime::Kind& kind = target.kind();
-  const auto stand_in = [&] {  // null on a device that interprets no nests: the host interprets them for it
-    return target.device && kind.interprets ? target.device->load(nest, {}) : nullptr;
-  };
+  if (target.interpret) {
+    dump_strings(nest, {}, kind);
+    Made made;
+    made.interpreted = true;
+    made.origin = jit::Origin::memory;
+    made.kernel = stand_in(nest, target);
+    return made;
+  }
+  ++totals_.generated;
+  timeline::Span span("generate", nest.name.c_str());
+  jit::Source source = kind.generate(nest, target.limits);
+  span.stop();
+  return make(std::move(source), nest, target, cut);
+}
+
+std::vector<Made> Kernels::make_for(const fuse::LibraryCall& call, const Target& target) {
+  std::vector<Made> all;
+  const runtime::Kind& kind = target.kind();
+  if (target.interpret || !kind.call_sources || !fuse::has_library(target.limits, call.op, call.dtype)) return all;
+  for (jit::Source& source : kind.call_sources(call, target.limits)) {
+    stop_if_interrupted();
+    ++totals_.generated;
+    const jit::LoopNest nest = nest_named(source.entry);
+    all.push_back(make(std::move(source), nest, target, "a part of " + fuse::to_string(call)));
+  }
+  return all;
+}
+
+Made Kernels::make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& cut) {
+  Made made;
+  made.source = std::move(source);
+  const runtime::Kind& kind = target.kind();
   const auto interpret = [&](std::string why) {
     made.interpreted = true;
     made.why_interpreted = std::move(why);
     made.origin = jit::Origin::memory;
-    made.kernel = stand_in();
+    made.kernel = stand_in(nest, target);
     return made;
   };
-  if (target.interpret) {
-    dump_strings(nest, {}, kind);
-    return interpret({});
-  }
-  ++totals_.generated;
-  {
-    const timeline::Span span("generate", nest.name.c_str());
-    made.source = kind.generate(nest, target.limits);
-  }
   made.source.generator = kind.generator;
   dump_strings(nest, made.source, kind);
   const jit::Compiler* compiler = kind.compiler();
@@ -199,7 +223,7 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
   const bool may_run_ahead = !target.wait && kind.interprets && target.device && !kind.reports_resources && kind.same_bits(nest);
   const auto run_ahead = [&] {
     made.later = entry;
-    made.kernel = stand_in();
+    made.kernel = stand_in(nest, target);
     return made;
   };
   if (may_run_ahead && entry->state == State::under_way) return run_ahead();
@@ -275,6 +299,12 @@ void Kernels::after_fork(bool child) {
   mutex_.unlock();
   if (child) background_.after_fork_in_child();
   else background_.after_fork_in_parent();
+}
+
+jit::LoopNest nest_named(const std::string& name) {
+  jit::LoopNest nest;
+  nest.name = name;
+  return nest;
 }
 
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,

@@ -73,6 +73,8 @@ class Kernels {
   void configure(const cache::Settings& settings, const std::string& dump);
   /// Does not throw if a compiler fails: the kernel is then interpreted, with a warning.
   Made make(const jit::LoopNest& nest, const Target& target, const std::string& cut);
+  /// Makes the kernels by which the target's devices compute a library call, if they do so by kernels.
+  std::vector<Made> make_for(const fuse::LibraryCall& call, const Target& target);
   /// Returns the kernel to run now: the machine code as soon as it is available. Null if Made::kernel is null. The result lives as long as `made`.
   runtime::Kernel* current(const Made& made, const jit::LoopNest& nest, const Target& target);
   /// Returns the encoded disk cache entry of a kernel that was made here. Compiles again if its machine code is neither in memory nor on disk. Returns an empty
@@ -97,6 +99,7 @@ class Kernels {
   static constexpr std::size_t kMaxBytes = 64 << 20;  // bytes of keys, which contain the source, and of images
 
   std::shared_ptr<Compiled> entry_of(const jit::Source& source);
+  Made make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& cut);
   void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind);
   bool find_on_disk(Compiled& entry, const jit::Source& source);
   void compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut);
@@ -112,6 +115,9 @@ class Kernels {
   std::optional<std::string> tuning_mark_;  // of disk_
   std::atomic<int> tunings_{0};
 };
+
+/// Returns what stands for the nest of a kernel that was not generated from one: its name.
+jit::LoopNest nest_named(const std::string& name);
 
 /// Writes a kernel's sources into a folder, with the notes above each as comments: NAME.loops and NAME.cu, or NAME.nest and NAME.ll. Returns the paths.
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,

@@ -38,6 +38,14 @@ PlannedStep make_step(const std::vector<int>& ordinals, const fuse::Step& step, 
   return made;
 }
 
+bool runs_on_device(const PlannedStep& step, const Target& target) {
+  if (!fuse::has_library(target.limits, step.call.op, step.call.dtype)) return false;
+  // Calls without kernels are a library's, except where kernels were not compiled.
+  const bool by_kernels = !target.limits.library_calls && fuse::by_digits(step.call.op);
+  return !by_kernels || (!step.call_kernels.empty() &&
+                         std::all_of(step.call_kernels.begin(), step.call_kernels.end(), [](const Made& made) { return made.kernel != nullptr; }));
+}
+
 namespace {
 
 struct LoweredStep {
@@ -340,6 +348,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
         call.call = fuse::todays(step.call);
         call.call.fast_math = how.lowering.fast_math;
         call.numbers = first_number;
+        call.call_kernels = kernels.make_for(call.call, target);
         making.add(step, std::move(call));
         making.add_figures(step.moved, {});
         making.add_numbers(fuse::numbers_of(step.call));

@@ -49,6 +49,7 @@ struct PlannedStep {
   enum class From : std::uint8_t { chosen, asked, tuned };
   From schedule_from = From::chosen;  // asked: Options::schedule is a part of it; tuned: measured on this machine before
   Made made;
+  std::vector<Made> call_kernels;  // library calls: the kernels by which the device computes it (runtime::Kind::call_sources)
   std::vector<int> constants;      // scalar k of the nest is the constant with this number, counting the graph's constants, then Planned::made
   std::vector<int> gathers;        // check k of the nest belongs to the gather with this ordinal
   std::size_t numbers = 0;         // position of its numbers: nest.ints followed by the offsets of inputs and outputs; or those of the call
@@ -68,6 +69,9 @@ struct PlannedStep {
   double bytes_moved = 0, bytes_unfused = 0;
   std::vector<PlannedTraffic> moved, unfused;  // the same for any sizes
 };
+
+/// Returns whether the target's device computes the library call of a step; otherwise the host does for it.
+bool runs_on_device(const PlannedStep& call, const Target& target);
 
 struct Planned {
   std::vector<PlannedValue> values;

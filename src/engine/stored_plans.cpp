@@ -37,7 +37,10 @@ std::shared_ptr<const Planned> plan_in(const jit::Binary& entry, const StoredPla
   planned->loaded = true;
   for (std::size_t s = 0; s < planned->steps.size(); ++s) {
     PlannedStep& step = planned->steps[s];
-    if (step.library) continue;
+    if (step.library) {
+      step.call_kernels = kernels.make_for(step.call, *key.target);
+      continue;
+    }
     step.made = kernels.make(step.nest, *key.target, to_string(step.cut));
     if (step.made.report.spill_bytes > std::max(stored.reports[s].spill_bytes, 0))
       return nullptr;  // for another compiler, which may make the scheduler split the kernel in another way

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "cache/entry.hpp"
@@ -63,6 +64,7 @@ struct FilePlan {
   std::vector<DType> results;
   Planned planned;
   std::vector<StepKernel> kernels;
+  std::vector<std::vector<StepKernel>> call_kernels;  // of each step
 };
 
 struct Description {
@@ -100,7 +102,7 @@ class Contents {
 template <class Site> Place place_of(const Site& site, std::int64_t axis) { return {site.called, site.where.file, site.where.line, axis}; }
 
 FilePlan described(const FrozenPlan& plan, const runtime::Kind& kind, Contents& contents, std::map<std::string, int>& kernels) {
-  FilePlan out{plan.sizes, *plan.rules, {}, {}, {}, plan.leaves->results, *plan.planned, {}};
+  FilePlan out{plan.sizes, *plan.rules, {}, {}, {}, plan.leaves->results, *plan.planned, {}, {}};
   const Leaves& leaves = *plan.leaves;
   for (std::size_t k = 0; k < leaves.inputs.size(); ++k) {
     Leaf leaf{leaves.inputs[k]};
@@ -109,12 +111,16 @@ FilePlan described(const FrozenPlan& plan, const runtime::Kind& kind, Contents& 
   }
   for (const auto& site : leaves.gathers) out.gathers.push_back(place_of(site, site.axis));
   for (const auto& site : leaves.calls) out.calls.push_back(place_of(site, 0));
-  for (const PlannedStep& step : plan.planned->steps) {
-    StepKernel& kernel = out.kernels.emplace_back();
-    if (step.library) continue;
-    kernel.report = step.made.report;
-    if (const std::string entry = Engine::get().kernels().entry_of(step.made, kind); !entry.empty())
+  const auto stored = [&](const Made& made) {
+    StepKernel kernel{made.report};
+    if (const std::string entry = Engine::get().kernels().entry_of(made, kind); !entry.empty())
       kernel.entry = kernels.try_emplace(entry, static_cast<int>(kernels.size())).first->second;
+    return kernel;
+  };
+  for (const PlannedStep& step : plan.planned->steps) {
+    out.kernels.push_back(step.library ? StepKernel() : stored(step.made));
+    auto& of_call = out.call_kernels.emplace_back();
+    for (const Made& made : step.call_kernels) of_call.push_back(stored(made));
   }
   return out;
 }
@@ -155,8 +161,10 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
                             : leaf.at <= contents_bytes && leaf.bytes <= contents_bytes - leaf.at && leaf.at % kArenaAlign == 0,
             "the contents");
   engine::check(plan.planned, {plan.leaves.size(), rules.literals.size(), plan.gathers.size(), plan.calls.size(), symbols, all.outputs.size()});
-  require(plan.kernels.size() == plan.planned.steps.size(), "a kernel");
-  for (const StepKernel& kernel : plan.kernels) require(kernel.entry < static_cast<int>(all.kernels.size()), "a kernel");
+  require(plan.kernels.size() == plan.planned.steps.size() && plan.call_kernels.size() == plan.planned.steps.size(), "a kernel");
+  const auto is_there = [&](const StepKernel& kernel) { return kernel.entry < static_cast<int>(all.kernels.size()); };
+  require(std::all_of(plan.kernels.begin(), plan.kernels.end(), is_there), "a kernel");
+  for (const auto& of_call : plan.call_kernels) require(std::all_of(of_call.begin(), of_call.end(), is_there), "a kernel");
 }
 
 std::shared_ptr<const Leaves> leaves_of(const FilePlan& from, const std::shared_ptr<unsigned char>& contents) {
@@ -199,25 +207,49 @@ class KernelsOfFile {
       made.kernel = kind.interprets ? target_.device->load(step.nest, {}) : nullptr;
       return made;
     }
-    const auto number = static_cast<std::size_t>(kernel.entry);
-    require(binaries_[number].entry == step.nest.name, "a kernel");
     if (target_name_.empty()) target_name_ = kind.generate(step.nest, target_.limits).target;
-    if (made_for_[number] == target_name_) {
-      Made made;
-      made.report = kernel.report;
-      made.report.compile_ms = 0;
-      made.origin = jit::Origin::disk;
-      if (!loaded_[number]) loaded_[number] = target_.device->load(step.nest, binaries_[number]);
-      made.kernel = loaded_[number];
-      return made;
-    }
-    if (!kind.compiler())
-      throw DeviceError(fmt::format("its kernels were compiled for {}, this is {}, and there is no {} to compile them again. {}", made_for_[number],
-                                    target_name_, kind.compiler_name, kind.compiler_advice));
+    if (auto made = loaded(kernel, step.nest)) return std::move(*made);
     return Engine::get().kernels().make(step.nest, target_, fuse::to_string(step.cut));
   }
 
+  /// The kernels of a library call; none where not all were compiled, so that the host computes it.
+  std::vector<Made> make(const fuse::LibraryCall& call, const std::vector<StepKernel>& kernels) {
+    std::vector<Made> all;
+    const runtime::Kind& kind = target_.kind();
+    if (kernels.empty() || !kind.call_sources) return all;
+    const std::vector<jit::Source> sources = kind.call_sources(call, target_.limits);
+    require(sources.size() == kernels.size(), "the kernels of a library call");
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      if (kernels[k].entry < 0) return {};
+      if (target_name_.empty()) target_name_ = sources[k].target;
+      auto made = loaded(kernels[k], nest_named(sources[k].entry));
+      if (!made) return Engine::get().kernels().make_for(call, target_);
+      made->source = sources[k];
+      all.push_back(std::move(*made));
+    }
+    return all;
+  }
+
  private:
+  /// Nothing for a kernel that was compiled for another machine, and can be compiled for this one.
+  std::optional<Made> loaded(const StepKernel& kernel, const jit::LoopNest& nest) {
+    const auto number = static_cast<std::size_t>(kernel.entry);
+    require(binaries_[number].entry == nest.name, "a kernel");
+    const runtime::Kind& kind = target_.kind();
+    if (made_for_[number] != target_name_) {
+      if (kind.compiler()) return {};
+      throw DeviceError(fmt::format("its kernels were compiled for {}, this is {}, and there is no {} to compile them again. {}", made_for_[number],
+                                    target_name_, kind.compiler_name, kind.compiler_advice));
+    }
+    Made made;
+    made.report = kernel.report;
+    made.report.compile_ms = 0;
+    made.origin = jit::Origin::disk;
+    if (!loaded_[number]) loaded_[number] = target_.device->load(nest, binaries_[number]);
+    made.kernel = loaded_[number];
+    return made;
+  }
+
   const Target& target_;
   std::string target_name_;  // of this machine, as a kernel's source has it
   std::vector<jit::Binary> binaries_;
@@ -230,6 +262,7 @@ std::shared_ptr<const Planned> planned_of(FilePlan& from, KernelsOfFile& kernels
   planned->limits = target.limits;
   for (std::size_t s = 0; s < planned->steps.size(); ++s)
     if (PlannedStep& step = planned->steps[s]; !step.library) step.made = kernels.make(step, from.kernels[s]);
+    else step.call_kernels = kernels.make(step.call, from.call_kernels[s]);
   return planned;
 }
 

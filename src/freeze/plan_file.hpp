@@ -14,7 +14,7 @@
 namespace sinter::freezing {
 
 /// Raise it when the description changes in a way that archive.hpp or the generator's id does not show.
-inline constexpr std::uint32_t kPlanSchema = 4;
+inline constexpr std::uint32_t kPlanSchema = 5;
 
 /// Throws IoError.
 void save_plans(const std::string& path, FrozenFunction& function, std::string_view note, const trace::Site& site);

@@ -57,9 +57,13 @@ std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
 std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
   const bool rows = kernel.row_axes() > 0;
   const std::vector<std::uint64_t> places = axes_of_places(kernel);
-  // A computed position of the next lane may be anywhere.
+  // A computed position of the next lane may be anywhere, and so may its row point where its row has another range.
+  bool other_range = false;
+  for (const auto& value : kernel.values)
+    if (value.kind == Value::Kind::reduced && value.args[1] >= 0 && !places.empty())
+      other_range |= (places[static_cast<std::size_t>(value.args[1])] >> axis & 1) != 0;
   const auto computed_along = [&](const Value& load) {
-    bool along = false;
+    bool along = other_range;
     for (auto place = load.args.begin() + Value::kIndexed; place != load.args.end(); ++place)
       if (*place >= 0) along |= (places[static_cast<std::size_t>(*place)] >> axis & 1) != 0;
     return along;
@@ -177,6 +181,7 @@ std::vector<int> arrange(const Graph& graph, Kernel& kernel) {
 
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits) {
   if (kernel.row_axes() == 0) return false;
+  if (has_ranges(kernel)) return false;
   const int last_parallel = kernel.parallel - 1, last_row = static_cast<int>(kernel.sizes.size()) - 1;
   auto parallel_cost = cost_along(graph, kernel, last_parallel);
   const auto row_cost = cost_along(graph, kernel, last_row);

@@ -119,7 +119,7 @@ std::vector<int> rows_below(const Graph& graph, const Node& view) {
     stack.pop_back();
     if (looked == kLookedThrough) return {};
     if (trace::is_reduction(from.op)) {
-      if (from.chunk != 0 || graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements != view.elements) return {};
+      if (from.chunk != 0 || from.has_range() || graph.nodes[static_cast<std::size_t>(from.inputs[0])].elements != view.elements) return {};
       found = true;
     }
     if (trace::is_elementwise(from.op) || trace::is_view(from.op)) stack.insert(stack.end(), from.inputs.begin(), from.inputs.end());
@@ -232,7 +232,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   return push(out, std::move(second));
 }
 
-bool is_whole_reduction(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; }
+bool is_whole_reduction(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0 && !node.has_range(); }
 
 /// Returns the reductions of rows that a cluster's blocks stage for operations that read the row again afterwards: reductions whose results are broadcast over
 /// the row, and those that depend on such a one. They stay whole.

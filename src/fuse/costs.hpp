@@ -43,6 +43,10 @@ inline constexpr std::size_t kManySiblings = 8;
 /// A sibling that has nothing in common with those before it is tried again with the next ones, so many times.
 inline constexpr int kMaxTries = 3;
 
+// --- sorts and scatters -------------------------------------------------------------------------------------------------------
+/// Cheap operations for a pair of elements of a row that is sorted, and for an element and an index, where all are compared.
+inline constexpr double kSortedPair = 10, kMatchedPair = 3;
+
 // --- memory access ---------------------------------------------------------------------------------------------------------
 /// Bytes that memory moves at once.
 inline constexpr std::int64_t kLine = 64;

@@ -22,9 +22,13 @@ struct Node {
   int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
   std::vector<int> axes() const;
   trace::Scalar scalar;
-  bool made = false;  // a constant of a rewrite, whose value is part of the plan
+  bool made = false;  // a constant of a rewrite, whose value is part of the plan; a gather of a rewrite, whose places are in range
   int leaf = -1;
   int call = -1;  // library ops: the number among the recorded graph's calls, which leads a refusal to the recorded line
+  // reduce_*, made by rewrites: with two further operands, int64 values of the result's shape, the first one is neutral along the one reduced axis outside of
+  // the places [second, third); `taken` is the mean number of these places.
+  Size taken;
+  bool has_range() const { return trace::is_reduction(op) && inputs.size() == 3; }
   Size chunk;  // reduce_*: 0, or the length of the pieces in the first stage of a two-stage reduction; scan: the length of pieces that are scanned separately
   bool chunks_first = false;  // reduce_* in chunks: the chunks are the result's first axis, not its last
   std::size_t chunks_axis() const { return chunks_first ? 0 : shape.size() - 1; }

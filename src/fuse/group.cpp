@@ -148,6 +148,7 @@ class Builder {
     made_.clear();
     guard_ = padded_ = valid_ = -1;
     share_ = 1;
+    in_range_ = false;
     memo_.clear();
     maps_.clear();
     map_ids_.clear();
@@ -418,6 +419,7 @@ class Builder {
   int gather(int id, int map) {
     if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
+    if (in_range_ && !node.made) return need(id, map, CutReason::gathered, "places are checked, and a range of a row does nothing but reduce");
     const auto axis = static_cast<std::size_t>(node.axis(0));
     const int index = eval(node.inputs[1], map);
     if (index == kEnded) return kEnded;
@@ -440,7 +442,7 @@ class Builder {
     }
     if (value == kEnded) return kEnded;
     if (maps_[map].values.empty()) gathers_.push_back({id, map});
-    kernel_.checks.push_back({condition, index, id});
+    if (!node.made) kernel_.checks.push_back({condition, index, id});
     gathered_values_.push_back(value);
     return value;
   }
@@ -627,11 +629,43 @@ class Builder {
     }
     Mapped inner = *reduced_at(id, map);
     if ((split_ = inner.split)) return kEnded;
+    if (node.has_range()) return ranged(id, map, intern(std::move(inner.map)));
     const int source = eval(node.inputs[0], intern(std::move(inner.map)));
     if (source == kEnded) return kEnded;
     Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
     value.ready = kernel_.values[source].ready + 1;
     value.cost = 1;
+    if (!goes_along(value)) return need(id, map, CutReason::reduction_dependency, kOtherRange);
+    return add(std::move(value), map);
+  }
+
+  // Returns whether the kernel's other reductions of the same pass have the same range, or none as this one.
+  bool goes_along(const Value& reduced) const {
+    return std::all_of(kernel_.values.begin(), kernel_.values.end(), [&](const Value& other) {
+      return other.kind != Value::Kind::reduced || other.ready != reduced.ready || (other.args[1] == reduced.args[1] && other.args[2] == reduced.args[2]);
+    });
+  }
+  static constexpr const char* kOtherRange = "a reduction over the same rows combines other ranges of them";
+
+  // Computes a reduction whose row has a range, outside of which it costs nothing.
+  int ranged(int id, int map, int inner) {
+    const Node& node = graph_.nodes[id];
+    Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {}, id};
+    for (const std::size_t k : {1, 2})
+      if ((value.args[k] = eval(node.inputs[k], map)) == kEnded) return kEnded;
+    const Here here(*this, guard_);
+    {
+      const Estimating estimate;
+      share_ *= std::min(1.0, as_double(node.taken) / as_double(extent_of(node)));
+    }
+    const bool outer = std::exchange(in_range_, true);
+    value.args[0] = eval(node.inputs[0], inner);
+    in_range_ = outer;
+    if (value.args[0] == kEnded) return kEnded;
+    for (const std::size_t k : {0, 1, 2}) value.ready = std::max(value.ready, kernel_.values[value.args[k]].ready);
+    ++value.ready;
+    value.cost = 1;
+    if (!goes_along(value)) return need(id, map, CutReason::reduction_dependency, kOtherRange);
     return add(std::move(value), map);
   }
 
@@ -723,8 +757,8 @@ class Builder {
   // A reduction that could run in an early pass, and whose result is needed late, runs in the pass that reads most of the same values anyway.
   void place_reductions() {
     const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
-    if (passes < 2) return;
-    std::vector<int> latest(count, passes);  // passes that may end before the value is available
+    if (passes < 2 || has_ranges(kernel_)) return;  // the pass of a range does nothing else
+    std::vector<int> latest(count, passes);         // passes that may end before the value is available
     for (const auto& root : kernel_.roots)
       if (const int pass = root_pass(kernel_, root); pass >= 0) latest[root.value] = std::min(latest[root.value], pass);
     for (const auto& check : kernel_.checks)
@@ -1058,6 +1092,7 @@ class Builder {
   std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node, by op and operands or by index
   int guard_ = -1;                                     // visited nodes are read where this value holds
   double share_ = 1;                                   // the share of the points where it holds, approximately
+  bool in_range_ = false;                              // a reduction is visited that skips points of its row
   int padded_ = -1, valid_ = -1;                       // its parts that come from pads and from gathers
   std::vector<MapInfo> maps_;
   tsl::robin_map<Map, int, MapHash> map_ids_;

@@ -59,6 +59,10 @@ bool is_root(const Kernel& kernel, int value) {
   return std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& r) { return r.value == value; });
 }
 
+bool has_ranges(const Kernel& kernel) {
+  return std::any_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) { return v.kind == Value::Kind::reduced && v.args[1] >= 0; });
+}
+
 bool has_scan(const Kernel& kernel) {
   return std::any_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) { return v.kind == Value::Kind::scan; });
 }

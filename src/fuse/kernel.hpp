@@ -31,8 +31,9 @@ struct Value {
   trace::Op op{};   // op; reduced, scan: the reduction
   DType dtype{};    // type of the value
   DType operand{};  // op: type of the operands
-  // op: the operands. reduced, scan: args[0] is the combined value; scan: args[1] is the initial value. load: the guard of the read, and the value where it
-  // does not hold (-1: always read; zero). load and index: from kIndexed on the computed values among the index' terms.
+  // op: the operands. reduced, scan: args[0] is the combined value; scan: args[1] is the initial value; reduced: args[1] and args[2] are -1, or bound the
+  // places that are not neutral (Node::taken). load: the guard of the read, and the value where it does not hold (-1: always read; zero). load and index: from
+  // kIndexed on the computed values among the index' terms.
   Operands args;
   int node = -1;     // the graph node (load: the node whose buffer is read); -1: it only serves to find other values
   IndexExpr index;   // load: element of the buffer; index: the expression
@@ -97,6 +98,7 @@ bool is_computed(const Value& value);
 inline bool computes_node(const Value& value) { return value.node >= 0 && is_computed(value); }
 bool is_root(const Kernel& kernel, int value);
 bool has_scan(const Kernel& kernel);
+bool has_ranges(const Kernel& kernel);
 /// Returns the bytes of a row's persistent buffers.
 Size persistent_bytes(const Kernel& kernel);
 /// Returns the row pass that stores a root; -1 for a root that is stored once for each parallel point.

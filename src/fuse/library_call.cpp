@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "fuse/graph.hpp"
 #include "sinter/errors.hpp"
@@ -82,17 +83,17 @@ LibraryCall bound(const LibraryCall& call, const std::int64_t* numbers) {
 
 namespace {
 
-enum class GpuLibrary : std::uint8_t { none, products };
+enum class OnGpu : std::uint8_t { none, products, digits };
 
 /// The columns of a record (trace/library_calls.def) that this file uses.
 struct Columns {
   bool (*layout)(const Sizes& shape, const Sizes& strides);
   Pieces pieces;
-  GpuLibrary gpu;
+  OnGpu gpu;
   bool on_host;
 };
 
-Columns columns(decltype(Columns::layout) layout, Pieces pieces, GpuLibrary gpu, std::string_view expansion) {
+Columns columns(decltype(Columns::layout) layout, Pieces pieces, OnGpu gpu, std::string_view expansion) {
   return {layout, pieces, gpu, expansion == "on_host"};
 }
 
@@ -103,7 +104,7 @@ Columns columns_of(trace::Op op) {
 #define SINTER_REDUCTION(id, ...)
 #define SINTER_STRUCTURAL(id, ...)
 #define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
-  case Op::id: return columns(layout, Pieces::pieces, GpuLibrary::gpu, #expansion);
+  case Op::id: return columns(layout, Pieces::pieces, OnGpu::gpu, #expansion);
 #include "trace/primitives.def"
 #undef SINTER_LIBRARY
 #undef SINTER_ELEMENTWISE
@@ -119,7 +120,33 @@ bool reads_layout(trace::Op op, const Sizes& shape, const Sizes& strides) { retu
 
 bool has_library(const Limits& limits, trace::Op op, DType dtype) {
   if (limits.library_calls) return true;
-  return limits.products && columns_of(op).gpu == GpuLibrary::products && (dtype == DType::float32 || dtype == DType::float64);
+  if (by_digits(op)) return limits.sorts_by_digits;
+  return limits.products && columns_of(op).gpu == OnGpu::products && (dtype == DType::float32 || dtype == DType::float64);
+}
+
+bool by_digits(trace::Op op) { return columns_of(op).gpu == OnGpu::digits; }
+
+namespace {
+
+constexpr int kDigitBits = 4;
+int digits(std::uint64_t largest) { return (std::bit_width(largest) + kDigitBits - 1) / kDigitBits; }
+std::uint64_t items_of(const LibraryCall& call) { return static_cast<std::uint64_t>(sinter::element_count(call.operands[0].shape)); }
+
+}  // namespace
+
+int passes_over_rows(const LibraryCall& call) {
+  const auto length = static_cast<std::uint64_t>(call.operands[0].shape.back());
+  return call.op == trace::Op::invert_index || length == 0 || items_of(call) == 0 ? 0 : digits(items_of(call) / length - 1);
+}
+int passes_by_digits(const LibraryCall& call) {
+  if (call.op == trace::Op::invert_index) return digits(static_cast<std::uint64_t>(call.operands[1].shape[0]));
+  const DType dtype = call.operands[0].dtype;
+  return (is_bool(dtype) ? 1 : static_cast<int>(8 * itemsize(dtype)) / kDigitBits) + passes_over_rows(call);
+}
+double bytes_by_digits(const LibraryCall& call) {
+  const double key = call.op != trace::Op::invert_index && itemsize(call.operands[0].dtype) > 4 ? 8 : 4, place = 4;
+  // Keys and places are filled; a pass counts keys, then reads and writes both; the places are read at the end.
+  return static_cast<double>(items_of(call)) * (key + place + passes_by_digits(call) * (3 * key + 2 * place) + place);
 }
 
 bool stays_on_host(trace::Op op) { return columns_of(op).on_host; }
@@ -132,7 +159,7 @@ bool multiplies_bytes_into(DType stored, DType result) { return result == DType:
 
 bool is_sound(const LibraryCall& call) {
   const Columns record = columns_of(call.op);
-  const bool product = record.gpu == GpuLibrary::products;
+  const bool product = record.gpu == OnGpu::products;
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
   for (const LibraryOperand& operand : call.operands) {

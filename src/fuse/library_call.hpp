@@ -49,6 +49,13 @@ bool is_sound(const LibraryCall& call);
 
 /// Returns whether the device has a library for the op with this dtype.
 bool has_library(const Limits& limits, trace::Op op, DType dtype);
+/// Returns whether a GPU computes the op by kernels that sort by digits, where its limits say so.
+bool by_digits(trace::Op op);
+/// Returns the passes of such a call over its items; those of them that go by the number of an item's row; and the bytes that the call moves beside its
+/// operands and its result.
+int passes_by_digits(const LibraryCall& call);
+int passes_over_rows(const LibraryCall& call);
+double bytes_by_digits(const LibraryCall& call);
 /// Returns whether the host computes the op for a device without a library for it. Otherwise other primitives replace the call.
 bool stays_on_host(trace::Op op);
 /// Returns whether a GPU's library multiplies matrices of the first type into the second without a conversion: a 16-bit float into the type in which it

@@ -32,6 +32,7 @@ struct Limits {
   double launch_seconds = 2e-6;        // cost of one kernel
   bool library_calls = false;          // the device has libraries for the table's library ops
   bool products = false;               // it has a library at least for products of float matrices
+  bool sorts_by_digits = false;        // it sorts, and inverts indices, by kernels of its own in linear work
   bool product_epilogues = true;       // that library adds a row to a product, and rounds it to 16 bits
   bool fuse = true;                    // false: one kernel for each op
   bool channel_blocks = false;         // convolutions are faster with channels in blocks (ops/blocked.hpp), because vectors have 32 bytes

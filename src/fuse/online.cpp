@@ -219,7 +219,7 @@ int statistic_of(const Graph& graph, int from, const Combiner& combiner, int x, 
 }
 
 std::optional<Found> find(const Graph& graph, const Node& node) {
-  if (!trace::is_reduction(node.op) || node.chunk != 0) return std::nullopt;
+  if (!trace::is_reduction(node.op) || node.chunk != 0 || node.has_range()) return std::nullopt;
   for (const Combiner& combiner : kCombiners) {
     Found found;
     if (combiner.reduction != node.op || !combiner.matches(graph, graph.nodes[node.inputs[0]], found)) continue;

@@ -1,6 +1,7 @@
 #include "fuse/rewrite.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "fuse/costs.hpp"
 #include "fuse/library_call.hpp"
@@ -18,7 +19,7 @@ Size chunk_length(const Size& length) {
   return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
 }
 
-bool reduces_at_once(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0; }
+bool reduces_at_once(const Node& node) { return trace::is_reduction(node.op) && node.chunk == 0 && !node.has_range(); }
 bool scans_at_once(const Node& node) { return node.op == Op::scan && node.chunk == 0; }
 
 }  // namespace
@@ -271,7 +272,7 @@ class Pairs {
     return push(out_, std::move(made));
   }
 
- private:
+ protected:
   Graph& out_;
   const Node& node_;
   Sizes shape_;
@@ -357,6 +358,140 @@ int sum_of_matches(Graph& out, const Node& node) {
   return pairs.computed(Op::add, node.dtype, matches.shape, {node.inputs[0], sum});
 }
 
+// ---- sorts and scatters by digits, where comparing all pairs takes longer
+
+/// The places of each row's values of a scatter, in their order, as int64: those of row r are order[first[r]] up to order[end[r]].
+struct Inverted {
+  int index;
+  Size rows;
+  int first, end, order;
+};
+
+/// Builds what sums and picks such values.
+class Places : public Pairs {
+ public:
+  Places(Graph& out, const Node& node, Sizes all) : Pairs(out, node, std::move(all)) {}
+
+  /// Inverts the index of a scatter, if it is not among those `known` already.
+  Inverted inverted(std::vector<Inverted>& known) {
+    const int index = node_.inputs[1];
+    const Size rows = node_.shape[0], k = out_.nodes[index].shape[0];
+    for (const Inverted& each : known)
+      if (each.index == index && each.rows.same(rows)) return each;
+    // Of the call's second operand only the length counts.
+    const int one = part(index, 0, 1);
+    const int call = computed(Op::invert_index, DType::int32, {rows + 1 + k}, {index, push_view(out_, Op::broadcast, one, {rows}, node_.from)});
+    out_.nodes[call].call = node_.call;
+    const auto wide = [&](const Size& first, const Size& count) { return computed(Op::cast, DType::int64, {count}, {part(call, first, count)}); };
+    known.push_back({index, rows, wide(0, rows), wide(1, rows), wide(rows + 1, k)});
+    return known.back();
+  }
+  int view(int input, const Sizes& as, const Sizes& shape) {
+    return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.from), shape, node_.from);
+  }
+  /// Elements of x along its first axis at places that are in range.
+  int gathered(int x, int places) {
+    const int gather = computed(Op::gather, out_.nodes[x].dtype, out_.nodes[places].shape, {x, places});
+    out_.nodes[gather].ints = {0};
+    out_.nodes[gather].made = true;
+    return gather;
+  }
+
+ private:
+  int part(int input, const Size& first, const Size& count) {
+    const int slice = push_view(out_, Op::slice, input, {count}, node_.from);
+    out_.nodes[slice].ints = {first, 1};
+    return slice;
+  }
+};
+
+/// Adds each row's values to it, from the first to the last.
+int sum_in_order(Graph& out, const Node& node, std::vector<Inverted>& known) {
+  const Size rows = node.shape[0], columns = node.shape[1], k = out.nodes[node.inputs[1]].shape[0];
+  Places places(out, node, {rows, columns, k});
+  const Inverted by = places.inverted(known);
+  const int given = places.gathered(node.inputs[2], places.view(by.order, {k, 1}, {k, columns}));
+  const int turned = places.computed(Op::permute, node.dtype, {columns, k}, {given});
+  out.nodes[turned].ints = {1, 0};
+  const int place = places.count(2);
+  const auto both = [&](Op op, int a, int b) { return places.compute(op, DType::bool_, {a, b}); };
+  const int inside =
+      both(Op::bitwise_and, both(Op::less_equal, places.spread(by.first, {rows, 1, 1}), place), both(Op::less, place, places.spread(by.end, {rows, 1, 1})));
+  const int zero = places.constant(trace::make_scalar_int(node.dtype, 0)), first = places.view(by.first, {rows, 1}, node.shape),
+            end = places.view(by.end, {rows, 1}, node.shape);
+  const int sum = places.reduced(Op::reduce_sum, places.compute(Op::where, node.dtype, {inside, places.spread(turned, {1, columns, k}), zero}));
+  out.nodes[sum].inputs.insert(out.nodes[sum].inputs.end(), {first, end});
+  out.nodes[sum].taken = (k + rows - 1) / rows;
+  return places.computed(Op::add, node.dtype, node.shape, {node.inputs[0], sum});
+}
+
+/// Replaces each row by its last value.
+int last_in_order(Graph& out, const Node& node, std::vector<Inverted>& known) {
+  const Sizes rows{node.shape[0]}, column{node.shape[0], 1};
+  Places places(out, node, rows);
+  const Inverted by = places.inverted(known);
+  const auto literal = [&](std::int64_t value) { return places.constant(trace::make_scalar_int(DType::int64, value)); };
+  const int last = places.compute(Op::maximum, DType::int64, {places.compute(Op::subtract, DType::int64, {by.end, literal(1)}), literal(0)});
+  const int given = places.gathered(node.inputs[2], places.view(places.gathered(by.order, last), column, node.shape));
+  const int any = places.view(places.compute(Op::less, DType::bool_, {by.first, by.end}), column, node.shape);
+  return places.computed(Op::where, node.dtype, node.shape, {any, given, node.inputs[0]});
+}
+
+/// The call that would sort a sort's operand, or invert a scatter's index, with the present sizes.
+LibraryCall call_by_digits(const Graph& graph, const Node& node) {
+  LibraryCall call;
+  const auto operand = [&](int input) {
+    LibraryOperand& one = call.operands.emplace_back();
+    one.dtype = graph.nodes[input].dtype;
+    one.shape = hints(graph.nodes[input].shape);
+  };
+  if (node.op == Op::sort || node.op == Op::argsort) {
+    call.op = node.op;
+    call.shape = hints(node.shape);
+    operand(node.inputs[0]);
+    return call;
+  }
+  call.op = Op::invert_index;
+  operand(node.inputs[1]);
+  operand(node.inputs[1]);
+  call.operands[1].shape = {node.shape[0].hint()};
+  call.shape = {node.shape[0].hint() + 1 + call.operands[0].shape[0]};
+  return call;
+}
+
+/// Returns whether kernels that sort by digits compute a sort or scatter: unless comparing all pairs, in one or two kernels that fuse with others, takes no
+/// more than twice as long.
+bool goes_by_digits(const Graph& graph, const Node& node, const Limits& limits) {
+  const bool sorts = node.op == Op::sort || node.op == Op::argsort;
+  if (!limits.sorts_by_digits || (!sorts && node.op != Op::scatter && node.op != Op::scatter_add)) return false;
+  const Node& compared = graph.nodes[node.inputs[sorts ? 0 : 1]];
+  if (compared.elements == 0 || node.elements == 0) return false;
+  const double each = sorts ? kSortedPair : kMatchedPair;
+  const double ops = each * as_double(sorts ? compared.elements : node.elements) * as_double(compared.shape.back());
+  const LibraryCall call = call_by_digits(graph, node);
+  const double items = as_double(compared.elements), combined = sorts ? 0 : 2 * as_double(node.elements) * static_cast<double>(itemsize(node.dtype));
+  const double linear = (3 * passes_by_digits(call) + 4) * limits.launch_seconds +
+                        (bytes_by_digits(call) + combined + items * static_cast<double>(itemsize(compared.dtype))) / limits.bandwidth;
+  const Estimating estimate;
+  // Whether it is right at other sizes does not depend on the choice, but numbers of places have 32 bits.
+  return ops / limits.throughput > 2 * linear;
+}
+
+/// Whether the numbers of the items fit into 32 bits, as a condition on the sizes.
+bool numbers_fit(const Graph& graph, const Node& node) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (node.op == Op::sort || node.op == Op::argsort) return graph.nodes[node.inputs[0]].elements <= most;
+  return node.shape[0] + 1 + graph.nodes[node.inputs[1]].elements <= most;
+}
+
+int by_digits_of(Graph& out, Node node, std::vector<Inverted>& known) {
+  switch (node.op) {
+    case Op::scatter: return last_in_order(out, node, known);
+    case Op::scatter_add: return sum_in_order(out, node, known);
+    default: return push(out, std::move(node));
+  }
+}
+
 /// There is no useful expansion, so the call stays.
 int on_host(Graph& out, const Node& node) { return push(out, node); }
 
@@ -379,8 +514,16 @@ int expanded(Graph& out, Node node) {
 }  // namespace
 
 Graph expand_library_calls(Graph graph, const Limits& limits) {
-  const auto needed = [&](const Node& node) { return trace::is_library(node.op) && !has_library(limits, node.op, node.dtype); };
-  return rebuild(std::move(graph), needed, [&](Graph& out, Node node) { return needed(node) ? expanded(out, std::move(node)) : push(out, std::move(node)); });
+  // What the device sorts by digits stays, or is expanded into it.
+  const auto needed = [&](const Node& node) {
+    return trace::is_library(node.op) && (!has_library(limits, node.op, node.dtype) || node.op == Op::sort || node.op == Op::argsort);
+  };
+  std::vector<Inverted> inverted;
+  return rebuild(std::move(graph), needed, [&](Graph& out, Node node) {
+    if (!needed(node)) return push(out, std::move(node));
+    if (goes_by_digits(out, node, limits) && numbers_fit(out, node)) return by_digits_of(out, std::move(node), inverted);
+    return expanded(out, std::move(node));
+  });
 }
 
 }  // namespace sinter::fuse

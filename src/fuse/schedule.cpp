@@ -525,6 +525,10 @@ class Scheduler {
     }
     step.computes.push_back(id);
     step.unfused.add(unfused(id));
+    if (!limits_.library_calls && by_digits(node(id).op) && has_library(limits_, node(id).op, node(id).dtype)) {
+      const Size& items = node(node(id).inputs[0]).elements;
+      step.unfused.add(bytes_by_digits(todays(step.call)) / std::max(as_double(items), 1.0), items);
+    }
     step.moved.add(step.unfused);
   }
   int product_below(int id) const {

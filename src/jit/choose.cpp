@@ -255,7 +255,8 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
 // more multiprocessors have work. Cached columns get the widest vectors whose elements the registers of 256 threads hold, then as many threads as needed.
 void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, int most_threads, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
-  if (fuse::has_scan(kernel)) {  // a column with a scan belongs to one thread
+  const bool ranges = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.first >= 0; });
+  if (fuse::has_scan(kernel) || ranges) {  // a column with a scan belongs to one thread, and so does a range, which is short and combined in order
     schedule.threads = kWarpOfColumns;
     return;
   }
@@ -332,8 +333,9 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
   schedule.blocks = wish.number("blocks", schedule.blocks);
-  if (nest.rows > 0 && choose_squares(kernel, lowered, limits, wish, schedule)) return;
-  choose_vector(kernel, lowered, wish, schedule);
+  const bool ranges = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.first >= 0; });
+  if (nest.rows > 0 && !ranges && choose_squares(kernel, lowered, limits, wish, schedule)) return;
+  if (!ranges) choose_vector(kernel, lowered, wish, schedule);  // lanes of a vector would have ranges of their own
 
   const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
   // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.

@@ -83,7 +83,8 @@ std::string to_string(const LoopNest& nest) {
   for (const auto& stage : nest.stages) {
     std::string indent = "    ";
     if (stage.row) {
-      text += fmt::format("    for {}\n", axes);
+      text += fmt::format("    for {}{}\n", axes,
+                          stage.first < 0 ? "" : fmt::format(" from {} up to {}", nest.instrs[stage.first].name, nest.instrs[stage.end].name));
       indent += "  ";
     }
     for (int id : stage.body)
@@ -239,6 +240,16 @@ void verify(const LoopNest& nest) {
       if (check.number < 0 || check.number >= nest.checks) broken(nest, "a check has no flag");
     }
     if (!stage.row && (!stage.keeps.empty() || !stage.reductions.empty())) broken(nest, "only row stages stage values and reduce");
+    if ((stage.first < 0) != (stage.end < 0)) broken(nest, "a range has two ends");
+    if (stage.first >= 0) {
+      for (const int bound : {stage.first, stage.end}) {
+        use_as(bound, DType::int64, "a range");
+        if (nest.instrs[bound].row) broken(nest, "the range of a row belongs to its parallel point");
+      }
+      if (!stage.row || nest.rows != 1 || nest.chunk_axis >= 0 || !stage.stores.empty() || !stage.keeps.empty() || !stage.checks.empty() ||
+          has_scan(nest, stage))
+        broken(nest, "only a row that is reduced has a range");
+    }
     for (const auto& reduction : stage.reductions) {
       use(reduction.value, "a reduction");
       if (!trace::is_reduction(reduction.op)) broken(nest, "a reduction by an op that is not a reduction");

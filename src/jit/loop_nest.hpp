@@ -107,6 +107,9 @@ struct Stage {
   std::vector<Store> stores;
   std::vector<Check> checks;
   int lanes = 0;  // lanes in which its reductions combine if vectorised along the row; 0: reduction_order.hpp decides
+  // The stage's reductions combine neutral elements outside of the row points [first, end), two int64 values of the parallel point, so that a loop may skip
+  // these. -1: there are no such values. A stage with them has one row axis, and does nothing else for a row point.
+  int first = -1, end = -1;
 };
 
 struct Scalar {

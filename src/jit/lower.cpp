@@ -208,8 +208,20 @@ class Lowering {
       }
       raise_checks(rows, here, checked, [](const Value& condition) { return condition.row; });
       for (int v = 0; v < count; ++v) stored[v] |= buffer_of[v] >= 0 && here[v] >= 0;
+      limit(rows, results, at);
       if (!rows.stores.empty() || !rows.reductions.empty() || !rows.checks.empty()) nest_.stages.push_back(std::move(rows));
     }
+  }
+
+  // Lets the loops of a stage skip what is neutral in all of its reductions, if it does nothing but reduce.
+  void limit(Stage& stage, const std::vector<std::pair<int, int>>& results, const std::vector<int>& at) const {
+    if (nest_.rows != 1 || nest_.chunk_axis >= 0 || results.empty() || has_scan(nest_, stage)) return;
+    if (!stage.stores.empty() || !stage.keeps.empty() || !stage.checks.empty()) return;
+    const auto bounds = [&](int v) { return std::pair(kernel_.values[v].args[1], kernel_.values[v].args[2]); };
+    const auto all = bounds(results[0].first);
+    if (all.first < 0 || std::any_of(results.begin(), results.end(), [&](const auto& result) { return bounds(result.first) != all; })) return;
+    stage.first = at[all.first];
+    stage.end = at[all.second];
   }
 
   // Adds the checks whose condition is available in this stage, each once.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -118,6 +119,22 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
     }
     scatter.in_order(threads, Add());
   });
+}
+
+void invert_index(const fuse::LibraryCall& call, std::span<void* const> pointers, int) {
+  const auto& operand = call.operands[0];
+  const auto* index = static_cast<const std::int64_t*>(pointers[0]) + operand.offset;
+  const std::int64_t rows = call.operands[1].shape[0], count = operand.shape[0];
+  auto* const starts = static_cast<std::int32_t*>(pointers[2]);
+  const auto row_of = [&](std::int64_t i) {
+    const std::int64_t row = index[i * operand.strides[0]];
+    return row >= 0 && row < rows ? row : rows;
+  };
+  std::vector<std::int32_t> next(static_cast<std::size_t>(rows) + 2);  // of each row, and of the places that are in none
+  for (std::int64_t i = 0; i < count; ++i) ++next[static_cast<std::size_t>(row_of(i)) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::copy_n(next.begin(), rows + 1, starts);
+  for (std::int64_t i = 0; i < count; ++i) starts[rows + 1 + next[static_cast<std::size_t>(row_of(i))]++] = static_cast<std::int32_t>(i);
 }
 
 }  // namespace sinter::kernels

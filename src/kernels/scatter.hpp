@@ -10,4 +10,7 @@ namespace sinter::kernels {
 /// are added in this order on any number of threads. Indices out of range are ignored. pointers: the buffers of the operands and of the result.
 void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
 
+/// Writes where each row's places begin, and the places of the index ordered by row (trace/graph.hpp).
+void invert_index(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads);
+
 }  // namespace sinter::kernels

@@ -93,6 +93,10 @@ class Device {
   /// Runs a library call. pointers: the starts of the operands' buffers, then of the result's. Throws Refused, NoAlgorithm. A follower, which only ops with
   /// results in pieces may have, has run when this returns.
   virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) = 0;
+  /// Runs a library call by the kernels of Kind::call_sources, in their order. Returns how many it launched.
+  virtual std::size_t call_by(const fuse::LibraryCall&, std::span<Kernel* const>, std::span<void* const>) {
+    throw InternalError(name() + ": no kernels compute a library call here");
+  }
   /// Throws NoAlgorithm for a call that call() cannot compute, wherever its operands lie.
   virtual void expect(const fuse::LibraryCall&) {}
   virtual void synchronize() = 0;

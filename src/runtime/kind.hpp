@@ -46,6 +46,8 @@ struct Kind {
   std::function<Launch(const jit::LoopNest&, const fuse::Limits&)> launch;
   /// Names the library that computes a call: its name, version and method. Empty: the kind computes no library calls.
   std::function<std::string(const fuse::LibraryCall&)> library;
+  /// Returns the sources of the kernels by which the kind's devices compute a library call; none where a library computes it. Empty: a library always does.
+  std::function<std::vector<jit::Source>(const fuse::LibraryCall&, const fuse::Limits&)> call_sources = {};
   /// Returns a kernel's texts for inspection, as pairs of extension and text. `assembly`: with the compiler's assembly, where it gives any.
   std::function<std::vector<std::pair<std::string, std::string>>(const jit::LoopNest&, const jit::Source&, jit::Compiler*, bool assembly)> strings;
 

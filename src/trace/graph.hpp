@@ -49,6 +49,8 @@ Scalar neutral(Op reduction, DType dtype);
 ///     and have one dtype (but scatter's second, int64):
 ///     scatter, scatter_add: (n, m), (k), (k, m); row i of the third replaces row index[i] of the first, or is added to it, one after the other; an
 ///       index outside of [0, n) is skipped
+///     invert_index, made by fuse/: (k), (n), of which only the length counts; n + 1 starts, then the k places of the index ordered by the row that each
+///       names, and by number: those of row r lie at starts[r] up to starts[r + 1] of these. Places of indices outside of [0, n) are last.
 struct Node {
   Op op{};
   DType dtype = DType::float32;

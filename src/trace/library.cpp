@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 
 #include "sinter/errors.hpp"
 
@@ -61,6 +62,8 @@ Shape steps_and_states(std::span<const Shape> operands, std::span<const std::int
   shape[0] += operands[0][0];
   return shape;
 }
+/// Returns the number of starts of rows, of which there is one more than rows, and of places.
+Shape starts_and_order(std::span<const Shape> operands, std::span<const std::int64_t>) { return {operands[1][0] + 1 + operands[0][0]}; }
 Shape as_right_side(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[1]; }
 
 // Decompositions of (..., m, n). Several results lie side by side as columns of one matrix, so that each is a view of it.
@@ -174,6 +177,12 @@ bool rows_at_places(const CallTerms& call) {
   const Shape &whole = call.shapes[0], &places = call.shapes[1];
   return whole.size() == 2 && places.size() == 1 && call.shapes[2] == Shape{places[0], whole[1]} && call.dtypes[1] == DType::int64 &&
          call.dtypes[0] == call.dtypes[2];
+}
+
+bool index_of_rows(const CallTerms& call) {
+  const Shape &index = call.shapes[0], &rows = call.shapes[1];
+  return index.size() == 1 && rows.size() == 1 && have_types(call, {DType::int64, DType::int64}) &&
+         rows[0] + 1 + index[0] <= std::numeric_limits<std::int32_t>::max();
 }
 
 /// Accepts attributes by which sizes can be divided and whose sums with sizes do not overflow.

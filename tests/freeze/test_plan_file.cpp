@@ -107,6 +107,13 @@ Tensor formula(const Tensor& x) {
   return softmax(tanh(matmul(x, w)) + x(ellipsis, Slice{0, 4}), -1) * mean(x);
 }
 
+/// The same for many elements, which a GPU sorts and scatters by kernels of its own.
+Tensor sorting(const Tensor& x) {
+  const Tensor many = reshape(expand_dims(x, 2) * cos(arange(1400).astype(DType::float32)), {-1}), order = argsort(many);
+  const Tensor placed = add_at(zeros({many.size(0)}, DType::float32), Index(order), sort(many));
+  return sum(placed * cos(arange(many.size(0)).astype(DType::float32)));
+}
+
 int save(const std::string& plan) {
   freeze(formula, {{DType::float32, {{"n", 5}, 6}}}).save(plan);
   return 0;
@@ -244,6 +251,26 @@ TEST_CASE("another process plans, generates and compiles nothing, and maps no co
     INFO(elsewhere.out);
     CHECK(elsewhere.out.find("the device is cpu") != std::string::npos);
   }
+}
+
+TEST_CASE("the kernels of sorts and scatters are in the file") {
+  File file("sorting.plan");
+  const Function f = freeze(sorting, {{DType::float32, {5, 6}}});
+  f.save(file.text());
+  const Counters before = counters();
+  const float wanted = f(steps())[0].item<float>();
+  const Counters after = counters();
+  CHECK(after.host_calls == before.host_calls);
+  CHECK(after.library_calls >= before.library_calls + 3);  // two sorts and a scatter
+  if (testing::on_cuda()) CHECK(after.kernels_launched > before.kernels_launched + 50);
+  const Ran ran = run_child(file.path, kNoCompiler);
+  INFO(ran.out);
+  REQUIRE(ran.status == 0);
+  REQUIRE(ran.out.find("sum=") != std::string::npos);
+  CHECK(std::atof(ran.out.c_str() + ran.out.find("sum=") + 4) == doctest::Approx(wanted).epsilon(1e-6));
+  CHECK(ran.out.find("compiled=0 ") != std::string::npos);
+  CHECK(ran.out.find("planned=0 fallbacks=0 mapped=0") != std::string::npos);
+  CHECK(ran.out.find("host_calls=0") != std::string::npos);
 }
 
 TEST_CASE("a plan with a library's products is refused, with what to do, where the library has no algorithm for them or there is none") {

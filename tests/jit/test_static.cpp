@@ -59,6 +59,10 @@ std::vector<Case> corpus() {
     add("where", t, flat, {sn::where(x > y, x, y * y)}, true);
     add("permuted", t, {16, 1024, 16, 64}, {sn::contiguous(sn::permute(make(t, {16, 1024, 16, 64}), {0, 2, 1, 3})) + make(t, {16, 16, 1024, 64})});
     add("sum of everything", t, flat, {sn::sum(x)});
+    add("sort", t, flat, {sn::sort(x)});
+    add("places in order", t, flat, {sn::topk(x, 100).second});
+    add("sums at places", t, square, {sn::add_at(sn::zeros({50000, 64}, t), sn::Index(make(DType::int64, {1 << 16})), make(t, {1 << 16, 64}))});
+    add("values at places", t, flat, {sn::put_along_axis(x, make(DType::int64, {1 << 20}), make(t, {1 << 20}), 0)});
     for (const std::int64_t width : {48, 128, 1000, 8192}) {
       const Shape rows{(1 << 22) / width, width};
       const Tensor m = make(t, rows);
@@ -166,6 +170,13 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
       const auto scheduled = sn::engine::schedule_and_make(sn::trace::linearize(nodes).graph, target, {}, sn::engine::Engine::get().kernels());
       const auto planned = scheduled.planned;
       for (std::size_t s = 0; s < planned->steps.size(); ++s) {
+        for (const auto& of_call : planned->steps[s].call_kernels) {
+          CAPTURE(of_call.source.entry);
+          REQUIRE(!of_call.interpreted);
+          CHECK(of_call.report.spill_bytes == 0);
+          CHECK(of_call.report.registers <= kFloor);
+        }
+        if (planned->steps[s].library) continue;
         const auto& kernel = scheduled.plan.steps[s].kernel;
         const auto& [nest, made] = std::tie(planned->steps[s].nest, planned->steps[s].made);
         const auto& schedule = nest.schedule;

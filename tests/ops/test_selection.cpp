@@ -442,4 +442,46 @@ TEST_CASE("logcumsumexp over any range") {
   }
 }
 
+// So many are sorted by digits on a GPU, where the values for one place are added to each other first, then to what was there.
+TEST_CASE("values for many indices are combined in their order, on every device") {
+  std::mt19937 own{fresh_seed()};
+  constexpr std::int64_t rows = 30000, count = 28000;
+  for (const std::int64_t columns : {1, 3}) {
+    CAPTURE(columns);
+    std::vector<std::int64_t> index;
+    std::vector<float> value, start(static_cast<std::size_t>(rows * columns));
+    for (float& s : start) s = std::uniform_real_distribution<float>(-1, 1)(own);
+    std::vector<float> sums = start, last = start, alone(start.size());
+    for (std::int64_t k = 0; k < count; ++k) {
+      // A few places have many values, most have none or one.
+      index.push_back(static_cast<std::int64_t>(own() % (own() % 4 == 0 ? 50 : rows)));
+      for (std::int64_t c = 0; c < columns; ++c) {
+        value.push_back(std::uniform_real_distribution<float>(-1, 1)(own));
+        const auto at = static_cast<std::size_t>(index.back() * columns + c);
+        sums[at] += value.back();
+        alone[at] += value.back();
+        last[at] = value.back();
+      }
+    }
+    if (on_cuda())
+      for (std::size_t at = 0; at < sums.size(); ++at) sums[at] = start[at] + alone[at];
+    const Tensor places = sn::from_span(index), given = sn::reshape(sn::from_span(value), {count, columns}),
+                 x = sn::reshape(sn::from_span(start), {rows, columns});
+    CHECK(sn::reshape(sn::add_at(x, sn::Index(places - rows), given), {-1}).to_vector<float>() == sums);
+    CHECK(sn::reshape(sn::add_at(x, sn::Index(places), given + 0.f) * 2, {-1}).to_vector<float>() ==
+          sn::reshape(sn::from_span(sums) * 2, {-1}).to_vector<float>());
+    Tensor assigned = x;
+    assigned(places) = given;
+    CHECK(sn::reshape(assigned, {-1}).to_vector<float>() == last);
+    const Tensor whole = sn::astype(sn::floor(given * 100), DType::int16);
+    const auto wide = sn::add_at(sn::zeros({rows, columns}, DType::int64), sn::Index(places), sn::astype(whole, DType::int64));
+    CHECK(sn::all(sn::add_at(sn::zeros({rows, columns}, DType::int16), sn::Index(places), whole) == sn::astype(wide, DType::int16)).item<bool>());
+    // What is gathered is checked, also where its sum has ranges.
+    const Tensor table = sn::reshape(sn::from_span(start), {rows, columns});
+    CHECK(sn::reshape(sn::add_at(x, sn::Index(places), sn::take(table, places, 0)), {-1}).size(0) == rows * columns);
+    index[7] = rows;
+    CHECK_THROWS_AS(sn::eval(sn::add_at(x, sn::Index(places), sn::take(table, sn::from_span(index), 0))), sn::IndexError);
+  }
+}
+
 int main(int argc, char** argv) { return run_tests(argc, argv); }

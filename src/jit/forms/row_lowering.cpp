@@ -31,6 +31,12 @@ void RowLowering::thread_loop(const Stage& stage, const E& end) {
       stage_body(stage, row_owner_);
     });
   };
+  if (stage.first >= 0 && width_ == 1 && first_.empty()) {
+    const std::string name = result(stage.reductions[0]).name;
+    const E points = loop::cast(end, DType::int64), first = value_[stage.first], last = value_[stage.end];
+    const E from = let(name + "_from", count_, loop::cast(select(first < 0, as(0, DType::int64), select(first < points, first, points)), count_));
+    return walk(from, let(name + "_until", count_, loop::cast(select(last < 0, as(0, DType::int64), select(last < points, last, points)), count_)));
+  }
   if (!may_end_early(nest_, stage)) return walk(first_, end);
   const int stretch = step * kUndecidedSteps;
   each(Binding::serial, count_, "begin", first_.empty() ? E(0) : first_, end, stretch, [&](const E& begin) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/cuda/cublaslt.hpp"
+#include "runtime/cuda/digits.hpp"
 #include "runtime/cuda/gpu.hpp"
 #include "runtime/cuda/kernel.hpp"
 #include "runtime/cuda/replay.hpp"
@@ -92,8 +93,11 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
       throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
     products().multiply(call, pointers);
   }
+  std::size_t call_by(const fuse::LibraryCall& call, std::span<Kernel* const> kernels, std::span<void* const> pointers) override {
+    return call_by_digits(*gpu_, call, kernels, pointers);
+  }
   void expect(const fuse::LibraryCall& call) override {
-    if (fuse::has_library(limits(), call.op, call.dtype)) products().expect(call);
+    if (!fuse::by_digits(call.op) && fuse::has_library(limits(), call.op, call.dtype)) products().expect(call);
   }
   CudaFunctionInfo function_info(Kernel& kernel) const override { return static_cast<CudaKernel&>(kernel).info(); }
 

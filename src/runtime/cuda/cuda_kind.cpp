@@ -6,12 +6,14 @@
 #include "jit/identities.hpp"
 #include "runtime/cuda/cublaslt.hpp"
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/digits.hpp"
 #include "runtime/kind.hpp"
 
 namespace sinter::runtime {
 namespace {
 
 std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler*, bool) {
+  if (nest.stages.empty()) return {{".cu", source.text}};  // a kernel of a library call
   const int sm = std::stoi(source.target.substr(sizeof("sm_") - 1));
   return {{".loops", jit::loop::to_string(jit::forms::lower(nest, sm))}, {".cu", source.text}};
 }
@@ -47,7 +49,9 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },
     .same_bits = [](const jit::LoopNest&) { return false; },
     .launch = launch,
-    .library = cuda::who_multiplies,
+    .library = [](const fuse::LibraryCall& call) { return fuse::by_digits(call.op) ? cuda::who_sorts_by_digits(call) : cuda::who_multiplies(call); },
+    .call_sources = [](const fuse::LibraryCall& call,
+                       const fuse::Limits& limits) { return fuse::by_digits(call.op) ? cuda::sources_by_digits(call, limits.sm) : std::vector<jit::Source>(); },
     .strings = strings,
     .describe = describe,
 });

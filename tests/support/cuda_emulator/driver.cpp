@@ -513,10 +513,13 @@ int refused(const CUfunc_st& function, const LaunchShape& shape) {
   return kSuccess;
 }
 
-void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, std::vector<std::uint64_t> cells) {
+/// The bytes of each parameter.
+using Cells = std::vector<std::vector<std::uint64_t>>;
+
+void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, Cells cells) {
   if (device->sticky) return;
   std::vector<void*> parameters;
-  for (std::uint64_t& cell : cells) parameters.push_back(&cell);
+  for (auto& cell : cells) parameters.push_back(cell.data());
   std::string message;
   Outcome outcome = run_launch(*module, shape, parameters.data(), device->memory, &message);
   if (device->until_lost > 0 && --device->until_lost == 0) outcome = Outcome::illegal_address, message = "it loses the device, as it was asked to";
@@ -530,10 +533,13 @@ void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, st
 namespace {
 
 // Reads the parameters now, although the kernel runs later.
-std::vector<std::uint64_t> read_parameters(const CUfunc_st& function, void** parameters) {
+Cells read_parameters(const CUfunc_st& function, void** parameters) {
   const std::vector<unsigned>& sizes = function.module->parameter_sizes();
-  std::vector<std::uint64_t> cells(sizes.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) std::memcpy(&cells[i], parameters[i], sizes[i]);
+  Cells cells(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    cells[i].resize((sizes[i] + 7) / 8);
+    std::memcpy(cells[i].data(), parameters[i], sizes[i]);
+  }
   return cells;
 }
 
@@ -578,7 +584,7 @@ namespace {
 struct GraphKernel {
   std::shared_ptr<HostModule> module;
   LaunchShape shape;
-  std::vector<std::uint64_t> cells;
+  Cells cells;
   std::vector<std::size_t> after;
 };
 struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
