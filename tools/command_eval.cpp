@@ -156,13 +156,6 @@ void print_explanation(const Evaluated& evaluated, const ExplainOptions& options
   print_explanation(explain_boundary(named(shown.why[0]), named(shown.why[1]), evaluated.results, options));
 }
 
-void print_profile(int times, const std::function<void()>& run) {
-  const Profile profile;
-  for (int i = 0; i < (times > 0 ? times : 10); ++i) run();
-  synchronize();
-  print_explanation(to_string(profile));
-}
-
 void warn_unused(const std::vector<std::string>& names) {
   for (const std::string& name : names) fmt::print(stderr, "sinter: warning: '{}' is given but not used\n", name);
 }
@@ -172,6 +165,8 @@ int run_eval(const EvalRequest& request) {
   std::optional<Timeline> timeline;
   if (!request.trace.empty()) timeline.emplace(request.trace);
   const Bindings bindings = bind_values(request.bindings);
+  std::optional<Profile> profile;
+  if (request.profile.wanted() && request.time == 0) profile.emplace();  // tells the first evaluation's plans and compiles, too
   Evaluated evaluated = evaluate(request.expression, bindings);
   warn_unused(evaluated.unused);
   std::vector<std::string> files;
@@ -185,12 +180,14 @@ int run_eval(const EvalRequest& request) {
   done.kernels_compiled -= before.kernels_compiled;
   done.kernels_from_disk -= before.kernels_from_disk;
 
-  if (files.empty()) print_results(evaluated);
+  const bool for_programs = request.explain == "json" || request.profile.format == "json";
+  if (files.empty() && !for_programs) print_results(evaluated);
   if (!files.empty()) save(files, evaluated);
   if (request.time > 0) print_timings(timings, done, results);
   if (!request.dump.empty())
     for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
-  if (request.profile) print_profile(request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
+  if (request.profile.wanted())
+    print_profile(request.profile, profile, request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
   if (!request.shown.why.empty())
     evaluated = evaluate(request.expression, bindings);  // records again, because an evaluated value has no fusion boundary any more
   write_pictures(request.shown, [&](Format format) { return explain(results, {.format = format}); });

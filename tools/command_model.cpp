@@ -292,7 +292,20 @@ void print_figures(const Function& function) {
 /// Plans for the requested sizes. `chosen_sizes` receives the sizes that were chosen for other names. `single`: if no size was requested, plans for a single
 /// picture or sentence too, which needs a plan of its own.
 Function planned(const ModelRequest& request, const Model& model, bool single, std::string& chosen_sizes) {
+  CompilingShown bar;
   const auto sizes = sizes_of(request);
+  const auto frozen = [&] {
+    const auto all = combinations(sizes, model);
+    auto first = sizes;
+    for (auto& [name, list] : first) list.resize(1);
+    bar.part(0, all.size());
+    const Function function = freeze(model, first, Location{});
+    for (std::size_t k = 1; k < all.size(); ++k) {
+      bar.part(k, all.size());
+      function.prepare(all[k], Location{});
+    }
+    return function;
+  };
   std::vector<std::string> unsaid;
   for (const ModelValue& input : model.inputs())
     for (std::size_t axis = 0; input.shape && axis < input.shape->size(); ++axis) {
@@ -300,10 +313,10 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
       const std::string& name = size.symbol;
       if (!size.size && !sizes.contains(name) && std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) unsaid.push_back(name);
     }
-  if (unsaid.empty()) return freeze(model, sizes, Location{});
+  if (unsaid.empty()) return frozen();
   const std::string advice = fmt::format("--size {0}=8, {0}=1,8 or {0}=1..64 gives them", unsaid[0]);
   try {
-    const Function function = freeze(model, sizes, Location{});
+    const Function function = frozen();
     std::map<std::string, std::string> chosen;
     for (const InputSpec& spec : function.inputs())
       for (const AxisSize& axis : spec.shape) chosen[axis.name] = fmt::format("{} = {}", axis.name, axis.size);
@@ -330,11 +343,9 @@ int compile_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point start = Clock::now();
   const Counters before = counters();
-  std::optional<CompilingShown> shown(std::in_place);
   std::string sizes;
   const Function function = planned(request, load_model(request), true, sizes);
   function.save(request.out, Location{});
-  shown.reset();
   fmt::print("{}", sizes);
   const double took = milliseconds(start);
   const Counters after = counters();
@@ -357,10 +368,8 @@ int explain_model(const ModelRequest& request) {
     return 0;
   }
   const Model model = load_model(request);
-  std::optional<CompilingShown> shown(std::in_place);
   std::string sizes;
   const Function function = planned(request, model, false, sizes);
-  shown.reset();
   write_pictures(request.shown, [&](Format format) { return function.explain({.format = format}); });
   if (request.json) {
     print_explanation(function.explain(options_of(request)));
@@ -421,9 +430,12 @@ int warm_cache(const ModelRequest& request, const std::vector<std::string>& file
     const Counters before = counters();
     std::size_t planned = 0;
     {
-      const CompilingShown shown(files.size() > 1 ? fmt::format("{} of {}, ", k + 1, files.size()) : "");
+      CompilingShown bar;
+      bar.part(k, files.size());
       const Model model = load_model(one);
-      for (const auto& sizes : combinations(sizes_of(one), model)) {
+      const auto all = combinations(sizes_of(one), model);
+      for (const auto& sizes : all) {
+        bar.part(k * all.size() + planned, files.size() * all.size(), files.size() > 1 ? fmt::format("{} of {} models", k + 1, files.size()) : "");
         std::vector<Tensor> inputs;
         for (const ModelValue& input : model.inputs()) inputs.push_back(made_up(input, sizes, inputs.size() + 1));
         eval(inputs, Location{});
@@ -456,6 +468,8 @@ int run_model(const ModelRequest& request) {
   if (!request.trace.empty()) timeline.emplace(request.trace);
   const std::map<std::string, Tensor> inputs = inputs_by_name(request, model.inputs, model.sizes);
   const Counters before = counters();
+  std::optional<Profile> profile;
+  if (request.profile.wanted() && request.time == 0) profile.emplace();
   std::map<std::string, Tensor> results;
   std::vector<double> times;
   for (int i = 0; i < std::max(request.time, 1); ++i) {
@@ -479,7 +493,7 @@ int run_model(const ModelRequest& request) {
       save_npy(path, tensor);
       fmt::print("wrote {}\n", path);
     }
-  } else {
+  } else if (request.profile.format != "json") {
     for (const auto& [name, tensor] : results) fmt::print("{}  {} {}\n{}\n", name, sinter::name(tensor.dtype()), to_string(tensor.shape()), to_string(tensor));
   }
   if (request.time > 0) {
@@ -489,7 +503,7 @@ int run_model(const ModelRequest& request) {
     std::sort(rest.begin(), rest.end());
     if (!rest.empty()) fmt::print("min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
   }
-  if (request.profile) print_profile(request.time, [&] { model.run(inputs); });
+  if (request.profile.wanted()) print_profile(request.profile, profile, request.time, [&] { model.run(inputs); });
   write_pictures(request.shown, [&](Format format) { return model.explain(results, {.format = format}); });
   if (request.explain) print_explanation(model.explain(results, options_of(request)));
   if (timeline) timeline->write();

@@ -1,6 +1,7 @@
 // The commands, without the syntax of their arguments. Each returns the exit code and throws sinter's errors.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "cache/disk_cache.hpp"
 #include "expression.hpp"
 #include "sinter/engine.hpp"
+#include "sinter/profile.hpp"
 #include "table/fault.hpp"
 
 namespace CLI {
@@ -25,6 +27,13 @@ struct Shown {
   std::string html, svg, dot;    // files for pictures of the plan; empty: no picture
 };
 
+/// The options of every command that profiles.
+struct ProfileRequest {
+  std::string format;  // "text", "json"; empty: none
+  std::string since;   // file of an earlier profile, to compare with; empty: none
+  bool wanted() const { return !format.empty() || !since.empty(); }
+};
+
 struct EvalRequest {
   std::string expression;
   std::vector<std::string> bindings;
@@ -33,10 +42,10 @@ struct EvalRequest {
   std::string fuse;             // "on", "off", empty
   std::string explain;          // "text", "json"; empty: none
   Shown shown;
-  std::string dump;      // folder; empty: none
-  int time = 0;          // evaluations to time; 0: none
-  bool profile = false;  // time each step
-  std::string trace;     // file of the timeline; empty: none
+  std::string dump;  // folder; empty: none
+  int time = 0;      // evaluations to time; 0: none
+  ProfileRequest profile;
+  std::string trace;  // file of the timeline; empty: none
 };
 int run_eval(const EvalRequest& request);
 
@@ -65,7 +74,8 @@ struct ModelRequest {
   std::vector<std::string> without;  // names of rewrites that are not applied
   std::vector<std::string> fixed;    // NAME=VALUE: inputs that become constants
   bool random = false;               // inputs that are not given are random
-  bool explain = false, rewrite = true, profile = false, json = false;
+  bool explain = false, rewrite = true, json = false;
+  ProfileRequest profile;
   Shown shown;
   int time = 0;
   std::string trace;  // as for eval
@@ -102,8 +112,8 @@ int run_cache_import(const std::string& path);
 void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse = {});
 /// Warns of bindings that an expression does not use; for every command that takes an expression.
 void warn_unused(const std::vector<std::string>& names);
-/// Prints the time of each step of `run`, over this many runs. `run` has run before, so nothing is compiled any more.
-void print_profile(int times, const std::function<void()>& run);
+/// Prints the time of each step of `run`, over so many runs. `run` has run before, so nothing is compiled any more; `profile`: of that time, if it was watched.
+void print_profile(const ProfileRequest& request, std::optional<Profile>& profile, int times, const std::function<void()>& run);
 /// Prints the text, ending in one newline.
 void print_explanation(std::string_view text);
 /// Writes the requested pictures; `explain` gives each format.

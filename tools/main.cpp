@@ -137,6 +137,15 @@ int run(int argc, char** argv) {
           ->type_name("A B");
   };
 
+  const auto profile_options = [](CLI::App* command, tools::ProfileRequest& profile, std::string_view runs) {
+    command
+        ->add_flag("--profile{text}", profile.format,
+                   fmt::format("Show the time of each step in N more {} (10 without --time), and its part of the machine's limits; =json for programs", runs))
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("[=text|json]");
+    command->add_option("--since", profile.since, "Compare each step's fastest run with an earlier output of --profile=json")->type_name("FILE");
+  };
+
   tools::EvalRequest eval;
   CLI::App* eval_command = app.add_subcommand("eval", "Compute an expression over files and numbers");
   eval_command->add_option("EXPR", positional, "The expression, then the values of its names")->type_name("NAME=FILE NAME=NUMBER");
@@ -154,14 +163,15 @@ int run(int argc, char** argv) {
   eval_command->add_option("--time", eval.time, "Evaluate N times and show the first, the fastest and the median")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
-  eval_command->add_flag("--profile", eval.profile, "Show the time of each step in N more evaluations (10 without --time)");
+  profile_options(eval_command, eval.profile, "evaluations");
   eval_command->add_option("--trace", eval.trace, "Write a timeline for chrome://tracing and ui.perfetto.dev")->type_name("FILE");
-  eval_command->footer(
-      examples({"sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain",
-                "sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (n - 1)' x=x.npy n=100",
-                "sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10",
-                "sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy", "sinter eval @expression.txt x=x.npy"}) +
-      function_list());
+  eval_command->footer(examples({"sinter eval 'softmax(gelu(x*s + b), axis=-1)' x=x.npy s=s.npy b=b.npy -o y.npy --explain",
+                                 "sinter eval 'u = x - x.mean(axis=0); (u**2).sum(axis=0) / (n - 1)' x=x.npy n=100",
+                                 "sinter eval 'x[1:-1:2, None, ..., 0].T @ w' x=x.npy w=w.npy --backend interpreter --time 10",
+                                 "sinter eval 'm = x.mean(axis=0); m, ((x - m)**2).mean(axis=0)' x=x.npy -o mean.npy,var.npy",
+                                 "sinter eval 'softmax(x @ x.T, axis=-1)' x=x.npy --profile=json > before.json",
+                                 "sinter eval 'softmax(x @ x.T, axis=-1)' x=x.npy --profile --since before.json", "sinter eval @expression.txt x=x.npy"}) +
+                       function_list());
 
   tools::KernelsRequest kernels;
   CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
@@ -206,7 +216,7 @@ int run(int argc, char** argv) {
   run_command->add_flag("--random", model.random, "Use random numbers for inputs that are not given");
   run_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has, for --random")->type_name("NAME=8");
   run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")->type_name("N")->check(CLI::Range(1, 1000000));
-  run_command->add_flag("--profile", model.profile, "Show the time of each step in N more runs (10 without --time)");
+  profile_options(run_command, model.profile, "runs");
   run_command->add_option("--trace", model.trace, "Write a timeline for chrome://tracing and ui.perfetto.dev")->type_name("FILE");
   run_command->add_flag("--explain", model.explain, "Show each kernel and its split reason");
   show_options(run_command, model.shown, false);

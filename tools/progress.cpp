@@ -18,7 +18,8 @@ void Progress::show(double done, std::string_view doing) {
   const int filled = std::clamp(static_cast<int>(done * kWidth), 0, kWidth);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start_;
   std::string left;
-  if (took.count() > 1 && done > 0.01 && done < 1) left = fmt::format("{:.0f} s left, ", took.count() * (1 - done) / done);
+  if (!drawn_ && first_ < 0) first_ = done;
+  if (took.count() > 1 && done > first_ + 0.01 && done < 1) left = fmt::format("{:.0f} s left, ", took.count() * (1 - done) / (done - first_));
   fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {:3.0f} %  {}{:.60}\033[K", "", filled, "", kWidth - filled, done * 100, left, doing);
   std::fflush(stderr);
   drawn_ = true;
@@ -31,21 +32,28 @@ void Progress::clear() {
   drawn_ = false;
 }
 
-CompilingShown::CompilingShown(std::string of) {
+CompilingShown::CompilingShown() {
   if (!isatty(2)) return;
-  drawing_ = std::thread([this, of = std::move(of), before = counters()] {
-    const auto start = std::chrono::steady_clock::now();
+  drawing_ = std::thread([this, before = counters()] {
+    Progress bar;
+    double most = 0;
     std::unique_lock lock(mutex_);
     do {
       const Counters now = counters();
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      fmt::print(stderr, "\r{}compiling: {} kernels, {} from disk, {:.1f} s\033[K", of, now.kernels_compiled - before.kernels_compiled,
-                 now.kernels_from_disk - before.kernels_from_disk, took.count());
-      std::fflush(stderr);
+      const auto steps = static_cast<double>(now.steps_planned - at_.steps_planned), ready = static_cast<double>(now.steps_made - at_.steps_made);
+      const double within = steps > 0 ? std::min(ready / steps, 0.99) : 0;  // of the present part: its plan may be followed by others
+      most = std::max(most, (static_cast<double>(part_) + within) / static_cast<double>(parts_));
+      bar.show(most, fmt::format("compiling: {} kernels, {} from disk{}", now.kernels_compiled - before.kernels_compiled,
+                                 now.kernels_from_disk - before.kernels_from_disk, doing_));
     } while (!stopped_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stop_; }));
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
   });
+}
+
+void CompilingShown::part(std::size_t part, std::size_t parts, std::string_view doing) {
+  const std::lock_guard lock(mutex_);
+  part_ = part, parts_ = std::max<std::size_t>(parts, 1);
+  doing_ = doing.empty() ? "" : fmt::format(", {}", doing);
+  at_ = counters();
 }
 
 CompilingShown::~CompilingShown() {

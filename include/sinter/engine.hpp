@@ -71,6 +71,8 @@ struct Counters {
   std::uint64_t plans_from_disk = 0;
   std::uint64_t plans_reused = 0;    ///< found by structure and guards: neither scheduled nor generated
   std::uint64_t guards_checked = 0;  ///< plans of the right structure whose guards were tested against the present sizes
+  std::uint64_t steps_planned = 0;   ///< kernels and library calls of the plans that were made or are being made
+  std::uint64_t steps_made = 0;      ///< those of them that are ready to run, or compiled in the background
   std::uint64_t sources_generated = 0;
   std::uint64_t fallbacks = 0;  ///< kernels interpreted because they could not be compiled
   std::uint64_t bytes_now = 0;  ///< memory of tensors, including captured contents of recorded ones, on devices and on the host

@@ -420,12 +420,20 @@ class profile:
     """Times each step of the evaluations within: `with sinter.profile() as p: ...; print(p)`."""
 
     def __enter__(self):
-        self._times, self._text = _core.Profiling(), None
+        self._times = _core.Profiling()
         return self
 
     def __exit__(self, *error):
-        self._text, self._steps = self._times.text(), self._times.steps()
+        self._text, self._steps, self._json = self._times.text(), self._times.steps(), self._times.json()
         self._times = None
+
+    def restart(self):
+        """Counts from now on. The time so far, in which plans were made and kernels compiled, is told apart."""
+        self._times.restart()
+
+    def json(self):
+        """Everything as JSON (docs/measuring.md)."""
+        return self._times.json() if self._times else self._json
 
     def steps(self):
         """A dictionary for each kernel or library call, the most time first."""

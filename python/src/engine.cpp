@@ -240,7 +240,8 @@ nb::dict counters_dict() {
   made["replays"] = c.replays, made["graph_launches"] = c.graph_launches, made["kernels_compiled"] = c.kernels_compiled;
   made["kernels_from_disk"] = c.kernels_from_disk, made["kernels_from_memory"] = c.kernels_from_memory, made["plans_made"] = c.plans_made;
   made["plans_from_disk"] = c.plans_from_disk, made["plans_reused"] = c.plans_reused, made["guards_checked"] = c.guards_checked;
-  made["sources_generated"] = c.sources_generated, made["fallbacks"] = c.fallbacks, made["bytes_now"] = c.bytes_now, made["bytes_peak"] = c.bytes_peak;
+  made["steps_planned"] = c.steps_planned, made["steps_made"] = c.steps_made, made["sources_generated"] = c.sources_generated, made["fallbacks"] = c.fallbacks,
+  made["bytes_now"] = c.bytes_now, made["bytes_peak"] = c.bytes_peak;
   return made;
 }
 
@@ -350,13 +351,16 @@ void add_engine(nb::module_& module) {
       .def(nb::init<>())
       .def(
           "text", [](const Profile& profile, int most) { return to_string(profile, most); }, nb::arg("most") = 25)
+      .def("json", [](const Profile& profile) { return released([&] { return to_json(profile); }); })
+      .def("restart", &Profile::restart)
       .def("seconds", &Profile::seconds)
       .def("steps", [](const Profile& profile) {
         nb::list made;
         for (const ProfiledStep& step : profile.steps()) {
           nb::dict row;
-          row["name"] = step.name, row["library"] = step.library, row["runs"] = step.runs, row["seconds"] = step.seconds, row["fastest"] = step.fastest,
-          row["bytes"] = step.bytes;
+          row["name"] = step.name, row["kernel"] = step.kernel, row["kind"] = step.kind, row["from"] = step.from, row["library"] = step.library;
+          row["runs"] = step.runs, row["seconds"] = step.seconds, row["fastest"] = step.fastest, row["bytes"] = step.bytes;
+          row["operations"] = step.operations, row["of_bandwidth"] = step.of_bandwidth, row["of_arithmetic"] = step.of_arithmetic;
           made.append(row);
         }
         return made;

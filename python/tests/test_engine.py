@@ -221,7 +221,12 @@ def test_profile_and_counters():
     before = sn.counters()["kernels_launched"]
     with sn.profile() as times:
         sn.eval(sn.exp(x) @ x)
+        times.restart()
+        sn.eval(sn.exp(x) @ x)
     assert "matmul" in str(times) and any(step["library"] for step in times.steps())
+    assert all("test_engine.py:" in step["from"] for step in times.steps())
+    told = json.loads(times.json())
+    assert told["schema"] == 1 and told["before"]["seconds"] > 0 and len(told["steps"]) == len(times.steps())
     assert sn.counters()["kernels_launched"] > before
 
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/nvtx.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::timeline {
@@ -21,14 +22,21 @@ namespace sinter::timeline {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constinit std::atomic<bool> recording{false};
+constinit std::atomic<unsigned> listeners{0};
 
 struct Span::Event {
   const char* kind;
   std::string name, line;
   Clock::time_point begin, end;  // end: Clock's epoch while the span is open
   int thread;
+  bool told = true, ranged = false;  // to the timeline; to a tool
+  Event* outer = nullptr;
+  Sums* sums = nullptr;
+  Clock::duration inside{};  // of the spans within it
   json args = json::object();
+  const char* percent = "";  // the name of `rate` in percent of the limit
+  double rate = 0;
+  std::string limit;
 };
 
 namespace {
@@ -42,6 +50,8 @@ struct Recorded {
   std::uint64_t count = 0;
 };
 thread_local constinit Recorded recorded{};
+thread_local constinit Span::Event* innermost = nullptr;
+thread_local constinit Sums* sums = nullptr;
 
 }  // namespace
 
@@ -58,7 +68,22 @@ struct Recorder {
   std::vector<std::unique_ptr<Span::Event>> events;
   std::vector<Counted> counts;
   std::map<int, std::string> threads;
+  std::map<std::string, std::function<double()>> measures;
+  std::map<std::string, double> limits;  // those that were measured
   std::size_t lost = 0;
+
+  void measure() {
+    std::map<std::string, std::function<double()>> all;
+    {
+      const std::lock_guard lock(mutex);
+      all.swap(measures);
+    }
+    for (const auto& [name, measure] : all) {
+      const double limit = measure();
+      const std::lock_guard lock(mutex);
+      limits[name] = limit;
+    }
+  }
 
   void add(std::unique_ptr<Span::Event> event) {
     const std::lock_guard lock(mutex);
@@ -89,6 +114,8 @@ struct Recorder {
       } else {
         threads.try_emplace(line, fmt::format("thread {}", line));
       }
+      if (const auto limit = limits.find(event->limit); limit != limits.end() && limit->second > 0)
+        event->args[event->percent] = 100 * event->rate / limit->second;
       put({{"ph", "X"},
            {"cat", event->kind},
            {"name", event->name.empty() ? event->kind : event->name},
@@ -144,34 +171,56 @@ bool start(const std::string& path) {
   all.process = getpid();
   all.events.clear();
   all.counts.clear();
+  all.measures.clear();
+  all.limits.clear();
   all.lost = 0;
   all.start = Clock::now();
-  recording = true;
+  listeners |= kFile;
   return true;
 }
 
 void finish() {
   Recorder& all = *recorder();
-  const std::lock_guard lock(all.mutex);
   if (!on()) return;  // in a child of fork
-  recording = false;
+  all.measure();
+  const std::lock_guard lock(all.mutex);
+  if (!on()) return;
+  listeners &= ~kFile;
   all.write();
 }
 
 void after_fork_in_child() {
-  recording = false;
+  listeners &= ~kFile;
   recorder() = new Recorder;  // another thread of the parent may hold the lock of the old one
 }
 
 void name_this_thread(const char* name) { thread_name = name; }
 
-void Span::begin(const char* kind, const char* name) { event_ = new Event{kind, name, {}, Clock::now(), {}, gettid()}; }
+void attach_tools() {
+  if (nvtx::attach()) listeners |= kRanges;
+}
+
+Sums* sum_into(Sums* place) { return std::exchange(sums, place); }
+
+Span::operator bool() const { return event_ && event_->told; }
+
+void Span::begin(const char* kind, const char* name) {
+  event_ = new Event{kind, name, {}, Clock::now(), {}, gettid(), on(), ranges(), innermost, sums};
+  innermost = event_;
+  if (event_->ranged) nvtx::push(*name ? name : kind);
+}
 void Span::stop() {
-  if (event_) event_->end = Clock::now();
+  if (!event_ || event_->end != Clock::time_point()) return;
+  event_->end = Clock::now();
+  if (event_->ranged) nvtx::pop();
+  innermost = event_->outer;
+  if (innermost) innermost->inside += event_->end - event_->begin;
 }
 void Span::end() {
-  if (event_->end == Clock::time_point()) stop();
-  recorder()->add(std::unique_ptr<Event>(event_));
+  stop();
+  std::unique_ptr<Event> event(event_);
+  if (event->sums && event->sums == sums) (*sums)[event->kind] += std::chrono::duration<double>(event->end - event->begin - event->inside).count();
+  if (event->told) recorder()->add(std::move(event));
 }
 void Span::rename(const char* kind, std::string name) {
   if (!event_) return;
@@ -187,9 +236,29 @@ void Span::add(const char* key, std::string text) {
 void Span::add(const char* key, double number) {
   if (event_) event_->args[key] = number;
 }
+void Span::add_percent(const char* key, double number, std::string limit) {
+  if (!event_) return;
+  event_->percent = key;
+  event_->rate = number;
+  event_->limit = std::move(limit);
+}
 double Span::seconds() const {
   if (!event_) return 0;
   return std::chrono::duration<double>((event_->end == Clock::time_point() ? Clock::now() : event_->end) - event_->begin).count();
+}
+
+void add_limit(const std::string& name, std::function<double()> measure) {
+  // At the end of a process the limits are measured before its devices close: what is registered later runs earlier.
+  static const bool at_exit = [] {
+    std::atexit([] {
+      if (on()) recorder()->measure();
+    });
+    return true;
+  }();
+  (void)at_exit;
+  Recorder& all = *recorder();
+  const std::lock_guard lock(all.mutex);
+  if (!all.limits.contains(name)) all.measures.try_emplace(name, std::move(measure));
 }
 
 void count(const char* name, double value) {

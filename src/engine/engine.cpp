@@ -76,7 +76,10 @@ Engine& Engine::get() {
 }
 
 // A device that the environment names is opened at its first use, because a process that never evaluates needs no device.
-Engine::Engine() : kernels_(totals_, gate) { apply(options_from_environment()); }
+Engine::Engine() : kernels_(totals_, gate) {
+  apply(options_from_environment());
+  timeline::attach_tools();
+}
 
 // A fork waits for evaluations to end and then holds every lock, so that the child finds nothing half done.
 struct Engine::AtFork {
@@ -219,6 +222,7 @@ fuse::Evaluate Engine::evaluate_now() {
 fuse::Rewritten Engine::finish_outline(trace::Outline& outline, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target) {
   const bool changes = fuse::may_be_rewritten(outline.pending(), target.limits);
   outline.finish(roots, keep);
+  for (const trace::Recorded* node : outline.computed_again()) tell_computed_again(*node);
   if (!changes) return {};
   outline.release();
   fuse::Rewritten made = fuse::rewritten(roots, target.limits, {false, evaluate_now(), {}});
@@ -580,12 +584,13 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
   };
 
   Profile::Times* const profile = Profile::Times::current();
-  const bool told = profile || timeline::on();
+  const bool told = profile || timeline::on(), ranged = timeline::ranges();
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, const char* part, auto&& run) {
+    if (!told && !ranged) return run();
+    if (told) device->synchronize();
+    const RanStep ran{planned, s, call, part, work.numbers, work.sites, device};
+    timeline::Span span("kernel", ranged ? title_of(ran).c_str() : "");
     if (!told) return run();
-    device->synchronize();
-    timeline::Span span("kernel");
-    if (profile) profile->start();
     if (device->reads_host()) {
       run();
     } else {
@@ -597,15 +602,15 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
       device->synchronize();
     }
     span.stop();
-    if (profile) profile->stop(planned, s, call, work.numbers, part);
-    if (span && *part) span.add("part", part);
-    if (span) tell_step(span, planned, s, call, work.numbers, work.history, *device, measured_bandwidth(*device, thread_count(options().threads)));
+    tell_step(span, ran, thread_count(options().threads));
+    if (profile) profile->add(ran, span.seconds(), thread_count(options().threads));
   };
   Checks checks(work.gathers, device);
   auto next = executable.repeated.begin();
   for (std::size_t s = 0; s < planned.steps.size(); ++s) {
     if (next != executable.repeated.end() && next->first == s && !told) {
       for (std::size_t k = s; k < next->last; ++k) prepare(planned.steps[k]);
+      const timeline::Span span("launch", ranged ? title_of(planned, s, next->last, work.sites).c_str() : "");
       launch(*next, work);
       for (; s < next->last; ++s) release(s);
       --s;
@@ -781,7 +786,7 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
       check_reach(executable, terms);
     };
   known.executable = known.recurring->at(known.planned, outline.symbols(), target, kernels_, check);
-  work.history = known.history.get();
+  work.sites = &known.history->sites;
   run_recorded(*known.executable, target, work);
   if (timeline::on()) count_memory();
   return known;
@@ -1034,6 +1039,8 @@ Counters Engine::counters() {
   result.plans_from_disk = totals_.plans_from_disk;
   result.plans_reused = totals_.plans_reused;
   result.guards_checked = totals_.guards_checked;
+  result.steps_planned = totals_.steps_planned;
+  result.steps_made = totals_.steps_made;
   result.sources_generated = totals_.generated;
   result.fallbacks = totals_.fallbacks;
   const auto host = host_use();

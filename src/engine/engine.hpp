@@ -170,8 +170,8 @@ class Engine {
     std::vector<std::uint64_t> constants;                 // bits of the graph's constants, then of the constants that rewriting added
     std::span<const trace::GatherSite> gathers;
     std::span<const trace::CallSite> calls;
-    const History* history = nullptr;  // of the running evaluation; null for a frozen function
-    std::vector<Elements> elements;    // one for each value of the plan
+    const Sites* sites = nullptr;    // of the running recording; empty for a function from a file
+    std::vector<Elements> elements;  // one for each value of the plan
     std::vector<void*> pointers, call_pointers;
     std::vector<std::uint64_t> scalars;
   };
@@ -234,7 +234,7 @@ class Engine::Borrowed {
     work_->outline.clear();
     work_->roots.clear();
     work_->elements.clear();
-    work_->history = nullptr;
+    work_->sites = nullptr;
     if (work_->outline.is_small()) mine() = std::move(work_);
   }
   Borrowed(const Borrowed&) = delete;

@@ -76,6 +76,7 @@ std::vector<StoragePtr> Engine::call(const Bound& bound, const Frozen& at, std::
     work.constants = bound.constants;
     work.gathers = bound.gathers;
     work.calls = bound.leaves->calls;
+    work.sites = &bound.leaves->sites;
     work.elements.resize(planned.values.size());
     for (const int value : bound.executable.data) work.elements[static_cast<std::size_t>(value)] = elements_of(contents(value), device);
     run(bound.executable, at.target, work);

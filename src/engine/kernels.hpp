@@ -62,7 +62,7 @@ struct Made {
 
 struct Totals {
   std::atomic<std::uint64_t> launched{0}, library_calls{0}, host_calls{0}, epilogues{0}, replays{0}, graph_launches{0}, compiled{0}, from_disk{0},
-      from_memory{0}, plans_made{0}, plans_from_disk{0}, plans_reused{0}, guards_checked{0}, generated{0}, fallbacks{0};
+      from_memory{0}, plans_made{0}, plans_from_disk{0}, plans_reused{0}, guards_checked{0}, generated{0}, fallbacks{0}, steps_planned{0}, steps_made{0};
 };
 
 class Kernels {
@@ -80,6 +80,7 @@ class Kernels {
   /// Returns the encoded disk cache entry of a kernel that was made here. Compiles again if its machine code is neither in memory nor on disk. Returns an empty
   /// text for an interpreted kernel.
   std::string entry_of(const Made& made, const runtime::Kind& kind);
+  Totals& totals() { return totals_; }
   /// Waits for background compiles.
   void wait() { background_.wait(); }
 

@@ -333,6 +333,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
   fuse::Forced forced;
   for (int recuts = 0;; ++recuts) {
     Scheduled made{std::make_shared<Planned>(), fuse::schedule(std::move(prepared), target.limits, forced), {}, {}};
+    kernels.totals().steps_planned += made.plan.steps.size();
     made.planned->limits = target.limits;
     for (const trace::Node& node : graph.nodes) made.planned->recorded.push_back({node.op, node.dtype, node.shape, node.inputs, node.leaf});
     made.planned->passes = graph.passes;
@@ -341,6 +342,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
     bool cut_again = false;
     for (const fuse::Step& step : made.plan.steps) {
       const std::size_t first_number = making.numbers();
+      ++kernels.totals().steps_made;
       if (step.kind == fuse::Step::Kind::library) {
         if (!fuse::has_library(target.limits, step.call.op, step.call.dtype))
           log().debug("{}: computed by the host, because {} has no library for it", fuse::to_string(fuse::todays(step.call)), target.limits.target);

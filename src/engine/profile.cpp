@@ -4,15 +4,158 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/log.hpp"
 #include "base/per_thread.hpp"
+#include "engine/engine.hpp"
+#include "engine/measured.hpp"
 #include "engine/origins.hpp"
 #include "sinter/errors.hpp"
+#include "trace/site.hpp"
 
 namespace sinter {
+namespace engine {
 namespace {
+
+std::string lines_of(const Planned& planned, std::span<const int> nodes, const std::vector<trace::NodeSite>* sites) {
+  return sites ? Origins(planned, *sites).lines_text(nodes) : std::string();
+}
+
+std::string with_lines(const std::string& name, const std::string& lines) { return lines.empty() ? name : fmt::format("{}, from {}", name, lines); }
+
+const PlannedStep& step_of(const RanStep& ran) { return ran.planned.steps[ran.step]; }
+
+const char* kind_of(const RanStep& ran) {
+  if (ran.call) return ran.call->op == trace::Op::send_part || ran.call->op == trace::Op::receive_part ? "exchange" : "library";
+  const Made& made = step_of(ran).made;
+  return made.interpreted || (made.later && !made.ready.kernel.load()) ? "interpret" : "kernel";
+}
+
+/// "float32[32, 128]": with the sizes of the values that it writes; with their bytes if the present sizes are not those of the plan.
+std::string written_by(const RanStep& ran) {
+  std::vector<std::string> written;
+  for (const int value : step_of(ran).writes) {
+    const auto& result = ran.planned.value(value);
+    const std::size_t bytes = ran.planned.bytes_of(value, ran.numbers);
+    const bool same = bytes == static_cast<std::size_t>(element_count(result.shape)) * itemsize(result.dtype);
+    written.push_back(same ? fmt::format("{}{}", name(result.dtype), to_string(result.shape)) : fmt::format("{} of {} bytes", name(result.dtype), bytes));
+  }
+  return fmt::format("{}", fmt::join(written, ", "));
+}
+
+double product(std::span<const std::int64_t> sizes) {
+  double all = 1;
+  for (const std::int64_t size : sizes) all *= static_cast<double>(size);
+  return all;
+}
+
+/// The bytes that the nest's accesses touch at these sizes of its axes, each element once.
+double touched(const jit::LoopNest& nest, std::span<const std::int64_t> sizes) {
+  double bytes = 0;
+  for (const auto* accesses : {&nest.inputs, &nest.outputs})
+    for (const jit::Access& access : *accesses) {
+      double elements = 1;
+      for (int axis = 0; axis < nest.axes(); ++axis)
+        if (jit::depends_on(nest, access.index, axis)) elements *= static_cast<double>(sizes[static_cast<std::size_t>(axis)]);
+      bytes += elements * static_cast<double>(itemsize(access.dtype));
+    }
+  return bytes;
+}
+
+/// A kernel's bytes are those that explain() counts for the sizes of the plan, in proportion at other sizes.
+double bytes_of(const RanStep& ran) {
+  if (ran.call) {
+    double bytes = product(ran.call->shape) * static_cast<double>(itemsize(ran.call->stored));
+    for (const auto& operand : ran.call->operands) bytes += product(operand.shape) * static_cast<double>(itemsize(operand.dtype));
+    return bytes;
+  }
+  const PlannedStep& step = step_of(ran);
+  const auto today = ran.numbers.subspan(step.numbers, step.nest.ints.size());
+  if (std::equal(today.begin(), today.end(), step.nest.ints.begin())) return step.bytes_moved;
+  return step.bytes_moved * touched(step.nest, today) / std::max(touched(step.nest, step.nest.ints), 1.0);
+}
+
+/// 0 where it is not known.
+double operations_of(const fuse::LibraryCall& call) {
+  using trace::Op;
+  if (call.op == Op::matmul || call.op == Op::matmul_panels) return 2 * product(call.shape) * static_cast<double>(call.operands[0].shape.back());
+  if (call.op != Op::conv && call.op != Op::conv_blocked && call.op != Op::conv_bytes && call.op != Op::conv_bytes_scaled) return 0;
+  const auto& filters = call.operands[1].shape;
+  const double channels = static_cast<double>(call.shape[1]) * (call.op == Op::conv ? 1 : static_cast<double>(call.shape.back()));
+  // Filters of 5 axes are laid out for minimal filtering: one number for each place of a tile, in place of 3 x 3 taps.
+  const double taps = call.op == Op::conv_blocked && filters.size() == 5 ? 9 / static_cast<double>(filters[0]) : 1;
+  return 2 * product(call.shape) * product(filters) * taps / std::max(channels, 1.0);
+}
+
+double operations_of(const RanStep& ran) {
+  if (ran.call) return operations_of(*ran.call);
+  const jit::LoopNest& nest = step_of(ran).nest;
+  const auto sizes = ran.numbers.subspan(step_of(ran).numbers, static_cast<std::size_t>(nest.axes()));
+  const double points = product(sizes.first(static_cast<std::size_t>(nest.parallel))),
+               row_points = points * product(sizes.subspan(static_cast<std::size_t>(nest.parallel)));
+  double all = 0;
+  for (const jit::Stage& stage : nest.stages) {
+    for (const int number : stage.body) {
+      const jit::Instr& instr = nest.instrs[static_cast<std::size_t>(number)];
+      const double cost = instr.kind == jit::Instr::Kind::op ? trace::primitive(instr.op).cost : instr.kind == jit::Instr::Kind::scan ? 1 : 0;
+      all += cost * (instr.row ? row_points : points);
+    }
+    all += static_cast<double>(stage.reductions.size()) * row_points;
+  }
+  return all;
+}
+
+DType computes_in(const RanStep& ran) {
+  if (ran.call) return ran.call->dtype == DType::float64 ? DType::float64 : DType::float32;
+  const auto& instrs = step_of(ran).nest.instrs;
+  return std::any_of(instrs.begin(), instrs.end(), [](const jit::Instr& instr) { return instr.dtype == DType::float64; }) ? DType::float64 : DType::float32;
+}
+
+}  // namespace
+
+std::string title_of(const RanStep& ran) {
+  return with_lines(ran.call ? fuse::to_string(*ran.call) : step_of(ran).nest.name, lines_of(ran.planned, step_of(ran).computes, ran.sites));
+}
+
+std::string title_of(const Planned& planned, std::size_t first, std::size_t last, const std::vector<trace::NodeSite>* sites) {
+  std::vector<int> nodes;
+  for (std::size_t s = first; s < last; ++s) nodes.insert(nodes.end(), planned.steps[s].computes.begin(), planned.steps[s].computes.end());
+  return with_lines(last - first == 1 ? planned.steps[first].nest.name : fmt::format("{} kernels", last - first), lines_of(planned, nodes, sites));
+}
+
+void tell_step(timeline::Span& span, const RanStep& ran, int threads) {
+  span.rename(kind_of(ran), span && ran.call ? fuse::to_string(*ran.call) : step_of(ran).nest.name);
+  if (!span) return;
+  if (*ran.part) span.add("part", ran.part);
+  if (!ran.call) span.add("writes", written_by(ran));
+  if (const std::string lines = lines_of(ran.planned, step_of(ran).computes, ran.sites); !lines.empty()) span.add("from", lines);
+  if (!ran.device->reads_host()) span.on_line(ran.device->name() + ", the stream");
+  const double bytes = bytes_of(ran), rate = bytes / std::max(span.seconds(), 1e-9);
+  span.add("bytes", bytes);
+  span.add("GB/s", rate / 1e9);
+  const std::string limit = ran.device->name();
+  span.add_percent("percent of measured bandwidth", rate, limit);
+  timeline::add_limit(limit, [device = ran.device, threads] {
+    const ForkGate::Inside inside(Engine::fork_gate());
+    return measured_bandwidth(*device, threads);
+  });
+}
+
+void tell_computed_again(const trace::Recorded& node) {
+  const char* label = node.label.load(std::memory_order_relaxed);
+  const std::string where = *node.where.file ? fmt::format(", recorded at {}", trace::to_string(node.where)) : "";
+  const std::string value = fmt::format("{} {} {}{}", *label ? label : node.called, name(node.dtype), to_string(node.shape), where);
+  log().debug("computed 2 times though it is held: {}; eval() it before its first use (it is stored from now on)", value);
+  if (Profile::Times* const profile = Profile::Times::current()) profile->again[value] += 2;
+}
+
+}  // namespace engine
+
+namespace {
+
+constexpr std::size_t kMostText = 120;  // of the lines of a step that many lines share
 
 struct Current {
   Profile::Times* times = nullptr;
@@ -21,95 +164,126 @@ Profile::Times*& mine() { return per_thread<Current>().times; }
 
 double seconds_since(Profile::Times::Clock::time_point start) { return std::chrono::duration<double>(Profile::Times::Clock::now() - start).count(); }
 
-/// "softmax float32[32, 128]": with the sizes of the values that it writes; with their bytes if the present sizes are not those of the plan.
-std::string name_of(const engine::Planned& planned, std::size_t s, std::span<const std::int64_t> numbers, bool& as_planned) {
-  std::vector<std::string> written;
-  as_planned = true;
-  for (const int value : planned.steps[s].writes) {
-    const auto& result = planned.value(value);
-    const std::size_t bytes = planned.bytes_of(value, numbers);
-    const bool same = bytes == static_cast<std::size_t>(element_count(result.shape)) * itemsize(result.dtype);
-    as_planned &= same;
-    written.push_back(same ? fmt::format("{}{}", name(result.dtype), to_string(result.shape)) : fmt::format("{} of {} bytes", name(result.dtype), bytes));
+/// The sums of a kernel's steps at all sizes.
+struct Group {
+  ProfiledStep all;
+  std::vector<ProfiledStep> sizes;
+};
+
+std::vector<Group> grouped(const Profile& profile) {
+  std::vector<Group> groups;
+  for (const ProfiledStep& step : profile.steps()) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) { return known.all.kernel == step.kernel && known.all.kind == step.kind; });
+    if (group == groups.end()) {
+      groups.push_back({step, {step}});
+      continue;
+    }
+    ProfiledStep& all = group->all;
+    all.runs += step.runs, all.seconds += step.seconds, all.bytes += step.bytes, all.operations += step.operations;
+    if (all.from.size() < kMostText && all.from.find(step.from) == std::string::npos) all.from += "; " + step.from;
+    for (double ProfiledStep::*part : {&ProfiledStep::of_bandwidth, &ProfiledStep::of_arithmetic}) all.*part = std::max(all.*part, step.*part);
+    all.fastest = std::min(all.fastest, step.fastest);
+    group->sizes.push_back(step);
   }
-  return fmt::format("{} {}", planned.steps[s].nest.name, fmt::join(written, ", "));
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.all.seconds > b.all.seconds; });
+  return groups;
 }
 
-double bytes_of(const fuse::LibraryCall& call) {
-  double bytes = static_cast<double>(element_count(call.shape)) * static_cast<double>(itemsize(call.stored));
-  for (const auto& operand : call.operands) bytes += static_cast<double>(element_count(operand.shape)) * static_cast<double>(itemsize(operand.dtype));
-  return bytes;
+/// "plan 3.1 ms, compile 129.4 ms", the longest first.
+std::string kinds_text(const timeline::Sums& kinds, double whole) {
+  std::vector<std::pair<double, std::string>> sorted;
+  double rest = whole;
+  for (const auto& [kind, seconds] : kinds) {
+    sorted.emplace_back(-seconds, kind);
+    rest -= seconds;
+  }
+  sorted.emplace_back(-std::max(rest, 0.0), "the program");
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> parts;
+  for (const auto& [seconds, kind] : sorted) parts.push_back(fmt::format("{} {:.3f} ms", kind, -1e3 * seconds));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace
 
 Profile::Times* Profile::Times::current() { return mine(); }
 
-void Profile::Times::stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers,
-                          std::string_view part) {
-  const double took = seconds_since(started);
-  bool as_planned = true;
-  std::string name = call ? fuse::to_string(*call) : name_of(planned, s, numbers, as_planned);
-  if (!part.empty()) name += fmt::format(", {}", part);
-  if (call && s + 1 < planned.steps.size() && planned.steps[s + 1].follows) name += ", then " + planned.steps[s + 1].nest.name;
-  ProfiledStep& step = steps[name];
-  step.name = name;
-  step.library = call != nullptr;
-  step.fastest = step.runs == 0 ? took : std::min(step.fastest, took);
-  ++step.runs;
-  step.seconds += took;
-  if (call) step.bytes += bytes_of(*call);
-  else if (as_planned && part != "rims") step.bytes += planned.steps[s].bytes_moved;
+void Profile::Times::add(const engine::RanStep& ran, double took, int threads) {
+  const engine::PlannedStep& planned = ran.planned.steps[ran.step];
+  std::string name = ran.call ? fuse::to_string(*ran.call) : fmt::format("{} {}", planned.nest.name, engine::written_by(ran));
+  if (*ran.part) name += fmt::format(", {}", ran.part);
+  const bool followed = ran.call && ran.step + 1 < ran.planned.steps.size() && ran.planned.steps[ran.step + 1].follows;
+  const std::string then = followed ? ", then " + ran.planned.steps[ran.step + 1].nest.name : "";
+  Step& step = steps[{engine::kind_of(ran), name + then}];
+  ProfiledStep& told = step.told;
+  if (told.runs == 0) {
+    told.name = name + then;
+    told.kernel = (ran.call ? fmt::format("{} {}", trace::name(ran.call->op), sinter::name(ran.call->dtype)) : planned.nest.name) + then;
+    told.kind = engine::kind_of(ran);
+    told.library = ran.call != nullptr;
+    told.fastest = took;
+    step.device = ran.device;
+    step.dtype = engine::computes_in(ran);
+    step.threads = threads;
+  }
+  if (const std::string lines = engine::lines_of(ran.planned, planned.computes, ran.sites);
+      told.from.size() < kMostText && told.from.find(lines) == std::string::npos)
+    told.from += (told.from.empty() ? "" : "; ") + lines;
+  told.fastest = std::min(told.fastest, took);
+  ++told.runs;
+  told.seconds += took;
+  if (std::string_view(ran.part) == "rims") return;  // the core's figures are those of the whole step
+  told.bytes += engine::bytes_of(ran);
+  told.operations += engine::operations_of(ran);
 }
 
 Profile::Profile() : times_(std::make_unique<Times>()) {
-  times_->before = mine();
-  mine() = times_.get();
+  times_->before = std::exchange(mine(), times_.get());
+  times_->sums_before = timeline::sum_into(&times_->kinds);
+  timeline::listeners += timeline::kProfile;
 }
 
 Profile::~Profile() {
+  timeline::listeners -= timeline::kProfile;
   Times** link = &mine();
+  if (*link == times_.get()) timeline::sum_into(times_->sums_before);
   while (*link && *link != times_.get()) link = &(*link)->before;
   if (*link) *link = times_->before;
 }
 
+void Profile::restart() {
+  times_->start_seconds += seconds();
+  for (const auto& [kind, seconds] : times_->kinds) times_->start_kinds[kind] += seconds;
+  times_->kinds.clear();
+  times_->steps.clear();
+  times_->made = Times::Clock::now();
+}
+
 std::vector<ProfiledStep> Profile::steps() const {
+  const engine::ForkGate::Inside inside(engine::Engine::fork_gate());
+  timeline::Sums* const sums = timeline::sum_into(nullptr);  // measuring is no part of it
   std::vector<ProfiledStep> all;
-  for (const auto& [name, step] : times_->steps) all.push_back(step);
+  for (const auto& [key, step] : times_->steps) {
+    ProfiledStep& told = all.emplace_back(step.told);
+    const double runs = static_cast<double>(told.runs) * std::max(told.fastest, 1e-9);
+    const double bandwidth = engine::measured_bandwidth(*step.device, step.threads), arithmetic = engine::measured_arithmetic(*step.device, step.dtype);
+    if (bandwidth > 0) told.of_bandwidth = told.bytes / runs / bandwidth;
+    if (arithmetic > 0) told.of_arithmetic = told.operations / runs / arithmetic;
+  }
+  timeline::sum_into(sums);
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   return all;
 }
 
 double Profile::seconds() const { return seconds_since(times_->made); }
 
-namespace engine {
+std::map<std::string, double> Profile::kinds() const { return {times_->kinds.begin(), times_->kinds.end()}; }
 
-void tell_step(timeline::Span& span, const Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers,
-               const History* history, const runtime::Device& device, double bandwidth) {
-  const PlannedStep& step = planned.steps[s];
-  double bytes = 0;
-  if (call) {
-    const bool exchange = call->op == trace::Op::send_part || call->op == trace::Op::receive_part;
-    span.rename(exchange ? "exchange" : "library", fuse::to_string(*call));
-    bytes = bytes_of(*call);
-  } else {
-    const bool interpreted = step.made.interpreted || (step.made.later && !step.made.ready.kernel.load());
-    bool as_planned = true;
-    span.add("writes", name_of(planned, s, numbers, as_planned));
-    span.rename(interpreted ? "interpret" : "kernel", step.nest.name);
-    if (as_planned) bytes = step.bytes_moved;
-  }
-  if (history)
-    if (const std::string lines = Origins(planned, history->sites).lines_text(step.computes); !lines.empty()) span.add("from", lines);
-  if (!device.reads_host()) span.on_line(device.name() + ", the stream");
-  if (bytes <= 0) return;
-  const double rate = bytes / std::max(span.seconds(), 1e-9);
-  span.add("bytes", bytes);
-  span.add("GB/s", rate / 1e9);
-  if (bandwidth > 0) span.add("percent of measured bandwidth", 100 * rate / bandwidth);
+std::vector<ComputedAgain> Profile::computed_again() const {
+  std::vector<ComputedAgain> all;
+  for (const auto& [value, times] : times_->again) all.push_back({value, times});
+  return all;
 }
-
-}  // namespace engine
 
 Timeline::Timeline(std::string_view path) {
   if (!timeline::start(std::string(path))) throw ValueError("timeline: a timeline is being recorded already; end it first, or unset SINTER_TRACE");
@@ -130,25 +304,88 @@ Timeline::~Timeline() {
 
 std::string to_string(const Profile& profile, int most) {
   const double whole = profile.seconds();
-  const auto line = [&](double seconds, std::string_view runs, std::string_view fastest, std::string_view rate, std::string_view what) {
-    return fmt::format("{:6.1f} % {:10.3f} ms {:>7} {:>10} {:>10}  {}\n", 100 * seconds / whole, 1e3 * seconds, runs, fastest, rate, what);
+  const Profile::Times& times = *profile.times_;
+  const auto line = [&](double seconds, std::string_view what, const ProfiledStep* step = nullptr, std::uint64_t runs = 0) {
+    const auto per_cent = [](double part) { return part > 0 ? fmt::format("{:.0f} %", 100 * part) : "-"; };
+    const double of_fastest = step ? static_cast<double>(step->runs) * step->fastest : 0;
+    return fmt::format("{:6.1f} % {:10.3f} ms {:>7} {:>10} {:>8} {:>9} {:>10}  {}\n", 100 * seconds / whole, 1e3 * seconds,
+                       runs > 0 ? std::to_string(runs) : "", step ? fmt::format("{:.1f}", 1e6 * step->fastest) : "",
+                       !step             ? ""
+                       : step->bytes > 0 ? fmt::format("{:.1f}", step->bytes / of_fastest / 1e9)
+                                         : "-",
+                       step ? per_cent(step->of_bandwidth) : "", step ? per_cent(step->of_arithmetic) : "", what);
   };
-  std::string text = fmt::format("{:>8} {:>13} {:>7} {:>10} {:>10}  {}\n", "share", "time", "runs", "fastest us", "GB/s", "step");
+  const auto named = [](const ProfiledStep& step, const std::string& name) {
+    return fmt::format("{}{}{}", step.kind == "interpret" ? "(interpreted) " : "", name, step.from.empty() ? "" : ", from " + step.from);
+  };
+  std::string text =
+      fmt::format("{:>8} {:>13} {:>7} {:>10} {:>8} {:>9} {:>10}  {}\n", "share", "time", "runs", "fastest us", "GB/s", "bandwidth", "arithmetic", "step");
   double told = 0, rest = 0;
   std::uint64_t runs = 0;
   int lines = 0, more = 0;
-  for (const ProfiledStep& step : profile.steps()) {
+  for (const auto& [all, sizes] : grouped(profile)) {
+    told += all.seconds;
     if (lines++ >= most) {
-      rest += step.seconds, runs += step.runs;
-      ++more;
+      rest += all.seconds, runs += all.runs;
+      more += static_cast<int>(sizes.size());
       continue;
     }
-    told += step.seconds;
-    text += line(step.seconds, fmt::format("{}", step.runs), fmt::format("{:.1f}", 1e6 * step.fastest),
-                 step.bytes > 0 ? fmt::format("{:.1f}", step.bytes / step.seconds / 1e9) : "-", step.name);
+    if (sizes.size() == 1) {
+      text += line(all.seconds, named(all, all.name), &all, all.runs);
+      continue;
+    }
+    text += line(all.seconds, named(all, fmt::format("{} at {} sizes", all.kernel, sizes.size())), nullptr, all.runs);
+    for (const ProfiledStep& step : sizes) text += line(step.seconds, "  " + step.name, &step, step.runs);
   }
-  if (more > 0) text += line(rest, fmt::format("{}", runs), "", "", fmt::format("({} further steps)", more));
-  return text + line(std::max(whole - told - rest, 0.0), "", "", "", "(beside the steps)");
+  if (more > 0) text += line(rest, fmt::format("({} further step{})", more, more == 1 ? "" : "s"), nullptr, runs);
+  text += line(std::max(whole - told, 0.0), "(beside the steps)");
+  text += fmt::format("by kind: {}\n", kinds_text(times.kinds, whole));
+  if (times.start_seconds > 0) text += fmt::format("before:  {}\n", kinds_text(times.start_kinds, times.start_seconds));
+  for (const ComputedAgain& again : profile.computed_again())
+    text += fmt::format("warning: computed {} times though it is held: {}; eval() it before its first use\n", again.times, again.value);
+  return text;
+}
+
+std::string to_json(const Profile& profile) {
+  using nlohmann::json;
+  constexpr int kSchema = 1;
+  const double whole = profile.seconds();
+  const Profile::Times& times = *profile.times_;
+  const auto known = [](double number) { return number > 0 ? json(number) : json(); };
+  const auto figures = [&](const ProfiledStep& step) {
+    return json{{"runs", step.runs},
+                {"seconds", step.seconds},
+                {"fastest", step.fastest},
+                {"bytes", known(step.bytes)},
+                {"operations", known(step.operations)},
+                {"of_bandwidth", known(step.of_bandwidth)},
+                {"of_arithmetic", known(step.of_arithmetic)}};
+  };
+  json steps = json::array(), again = json::array(), limits = json::object();
+  for (const auto& [all, sizes] : grouped(profile)) {
+    json step = figures(all);
+    step.update({{"kernel", all.kernel}, {"kind", all.kind}, {"from", all.from}, {"sizes", json::array()}});
+    for (const ProfiledStep& one : sizes) {
+      step["sizes"].push_back(figures(one));
+      step["sizes"].back()["name"] = one.name;
+    }
+    steps.push_back(std::move(step));
+  }
+  for (const auto& [key, step] : times.steps) {
+    json& limit = limits[step.device->name()];
+    limit["bandwidth"] = known(engine::measured_bandwidth(*step.device, step.threads));
+    limit[std::string(name(step.dtype))] = known(engine::measured_arithmetic(*step.device, step.dtype));
+  }
+  for (const ComputedAgain& one : profile.computed_again()) again.push_back({{"value", one.value}, {"times", one.times}});
+  const auto kinds = [](const timeline::Sums& sums) { return json(std::map<std::string, double>(sums.begin(), sums.end())); };
+  return json{{"schema", kSchema},
+              {"seconds", whole},
+              {"kinds", kinds(times.kinds)},
+              {"before", {{"seconds", times.start_seconds}, {"kinds", kinds(times.start_kinds)}}},
+              {"limits", limits},
+              {"steps", steps},
+              {"computed_again", again}}
+      .dump(2);
 }
 
 }  // namespace sinter

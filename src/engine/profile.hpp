@@ -1,10 +1,12 @@
-// The facts that run_steps reports about its steps while a sinter::Profile lives.
+// The facts that run_steps reports about its steps to a sinter::Profile, to the timeline and to tools that receive ranges.
 #pragma once
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/timeline.hpp"
 #include "engine/explain.hpp"
@@ -12,26 +14,50 @@
 
 namespace sinter {
 
+namespace engine {
+
+/// A step that runs, or ran.
+struct RanStep {
+  const Planned& planned;
+  std::size_t step;
+  const fuse::LibraryCall* call;  // with the present sizes; null for a kernel
+  const char* part;               // "core" or "rims" of a kernel whose exchanges run beside its core; "" for a whole step
+  std::span<const std::int64_t> numbers;
+  const std::vector<trace::NodeSite>* sites;  // null where the recording is not known
+  const runtime::DevicePtr& device;
+};
+
+/// "softmax_8f2a, from program.cpp:12-14": for a step, and for kernels that are launched together.
+std::string title_of(const RanStep& ran);
+std::string title_of(const Planned& planned, std::size_t first, std::size_t last, const std::vector<trace::NodeSite>* sites);
+/// Tells the span of a step, which has run, its kind; and the timeline its name, the user's lines, bytes and rate against the device's bandwidth.
+void tell_step(timeline::Span& span, const RanStep& ran, int threads);
+/// Tells the log and this thread's profile of a held value that is computed a second time.
+void tell_computed_again(const trace::Recorded& node);
+
+}  // namespace engine
+
 struct Profile::Times {
   using Clock = std::chrono::steady_clock;
 
   /// Returns the calling thread's object; null if there is no Profile.
   static Times* current();
+  /// Adds a run of a step. `threads`: of the host, for the measured limits.
+  void add(const engine::RanStep& ran, double seconds, int threads);
 
-  void start() { started = Clock::now(); }
-  /// Notes that step s has run and its device has finished. `call`: the numbers of a library call.
-  void stop(const engine::Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers, std::string_view part);
-
-  std::map<std::string, ProfiledStep> steps;
-  Clock::time_point made = Clock::now(), started;
+  struct Step {
+    ProfiledStep told;
+    runtime::DevicePtr device;
+    DType dtype{};  // in which it computes, for the limit of arithmetic
+    int threads = 1;
+  };
+  std::map<std::pair<std::string, std::string>, Step> steps;  // by kind and name
+  std::map<std::string, std::uint64_t> again;                 // values that were computed again, and how often they were computed
+  timeline::Sums kinds, start_kinds;                          // seconds since `made`; those before restart()
+  double start_seconds = 0;
+  Clock::time_point made = Clock::now();
   Times* before = nullptr;  // the object that this one replaced
+  timeline::Sums* sums_before = nullptr;
 };
-
-namespace engine {
-/// Adds to the span of step s, which has run: its kind and name, the user's lines, its bytes and its rate beside the device's bandwidth. `history` is null if
-/// the recording is not known.
-void tell_step(timeline::Span& span, const Planned& planned, std::size_t s, const fuse::LibraryCall* call, std::span<const std::int64_t> numbers,
-               const History* history, const runtime::Device& device, double bandwidth);
-}  // namespace engine
 
 }  // namespace sinter

@@ -209,6 +209,7 @@ std::uint32_t Outline::number_last() {
 // computed a second time below, a held value of this line above is stored at once. The result of a library call or a scan is in memory in any case, and is
 // stored the first time. Holding a view counts as holding the value behind it.
 void Outline::keep_more(std::vector<RecordedPtr>& roots) {
+  computed_again_.clear();
   held_.assign(pending_.size(), 0);
   for (const Visited& visited : visited_)
     if (visited.pending != Pending::kLeaf) held_[static_cast<std::size_t>(visited.pending)] = visited.handle->use_count() > visited.uses;
@@ -224,7 +225,9 @@ void Outline::keep_more(std::vector<RecordedPtr>& roots) {
     if (pending_[number].asked) continue;
     const bool step = is_step(node.op), held = held_[number] != 0;
     if (!step && !is_elementwise(node.op) && !is_reduction(node.op) && node.op != Op::gather && node.op != Op::pad) continue;
+    const bool again = held && node.computed.load(std::memory_order_relaxed);
     if (step ? !held : !worth_storing(node, held)) continue;
+    if (again) computed_again_.push_back(&node);
     kept.push_back(*visited->handle);
     outputs_.push_back(visited->id);
   }

@@ -83,6 +83,8 @@ class Outline {
   /// Ends the walk; call it before the functions below. With `keep`, intermediate values that the user holds and that are likely to be computed again
   /// (loops.hpp) are appended to the roots.
   void finish(std::vector<RecordedPtr>& roots, bool keep);
+  /// Returns those of them that an earlier evaluation computed and did not store, so that they are computed a second time.
+  const std::vector<const Recorded*>& computed_again() const { return computed_again_; }
 
   const StructuralKey& key() const { return key_; }
   const std::vector<std::int64_t>& symbols() const { return symbols_; }
@@ -160,6 +162,7 @@ class Outline {
   std::vector<std::uint64_t> literals_;
   std::vector<GatherSite> gathers_;
   std::vector<CallSite> calls_;
+  std::vector<const Recorded*> computed_again_;
   std::vector<char> held_;  // for each operation of pending_: whether something outside of the graph holds its node
   std::vector<SymbolNumbers::Slice> slices_;
 };

@@ -99,7 +99,7 @@ TEST_CASE("the steps of an evaluation with their lines, bytes and rates") {
   const json file = read(path);
   check_format(file);
   auto kinds = by_kind(file);
-  for (const char* kind : {"record", "evaluate", "key", "plan", "wait", "measure", "C"}) CHECK_MESSAGE(!kinds[kind].empty(), kind);
+  for (const char* kind : {"record", "evaluate", "key", "plan", "wait", "C"}) CHECK_MESSAGE(!kinds[kind].empty(), kind);
   CHECK(!kinds["library"].empty());
   std::vector<json> steps = kinds["kernel"];
   steps.insert(steps.end(), kinds["interpret"].begin(), kinds["interpret"].end());
@@ -156,6 +156,151 @@ TEST_CASE("a file that cannot be written is an error, and the next timeline is w
   sn::eval(arange(10) * 3.f);
   timeline.write();
   check_format(read(folder.path / ("with-" + std::to_string(getpid()) + ".json")));
+}
+
+namespace {
+
+/// The form of to_json(Profile) that docs/measuring.md describes.
+void check_profile(const json& profile) {
+  REQUIRE(profile.at("schema") == 1);
+  const auto check_kinds = [](const json& kinds, double seconds) {
+    double sum = 0;
+    for (const auto& [kind, of_kind] : kinds.items()) {
+      CHECK(of_kind.get<double>() >= 0);
+      sum += of_kind.get<double>();
+    }
+    CHECK(sum <= seconds * (1 + 1e-9));
+  };
+  check_kinds(profile.at("kinds"), profile.at("seconds"));
+  check_kinds(profile.at("before").at("kinds"), profile.at("before").at("seconds"));
+  for (const auto& [device, limits] : profile.at("limits").items())
+    for (const auto& [name, limit] : limits.items()) CHECK((limit.is_null() || limit.get<double>() > 0));
+  const auto check_figures = [](const json& figures) {
+    CHECK(figures.at("runs").get<int>() > 0);
+    CHECK(figures.at("seconds").get<double>() >= figures.at("fastest").get<double>());
+    for (const char* figure : {"bytes", "operations", "of_bandwidth", "of_arithmetic"}) {
+      CAPTURE(figure);
+      CHECK((figures.at(figure).is_null() || figures.at(figure).get<double>() > 0));
+    }
+  };
+  for (const json& step : profile.at("steps")) {
+    CAPTURE(step.dump());
+    check_figures(step);
+    CHECK(step.at("kernel").is_string());
+    CHECK(step.at("from").is_string());
+    const std::string kind = step.at("kind");
+    CHECK((kind == "kernel" || kind == "interpret" || kind == "library" || kind == "exchange"));
+    REQUIRE(!step.at("sizes").empty());
+    int runs = 0;
+    for (const json& size : step.at("sizes")) {
+      check_figures(size);
+      CHECK(size.at("name").is_string());
+      runs += size.at("runs").get<int>();
+    }
+    CHECK(step.at("runs") == runs);
+  }
+  for (const json& value : profile.at("computed_again")) CHECK((value.at("value").is_string() && value.at("times").get<int>() >= 2));
+}
+
+}  // namespace
+
+TEST_CASE("a profile as text and JSON: lines, limits, kinds, and the time of planning apart") {
+  const Tensor x = astype(random::uniform(random::Key(9), {300, 211}), DType::float32);
+  sn::eval(x);
+  Profile profile;
+  const auto run = [&](const Tensor& of) {
+    sn::eval(formula(log(of + 2.f)), matmul(of, transpose(of)));
+    sn::synchronize();
+  };
+  run(x);
+  CHECK(profile.kinds().contains("plan"));
+  profile.restart();
+  CHECK(profile.steps().empty());
+  for (int k = 0; k < 3; ++k) run(x);
+  const json told = json::parse(to_json(profile));
+  check_profile(told);
+  CHECK(told.at("before").at("kinds").contains("plan"));
+  CHECK(!told.at("kinds").contains("plan"));
+  REQUIRE(!told.at("steps").empty());
+  for (const json& step : told.at("steps")) CHECK(step.at("from").get<std::string>().find("test_timeline.cpp:") != std::string::npos);
+  const auto matmul = std::find_if(told.at("steps").begin(), told.at("steps").end(), [](const json& step) { return step.at("kind") == "library"; });
+  REQUIRE(matmul != told.at("steps").end());
+  CHECK(matmul->at("operations") == 3 * 2.0 * 300 * 300 * 211);
+  CHECK(matmul->at("of_arithmetic").get<double>() > 0);
+  CHECK(told.at("kinds").contains("library"));
+  if (sn::options().backend == "interpreter") CHECK(told.at("kinds").contains("interpret"));
+  const std::string text = to_string(profile);
+  CHECK_MESSAGE(text.find("test_timeline.cpp:") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("\nbefore:  ") != std::string::npos, text);
+}
+
+TEST_CASE("equal kernels at several sizes are one entry, whose bytes and operations follow the sizes") {
+  const Profile profile;
+  constexpr std::int64_t kSizes[] = {3000, 4000, 5000};
+  for (const std::int64_t n : kSizes) sn::eval(sqrt(astype(arange(n), DType::float32) * 3.f));
+  sn::synchronize();
+  const json told = json::parse(to_json(profile));
+  check_profile(told);
+  bool several = false;
+  for (const json& step : told.at("steps")) {
+    if (step.at("sizes").size() != std::size(kSizes)) continue;
+    several = true;
+    std::vector<double> bytes, operations;
+    for (const json& size : step.at("sizes")) {
+      bytes.push_back(size.at("bytes"));
+      operations.push_back(size.at("operations").is_null() ? 0 : size.at("operations").get<double>());
+    }
+    for (auto* figures : {&bytes, &operations}) {
+      std::sort(figures->begin(), figures->end());
+      for (std::size_t k = 0; k < figures->size(); ++k)
+        CHECK((*figures)[k] == doctest::Approx(figures->front() * static_cast<double>(kSizes[k]) / static_cast<double>(kSizes[0])));
+    }
+  }
+  CHECK(several);
+  CHECK(to_string(profile).find(" at 3 sizes") != std::string::npos);
+}
+
+TEST_CASE("a held value that two evaluations compute is told, and one that was evaluated is not") {
+  const Tensor x = astype(random::uniform(random::Key(9), {40, 50}), DType::float32);
+  sn::eval(x);
+  const auto told = [&](bool evaluated) {
+    const Profile profile;
+    const Tensor held = exp(x) * x + 1.f;
+    if (evaluated) sn::eval(held);
+    sn::eval(sum(held, 0));
+    sn::eval(sum(held, 1));
+    check_profile(json::parse(to_json(profile)));
+    return profile.computed_again();
+  };
+  CHECK(told(true).empty());
+  const auto again = told(false);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].times == 2);
+  CHECK_MESSAGE(again[0].value.find("float32 (40, 50), recorded at ") != std::string::npos, again[0].value);
+  CHECK(again[0].value.find("test_timeline.cpp:") != std::string::npos);
+}
+
+TEST_CASE("profiles of several threads are apart, and an inner one takes over") {
+  const Tensor x = ones({64, 64});
+  sn::eval(x);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Profile outer;
+      {
+        const Profile inner;
+        for (int k = 0; k <= t; ++k) sn::eval(x * static_cast<float>(k) + 1.f);
+        std::uint64_t runs = 0;
+        for (const ProfiledStep& step : inner.steps()) runs += step.runs;
+        CHECK(runs >= static_cast<std::uint64_t>(t + 1));
+        check_profile(json::parse(to_json(inner)));
+      }
+      CHECK(outer.steps().empty());
+      sn::eval(x * 7.f + 2.f);
+      CHECK(!outer.steps().empty());
+      CHECK(outer.kinds().contains("evaluate"));
+    });
+  for (auto& thread : threads) thread.join();
 }
 
 TEST_CASE("a child of fork leaves its parent's timeline alone") {

@@ -21,6 +21,12 @@ sinter_run_emulated(replay_lost_cuda_emulated test_replay SINTER_EMULATOR_LOSE=4
 sinter_suite(results llvm interpreter cuda opencl)
 sinter_run(results_unfused test_results SINTER_BACKEND=interpreter SINTER_FUSE=off)
 sinter_suite(timeline llvm interpreter unfused)
+# A stand-in for Nsight Systems receives the ranges.
+add_library(nvtx_tool MODULE ${PROJECT_SOURCE_DIR}/tests/support/nvtx_tool.cpp)
+sinter_suite(nvtx llvm interpreter cuda)
+target_compile_definitions(test_nvtx PRIVATE NVTX_TOOL="$<TARGET_FILE:nvtx_tool>")
+target_link_libraries(test_nvtx PRIVATE ${CMAKE_DL_LIBS})
+add_dependencies(test_nvtx nvtx_tool)
 sinter_suite(surface llvm interpreter unfused cuda opencl)
 target_link_libraries(test_surface PRIVATE Eigen3::Eigen)
 sinter_suite(threads llvm interpreter cuda opencl)

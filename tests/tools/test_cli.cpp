@@ -282,6 +282,36 @@ TEST_CASE("--explain, --dump and --time show what was done") {
   CHECK(contains(profile.out, "(beside the steps)"));
 }
 
+TEST_CASE("a profile for programs, and what changed since") {
+  const Sandbox box;
+  box.save("x.npy", astype(sin(reshape(arange(4096), {64, 64})), DType::float32));
+  const Outcome first = box.run({"eval", "softmax(x @ x, axis=-1)", "x=x.npy", "--profile=json"});
+  REQUIRE_MESSAGE(first.code == 0, first.err);
+  const auto told = nlohmann::json::parse(first.out);
+  CHECK(told.at("schema") == 1);
+  CHECK(told.at("steps").size() == 2);
+  CHECK(told.at("steps")[0].at("runs") == 10);
+  CHECK(told.at("before").at("kinds").contains("plan"));
+  std::ofstream(box.path / "before.json") << first.out;
+  const Outcome since = box.run({"eval", "softmax(x @ x + 1, axis=0)", "x=x.npy", "--since", "before.json", "-o", "y.npy"});
+  REQUIRE_MESSAGE(since.code == 0, since.err);
+  CHECK(contains(since.out, " new  "));
+  CHECK(contains(since.out, " gone  "));
+  CHECK(contains(since.out, " x  matmul (64, 64) (64, 64)"));
+  CHECK(contains(since.out, ", from softmax(x @ x + 1, axis=0)"));
+  for (const char* text : {"{}", "[1]", "no", "{\"schema\": 99, \"steps\": []}"}) {
+    std::ofstream(box.path / "bad.json") << text;
+    const Outcome bad = box.run({"eval", "x + 1", "x=x.npy", "--since", "bad.json"});
+    CHECK(bad.code == 1);
+    CHECK_MESSAGE(contains(bad.err, "--since bad.json: "), bad.err);
+  }
+  CHECK(box.run({"eval", "x + 1", "x=x.npy", "--since", "none.json"}).code == 1);
+  CHECK(box.run({"eval", "x + 1", "x=x.npy", "--profile=xml"}).code == 2);
+  const Outcome again = box.run({"eval", "1 + 2", "--profile"});
+  CHECK(again.code == 0);
+  CHECK(contains(again.out, "by kind: "));
+}
+
 TEST_CASE("a timeline, by option and for a whole process") {
   const Sandbox box;
   const auto kinds = [&](const char* file) {

@@ -20,6 +20,12 @@ if(TARGET sinter_command)
   set_tests_properties(picture PROPERTIES LABELS long SKIP_RETURN_CODE 77)
 endif()
 
+# The timeline, in Perfetto.
+if(TARGET sinter_command)
+  sinter_python(timeline_page test_timeline_page.py $<TARGET_FILE:sinter_command>)
+  set_tests_properties(timeline_page PROPERTIES LABELS long SKIP_RETURN_CODE 77)
+endif()
+
 # Programs against NumPy. Each run draws another seed and prints it; SINTER_TEST_SEED repeats it.
 if(TARGET sinter_command)
   # sinter_numpy(TEST VARIABLE=VALUE...)

@@ -1,0 +1,13 @@
+// Ranges for NVIDIA's tools (Nsight Systems and Compute), which name in NVTX_INJECTION64_PATH a library that receives them. Without that variable nothing is
+// opened.
+#pragma once
+
+namespace sinter::nvtx {
+
+/// Opens the library that the environment names; true if it takes ranges. Call it once.
+bool attach();
+/// Begins a range of this thread; the latest one ends first. Only after attach() returned true.
+void push(const char* name);
+void pop();
+
+}  // namespace sinter::nvtx
