@@ -299,7 +299,8 @@ bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups) {
 }
 
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns) {
-  return panels == Shape{(columns + kChannelBlock - 1) / kChannelBlock, (depth + 3) / 4, kChannelBlock, 4};
+  const auto pieces = [](std::int64_t count, std::int64_t of) { return count / of + (count % of != 0); };  // of any count, without overflow
+  return panels == Shape{pieces(columns, kChannelBlock), pieces(depth, 4), kChannelBlock, 4};
 }
 
 bool Recurrence::takes(std::span<const Shape> operands) const {
