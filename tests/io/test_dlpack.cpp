@@ -130,11 +130,11 @@ TEST_CASE("what cannot be taken stays with its owner") {
     given.managed.version = {1, 0};
   };
   given.managed.version.major = 2;
-  refuses("a tensor of DLPack 2.1, and sinter knows 1.x", static_cast<sn::ValueError*>(nullptr));
+  refuses("the tensor is of DLPack 2.1; sinter reads 1.x", static_cast<sn::ValueError*>(nullptr));
   given.managed.tensor.dtype = {dlpack::Code::complex, 64, 1};
-  refuses("elements of code 5 with 64 bits in 1 lanes are none of sinter's", static_cast<sn::DTypeError*>(nullptr));
+  refuses("sinter has no dtype for elements of code 5 with 64 bits in 1 lanes", static_cast<sn::DTypeError*>(nullptr));
   given.managed.tensor.dtype.lanes = 4;
-  refuses("elements of code 2 with 32 bits in 4 lanes are none of sinter's", static_cast<sn::DTypeError*>(nullptr));
+  refuses("sinter has no dtype for elements of code 2 with 32 bits in 4 lanes", static_cast<sn::DTypeError*>(nullptr));
   given.managed.tensor.device.type = static_cast<dlpack::DeviceType>(4);
   refuses("elements on a device of type 4 are out of reach", static_cast<sn::DeviceError*>(nullptr));
   says<sn::ValueError>([&] { dlpack::from_dlpack(static_cast<dlpack::Versioned*>(nullptr)); }, "from_dlpack: there is no tensor: the pointer is null");
