@@ -21,7 +21,7 @@ struct Reason {
 class Boundary {
  public:
   Boundary(const Told& told, int a, int b, const ExplainOptions& options)
-      : plan_(*told.planned), origins_(plan_, told.history.sites, options.sizes), nodes_{a, b}, steps_{step_of(a), step_of(b)} {
+      : plan_(*told.planned), origins_(plan_, *told.history.sites, &told.history.sizes, options.sizes), nodes_{a, b}, steps_{step_of(a), step_of(b)} {
     explain();
   }
 
@@ -153,7 +153,7 @@ class Boundary {
 std::vector<std::string> boundaries(const Told& told) {
   const Planned& plan = *told.planned;
   if (std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return !step.follows; }) < 2) return {};
-  const Origins origins(plan, told.history.sites);
+  const Origins origins(plan, *told.history.sites, &told.history.sizes);
   const auto why = [](const fuse::Cut& cut) {
     return cut.reason == fuse::CutReason::output_wanted ? fuse::to_string(cut) : fmt::format("{}. {}", fuse::to_string(cut), fuse::remedy(cut.reason));
   };

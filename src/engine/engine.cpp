@@ -237,37 +237,35 @@ Engine::Known Engine::plan_for(trace::Outline& outline, std::vector<trace::PassC
   const PlanKeyView key{usual ? now.key.all() : other.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
   if (Known known = find_plan(key, outline.symbols()); known.planned) {
     const History& usual_one = *known.history;
-    if (usual_one.sizes != outline.symbols() || !outline.was_recorded_at(usual_one.sites)) known.history = known.others->at(outline, usual_one);
+    if (usual_one.sizes != outline.symbols() || !outline.was_recorded_at(*usual_one.sites)) known.history = known.others->at(outline, usual_one);
     outline.release();
     return known;
   }
   trace::Graph graph = outline.graph();
   graph.passes = std::move(passes);
-  std::vector<trace::NodeSite> sites = outline.sites();
+  const auto sites = std::make_shared<const Sites>(outline.sites());
   outline.release();
   load_plans(key, {outline.leaves().size(), outline.literals().size(), outline.gathers().size(), outline.calls().size(), outline.symbols().size(), outputs},
              target, now, sites);
   Known known = find_plan(key, outline.symbols());
   if (!known.planned) {
     if (log().should_log(spdlog::level::debug))
-      log().debug("a plan is made for {}{}: {}", sites.back().called, short_place(sites.back().where), why_planned(key, outline.symbols()));
+      log().debug("a plan is made for {}{}: {}", sites->back().called, short_place(sites->back().where), why_planned(key, outline.symbols()));
     known = make_plan_for(key, graph, target, now, sites);
   }
-  auto history = std::make_shared<History>(known.planned, false, now.device, outline.symbols());
-  history->sites = std::move(sites);
-  known.history = std::move(history);
+  known.history = std::make_shared<History>(known.planned, false, now.device, outline.symbols(), sites);
   return known;
 }
 
 std::shared_ptr<History> Engine::Others::at(const trace::Outline& outline, const History& like) {
   const std::lock_guard lock(mutex_);
   auto found = std::find_if(histories_.begin(), histories_.end(),
-                            [&](const auto& history) { return history->sizes == outline.symbols() && outline.was_recorded_at(history->sites); });
+                            [&](const auto& history) { return history->sizes == outline.symbols() && outline.was_recorded_at(*history->sites); });
   if (found == histories_.end()) {
     if (histories_.size() == kRemembered) histories_.pop_back();
     found = histories_.insert(histories_.end(), std::make_shared<History>(like));
     (*found)->sizes = outline.symbols();
-    (*found)->sites = outline.sites();
+    if (!outline.was_recorded_at(*like.sites)) (*found)->sites = std::make_shared<const Sites>(outline.sites());
   }
   std::rotate(histories_.begin(), found, found + 1);
   return histories_.front();
@@ -286,7 +284,7 @@ std::string Engine::why_planned(const PlanKeyView& key, const std::vector<std::i
                      fmt::join(changed, ", "));
 }
 
-void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& now, const Sites& sites) {
+void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& now, const History::Sites& sites) {
   {
     std::lock_guard lock(mutex_);
     if (plans_.find(key)) return;
@@ -299,7 +297,7 @@ void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Ta
   add_plans(key, plans, plans.size(), now, sites);
 }
 
-Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& now, const Sites& sites) {
+Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& now, const History::Sites& sites) {
   timeline::Span span("plan");
   const auto planned = make_plan(graph, target, now.how, kernels_);
   if (span) {
@@ -324,14 +322,13 @@ void Engine::keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const s
 }
 
 Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& now,
-                                const Sites& sites) {
+                                const History::Sites& sites) {
   std::lock_guard lock(mutex_);
   PlanFamily family;
   if (const auto* known = plans_.find(key)) family = *known;
   family.on_disk = on_disk;
   for (const auto& planned : plans) {
-    auto history = std::make_shared<History>(planned, true, now.device, planned->sizes);
-    history->sites = sites;
+    auto history = std::make_shared<History>(planned, true, now.device, planned->sizes, sites);
     family.members.push_back({{planned, std::move(history), std::make_shared<Others>(), std::make_shared<Recurring>()}, {}});
   }
   if (family.members.size() > kMaxFamily) family.members.erase(family.members.begin(), family.members.end() - kMaxFamily);
@@ -786,7 +783,7 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
       check_reach(executable, terms);
     };
   known.executable = known.recurring->at(known.planned, outline.symbols(), target, kernels_, check);
-  work.sites = &known.history->sites;
+  work.sites = known.history->sites.get();
   run_recorded(*known.executable, target, work);
   if (timeline::on()) count_memory();
   return known;

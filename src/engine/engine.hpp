@@ -149,13 +149,13 @@ class Engine {
   std::string why_planned(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
   using Sites = std::vector<trace::NodeSite>;
   // Reads the plans of a structure from disk. This happens once for each structure.
-  void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup, const Sites& sites);
-  Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup, const Sites& sites);
+  void load_plans(const PlanKeyView& key, const PlanTerms& terms, const Target& target, const Setup& setup, const History::Sites& sites);
+  Known make_plan_for(const PlanKeyView& key, const trace::Graph& graph, const Target& target, const Setup& setup, const History::Sites& sites);
   // Stores the plan in the background.
   void keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned);
   // Returns the last of the added plans.
   Known add_plans(const PlanKeyView& key, const std::vector<std::shared_ptr<const Planned>>& plans, std::size_t on_disk, const Setup& setup,
-                  const Sites& sites);
+                  const History::Sites& sites);
   // The address at which a device finds a node's elements.
   struct Elements {
     void* data = nullptr;

@@ -164,12 +164,11 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
   if (plan.bytes_unfused > plan.bytes_moved)
     text += fmt::format("; one kernel per operation would move {} ({:.1f}x)", bytes_text(plan.bytes_unfused), plan.bytes_unfused / plan.bytes_moved);
   text += "\n";
-  const Origins origins(plan, history.sites, options.sizes);
+  const Origins origins(plan, *history.sites, &history.sizes, options.sizes);
   const auto library = runtime::kind_of(plan.limits).library;
   text += passes_text(plan) + origins.sizes_text();
-  if (history.sizes != plan.sizes) text += origins.shown_text(history.sizes);
   if (options.guards) text += guards_text(plan, origins);
-  const std::vector<Core> cores = cores_of(plan);
+  const std::vector<Core> cores = cores_at(plan, history.sizes);
   std::map<int, std::size_t> writer;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
@@ -220,20 +219,20 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
 nlohmann::json plan_json(const Told& told) {
   using nlohmann::json;
   const Planned& plan = *told.planned;
-  const Origins origins(plan, told.history.sites);
+  const Origins origins(plan, *told.history.sites, &told.history.sizes);
   json sizes = json::array(), nodes = json::array(), values = json::array(), refused = json::array();
   for (std::size_t k = 0; k < plan.symbols.size(); ++k) {
     const SizeRange range = origins.range(k);
     sizes.push_back(
         {{"name", plan.symbols[k]}, {"value", plan.sizes[k]}, {"low", range.low}, {"high", range.high == 0 ? json() : json(range.high)}, {"step", range.step}});
   }
-  const bool sites = told.history.sites.size() == plan.recorded.size();
+  const bool sites = told.history.sites->size() == plan.recorded.size();
   for (std::size_t id = 0; id < plan.recorded.size(); ++id) {
     const PlannedNode& node = plan.recorded[id];
     json entry{{"op", std::string(trace::name(node.op))}, {"dtype", std::string(name(node.dtype))}, {"shape", node.shape}, {"inputs", node.inputs}};
     if (node.leaf >= 0) entry["leaf"] = node.leaf;
     if (sites) {
-      const trace::NodeSite& site = told.history.sites[id];
+      const trace::NodeSite& site = (*told.history.sites)[id];
       if (*site.label) entry["name"] = site.label;
       entry["called"] = site.called;
       if (*site.where.file) entry["file"] = site.where.file, entry["line"] = site.where.line;
@@ -274,9 +273,9 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
   using nlohmann::json;
   if (!told.planned) return;
   const Planned& plan = *told.planned;
-  const Origins origins(plan, told.history.sites);
+  const Origins origins(plan, *told.history.sites, &told.history.sizes);
   const std::size_t before = kernels.size() + calls.size();
-  const std::vector<Core> cores = cores_of(plan);
+  const std::vector<Core> cores = cores_at(plan, told.history.sizes);
   std::map<int, std::size_t> writer;  // value -> the step that writes it
   const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
@@ -385,7 +384,7 @@ nlohmann::json explain_json(const std::vector<Told>& evaluations) {
 
 std::vector<std::string> source_notes(const Told& told, const PlannedStep& step) {
   const Planned& plan = *told.planned;
-  const Origins origins(plan, told.history.sites);
+  const Origins origins(plan, *told.history.sites, &told.history.sizes);
   std::vector<std::string> notes;
   if (const std::string lines = origins.lines_text(step.computes); !lines.empty()) notes.push_back("from " + lines);
   for (const auto& [accesses, prefix] : {std::pair(&step.nest.inputs, "in"), std::pair(&step.nest.outputs, "out")})

@@ -14,16 +14,17 @@ namespace sinter::engine {
 /// The facts that a node remembers of its evaluation. They do not keep the plan in memory: explain() describes it as long as evaluations can still use it.
 struct History {
   History() = default;
-  History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on, std::vector<std::int64_t> at)
-      : planned(of), reused(was_reused), device(std::move(on)), sizes(std::move(at)) {
+  using Sites = std::shared_ptr<const std::vector<trace::NodeSite>>;
+  History(const std::shared_ptr<const Planned>& of, bool was_reused, std::string on, std::vector<std::int64_t> at, Sites recorded_at)
+      : planned(of), reused(was_reused), device(std::move(on)), sizes(std::move(at)), sites(std::move(recorded_at)) {
     for (const PlannedStep& step : of->steps) ++(step.library ? calls : kernels);
   }
   std::weak_ptr<const Planned> planned;
   bool reused = false;  // the plan was found by structure: its kernels were in memory
   std::string device;   // "cpu", "cuda:0", or a target name
   int kernels = 0, calls = 0;
-  std::vector<std::int64_t> sizes;     // values of the plan's symbols
-  std::vector<trace::NodeSite> sites;  // lines of the present recording's nodes; empty if there was none
+  std::vector<std::int64_t> sizes;  // values of the plan's symbols
+  Sites sites;                      // lines of the present recording's nodes; an empty list if there was none
 };
 
 /// An evaluation, and its plan at its sizes while it is examined; null if the plan is no longer in memory.

@@ -34,9 +34,10 @@ bool is_start(const std::string& symbol) { return symbol.starts_with('o'); }
 
 }  // namespace
 
-Origins::Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::vector<std::pair<std::string, std::int64_t>>& sizes)
-    : plan_(plan), sites_(sites) {
-  for (const auto& [name, size] : sizes) names_.emplace(size, name);
+Origins::Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::vector<std::int64_t>* shown,
+                 const std::vector<std::pair<std::string, std::int64_t>>& names)
+    : plan_(plan), sites_(sites), shown_(shown ? *shown : plan.sizes) {
+  for (const auto& [name, size] : names) names_.emplace(size, name);
 }
 
 std::vector<Lines> Origins::lines(std::span<const int> nodes) const {
@@ -105,7 +106,7 @@ std::string Origins::type(DType dtype, const Shape& shape) const {
 std::vector<std::string> Origins::symbols() const {
   std::vector<std::string> all = plan_.symbols;
   for (std::size_t k = 0; k < all.size(); ++k)
-    if (const auto named = names_.find(plan_.sizes[k]); named != names_.end() && !is_start(all[k])) all[k] = named->second;
+    if (const auto named = names_.find(shown_[k]); named != names_.end() && !is_start(all[k])) all[k] = named->second;
   return all;
 }
 
@@ -142,7 +143,7 @@ std::string Origins::where(std::size_t symbol) const {
   for (std::size_t v = 0; v < plan_.recorded.size(); ++v) {
     const PlannedNode& node = plan_.recorded[v];
     if (node.leaf < 0) continue;
-    const auto axis = std::find(node.shape.begin(), node.shape.end(), plan_.sizes[symbol]);
+    const auto axis = std::find(node.shape.begin(), node.shape.end(), shown_[symbol]);
     if (axis == node.shape.end()) continue;
     const std::string name = label(static_cast<int>(v));
     return fmt::format(" ({} axis {})", name.empty() ? fmt::format("input {}", node.leaf + 1) : name, axis - node.shape.begin());
@@ -156,25 +157,27 @@ std::string Origins::sizes_text() const {
     if (!is_start(plan_.symbols[k])) free.push_back(k);
   if (free.empty()) return "";
   const auto first = std::find_if(plan_.recorded.begin(), plan_.recorded.end(), [](const PlannedNode& node) { return node.leaf >= 0; });
-  if (names_.empty() && free.size() == 2 && first != plan_.recorded.end() && first->shape == Shape{plan_.sizes[free[0]], plan_.sizes[free[1]]})
-    return fmt::format("planned for {} rows of {}; valid for {} rows of {}\n", grouped(plan_.sizes[free[0]]), grouped(plan_.sizes[free[1]]),
-                       range_text(range(free[0]), plan_.sizes[free[0]]), range_text(range(free[1]), plan_.sizes[free[1]]));
+  if (names_.empty() && free.size() == 2 && first != plan_.recorded.end() && first->shape == Shape{shown_[free[0]], shown_[free[1]]})
+    return fmt::format("planned for {} rows of {}; valid for {} rows of {}\n{}", grouped(plan_.sizes[free[0]]), grouped(plan_.sizes[free[1]]),
+                       range_text(range(free[0]), plan_.sizes[free[0]]), range_text(range(free[1]), plan_.sizes[free[1]]), shown_text());
   constexpr std::size_t kMost = 4;
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < free.size() && k < kMost; ++k) {
     const std::int64_t size = plan_.sizes[free[k]];
-    const auto named = names_.find(size);
+    const auto named = names_.find(shown_[free[k]]);
     parts.push_back(fmt::format("{}{}, valid for {}", named == names_.end() ? "" : named->second + " = ",
                                 grouped(size) + (named == names_.end() ? where(free[k]) : ""), range_text(range(free[k]), size)));
   }
-  return fmt::format("planned for {}{}\n", fmt::join(parts, "; "), free.size() > kMost ? fmt::format("; and {} more sizes", free.size() - kMost) : "");
+  return fmt::format("planned for {}{}\n{}", fmt::join(parts, "; "), free.size() > kMost ? fmt::format("; and {} more sizes", free.size() - kMost) : "",
+                     shown_text());
 }
 
-std::string Origins::shown_text(const std::vector<std::int64_t>& sizes) const {
+/// Returns "shown for 4,000 instead of 8,192", or an empty text.
+std::string Origins::shown_text() const {
   std::vector<std::string> changes;
-  for (std::size_t k = 0; k < sizes.size(); ++k)
-    if (sizes[k] != plan_.sizes[k]) changes.push_back(fmt::format("{} instead of {}", grouped(sizes[k]), grouped(plan_.sizes[k])));
-  return fmt::format("shown for {}\n", fmt::join(changes, ", "));
+  for (std::size_t k = 0; k < shown_.size(); ++k)
+    if (shown_[k] != plan_.sizes[k]) changes.push_back(fmt::format("{} instead of {}", grouped(shown_[k]), grouped(plan_.sizes[k])));
+  return changes.empty() ? "" : fmt::format("shown for {}\n", fmt::join(changes, ", "));
 }
 
 }  // namespace sinter::engine

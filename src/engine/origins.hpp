@@ -24,7 +24,9 @@ struct SizeRange {
 
 class Origins {
  public:
-  Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::vector<std::pair<std::string, std::int64_t>>& sizes = {});
+  /// `shown`: the values of the symbols at which the plan is described (described_at); null: those for which it was made. `names` names some of these sizes.
+  Origins(const Planned& plan, const std::vector<trace::NodeSite>& sites, const std::vector<std::int64_t>* shown = nullptr,
+          const std::vector<std::pair<std::string, std::int64_t>>& names = {});
 
   /// Returns the lines of recorded nodes, file by file in order of appearance.
   std::vector<Lines> lines(std::span<const int> nodes) const;
@@ -39,17 +41,17 @@ class Origins {
   /// Returns "B" for a size with a name, else the plan's own name: "n0".
   std::vector<std::string> symbols() const;
   SizeRange range(std::size_t symbol) const;
-  /// Describes the sizes for which the plan was made, and the sizes for which it is valid.
+  /// Describes the sizes for which the plan was made, the sizes for which it is valid, and those at which it is described if they are others.
   std::string sizes_text() const;
-  /// Says that the figures are those of other sizes.
-  std::string shown_text(const std::vector<std::int64_t>& sizes) const;
 
  private:
   bool known() const { return sites_.size() == plan_.recorded.size(); }
   std::string where(std::size_t symbol) const;
+  std::string shown_text() const;
 
   const Planned& plan_;
   const std::vector<trace::NodeSite>& sites_;
+  const std::vector<std::int64_t>& shown_;
   std::map<std::int64_t, std::string> names_;  // names of sizes
 };
 

@@ -70,9 +70,9 @@ std::vector<Core> cores_of(const Planned& planned, std::span<const std::int64_t>
   return planned.limits.overlap && runtime::kind_of(planned.limits).launches_parts ? Cores(planned, numbers).all() : std::vector<Core>{};
 }
 
-std::vector<Core> cores_of(const Planned& planned) {
+std::vector<Core> cores_at(const Planned& planned, const std::vector<std::int64_t>& symbols) {
   std::vector<std::int64_t> numbers;
-  planned.program.evaluate(planned.sizes, numbers);
+  planned.program.evaluate(symbols, numbers);
   return cores_of(planned, numbers);
 }
 

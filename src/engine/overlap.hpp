@@ -17,9 +17,9 @@ struct Core {
   jit::Box points;
 };
 
-/// Returns the cores of a plan's kernels at these numbers, or at the sizes for which it was made.
+/// Returns the cores of a plan's kernels at these numbers of it; or for these values of its symbols, which give the numbers.
 std::vector<Core> cores_of(const Planned& planned, std::span<const std::int64_t> numbers);
-std::vector<Core> cores_of(const Planned& planned);
+std::vector<Core> cores_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
 
 /// Returns "[1:127, 0:512]".
 std::string points_text(const jit::Box& points);

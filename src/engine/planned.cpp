@@ -403,9 +403,24 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
   return schedule_and_make(graph, target, how, kernels).planned;
 }
 
-double bytes_at(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures) {
+namespace {
+
+double bytes_of(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures) {
   double bytes = 0;
   for (const PlannedTraffic& term : traffic) bytes += term.bytes * static_cast<double>(figures[static_cast<std::size_t>(term.elements)]);
+  return bytes;
+}
+
+}  // namespace
+
+PlannedBytes bytes_at(const Planned& planned, const std::vector<std::int64_t>& symbols) {
+  std::vector<std::int64_t> figures;
+  planned.figures.evaluate(symbols, figures);
+  PlannedBytes bytes;
+  for (const PlannedStep& step : planned.steps) {
+    bytes.moved += bytes_of(step.moved, figures);
+    bytes.unfused += bytes_of(step.unfused, figures);
+  }
   return bytes;
 }
 
@@ -427,8 +442,8 @@ Planned described_at(const Planned& planned, const std::vector<std::int64_t>& sy
       take(part, figure);
       figure += static_cast<int>(part.size());
     }
-    here.bytes_moved += step.bytes_moved = bytes_at(step.moved, figures);
-    here.bytes_unfused += step.bytes_unfused = bytes_at(step.unfused, figures);
+    here.bytes_moved += step.bytes_moved = bytes_of(step.moved, figures);
+    here.bytes_unfused += step.bytes_unfused = bytes_of(step.unfused, figures);
   }
   return here;
 }

@@ -100,8 +100,11 @@ struct Planned {
 
 /// Returns the plan with its shapes, launches and bytes for other values of the symbols, to be described; `sizes` stay those for which it was made.
 Planned described_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
-/// Returns the bytes that a step moves, from the plan's figures.
-double bytes_at(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures);
+/// Bytes that a plan moves, and that it would move with one kernel for each op.
+struct PlannedBytes {
+  double moved = 0, unfused = 0;
+};
+PlannedBytes bytes_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
 
 struct PlanOptions {
   jit::LowerOptions lowering;

@@ -440,9 +440,9 @@ std::vector<FrozenFigures> FrozenFunction::figures() const {
       ++(step.library ? figures.library_calls : figures.kernels);
       figures.operations += step.library ? 1 : std::max(static_cast<int>(step.nest.ops.size()), 1);
     }
-    const Planned here = described_at(planned, one.bound->executable.symbols);
-    figures.bytes_moved = here.bytes_moved;
-    figures.bytes_unfused = here.bytes_unfused;
+    const PlannedBytes bytes = bytes_at(planned, one.bound->executable.symbols);
+    figures.bytes_moved = bytes.moved;
+    figures.bytes_unfused = bytes.unfused;
     const Arena& arena = one.bound->executable.arena;
     figures.arena_bytes = arena.bytes;
     figures.least_bytes = arena.lower_bound;
@@ -478,14 +478,14 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
       if ((*sizes)[k] > 1) how.sizes.emplace_back(axes_[k], (*sizes)[k]);
   }
   if (!planned) return text;
-  History history(planned, false, at_.target.device->name(), std::move(symbols));
-  history.sites = leaves->sites;
-  if (history.sites.empty()) {  // loaded from a file: only the inputs' names are known
-    history.sites.resize(planned->recorded.size(), {"", {}, ""});
+  std::vector<trace::NodeSite> sites = leaves->sites;
+  if (sites.empty()) {  // loaded from a file: only the inputs' names are known
+    sites.resize(planned->recorded.size(), {"", {}, ""});
     for (std::size_t id = 0; id < planned->recorded.size(); ++id)
       if (const int leaf = planned->recorded[id].leaf; leaf >= 0 && leaves->inputs[static_cast<std::size_t>(leaf)] >= 0)
-        history.sites[id].label = inputs_[static_cast<std::size_t>(leaves->inputs[static_cast<std::size_t>(leaf)])].name.c_str();
+        sites[id].label = inputs_[static_cast<std::size_t>(leaves->inputs[static_cast<std::size_t>(leaf)])].name.c_str();
   }
+  History history(planned, false, at_.target.device->name(), std::move(symbols), std::make_shared<const std::vector<trace::NodeSite>>(std::move(sites)));
   return text + explanation({Told{std::move(history), planned}}, how);
 }
 

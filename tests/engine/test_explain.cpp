@@ -218,6 +218,11 @@ TEST_CASE("a plan that serves other sizes is described at the sizes of each eval
         for (std::size_t k = 0; k < fresh.at(list).size(); ++k)
           for (const char* field : {"inputs", "outputs", "bytes_moved", "bytes_unfused"}) CHECK(reused.at(list)[k].at(field) == fresh.at(list)[k].at(field));
       CHECK(reused.at("plans")[0].at("nodes") == fresh.at("plans")[0].at("nodes"));
+      // The axis is found, and the user's name is given, by the sizes of this evaluation.
+      const std::string told = sn::explain({formulas[f](sn::placeholder({rows, 300}, DType::float32))}, {.sizes = {{"batch", rows}}});
+      CHECK(contains(told, "planned for batch = 100, valid for "));
+      CHECK(contains(told, "shown for " + std::to_string(rows) + " instead of 100\n"));
+      CHECK(told.find("batch", told.find("   moves   ")) != std::string::npos);
     }
   }
 }
