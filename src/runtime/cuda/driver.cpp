@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <mutex>
 #include <vector>
 
+#include "runtime/open_once.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime::cuda {
@@ -76,12 +76,6 @@ int driver_version() noexcept {
   return 0;
 }
 
-const Driver& driver() {
-  static std::mutex mutex;
-  static Driver* opened = nullptr;  // never freed: buffers may outlive every static object
-  const std::scoped_lock lock(mutex);
-  if (!opened) opened = new Driver(open_driver());
-  return *opened;
-}
+const Driver& driver() { return open_once<Driver, open_driver>(); }
 
 }  // namespace sinter::runtime::cuda

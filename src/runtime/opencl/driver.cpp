@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <mutex>
 
+#include "runtime/open_once.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime::opencl {
@@ -60,12 +60,6 @@ std::string describe(Result r) {
   return fmt::format("OpenCL error {}", r);
 }
 
-const Driver& driver() {
-  static std::mutex mutex;
-  static Driver* opened = nullptr;  // never freed: buffers may outlive every static object
-  const std::scoped_lock lock(mutex);
-  if (!opened) opened = new Driver(open_driver());
-  return *opened;
-}
+const Driver& driver() { return open_once<Driver, open_driver>(); }
 
 }  // namespace sinter::runtime::opencl
