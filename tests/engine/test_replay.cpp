@@ -28,7 +28,7 @@ bool switched_off(const char* variable) {
   const char* value = std::getenv(variable);
   return value && std::string_view(value) == "0";
 }
-bool replays() { return testing::on_cuda(); }
+bool replays() { return testing::on_cuda() && !options().device.starts_with("opencl"); }  // OpenCL launches each kernel by itself
 bool graphs() { return replays() && !switched_off("SINTER_EMULATOR_GRAPHS"); }
 
 std::vector<float> numbers(std::int64_t count, float low = -1, float high = 1) {
