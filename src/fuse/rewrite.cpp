@@ -378,7 +378,7 @@ class Places : public Pairs {
     const Size rows = node_.shape[0], k = out_.nodes[index].shape[0];
     for (const Inverted& each : known)
       if (each.index == index && each.rows.same(rows)) return each;
-    // Of the call's second operand only the length counts.
+    // Only the length of the call's second operand counts.
     const int one = part(index, 0, 1);
     const int call = computed(Op::invert_index, DType::int32, {rows + 1 + k}, {index, push_view(out_, Op::broadcast, one, {rows}, node_.from)});
     out_.nodes[call].call = node_.call;
@@ -514,7 +514,7 @@ int expanded(Graph& out, Node node) {
 }  // namespace
 
 Graph expand_library_calls(Graph graph, const Limits& limits) {
-  // What the device sorts by digits stays, or is expanded into it.
+  // A call that the device sorts by digits stays, or is expanded into such a call.
   const auto needed = [&](const Node& node) {
     return trace::is_library(node.op) && (!has_library(limits, node.op, node.dtype) || node.op == Op::sort || node.op == Op::argsort);
   };

@@ -476,7 +476,7 @@ TEST_CASE("values for many indices are combined in their order, on every device"
     const Tensor whole = sn::astype(sn::floor(given * 100), DType::int16);
     const auto wide = sn::add_at(sn::zeros({rows, columns}, DType::int64), sn::Index(places), sn::astype(whole, DType::int64));
     CHECK(sn::all(sn::add_at(sn::zeros({rows, columns}, DType::int16), sn::Index(places), whole) == sn::astype(wide, DType::int16)).item<bool>());
-    // What is gathered is checked, also where its sum has ranges.
+    // The gathered positions are checked, also where the sum has ranges.
     const Tensor table = sn::reshape(sn::from_span(start), {rows, columns});
     CHECK(sn::reshape(sn::add_at(x, sn::Index(places), sn::take(table, places, 0)), {-1}).size(0) == rows * columns);
     index[7] = rows;

@@ -1,4 +1,4 @@
-// What a kernel computes while an exchange is on its way: the core runs between start and finish, and the bits are the same without.
+// A kernel's core is computed between an exchange's start and its finish, with the same bits as without the overlap.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -108,7 +108,7 @@ template <class T> void check_functions() {
   for (std::size_t k = 0; k < ops.size(); ++k) {
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < kCount; ++i) {
-      // Of large arguments, sin, cos and tan are the driver's.
+      // The driver computes sin, cos and tan of large arguments.
       const bool large = (ops[k] == Op::sin || ops[k] == Op::cos || ops[k] == Op::tan) && std::abs(a[i]) >= (sizeof(T) == 4 ? 4e6 : 1.6e6);
       const T e = expected[k][i], f = found[k][i];
       const bool same = (std::isnan(e) && std::isnan(f)) || std::memcmp(&e, &f, sizeof e) == 0 ||
