@@ -389,6 +389,8 @@ def namespace():
             return result
         return functional
     def topk(x, k, axis=-1):
+        if k > x.shape[axis]:  # np.take asks for no such thing where another axis is empty
+            raise ValueError(f"{k} of {x.shape[axis]} elements")
         order = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
         order = np.take(order, np.arange(k), axis)
         return np.take_along_axis(x, order, axis), order
