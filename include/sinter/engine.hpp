@@ -92,7 +92,7 @@ void interrupt() noexcept;
 
 /// Settings, each equivalent to an environment variable; the defaults are read from the environment once.
 struct Options {
-  std::string device = "cpu";     ///< SINTER_DEVICE: cpu, cuda, cuda:1
+  std::string device = "cpu";     ///< SINTER_DEVICE: cpu, cuda, cuda:1, opencl, opencl:1
   std::string backend = "llvm";   ///< SINTER_BACKEND: llvm, interpreter (device cpu)
   bool fuse = true;               ///< SINTER_FUSE: on, off (one kernel per op)
   bool fast_math = false;         ///< SINTER_FAST_MATH: approximate math; part of the cache key

@@ -28,7 +28,7 @@ std::uint32_t seed() {
 }
 
 // Emulated kernels take a compiler each: fewer random cases there.
-int rounds(int count) { return on_cuda() ? (count + 3) / 4 : count; }
+int rounds(int count) { return on_gpu() ? (count + 3) / 4 : count; }
 
 Shape random_shape(std::mt19937& rng) {
   static const std::int64_t sizes[] = {1, 2, 3, 5, 8, 17, 33, 64};
@@ -279,7 +279,7 @@ TEST_CASE("matmul of every layout and batch agrees with float64") {
 }
 
 TEST_CASE("a batch of products is one library call, whose operands are turned and repeated without copies") {
-  if (sn::testing::on_cuda()) return;  // no library there yet
+  if (sn::testing::on_gpu()) return;  // no library there yet
   std::mt19937 rng(seed() + 6);
   const auto a = random(rng, {7, 1, 9, 5}, DType::float32, -1, 1), b = random(rng, {4, 6, 9}, DType::float32, -1, 1);
   const auto before = sn::counters();

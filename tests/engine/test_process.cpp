@@ -47,7 +47,7 @@ struct Folder : sn::testing::TemporaryFolder {
   std::string cache() const { return "SINTER_CACHE_DIR=" + path.string(); }
 };
 
-bool on_llvm() { return !sn::testing::on_cuda() && sn::options().backend == "llvm"; }
+bool on_llvm() { return !sn::testing::on_gpu() && sn::options().backend == "llvm"; }
 
 Tensor ramp(std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -191,7 +191,7 @@ TEST_CASE("a static object's destructor evaluates, known formulas and new ones")
 
 #if !defined(__SANITIZE_THREAD__)  // which follows no child of fork that starts threads
 TEST_CASE("a child of fork evaluates, whatever other threads were doing") {
-  if (sn::testing::on_cuda()) return;  // a CUDA context does not outlive a fork
+  if (sn::testing::on_gpu()) return;  // a CUDA context does not outlive a fork
   const Ran ran = run_role("fork", "SINTER_THREADS=3 SINTER_LOG=error");
   CAPTURE(ran.out);
   CHECK(ran.status == 0);
@@ -200,7 +200,7 @@ TEST_CASE("a child of fork evaluates, whatever other threads were doing") {
 }
 
 TEST_CASE("the first fork may meet the first evaluation") {
-  if (sn::testing::on_cuda()) return;
+  if (sn::testing::on_gpu()) return;
   for (int run = 0; run < 20; ++run) {
     const Ran ran = run_role("first_fork", "SINTER_THREADS=3 SINTER_LOG=error");
     CAPTURE(ran.out);
@@ -211,7 +211,7 @@ TEST_CASE("the first fork may meet the first evaluation") {
 #endif
 
 TEST_CASE("where threads cannot be started the others do the work, and it is told once") {
-  if (sn::testing::on_cuda()) return;
+  if (sn::testing::on_gpu()) return;
   const Ran ran = run_role("few_threads", "SINTER_THREADS=8 SINTER_CACHE_SIZE=0 SINTER_WAIT=on");
   if (WIFEXITED(ran.status) && WEXITSTATUS(ran.status) == sn::testing::kSkipped) {
     MESSAGE("SKIPPED: the number of processes cannot be limited here");
@@ -244,7 +244,7 @@ TEST_CASE("batches that only a recording holds are counted and let go") {
   for (int k = 0; k < 3; ++k) sum += sn::sum(sn::from_span(batch));
   CHECK(sn::counters().bytes_now - before >= 3 * kElements * 4);  // waiting contents are counted
   for (int k = 3; k < kBatches; ++k) sum += sn::sum(sn::from_span(batch));
-  CHECK(sn::counters().bytes_peak - before < (300u << 20) * (sn::testing::on_cuda() ? 2 : 1));
+  CHECK(sn::counters().bytes_peak - before < (300u << 20) * (sn::testing::on_gpu() ? 2 : 1));
   CHECK(sum.item<float>() == doctest::Approx(0.5 * kElements * kBatches).epsilon(1e-4));
   // Data that the user holds is no reason to evaluate anything.
   const Tensor large = sn::from_span(std::vector<float>(70 << 20, 1.0f));

@@ -17,10 +17,10 @@ TEST_CASE("small programs agree with plain loops") {
       ++count;
       if (only && std::string(only) != program.name) continue;
       // An emulated kernel takes a compiler each: one in eight programs there, others each time.
-      if (on_cuda() && !only && (number++ + seed) % 8 != 0) continue;
+      if (on_gpu() && !only && (number++ + seed) % 8 != 0) continue;
       for (const auto& [real, evaluates] :
            {std::pair{sn::DType::float64, false}, {sn::DType::float32, true}, {sn::DType::float32, false}, {sn::DType::float64, true}}) {
-        if (on_cuda() && real == sn::DType::float64) continue;
+        if (on_gpu() && real == sn::DType::float64) continue;
         INFO(program.name << " in " << std::string(sn::name(real)) << (evaluates ? ", evaluated at each step" : ", recorded whole"));
         Desk desk(seed, real, evaluates);
         try {

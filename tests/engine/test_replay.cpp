@@ -28,7 +28,7 @@ bool switched_off(const char* variable) {
   const char* value = std::getenv(variable);
   return value && std::string_view(value) == "0";
 }
-bool replays() { return testing::on_cuda() && !options().device.starts_with("opencl"); }  // OpenCL launches each kernel by itself
+bool replays() { return testing::on_cuda(); }  // OpenCL launches each kernel by itself
 bool graphs() { return replays() && !switched_off("SINTER_EMULATOR_GRAPHS"); }
 
 std::vector<float> numbers(std::int64_t count, float low = -1, float high = 1) {
@@ -207,7 +207,7 @@ std::vector<Tensor> program(unsigned chosen, const std::vector<Tensor>& inputs, 
 
 TEST_CASE("programs drawn by chance: every later evaluation gives the first one's bits, and a step by step one's" * doctest::skip(losing)) {
   constexpr std::int64_t kSide = 16;
-  const int programs = testing::on_cuda() ? 5 : 40;
+  const int programs = testing::on_gpu() ? 5 : 40;
   for (int p = 0; p < programs; ++p) {
     const unsigned chosen = testing::numbers()();
     CAPTURE(chosen);

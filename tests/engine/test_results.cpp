@@ -290,7 +290,7 @@ std::uint32_t seed() { return test_seed(); }
 /// One in how many programs runs here: compiling a kernel takes a thousand times as long as interpreting it.
 std::uint32_t stride() {
   if (const char* given = std::getenv("SINTER_TEST_STRIDE")) return static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10));
-  if (on_cuda()) return 601;
+  if (on_gpu()) return 601;
   return sn::options().backend == "llvm" ? 19 : 1;
 }
 

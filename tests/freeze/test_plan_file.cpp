@@ -124,7 +124,7 @@ void sign(std::string& file) {
   std::memcpy(file.data() + file.size() - sizeof sum, &sum, sizeof sum);
 }
 
-bool has_machine_code() { return !testing::on_cuda() && options().backend == "llvm"; }
+bool has_machine_code() { return !testing::on_gpu() && options().backend == "llvm"; }
 
 }  // namespace
 
@@ -211,7 +211,7 @@ TEST_CASE("sizes that make something else of a formula are served by steps, or h
       const std::vector<Tensor> in{random_tensor({n, 3})};
       const auto got = called(g, in);
       if (held) CHECK(got.empty());
-      else if (!got.empty() || !testing::on_cuda()) check_near(got.at(0), body(in)[0]);
+      else if (!got.empty() || !testing::on_gpu()) check_near(got.at(0), body(in)[0]);
     }
   }
 }
@@ -246,7 +246,7 @@ TEST_CASE("another process plans, generates and compiles nothing, and maps no co
   CHECK(std::atof(ran.out.c_str() + ran.out.find("sum=") + 4) == doctest::Approx(sum).epsilon(1e-6));
   CHECK(ran.out.find("compiled=0 ") != std::string::npos);
   CHECK(ran.out.find("planned=0 fallbacks=0 mapped=0") != std::string::npos);
-  if (testing::on_cuda()) {
+  if (testing::on_gpu()) {
     const Ran elsewhere = run_child(file.path, "SINTER_DEVICE=cpu");
     INFO(elsewhere.out);
     CHECK(elsewhere.out.find("the device is cpu") != std::string::npos);
@@ -262,7 +262,7 @@ TEST_CASE("the kernels of sorts and scatters are in the file") {
   const Counters after = counters();
   CHECK(after.host_calls == before.host_calls);
   CHECK(after.library_calls >= before.library_calls + 3);  // two sorts and a scatter
-  if (testing::on_cuda()) CHECK(after.kernels_launched > before.kernels_launched + 50);
+  if (testing::on_gpu()) CHECK(after.kernels_launched > before.kernels_launched + 50);
   const Ran ran = run_child(file.path, kNoCompiler);
   INFO(ran.out);
   REQUIRE(ran.status == 0);
@@ -275,7 +275,7 @@ TEST_CASE("the kernels of sorts and scatters are in the file") {
 
 TEST_CASE("a plan with a library's products is refused, with what to do, where the library has no algorithm for them or there is none") {
   const char* driver = std::getenv("SINTER_CUDA_DRIVER");
-  if (!testing::on_cuda() || !driver || std::string(driver).find("libcuda_emulator") == std::string::npos || options().fuse == false) return;
+  if (!testing::on_gpu() || !driver || std::string(driver).find("libcuda_emulator") == std::string::npos || options().fuse == false) return;
   const std::string library = " SINTER_CUBLASLT=" + (fs::path(driver).parent_path() / "libcublaslt_emulator.so").string();
   File file("products.plan");
   const Ran saved = run_child(file.path, library, "--save=");
@@ -378,12 +378,12 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
       INFO("batch = ", batch, ", seq = ", seq);
       const std::vector<Tensor> in{random_tensor({batch, seq, 24}), random_tensor({batch, seq})};
       const auto got = called(f, in);
-      CHECK((!got.empty() || testing::on_cuda()));
+      CHECK((!got.empty() || testing::on_gpu()));
       if (got.empty()) continue;
       const auto want = body(in);
       for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
     }
-  if (testing::on_cuda()) return;                                  // vectors and blocks of a GPU ask for more of the sizes
+  if (testing::on_gpu()) return;                                   // vectors and blocks of a GPU ask for more of the sizes
   CHECK(f.serves()[0].find("seq 2 to 100") != std::string::npos);  // all of the table too
   CHECK(f.ends()[0].find("not 101: ") != std::string::npos);
   CHECK_THROWS_WITH_AS(f({random_tensor({2, 101, 24}), random_tensor({2, 101})}), doctest::Contains("beyond the end of its operand"), ShapeError);
@@ -391,7 +391,7 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
 }
 
 TEST_CASE("sizes that are halved and rounded are served in steps") {
-  if (testing::on_cuda()) return;  // vectors and blocks of a GPU ask for more of the sizes
+  if (testing::on_gpu()) return;  // vectors and blocks of a GPU ask for more of the sizes
   const Tensor w = random_tensor({6, 3, 3, 3}), v = random_tensor({6, 6, 3, 3});
   eval({w, v});
   const auto body = [=](const std::vector<Tensor>& in) {
@@ -432,7 +432,7 @@ TEST_CASE("names whose neighbouring sizes would meet are free together") {
   for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{41, 43, 47}, {50, 44, 45}, {30, 60, 33}}) {
     const std::vector<Tensor> in{random_tensor({a, b, c}), random_tensor({a}), random_tensor({b, c})};
     const auto got = called(f, in);
-    CHECK((!got.empty() || testing::on_cuda()));
+    CHECK((!got.empty() || testing::on_gpu()));
     if (!got.empty()) check_near(got[0], body(in)[0]);
   }
 }
@@ -472,7 +472,7 @@ TEST_CASE("of several plans that are right for a size, the one that was made for
     INFO("rows = ", rows, ", long = ", length);
     const std::vector<Tensor> in{random_tensor({rows, length})};
     const auto got = called(f, in);
-    CHECK((!got.empty() || testing::on_cuda()));
+    CHECK((!got.empty() || testing::on_gpu()));
     if (!got.empty()) check_near(got[0], body(in)[0]);
   }
 }
@@ -505,7 +505,7 @@ TEST_CASE("a formula that decides by a size serves the sizes of which it decides
 
 TEST_CASE("random formulas: a plan is right at every size that it serves, however far from its own") {
   const char* asked = std::getenv("SINTER_TEST_FORMULAS");
-  const int formulas = asked ? std::atoi(asked) : testing::on_cuda() ? 3 : 12;
+  const int formulas = asked ? std::atoi(asked) : testing::on_gpu() ? 3 : 12;
   int served = 0;
   for (int round = 0, drawn = 0; round < formulas && drawn < 4 * formulas; ++round, ++drawn) {
     std::vector<unsigned> program;
@@ -561,7 +561,7 @@ TEST_CASE("random formulas: a plan is right at every size that it serves, howeve
       for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
     }
   }
-  CHECK(served >= formulas + !testing::on_cuda());  // not only the sizes that they were made for
+  CHECK(served >= formulas + !testing::on_gpu());  // not only the sizes that they were made for
 }
 
 namespace {
@@ -613,7 +613,7 @@ void check_forgeries(const Function::Formula& body, const std::vector<InputSpec>
 }  // namespace
 
 TEST_CASE("whatever a file says under a good checksum, it is refused, or gives results of their shapes") {
-  if (testing::on_cuda()) return;  // which has its own memory, and its kernels' accesses are checked by nobody
+  if (testing::on_gpu()) return;  // which has its own memory, and its kernels' accesses are checked by nobody
   const Tensor w = random_tensor({6, 4});
   eval(w);
   const auto body = [=](const std::vector<Tensor>& in) {
@@ -627,7 +627,7 @@ TEST_CASE("whatever a file says under a good checksum, it is refused, or gives r
 }
 
 TEST_CASE("so it is of library calls with layouts of their own") {
-  if (testing::on_cuda()) return;
+  if (testing::on_gpu()) return;
   const Tensor planes = random_tensor({2, 3, 3, 3, 16}), depthwise = random_tensor({2, 3, 3, 16}), blocked = random_tensor({1, 2, 1, 1, 16, 16}),
                tiles = random_tensor({16, 1, 2, 16, 16});
   const Tensor by = random_tensor({5, 16}), start = random_tensor({2, 3, 4});

@@ -19,7 +19,7 @@ namespace {
 std::mt19937 rng{fresh_seed()};
 
 std::int64_t between(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(high - low + 1)); }
-int rounds(int count) { return on_cuda() ? 2 : count; }
+int rounds(int count) { return on_gpu() ? 2 : count; }
 
 std::pair<Tensor, Ref> input(const Shape& shape) { return random(rng, shape, DType::float32, -2, 2); }
 

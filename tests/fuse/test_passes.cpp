@@ -47,7 +47,7 @@ double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN
 
 /// Compares with the same program evaluated by the interpreter, bit for bit.
 template <class Program> void same_bits(Program program) {
-  if (on_cuda()) return;
+  if (on_gpu()) return;
   const auto options = sn::options();
   auto interpreted = options;
   interpreted.backend = "interpreter";
@@ -72,7 +72,7 @@ TEST_CASE("long scans of few rows, with work before and after, in any layout") {
   } cases[] = {{{140001}, 0}, {{2, 131072}, 1}, {{131500, 2}, 0}};
   for (const auto& [shape, axis] : cases)
     for (const DType dtype : {DType::float32, DType::float64, DType::int32, DType::bool_}) {
-      if (on_cuda() && dtype != DType::float32 && axis != 0) continue;  // emulated
+      if (on_gpu() && dtype != DType::float32 && axis != 0) continue;  // emulated
       const std::string what = fmt::format("{} {}", sn::name(dtype), sn::to_string(shape));
       auto [x, ref] = random(rng, shape, dtype, -1, 1);
       const auto k = static_cast<std::int64_t>(axis);
@@ -324,7 +324,7 @@ TEST_CASE("short columns of every length and type, kept between passes on a GPU"
       auto [x, ref] = random(rng, shape, dtype, -3, 4);
       const double tolerance = dtype == DType::float64 ? 1e-12 : dtype == DType::float32 ? 1e-5 : 1e-2;
       check_columns(x, ref.v, {axis}, tolerance, tolerance < 1e-2);
-      if (on_cuda() && shape[static_cast<std::size_t>(axis)] <= 1024) CHECK(launches(sn::softmax(x, axis)) == 1);
+      if (on_gpu() && shape[static_cast<std::size_t>(axis)] <= 1024) CHECK(launches(sn::softmax(x, axis)) == 1);
     }
   // Views, values before and after, two that are kept, something else read in the last pass, NaN and infinities.
   auto [x, ref] = random(rng, {300, 80}, DType::float32, -3, 4);
@@ -359,7 +359,7 @@ TEST_CASE("what a layer norm's backward pass sums over its rows: the merges of t
   auto [x, ref] = random(rng, {1100, 136}, DType::float32, -3, 4);
   auto [y, other] = random(rng, {1100, 136}, DType::float32, -3, 4);
   const Tensor products = sn::sum(x * y, 0), sums = sn::sum(y, 0);
-  if (on_cuda()) CHECK(launches({sn::sum(x * y, 0), sn::sum(y, 0)}) == 2);  // pieces of both, merges of both
+  if (on_gpu()) CHECK(launches({sn::sum(x * y, 0), sn::sum(y, 0)}) == 2);  // pieces of both, merges of both
   sn::eval(std::vector<Tensor>{products, sums});
   const auto found = values(products), plain = values(sums);
   for (std::size_t c = 0; c < 136; ++c) {
@@ -377,10 +377,10 @@ TEST_CASE("long columns read memory once: pieces of them, and a merge") {
   } cases[] = {{{132001, 9}, {0}}, {{131072, 8}, {0}}, {{2, 131500, 8}, {1}}, {{9, 131, 127, 10}, {0, 1, 2}}};
   for (const auto& [shape, axes] : cases)
     for (const DType dtype : {DType::float32, DType::float64}) {
-      if (on_cuda() && dtype != DType::float32 && shape.size() > 2) continue;  // emulated
+      if (on_gpu() && dtype != DType::float32 && shape.size() > 2) continue;  // emulated
       auto [x, ref] = random(rng, shape, dtype, 2, 5);
       check_columns(x, ref.v, axes, dtype == DType::float32 ? 2e-5 : 1e-10, shape.size() == 2);
-      if (!on_cuda() || shape.size() == 3) continue;
+      if (!on_gpu() || shape.size() == 3) continue;
       CHECK(launches({sn::mean(x + 1, axes), sn::var(x + 1, axes)}) == 2);
       CHECK(launches(sn::logsumexp(x * 2, axes)) == 2);
     }
@@ -419,7 +419,7 @@ TEST_CASE("any, all and the place of an extremum of long rows with one hit") {
 }
 
 TEST_CASE("a sum that reads another layout errs no more, fused or not") {
-  if (on_cuda()) return;  // one tree of threads
+  if (on_gpu()) return;  // one tree of threads
   const auto options = sn::options();
   auto unfused = options;
   unfused.fuse = false;

@@ -52,7 +52,7 @@ double relu_product(std::int64_t row, std::int64_t j) {
 }  // namespace
 
 TEST_CASE("a hundred sizes and a hundred offsets of a formula are planned and compiled once or twice") {
-  const int count = sinter::testing::on_cuda() ? 12 : 100;
+  const int count = sinter::testing::on_gpu() ? 12 : 100;
   const Tensor big = matrix(100 * 8 + 8, 24), right = matrix(24, 10);
   const auto rows = [&](int k) { return big(Slice{k * 8, k * 8 + 8}); };
   const Case cases[] = {
@@ -85,7 +85,7 @@ TEST_CASE("a hundred sizes and a hundred offsets of a formula are planned and co
     }
     const auto after = sn::counters();
     // Accesses of 16 bytes on CUDA need multiples of 4; other sizes have plans and kernels of their own.
-    const auto times = static_cast<std::uint64_t>(sinter::testing::on_cuda() ? 3 : 1);
+    const auto times = static_cast<std::uint64_t>(sinter::testing::on_gpu() ? 3 : 1);
     CHECK(after.plans_made - before.plans_made <= times * static_cast<std::uint64_t>(c.plans));
     CHECK(after.kernels_compiled - before.kernels_compiled <= times * static_cast<std::uint64_t>(c.compiles));
     CHECK(after.plans_made > before.plans_made);

@@ -54,7 +54,7 @@ struct Foreign {
 TEST_CASE("there and back shares the elements, for every type") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
-    if (on_cuda() && d % 4 != 3) continue;
+    if (on_gpu() && d % 4 != 3) continue;
     CAPTURE(sn::name(type));
     const Tensor x = random(rng, {3, 5}, type, 0, 9).first;
     const Tensor y = is_bool(type) ? sn::logical_not(x) : x + x;
@@ -69,7 +69,7 @@ TEST_CASE("there and back shares the elements, for every type") {
     CHECK(equal(back, y));
     if (!is_bool(type)) {
       dlpack::Versioned* again = dlpack::to_versioned(back);
-      if (!on_cuda()) CHECK(again->tensor.data == data);
+      if (!on_gpu()) CHECK(again->tensor.data == data);
       again->deleter(again);
     }
     dlpack::Versioned* copy = dlpack::to_versioned(y, true);

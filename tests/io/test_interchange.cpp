@@ -29,7 +29,7 @@ std::mt19937 rng{fresh_seed()};
 TEST_CASE("adopted memory is used where it is, wherever it begins") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
-    if (on_cuda() && d % 5 != 2) continue;
+    if (on_gpu() && d % 5 != 2) continue;
     CAPTURE(sn::name(type));
     sn::visit_storage(type, [&]<class T>() {
       for (const std::size_t first : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {

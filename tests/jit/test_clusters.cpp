@@ -209,7 +209,7 @@ void use(const std::string& schedule) {
 }  // namespace
 
 TEST_CASE("rows that no block holds") {
-  if (!on_cuda()) return;
+  if (!on_gpu()) return;
   std::vector<Row> values;
   struct Size {
     std::int64_t rows, width;
@@ -232,7 +232,7 @@ TEST_CASE("rows that no block holds") {
 }
 
 TEST_CASE("short rows of so many values that no block holds them") {
-  if (!on_cuda()) return;
+  if (!on_gpu()) return;
   constexpr int kValues = 30;
   const Formula product{"a product of exponentials over the sum of all",
                         [](const Tensor& x) {
@@ -267,7 +267,7 @@ TEST_CASE("short rows of so many values that no block holds them") {
 }
 
 TEST_CASE("the longest rows that a cluster holds, and longer ones") {
-  if (!on_cuda()) return;
+  if (!on_gpu()) return;
   std::vector<Row> values;
   for (const std::int64_t width : {4 * pick(65536, 100000), 4 * pick(100000, 112000), std::int64_t{470000}}) {
     const Tensor x = draw(17, width, DType::float32, values);
@@ -281,7 +281,7 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
 }
 
 TEST_CASE("rows of every length go through clusters of every size where that is asked for") {
-  if (!on_cuda() || most_blocks() < 8 || narrow()) return;
+  if (!on_gpu() || most_blocks() < 8 || narrow()) return;
   std::vector<Row> values;
   for (const char* wish : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0",
                            "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
@@ -309,7 +309,7 @@ TEST_CASE("rows of every length go through clusters of every size where that is 
 }
 
 TEST_CASE("the same bits again, also from a plan that is replayed, and at another length") {
-  if (!on_cuda()) return;
+  if (!on_gpu()) return;
   std::vector<Row> values;
   std::vector<double> before;
   const Tensor x = draw(3, 61440, DType::float32, values);
@@ -333,7 +333,7 @@ TEST_CASE("the same bits again, also from a plan that is replayed, and at anothe
 }
 
 TEST_CASE("explain says what a cluster keeps") {
-  if (!on_cuda() || most_blocks() < 8) return;
+  if (!on_gpu() || most_blocks() < 8) return;
   std::vector<Row> values;
   const Tensor x = draw(160, 60000, DType::float32, values);
   const std::string told = sn::explain(sn::softmax(x, -1));

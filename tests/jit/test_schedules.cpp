@@ -159,7 +159,7 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
       REQUIRE(got.size() == want.size());
       for (std::size_t k = 0; k < got.size(); ++k) {
         REQUIRE(got[k].size() == want[k].size());
-        if (!on_cuda()) CHECK(std::memcmp(got[k].data(), unasked[k].data(), got[k].size() * sizeof(double)) == 0);
+        if (!on_gpu()) CHECK(std::memcmp(got[k].data(), unasked[k].data(), got[k].size() * sizeof(double)) == 0);
         double most = 1;
         for (const double w : want[k]) most = std::max(most, std::abs(w));
         std::size_t wrong = 0;
@@ -183,7 +183,7 @@ TEST_CASE("explain tells the schedule, and that it was asked for") {
     sn::configure(options);
     return said;
   };
-  const std::string wish = on_cuda() ? "threads=128" : "unroll=8";
+  const std::string wish = on_gpu() ? "threads=128" : "unroll=8";
   CHECK(text("").find("   runs    pointwise, ") != std::string::npos);
   CHECK(text("").find("(as asked)") == std::string::npos);
   CHECK(text(wish).find(wish) != std::string::npos);

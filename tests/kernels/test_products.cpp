@@ -115,7 +115,7 @@ TEST_CASE("small products of long rows: on a GPU pieces of the rows are squares 
     sn::eval(ints);
     const Ref rints = map(ra, [](double x) { return std::trunc(x); });
     check(sn::matmul(ints, ints.T()), product(rints, permute(rints, {1, 0})), 1, 0, "integers");
-    if (on_cuda()) CHECK(launches(sn::matmul(ints, ints.T())) == 2);
+    if (on_gpu()) CHECK(launches(sn::matmul(ints, ints.T())) == 2);
     const auto [c, rc] = drawn({2, m, k}, DType::float64);
     const Ref want = make({2, m, m}, [&, m = m, k = k, &rc = rc](const Coords& at) {
       double sum = 0;
@@ -215,7 +215,7 @@ TEST_CASE("infinities and NaN stay where they are: what fills a square up adds n
 }
 
 TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted, of 16 bits; and says how it multiplies") {
-  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
+  if (!on_gpu() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
   const auto one_call = [](const Tensor& x, std::int64_t kernels) {
     const auto before = sn::counters();
     sn::eval(x);
@@ -326,7 +326,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
 
 // Weights of few elements too: converted once to float32 they would have the other operand converted at every call, by a kernel.
 TEST_CASE("a frozen product of 16 bits is one library call, by weights and by inputs") {
-  if (!on_cuda() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
+  if (!on_gpu() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
   for (const DType dtype : {DType::float16, DType::bfloat16}) {
     const auto [y, ry] = drawn({30, 21}, dtype);
     const auto [x, rx] = drawn({pick(2, 40), 30}, dtype);

@@ -411,7 +411,7 @@ TEST_CASE("large results and outputs of constants stay nodes, and a branch reads
 }
 
 TEST_CASE("a convolution, its bias however it is shaped, a residual and an activation are one step") {
-  if (!testing::convolves_in_blocks() || testing::on_cuda() || !options().fuse) return;
+  if (!testing::convolves_in_blocks() || testing::on_gpu() || !options().fuse) return;
   // Exporters write the bias in several ways: as it is, behind a Reshape, an Unsqueeze, an Expand; as a constant, and as an input, which cannot be folded.
   for (const char* const how : {"bias", "Reshape", "Unsqueeze", "Expand"})
     for (const bool constant : {true, false}) {
@@ -898,7 +898,7 @@ TEST_CASE("an If on the product of two sizes: a plan in a file serves the sizes 
       } catch (const ShapeError&) {  // not these sizes
       }
     }
-  CHECK(served > (sinter::testing::on_cuda() ? 20 : 60));  // on a GPU a plan serves fewer sizes
+  CHECK(served > (sinter::testing::on_gpu() ? 20 : 60));  // on a GPU a plan serves fewer sizes
 }
 
 TEST_CASE("operators that choose, and that write at places") {

@@ -298,7 +298,7 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
   check_all_ways("transformer", n, inputs, h);
 
   // The operations between two products are one kernel: the scale, the mask and the softmax; the addition and the layer norm; the bias and the gelu.
-  if (testing::on_cuda() || !options().fuse) return;
+  if (testing::on_gpu() || !options().fuse) return;
   File onnx("transformer.onnx");
   const Model model = Model::load(n.file.save(onnx.path));
   const Function frozen = freeze(model, {{"N", {static_cast<std::int64_t>(kBatch)}}});

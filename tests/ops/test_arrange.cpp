@@ -150,8 +150,8 @@ TEST_CASE("pieces with functions of their own, joined within rows, within column
 TEST_CASE("rows of every short length, of which few fill vectors, and places compared with numbers far from any") {
   std::mt19937 rng(fresh_seed());
   for (const DType dtype : {DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64})
-    for (const std::int64_t n : on_cuda() ? std::vector<std::int64_t>{1, 33} : std::vector<std::int64_t>{1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 100, 130}) {
-      if (on_cuda() && dtype != DType::uint8 && dtype != DType::float32) continue;
+    for (const std::int64_t n : on_gpu() ? std::vector<std::int64_t>{1, 33} : std::vector<std::int64_t>{1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 100, 130}) {
+      if (on_gpu() && dtype != DType::uint8 && dtype != DType::float32) continue;
       const std::string what = fmt::format("{}, {}", sn::name(dtype), n);
       const auto [x, ref] = random(rng, {3, n + 2}, dtype, 0, 9);
       const auto at = [&, &ref = ref](const Coords& c, std::int64_t shift) { return ref.v[static_cast<std::size_t>(c[0] * (n + 2) + c[1] + shift)]; };
@@ -174,7 +174,7 @@ TEST_CASE("rows of every short length, of which few fill vectors, and places com
         chosen(limit <= place, [&](std::int64_t k) { return number <= k; }, ">=");
         chosen(place == limit, [&](std::int64_t k) { return k == number; }, "==");
         chosen(place != limit, [&](std::int64_t k) { return k != number; }, "!=");
-        if (on_cuda()) break;
+        if (on_gpu()) break;
       }
     }
 }
@@ -362,7 +362,7 @@ TEST_CASE("scans along every axis") {
       for (const Shape& shape : kShapes) {
         const bool product = row.name == std::string("cumprod");
         auto [x, ref] = random(rng, shape, dtype, product ? 0.9 : -9, product ? 1.1 : 9);
-        const double tolerance = dtype == DType::float32 ? (sinter::testing::on_cuda() ? 1e-5 : 3e-6) : 1e-12;  // a block adds stretches of 32 in float32
+        const double tolerance = dtype == DType::float32 ? (sinter::testing::on_gpu() ? 1e-5 : 3e-6) : 1e-12;  // a block adds stretches of 32 in float32
         const auto scanned = [&](const Ref& r, std::size_t k) {
           return make(r.shape, [&](const Coords& at) {
             Coords from = at;

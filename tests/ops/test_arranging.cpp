@@ -35,9 +35,9 @@ void same(const Tensor& got, const std::vector<double>& want, double within = 0)
 
 TEST_CASE("convolutions of every mode, of types and lengths") {
   for (const DType type : {DType::float64, DType::float32, DType::int32, DType::int8, DType::bool_}) {
-    if (on_cuda() && type != DType::float32) continue;
+    if (on_gpu() && type != DType::float32) continue;
     for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{9, 4}, {4, 9}, {5, 5}, {1, 1}, {7, 1}, {1, 6}, {130, 17}, {70, 32}, {90, 33}}) {
-      if (on_cuda() && n != 9) continue;
+      if (on_gpu() && n != 9) continue;
       const auto [a, ra] = random(rng, {n}, type, -3, 3);
       const auto [v, rv] = random(rng, {m}, type, -3, 3);
       std::vector<double> full(static_cast<std::size_t>(n + m - 1));
@@ -68,9 +68,9 @@ TEST_CASE("convolutions of every mode, of types and lengths") {
 TEST_CASE("what lies beside a vector has no part in its convolution, whatever it is convolved with") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (const DType type : {DType::float16, DType::float32, DType::float64}) {
-    if (on_cuda() && type != DType::float32) continue;
+    if (on_gpu() && type != DType::float32) continue;
     for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{3, 2}, {5, 8}, {20, 9}, {10, 10}, {40, 32}, {33, 50}}) {
-      if (on_cuda() && n != 3 && n != 20) continue;
+      if (on_gpu() && n != 3 && n != 20) continue;
       // Positive numbers, with an infinity or NaN at one place of one operand: sums that contain it are that value, all others are finite.
       for (const double special : {inf, nan}) {
         for (const bool in_first : {false, true}) {
@@ -123,7 +123,7 @@ TEST_CASE("types beside each other, and their limits") {
     }
     CHECK(sn::result_type({sn::ones({2}, a), 2.5f}) == (sn::ones({2}, a) * 2.5f).dtype());
     CHECK(sn::empty_like(sn::ones({2, 3}, a)).dtype() == a);
-    if (!on_cuda()) same(sn::full_like(sn::ones({2}, a), 1), {1, 1});
+    if (!on_gpu()) same(sn::full_like(sn::ones({2}, a), 1), {1, 1});
     CHECK(sn::isdtype(a, "numeric") == !sn::is_bool(a));
     CHECK(sn::isdtype(a, "integral") == sn::is_integer(a));
   }
@@ -147,7 +147,7 @@ TEST_CASE("types beside each other, and their limits") {
 }
 
 TEST_CASE("int64 among uint64, element for element") {
-  if (on_cuda()) return;  // it has the kernels of isin, and many
+  if (on_gpu()) return;  // it has the kernels of isin, and many
   std::vector<std::int64_t> x;
   std::vector<std::uint64_t> y;
   for (int k = 0; k < 200; ++k) {

@@ -79,7 +79,7 @@ Ref with_part(Ref x, const Selected& s, const std::vector<double>& value) {
 
 TEST_CASE("any part of any view, by a tensor, a broadcast one and a number") {
   std::mt19937 rng(fresh_seed());
-  for (int round = 0; round < (on_cuda() ? 30 : 200); ++round) {
+  for (int round = 0; round < (on_gpu() ? 30 : 200); ++round) {
     const DType dtype = kTypes[rng() % kTypes.size()];
     const double low = is_unsigned(dtype) || is_bool(dtype) ? 0 : -50, high = is_bool(dtype) ? 1 : 50;
     auto [x, ref] = random_view(rng, random(rng, {3, 4, 6}, dtype, low, high));
@@ -237,7 +237,7 @@ TEST_CASE("types and shapes that do not fit") {
 
 TEST_CASE("many assignments: rows, columns, elements, over one another; linear in their number") {
   std::mt19937 rng(fresh_seed());
-  const int n = on_cuda() ? 60 : 1000;
+  const int n = on_gpu() ? 60 : 1000;
   Tensor rows = Tensor::zeros({n, 7}, DType::float32);
   for (int i = 0; i < n; ++i) rows(i) = sn::arange(7.f) * static_cast<float>(i);
   CHECK(values(rows) == make({n, 7}, [](const Coords& at) { return static_cast<double>(at[0] * at[1]); }).v);
@@ -266,7 +266,7 @@ TEST_CASE("many assignments: rows, columns, elements, over one another; linear i
   for (int i = 1; i < n; ++i) expected = expected * 0.5 + 1;
   CHECK(walk(n - 1).item<double>() == expected);
 
-  if (!sn::options().fuse || on_cuda()) return;
+  if (!sn::options().fuse || on_gpu()) return;
   const auto kernels_for = [](int count) {
     Tensor y = Tensor::zeros({count, 4}, DType::float32);
     std::vector<Tensor> values;

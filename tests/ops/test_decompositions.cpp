@@ -121,10 +121,10 @@ Tensor wide(const Tensor& x) { return sn::astype(x, DType::float64); }
 Tensor transposed(const Tensor& x) { return sn::matrix_transpose(x); }
 
 std::vector<DType> types() {
-  return on_cuda() ? std::vector{DType::float32} : std::vector{DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::int32};
+  return on_gpu() ? std::vector{DType::float32} : std::vector{DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::int32};
 }
 std::vector<Shape> shapes() {
-  if (on_cuda()) return {{4, 3}, {2, 3, 5}};
+  if (on_gpu()) return {{4, 3}, {2, 3, 5}};
   return {{1, 1}, {3, 3}, {7, 4}, {4, 7}, {2, 3, 5}, {3, 1, 6, 2}, {33, 20}, {1, 5}, {5, 1}};
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("solve and inv against elimination") {
   for (const DType type : types())
     for (const std::int64_t n : {1, 2, 5, 19})
       for (const Shape& batch : {Shape{}, Shape{3}}) {
-        if (on_cuda() && (n > 2) == batch.empty()) continue;
+        if (on_gpu() && (n > 2) == batch.empty()) continue;
         CAPTURE(sn::name(type));
         CAPTURE(n);
         const auto [a, ra] = dominant(batch, n, type);
@@ -154,7 +154,7 @@ TEST_CASE("triangular systems against elimination, whatever the other triangle h
       for (const Shape& batch : {Shape{}, Shape{3}})
         for (const bool lower : {false, true})
           for (const bool unit : {false, true}) {
-            if (on_cuda() && ((n > 2) == batch.empty() || lower == unit)) continue;
+            if (on_gpu() && ((n > 2) == batch.empty() || lower == unit)) continue;
             CAPTURE(sn::name(type));
             CAPTURE(n);
             const Tensor a = dominant(batch, n, type).first;
@@ -209,7 +209,7 @@ TEST_CASE("determinants") {
 TEST_CASE("cholesky") {
   for (const DType type : types())
     for (const std::int64_t n : {1, 4, 23}) {
-      if (!is_floating(type) || (on_cuda() && n != 4)) continue;
+      if (!is_floating(type) || (on_gpu() && n != 4)) continue;
       CAPTURE(sn::name(type));
       const Tensor half = random(rng, {2, n, n}, DType::float64, -1, 1).first;
       const Tensor a = sn::astype(sn::matmul(half, transposed(half)) + static_cast<double>(n) * identity({2}, n), type);
@@ -269,7 +269,7 @@ TEST_CASE("singular values and vectors") {
 TEST_CASE("eigenvalues and vectors of symmetric matrices") {
   for (const DType type : types())
     for (const std::int64_t n : {1, 2, 6, 25}) {
-      if (on_cuda() && n != 6) continue;
+      if (on_gpu() && n != 6) continue;
       CAPTURE(sn::name(type));
       CAPTURE(n);
       const Tensor half = random(rng, {3, n, n}, type, -3, 3).first, a = half + transposed(half);
@@ -288,7 +288,7 @@ TEST_CASE("eigenvalues and vectors of symmetric matrices") {
 TEST_CASE("eigenvalues and vectors of any square matrix") {
   for (const DType type : types())
     for (const std::int64_t n : {1, 2, 3, 7, 24}) {
-      if (on_cuda() && n != 7) continue;
+      if (on_gpu() && n != 7) continue;
       CAPTURE(sn::name(type));
       CAPTURE(n);
       const Tensor a = random(rng, {3, n, n}, type, -3, 3).first;
@@ -351,7 +351,7 @@ TEST_CASE("polynomials") {
 
 TEST_CASE("least squares, the pseudo-inverse, ranks") {
   for (const Shape& shape : {Shape{8, 3}, Shape{3, 8}, Shape{5, 5}}) {
-    if (on_cuda() && shape[0] != 8) continue;
+    if (on_gpu() && shape[0] != 8) continue;
     CAPTURE(sn::to_string(shape));
     const Tensor a = random(rng, shape, DType::float64, -1, 1).first, b = random(rng, {shape[0], 2}, DType::float64, -1, 1).first;
     const auto [x, residuals, rank, s] = sn::lstsq(a, b);
@@ -444,13 +444,13 @@ TEST_CASE("in the midst of programs, through views") {
   const auto before = sn::counters();
   sn::eval(u, s, low, rest);
   const auto after = sn::counters();
-  CHECK(after.library_calls - before.library_calls - (on_cuda() ? 0 : 1) == 1);  // the decomposition, and the product if a library computes it
-  CHECK(after.host_calls - before.host_calls == (on_cuda() ? 1 : 0));
+  CHECK(after.library_calls - before.library_calls - (on_gpu() ? 0 : 1) == 1);  // the decomposition, and the product if a library computes it
+  CHECK(after.host_calls - before.host_calls == (on_gpu() ? 1 : 0));
   const auto left = values(s);
   CHECK(rest.item<double>() == doctest::Approx(left[2] * left[2] + left[3] * left[3]).epsilon(1e-9));
   const std::string told = sn::explain(rest);
   CHECK(told.find("svd (6, 4)") != std::string::npos);
-  CHECK((told.find("on the host") != std::string::npos) == on_cuda());
+  CHECK((told.find("on the host") != std::string::npos) == on_gpu());
   // Newton's iteration for the inverse, from a start that a decomposition gives.
   Tensor x = a(1).T() / (sn::norm(a(1), 1) * sn::norm(a(1), std::numeric_limits<double>::infinity()));
   for (int k = 0; k < 40; ++k) x = 2. * x - sn::matmul(sn::matmul(x, a(1)), x);
@@ -470,7 +470,7 @@ TEST_CASE("another size plans nothing anew") {
 }
 
 TEST_CASE("the same bits on any number of threads") {
-  if (on_cuda()) return;
+  if (on_gpu()) return;
   const Tensor a = random(rng, {40, 9, 9}, DType::float32, -1, 1).first;
   sn::Options options = sn::options();
   std::vector<float> first;

@@ -79,7 +79,7 @@ TEST_CASE_TEMPLATE("activations keep their digits from the middle to the tails",
         int exponent = 0;
         std::frexp(want, &exponent);
         // On CUDA the 2 ULP of its float32 functions, and the 5 of its normal distribution, are added.
-        const double ulps = f.ulps + (sinter::testing::on_cuda() ? 4 : 0);
+        const double ulps = f.ulps + (sinter::testing::on_gpu() ? 4 : 0);
         const Real unit = std::ldexp(Real(1), std::max(exponent, std::numeric_limits<T>::min_exponent) - kDigits<T>);
         const Real absolute = f.ulps > 1e29 ? std::ldexp(std::fabs(v) + 4, 1 - kDigits<T>) : ulps * unit;
         // A factor that is subnormal has few digits itself.

@@ -62,7 +62,7 @@ double within(DType type) { return type == DType::float64 ? 2e-14 : type == DTyp
 
 TEST_CASE("every kind of length") {
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 49, 53, 60, 97, 128, 211, 360, 509, 1024}) {
-    if (on_cuda() && n != 6 && n != 53) continue;
+    if (on_gpu() && n != 6 && n != 53) continue;
     for (const DType type : {DType::float64, DType::float32}) {
       CAPTURE(n);
       const auto [re, rre] = random(rng, {n}, type, -1, 1);
@@ -84,10 +84,10 @@ TEST_CASE("every kind of length") {
 
 TEST_CASE("axes, views, batches, types") {
   for (const DType type : {DType::float64, DType::float32, DType::float16, DType::int32, DType::bool_}) {
-    if (on_cuda() && type != DType::float32) continue;
+    if (on_gpu() && type != DType::float32) continue;
     const auto [x, rx] = random(rng, {3, 10, 4}, type, 0, 3);
     for (const std::int64_t axis : {0, 1, -1}) {
-      if (on_cuda() && axis == 0) continue;
+      if (on_gpu() && axis == 0) continue;
       const sn::Complex got = fft::rfft(x, {}, axis);
       CHECK(got.re.dtype() == (type == DType::float64 || !is_floating(type) ? DType::float64 : DType::float32));
       const std::size_t k = axis < 0 ? 2 : static_cast<std::size_t>(axis);
@@ -144,7 +144,7 @@ TEST_CASE("a convolution, and power by Parseval") {
   near(sn::sum(sn::square(sn::abs(f)), -1) / 30., sn::sum(sn::square(x), -1), 1e-12);
   const auto before = sn::counters().host_calls;
   sn::eval(fft::rfft(x + 1.).re);
-  CHECK(sn::counters().host_calls - before == (on_cuda() ? 1 : 0));
+  CHECK(sn::counters().host_calls - before == (on_gpu() ? 1 : 0));
 }
 
 TEST_CASE("frequencies that are real, and complex numbers") {

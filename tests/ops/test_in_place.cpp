@@ -122,7 +122,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
 }
 
 TEST_CASE("an array filled element by element costs no plans") {
-  if (on_cuda()) return;
+  if (on_gpu()) return;
   const auto before = sn::counters();
   Tensor x = Tensor::zeros({60, 50});
   for (int i = 0; i < 60; ++i)

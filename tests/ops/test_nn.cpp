@@ -28,7 +28,7 @@ std::mt19937 rng = [] {
   return std::mt19937(seed);
 }();
 std::int64_t pick(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(high - low + 1)); }
-int rounds(int many) { return on_cuda() ? std::max(1, many / 10) : many; }  // an emulated kernel needs a compiler
+int rounds(int many) { return on_gpu() ? std::max(1, many / 10) : many; }  // an emulated kernel needs a compiler
 
 double unit(DType dtype) {
   switch (dtype) {
@@ -186,10 +186,10 @@ TEST_CASE("convolutions large enough for tiles and threads, of views") {
   const std::vector<Case> cases{{{2, 16, 30, 31}, {24, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}, {{1, 64, 7, 7}, {96, 64, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
                                 {{3, 32, 28, 28}, {32, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 32}, {{1, 3, 40, 40}, {16, 3, 7, 7}, {2, 2}, {3, 3}, {1, 1}, 1},
                                 {{2, 40, 12, 13}, {20, 20, 3, 3}, {1, 1}, {2, 2}, {2, 2}, 2}, {{1, 400, 9, 9}, {33, 400, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}};
-  for (std::size_t k = 0; k < (on_cuda() ? 2 : cases.size()); ++k) {
+  for (std::size_t k = 0; k < (on_gpu() ? 2 : cases.size()); ++k) {
     const Case& c = cases[k];
     for (DType type : {DType::float32, DType::float64}) {
-      if (on_cuda() && type == DType::float64) continue;
+      if (on_gpu() && type == DType::float64) continue;
       const auto [x, rx] = random(rng, c.x, type, -1, 1);
       const auto [w, rw] = random(rng, c.w, type, -1, 1);
       const sn::ConvOptions how{c.stride, c.pad, c.dilation, c.groups};
@@ -495,7 +495,7 @@ TEST_CASE("activations") {
 }
 
 TEST_CASE("the same bits on one thread and on several") {
-  if (on_cuda()) return;
+  if (on_gpu()) return;
   const auto [x, rx] = random(rng, {1, 24, 33, 35}, DType::float32, -1, 1);
   const auto [w, rw] = random(rng, {50, 24, 3, 3}, DType::float32, -1, 1);
   const auto [d, rd] = random(rng, {24, 1, 5, 5}, DType::float32, -1, 1);
@@ -516,7 +516,7 @@ TEST_CASE("the same bits on one thread and on several") {
 }
 
 TEST_CASE("what follows a convolution or a product runs on its pieces, with the same bits") {
-  if (on_cuda() || !sn::options().fuse) return;
+  if (on_gpu() || !sn::options().fuse) return;
   const auto [x, rx] = random(rng, {2, 12, 21, 33}, DType::float32, -1, 1);
   const auto [w, rw] = random(rng, {40, 12, 3, 3}, DType::float32, -1, 1);
   const auto [d, rd] = random(rng, {12, 1, 3, 3}, DType::float32, -1, 1);
@@ -581,7 +581,7 @@ TEST_CASE("other sizes plan nothing") {
 }
 
 TEST_CASE("a product large enough for a library, transposed and not") {
-  if (on_cuda()) return;
+  if (on_gpu()) return;
   const auto [a, ra] = random(rng, {211, 223}, DType::float32, -1, 1);
   const auto [b, rb] = random(rng, {223, 401}, DType::float32, -1, 1);
   const Ref want = make({211, 401}, [&](const Coords& p) {

@@ -225,7 +225,7 @@ template <class Cdf> double kolmogorov(const Tensor& numbers, Cdf cdf) {
 }  // namespace
 
 TEST_CASE("continuous distributions, in both types") {
-  const sn::Shape shape{sinter::testing::on_cuda() ? 3000 : 60000};
+  const sn::Shape shape{sinter::testing::on_gpu() ? 3000 : 60000};
   const double root = std::numbers::sqrt2;
   for (const DType type : {DType::float64, DType::float32}) {
     CAPTURE(sn::name(type));
@@ -240,9 +240,9 @@ TEST_CASE("continuous distributions, in both types") {
     const auto normal_below = [&](double x) { return std::erfc(-x / root) / 2; };
     CHECK(kolmogorov(truncated_normal(Key(9), shape, -1, 2.5, type),
                      [&](double x) { return (normal_below(x) - normal_below(-1)) / (normal_below(2.5) - normal_below(-1)); }) < 2.2);
-    if (sinter::testing::on_cuda() && type == DType::float64) continue;
+    if (sinter::testing::on_gpu() && type == DType::float64) continue;
     CHECK(kolmogorov(gamma(Key(10), shape, 1, 2, type), [](double x) { return -std::expm1(-x / 2); }) < 2.2);
-    if (sinter::testing::on_cuda()) continue;
+    if (sinter::testing::on_gpu()) continue;
     CHECK(kolmogorov(gamma(Key(11), shape, 3, 1, type), [](double x) { return 1 - std::exp(-x) * (1 + x + x * x / 2); }) < 2.2);
     CHECK(kolmogorov(gamma(Key(12), shape, 0.5, 1, type), [](double x) { return std::erf(std::sqrt(x)); }) < 2.2);
     CHECK(kolmogorov(loggamma(Key(13), shape, 0.01, type), [](double y) {  // exp(y) may be 0: the series of the function near 0
@@ -258,7 +258,7 @@ TEST_CASE("continuous distributions, in both types") {
   }
   // Parameters are numbers or tensors, and invalid ones are refused.
   const Tensor mixed = gamma(Key(18), {50000, 2}, Tensor{1.0, 5.0}, Tensor{1.0, 0.5});
-  if (!sinter::testing::on_cuda()) {
+  if (!sinter::testing::on_gpu()) {
     CHECK(kolmogorov(mixed(Slice{}, 0), [](double x) { return -std::expm1(-x); }) < 2.2);
     CHECK(sn::mean(mixed(Slice{}, 1)).item<double>() == doctest::Approx(2.5).epsilon(0.02));
     const Tensor parts = dirichlet(Key(19), Tensor{1.0, 2.0, 3.0}, {40000, 3});
@@ -270,7 +270,7 @@ TEST_CASE("continuous distributions, in both types") {
 }
 
 TEST_CASE("discrete distributions: as often as their probabilities say") {
-  const int n = sinter::testing::on_cuda() ? 4000 : 200000;
+  const int n = sinter::testing::on_gpu() ? 4000 : 200000;
   const auto matches = [&](const Tensor& numbers, std::int64_t first, const std::vector<double>& probabilities) {
     std::vector<double> counts(probabilities.size() + 1);
     for (const std::int64_t v : numbers.to_vector<std::int64_t>())
@@ -329,7 +329,7 @@ TEST_CASE("permutations, and choice without replacement") {
   CHECK(std::set<std::int64_t>(some.begin(), some.end()).size() == 12);
   // The first of a choice without replacement is drawn with probability p.
   double firsts = 0;
-  const int tries = sinter::testing::on_cuda() ? 0 : 2000;
+  const int tries = sinter::testing::on_gpu() ? 0 : 2000;
   for (int k = 0; k < tries; ++k)
     firsts += choice(Key(8).fold_in(static_cast<std::uint64_t>(k)), sn::arange(3), 2, 0, false, Tensor{0.6, 0.3, 0.1})(0).item<std::int64_t>() == 0;
   CHECK(std::abs(firsts - 0.6 * tries) <= 5 * std::sqrt(tries * 0.24));

@@ -101,7 +101,7 @@ TEST_CASE("places of trues") {
 TEST_CASE("assigned at integers: the last one counts") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
-    if (on_cuda() && d % 4 != 1) continue;
+    if (on_gpu() && d % 4 != 1) continue;
     CAPTURE(sn::name(type));
     std::vector<std::int64_t> list;
     auto [x, rx] = random(rng, {9, 3}, type, 0, 50);
@@ -131,7 +131,7 @@ TEST_CASE("assigned at integers: the last one counts") {
 TEST_CASE("added at integers: each time, in order, on any number of threads") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
-    if (on_cuda() && d % 4 != 1) continue;
+    if (on_gpu() && d % 4 != 1) continue;
     CAPTURE(sn::name(type));
     std::vector<std::int64_t> list;
     const auto [x, rx] = random(rng, {8, 2}, type, 0, 4);
@@ -146,7 +146,7 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
       CHECK(std::abs(found[k] - w) <= (is_floating(type) ? 4 * sn::finfo(type).eps * (1 + w) : 0));
     }
   }
-  if (on_cuda()) return;
+  if (on_gpu()) return;
   const int n = 300000, size = 1000;
   std::vector<std::int64_t> list;
   const Tensor places = random_places(n, size, list, false), v = random(rng, {n}, DType::float32, -1, 1).first;
@@ -271,14 +271,14 @@ TEST_CASE("histograms over several axes") {
 TEST_CASE("isin of many integers: close together, far apart, at the ends of their type") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
-    if (!is_integer(type) || (on_cuda() && d % 3 != 0)) continue;
+    if (!is_integer(type) || (on_gpu() && d % 3 != 0)) continue;
     CAPTURE(sn::name(type));
     const auto count = static_cast<std::int64_t>(rng() % 3000) + 1;
-    const Tensor bits = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 4100 : 20000}, DType::uint64),
-                 others = sn::random::bits(sn::random::Key(rng()), {on_cuda() ? 9 : count}, DType::uint64);
+    const Tensor bits = sn::random::bits(sn::random::Key(rng()), {on_gpu() ? 4100 : 20000}, DType::uint64),
+                 others = sn::random::bits(sn::random::Key(rng()), {on_gpu() ? 9 : count}, DType::uint64);
     const auto least = sn::iinfo(type).min;
     for (const std::uint64_t range : {std::uint64_t{100}, std::uint64_t{20000}, std::uint64_t{1} << 40}) {
-      if (on_cuda() && range > 100) continue;
+      if (on_gpu() && range > 100) continue;
       // Ranges from the type's least number on, and up to its greatest.
       for (const std::uint64_t from : {std::uint64_t{0}, sn::iinfo(type).max - static_cast<std::uint64_t>(least) - range + 1}) {
         if (itemsize(type) < 8 && range > sn::iinfo(type).max) continue;
@@ -329,7 +329,7 @@ TEST_CASE("looked up at what was looked up, and joined with it") {
 TEST_CASE("searched and interpolated in tables of every length") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   for (const std::int64_t n : {1, 2, 3, 4, 7, 11, 12, 13, 16, 17, 31, 32, 33, 100}) {
-    if (on_cuda() && n != 13) continue;
+    if (on_gpu() && n != 13) continue;
     CAPTURE(n);
     std::vector<double> table, heights, x{nan, inf, -inf, 0.0, -0.0};
     for (std::int64_t k = 0; k < n; ++k)
@@ -369,7 +369,7 @@ TEST_CASE("searched and interpolated in tables of every length") {
 }
 
 TEST_CASE("in the midst of a program, through views") {
-  for (int round = 0; round < (on_cuda() ? 2 : 8); ++round) {
+  for (int round = 0; round < (on_gpu() ? 2 : 8); ++round) {
     const auto [x, rx] = random_view(rng, random(rng, {5, 6}, DType::float64, -3, 3));
     const std::int64_t n = x.ndim() == 0 ? 1 : x.size(0);
     if (x.size() == 0 || x.ndim() == 0) continue;
@@ -463,7 +463,7 @@ TEST_CASE("values for many indices are combined in their order, on every device"
         last[at] = value.back();
       }
     }
-    if (on_cuda())
+    if (on_gpu())
       for (std::size_t at = 0; at < sums.size(); ++at) sums[at] = start[at] + alone[at];
     const Tensor places = sn::from_span(index), given = sn::reshape(sn::from_span(value), {count, columns}),
                  x = sn::reshape(sn::from_span(start), {rows, columns});

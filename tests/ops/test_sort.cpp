@@ -77,13 +77,13 @@ TEST_CASE("every dtype, along every axis") {
 TEST_CASE("argsort keeps the order of equal elements, up and down") {
   for (int d = 0; d < sn::kDTypeCount; ++d)
     for (const Shape& shape : {Shape{1}, Shape{41}, Shape{0}, Shape{5, 0}, Shape{6, 21}, Shape{3, 1, 8}}) {
-      if (on_cuda() && (d % 4 != 3 || shape != Shape{6, 21})) continue;
+      if (on_gpu() && (d % 4 != 3 || shape != Shape{6, 21})) continue;
       const auto [x, rx] = random(rng, shape, static_cast<DType>(d), 0, 9);
       CAPTURE(sn::name(x.dtype()));
       CAPTURE(sn::to_string(shape));
       for (std::size_t axis = 0; axis < shape.size(); ++axis)
         for (const bool descending : {false, true}) {
-          if (on_cuda() && descending) continue;
+          if (on_gpu() && descending) continue;
           const Ref order = places(rx, axis, descending);
           const Tensor found = sn::argsort(x, static_cast<std::int64_t>(axis), descending);
           CHECK(found.dtype() == DType::int64);
@@ -94,7 +94,7 @@ TEST_CASE("argsort keeps the order of equal elements, up and down") {
 }
 
 TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special values, any number of threads") {
-  if (on_cuda()) return;
+  if (on_gpu()) return;
   const sn::Options before = sn::options();
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
@@ -138,7 +138,7 @@ TEST_CASE("the largest and the smallest") {
   const auto [x, rx] = random(rng, {4, 30}, DType::float32, -5, 5);
   for (const bool largest : {true, false})
     for (const std::int64_t count : {0, 1, 7, 30}) {
-      if (on_cuda() && (count != 7 || !largest)) continue;
+      if (on_gpu() && (count != 7 || !largest)) continue;
       const auto [found, order] = sn::topk(x, count, 1, largest);
       Ref want = places(rx, 1, largest), cut = make({4, count}, [&](const Coords& at) { return want.v[static_cast<std::size_t>(at[0] * 30 + at[1])]; });
       same(order, cut);
@@ -151,7 +151,7 @@ TEST_CASE("the largest and the smallest") {
 TEST_CASE("a few of a long row: every dtype, along any axis, among many that are equal, NaN the largest") {
   for (int d = 0; d < sn::kDTypeCount; ++d)
     for (const Shape& shape : {Shape{40}, Shape{5, 200}, Shape{150, 3}, Shape{20000}}) {
-      if (on_cuda() && (d % 4 != 3 || sn::element_count(shape) > 1000)) continue;
+      if (on_gpu() && (d % 4 != 3 || sn::element_count(shape) > 1000)) continue;
       const auto type = static_cast<DType>(d);
       const double wide = rng() % 2 == 0 ? 4 : 100;
       auto [x, rx] = random(rng, shape, type, type == DType::bool_ || is_unsigned(type) ? 0 : -wide, wide);
@@ -183,7 +183,7 @@ TEST_CASE("a few of a long row: every dtype, along any axis, among many that are
 
 TEST_CASE("searchsorted against the standard library, NaN the largest") {
   for (const std::int64_t n : {0, 1, 2, 7, 8, 100}) {
-    if (on_cuda() && n != 7) continue;
+    if (on_gpu() && n != 7) continue;
     auto [list, rl] = random(rng, {n}, DType::float64, 0, 20);
     for (double& v : rl.v) v = std::floor(v);
     if (n > 5) rl.v.back() = std::numeric_limits<double>::quiet_NaN();
@@ -234,7 +234,7 @@ TEST_CASE("misuse names the op") {
 TEST_CASE("long rows") {
   for (const DType dtype : {static_cast<DType>(rng() % sn::kDTypeCount), DType::float32})
     for (const Shape& shape : {Shape{26000}, Shape{2, 21000}}) {
-      if (on_cuda() && (dtype == DType::float32) != (shape.size() == 2)) continue;
+      if (on_gpu() && (dtype == DType::float32) != (shape.size() == 2)) continue;
       const auto [made, rx] = random(rng, shape, dtype, 0, 50);
       auto v = rx.v;
       if (sn::is_floating(dtype))

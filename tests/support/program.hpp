@@ -26,7 +26,9 @@ inline int skip_without_gpu() {
   }
 }
 
-inline bool on_cuda() { return options().device != "cpu"; }
+/// An emulated GPU is one too, and so is an OpenCL device.
+inline bool on_gpu() { return options().device != "cpu"; }
+inline bool on_cuda() { return options().device.starts_with("cuda"); }
 
 /// A test sets this when it removes the compiler.
 inline bool may_fall_back = false;
@@ -43,7 +45,7 @@ inline std::int64_t launches(const Tensor& tensor) { return launches(std::vector
 inline int run_tests(int argc, char** argv) {
   setenv("SINTER_WAIT", "on", 0);
   if (const int skipped = skip_without_gpu()) return skipped;
-  const bool on_device = on_cuda();
+  const bool on_device = on_gpu();
   doctest::Context context(argc, argv);
   if (const int sample = test_sample()) {
     context.setOption("order-by", "rand");

@@ -52,7 +52,7 @@ void as_numpy(const std::string& path) {
       inputs.emplace(fields[1], sn::table::Value{sn::from_span(e.ref.v, e.ref.shape).astype(e.dtype)});
       continue;
     }
-    if (on_cuda() && checked++ % 6 != 0) continue;  // emulated kernels take a compiler each
+    if (on_gpu() && checked++ % 6 != 0) continue;  // emulated kernels take a compiler each
     CAPTURE(fields[0]);
     const auto results = sn::tools::evaluate(fields[0], inputs).results;
     REQUIRE(results.size() * 3 + 1 == fields.size());
@@ -82,7 +82,7 @@ TEST_CASE("keywords, methods of functions of two, and types as NumPy") { as_nump
 TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
 
 TEST_CASE("every function of the table has a description and an example that can be computed") {
-  if (on_cuda()) return;  // recording and the host only
+  if (on_gpu()) return;  // recording and the host only
   std::vector<sn::table::Function> all(sn::table::functions().begin(), sn::table::functions().end());
   all.insert(all.end(), sn::table::members().begin(), sn::table::members().end());
   for (const sn::table::Function& function : all) {

@@ -442,7 +442,7 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   const bool fixed = std::getenv("SINTER_TEST_SEED");
   const char* rounds = std::getenv("SINTER_FUZZ_ROUNDS");
   const std::uint32_t first = sinter::testing::test_seed();
-  const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_cuda() ? 3 : 25;
+  const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_gpu() ? 3 : 25;
   const std::uint64_t compiled = sn::counters().kernels_launched, interpreted = sn::counters().fallbacks;
   sn::eval(sn::ones({3}) + sn::arange(3));
   const bool has_compiler = sn::counters().fallbacks == interpreted;
@@ -458,7 +458,7 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
         // The unfused run compiles one kernel per op: every fourth program.
         if (k % 4 == 0) REQUIRE(difference(run(seed, dtype, unfused), want) == "");
       }
-      if (!sinter::testing::on_cuda()) {
+      if (!sinter::testing::on_gpu()) {
         // A second run: a held value that was computed twice is stored from then on, so the first run may be fused otherwise than the next ones.
         const auto again = run(seed, dtype, mine), same_bits = run(seed, dtype, twin);
         REQUIRE(same_bits.size() == again.size());

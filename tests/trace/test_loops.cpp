@@ -55,7 +55,7 @@ void check_parts(const char* name, int steps, std::uint64_t plans) {
   FAIL("no loop is called " << name);
 }
 
-int steps(int count) { return sinter::testing::on_cuda() ? count / 4 : count; }
+int steps(int count) { return sinter::testing::on_gpu() ? count / 4 : count; }
 
 }  // namespace
 

@@ -75,7 +75,7 @@ std::size_t resident_bytes() {
 TEST_CASE("random formulas of few literals and shared operands, many of them alike, each with its own values") {
   const char* wanted = std::getenv("SINTER_TEST_SEED");
   std::mt19937 rng(wanted ? static_cast<unsigned>(std::atoi(wanted)) : 20u);
-  const int rounds = sinter::testing::on_cuda() ? 30 : 400;
+  const int rounds = sinter::testing::on_gpu() ? 30 : 400;
   const auto before = sn::counters();
   for (int round = 0; round < rounds; ++round) {
     CAPTURE(round);
@@ -148,7 +148,7 @@ TEST_CASE("a million repeated evaluations do not grow the process") {
     }
     CHECK(std::isfinite(held.to_vector<float>()[3]));
   };
-  const int times = sinter::testing::on_cuda() ? 2000 : 1000000;
+  const int times = sinter::testing::on_gpu() ? 2000 : 1000000;
   some(times / 100 + 200);
   const auto before = sn::counters();
   const std::size_t resident = resident_bytes();
@@ -201,7 +201,7 @@ TEST_CASE("deep chains are dropped without recursion, in whatever order their ha
 }
 
 TEST_CASE("threads evaluate overlapping formulas from both ends at once") {
-  const int rounds = sinter::testing::on_cuda() ? 5 : 200;
+  const int rounds = sinter::testing::on_gpu() ? 5 : 200;
   for (int round = 0; round < rounds; ++round) {
     const Tensor x = {1.f, 2.f, 3.f};
     std::vector<Tensor> chain{x + static_cast<float>(round)}, back{x * 2.f};

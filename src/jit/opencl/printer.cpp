@@ -123,7 +123,7 @@ Source generate_opencl(const LoopNest& nest, const fuse::Limits& limits) {
   opencl::Helpers helpers(nest.fast_math);
   Source source;
   source.target = limits.target;
-  source.options = fmt::format("-cl-std=CL1.2{}{}{}", limits.rounds_quotients ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+  source.options = fmt::format("-cl-std=CL1.2 -w{}{}{}", limits.rounds_quotients ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
                                limits.float64 ? "" : " -cl-single-precision-constant", nest.fast_math ? " -cl-mad-enable" : "");
   source.entry = nest.name;
   source.text = opencl::Printer(kernel, helpers).kernel();
