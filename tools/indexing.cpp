@@ -18,17 +18,6 @@ std::optional<std::int64_t> slice_end(const Value& value) {
 
 Slice slice_of(const std::vector<Value>& ends) { return {slice_end(ends[0]), slice_end(ends[1]), ends.size() > 2 ? slice_end(ends[2]) : std::nullopt}; }
 
-Index index_of(const Value& value) {
-  const Location nowhere{};
-  if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
-  if (value.as<None>()) return {newaxis, nowhere};
-  if (value.as<Ellipsis>()) return {ellipsis, nowhere};
-  if (const auto* slice = value.as<Slice>()) return {*slice, nowhere};
-  if (!value.as<Tensor>() && !value.as<Tuple>()) throw Fault{value.offset, fmt::format("an index cannot be {}", kind_name(value))};
-  const Tensor places = array_of(value, "array");
-  return {value.as<Tuple>() && places.size() == 0 ? astype(places, DType::int64) : places, nowhere};
-}
-
 /// Indexes a tuple by one integer or slice. As in Python, ends of a slice beyond the tuple are its ends.
 Value of_tuple(const Tuple& tuple, const std::vector<Index>& index, std::size_t offset) {
   const auto size = static_cast<std::int64_t>(tuple.size());
@@ -81,12 +70,7 @@ std::vector<Parser::Subscript> Parser::subscripts(const Token& opening) {
 std::vector<Index> Parser::indexes(const Token& opening) {
   const std::vector<Subscript> items = subscripts(opening);
   std::vector<Index> index;
-  const Tuple* tuple = items.size() == 1 ? items[0].ends[0].as<Tuple>() : nullptr;
-  if (tuple && !items[0].range && !tuple->is_list && !tuple->is_complex) {  // x[(1, 2)] is x[1, 2]
-    if (tuple->empty()) index.emplace_back(ellipsis, Location{});
-    for (const Value& item : *tuple) index.push_back(index_of(item));
-    return index;
-  }
+  if (items.size() == 1 && !items[0].range) return indices_of(items[0].ends[0]);
   for (const Subscript& item : items) index.push_back(item.range ? Index(slice_of(item.ends), Location{}) : index_of(item.ends[0]));
   return index;
 }

@@ -64,6 +64,9 @@ Tensor combine_at(const Arg& x, std::initializer_list<I> places, const Arg& valu
 /// Returns x with result[.., indices[.., i, ..], ..] = values[.., i, ..] along the axis; the last value for a place counts. Values broadcast to the indices.
 /// Without an axis it uses the flat tensor.
 Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis = -1);
+/// Returns x with values[.., i, ..] added to result[.., indices[.., i, ..], ..] along the axis, once for each index, as add_at does. Values broadcast to the
+/// indices. Without an axis it uses the flat tensor.
+Tensor add_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis = -1);
 /// Returns x with the flat places `indices` replaced by values, which are repeated as often as needed.
 Tensor put(const Arg& x, const Arg& indices, const Arg& values);
 /// Returns x with the elements where the mask is true replaced by the next of the values, which are repeated as often as needed.

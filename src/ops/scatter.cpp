@@ -64,8 +64,10 @@ Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values) 
   return Tensor(make_scatter(site, Op::scatter_add, whole, without_masks(site, whole->shape, list), values));
 }
 
-Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis) {
-  const Scope scope("put_along_axis", x.where());
+namespace {
+
+/// Writes or adds the values at one index of each row along an axis.
+Tensor scattered_along(const Scope& scope, Op op, const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis) {
   const Site& site = scope.site();
   const RecordedPtr node = as_node(site, x);
   const RecordedPtr whole = axis ? node : make_reshape(site, node, {element_count(node->shape)});
@@ -79,7 +81,16 @@ Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::
   wide[static_cast<std::size_t>(along)] = index->shape[static_cast<std::size_t>(along)];
   const Tensor numbers(make_reshape(site, make_iota(site, element_count(whole->shape)), whole->shape));
   const RecordedPtr places = take_along_axis(numbers, broadcast_to(Tensor(index), wide), along).node();
-  return Tensor(make_reshape(site, scattered(site, Op::scatter, whole, places, fitted(site, values, whole->dtype, places->shape), 1), node->shape));
+  return Tensor(make_reshape(site, scattered(site, op, whole, places, fitted(site, values, whole->dtype, places->shape), 1), node->shape));
+}
+
+}  // namespace
+
+Tensor add_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis) {
+  return scattered_along(Scope("add_along_axis", x.where()), Op::scatter_add, x, indices, values, axis);
+}
+Tensor put_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::optional<std::int64_t> axis) {
+  return scattered_along(Scope("put_along_axis", x.where()), Op::scatter, x, indices, values, axis);
 }
 
 namespace {

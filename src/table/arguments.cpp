@@ -261,6 +261,26 @@ std::int64_t whole_number(const Value& value) {
   return astype(*value.as<Tensor>(), DType::int64).item<std::int64_t>(Location{});
 }
 
+Index index_of(const Value& value) {
+  const Location nowhere{};
+  if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
+  if (value.as<None>()) return {newaxis, nowhere};
+  if (value.as<Ellipsis>()) return {ellipsis, nowhere};
+  if (const auto* slice = value.as<Slice>()) return {*slice, nowhere};
+  if (!value.as<Tensor>() && !value.as<Tuple>()) throw Fault{value.offset, fmt::format("an index cannot be {}", kind_name(value))};
+  const Tensor places = array_of(value, "array");
+  return {value.as<Tuple>() && places.size() == 0 ? astype(places, DType::int64) : places, nowhere};
+}
+
+std::vector<Index> indices_of(const Value& value) {
+  const Tuple* tuple = value.as<Tuple>();
+  if (!tuple || tuple->is_list || tuple->is_complex) return {index_of(value)};
+  std::vector<Index> index;
+  if (tuple->empty()) index.emplace_back(ellipsis, Location{});
+  for (const Value& item : *tuple) index.push_back(index_of(item));
+  return index;
+}
+
 DType dtype_of(const Value& value, std::string_view parameter, std::string_view function) {
   if (const auto* dtype = value.as<DType>()) return *dtype;
   const auto* text = value.as<std::string>();

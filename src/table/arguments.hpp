@@ -24,6 +24,11 @@ std::int64_t whole_number(const Value& value);
 /// Returns whether whole_number accepts it.
 bool is_whole_number(const Value& value);
 
+/// Converts an index: an integer, slice, None, an ellipsis, a tensor, or a list. Throws Fault for anything else.
+Index index_of(const Value& value);
+/// Converts an index of several axes, which is a tuple, or of one: x[(1, 2)] is x[1, 2].
+std::vector<Index> indices_of(const Value& value);
+
 /// Converts a dtype, or a string that names one. Throws Fault for anything else.
 DType dtype_of(const Value& value, std::string_view parameter, std::string_view function);
 

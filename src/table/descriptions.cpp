@@ -15,6 +15,8 @@ constexpr Description kDescriptions[] = {
     {"adaptive_avg_pool2d", "The means of output_size windows along two axes.", "adaptive_avg_pool2d(arange(16.).reshape(1, 1, 4, 4), 2)"},
     {"adaptive_max_pool2d", "The maxima of output_size windows along two axes.", "adaptive_max_pool2d(arange(16.).reshape(1, 1, 4, 4), 2)"},
     {"add", "x1 + x2.", "add(array([1, 2]), array([10, 20]))"},
+    {"add_along_axis", "A copy of arr with values added at the indices of each row, once for each index.",
+     "add_along_axis(zeros((2, 3)), array([[1, 1], [2, 0]]), 1., axis=1)"},
     {"add_at", "A copy of a with b added at the indices, once for each index, in their order.", "add_at(zeros(3), array([0, 2, 0]), 1.)"},
     {"all", "Whether all elements along the axes differ from zero.", "all(array([[1, 0], [1, 1]]), axis=1)"},
     {"allclose", "Whether isclose holds everywhere.", "allclose(array([1., 2]), array([1 + 1e-9, 2]))"},

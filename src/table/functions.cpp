@@ -392,15 +392,8 @@ Value put_along_axis_(const Arguments& a) {
   const bool same = can_cast(values.dtype(), dtype, Casting::same_kind);
   return {put_along_axis(a.operand(0), a.operand(1), same ? a.operand(2) : Arg(astype(values, dtype)), axis_or_flat(a, 3))};
 }
-Value add_at_(const Arguments& a) {
-  std::vector<Index> index;
-  const Tuple one{a.given(1) ? *a.given(1) : Value{}};
-  for (const Value& value : a.given(1) && a.given(1)->as<Tuple>() && !a.given(1)->as<Tuple>()->is_list ? *a.given(1)->as<Tuple>() : one) {
-    if (const auto* number = value.as<std::int64_t>()) index.emplace_back(*number);
-    else index.emplace_back(array_of(value, a.function()));
-  }
-  return {add_at(a.operand(0), index, a.operand(2))};
-}
+Value add_at_(const Arguments& a) { return {add_at(a.operand(0), indices_of(*a.given(1)), a.operand(2))}; }
+Value add_along_axis_(const Arguments& a) { return {add_along_axis(a.operand(0), a.operand(1), a.operand(2), axis_or_flat(a, 3))}; }
 Value setdiff1d_(const Arguments& a) {
   if (!a.flag(2)) return {setdiff1d(a.operand(0), a.operand(1))};
   const Tensor x = reshape(a.operand(0), Shape{-1});  // NumPy retains the order of unique elements
@@ -1090,6 +1083,7 @@ constexpr Function kFunctions[] = {
     {"adaptive_avg_pool2d", "input output_size", adaptive_avg_pool2d_},
     {"adaptive_max_pool2d", "input output_size", adaptive_max_pool2d_},
     {"add", "x1 x2", binary<add>},
+    {"add_along_axis", "arr indices values axis?", add_along_axis_},
     {"add_at", "a indices b", add_at_},
     {"all", kTruth, truth<all, true>},
     {"allclose", "a b rtol? atol? equal_nan?", close<allclose>},

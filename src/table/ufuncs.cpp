@@ -199,19 +199,12 @@ Value at(const Function& function, const Arguments& a, std::size_t offset) {
     const Tensor values = a.tensor(2);
     return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
   }
-  std::vector<Index> index;
-  const Tuple* several = a.given(1)->as<Tuple>();
-  const Tuple single{*a.given(1)};
-  for (const Value& value : several && !several->is_list ? *several : single) {
-    if (const auto* slice = value.as<Slice>()) index.emplace_back(*slice, Location{});
-    else if (is_whole_number(value)) index.emplace_back(whole_number(value), Location{});
-    else index.emplace_back(array_of(value, function.name), Location{});
-  }
   const auto combined = [&](const Tensor& x, const Tensor& y) {
     return one ? *call(function, {{{}, {x, offset}}}, offset).as<Tensor>() : of_two(function, x, y, offset);
   };
   const Tensor x = a.tensor(0), values = one ? Tensor(false) : a.tensor(2);
-  return {combine_at(x, index, values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one), offset};
+  return {combine_at(x, indices_of(*a.given(1)), values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one),
+          offset};
 }
 
 }  // namespace

@@ -397,6 +397,7 @@ TEST_CASE("places out of range, and what does not fit") {
   Tensor x = sn::zeros({3, 4});
   says<sn::IndexError>([&] { sn::eval(sn::add_at(x, Tensor{0, 3}, 1.)); }, "add_at: index 3 is out of bounds for axis 0 with size 3");
   says<sn::IndexError>([&] { sn::eval(sn::add_at(x, {Tensor{0, 1}, Tensor{-5, 0}}, 1.)); }, "add_at: index -5 is out of bounds for axis 1 with size 4");
+  says<sn::IndexError>([&] { sn::eval(sn::add_along_axis(x, Tensor{{9}}, 1., 1)); }, "add_along_axis: index 9 is out of bounds for axis 1 with size 4");
   says<sn::IndexError>([&] { sn::eval(sn::put_along_axis(x, Tensor{{9}}, 1., 1)); }, "put_along_axis: index 9 is out of bounds for axis 1 with size 4");
   says<sn::ShapeError>([&] { sn::add_at(x, Tensor{0, 1}, sn::zeros({3})); },
                        "add_at: shape (3,) does not broadcast to (2, 4), the shape of what is assigned to");

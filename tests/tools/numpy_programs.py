@@ -245,6 +245,11 @@ unravel_index(x.argmax(), (n, m)) | x=F[n,m]
 add_at(x, y, z), add_at(x, y, 1) | x=f64[n] y=i<n[k] z=f64[k]
 add_at(x, y, z) | x=T[n] y=p<n[k] z=T[k]
 add_at(x, y, z) * 2 | x=f64[n,m] y=p<n[k] z=f64[k,m]
+add_at(x, s_[1:, y], 2), add_at(x, s_[y, 0:1], 1), add_at(x, (..., y), 3) | x=F[n,n] y=p<n[k]
+add_at(x, s_[::-1, y], z) | x=f64[m,n] y=p<n[k] z=f64[k]
+add_along_axis(x, y, z, 1), add_along_axis(x, y, 2, axis=1) | x=f32[m,n] y=p<n[m,k] z=f32[m,k]
+add_along_axis(x, y, z, 0), add_along_axis(x, argsort(x, axis=0), x, 0) | x=f64[n,m] y=p<n[k,m] z=f64[k,1]
+add_along_axis(x, y, z, axis=None) | x=f64[n] y=i<n[k] z=f64[k]
 add_at(x, (y, z), 1) | x=I[n,n] y=p<n[k] z=p<n[k]
 add_at(zeros(5), x, y), add_at(zeros((5, 2)), x, y[:, None]) | x=p<5[n] y=f64[n]
 put_along_axis(x, argsort(x, axis=1), sort(x, axis=1), 1) | x=T[n,m]
@@ -382,6 +387,12 @@ def namespace():
         result = x.copy()
         np.add.at(result, index, values)
         return result
+    def add_along_axis(x, indices, values, axis=-1):
+        flat = x if axis is not None else x.ravel()
+        along = -1 if axis is None else axis
+        grid = list(np.indices(np.broadcast_shapes(indices.shape, tuple(1 if k == along % flat.ndim else n for k, n in enumerate(flat.shape))), sparse=True))
+        grid[along] = indices
+        return add_at(flat, tuple(grid), values).reshape(x.shape)
     def written(function):
         def functional(x, *rest, **named):
             result = x.copy()
@@ -397,7 +408,7 @@ def namespace():
     names = {name: getattr(module, name) for module in (np.linalg, np) for name in dir(module) if not name.startswith("_")}
     names.update(softmax=softmax, log_softmax=log_softmax, logsumexp=logsumexp, layer_norm=layer_norm, relu=lambda x: np.maximum(x, 0),
                  cummax=lambda x, axis=-1: np.maximum.accumulate(x, axis=axis), cummin=lambda x, axis=-1: np.minimum.accumulate(x, axis=axis),
-                 add_at=add_at, topk=topk, put=written(np.put), place=written(np.place), put_along_axis=written(np.put_along_axis),
+                 add_at=add_at, add_along_axis=add_along_axis, topk=topk, put=written(np.put), place=written(np.place), put_along_axis=written(np.put_along_axis),
                  copyto=written(np.copyto), fill_diagonal=written(np.fill_diagonal), putmask=written(np.putmask),
                  argsort=lambda x, axis=-1: np.argsort(x, axis, kind="stable"), bool=np.bool_, np=np, sum=np.sum, any=np.any, all=np.all, min=np.min, max=np.max, abs=np.abs)
     return names
