@@ -31,6 +31,7 @@
 #include "host_data_stub.hpp"
 #include "seed.hpp"
 #include "sinter/errors.hpp"
+#include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;
 using namespace sinter;
@@ -43,17 +44,7 @@ constexpr uid_t kNobody = 65534;
 
 /// A fresh seed each run; it is shown when a check fails.
 
-struct TemporaryFolder {
-  fs::path path;
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "sinter-cache-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+struct Folder : testing::TemporaryFolder {
   fs::path cache() const { return path / "cache"; }
 };
 
@@ -199,7 +190,7 @@ TEST_CASE("an entry comes back whole, in this cache and in the next process's") 
   const std::uint64_t seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
-  TemporaryFolder folder;
+  Folder folder;
   const jit::Source source = source_of("__global__ void kernel_0() {}\n");
   const jit::Binary stored = binary_of_bytes(random_bytes(random, 1 + random() % 100000));
   {
@@ -247,7 +238,7 @@ TEST_CASE("every field of the source is part of the key, and none can leak into 
 }
 
 TEST_CASE("a hash collision is a miss, and neither entry harms the other") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source first = source_of("first"), second = source_of("second");
   cache.store(first, binary_of_bytes({1, 2, 3}));
@@ -260,7 +251,7 @@ TEST_CASE("a hash collision is a miss, and neither entry harms the other") {
 }
 
 TEST_CASE("an entry truncated at any length is deleted, and the next store heals it") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("t");
   cache.store(source, binary_of_bytes({9, 8, 7, 6, 5}));
@@ -287,7 +278,7 @@ TEST_CASE("a flipped bit anywhere is found") {
   const std::uint64_t seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("a kernel");
   cache.store(source, binary_of_bytes(random_bytes(random, 300)));
@@ -310,7 +301,7 @@ TEST_CASE("a flipped bit anywhere is found") {
 }
 
 TEST_CASE("hostile lengths and metadata under a right checksum ask for no memory and do no harm") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("victim");
   cache.store(source, binary_of_bytes({1}));
@@ -373,7 +364,7 @@ TEST_CASE("hostile lengths and metadata under a right checksum ask for no memory
 }
 
 TEST_CASE("another schema's entry is a miss and is left alone, also by verify") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("s");
   cache.store(source, binary_of_bytes({1}));
@@ -388,7 +379,7 @@ TEST_CASE("another schema's entry is a miss and is left alone, also by verify") 
 }
 
 TEST_CASE("verify deletes what is wrong, keeps what is right, and says which; clear deletes all entries and only entries") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   for (int i = 0; i < 5; ++i) cache.store(source_of(fmt::format("k{}", i)), binary_of_bytes({1, 2, 3}));
   std::vector<std::uint8_t> bytes = read_file(entry_path(cache, source_of("k1")));
@@ -410,7 +401,7 @@ TEST_CASE("verify deletes what is wrong, keeps what is right, and says which; cl
 }
 
 TEST_CASE("an imported entry is one that the cache could have written, under its own name") {
-  const TemporaryFolder folder;
+  const Folder folder;
   DiskCache cache({folder.cache(), kMega});
   jit::Binary binary;
   binary.image.assign(10, 1);
@@ -437,7 +428,7 @@ TEST_CASE("an imported entry is one that the cache could have written, under its
 }
 
 TEST_CASE("a directory that others may write is refused, with one warning") {
-  TemporaryFolder folder;
+  Folder folder;
   for (const mode_t mode : {0770, 0707, 0777, 01777}) {
     CAPTURE(mode);
     const fs::path path = folder.path / fmt::format("mode{:o}", mode);
@@ -463,7 +454,7 @@ TEST_CASE("a directory or an entry of another user is refused") {
     MESSAGE("skipped: foreign owner: needs root to give a directory away");
     return;
   }
-  TemporaryFolder folder;
+  Folder folder;
   const jit::Source source = source_of("planted");
   {
     DiskCache cache({folder.cache(), kMega});
@@ -481,7 +472,7 @@ TEST_CASE("a directory or an entry of another user is refused") {
 }
 
 TEST_CASE("symbolic links, pipes and folders in an entry's place are not followed, not waited for, not deleted") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("linked");
   cache.store(source, binary_of_bytes({1}));
@@ -517,7 +508,7 @@ TEST_CASE("symbolic links, pipes and folders in an entry's place are not followe
 }
 
 TEST_CASE("a cache directory that cannot be made or is no directory turns the cache off") {
-  TemporaryFolder folder;
+  Folder folder;
   write_file(folder.path / "file", {1});
   LogCapture log;
   DiskCache file({folder.path / "file", kMega});
@@ -536,7 +527,7 @@ TEST_CASE("a cache directory that cannot be made or is no directory turns the ca
 }
 
 TEST_CASE("a directory removed under a running process is made again") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   cache.store(source_of("x"), binary_of_bytes({1}));
   fs::remove_all(folder.cache());
@@ -546,7 +537,7 @@ TEST_CASE("a directory removed under a running process is made again") {
 }
 
 TEST_CASE("a read-only directory still serves its entries; an unreadable entry is never deleted") {
-  TemporaryFolder folder;
+  Folder folder;
   {
     DiskCache cache({folder.cache(), kMega});
     cache.store(source_of("kept"), binary_of_bytes({1}));
@@ -577,7 +568,7 @@ TEST_CASE("a read-only directory still serves its entries; an unreadable entry i
 }
 
 TEST_CASE("a full disk and a read-only one: entries stay, stores are given up, one warning each") {
-  TemporaryFolder folder;
+  Folder folder;
   const fs::path mount_point = folder.path / "disk";
   fs::create_directory(mount_point);
   const std::string said = in_child([&]() -> std::string {
@@ -609,7 +600,7 @@ TEST_CASE("a full disk and a read-only one: entries stay, stores are given up, o
 }
 
 TEST_CASE("a write that fails half way leaves nothing behind") {
-  TemporaryFolder folder;
+  Folder folder;
   const std::string said = in_child([&]() -> std::string {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{1000, 1000};
@@ -629,7 +620,7 @@ TEST_CASE("a write that fails half way leaves nothing behind") {
 }
 
 TEST_CASE("processes and threads racing on the same keys: every load is whole, nothing is corrupt") {
-  TemporaryFolder folder;
+  Folder folder;
   const auto image_of = [](int key) { return std::vector<std::uint8_t>(static_cast<std::size_t>(1000 + 4000 * key), static_cast<std::uint8_t>(key)); };
   const auto hammer = [&](std::uint64_t seed) -> std::string {
     DiskCache cache({folder.cache(), 60000});  // small: evictions race too
@@ -664,7 +655,7 @@ TEST_CASE("processes and threads racing on the same keys: every load is whole, n
 }
 
 TEST_CASE("the least recently used entries go when the cache has outgrown its size") {
-  TemporaryFolder folder;
+  Folder folder;
   const jit::Binary binary = binary_of_bytes(std::vector<std::uint8_t>(10000, 1));
   DiskCache cache({folder.cache(), 55000});
   for (int i = 0; i < 4; ++i) {
@@ -691,7 +682,7 @@ TEST_CASE("the least recently used entries go when the cache has outgrown its si
 }
 
 TEST_CASE("a hit marks an entry as used at most once an hour") {
-  TemporaryFolder folder;
+  Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("x");
   cache.store(source, binary_of_bytes({1}));
@@ -702,7 +693,7 @@ TEST_CASE("a hit marks an entry as used at most once an hour") {
 }
 
 TEST_CASE("what dead writers left is swept; what living ones write is not") {
-  TemporaryFolder folder;
+  Folder folder;
   std::string dead_name;
   dead_name = in_child([] { return temporary_name(); });
   REQUIRE(is_temporary_name(dead_name));

@@ -22,25 +22,13 @@
 #include "jit/identities.hpp"
 #include "nest_builder.hpp"
 #include "sinter/sinter.hpp"
+#include "temporary_folder.hpp"
 
 using namespace sinter;
 using sinter::testing::NestBuilder;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "sinter-engine-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
-    path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 void need_compiler() { REQUIRE_MESSAGE(runtime::interpreting_kind().compiler(), "no LLVM was found: scripts/setup.sh installs it"); }
 
@@ -92,7 +80,7 @@ TEST_CASE("the bounded map forgets what was not used for the longest time, and n
 
 TEST_CASE("a whole entry that does not load is compiled again, once") {
   need_compiler();
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const auto nest = twice_plus_one(5);
   const auto target = cpu_target();
   const auto run = [&](engine::Totals& totals) {
@@ -124,7 +112,7 @@ TEST_CASE("a whole entry that does not load is compiled again, once") {
 
 TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
   need_compiler();
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const auto nest = twice_plus_one(5);
   auto target = cpu_target();
   target.wait = false;

@@ -19,29 +19,21 @@
 #include <vector>
 
 #include "program.hpp"
+#include "run_command.hpp"
 #include "temporary_folder.hpp"
 
 namespace sn = sinter;
 namespace fs = std::filesystem;
 using sn::DType;
 using sn::Tensor;
+using sn::testing::Ran;
+using sn::testing::run_command;
 
 namespace {
 
 std::string self;  // this program's path
 
-struct Ran {
-  int status;
-  std::string out;
-};
-Ran run_role(const std::string& role, const std::string& environment = "") {
-  FILE* pipe = popen(("env " + environment + " " + self + " --role=" + role + " 2>&1").c_str(), "r");
-  REQUIRE(pipe);
-  std::string out;
-  char buffer[4096];
-  while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
-  return {pclose(pipe), out};
-}
+Ran run_role(const std::string& role, const std::string& environment = "") { return run_command("env " + environment + " " + self + " --role=" + role); }
 
 struct Folder : sn::testing::TemporaryFolder {
   std::string cache() const { return "SINTER_CACHE_DIR=" + path.string(); }

@@ -17,11 +17,15 @@
 #include <thread>
 
 #include "program.hpp"
+#include "run_command.hpp"
+#include "temporary_folder.hpp"
 
 namespace sn = sinter;
 namespace fs = std::filesystem;
 using sn::DType;
 using sn::Tensor;
+using sn::testing::Ran;
+using sn::testing::run_command;
 
 namespace {
 
@@ -54,28 +58,11 @@ struct Difference {
   std::uint64_t made() const { return now().kernels_compiled + now().kernels_from_disk; }
 };
 
-fs::path fresh_folder() {
-  std::string pattern = (fs::temp_directory_path() / "sinter-test-XXXXXX").string();
-  if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp");
-  return pattern;
-}
-
-struct Ran {
-  int status;
-  std::string out;
-};
-
 // Runs a role of this program (see main) in a process of its own with further environment.
 Ran run_child(const std::string& role, const std::vector<std::string>& environment) {
   std::string command;
   for (const auto& variable : environment) command += variable + " ";
-  command = "env " + command + self + " --role=" + role + " 2>&1";
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe);
-  std::string out;
-  char buffer[4096];
-  while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
-  return {pclose(pipe), out};
+  return run_command("env " + command + self + " --role=" + role);
 }
 
 int role_warm() {
@@ -199,21 +186,19 @@ TEST_CASE("4: tensors that were evaluated apart are explained together") {
   CHECK(sn::explain({a, a}) == sn::explain(a));
   CHECK(sn::explain({c, d}) == sn::explain(c));
   CHECK(sn::explain({a, a + 3.f}).find("evaluation 2 of 2") != std::string::npos);  // the second is planned now
-  const auto folder = fresh_folder();
-  CHECK(sn::dump_kernels({a, b}, (folder / "both").string()).size() >
-        std::max(sn::dump_kernels(a, (folder / "a").string()).size(), sn::dump_kernels(b, (folder / "b").string()).size()));
-  fs::remove_all(folder);
+  const sn::testing::TemporaryFolder folder;
+  CHECK(sn::dump_kernels({a, b}, folder / "both").size() > std::max(sn::dump_kernels(a, folder / "a").size(), sn::dump_kernels(b, folder / "b").size()));
 }
 
 TEST_CASE("6: a warm process compiles nothing, maps no compiler, and can still tell why") {
   if (!compiles()) return;
-  const fs::path folder = fresh_folder();
-  fs::permissions(folder, fs::perms::owner_all);
-  const Ran cold = run_child("warm", {"SINTER_CACHE_DIR=" + folder.string()});
+  const sn::testing::TemporaryFolder folder;
+  fs::permissions(folder.path, fs::perms::owner_all);
+  const Ran cold = run_child("warm", {"SINTER_CACHE_DIR=" + folder.path.string()});
   INFO(cold.out);
   REQUIRE(cold.status == 0);
   CHECK(std::stoi(word(cold.out, "compiled")) >= 1);
-  const Ran warm = run_child("warm", {"SINTER_CACHE_DIR=" + folder.string()});
+  const Ran warm = run_child("warm", {"SINTER_CACHE_DIR=" + folder.path.string()});
   INFO(warm.out);
   REQUIRE(warm.status == 0);
   CHECK(word(warm.out, "compiled") == "0");
@@ -223,17 +208,16 @@ TEST_CASE("6: a warm process compiles nothing, maps no compiler, and can still t
   CHECK(word(warm.out, "sum") == word(cold.out, "sum"));
   CHECK(warm.out.find("from disk") != std::string::npos);
   CHECK(warm.out.find("ends    output wanted") != std::string::npos);
-  fs::remove_all(folder);
 }
 
 TEST_CASE("7: sources are self-contained, have one entry point and are the same from run to run") {
-  const fs::path folder = fresh_folder();
+  const sn::testing::TemporaryFolder folder;
   const Tensor x = sn::placeholder({4092, 1036}, DType::float32), s = sn::placeholder({1036}, DType::float32);
   const auto build = [&] { return sn::softmax(sn::gelu(x * s + s), -1); };
   std::map<std::string, std::string> first;
   for (const char* target : {"sm_75", "sm_90", "cpu"}) {
     for (int round = 0; round < 2; ++round) {
-      const auto paths = sn::dump_kernels(build(), (folder / std::to_string(round)).string(), target);
+      const auto paths = sn::dump_kernels(build(), folder / std::to_string(round), target);
       REQUIRE(!paths.empty());
       for (const auto& path : paths) {
         std::ifstream file(path);
@@ -254,7 +238,6 @@ TEST_CASE("7: sources are self-contained, have one entry point and are the same 
       }
     }
   }
-  fs::remove_all(folder);
 }
 
 TEST_CASE("8: the same bits from one thread and from many, from run to run") {
@@ -266,27 +249,26 @@ TEST_CASE("8: the same bits from one thread and from many, from run to run") {
 
 TEST_CASE("9: a missing compiler, a broken one and an unusable cache are survived with a warning") {
   if (sn::options().device != "cpu" || !compiles()) return;
-  const fs::path folder = fresh_folder();
-  const std::string cache = "SINTER_CACHE_DIR=" + (folder / "cache").string();
+  const sn::testing::TemporaryFolder folder;
+  const std::string cache = "SINTER_CACHE_DIR=" + (folder / "cache");
   const Ran missing = run_child("warm", {cache, "SINTER_LLVM=/nonexistent/libLLVM.so"});
   CAPTURE(missing.out);
   CHECK(missing.status == 0);
   CHECK(missing.out.find("interpreted") != std::string::npos);
   CHECK(missing.out.find("warning") != std::string::npos);
   std::ofstream(folder / "libLLVM.so.19.1") << "this is no library";
-  const Ran broken = run_child("warm", {cache, "SINTER_LLVM=" + (folder / "libLLVM.so.19.1").string()});
+  const Ran broken = run_child("warm", {cache, "SINTER_LLVM=" + (folder / "libLLVM.so.19.1")});
   CAPTURE(broken.out);
   CHECK(broken.status == 0);
   CHECK(broken.out.find("interpreted") != std::string::npos);
   std::ofstream(folder / "file") << "x";
-  const Ran no_cache = run_child("warm", {"SINTER_CACHE_DIR=" + (folder / "file").string()});
+  const Ran no_cache = run_child("warm", {"SINTER_CACHE_DIR=" + (folder / "file")});
   CAPTURE(no_cache.out);
   CHECK(no_cache.status == 0);
   CHECK(no_cache.out.find("warning") != std::string::npos);
   const std::string good = word(run_child("warm", {cache}).out, "sum");
   CHECK(std::strtod(word(missing.out, "sum").c_str(), nullptr) == doctest::Approx(std::strtod(good.c_str(), nullptr)).epsilon(1e-4));
   CHECK(word(no_cache.out, "sum") == good);
-  fs::remove_all(folder);
 }
 
 TEST_CASE("9: misuse is a typed exception that names the op, the shapes and the line, and the process goes on") {

@@ -16,6 +16,8 @@
 #include "sinter/profile.hpp"
 
 using namespace sinter;
+using testing::floats;
+using testing::random_tensor;
 
 int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
@@ -30,13 +32,6 @@ bool switched_off(const char* variable) {
 }
 bool replays() { return testing::on_cuda(); }  // OpenCL launches each kernel by itself
 bool graphs() { return replays() && !switched_off("SINTER_EMULATOR_GRAPHS"); }
-
-std::vector<float> numbers(std::int64_t count, float low = -1, float high = 1) {
-  std::vector<float> list(static_cast<std::size_t>(count));
-  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(testing::numbers());
-  return list;
-}
-Tensor random_tensor(const Shape& shape, float low = -1, float high = 1) { return from_span(numbers(element_count(shape), low, high), shape); }
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
@@ -84,7 +79,7 @@ std::vector<double> doubles(const std::vector<float>& x) { return {x.begin(), x.
 
 TEST_CASE("one kernel: other literals, other contents" * doctest::skip(losing)) {
   for (int k = 0; k < 6; ++k) {
-    const std::vector<float> x = numbers(1000);
+    const std::vector<float> x = floats(1000);
     const float factor = 1.5f + static_cast<float>(k), more = 0.25f * static_cast<float>(k + 1);
     const Tensor given = from_span(x);
     eval(given);
@@ -106,7 +101,7 @@ TEST_CASE("several kernels are one graph, whose kernels run in any order that th
   constexpr std::size_t kRows = 12, kColumns = 40;
   const Function frozen = freeze([](const Tensor& x) { return normalised(x, 3); }, {{DType::float32, {12, 40}, "x"}});
   for (int k = 0; k < 5; ++k) {
-    const std::vector<float> x = numbers(kRows * kColumns);
+    const std::vector<float> x = floats(kRows * kColumns);
     const Tensor given = from_span(x, {kRows, kColumns});
     eval(given);
     const Counters before = counters();
@@ -133,7 +128,7 @@ TEST_CASE("ten kernels that wait for each other, recorded anew each time, are on
   };
   constexpr std::size_t kRows = 6, kColumns = 10;
   for (int k = 0; k < 4; ++k) {
-    const std::vector<float> x = numbers(kRows * kColumns, -4, 4);
+    const std::vector<float> x = floats(kRows * kColumns, -4, 4);
     const Tensor given = from_span(x, {kRows, kColumns});
     eval(given);
     const Counters before = counters();
@@ -159,7 +154,7 @@ TEST_CASE("ten kernels that wait for each other, recorded anew each time, are on
 
 TEST_CASE("a value that goes round: what one run gives is what the next reads" * doctest::skip(losing)) {
   constexpr std::size_t kRows = 8, kColumns = 24;
-  const std::vector<float> x = numbers(kRows * kColumns);
+  const std::vector<float> x = floats(kRows * kColumns);
   const Function frozen = freeze([](const Tensor& y) { return normalised(y, 2); }, {{DType::float32, {8, 24}, "y"}});
   Tensor recorded = from_span(x, {kRows, kColumns}), called = recorded;
   std::vector<double> want = doubles(x);
@@ -286,7 +281,7 @@ TEST_CASE("sizes that alternate, and more of them than are remembered" * doctest
   for (const std::vector<std::size_t>& sizes : {std::vector<std::size_t>{24, 40}, {20, 24, 28, 32, 36, 40, 44}})
     for (int round = 0; round < 3; ++round)
       for (const std::size_t rows : sizes) {
-        const std::vector<float> x = numbers(static_cast<std::int64_t>(rows) * 16);
+        const std::vector<float> x = floats(static_cast<std::int64_t>(rows) * 16);
         const Tensor y = normalised(from_span(x, {static_cast<std::int64_t>(rows), 16}), 2);
         eval(y);
         CHECK(worst_error(y, normalised(doubles(x), rows, 16, 2)) < 1e-5);
@@ -319,7 +314,7 @@ TEST_CASE("several threads repeat the same plans, each with its own values" * do
   constexpr std::size_t kRows = 6, kColumns = 20;
   const Function frozen = freeze([](const Tensor& x) { return normalised(x, 2); }, {{DType::float32, {6, 20}, "x"}});
   std::vector<std::vector<float>> inputs;
-  for (int k = 0; k < kThreads * kTimes; ++k) inputs.push_back(numbers(kRows * kColumns));
+  for (int k = 0; k < kThreads * kTimes; ++k) inputs.push_back(floats(kRows * kColumns));
   std::vector<Tensor> recorded(inputs.size()), called(inputs.size());
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t)

@@ -16,6 +16,7 @@
 #include "jit/identities.hpp"
 #include "sinter/sinter.hpp"
 #include "sinter/tune.hpp"
+#include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;
 namespace sn = sinter;
@@ -26,14 +27,10 @@ namespace {
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// A folder with its own cache, which this process uses too.
-struct Sandbox {
-  fs::path path;
+struct Sandbox : sn::testing::TemporaryFolder {
   sn::Options before = sn::options();
 
   Sandbox() {
-    std::string name = (fs::temp_directory_path() / "sinter-tune-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
     sn::Options options = before;
     options.cache_dir = (path / "cache").string();
     options.threads = 1;
@@ -41,11 +38,7 @@ struct Sandbox {
     sn::configure(options);
     sn::save_npy((path / "x.npy").string(), sn::reshape(sn::arange(300 * 500, sn::DType::float32), {300, 500}));
   }
-  ~Sandbox() {
-    sn::configure(before);
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+  ~Sandbox() { sn::configure(before); }
 
   /// Returns the output of the command, which runs in a process of its own.
   std::string command(const std::string& arguments, const std::string& environment = "") const {

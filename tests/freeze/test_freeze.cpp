@@ -15,16 +15,11 @@
 #include "sinter/profile.hpp"
 
 using namespace sinter;
+using testing::random_tensor;
 
 int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
 namespace {
-
-Tensor random_tensor(const Shape& shape, float low = -1, float high = 1) {
-  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(testing::numbers());
-  return from_span(list, shape);
-}
 
 void check_near(const Tensor& got, const Tensor& want, double tolerance = 1e-5) {
   REQUIRE(got.shape() == want.shape());

@@ -17,21 +17,21 @@
 #include "mutations.hpp"
 #include "ops/blocked.hpp"
 #include "program.hpp"
+#include "run_command.hpp"
 #include "sinter/freeze.hpp"
 #include "sinter/recurrent.hpp"
+#include "temporary_folder.hpp"
 
 using namespace sinter;
+using testing::random_tensor;
+using File = testing::TemporaryFile;
+using testing::Ran;
+using testing::run_command;
 namespace fs = std::filesystem;
 
 namespace {
 
 std::string self;
-
-Tensor random_tensor(const Shape& shape) {
-  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(testing::numbers());
-  return from_span(list, shape);
-}
 
 void check_near(const Tensor& got, const Tensor& want) {
   REQUIRE(got.shape() == want.shape());
@@ -42,28 +42,11 @@ void check_near(const Tensor& got, const Tensor& want) {
   CHECK(worst <= 1e-4);
 }
 
-/// A file that goes with the test.
-struct File {
-  fs::path path;
-  explicit File(const std::string& name) : path(fs::temp_directory_path() / ("sinter_plan_" + std::to_string(::getpid()) + "_" + name)) {}
-  ~File() { fs::remove(path); }
-  std::string text() const { return path.string(); }
-  std::string bytes() const {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  void write(const std::string& content) const { std::ofstream(path, std::ios::binary) << content; }
-};
-
 Function saved_and_loaded(const Function& function, const File& file) {
-  function.save(file.text());
-  return Function::load(file.text());
+  function.save(file.path);
+  return Function::load(file.path);
 }
 
-struct Ran {
-  int status;
-  std::string out;
-};
 /// The arguments with which the other process calls the function: nothing has to be computed for them.
 Tensor steps() {
   std::vector<float> list(30);
@@ -72,13 +55,8 @@ Tensor steps() {
 }
 
 /// This program in a process of its own, which loads a plan and calls it, or saves one.
-Ran run_child(const fs::path& plan, const std::string& environment, const std::string& what = "--load=") {
-  FILE* pipe = popen(("env " + environment + " " + self + " " + what + plan.string() + " 2>&1").c_str(), "r");
-  REQUIRE(pipe);
-  std::string out;
-  char buffer[4096];
-  while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
-  return {pclose(pipe), out};
+Ran run_child(const std::string& plan, const std::string& environment, const std::string& what = "--load=") {
+  return run_command("env " + environment + " " + self + " " + what + plan);
 }
 constexpr const char* kNoCompiler = "SINTER_CACHE_SIZE=0 SINTER_LLVM=/nowhere SINTER_NVRTC=/nowhere";
 
@@ -175,7 +153,7 @@ TEST_CASE("a loaded function gives what the formula gives, at all sizes that its
   CHECK(held >= 2);                     // those that were prepared
   CHECK_THROWS_WITH_AS(g(random_tensor({6, 0, 8})), doctest::Contains("seq = 0"), ShapeError);
   CHECK_THROWS_AS(g(random_tensor({6, 20, 7})), ShapeError);
-  CHECK_THROWS_AS(g.save(file.text()), ValueError);
+  CHECK_THROWS_AS(g.save(file.path), ValueError);
   CHECK(g.explain().find("live at once") != std::string::npos);
 }
 
@@ -236,7 +214,7 @@ TEST_CASE("indices, library calls with epilogues and several results come back w
 TEST_CASE("another process plans, generates and compiles nothing, and maps no compiler") {
   File file("child.plan");
   const Function f = freeze(formula, {{DType::float32, {{"n", 5}, 6}}});
-  f.save(file.text());
+  f.save(file.path);
   const Ran ran = run_child(file.path, kNoCompiler);
   INFO(ran.out);
   REQUIRE(ran.status == 0);
@@ -256,7 +234,7 @@ TEST_CASE("another process plans, generates and compiles nothing, and maps no co
 TEST_CASE("the kernels of sorts and scatters are in the file") {
   File file("sorting.plan");
   const Function f = freeze(sorting, {{DType::float32, {5, 6}}});
-  f.save(file.text());
+  f.save(file.path);
   const Counters before = counters();
   const float wanted = f(steps())[0].item<float>();
   const Counters after = counters();
@@ -298,7 +276,7 @@ TEST_CASE("another machine's code is compiled again, or refused where there is n
   if (!has_machine_code()) return;
   File file("other.plan");
   const Function f = freeze(formula, {{DType::float32, {{"n", 5}, 6}}});
-  f.save(file.text());
+  f.save(file.path);
   // Each kernel's entry says another processor, everything signed as it should be.
   std::string bytes = file.bytes();
   int changed = 0;
@@ -321,7 +299,7 @@ TEST_CASE("another machine's code is compiled again, or refused where there is n
   INFO(refused.out);
   CHECK(refused.out.find("were compiled for cpu:x86-65") != std::string::npos);
   const auto generated = counters().sources_generated;
-  const Function g = Function::load(file.text());
+  const Function g = Function::load(file.path);
   CHECK(counters().sources_generated > generated);
   const Tensor x = random_tensor({5, 6});
   check_near(g(x)[0], formula(x));
@@ -329,28 +307,28 @@ TEST_CASE("another machine's code is compiled again, or refused where there is n
 
 TEST_CASE("files that are cut short, changed, or something else are refused") {
   File file("whole.plan"), damaged("damaged.plan");
-  freeze(formula, {{DType::float32, {{"n", 5}, 6}, "x"}}).save(file.text());
+  freeze(formula, {{DType::float32, {{"n", 5}, 6}, "x"}}).save(file.path);
   const std::string whole = file.bytes();
   REQUIRE(whole.size() > 8192);
-  CHECK_NOTHROW(Function::load(file.text()));
-  CHECK_THROWS_AS(Function::load(damaged.text()), IoError);  // there is none
+  CHECK_NOTHROW(Function::load(file.path));
+  CHECK_THROWS_AS(Function::load(damaged.path), IoError);  // there is none
   CHECK_THROWS_AS(Function::load(fs::temp_directory_path().string()), IoError);
   for (const std::string& other : {std::string(), std::string("x"), std::string(100000, '\0'), std::string(100000, 'x')}) {
     damaged.write(other);
-    CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+    CHECK_THROWS_AS(Function::load(damaged.path), IoError);
   }
   const auto pick = [&](std::size_t low, std::size_t high) { return std::uniform_int_distribution<std::size_t>(low, high)(testing::numbers()); };
   for (std::size_t length = 0; length < whole.size(); length += length < 256 ? 1 : 97) {
     damaged.write(whole.substr(0, length));
-    CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+    CHECK_THROWS_AS(Function::load(damaged.path), IoError);
   }
   damaged.write(whole + "x");
-  CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+  CHECK_THROWS_AS(Function::load(damaged.path), IoError);
   for (int round = 0; round < 300; ++round) {
     std::string changed = whole;
     changed[pick(0, whole.size() - 1)] ^= static_cast<char>(1 << pick(0, 7));
     damaged.write(changed);
-    CHECK_THROWS_AS(Function::load(damaged.text()), IoError);
+    CHECK_THROWS_AS(Function::load(damaged.path), IoError);
   }
 }
 
@@ -369,8 +347,8 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
   };
   File file("wide.plan");
   freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 16}, 24}, "x"}, {DType::float32, {{"batch", 4}, {"seq", 16}}, "mask"}}, {"y", "pooled"})
-      .save(file.text());
-  const Function f = Function::load(file.text());
+      .save(file.path);
+  const Function f = Function::load(file.path);
   REQUIRE(f.plans() == 1);
   INFO(f.serves()[0], "\n", f.ends()[0]);
   for (const std::int64_t batch : {2, 3, 4, 8, 24, 33, 64})
@@ -403,8 +381,8 @@ TEST_CASE("sizes that are halved and rounded are served in steps") {
   // Two sides that are equal are one number, and are planned apart: a plan nearby serves both.
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{40, 56}, {64, 64}}) {
     File file("steps.plan");
-    freeze(body, {{DType::float32, {{"batch", 2}, 3, {"h", rows}, {"w", columns}}}}).save(file.text());
-    const Function f = Function::load(file.text());
+    freeze(body, {{DType::float32, {{"batch", 2}, 3, {"h", rows}, {"w", columns}}}}).save(file.path);
+    const Function f = Function::load(file.path);
     int served = 0;
     for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{rows, columns}, {80, 40}, {96, 160}, {32, 64}, {128, 128}, {24, 48}, {192, 8}}) {
       INFO("planned for ", rows, " x ", columns, ", called with ", height, " x ", width, ": ", f.serves()[0], "; ", f.serves().back());
@@ -425,9 +403,8 @@ TEST_CASE("sizes that are halved and rounded are served in steps") {
 TEST_CASE("names whose neighbouring sizes would meet are free together") {
   const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{softmax(in[0] * reshape(in[1], {-1, 1, 1}) + in[2], -1)}; };
   File file("apart.plan");
-  freeze(body, {{DType::float32, {{"a", 41}, {"b", 43}, {"c", 47}}}, {DType::float32, {{"a", 41}}}, {DType::float32, {{"b", 43}, {"c", 47}}}})
-      .save(file.text());
-  const Function f = Function::load(file.text());
+  freeze(body, {{DType::float32, {{"a", 41}, {"b", 43}, {"c", 47}}}, {DType::float32, {{"a", 41}}}, {DType::float32, {{"b", 43}, {"c", 47}}}}).save(file.path);
+  const Function f = Function::load(file.path);
   CHECK(f.plans() == 1);
   for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{41, 43, 47}, {50, 44, 45}, {30, 60, 33}}) {
     const std::vector<Tensor> in{random_tensor({a, b, c}), random_tensor({a}), random_tensor({b, c})};
@@ -448,7 +425,7 @@ TEST_CASE("saving records the formula once for each size that it looks at, whate
   const Function made = freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 8}, 8}}});  // 8 is a number of the formula too
   made.prepare({{"batch", 8}, {"seq", 16}});
   calls.clear();
-  made.save(file.text());
+  made.save(file.path);
   int all = 0;
   for (const auto& [sizes, count] : calls) {
     INFO("batch = ", sizes.first, ", seq = ", sizes.second);
@@ -466,8 +443,8 @@ TEST_CASE("of several plans that are right for a size, the one that was made for
   const Function made = freeze(body, {{DType::float32, {{"rows", 2}, {"long", 40}}}});
   made.prepare({{"long", 300000}});
   CHECK(made.plans() == 2);
-  made.save(file.text());
-  const Function f = Function::load(file.text());
+  made.save(file.path);
+  const Function f = Function::load(file.path);
   for (const auto& [rows, length] : {std::pair<std::int64_t, std::int64_t>{2, 40}, {2, 300000}, {3, 7}, {2, 5000}, {700, 300}, {5, 200000}}) {
     INFO("rows = ", rows, ", long = ", length);
     const std::vector<Tensor> in{random_tensor({rows, length})};
@@ -487,8 +464,8 @@ TEST_CASE("a formula that decides by a size serves the sizes of which it decides
   };
   for (const std::int64_t length : {7, 8, 16, 40}) {
     File file("decides.plan");
-    freeze(decides, {{DType::float32, {{"rows", 4}, {"length", length}}}}).save(file.text());
-    const Function f = Function::load(file.text());
+    freeze(decides, {{DType::float32, {{"rows", 4}, {"length", length}}}}).save(file.path);
+    const Function f = Function::load(file.path);
     INFO("made for ", length, ": ", f.serves()[0], "\n", f.ends()[0]);
     CHECK_FALSE(called(f, {random_tensor({4, length})}).empty());
     for (const std::int64_t rows : {2, 3, 4, 5, 11, 40, 64, 200})
@@ -594,16 +571,16 @@ namespace {
 void check_forgeries(const Function::Formula& body, const std::vector<InputSpec>& specs, const std::vector<Tensor>& in, const std::string& name,
                      int mutations) {
   File file(name + ".plan");
-  freeze(body, specs).save(file.text());
+  freeze(body, specs).save(file.path);
   const std::string whole = file.bytes();
   eval(in);
-  CHECK(Function::load(file.text())(in).size() == body(in).size());
+  CHECK(Function::load(file.path)(in).size() == body(in).size());
   File mine(name + "_mutation.plan");
   const auto outcomes =
       testing::try_mutations(testing::mutations_or(mutations), std::uniform_int_distribution<unsigned>()(testing::numbers()), [&](std::uint64_t mutation) {
         std::mt19937_64 numbers(mutation);
         mine.write(forged(whole, numbers));
-        const std::vector<Tensor> got = Function::load(mine.text())(in);
+        const std::vector<Tensor> got = Function::load(mine.path)(in);
         for (std::size_t r = 0; r < got.size(); ++r)
           if (got[r].size() <= 1 << 20) (void)got[r].astype(DType::float64).to_vector<double>();
       });

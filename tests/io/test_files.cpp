@@ -7,33 +7,22 @@
 #include <fstream>
 #include <string>
 
-#include <unistd.h>
-
 #include <sinter/fmt.hpp>
 
 #include "program.hpp"
 #include "reference.hpp"
 #include "seed.hpp"
+#include "temporary_folder.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
+using File = TemporaryFile;
 using sn::DType;
 using sn::Shape;
 using sn::Slice;
 using sn::Tensor;
 
 namespace {
-
-/// A separate file for each test program that runs.
-struct File {
-  std::string path = (std::filesystem::temp_directory_path() / fmt::format("sinter_test_files_{}", ::getpid())).string();
-  ~File() { std::filesystem::remove(path); }
-  void write(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
-  std::string read() const {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-};
 
 std::string with_header(const std::string& json, const std::string& elements) {
   std::string bytes(8, '\0');
@@ -54,7 +43,7 @@ std::string refused(const std::string& path) {
 }  // namespace
 
 TEST_CASE("safetensors: every type there and back, and a file by the letter of the format") {
-  const File file;
+  const File file("x");
   std::mt19937 rng(fresh_seed());
   sn::NamedTensors tensors;
   for (int i = 0; i < sn::kDTypeCount; ++i) {
@@ -91,11 +80,11 @@ TEST_CASE("safetensors: every type there and back, and a file by the letter of t
   CHECK(hand[0].second.to_vector<float>() == std::vector{1.5f, -2.f});
   CHECK(hand[1].second.to_vector<std::int16_t>() == std::vector<std::int16_t>{7, -9, 11});
   sn::save_safetensors(file.path, {{"a", Tensor{1.f, 2.f}}});
-  CHECK(file.read() == with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  )", std::string("\0\0\x80\x3f\0\0\0\x40", 8)));
+  CHECK(file.bytes() == with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  )", std::string("\0\0\x80\x3f\0\0\0\x40", 8)));
 }
 
 TEST_CASE("safetensors that are broken say how, where and at which line") {
-  const File file;
+  const File file("x");
   const auto says = [&](const std::string& bytes, const std::string& what) {
     file.write(bytes);
     const std::string text = refused(file.path);
@@ -123,7 +112,7 @@ TEST_CASE("safetensors that are broken say how, where and at which line") {
 }
 
 TEST_CASE(".npy files used in place") {
-  const File file;
+  const File file("x");
   std::mt19937 rng(fresh_seed());
   const auto [x, ref] = random(rng, {30, 40}, DType::float32, -2, 2);
   sn::save_npy(file.path, x);
@@ -139,7 +128,7 @@ TEST_CASE(".npy files used in place") {
     sn::eval(changed);
     CHECK(values(mapped) == ref.v);
   }
-  std::string bytes = file.read();  // the same elements, declared as column by column
+  std::string bytes = file.bytes();  // the same elements, declared as column by column
   const auto at = bytes.find("'fortran_order': False");
   REQUIRE(at != std::string::npos);
   bytes.replace(at, 22, "'fortran_order': True ");

@@ -9,8 +9,6 @@
 #include <random>
 #include <string>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 #include <sinter/csv.hpp>
 #include <sinter/image.hpp>
@@ -19,9 +17,11 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "seed.hpp"
+#include "temporary_folder.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
+using File = TemporaryFile;
 using sn::DType;
 using sn::Shape;
 using sn::Tensor;
@@ -29,19 +29,6 @@ using sn::Tensor;
 namespace {
 
 std::mt19937 rng{fresh_seed()};
-
-/// A separate name for each test program that runs; the file is deleted with it.
-struct File {
-  std::string path;
-  explicit File(const std::string& ending)
-      : path((std::filesystem::temp_directory_path() / fmt::format("sinter_test_formats_{}{}", ::getpid(), ending)).string()) {}
-  ~File() { std::filesystem::remove(path); }
-  void write(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
-  std::string read() const {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-};
 
 bool equal(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.shape() == b.shape() && values(a) == values(b); }
 
@@ -78,7 +65,7 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
     return;
   }
   for (const bool compressed : {false, true}) {
-    const File file(".npz");
+    const File file("x.npz");
     sn::NamedTensors tensors;
     for (int d = 0; d < sn::kDTypeCount; ++d)
       if (sn::is_numpy(static_cast<DType>(d)))
@@ -96,9 +83,9 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
       CHECK(equal(sn::load_npz(file.path, tensors[k].first), tensors[k].second));
     }
     CHECK((std::filesystem::file_size(file.path) < 20000) == compressed);
-    const std::string first = file.read();
+    const std::string first = file.bytes();
     sn::save_npz(file.path, tensors, compressed);
-    CHECK(file.read() == first);  // the same bytes from run to run
+    CHECK(file.bytes() == first);  // the same bytes from run to run
     CHECK(refused<sn::IoError>(file, [&] { sn::load_npz(file.path, "x"); }).starts_with(": the archive has no 'x'; it has bool, int8, uint8,"));
     // Any byte that is another is found, or is one of those that nobody reads (dates, attributes).
     for (int round = 0; round < 60; ++round) {
@@ -114,7 +101,7 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
     file.write(first.substr(0, first.size() / 2));
     CHECK_THROWS_AS(sn::load_npz(file.path), sn::IoError);
   }
-  const File file(".npz");
+  const File file("x.npz");
   CHECK_THROWS_AS(sn::load_npz(file.path), sn::IoError);
   file.write("PK\3\4 no archive");
   CHECK(refused<sn::IoError>(file, [&] { sn::load_npz(file.path); }) == ": not a zip archive, or a damaged one");
@@ -122,7 +109,7 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
 }
 
 TEST_CASE("csv: numbers come back to the last bit") {
-  const File file(".csv");
+  const File file("x.csv");
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     CAPTURE(sn::name(type));
@@ -139,14 +126,14 @@ TEST_CASE("csv: numbers come back to the last bit") {
   for (std::size_t k = 0; k < 6; ++k) CHECK((got[k] == want[k] || (std::isnan(got[k]) && std::isnan(want[k]))));
   CHECK(std::signbit(got[1]));
   sn::save_csv(file.path, Tensor{1, 2, 3});
-  CHECK(file.read() == "1\n2\n3\n");
+  CHECK(file.bytes() == "1\n2\n3\n");
   CHECK(sn::load_csv(file.path).values.shape() == Shape{3, 1});
   sn::save_csv(file.path, sn::full({2, 2}, std::numeric_limits<std::int64_t>::max()), {}, ';');
   CHECK(equal(sn::load_csv(file.path, {.dtype = DType::int64}).values, sn::full({2, 2}, std::numeric_limits<std::int64_t>::max())));
 }
 
 TEST_CASE("csv: what people write") {
-  const File file(".csv");
+  const File file("x.csv");
   const auto reads = [&](const std::string& text, const Tensor& want, const std::vector<std::string>& names = {}, const sn::CsvOptions& options = {}) {
     CAPTURE(text);
     file.write(text);
@@ -208,7 +195,7 @@ TEST_CASE("images: every shape and depth there and back") {
         const Tensor turned = sn::flip(sn::swapaxes(x, 0, 1), 0);
         sn::save_image(file.path, turned);
         CHECK(equal(sn::load_image(file.path), turned));
-        const std::string whole = file.read();
+        const std::string whole = file.bytes();
         file.write(whole.substr(0, whole.size() - 1 - (ending == ".png" ? 12 : 0)));
         CHECK_THROWS_AS(sn::load_image(file.path), sn::IoError);
         if (ending == ".png") {
@@ -218,7 +205,7 @@ TEST_CASE("images: every shape and depth there and back") {
           CHECK_THROWS_AS(sn::load_image(file.path), sn::IoError);
         }
       }
-  const File file(".ppm");
+  const File file("x.ppm");
   file.write("P6 # by hand\n2\t1 # and\n255\nabcdef");
   CHECK(equal(sn::load_image(file.path),
               sn::reshape(Tensor{std::uint8_t{97}, std::uint8_t{98}, std::uint8_t{99}, std::uint8_t{100}, std::uint8_t{101}, std::uint8_t{102}}, {1, 2, 3})));

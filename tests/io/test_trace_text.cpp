@@ -15,6 +15,7 @@
 
 #include "host_data_stub.hpp"
 #include "sinter/sinter.hpp"
+#include "temporary_folder.hpp"
 
 namespace sn = sinter;
 using sn::DType;
@@ -39,23 +40,11 @@ template <class T> Tensor counting(const Shape& shape, double scale = 1) {
   return tensor<T>(values, shape);
 }
 
-/// A folder of this test, which is deleted with it.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sinter_text_XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
+struct Folder : sn::testing::TemporaryFolder {
   std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(file(name), std::ios::binary) << bytes;
-    return file(name);
+    std::ofstream(path / name, std::ios::binary) << bytes;
+    return *this / name;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 std::string npy(const std::string& dict, const std::string& elements, int version = 1) {
@@ -177,19 +166,19 @@ TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t,
   const Folder folder;
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{0, 4}, Shape{2, 1, 3}}) {
     const Tensor x = counting<T>(shape);
-    sn::save_npy(folder.file("x.npy"), x);
-    const Tensor y = sn::load_npy(folder.file("x.npy"));
+    sn::save_npy(folder / "x.npy", x);
+    const Tensor y = sn::load_npy(folder / "x.npy");
     CHECK(y.shape() == shape);
     CHECK(y.dtype() == x.dtype());
     CHECK(y.template to_vector<T>() == x.template to_vector<T>());
-    CHECK(std::distance(std::filesystem::directory_iterator(folder.file("")), {}) == 1);  // no temporary is left
+    CHECK(std::distance(std::filesystem::directory_iterator(folder / ""), {}) == 1);  // no temporary is left
   }
 }
 
 TEST_CASE("written bytes are NumPy's") {
   const Folder folder;
-  sn::save_npy(folder.file("x.npy"), tensor<float>({1, 2}, {2}));
-  std::ifstream in(folder.file("x.npy"), std::ios::binary);
+  sn::save_npy(folder / "x.npy", tensor<float>({1, 2}, {2}));
+  std::ifstream in(folder / "x.npy", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   REQUIRE(bytes.size() == 128 + 8);
   CHECK(bytes.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
@@ -258,8 +247,8 @@ TEST_CASE("malformed files are refused with the reason") {
   for (int k = 0; k < 100; ++k) deep += "1, ";
   says(npy(with("'<f4'", deep + ")"), ""), "more than 64 axes");
   says(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "not believable");
-  CHECK(refusal(folder.file("missing.npy")).find("missing.npy: No such file or directory") != std::string::npos);
-  CHECK(refusal(folder.file("")).find("not a regular file") != std::string::npos);
-  CHECK_THROWS_AS(sn::save_npy(folder.file("no/such/folder.npy"), tensor<float>({1}, {1})), sn::IoError);
-  CHECK_THROWS_AS(sn::save_npy(folder.file("b.npy"), sn::placeholder({1}, DType::float8_e4m3)), sn::DTypeError);
+  CHECK(refusal(folder / "missing.npy").find("missing.npy: No such file or directory") != std::string::npos);
+  CHECK(refusal(folder / "").find("not a regular file") != std::string::npos);
+  CHECK_THROWS_AS(sn::save_npy(folder / "no/such/folder.npy", tensor<float>({1}, {1})), sn::IoError);
+  CHECK_THROWS_AS(sn::save_npy(folder / "b.npy", sn::placeholder({1}, DType::float8_e4m3)), sn::DTypeError);
 }

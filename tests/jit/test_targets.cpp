@@ -17,6 +17,7 @@
 #include "engine/planned.hpp"
 #include "graph_builder.hpp"
 #include "sinter/sinter.hpp"
+#include "temporary_folder.hpp"
 
 namespace sn = sinter;
 namespace fs = std::filesystem;
@@ -43,20 +44,6 @@ std::string find_nvcc() {
   }
   return {};
 }
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "sinter-targets-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
-    path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-};
 
 Tensor f32(const Shape& shape) { return sn::placeholder(shape, DType::float32); }
 
@@ -142,7 +129,7 @@ TEST_SUITE_BEGIN("nvrtc");
 
 TEST_CASE("every formula compiles for every architecture in as few kernels as expected, and none spills") {
   need_nvrtc();
-  const Folder folder;
+  const sn::testing::TemporaryFolder folder;
   sn::Options options = sn::options();
   options.cache_dir = folder / "cache";
   sn::configure(options);
@@ -167,7 +154,7 @@ TEST_CASE("every formula compiles for every architecture in as few kernels as ex
 
 TEST_CASE("a kernel that spills as compiled is cut again until none does, and the verdict is remembered") {
   need_nvrtc();
-  const Folder folder;
+  const sn::testing::TemporaryFolder folder;
   // Every value is used again after the sum of all of them, and none is cheap to compute twice.
   constexpr int kAlive = 270;
   GraphBuilder g;
@@ -222,7 +209,7 @@ TEST_SUITE_BEGIN("nvcc");
 TEST_CASE("every dumped kernel compiles alone with nvcc") {
   const std::string nvcc = find_nvcc();
   REQUIRE_MESSAGE(!nvcc.empty(), "no nvcc was found: scripts/setup.sh --tests installs one");
-  const Folder folder;
+  const sn::testing::TemporaryFolder folder;
   sn::Options options = sn::options();
   options.cache_dir = folder / "cache";
   sn::configure(options);

@@ -10,6 +10,7 @@
 #include "program.hpp"
 
 using namespace sinter;
+using testing::random_tensor;
 
 int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
@@ -17,12 +18,6 @@ namespace {
 
 using testing::numbers;
 using testing::pick;
-
-Tensor random_tensor(const Shape& shape) {
-  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(numbers());
-  return from_span(list, shape);
-}
 
 struct Case {
   std::int64_t batch, channels, filters, size[2], taps[2], stride[2], dilation[2], before[2], after[2];

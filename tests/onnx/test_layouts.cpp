@@ -1,6 +1,5 @@
 // Random convolutional networks, laid out and not: convolutions of every kind, what may stay in blocks between them and what may not, several outputs.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <random>
@@ -15,23 +14,17 @@
 #include "seed.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
+#include "temporary_folder.hpp"
 
 using namespace sinter;
 using testing::OnnxBuilder;
-namespace fs = std::filesystem;
+using File = testing::TemporaryFile;
 
 int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-
-/// A file that goes with the test.
-struct File {
-  fs::path path;
-  explicit File(const std::string& name) : path(fs::temp_directory_path() / ("sinter_layouts_" + std::to_string(::getpid()) + "_" + name)) {}
-  ~File() { fs::remove(path); }
-};
 
 /// A network, written node by node.
 class Network {
@@ -218,7 +211,7 @@ TEST_CASE("a network that is laid out computes what its nodes say") {
     INFO("SINTER_TEST_SEED=", seed, " network ", i, ": ", network.text);
     File file("random.onnx");
     network.builder.save(file.path);
-    const Model laid_out = Model::load(file.path.string()), plain = Model::load(file.path.string(), {.rewrite = false});
+    const Model laid_out = Model::load(file.path), plain = Model::load(file.path, {.rewrite = false});
     const std::vector<Tensor> want = testing::as_recorded([&] { return plain(network.inputs); });
     check_near(laid_out(network.inputs), want);
     if (i < 4) check_near(freeze(laid_out, {{"N", {2}}})(network.inputs), want);
@@ -227,12 +220,7 @@ TEST_CASE("a network that is laid out computes what its nodes say") {
 
 TEST_CASE("blocks stay from convolution to convolution, and other nodes get what the model says") {
   OnnxBuilder m;
-  std::mt19937 rng(7);
-  const auto numbers = [&](std::size_t count) {
-    std::vector<float> list(count);
-    for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
-    return list;
-  };
+  const auto numbers = [](auto count) { return testing::floats(count, -0.1f, 0.1f); };
   m.input("x", {-1, 3, 20, 20}).output("y");
   m.constant("w1", {24, 3, 3, 3}, numbers(24 * 27))
       .constant("b1", {24}, numbers(24))
@@ -278,7 +266,7 @@ TEST_CASE("one model, several threads, filters laid out by whoever comes first")
     std::vector<std::jthread> threads;
     for (auto& result : results) threads.emplace_back([&model, &x, &result] { result = model({x})[0].to_vector<float>(); });
   }
-  const auto want = testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})({x}); })[0].to_vector<float>();
+  const auto want = testing::as_recorded([&] { return Model::load(file.path, {.rewrite = false})({x}); })[0].to_vector<float>();
   for (const auto& result : results) {
     CHECK(result == results[0]);
     REQUIRE(result.size() == want.size());
@@ -298,8 +286,8 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
   m.node("Div", {"x", "f"}, {"d"}).node("Add", {"d", "g"}, {"y"});
   File file("numbers.onnx"), plan("numbers.plan");
   const Model model = Model::load(m.save(file.path));
-  freeze(model, {{"N", {10}}}).save(plan.path.string());
-  const Function loaded = Function::load(plan.path.string());
+  freeze(model, {{"N", {10}}}).save(plan.path);
+  const Function loaded = Function::load(plan.path);
   REQUIRE(loaded.serves().size() == 1);
   CHECK(loaded.serves()[0].starts_with("N "));
   try {
@@ -320,12 +308,7 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
 
 TEST_CASE("convolutions along one axis, in groups that fill blocks, and transposed ones run in blocks; others do not") {
   if (!testing::convolves_in_blocks()) return;
-  std::mt19937 rng(13);
-  const auto numbers = [&](std::int64_t count) {
-    std::vector<float> list(static_cast<std::size_t>(count));
-    for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
-    return list;
-  };
+  const auto numbers = [](auto count) { return testing::floats(count, -0.1f, 0.1f); };
   struct Conv {
     const char* op;
     Numbers weight;
@@ -352,21 +335,16 @@ TEST_CASE("convolutions along one axis, in groups that fill blocks, and transpos
     m.constant("after", after, numbers(element_count(Shape(after.begin(), after.end())))).node("Conv", {"r", "after"}, {"y"}, {{"pads", pads}});
     File file("kinds.onnx");
     m.save(file.path);
-    const Model model = Model::load(file.path.string());
+    const Model model = Model::load(file.path);
     const std::vector<Tensor> x{from_span(numbers(element_count(Shape(shape.begin(), shape.end()))), Shape(shape.begin(), shape.end()))};
     INFO(c.op, " ", to_string(Shape(weight.begin(), weight.end())), " groups ", c.groups);
     CHECK((explain(model(x)[0]).find("conv_blocked") != std::string::npos) == c.blocks);
-    check_near(model(x), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(x); }));
+    check_near(model(x), testing::as_recorded([&] { return Model::load(file.path, {.rewrite = false})(x); }));
   }
 }
 
 TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay finite where blocks are filled up") {
-  std::mt19937 rng(17);
-  const auto numbers = [&](std::int64_t count) {
-    std::vector<float> list(static_cast<std::size_t>(count));
-    for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
-    return list;
-  };
+  const auto numbers = [](auto count) { return testing::floats(count, -0.1f, 0.1f); };
   for (const bool line : {true, false})
     for (std::int64_t axes = 0; axes < 8; ++axes)
       for (const bool constant : {true, false}) {
@@ -385,7 +363,7 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
         std::vector<Tensor> in{from_span(numbers(element_count(Shape(shape.begin(), shape.end()))), Shape(shape.begin(), shape.end()))};
         if (!constant) in.push_back(full(Shape(ones_.begin(), ones_.end()), 0.5f));
         INFO(line, " ", axes, " ", constant);
-        check_near(Model::load(file.path.string())(in), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(in); }));
+        check_near(Model::load(file.path)(in), testing::as_recorded([&] { return Model::load(file.path, {.rewrite = false})(in); }));
       }
   OnnxBuilder m;
   m.input("x", {-1, 20, 9}).output("y").constant("w", {20, 20, 1}, numbers(400)).constant("v", {20, 20, 3}, numbers(1200));
@@ -402,7 +380,7 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
   File file("finite.onnx");
   m.save(file.path);
   const std::vector<Tensor> in{from_span(numbers(2 * 20 * 9), {2, 20, 9})};
-  check_near(Model::load(file.path.string())(in), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(in); }));
+  check_near(Model::load(file.path)(in), testing::as_recorded([&] { return Model::load(file.path, {.rewrite = false})(in); }));
 }
 
 TEST_CASE("lists that do not fit are refused in the words of the model, laid out or not") {
@@ -414,7 +392,7 @@ TEST_CASE("lists that do not fit are refused in the words of the model, laid out
     m.node(op, {"x", "w"}, {"y"}, attributes);
     File file("refused.onnx");
     m.save(file.path);
-    const Model model = Model::load(file.path.string());
+    const Model model = Model::load(file.path);
     CHECK_THROWS_WITH(model({ones({1, 16, 9}, DType::float32)}), doctest::Contains(says));
   };
   refused("Conv", {16, 16, 3}, {{"strides", Numbers{1, 1}}}, "strides (1, 1)");
@@ -432,12 +410,7 @@ TEST_CASE("3x3 convolutions are computed in tiles where they are many places and
   };
   for (const Conv& c : {Conv{32, 48, 3, 1, 1, 12, true}, Conv{32, 48, 3, 2, 1, 24, false}, Conv{32, 48, 3, 1, 2, 24, false}, Conv{32, 48, 5, 1, 1, 24, false},
                         Conv{24, 48, 3, 1, 1, 12, false}, Conv{32, 48, 3, 1, 1, 7, false}}) {
-    std::mt19937 rng(11);
-    const auto numbers = [&](std::int64_t count) {
-      std::vector<float> list(static_cast<std::size_t>(count));
-      for (float& x : list) x = std::uniform_real_distribution<float>(-0.1f, 0.1f)(rng);
-      return list;
-    };
+    const auto numbers = [](auto count) { return testing::floats(count, -0.1f, 0.1f); };
     OnnxBuilder m;
     m.input("x", {-1, c.channels, c.size, c.size})
         .output("y")
@@ -448,11 +421,11 @@ TEST_CASE("3x3 convolutions are computed in tiles where they are many places and
     m.constant("after", {16, c.filters, 1, 1}, numbers(16 * c.filters)).node("Conv", {"r", "after"}, {"y"});
     File file("tiles.onnx");
     m.save(file.path);
-    const Model model = Model::load(file.path.string());
+    const Model model = Model::load(file.path);
     const std::vector<Tensor> x{from_span(numbers(2 * c.channels * c.size * c.size), {2, c.channels, c.size, c.size})};
     INFO(c.channels, " to ", c.filters, ", taps ", c.taps, " stride ", c.stride, " dilation ", c.dilation, " size ", c.size);
     CHECK((explain(model(x)[0]).find("tiles of 2x2 places") != std::string::npos) == c.tiles);
-    check_near(model(x), testing::as_recorded([&] { return Model::load(file.path.string(), {.rewrite = false})(x); }));
+    check_near(model(x), testing::as_recorded([&] { return Model::load(file.path, {.rewrite = false})(x); }));
   }
 }
 
@@ -483,21 +456,14 @@ struct Twice {
   const char* call;  // that both plans hold
 };
 
-Tensor drawn(std::mt19937& rng, const Shape& shape, float least, float most) {
-  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& number : list) number = std::uniform_real_distribution<float>(least, most)(rng);
-  return from_span(list, shape);
-}
-
 }  // namespace
 
 TEST_CASE("a network written in C++ has the plan of the same network read from a file") {
-  std::mt19937 rng(23);
   std::vector<Twice> all;
   const auto constant = [&](OnnxBuilder& m, const std::string& name, const Tensor& tensor) {
     m.constant(name, Numbers(tensor.shape().begin(), tensor.shape().end()), tensor.to_vector<float>());
   };
-  const auto draw = [&](const Shape& shape, float least = -0.2f, float most = 0.2f) { return drawn(rng, shape, least, most); };
+  const auto draw = [&](const Shape& shape, float least = -0.2f, float most = 0.2f) { return testing::random_tensor(shape, least, most); };
   const ConvOptions same{.padding = 1};
   const Numbers pads{1, 1, 1, 1};
 

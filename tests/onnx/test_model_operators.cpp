@@ -12,6 +12,7 @@
 #include "sinter/model.hpp"
 
 using namespace sinter;
+using testing::floats;
 using testing::OnnxBuilder;
 namespace fs = std::filesystem;
 
@@ -20,12 +21,6 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-
-std::vector<float> floats(std::size_t count) {
-  std::vector<float> list(count);
-  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(testing::numbers());
-  return list;
-}
 
 Model loaded(const OnnxBuilder& builder) {
   const fs::path path = fs::temp_directory_path() / ("sinter_operators_" + std::to_string(::getpid()) + ".onnx");

@@ -1,7 +1,6 @@
 // Two small networks from ONNX files, written as exporters write them, on every device: a convolutional one and a transformer of two layers, beside plain
 // loops in float64; recorded, frozen, and from a plan's file.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -13,9 +12,12 @@
 #include "program.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
+#include "temporary_folder.hpp"
 
 using namespace sinter;
+using testing::floats;
 using testing::OnnxBuilder;
+using File = testing::TemporaryFile;
 namespace fs = std::filesystem;
 
 int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
@@ -23,20 +25,6 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 namespace {
 
 using Doubles = std::vector<double>;
-
-/// A file that goes with the test.
-struct File {
-  fs::path path;
-  explicit File(const std::string& name) : path(fs::temp_directory_path() / ("sinter_networks_" + std::to_string(::getpid()) + "_" + name)) {}
-  ~File() { fs::remove(path); }
-  std::string text() const { return path.string(); }
-};
-
-std::vector<float> floats(std::size_t count, float low = -1, float high = 1) {
-  std::vector<float> list(count);
-  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(testing::numbers());
-  return list;
-}
 
 /// A network in the making: its file, and its weights for the loops.
 struct Network {
@@ -64,13 +52,13 @@ double difference(const Tensor& got, const Doubles& want) {
 void check_all_ways(const char* name, const Network& network, const std::vector<Tensor>& inputs, const Doubles& want) {
   if (const char* folder = std::getenv("SINTER_TEST_KEEP")) network.file.save(fs::path(folder) / (std::string(name) + ".onnx"));
   File onnx("network.onnx"), plan("network.plan");
-  const Model model = Model::load(network.file.save(onnx.path)), plain = Model::load(onnx.text(), {.rewrite = false});
+  const Model model = Model::load(network.file.save(onnx.path)), plain = Model::load(onnx.path, {.rewrite = false});
   CHECK(difference(model(inputs)[0], want) < 2e-5);
   CHECK(difference(plain(inputs)[0], want) < 2e-5);
   const Function frozen = freeze(model, {{"N", {inputs[0].size(0)}}});
   CHECK(difference(frozen(inputs)[0], want) < 2e-5);
-  frozen.save(plan.text());
-  CHECK(difference(Function::load(plan.text())(inputs)[0], want) < 2e-5);
+  frozen.save(plan.path);
+  CHECK(difference(Function::load(plan.path)(inputs)[0], want) < 2e-5);
 }
 
 // ---- plain loops

@@ -1,7 +1,6 @@
 // Models of 8-bit numbers in their three forms (operators between DequantizeLinear and QuantizeLinear, QLinearConv and the like, ConvInteger): against their
 // formulas in float64, where bytes are multiplied and where they may not be.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +11,13 @@
 #include "program.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
+#include "temporary_folder.hpp"
 
 using namespace sinter;
 using testing::numbers;
 using testing::OnnxBuilder;
 using testing::pick;
-namespace fs = std::filesystem;
+using File = testing::TemporaryFile;
 
 int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
@@ -25,12 +25,6 @@ namespace {
 
 constexpr int kUnsigned = 2, kSigned = 3, kInt32 = 6;
 using List = std::vector<std::int64_t>;
-
-struct File {
-  fs::path path;
-  explicit File(const std::string& name) : path(fs::temp_directory_path() / ("sinter_quantized_" + std::to_string(::getpid()) + "_" + name)) {}
-  ~File() { fs::remove(path); }
-};
 
 float real(double low, double high) { return static_cast<float>(std::uniform_real_distribution<double>(low, high)(numbers())); }
 std::vector<float> reals(std::int64_t count, double low, double high) {
@@ -280,8 +274,8 @@ TEST_CASE("bytes stay in blocks from convolution to convolution, and so in a pla
   CHECK(told.find(" conv (") == std::string::npos);
   if (options().fuse) CHECK(told.find("ops     copy") == std::string::npos);
   File plan("chain.plan");
-  freeze(model, {{"N", {2}}}).save(plan.path.string());
-  CHECK(Function::load(plan.path.string())({x})[0].to_vector<float>() == got);
+  freeze(model, {{"N", {2}}}).save(plan.path);
+  CHECK(Function::load(plan.path)({x})[0].to_vector<float>() == got);
 }
 
 TEST_CASE("MatMul and Gemm of bytes: scales by column, zero points, both operands inputs, transposed weights and a row") {

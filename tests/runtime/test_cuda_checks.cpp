@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cuda_fixture.hpp"
+#include "run_command.hpp"
 #include "runtime/cuda/driver.hpp"
 
 using namespace sinter;
@@ -165,17 +166,7 @@ void run(const Planted& planted, bool wrong) {
   std::fflush(stdout);
 }
 
-std::string child(const std::string& test_case, const std::string& environment) {
-  char self[4096] = {};
-  REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-  FILE* pipe = popen(fmt::format("{} '{}' --no-skip --test-case='{}' 2>&1", environment, self, test_case).c_str(), "r");
-  REQUIRE(pipe);
-  std::string output;
-  char part[4096];
-  for (std::size_t n; (n = fread(part, 1, sizeof(part), pipe)) > 0;) output.append(part, n);
-  pclose(pipe);
-  return output;
-}
+std::string child(const std::string& test_case, const std::string& environment) { return testing::run_test_case(test_case, environment).out; }
 bool runs_here(const Planted& planted) { return planted.cluster == 0 || gpu().info().clusters; }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -12,6 +12,7 @@
 
 #include "cuda_fixture.hpp"
 #include "cuda_nests.hpp"
+#include "run_command.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "seed.hpp"
 
@@ -22,23 +23,7 @@ namespace {
 
 constexpr DType f32 = DType::float32;
 
-struct ChildResult {
-  int status;
-  std::string output;
-};
-/// Runs one skipped test case of this program in a process of its own.
-ChildResult child(const std::string& test_case, const std::string& environment = "") {
-  char self[4096] = {};
-  REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-  const std::string command = fmt::format("{} '{}' --no-skip --test-case='{}' 2>&1", environment, self, test_case);
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe);
-  ChildResult result;
-  char part[4096];
-  for (std::size_t n; (n = fread(part, 1, sizeof(part), pipe)) > 0;) result.output.append(part, n);
-  result.status = pclose(pipe);
-  return result;
-}
+testing::Ran child(const std::string& test_case, const std::string& environment = "") { return testing::run_test_case(test_case, environment); }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// These tests are about the emulator's own findings.
@@ -208,14 +193,14 @@ TEST_CASE("a barrier taken out of a reduction is noticed") {
     MESSAGE("SKIPPED (1 test): a GPU does not notice a missing barrier, only the emulator does");
     return;
   }
-  CHECK(has(child("child: unchanged").output, "RESULTS: 0 of 40 wrong"));
+  CHECK(has(child("child: unchanged").out, "RESULTS: 0 of 40 wrong"));
 
   const auto line_from = [](const std::string& text, const std::string& start) {
     const std::size_t at = std::min(text.find(start), text.size());
     return text.substr(at, text.find('\n', at) - at);
   };
   for (const std::string which : {"child: barrier removed", "child: second barrier removed"}) {
-    const std::string told = child(which).output;
+    const std::string told = child(which).out;
     MESSAGE(which, " -> ", line_from(told, "cuda emulator:"));
     CAPTURE(told);
     CHECK(has(told, "cuda emulator: kernel sum_of_rows: block ("));
@@ -227,12 +212,12 @@ TEST_CASE("a barrier taken out of a reduction is noticed") {
     CHECK(has(told, "the device was lost earlier"));
   }
   // And with the emulator's checks off, by the values: no order of the threads is taken for granted.
-  const std::string values = child("child: barrier removed", "SINTER_EMULATOR_CHECKS=off").output;
+  const std::string values = child("child: barrier removed", "SINTER_EMULATOR_CHECKS=off").out;
   MESSAGE("checks off -> ", line_from(values, "RESULTS"));
   CAPTURE(values);
   CHECK(has(values, "RESULTS: "));
   CHECK(!has(values, "RESULTS: 0 of"));
-  CHECK(has(child("child: unchanged", "SINTER_EMULATOR_CHECKS=off").output, "RESULTS: 0 of 40 wrong"));
+  CHECK(has(child("child: unchanged", "SINTER_EMULATOR_CHECKS=off").out, "RESULTS: 0 of 40 wrong"));
 }
 
 TEST_CASE("a barrier or shuffle that some threads miss is a failed launch, not a hang") {
@@ -240,11 +225,11 @@ TEST_CASE("a barrier or shuffle that some threads miss is a failed launch, not a
     MESSAGE("SKIPPED (1 test): undefined on a GPU");
     return;
   }
-  const std::string barrier = child("child: barrier of some threads", "SINTER_EMULATOR_CHECKS=off").output;
+  const std::string barrier = child("child: barrier of some threads", "SINTER_EMULATOR_CHECKS=off").out;
   CAPTURE(barrier);
   CHECK(has(barrier, "waits at the barrier of line"));  // those that passed it by wait at the next one
   CHECK(has(barrier, "CUDA_ERROR_LAUNCH_FAILED"));
-  const std::string shuffle = child("child: shuffle of some lanes").output;
+  const std::string shuffle = child("child: shuffle of some lanes").out;
   CAPTURE(shuffle);
   CHECK(has(shuffle, "wait in a shuffle"));
   CHECK(has(shuffle, "CUDA_ERROR_LAUNCH_FAILED"));
@@ -258,30 +243,30 @@ TEST_CASE("accesses outside the device's memory") {
   for (const char* which : {"child: past the end", "child: wild pointer"})
     for (const char* checks : {"", "SINTER_EMULATOR_CHECKS=off"}) {
       if (std::string(checks) != "" && std::string(which) == "child: past the end") continue;  // within the closed page's slack
-      const std::string told = child(which, checks).output;
+      const std::string told = child(which, checks).out;
       CAPTURE(told);
       CHECK(has(told, "cuda emulator: kernel negative: "));
       CHECK(has(told, "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
       CHECK(has(told, "the kernel at fault is negative"));
     }
-  const ChildResult host = child("child: host reads device memory");
-  CHECK(!has(host.output, "READ"));
-  CHECK(has(host.output, "SIGSEGV"));
+  const testing::Ran host = child("child: host reads device memory");
+  CHECK(!has(host.out, "READ"));
+  CHECK(has(host.out, "SIGSEGV"));
 }
 
 TEST_CASE("no driver, no GPU, no such GPU") {
-  const std::string missing = child("child: open", "SINTER_CUDA_DRIVER=/nonexistent/libcuda.so.1").output;
+  const std::string missing = child("child: open", "SINTER_CUDA_DRIVER=/nonexistent/libcuda.so.1").out;
   CAPTURE(missing);
   CHECK(has(missing, "LISTED 0 no CUDA driver: tried /nonexistent/libcuda.so.1"));
   CHECK(has(missing, "ERROR: no CUDA driver"));
-  const std::string foreign = child("child: open", "SINTER_CUDA_DRIVER=libm.so.6").output;
+  const std::string foreign = child("child: open", "SINTER_CUDA_DRIVER=libm.so.6").out;
   CAPTURE(foreign);
   CHECK(has(foreign, "libm.so.6 has no cuInit"));
   if (!on_gpu()) {
-    const std::string none = child("child: open", "SINTER_EMULATOR_GPU=none").output;
+    const std::string none = child("child: open", "SINTER_EMULATOR_GPU=none").out;
     CAPTURE(none);
     CHECK(has(none, "finds no GPU"));
-    CHECK(has(child("child: open", "SINTER_EMULATOR_GPU=T4").output, "OPENED emulated T4"));
+    CHECK(has(child("child: open", "SINTER_EMULATOR_GPU=T4").out, "OPENED emulated T4"));
   }
   const std::size_t count = runtime::list_cuda().size();
   REQUIRE(count >= 1);
@@ -291,12 +276,12 @@ TEST_CASE("no driver, no GPU, no such GPU") {
 
 TEST_CASE("memory: exhausted, reused, without a pool") {
   if (!on_gpu()) {
-    const std::string full = child("child: allocate", "SINTER_EMULATOR_MEMORY=1048576").output;
+    const std::string full = child("child: allocate", "SINTER_EMULATOR_MEMORY=1048576").out;
     CAPTURE(full);
     CHECK(has(full, "ERROR: cuda:0: allocating 614400 bytes (614400 in use of 1048576)"));
     CHECK(has(full, "free tensors"));
     for (const char* pools : {"SINTER_EMULATOR_POOLS=1", "SINTER_EMULATOR_POOLS=0"})
-      CHECK(has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").output, "IN USE 0 AT PEAK 100000"));
+      CHECK(has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").out, "IN USE 0 AT PEAK 100000"));
   }
   CHECK_THROWS_AS(gpu().allocate(std::size_t{1} << 60), DeviceError);
   const runtime::BufferPtr small = gpu().allocate(8);
@@ -323,13 +308,13 @@ TEST_CASE("binaries that are not for this device") {
 TEST_CASE("a GPU newer than NVRTC gets PTX; a driver older than NVRTC says what to install") {
   if (on_gpu()) return;
   need_nvrtc();
-  const std::string newer = child("child: unchanged", "SINTER_EMULATOR_GPU=FUTURE").output;
+  const std::string newer = child("child: unchanged", "SINTER_EMULATOR_GPU=FUTURE").out;
   CAPTURE(newer);
   CHECK(has(newer, "RESULTS: 0 of 40 wrong"));
-  const std::string old_for_ptx = child("child: unchanged", "SINTER_EMULATOR_GPU=FUTURE SINTER_EMULATOR_DRIVER=12040").output;
+  const std::string old_for_ptx = child("child: unchanged", "SINTER_EMULATOR_GPU=FUTURE SINTER_EMULATOR_DRIVER=12040").out;
   CAPTURE(old_for_ptx);
   CHECK(has(old_for_ptx, "kernel sum_of_rows cannot be loaded: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)"));
-  const std::string old = child("child: unchanged", "SINTER_EMULATOR_DRIVER=12040").output;
+  const std::string old = child("child: unchanged", "SINTER_EMULATOR_DRIVER=12040").out;
   CAPTURE(old);
   CHECK(has(old, "kernel sum_of_rows cannot be loaded: CUDA_ERROR_INVALID_IMAGE (200)"));
   for (const std::string& told : {old_for_ptx, old}) CHECK(has(told, "install a driver for its CUDA version, or name an NVRTC of the driver's"));
@@ -391,11 +376,11 @@ TEST_CASE("the device's default pool is left as it is, and ours keeps what is fr
 
 TEST_CASE("a late error names the kernels that it may come from") {
   if (on_gpu()) return;
-  const std::string several = child("child: three kernels").output;
+  const std::string several = child("child: three kernels").out;
   CAPTURE(several);
   CHECK(has(several, "ERROR: cuda:0: waiting for it: CUDA_ERROR_ILLEGAL_ADDRESS"));
   CHECK(has(several, "at fault is one of the 2 kernels launched since the device was last waited for: negative, sum_of_rows; CUDA_LAUNCH_BLOCKING=1"));
-  const std::string blocking = child("child: three kernels", "CUDA_LAUNCH_BLOCKING=1").output;
+  const std::string blocking = child("child: three kernels", "CUDA_LAUNCH_BLOCKING=1").out;
   CAPTURE(blocking);
   CHECK(has(blocking, "ERROR: cuda:0: launching kernel negative"));
 }

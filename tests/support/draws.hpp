@@ -2,8 +2,10 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <concepts>
 #include <cstdint>
 #include <random>
+#include <vector>
 
 #include "seed.hpp"
 
@@ -19,5 +21,11 @@ inline std::mt19937& numbers() {
 }
 /// Returns an integer, both bounds included.
 inline std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(numbers()); }
+
+inline std::vector<float> floats(std::integral auto count, float low = -1, float high = 1) {
+  std::vector<float> list(static_cast<std::size_t>(count));
+  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(numbers());
+  return list;
+}
 
 }  // namespace sinter::testing

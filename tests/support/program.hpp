@@ -8,7 +8,7 @@
 #include <sinter/sinter.hpp>
 #include <vector>
 
-#include "seed.hpp"
+#include "draws.hpp"
 
 namespace sinter::testing {
 
@@ -29,6 +29,8 @@ inline int skip_without_gpu() {
 /// An emulated GPU is one too, and so is an OpenCL device.
 inline bool on_gpu() { return options().device != "cpu"; }
 inline bool on_cuda() { return options().device.starts_with("cuda"); }
+
+inline Tensor random_tensor(const Shape& shape, float low = -1, float high = 1) { return from_span(floats(element_count(shape), low, high), shape); }
 
 /// A test sets this when it removes the compiler.
 inline bool may_fall_back = false;

@@ -1,7 +1,9 @@
-// A folder that is deleted at the end of its block.
+// Folders and files that are deleted at the end of their block.
 #pragma once
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -20,6 +22,19 @@ struct TemporaryFolder {
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+};
+
+/// A file of this name in a folder of its own.
+struct TemporaryFile {
+  const TemporaryFolder folder;
+  const std::string path;
+  explicit TemporaryFile(const std::string& name) : path(folder / name) {}
+  std::string bytes() const {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const std::string& content) const { std::ofstream(path, std::ios::binary) << content; }
 };
 
 }  // namespace sinter::testing

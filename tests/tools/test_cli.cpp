@@ -19,6 +19,7 @@
 #include "seed.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
+#include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;
 using namespace sinter;
@@ -44,20 +45,8 @@ void write_text(const fs::path& path, std::string_view text) {
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 /// A separate folder and cache, in which the command runs.
-struct Sandbox {
-  fs::path path;
-  std::vector<std::string> environment;
-
-  Sandbox() {
-    std::string name = (fs::temp_directory_path() / "sinter-cli-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-    environment.push_back("SINTER_CACHE_DIR=" + (path / "cache").string());
-  }
-  ~Sandbox() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+struct Sandbox : sinter::testing::TemporaryFolder {
+  std::vector<std::string> environment{"SINTER_CACHE_DIR=" + (path / "cache").string()};
 
   Outcome run(std::vector<std::string> arguments, std::vector<std::string> more_environment = {}) const {
     const fs::path out = path / ".out", err = path / ".err";

@@ -1,0 +1,31 @@
+// A command in a process of its own.
+#pragma once
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace sinter::testing {
+
+struct Ran {
+  int status;       // as pclose() gives it
+  std::string out;  // what it wrote to stdout and stderr
+  bool says(const std::string& text) const { return out.find(text) != std::string::npos; }
+};
+
+/// Runs a line of the shell.
+inline Ran run_command(const std::string& line) {
+  FILE* const pipe = popen((line + " 2>&1").c_str(), "r");
+  if (!pipe) throw std::runtime_error("popen");
+  std::string out;
+  char part[4096];
+  while (const std::size_t got = fread(part, 1, sizeof part, pipe)) out.append(part, got);
+  return {pclose(pipe), out};
+}
+
+/// Runs one skipped test case of this program.
+inline Ran run_test_case(const std::string& name, const std::string& environment) {
+  return run_command(environment + " '" + std::filesystem::read_symlink("/proc/self/exe").string() + "' --no-skip --test-case='" + name + "'");
+}
+
+}  // namespace sinter::testing
