@@ -19,10 +19,7 @@ enum class Cell : std::uint8_t { rnn_tanh, rnn_relu, gru, gru_reset_after, lstm 
 /// x is (steps, batch, gates * size), the inputs' share of z. weights is (size + 1, gates * size). start is (1, batch, size), for an LSTM (2, batch, size) with
 /// the cell. The result is (steps + 1, batch, size), for an LSTM (steps + 2, batch, size): the state after each step, then the final states laid out as
 /// `start`.
-/// It is one library call on the CPU; for a GPU the host computes it. Throws DTypeError for other types, ShapeError for shapes that do not fit.
+/// It is one library call on the CPU; a GPU computes the steps one after the other. Throws DTypeError for other types, ShapeError for shapes that do not fit.
 Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& start, bool backwards = false);
-
-/// Returns true where the present device computes the recurrence itself: a CPU.
-bool recurs_in_one_call();
 
 }  // namespace sinter

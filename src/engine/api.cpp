@@ -3,7 +3,6 @@
 #include "engine/engine.hpp"
 #include "sinter/control.hpp"
 #include "sinter/errors.hpp"
-#include "sinter/recurrent.hpp"
 #include "trace/host_access.hpp"
 
 namespace sinter {
@@ -31,8 +30,6 @@ void eval(const std::vector<Tensor>& tensors, Location where) {
 void eval(std::initializer_list<Tensor> tensors, Location where) { eval(std::vector<Tensor>(tensors), where); }
 
 void eval_fused(const std::vector<Tensor>& tensors, Location where) { engine::Engine::get().evaluate_fused(nodes_of(tensors), {"fused", where}); }
-
-bool recurs_in_one_call() { return engine::Engine::get().options().device == "cpu"; }
 
 std::string explain(const std::vector<Tensor>& tensors, const ExplainOptions& options) {
   return engine::explanation(engine::Engine::get().histories_of(nodes_of(tensors), options.target), options);

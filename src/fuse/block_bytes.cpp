@@ -16,11 +16,6 @@ using trace::Operands;
 using trace::Recorded;
 using trace::RecordedPtr;
 
-/// Most channels of an input that is read in its own layout.
-constexpr std::int64_t kFewChannels = 4;
-/// Most additional work that blocks with unused channels may cause.
-constexpr double kWaste = 3, kWasteBehindBlocks = 6;
-
 /// Bytes minus their zero point, in int32.
 struct Centred {
   RecordedPtr bytes;
@@ -64,15 +59,10 @@ std::optional<Centred> centred(const RecordedPtr& value) {
 
 /// Returns one number for each filter, including those that fill the last block.
 Tensor of_blocks(const Tensor& each, std::int64_t filters) {
-  const std::int64_t more = (kChannelBlock - filters % kChannelBlock) % kChannelBlock;
-  return pad(each.size() == filters ? reshape(each, {filters}) : broadcast_to(reshape(each, {1}), {filters}), {{0, more}});
+  return pad(each.size() == filters ? reshape(each, {filters}) : broadcast_to(reshape(each, {1}), {filters}), {{0, up_to_blocks(filters) - filters}});
 }
 
 Tensor beside_blocks(const Tensor& each) { return reshape(each, {1, each.size() / kChannelBlock, 1, 1, kChannelBlock}); }
-
-double filled_up(std::int64_t channels) {
-  return static_cast<double>((channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock) / static_cast<double>(channels);
-}
 
 }  // namespace
 
@@ -85,8 +75,7 @@ std::optional<ByteConvolution> convolution_of_bytes(const Recorded& node, const 
   if (!x || !w || (x->zero && element_count(x->zero->shape) != 1)) return {};
   if (!trace::pads_nothing_away(given)) return {};
   const RecordedPtr weight = known.plain(w->bytes), weight_zero = w->zero ? known.plain(w->zero) : nullptr;
-  const auto lasts = [&](const RecordedPtr& value) { return options.frozen ? !value->symbolic : is_lasting(value); };
-  if (!lasts(weight) || (weight_zero && weight_zero->op != Op::constant && !weight_zero->evaluated())) return {};
+  if (!is_lasting(weight, options) || (weight_zero && weight_zero->op != Op::constant && !weight_zero->evaluated())) return {};
 
   const Shape &shape = operands[0]->shape, &taps = weight->shape;
   const std::int64_t channels = shape[1], filters = taps[0];
@@ -95,9 +84,8 @@ std::optional<ByteConvolution> convolution_of_bytes(const Recorded& node, const 
   const InBlocks like{nullptr, channels, 1, 4, {}};
   const BlockedOperand bytes = known.operand(x->bytes);
   const bool in_blocks = bytes.blocked && bytes.blocked->lie_like(like);
-  const bool few = !in_blocks && given.groups == 1 && channels <= kFewChannels, one_place = shape[2] * shape[3] == 1;
-  const double waste = filled_up(filters) * (few || depthwise ? 1.0 : filled_up(channels));
-  if (waste > (in_blocks && taps[2] * taps[3] > 1 ? kWasteBehindBlocks : kWaste) && !(in_blocks && one_place)) return {};
+  const bool few = !in_blocks && given.groups == 1 && channels <= kPlanes, one_place = shape[2] * shape[3] == 1;
+  if (wastes(filters, few || depthwise ? kChannelBlock : channels, in_blocks && taps[2] * taps[3] > 1) && !(in_blocks && one_place)) return {};
   if (one_place && !in_blocks) return {};  // a product of a matrix and a vector
 
   ByteConvolution conv{{node.called, node.where}, {}, {}, Tensor(weight), {}, {}, {}, false, nullptr, nullptr, nullptr};
@@ -124,8 +112,7 @@ InBlocks recorded(const ByteConvolution& conv, const RewriteOptions& options) {
   const Shape& taps = conv.weight.shape();
   const std::int64_t filters = taps[0];
   const auto once = [&](std::string_view name, auto make) {
-    const auto made = [&] { return make().node(); };
-    return Tensor(options.frozen ? made() : laid_out(conv.weight.node(), fmt::format("{} {}", name, static_cast<int>(conv.layout)), made, options.evaluate));
+    return Tensor(laid_out(conv.weight.node(), fmt::format("{} {}", name, static_cast<int>(conv.layout)), [&] { return make().node(); }, options));
   };
   const auto each = [&](const RecordedPtr& numbers) { return of_blocks(Tensor(numbers), filters); };
   const Tensor weight = once("filters of bytes", [&] { return contiguous(block_byte_filters(as_signed(conv.weight), conv.layout)); });
@@ -157,21 +144,6 @@ InBlocks recorded(const ByteConvolution& conv, const RewriteOptions& options) {
   return {y.node(), filters, 1, 4, {!conv.scale, {}}};
 }
 
-namespace {
-
-/// Returns the numbers that a value repeats over all places: one number, or one for each filter.
-RecordedPtr numbers_of(const trace::Site& site, const RecordedPtr& value, std::int64_t filters) {
-  if (value->op == Op::constant) return trace::make_constant(site, value->scalar, Shape{1});
-  const Operands operands = value->op == Op::broadcast ? value->inputs() : Operands(value);
-  if (operands.empty()) return nullptr;
-  const Shape& shape = operands[0]->shape;
-  const std::int64_t count = element_count(shape);
-  const bool along = shape.size() >= 3 && shape[shape.size() - 3] == filters && count == filters;
-  return count == 1 || along ? trace::make_reshape(site, operands[0], Shape{count}) : nullptr;
-}
-
-}  // namespace
-
 std::optional<ByteConvolution> followed(const ByteConvolution& conv, const Recorded& node, const RecordedPtr& other) {
   ByteConvolution result = conv;
   if (node.op == Op::cast) {
@@ -179,7 +151,7 @@ std::optional<ByteConvolution> followed(const ByteConvolution& conv, const Recor
     result.as_floats = true;
     return result;
   }
-  RecordedPtr numbers = numbers_of(conv.site, other, conv.weight.shape()[0]);
+  RecordedPtr numbers = numbers_of_filters(conv.site, other, conv.weight.shape()[0]);
   if (!numbers) return {};
   if (node.op == Op::add && !conv.as_floats && !conv.begin) result.begin = std::move(numbers);
   else if (node.op == Op::add && conv.scale && !conv.shift) result.shift = std::move(numbers);

@@ -20,23 +20,13 @@ using trace::Operands;
 using trace::RecordedPtr;
 using trace::Site;
 
-/// Most channels of an input that is read in its own layout; pictures have few.
-constexpr std::int64_t kPlanes = 4;
 /// For convolutions in tiles: the fewest channels and filters, the fewest places of an image, and the products for each place by the definition.
 constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;
 constexpr double kWorthTiles = 0.7;
-/// Most additional work that blocks with unused channels may cause.
-constexpr double kWaste = 3;
-/// The same limit if x is in blocks already; it is higher, because a matrix product of few rows and windows is as slow.
-constexpr double kWasteBehindBlocks = 6;
 /// Most groups that share a block: their filters then read zeros for the others' channels.
 constexpr std::int64_t kMostJoined = 4;
 /// Fewest places at which weights are used that every call packs anew.
 constexpr std::int64_t kWorthLayingOut = 256;
-
-std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
-/// Returns the factor by which filling the last block of channels increases the work.
-double filled_up(std::int64_t channels) { return static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels); }
 
 RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {
   Shape shape = x->shape;
@@ -75,19 +65,6 @@ Tensor joined_filters(const Tensor& weight, std::int64_t groups, std::int64_t jo
   return reshape(apart, {shape[0], joined * shape[1], shape[2], shape[3]});
 }
 
-/// Returns the numbers, one for each filter, that a value repeats over all places; null for another value.
-RecordedPtr of_filters(const Site& site, const RecordedPtr& value, std::int64_t filters) {
-  const Operands inputs = value->op == Op::broadcast ? value->inputs() : Operands(value);  // with one place there is no broadcast
-  if (inputs.empty() || value->dtype != DType::float32) return nullptr;
-  const Shape& shape = inputs[0]->shape;
-  const std::size_t axes = value->shape.size() - 1;  // number of axes from the channels on
-  if (shape.size() < axes || shape[shape.size() - axes] != filters || element_count(shape) != filters) return nullptr;
-  return trace::make_reshape(site, inputs[0], {filters});
-}
-
-/// Returns whether a value is computed once for many calls, or is in memory.
-bool is_known(const RecordedPtr& value, const RewriteOptions& options) { return options.frozen ? !value->symbolic : value->evaluated(); }
-
 /// Returns zeros that no call has to write.
 RecordedPtr zeros_in_memory(std::int64_t count) {
   static auto& mutex = *new std::mutex;
@@ -98,11 +75,7 @@ RecordedPtr zeros_in_memory(std::int64_t count) {
   return zeros;
 }
 
-RecordedPtr in_float64(const RecordedPtr& x) { return astype(Tensor(x), DType::float64).node(); }
-
-}  // namespace
-
-namespace {
+Tensor in_float64(const Tensor& x) { return astype(x, DType::float64); }
 
 /// A convolution over two axes that suits blocks.
 struct Fitting {
@@ -129,9 +102,8 @@ std::optional<Fitting> fitting(const trace::Recorded& node, const Shape& x, cons
   if (fit.joined > kMostJoined || groups % fit.joined != 0) return {};
   const bool one_place = fit.x[2] * fit.x[3] == 1;
   if (one_place && !in_blocks) return {};  // a product of a matrix and a vector
-  const double waste = filled_up(filters) * (fit.planes || groups > 1 ? 1.0 : filled_up(channels));
-  if (!one_place && waste > (in_blocks && fit.taps[2] * fit.taps[3] > 1 ? kWasteBehindBlocks : kWaste)) return {};
-  fit.lasting = options.frozen ? !weight->symbolic : is_lasting(weight);
+  if (!one_place && wastes(filters, fit.planes || groups > 1 ? kChannelBlock : channels, in_blocks && fit.taps[2] * fit.taps[3] > 1)) return {};
+  fit.lasting = is_lasting(weight, options);
   const std::int64_t places = node.shape[0] * element_count(Shape(node.shape.begin() + 2, node.shape.end()));
   if (!fit.lasting && places < kWorthLayingOut) return {};
   return fit;
@@ -172,8 +144,9 @@ InBlocks recorded(const BlockedConvolution& conv, const RewriteOptions& options)
   const std::int64_t filters = conv.weight->shape[0], all = up_to_blocks(filters);
   const auto laid = [&] { return contiguous(block_filters(joined_filters(Tensor(conv.weight), conv.how.groups, conv.joined), conv.layout)).node(); };
   const std::string name = fmt::format("filters {} {} {}", static_cast<int>(conv.layout), conv.how.groups, conv.joined);
-  const RecordedPtr weight = conv.lasting && !options.frozen ? laid_out(conv.weight, name, laid, options.evaluate) : laid();
-  const RecordedPtr start = conv.bias ? pad(Tensor(conv.bias), {{0, all - filters}}).node() : zeros_in_memory(all);
+  const RecordedPtr weight = conv.lasting ? laid_out(conv.weight, name, laid, options) : laid();
+  const auto padded = [&] { return pad(Tensor(conv.bias), {{0, all - filters}}).node(); };
+  const RecordedPtr start = !conv.bias ? zeros_in_memory(all) : is_lasting(conv.bias, options) ? padded() : laid_out(conv.bias, "start", padded, options);
   RecordedPtr y = trace::make_library(conv.site, Op::conv_blocked, {conv.x, weight, start}, conv.how.ints());
   if (conv.axes == 1) {
     Shape shape = y->shape;
@@ -183,22 +156,24 @@ InBlocks recorded(const BlockedConvolution& conv, const RewriteOptions& options)
   return {y, filters, 1, conv.axes + 2, {true, trace::make_scalar_int(DType::float32, 0)}};
 }
 
-std::optional<BlockedConvolution> with_sum(const BlockedConvolution& conv, const RecordedPtr& other, const RewriteOptions& options) {
-  const RecordedPtr each = of_filters(conv.site, other, conv.weight->shape[0]);
-  if (!each || !is_known(each, options)) return {};
+std::optional<BlockedConvolution> absorbed(const BlockedConvolution& conv, Op op, const RecordedPtr& other, const RewriteOptions& options) {
+  const bool scales = op == Op::multiply;
+  if (scales && !conv.lasting) return {};  // each call would multiply the weights again
+  const Shape filters{conv.weight->shape[0]};
+  const RecordedPtr numbers = numbers_of_filters(conv.site, other, filters[0]);
+  if (!numbers || (!options.frozen && numbers->op == Op::constant)) return {};  // a literal may be another one in each call
+  // Nodes of the weights' formula are not shared with the bias's: evaluating the one would change the other.
+  const auto each = [&] { return in_float64(broadcast_to(Tensor(numbers), filters)); };
+  const auto as_floats = [](const Tensor& wide) { return astype(wide, DType::float32).node(); };
   BlockedConvolution result = conv;
-  result.bias = conv.bias ? trace::make_elementwise(conv.site, Op::add, Operands(conv.bias, each)) : each;
-  return result;
-}
-
-std::optional<BlockedConvolution> with_factor(const BlockedConvolution& conv, const RecordedPtr& other, const RewriteOptions& options) {
-  if (!options.frozen || !conv.lasting) return {};  // each call would multiply the weights again
-  const RecordedPtr each = of_filters(conv.site, other, conv.weight->shape[0]);
-  if (!each || !is_known(each, options)) return {};
-  BlockedConvolution result = conv;
-  const Tensor factor(in_float64(each));
-  result.weight = astype(Tensor(in_float64(conv.weight)) * reshape(factor, {factor.size(), 1, 1, 1}), DType::float32).node();
-  if (conv.bias) result.bias = astype(Tensor(in_float64(conv.bias)) * factor, DType::float32).node();
+  if (scales) {
+    result.weight = as_floats(in_float64(Tensor(conv.weight)) * reshape(each(), {filters[0], 1, 1, 1}));
+    if (conv.bias) result.bias = as_floats(in_float64(Tensor(conv.bias)) * each());
+  } else {
+    const Tensor summand = op == Op::add ? each() : negative(each());
+    result.bias = as_floats(conv.bias ? in_float64(Tensor(conv.bias)) + summand : summand);
+  }
+  if ((scales && !is_computed_once(result.weight, options)) || (result.bias && !is_computed_once(result.bias, options))) return {};
   return result;
 }
 

@@ -30,9 +30,8 @@ std::optional<BlockedConvolution> convolution_in_blocks(const trace::Recorded& n
                                                         const RewriteOptions& options);
 InBlocks recorded(const BlockedConvolution& conv, const RewriteOptions& options);
 
-/// Returns the convolution with a number added to each filter's results, or multiplied with them. Returns nothing if `other`, which has the result's shape, is
-/// not one known number for each filter.
-std::optional<BlockedConvolution> with_sum(const BlockedConvolution& conv, const trace::RecordedPtr& other, const RewriteOptions& options);
-std::optional<BlockedConvolution> with_factor(const BlockedConvolution& conv, const trace::RecordedPtr& other, const RewriteOptions& options);
+/// Returns the convolution with a number for each filter's results added to them (`op` is add), subtracted from them (subtract), or multiplied with them
+/// (multiply). Returns nothing if `other`, which has the result's shape, is not one known number for all filters or for each.
+std::optional<BlockedConvolution> absorbed(const BlockedConvolution& conv, trace::Op op, const trace::RecordedPtr& other, const RewriteOptions& options);
 
 }  // namespace sinter::fuse

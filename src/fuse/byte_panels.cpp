@@ -56,10 +56,8 @@ RecordedPtr multiplied_by_panels(const trace::Recorded& product, const RecordedP
   if (product.dtype != DType::int32) return nullptr;
   const Site site{product.called, product.where};
   const RecordedPtr rows = bytes_of(left), matrix = matrix_of(site, right), given = matrix ? bytes_of(matrix) : nullptr;
-  if (!rows || !given || (options.frozen ? given->symbolic : !is_lasting(given))) return nullptr;
-  const auto once = [&](std::string_view name, auto make) {
-    return Tensor(options.frozen ? make().node() : laid_out(given, name, [&] { return make().node(); }, options.evaluate));
-  };
+  if (!rows || !given || !is_lasting(given, options)) return nullptr;
+  const auto once = [&](std::string_view name, auto make) { return Tensor(laid_out(given, name, [&] { return make().node(); }, options)); };
   const Tensor bytes(given);
   if (!limits.byte_panels) {
     const Tensor along_depth = once("along the depth", [&] { return contiguous(transpose(bytes)); });

@@ -21,7 +21,7 @@ using trace::Site;
 
 constexpr std::int64_t kBlock = kChannelBlock;
 
-std::int64_t blocks_of(std::int64_t channels) { return (channels + kBlock - 1) / kBlock; }
+std::int64_t blocks_of(std::int64_t channels) { return up_to_blocks(channels) / kBlock; }
 
 Shape blocked_shape(Shape shape, const InBlocks& like) {
   shape[like.axis] = blocks_of(shape[like.axis]);
@@ -223,6 +223,11 @@ std::optional<InBlocks> reduced(const Site& site, const Recorded& node, const In
 
 }  // namespace
 
+bool wastes(std::int64_t filters, std::int64_t channels, bool behind_blocks) {
+  const auto filled_up = [](std::int64_t count) { return static_cast<double>(up_to_blocks(count)) / static_cast<double>(count); };
+  return filled_up(filters) * filled_up(channels) > (behind_blocks ? 6 : 3);
+}
+
 RecordedPtr block(const Site& site, const RecordedPtr& x, const InBlocks& like) {
   Shape shape = x->shape;
   const auto lane = static_cast<std::ptrdiff_t>(like.lane), axis = static_cast<std::ptrdiff_t>(like.axis);
@@ -281,6 +286,17 @@ RecordedPtr least_or_largest(const Recorded& node, const InBlocks& x) {
   axes.push_back(static_cast<std::int64_t>(x.lane));
   std::sort(axes.begin(), axes.end());
   return trace::make_reduction({node.called, node.where}, node.op, x.node, std::move(axes));
+}
+
+RecordedPtr numbers_of_filters(const Site& site, const RecordedPtr& value, std::int64_t filters) {
+  if (value->op == Op::constant) return trace::make_constant(site, value->scalar, Shape{1});
+  const Operands operands = value->op == Op::broadcast ? value->inputs() : Operands(value);  // with one place there is no broadcast
+  if (operands.empty()) return nullptr;
+  const Shape& shape = operands[0]->shape;
+  const std::size_t axes = value->shape.size() - 1;  // number of axes from the filters on
+  const std::int64_t count = element_count(shape);
+  const bool along = shape.size() >= axes && shape[shape.size() - axes] == filters && count == filters;
+  return count == 1 || along ? trace::make_reshape(site, operands[0], Shape{count}) : nullptr;
 }
 
 std::optional<InBlocks> in_blocks(const Recorded& node, std::span<const BlockedOperand> operands) {

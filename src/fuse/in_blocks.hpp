@@ -5,8 +5,16 @@
 #include <span>
 
 #include "trace/build.hpp"
+#include "trace/library.hpp"
 
 namespace sinter::fuse {
+
+/// Most channels of an input that is read in its own layout; pictures have few.
+inline constexpr std::int64_t kPlanes = 4;
+inline std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
+/// Returns whether filling up the last blocks of filters and channels causes too much work. `behind_blocks`: x is in blocks already, and there are several
+/// taps; then the limit is higher, because a matrix product of few rows and windows is as slow.
+bool wastes(std::int64_t filters, std::int64_t channels, bool behind_blocks);
 
 /// The elements that fill the last block of channels: all equal to one number, or finite, or arbitrary. A convolution multiplies them by 0.
 struct Filling {
@@ -35,6 +43,9 @@ trace::RecordedPtr with_zeros(const trace::Site& site, const InBlocks& value);
 
 /// Returns the minimum or maximum over axes that include the channels, for whole blocks; null for another reduction.
 trace::RecordedPtr least_or_largest(const trace::Recorded& node, const InBlocks& x);
+
+/// Returns the numbers that a value of shape (batch, filters, places..) repeats over all places, of shape (1) or (filters); null for another value.
+trace::RecordedPtr numbers_of_filters(const trace::Site& site, const trace::RecordedPtr& value, std::int64_t filters);
 
 /// An operand of an operation: in blocks, or in the recorded order.
 struct BlockedOperand {

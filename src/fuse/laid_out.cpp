@@ -1,9 +1,11 @@
 #include "fuse/laid_out.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "trace/build.hpp"
@@ -14,72 +16,128 @@ namespace {
 using trace::Op;
 using trace::RecordedPtr;
 
-/// A view of contents: the contents, and the views as words.
-struct View {
-  StoragePtr contents;
+/// Longest description of a formula, and most formulas of the same contents that are not views.
+constexpr std::size_t kMostWords = 256, kMostFormulas = 4;
+
+/// A formula of contents: the contents, and the operations as words.
+struct Formula {
+  std::vector<StoragePtr> contents;
   std::vector<std::uint64_t> words;
+  bool is_view = true;
 };
 
-std::optional<View> view_of(RecordedPtr node) {
-  View view;
-  const auto add = [&](std::uint64_t word) { view.words.push_back(word); };
-  for (;;) {
-    add(static_cast<std::uint64_t>(node->dtype) << 8 | node->shape.size());
-    for (const std::int64_t size : node->shape) add(static_cast<std::uint64_t>(size));
-    if (node->evaluated()) {
-      view.contents = node->storage;
-      return view;
-    }
-    const trace::Operands operands = node->inputs();
-    if (operands.empty() || !(trace::is_view(node->op) || node->op == Op::pad)) return {};
-    add(static_cast<std::uint64_t>(node->op));
-    for (const std::int64_t number : node->ints) add(static_cast<std::uint64_t>(number));
-    if (operands.size() == 2) {  // a pad whose surroundings are one number
-      if (operands[1]->op != Op::constant) return {};
-      add(operands[1]->scalar.bits());
-    }
-    node = operands[0];
+bool describe(const RecordedPtr& node, Formula& formula) {
+  const auto add = [&](std::uint64_t word) { formula.words.push_back(word); };
+  if (formula.words.size() > kMostWords) return false;
+  add(static_cast<std::uint64_t>(node->dtype) << 8 | node->shape.size());
+  for (const std::int64_t size : node->shape) add(static_cast<std::uint64_t>(size));
+  if (node->evaluated()) {
+    add(static_cast<std::uint64_t>(Op::data));
+    formula.contents.push_back(node->storage);
+    return true;
   }
+  add(static_cast<std::uint64_t>(node->op));
+  for (const std::int64_t number : node->ints) add(static_cast<std::uint64_t>(number));
+  if (node->op == Op::constant) {
+    add(node->scalar.bits());
+    return true;
+  }
+  const trace::Operands operands = node->inputs();
+  const bool moves = trace::is_view(node->op) || (node->op == Op::pad && operands.size() == 2 && operands[1]->op == Op::constant);
+  if (operands.empty() || !(moves || trace::is_elementwise(node->op))) return false;
+  formula.is_view &= moves;
+  return std::all_of(operands.begin(), operands.end(), [&](const RecordedPtr& operand) { return describe(operand, formula); });
 }
 
+std::optional<Formula> formula_of(const RecordedPtr& node) {
+  Formula formula;
+  if (node->symbolic || !describe(node, formula) || formula.contents.empty()) return {};
+  return formula;
+}
+
+/// The values that were made of a storage's contents and, for formulas, of others'.
 struct LaidOut {
   struct Entry {
     std::string name;
-    std::vector<std::uint64_t> view;
+    std::vector<std::uint64_t> words;
+    std::vector<std::weak_ptr<LaidOut>> others;  // of the other contents, whose writer drops theirs
     RecordedPtr made;
   };
   std::vector<Entry> entries;  // guarded by the storage's lock
+  std::size_t formulas = 0;    // number of formulas that are not views for which there was an entry
 };
+using LaidOutPtr = std::shared_ptr<LaidOut>;
 
-RecordedPtr found(const Storage& storage, const View& view, std::string_view name) {
-  const auto known = std::static_pointer_cast<LaidOut>(storage.laid_out);
-  if (!known) return nullptr;
-  const auto at =
-      std::find_if(known->entries.begin(), known->entries.end(), [&](const LaidOut::Entry& entry) { return entry.name == name && entry.view == view.words; });
-  return at == known->entries.end() ? nullptr : at->made;
+/// Returns what was made of the contents. The storage's lock is held.
+LaidOutPtr known_of(Storage& storage) {
+  if (!storage.laid_out) storage.laid_out = std::make_shared<LaidOut>();
+  return std::static_pointer_cast<LaidOut>(storage.laid_out);
 }
+
+/// A formula, and what was made of each of its contents.
+struct Place {
+  Formula formula;
+  std::vector<LaidOutPtr> others;
+
+  explicit Place(Formula of) : formula(std::move(of)) {
+    for (std::size_t k = 1; k < formula.contents.size(); ++k) {
+      const std::lock_guard lock(formula.contents[k]->lock);
+      others.push_back(known_of(*formula.contents[k]));
+    }
+  }
+  Storage& storage() const { return *formula.contents.front(); }
+  bool is(const LaidOut::Entry& entry) const {
+    return entry.words == formula.words &&
+           std::equal(entry.others.begin(), entry.others.end(), others.begin(), others.end(), [](const auto& a, const auto& b) { return a.lock() == b; });
+  }
+  /// Returns what was made under the name, or under any name if it is empty. The storage's lock is held.
+  RecordedPtr found(std::string_view name) const {
+    for (const LaidOut::Entry& entry : known_of(storage())->entries)
+      if ((name.empty() || entry.name == name) && is(entry)) return entry.made;
+    return nullptr;
+  }
+};
 
 }  // namespace
 
-bool is_lasting(const RecordedPtr& operand) { return view_of(operand).has_value(); }
+bool is_lasting(const RecordedPtr& operand, const RewriteOptions& options) {
+  if (options.frozen) return !operand->symbolic;
+  const auto formula = formula_of(operand);
+  return formula && formula->is_view;
+}
 
-RecordedPtr laid_out(const RecordedPtr& operand, std::string_view name, const std::function<RecordedPtr()>& make, const Evaluate& evaluate) {
-  const auto view = view_of(operand);
-  if (!view) return make();
-  Storage& storage = *view->contents;
+bool is_computed_once(const RecordedPtr& operand, const RewriteOptions& options) {
+  if (options.frozen) return !operand->symbolic;
+  auto formula = formula_of(operand);
+  if (!formula || formula->is_view) return formula.has_value();
+  const Place place(std::move(*formula));
+  const std::lock_guard lock(place.storage().lock);
+  return known_of(place.storage())->formulas < kMostFormulas || place.found({});
+}
+
+RecordedPtr laid_out(const RecordedPtr& operand, std::string_view name, const std::function<RecordedPtr()>& make, const RewriteOptions& options) {
+  auto formula = options.frozen ? std::nullopt : formula_of(operand);
+  if (!formula) return make();
+  const Place place(std::move(*formula));
+  Storage& storage = place.storage();
   {
     const std::lock_guard lock(storage.lock);
-    if (RecordedPtr known = found(storage, *view, name)) return known;
+    if (RecordedPtr known = place.found(name)) return known;
   }
   const RecordedPtr made = make();
-  evaluate({made});
-  if (made->result() == view->contents) return made;  // a storage that refers to itself would never be freed
+  options.evaluate({made});
+  const auto& read = place.formula.contents;
+  if (std::find(read.begin(), read.end(), made->result()) != read.end()) return made;  // a storage that refers to itself would never be freed
   // Only the contents of the node are stored, because the node remembers how it was computed.
   const RecordedPtr contents = trace::make_data({made->called, made->where}, made->dtype, made->shape, made->result());
   const std::lock_guard lock(storage.lock);
-  if (RecordedPtr known = found(storage, *view, name)) return known;
-  if (!storage.laid_out) storage.laid_out = std::make_shared<LaidOut>();
-  std::static_pointer_cast<LaidOut>(storage.laid_out)->entries.push_back({std::string(name), view->words, contents});
+  if (RecordedPtr known = place.found(name)) return known;
+  const LaidOutPtr known = known_of(storage);
+  std::erase_if(known->entries, [](const LaidOut::Entry& entry) {
+    return std::any_of(entry.others.begin(), entry.others.end(), [](const auto& other) { return other.expired(); });
+  });
+  if (!place.formula.is_view && !place.found({})) ++known->formulas;
+  known->entries.push_back({std::string(name), place.formula.words, {place.others.begin(), place.others.end()}, contents});
   return contents;
 }
 

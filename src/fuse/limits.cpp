@@ -62,6 +62,7 @@ Limits cuda_limits(int sm) {
     limits.row_bytes_are_hard = true;
     limits.columns_in_registers = true;
     limits.sorts_by_digits = true;
+    limits.unroll_recurrence = true;
     limits.cluster = sm >= 90 ? kLargestCluster : 1;
     limits.units = row.units;
     limits.bandwidth = row.bandwidth;
@@ -128,6 +129,7 @@ std::string to_string(const Limits& limits) {
   line("scale_bytes", limits.scale_bytes);
   line("lay_out_bytes", limits.lay_out_bytes);
   line("byte_panels", limits.byte_panels);
+  line("unroll_recurrence", limits.unroll_recurrence);
   line("overlap", limits.overlap);
   line("reread", limits.reread, "operations");
   line("cache_bytes", limits.cache_bytes);

@@ -40,6 +40,7 @@ struct Limits {
   bool block_bytes = false;            // convolutions of bytes are faster in blocks too
   bool scale_bytes = false;            // convolutions of bytes can scale their sums
   bool lay_out_bytes = false;          // products of bytes read a right matrix that was laid out for them
+  bool unroll_recurrence = false;      // no library computes all steps of a recurrent layer in one call
   bool overlap = true;                 // a kernel computes the part that needs nothing from other ranks while an exchange is on its way
   bool byte_panels = false;            // the matrix is laid out in panels, because one instruction multiplies four numbers; otherwise along the depth
 

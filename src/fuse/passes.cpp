@@ -13,6 +13,7 @@
 #include "fuse/block_bytes.hpp"
 #include "fuse/block_channels.hpp"
 #include "fuse/byte_panels.hpp"
+#include "fuse/unrolled.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
@@ -23,7 +24,7 @@ using trace::Operands;
 using trace::Recorded;
 using trace::RecordedPtr;
 
-enum PassNumber : std::uint8_t { kBlockChannels, kFoldChannels, kBlockBytes, kScaleBytes, kLayOutBytes };
+enum PassNumber : std::uint8_t { kBlockChannels, kFoldChannels, kBlockBytes, kScaleBytes, kLayOutBytes, kUnrollRecurrence };
 constexpr Pass kPasses[] = {
     {"block_channels", "convolutions of float32, and operations after them that keep channels separate, have their channels in blocks",
      &Limits::channel_blocks},
@@ -31,6 +32,8 @@ constexpr Pass kPasses[] = {
     {"block_bytes", "convolutions of 8-bit numbers minus zero points multiply bytes, with their channels in blocks", &Limits::block_bytes},
     {"scale_bytes", "factors and summands of such a convolution's sums become part of its call", &Limits::scale_bytes},
     {"lay_out_bytes", "a matrix of bytes that several products read is laid out as the device reads it fastest", &Limits::lay_out_bytes},
+    {"unroll_recurrence", "the steps of a recurrent layer, which the device's libraries cannot compute in one call, are operations of their own",
+     &Limits::unroll_recurrence},
     {"overlap", "exchanges between ranks start early and finish late; meanwhile kernels compute the parts that need no other rank", &Limits::overlap},
 };
 
@@ -38,15 +41,18 @@ constexpr Pass kPasses[] = {
 bool is_changed(const Recorded& node, const Limits& limits) {
   return (node.op == Op::conv && limits.channel_blocks && node.dtype == DType::float32) ||
          (node.op == Op::conv && limits.block_bytes && node.dtype == DType::int32) ||
-         (node.op == Op::matmul && limits.lay_out_bytes && node.dtype == DType::int32);
+         (node.op == Op::matmul && limits.lay_out_bytes && node.dtype == DType::int32) || (node.op == Op::recurrence && limits.unroll_recurrence);
 }
 
 /// The rewritten form of a recorded node.
 struct Value {
-  RecordedPtr plain;  // for a value in blocks: null until it is needed in the recorded order
-  std::optional<InBlocks> blocked = {};
+  RecordedPtr plain;                     // for a value in blocks: null until it is needed in the recorded order
+  std::optional<InBlocks> blocked = {};  // for a convolution's result: nothing until another node reads it, because later operations may become part of it
   std::optional<BlockedConvolution> conv = {};  // the convolution whose result it is
   std::optional<ByteConvolution> bytes = {};    // the same for bytes
+  const char* label = "";
+
+  bool is_blocked() const { return blocked || conv || bytes; }
 };
 
 /// An operation with the operands that it had when it was first seen, because another thread may evaluate it meanwhile. In lists, operands precede users.
@@ -65,14 +71,15 @@ class Rewriter {
       return {roots, {}, options_.followed};
     find_wanted(operations);
     for (const Operation& operation : operations) {
-      const Value& made = values_.emplace(operation.node.get(), value_of(operation)).first->second;
-      if (const char* label = operation.node->label; made.blocked && *label) made.blocked->node->label = label;
+      Value& made = values_.emplace(operation.node.get(), value_of(operation)).first->second;
+      made.label = operation.node->label;
+      if (made.blocked && *made.label) made.blocked->node->label = made.label;
     }
     Rewritten result;
     for (const RecordedPtr& root : roots) result.roots.push_back(plain(root));
     for (const RecordedPtr& node : options_.followed) {
-      const auto known = values_.find(node.get());
-      result.followed.push_back(known != values_.end() && known->second.blocked ? known->second.blocked->node : plain(node));
+      const bool known = values_.contains(node.get());
+      result.followed.push_back(known && value(*node).blocked ? value(*node).blocked->node : plain(node));
     }
     for (std::size_t k = 0; k < std::size(kPasses); ++k)
       if (counts_[k] > 0) result.counts.push_back({std::string(kPasses[k].name), counts_[k]});
@@ -119,13 +126,21 @@ class Rewriter {
     }
   }
 
-  Value& value(const Recorded& node) { return values_.at(&node); }
+  Value& value(const Recorded& node) {
+    Value& value = values_.at(&node);
+    if (value.is_blocked() && !value.blocked) {
+      const trace::Scope scope(node.called, node.where);
+      value.blocked = value.conv ? recorded(*value.conv, options_) : recorded(*value.bytes, options_);
+      if (*value.label) value.blocked->node->label = value.label;
+    }
+    return value;
+  }
 
   const RecordedPtr& plain(const RecordedPtr& node) {
-    const auto known = values_.find(node.get());
-    if (known == values_.end()) return node;  // a pass made the node
-    if (!known->second.plain) known->second.plain = unblock({node->called, node->where}, *known->second.blocked);
-    return known->second.plain;
+    if (!values_.contains(node.get())) return node;  // a pass made the node
+    Value& known = value(*node);
+    if (!known.plain) known.plain = unblock({node->called, node->where}, *known.blocked);
+    return known.plain;
   }
 
   Value value_of(const Operation& operation) {
@@ -136,28 +151,33 @@ class Rewriter {
       const Value& x = value(*operands[0]);
       if (auto conv = convolution_in_blocks(*node, operand(operands[0], x), plain(operands[1]), wanted_.contains(node.get()), options_)) {
         ++counts_[kBlockChannels];
-        return of(std::move(*conv));
+        return {.conv = std::move(conv)};
       }
     }
     if (node->op == Op::conv && limits_.block_bytes)
       if (auto conv = convolution_of_bytes(*node, known_, options_)) {
         ++counts_[kBlockBytes];
-        return of(std::move(*conv));
+        return {.bytes = std::move(conv)};
       }
     if (node->op == Op::matmul && limits_.lay_out_bytes)
       if (RecordedPtr product = multiplied_by_panels(*node, plain(operands[0]), plain(operands[1]), limits_, options_)) {
         ++counts_[kLayOutBytes];
         return {product};
       }
-    if (std::any_of(operands.begin(), operands.end(), [&](const RecordedPtr& each) { return value(*each).blocked.has_value(); })) {
+    if (node->op == Op::recurrence && limits_.unroll_recurrence)
+      if (RecordedPtr states = unrolled(*node, plain(operands[0]), plain(operands[1]), plain(operands[2]))) {
+        ++counts_[kUnrollRecurrence];
+        return {states};
+      }
+    if (std::any_of(operands.begin(), operands.end(), [&](const RecordedPtr& each) { return values_.at(each.get()).is_blocked(); })) {
       if (RecordedPtr most = over_channels(*node, operands)) return {most};
       if (auto conv = folded(*node, operands)) {
         ++counts_[kFoldChannels];
-        return of(std::move(*conv));
+        return {.conv = std::move(conv)};
       }
       if (auto conv = scaled(*node, operands)) {
         ++counts_[kScaleBytes];
-        return of(std::move(*conv));
+        return {.bytes = std::move(conv)};
       }
       std::vector<BlockedOperand> all;
       for (const RecordedPtr& each : operands) all.push_back(operand(each, value(*each)));
@@ -175,16 +195,6 @@ class Rewriter {
 
   static BlockedOperand operand(const RecordedPtr& node, const Value& value) { return {node->shape, value.blocked ? &*value.blocked : nullptr, value.plain}; }
 
-  Value of(BlockedConvolution conv) const {
-    InBlocks blocked = recorded(conv, options_);
-    return {nullptr, std::move(blocked), std::move(conv)};
-  }
-
-  Value of(ByteConvolution conv) const {
-    InBlocks blocked = recorded(conv, options_);
-    return {nullptr, std::move(blocked), {}, std::move(conv)};
-  }
-
   /// Returns the minimum or maximum of whole blocks, which may be computed in any order.
   RecordedPtr over_channels(const Recorded& node, const Operands& operands) {
     if (node.op != Op::reduce_max && node.op != Op::reduce_min) return nullptr;
@@ -196,22 +206,21 @@ class Rewriter {
     if (!limits_.scale_bytes || (node.op != Op::cast && node.op != Op::add && node.op != Op::multiply)) return {};
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const Recorded& result = *operands[k];
-      const Value& of = value(result);
+      const Value& of = values_.at(&result);
       if (!of.bytes || uses_.at(&result) != 1) continue;
       if (auto conv = followed(*of.bytes, node, operands.size() == 2 ? plain(operands[1 - k]) : nullptr)) return conv;
     }
     return {};
   }
 
-  /// Absorbs a sum or product of a convolution's result, which no other node reads, and a number for each channel.
+  /// Absorbs a sum, difference or product of a convolution's result, which no other node reads, and a number for each channel.
   std::optional<BlockedConvolution> folded(const Recorded& node, const Operands& operands) {
-    if (!limits_.fold_channels || (node.op != Op::add && node.op != Op::multiply)) return {};
-    for (const std::size_t k : {0, 1}) {
+    if (!limits_.fold_channels || (node.op != Op::add && node.op != Op::multiply && node.op != Op::subtract)) return {};
+    for (std::size_t k = 0; k < (node.op == Op::subtract ? 1 : 2); ++k) {
       const Recorded& result = *operands[k];
-      const Value& of = value(result);
+      const Value& of = values_.at(&result);
       if (!of.conv || uses_.at(&result) != 1) continue;
-      const RecordedPtr& other = plain(operands[1 - k]);
-      if (auto conv = node.op == Op::add ? with_sum(*of.conv, other, options_) : with_factor(*of.conv, other, options_)) return conv;
+      if (auto conv = absorbed(*of.conv, node.op, plain(operands[1 - k]), options_)) return conv;
     }
     return {};
   }

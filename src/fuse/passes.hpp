@@ -30,11 +30,6 @@ struct Rewritten {
 /// Returns whether a pass may change these operations for the device.
 bool may_be_rewritten(std::span<const trace::Pending> operations, const Limits& limits);
 
-struct RewriteOptions {
-  bool frozen = false;                            // for the recording of a frozen function: parts that depend on no placeholder are computed once
-  Evaluate evaluate;                              // computes values that a storage keeps for later evaluations; not needed if `frozen`
-  std::vector<trace::RecordedPtr> followed = {};  // nodes whose new forms are requested
-};
 /// Records the roots anew for the device. Nodes that no pass changes, and whose operands do not change, stay as they are.
 Rewritten rewritten(const std::vector<trace::RecordedPtr>& roots, const Limits& limits, const RewriteOptions& options);
 

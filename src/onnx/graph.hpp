@@ -26,6 +26,9 @@ struct Node {
   std::vector<std::string> inputs, outputs;  // names of values; an empty name means that the value is omitted
   std::map<std::string, Attribute, std::less<>> attributes;
 };
+/// x * factor + summand, with one factor and one summand for each channel: inputs x, factor, summand. The rewrite `fold_batch_norm` makes this operator; it
+/// occurs in no file.
+inline constexpr std::string_view kScaledChannels = "sinter.ScaledChannels";
 /// "node 'conv1' (Conv, number 3)"
 std::string describe(const Node& node);
 

@@ -39,6 +39,15 @@ Results batch_normalization(const Call& c) {
   return {batch_norm(c[0], m, v, c.tensor(1), c.tensor(2), epsilon), running(c.tensor(3), m), running(c.tensor(4), v)};
 }
 
+Results scaled_channels(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  if (x.ndim() < 2 || x.size(1) != c.tensor(1).size()) c.refuse(fmt::format("numbers of {} channels for {}", c.tensor(1).size(), to_string(x.shape())));
+  Shape along(static_cast<std::size_t>(x.ndim() - 1), 1);
+  along[0] = x.size(1);
+  const Tensor scaled = multiply(astype(c[0], traits(x.dtype()).compute), reshape(c[1], along));
+  return {astype(c.at_node(add(c.at_node(scaled), reshape(c[2], along))), x.dtype())};
+}
+
 Results group_normalization(const Call& c) {
   const std::int64_t groups = c.size("num_groups"), channels = c.tensor(0).ndim() > 1 ? c.tensor(0).size(1) : 0;
   if (channels % groups != 0) c.refuse(fmt::format("{} channels in {} groups", channels, groups));
@@ -197,6 +206,7 @@ const Operator kRows[] = {
     {"RMSNormalization", {2, 2}, rms_normalization},
     {"SimplifiedLayerNormalization", {2, 2}, rms_normalization},
     {"SoftmaxCrossEntropyLoss", {2, 3}, softmax_cross_entropy},
+    {kScaledChannels, {3, 3}, scaled_channels},
     {"com.microsoft.EmbedLayerNormalization", {1, 9}, embed_layer_normalization},
     {"com.microsoft.FusedMatMul", {2, 2}, fused_matmul},
     {"com.microsoft.QEmbedLayerNormalization", {1, 18}, q_embed_layer_normalization},

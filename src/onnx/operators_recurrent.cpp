@@ -62,7 +62,7 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   names = c.texts("activations", std::move(names));
   if (names.size() != defaults.size() * static_cast<std::size_t>(s.directions)) c.refuse(fmt::format("{} activations", names.size()));
   for (std::string& name : names) name = small_letters(std::move(name));
-  s.plain = recurs_in_one_call() && s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
+  s.plain = s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
   const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});
   // Each list goes to those functions, in their order, that take such a number.
   const auto next = [](const std::vector<float>& numbers, std::size_t& used, bool taken) {

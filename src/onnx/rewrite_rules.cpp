@@ -30,12 +30,6 @@ std::optional<std::size_t> Uses::only_reader(const std::string& value) const {
   return found->second[0];
 }
 
-void Uses::renamed(const std::string& from, const std::string& to, std::size_t n) {
-  givers_.erase(from);
-  readers_.erase(from);
-  givers_[to] = n;
-}
-
 namespace {
 
 // Operators whose first result has the type of their first operand.

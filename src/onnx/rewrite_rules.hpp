@@ -11,10 +11,9 @@
 
 namespace sinter::onnx {
 
-// in rewrite_fold.cpp
-int fold_batch_norms(Graph& graph);
-int fold_scales(Graph& graph);
+// in rewrite_merge.cpp
 int merge_products(Graph& graph);
+int fold_batch_norms(Graph& graph);
 int absorb_pads(Graph& graph);
 // in rewrite_quantized.cpp
 int keep_quantized(Graph& graph);
@@ -30,8 +29,6 @@ class Uses {
   std::optional<std::size_t> giver(const std::string& value) const;
   /// Returns the only node that reads a value, if it reads it once and the value is neither an output nor read by an inner graph.
   std::optional<std::size_t> only_reader(const std::string& value) const;
-  /// Records that node n now gives `to` instead of `from`.
-  void renamed(const std::string& from, const std::string& to, std::size_t n);
 
  private:
   std::map<std::string, std::size_t, std::less<>> givers_;

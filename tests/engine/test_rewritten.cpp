@@ -20,11 +20,7 @@ int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
 
 namespace {
 
-Tensor drawn(const Shape& shape, float most) {
-  std::vector<float> list(static_cast<std::size_t>(element_count(shape)));
-  for (float& x : list) x = std::uniform_real_distribution<float>(-most, most)(testing::numbers());
-  return from_span(list, shape);
-}
+Tensor drawn(const Shape& shape, float most) { return testing::random_tensor(shape, -most, most); }
 
 Tensor bytes(const Shape& shape, DType dtype) {
   const Tensor made = (drawn(shape, 127) + (dtype == DType::uint8 ? 128.f : 0.f)).astype(dtype);
@@ -229,6 +225,38 @@ TEST_CASE("weights are packed once, and anew when they are written") {
     CHECK(product()[0].to_vector<std::int32_t>() == testing::as_recorded(product)[0].to_vector<std::int32_t>());
     b(round) = 7;
   }
+}
+
+TEST_CASE("numbers for each channel are folded into weights once, and anew when one of the tensors is written") {
+  if (!testing::convolves_in_blocks()) return;
+  const Tensor x = drawn({2, 32, 9, 9}, 1), w = drawn({24, 32, 3, 3}, 0.1f), after = drawn({32, 24, 1, 1}, 0.3f);
+  Tensor mean = drawn({24}, 1), variance = abs(drawn({24}, 1)) + 0.3f, scale = drawn({24}, 1);
+  eval({mean, variance, scale});
+  float factor = 1;
+  const auto network = [&] { return std::vector<Tensor>{conv2d(relu(batch_norm(conv2d(x, w), mean, variance, scale * factor, {}, 1e-5)), after)}; };
+  const auto folds = [&] { return explain(network()).find("fold_channels") != std::string::npos; };
+  const auto calls_of = [&] {
+    const Counters before = counters();
+    eval(network());
+    const Counters now = counters();
+    return now.kernels_launched + now.library_calls - before.kernels_launched - before.library_calls;
+  };
+  check_near(network(), testing::as_recorded(network));
+  const auto again = calls_of();
+  CHECK(calls_of() == again);
+  for (Tensor* const written : {&variance, &scale, &mean}) {
+    (*written)(3) = 0.7f;
+    check_near(network(), testing::as_recorded(network));
+  }
+  CHECK(folds());
+  // Weights are not multiplied for ever by numbers that differ in each evaluation.
+  for (int round = 0; round < 8; ++round) {
+    factor += 0.25f;
+    check_near(network(), testing::as_recorded(network));
+  }
+  CHECK_FALSE(folds());
+  factor = 1;
+  CHECK(folds());
 }
 
 TEST_CASE("several threads evaluate with weights that nobody has packed yet") {

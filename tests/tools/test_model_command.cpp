@@ -9,31 +9,22 @@
 #include <optional>
 #include <random>
 
+#include "draws.hpp"
 #include "onnx_builder.hpp"
+#include "run_command.hpp"
 #include "seed.hpp"
 #include "sinter/model.hpp"
 #include "sinter/sinter.hpp"
+#include "temporary_folder.hpp"
 
 using namespace sinter;
+using testing::floats;
 using testing::OnnxBuilder;
+using testing::Ran;
+using testing::TemporaryFolder;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::mt19937 rng{sinter::testing::fresh_seed()};
-
-std::vector<float> numbers(std::size_t count) {
-  std::vector<float> list(count);
-  for (float& x : list) x = std::uniform_real_distribution<float>(-1, 1)(rng);
-  return list;
-}
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("sinter_model_command_" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-};
 
 /// An environment variable of the commands, while it lives.
 struct Variable {
@@ -46,19 +37,8 @@ struct Variable {
   ~Variable() { before ? setenv(name, before->c_str(), 1) : unsetenv(name); }
 };
 
-struct Ran {
-  int status;
-  std::string out;
-  bool says(const std::string& text) const { return out.find(text) != std::string::npos; }
-};
-
 Ran run(const std::string& arguments) {
-  FILE* pipe = popen(("'" SINTER_COMMAND "' " + arguments + " 2>&1").c_str(), "r");
-  REQUIRE(pipe);
-  std::string out;
-  char buffer[4096];
-  while (const std::size_t got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
-  const int status = pclose(pipe);
+  const auto [status, out] = testing::run_command("'" SINTER_COMMAND "' " + arguments);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
 }
 
@@ -84,12 +64,12 @@ Ran run_on_terminal(const std::vector<std::string>& words) {
 }
 
 /// A convolution with a batch norm, and a classifier, for any batch.
-std::string saved(const Folder& folder) {
+std::string saved(const TemporaryFolder& folder) {
   OnnxBuilder m;
   m.input("x", {-1, 3, 8, 8})
       .output("y")
-      .constant("w", {16, 3, 3, 3}, numbers(432))
-      .constant("s", {16}, numbers(16))
+      .constant("w", {16, 3, 3, 3}, floats(432))
+      .constant("s", {16}, floats(16))
       .constant("v", {16}, std::vector<float>(16, 0.7f));
   m.node("Conv", {"x", "w"}, {"c"}, {{"pads", {1, 1, 1, 1}}})
       .node("BatchNormalization", {"c", "s", "s", "s", "v"}, {"b"})
@@ -97,7 +77,7 @@ std::string saved(const Folder& folder) {
       .node("Identity", {"r"}, {"i"});
   m.node("GlobalAveragePool", {"i"}, {"g"})
       .node("Flatten", {"g"}, {"f"})
-      .constant("k", {16, 5}, numbers(80))
+      .constant("k", {16, 5}, floats(80))
       .node("MatMul", {"f", "k"}, {"m"})
       .node("Softmax", {"m"}, {"y"});
   return m.save(folder.path / "net.onnx");
@@ -111,7 +91,7 @@ double difference(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 TEST_CASE("a warmed model plans and compiles nothing, at each of the sizes") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string onnx = saved(folder);
   const Variable cache("SINTER_CACHE_DIR", folder / "cache"), plans("SINTER_KEEP_PLANS", "on");
   const Ran warm = run("cache warm " + onnx + " --size N=1,4");
@@ -132,7 +112,7 @@ TEST_CASE("a warmed model plans and compiles nothing, at each of the sizes") {
 }
 
 TEST_CASE("several models are checked one after another, and a bad one hides no other") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string onnx = saved(folder);
   FILE* bad = fopen((folder / "bad.onnx").c_str(), "w");
   fputs("no model", bad);
@@ -149,7 +129,7 @@ TEST_CASE("several models are checked one after another, and a bad one hides no 
 }
 
 TEST_CASE("check, run, compile and explain") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string onnx = saved(folder), plan = folder / "net.plan";
   const Model model = Model::load(onnx);
 
@@ -157,8 +137,8 @@ TEST_CASE("check, run, compile and explain") {
   INFO(checked.out);
   CHECK(checked.status == 0);
   CHECK(checked.says("input    x: float32[N, 3, 8, 8]"));
-  CHECK(checked.says("nodes    8 in the file, 6 after the rewrites"));
-  CHECK(checked.says("rewrite  fold_batch_norm x 1"));
+  CHECK(checked.says("nodes    8 in the file, 7 after the rewrites"));
+  CHECK(checked.says("rewrite  remove_identity x 1"));
   CHECK(checked.says("sinter has every operator"));
 
   const Ran compiled = run("compile " + onnx + " -o " + plan + " --size N=1..9");
@@ -173,7 +153,7 @@ TEST_CASE("check, run, compile and explain") {
   CHECK(plans.says("net.plan: 2 plans"));
 
   for (const std::int64_t batch : {1, 2, 5, 9, 16}) {
-    const Tensor x = from_span(numbers(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8});
+    const Tensor x = from_span(floats(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8});
     save_npy(folder / "x.npy", x);
     const Tensor want = model({x})[0];
     for (const std::string& file : {onnx, plan}) {
@@ -190,7 +170,7 @@ TEST_CASE("check, run, compile and explain") {
   REQUIRE(unsaid.status == 0);
   CHECK(unsaid.says("planned for N = 41 and 1, because no sizes were given: --size N=8"));
   for (const std::int64_t batch : {1, 3}) {
-    save_npy(folder / "x.npy", from_span(numbers(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8}));
+    save_npy(folder / "x.npy", from_span(floats(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8}));
     REQUIRE(run("run " + plan + " x=" + (folder / "x.npy") + " -o " + (folder / "out")).status == 0);
     CHECK(difference(load_npy(folder / "out/y.npy"), model({load_npy(folder / "x.npy")})[0]) < 1e-5);
   }
@@ -207,17 +187,17 @@ TEST_CASE("check, run, compile and explain") {
   const Ran explained = run("explain " + onnx + " --size N=3");
   INFO(explained.out);
   CHECK(explained.status == 0);
-  CHECK(explained.says("rewrite  fold_batch_norm x 1"));
+  CHECK(explained.says("rewrite  remove_identity x 1"));
   CHECK(explained.says("steps compute"));
   CHECK(explained.says("with a launch for each operation"));
   CHECK(explained.says("ends "));
 }
 
 TEST_CASE("what is refused, in words") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string onnx = saved(folder), plan = folder / "net.plan";
   REQUIRE(run("compile " + onnx + " -o " + plan + " --size N=1").status == 0);
-  save_npy(folder / "x.npy", from_span(numbers(384), {2, 3, 8, 8}));
+  save_npy(folder / "x.npy", from_span(floats(384), {2, 3, 8, 8}));
   const auto refused = [&](const std::string& arguments, const std::string& what) {
     const Ran ran = run(arguments);
     INFO(arguments, "\n", ran.out);
@@ -239,7 +219,7 @@ TEST_CASE("what is refused, in words") {
 }
 
 TEST_CASE("a terminal shows what is compiled, and nothing of it at the end; a log gets none of it") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string model = saved(folder), plan = folder / "shown.plan";
   const Ran shown = run_on_terminal({"compile", model, "-o", plan, "--size", "N=2"});
   CHECK(shown.status == 0);

@@ -1,0 +1,48 @@
+#include "fuse/unrolled.hpp"
+
+#include <vector>
+
+#include "sinter/sinter.hpp"
+#include "trace/library.hpp"
+
+namespace sinter::fuse {
+
+trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPtr& x, const trace::RecordedPtr& weights, const trace::RecordedPtr& start) {
+  constexpr std::int64_t kMostSteps = 10'000;
+  const auto how = trace::Recurrence::of(call.ints);
+  const std::int64_t steps = x->shape[0], size = start->shape[2];
+  if (!how || steps > kMostSteps) return nullptr;
+  const auto part = [&](const Tensor& z, std::int64_t first, std::int64_t count = 1) { return z.at({ellipsis, Slice{first * size, (first + count) * size}}); };
+  const Tensor sums(x), rows(weights), begin(start);
+  const Tensor by = rows.at({Slice{0, size}}), bias = rows.at({size});
+  std::vector<Tensor> states, results(static_cast<std::size_t>(steps));
+  for (std::int64_t k = 0; k < how->states(); ++k) states.push_back(begin.at({k}));
+  for (std::int64_t k = 0; k < steps; ++k) {
+    const std::int64_t t = how->backwards ? steps - 1 - k : k;
+    const Tensor given = sums.at({t}), now = given + bias;
+    Tensor& h = states[0];
+    switch (how->cell) {
+      case Cell::rnn_tanh: h = tanh(now + matmul(h, by)); break;
+      case Cell::rnn_relu: h = relu(now + matmul(h, by)); break;
+      case Cell::gru:
+      case Cell::gru_reset_after: {
+        const Tensor gates = sigmoid(part(now, 0, 2) + matmul(h, part(by, 0, 2))), update = part(gates, 0), reset = part(gates, 1), of_fresh = part(by, 2);
+        const Tensor fresh = how->cell == Cell::gru ? part(now, 2) + matmul(reset * h, of_fresh)  //
+                                                    : part(given, 2) + reset * (matmul(h, of_fresh) + part(bias, 2));
+        h = (1 - update) * tanh(fresh) + update * h;
+        break;
+      }
+      case Cell::lstm: {
+        const Tensor z = now + matmul(h, by);
+        Tensor& cell = states[1];
+        cell = sigmoid(part(z, 2)) * cell + sigmoid(part(z, 0)) * tanh(part(z, 3));
+        h = sigmoid(part(z, 1)) * tanh(cell);
+      }
+    }
+    results[static_cast<std::size_t>(t)] = h;
+  }
+  results.insert(results.end(), states.begin(), states.end());
+  return stack(results).node();
+}
+
+}  // namespace sinter::fuse
