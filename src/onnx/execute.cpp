@@ -261,7 +261,9 @@ std::vector<NodeValue> Program::record_values(std::span<const NodeValue> inputs,
   std::vector<NodeValue> values;
   values.reserve(constants_.size());
   for (const Tensor& constant : constants_) values.push_back({constant});
-  const auto kept = [&](const Tensor& tensor) { return !tensor.empty_handle() && tensor.dtype() == DType::float32 ? astype(tensor, precision_) : tensor; };
+  const auto kept = [&](const Tensor& tensor) {
+    return !tensor.empty_handle() && tensor.dtype() == DType::float32 ? astype(Arg(tensor, Location{}), precision_) : tensor;
+  };
   for (std::size_t i = 0; i < input_slots_.size(); ++i) {
     NodeValue& value = values[static_cast<std::size_t>(input_slots_[i])] = inputs[i];
     value.tensor = kept(value.tensor);
@@ -275,7 +277,7 @@ std::vector<NodeValue> Program::record_values(std::span<const NodeValue> inputs,
     for (NodeValue& operand : operands) {
       if (precision_ == DType::float32 || operand.tensor.empty_handle()) continue;
       if (!line.exact) operand.tensor = kept(operand.tensor);
-      else if (operand.tensor.dtype() == precision_) operand.tensor = astype(operand.tensor, DType::float32);
+      else if (operand.tensor.dtype() == precision_) operand.tensor = astype(Arg(operand.tensor, Location{}), DType::float32);
     }
     std::vector<NodeValue> results = at_node(graph_, node, [&] { return record_line(n, operands, recording); });
     for (std::size_t k = 0; k < line.outputs.size(); ++k) {
@@ -294,7 +296,7 @@ std::vector<NodeValue> Program::record_values(std::span<const NodeValue> inputs,
     NodeValue& output = outputs.emplace_back(value);
     const bool wide =
         precision_ != DType::float32 && graph_.outputs[k].dtype == DType::float32 && !output.tensor.empty_handle() && output.tensor.dtype() == precision_;
-    if (wide) output.tensor = astype(output.tensor, DType::float32);
+    if (wide) output.tensor = astype(Arg(output.tensor, Location{}), DType::float32);
   }
   return outputs;
 }

@@ -288,7 +288,7 @@ void Part::update(const char* op, Binary function, const Arg& other) {
   }
   const Tensor whole(node_of(site, *whole_));
   const Tensor wide = over_all_axes(site, index_[0].places(), whole.shape());
-  const Tensor fitting = other.is_tensor() ? other.tensor().reshape(given) : Tensor();
+  const Tensor fitting = other.is_tensor() ? other.tensor().reshape(given, site.where) : Tensor();
   const Tensor changed = function(Arg(whole, other.where()), other.is_tensor() ? Arg(fitting, other.where()) : other);
   replace(op, where(Arg(wide, site.where), Tensor(cast_in_place(site, changed.node(), whole.dtype())), whole));
 }

@@ -111,9 +111,18 @@ Complex tanh(const ComplexArg& x) {
   const Tensor decayed = where(isinf(x.re()), copysign(zeros_like(x.im()), x.im()), 4 * sin(x.im()) * cos(x.im()) * exp(-2 * abs(x.re())));
   return {where(x.re() == 0, x.re(), where(x.im() == 0, tanh(x.re()), re)), where(x.im() == 0, x.im(), where(far, decayed, tangent / below))};
 }
-Complex sin(const ComplexArg& x) { return by_i(sinh(times_i(x))); }
-Complex cos(const ComplexArg& x) { return cosh(times_i(x)); }
-Complex tan(const ComplexArg& x) { return by_i(tanh(times_i(x))); }
+Complex sin(const ComplexArg& x) {
+  const Scope scope("sin", x.where());
+  return by_i(sinh(times_i(x)));
+}
+Complex cos(const ComplexArg& x) {
+  const Scope scope("cos", x.where());
+  return cosh(times_i(x));
+}
+Complex tan(const ComplexArg& x) {
+  const Scope scope("tan", x.where());
+  return by_i(tanh(times_i(x)));
+}
 
 // The inverse functions follow W. Kahan, "Branch cuts for complex elementary functions", 1987: no term cancels another.
 
@@ -148,7 +157,13 @@ Complex acosh(const ComplexArg& x) {
   const Complex turned = acos(x);
   return {abs(turned.im), where(isnan(x.im()), turned.re, copysign(turned.re, x.im()))};
 }
-Complex asinh(const ComplexArg& x) { return by_i(asin(times_i(x))); }
-Complex atan(const ComplexArg& x) { return by_i(atanh(times_i(x))); }
+Complex asinh(const ComplexArg& x) {
+  const Scope scope("asinh", x.where());
+  return by_i(asin(times_i(x)));
+}
+Complex atan(const ComplexArg& x) {
+  const Scope scope("atan", x.where());
+  return by_i(atanh(times_i(x)));
+}
 
 }  // namespace sinter

@@ -17,6 +17,7 @@ RecordedPtr places(const Site& site, const Tensor& indices, std::int64_t size, s
   if (is_bool(indices.dtype())) fail<DTypeError>(site, "indices are integers, not bool; x(mask) and compress() read where a mask is true");
   if (!is_integer(indices.dtype())) fail<DTypeError>(site, fmt::format("indices are integers, not {}", name(indices.dtype())));
   if (size == 0 && element_count(indices.shape()) != 0) fail<IndexError>(site, fmt::format("axis {} is empty: there is nothing to take from it", axis));
+  const Scope scope(site.op, site.where);
   // A number that int64 cannot hold is out of range, not negative.
   const Tensor held = indices.dtype() == DType::uint64 ? minimum(indices, std::numeric_limits<std::int64_t>::max()) : indices;
   const Tensor wide = astype(held, DType::int64);
@@ -128,6 +129,7 @@ RecordedPtr checked_places(const Site& site, const Tensor& indices, std::int64_t
 RecordedPtr make_lookup(const Site& site, const RecordedPtr& x, const std::vector<Tensor>& indices, std::int64_t axis) {
   const auto first = static_cast<std::size_t>(axis);
   if (indices.size() == 1) return make_take(site, x, checked_places(site, indices[0], x->shape[first], axis), axis);
+  const Scope scope(site.op, site.where);
   // Neighbouring axes become one axis of their product. Each index is looked up among the numbers of its own axis, which checks it there.
   std::vector<const Shape*> shapes;
   for (const Tensor& index : indices) shapes.push_back(&index.shape());

@@ -76,7 +76,7 @@ Tensor array_of(const Value& value, std::string_view user) {
   Numbers numbers;
   collect(value, user, 0, numbers, true);
   if (numbers.floats.empty() || numbers.dtype == DType::float64) return from_span(numbers.floats, numbers.shape, Location{});
-  return astype(from_span(numbers.integers, numbers.shape, Location{}), numbers.dtype);
+  return astype(Arg(from_span(numbers.integers, numbers.shape, Location{}), Location{}), numbers.dtype);
 }
 
 }  // namespace sinter::table

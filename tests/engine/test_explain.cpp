@@ -60,6 +60,51 @@ TEST_CASE("a kernel is told with the lines that recorded it") {
   CHECK(contains(text, here(line)));
 }
 
+TEST_CASE("every recorded operation names the user's file, also inside compositions") {
+  const Tensor x = numbers({6, 8}, 5), places = Tensor{0, 2, -1};
+  const sn::Complex z{numbers({4}, 6), numbers({4}, 7)};
+  Tensor assigned = x, added = x, masked = x;
+  assigned(places) = 5.0;
+  added(places, 1) += 2.0;
+  masked(x > 0.5f) *= sn::ones({1}, DType::float32);
+  const std::vector<Tensor> values = {
+      x(places),
+      x(places, places),
+      x(Slice{1, 4}, places),
+      x.at({places, 0}),
+      take(x, places, 1, sn::IndexMode::wrap),
+      assigned,
+      added,
+      masked,
+      sn::sin(z).re,
+      sn::cos(z).im,
+      sn::tan(z).re,
+      sn::asinh(z).im,
+      sn::atan(z).re,
+      sn::sinh(z).im,
+      sn::expm1(z).re,
+      sn::put(x, places, 1.f),
+      sn::softmax(x, -1),
+      sn::stddev(x, 0),
+      sn::median(x, 1),
+      sn::pad(x, {{1, 2}, {0, 1}}, sn::PadMode::reflect),
+      sn::sort(x, 0),
+      sn::cumsum(x, 1),
+      sn::interp(x, numbers({5}, 1), numbers({5}, 2)),
+      sn::digitize(x, sn::linspace(0, 1, 4)),
+      sn::roll(x, 1, 0),
+      sn::gelu(sn::matmul(x.T(), x)),
+  };
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    CAPTURE(k);
+    for (const json& plan : explained({values[k]}).at("plans"))
+      for (const json& node : plan.at("nodes")) {
+        CAPTURE(node.dump());
+        CHECK((!node.contains("file") || node.at("file").get<std::string>().ends_with("test_explain.cpp")));
+      }
+  }
+}
+
 TEST_CASE("lines are the present recording's, and part of no plan, source or key") {
   const Tensor x = numbers({211, 37}, 2);
   const Location first{"one.cpp", 10}, second{"two.cpp", 20};
