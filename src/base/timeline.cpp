@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -33,6 +34,7 @@ struct Span::Event {
   Event* outer = nullptr;
   Sums* sums = nullptr;
   Clock::duration inside{};  // of the spans within it
+  bool apart = true;         // its time is summed under its own kind
   json args = json::object();
   const char* percent = "";  // the name of `rate` in percent of the limit
   double rate = 0;
@@ -97,7 +99,11 @@ struct Recorder {
 
   /// The array of Chrome's "Trace Event Format": complete events (X), counters (C) and names (M).
   void write() {
-    std::ofstream file(path, std::ios::binary);
+    // Several processes may share the name, so each writes a file of its own and renames it. What is no plain file (a pipe, a terminal) is written directly.
+    std::error_code error;
+    const bool direct = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+    const std::string written = direct ? path : fmt::format("{}.{}", path, process);
+    std::ofstream file(written, std::ios::binary);
     const char* separator = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
     const auto put = [&](json event) {
       event["pid"] = process;
@@ -128,7 +134,11 @@ struct Recorder {
     for (const auto& [thread, name] : threads) put({{"ph", "M"}, {"name", "thread_name"}, {"tid", thread}, {"args", {{"name", name}}}});
     file << "\n]}\n";
     file.close();
-    if (!file) throw IoError(fmt::format("timeline: '{}' cannot be written", path));
+    if (file && !direct) std::filesystem::rename(written, path, error);
+    if (!file || error) {
+      if (!direct) std::filesystem::remove(written, error);
+      throw IoError(fmt::format("timeline: '{}' cannot be written", path));
+    }
     if (lost > 0) log().warn("timeline: {} holds the first {} events; {} more are left out", path, events.size(), lost);
   }
 };
@@ -214,18 +224,22 @@ void Span::stop() {
   event_->end = Clock::now();
   if (event_->ranged) nvtx::pop();
   innermost = event_->outer;
-  if (innermost) innermost->inside += event_->end - event_->begin;
+  if (innermost && event_->apart) innermost->inside += event_->end - event_->begin;
 }
 void Span::end() {
   stop();
   std::unique_ptr<Event> event(event_);
-  if (event->sums && event->sums == sums) (*sums)[event->kind] += std::chrono::duration<double>(event->end - event->begin - event->inside).count();
+  if (event->apart && event->sums && event->sums == sums)
+    (*sums)[event->kind] += std::chrono::duration<double>(event->end - event->begin - event->inside).count();
   if (event->told) recorder()->add(std::move(event));
 }
 void Span::rename(const char* kind, std::string name) {
   if (!event_) return;
   event_->kind = kind;
   event_->name = std::move(name);
+}
+void Span::count_outside() {
+  if (event_) event_->apart = false;
 }
 void Span::on_line(std::string name) {
   if (event_) event_->line = std::move(name);

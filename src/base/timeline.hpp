@@ -52,6 +52,8 @@ class Span {
   // These do nothing while nobody listens.
   void stop();
   void rename(const char* kind, std::string name);
+  /// In the sums of a profile, its time is the outer span's.
+  void count_outside();
   /// The span is shown on a line of this name, such as a stream's, and not on the thread's line.
   void on_line(std::string name);
   void add(const char* key, std::string text);

@@ -90,9 +90,8 @@ class Boundary {
     const std::vector<int> path = s < t ? path_between(s, t) : path_between(t, s);
     if (path.empty()) {
       reasons_.push_back(
-          {fmt::format(
-               "neither step {} nor step {} reads what the other computes: they would be joined only as siblings, which read the same values or are short",
-               s + 1, t + 1),
+          {fmt::format("neither step {} nor step {} reads what the other computes: they would be joined only as siblings, which read the same values{}", s + 1,
+                       t + 1, plan_.limits.joins_short_kernels ? " or are short and read results of one kernel" : ""),
            ""});
       refused(std::min(s, t), std::max(s, t));
     }

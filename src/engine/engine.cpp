@@ -293,7 +293,7 @@ void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Ta
   const auto plans = engine::load_plans({key.structure, &target, &now.how, kernels_.tuning_mark()}, terms, kernels_);
   totals_.plans_from_disk += plans.size();
   if (plans.empty()) return;
-  log().debug("{} plan{} of a structure read from disk", plans.size(), plans.size() == 1 ? "" : "s");
+  log().debug("{} plan{} for {}{} read from disk", plans.size(), plans.size() == 1 ? "" : "s", sites->back().called, short_place(sites->back().where));
   add_plans(key, plans, plans.size(), now, sites);
 }
 
@@ -582,20 +582,24 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
 
   Profile::Times* const profile = Profile::Times::current();
   const bool told = profile || timeline::on(), ranged = timeline::ranges();
+  std::vector<std::int64_t> figures;
+  if (told) planned.figures.evaluate(executable.symbols, figures);
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, const char* part, auto&& run) {
     if (!told && !ranged) return run();
     if (told) device->synchronize();
-    const RanStep ran{planned, s, call, part, work.numbers, work.sites, device};
+    const RanStep ran{planned, s, call, part, work.numbers, figures, work.sites, device};
     timeline::Span span("kernel", ranged ? title_of(ran).c_str() : "");
     if (!told) return run();
     if (device->reads_host()) {
       run();
     } else {
       {
-        const timeline::Span launching("launch");
+        timeline::Span launching("launch");
+        launching.count_outside();
         run();
       }
-      const timeline::Span waiting("wait");
+      timeline::Span waiting("wait");
+      waiting.count_outside();
       device->synchronize();
     }
     span.stop();

@@ -83,6 +83,16 @@ std::string kept_text(const PlannedStep& step, const fuse::Limits& limits) {
   return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", kept, bytes, nest.schedule.cluster, limits.row_bytes);
 }
 
+/// Describes the decisions inside a kernel, one a line.
+std::vector<std::string> notes_of(const Planned& plan, std::size_t s) {
+  const PlannedStep& step = plan.steps[s];
+  std::vector<std::string> notes;
+  if (step.follows) notes.push_back(fmt::format("is the epilogue of step {}: runs on each piece of its result{}", s, step.in_place >= 0 ? ", in place" : ""));
+  if (std::string kept = kept_text(step, plan.limits); !kept.empty()) notes.push_back(std::move(kept));
+  notes.insert(notes.end(), step.notes.begin(), step.notes.end());
+  return notes;
+}
+
 runtime::Launch launch_of(const PlannedStep& step, const fuse::Limits& limits) {
   const auto& launch = runtime::kind_of(limits).launch;
   return launch ? launch(step.nest, limits) : runtime::Launch{};
@@ -204,10 +214,7 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
     report.shared_bytes = shared_bytes(step, plan.limits);
     text += resources_text(report);
     text += fmt::format("; {}\n", binary_text(made, history.reused));
-    if (step.follows)
-      text += fmt::format("   note    is the epilogue of step {}: runs on each piece of its result{}\n", s, step.in_place >= 0 ? ", in place" : "");
-    if (const std::string kept = kept_text(step, plan.limits); !kept.empty()) text += fmt::format("   note    {}\n", kept);
-    for (const auto& note : step.notes) text += fmt::format("   note    {}\n", note);
+    for (const auto& note : notes_of(plan, s)) text += fmt::format("   note    {}\n", note);
     for (const Core& core : cores)
       if (core.step == s) text += fmt::format("   overlap the points {} run before step {} waits for other ranks\n", points_text(core.points), core.before + 1);
     text += fmt::format("   ends    {}\n", fuse::to_string(step.cut));
@@ -333,7 +340,7 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
     entry["bytes_apart"] = bytes_apart(plan, step.nest);
     entry["origin"] = origin_name(made, told.history.reused);
     entry["compile_ms"] = told.history.reused ? 0 : made.report.compile_ms;
-    entry["notes"] = step.notes;
+    entry["notes"] = notes_of(plan, s);
     for (const Core& core : cores)
       if (core.step == s) entry["core"] = {{"points", core.points}, {"before_step", before + core.before}};
     if (!made.why_interpreted.empty()) entry["why_interpreted"] = made.why_interpreted;

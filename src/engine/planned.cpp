@@ -221,10 +221,15 @@ class Making {
     std::vector<std::size_t> call_before(steps.size(), kNone);
     std::vector<char> moves(steps.size());
     for (std::size_t s = 0; s < steps.size(); ++s) {
-      if (!steps[s].library || fuse::pieces_of(steps[s].call.op) == fuse::Pieces::whole) continue;
+      if (!steps[s].library) continue;
       const auto reader = first_reader.find(steps[s].call.node);
       if (reader == first_reader.end()) continue;
       PlannedStep& follower = steps[reader->second];
+      if (fuse::pieces_of(steps[s].call.op) == fuse::Pieces::whole) {
+        if (!follower.library && !fuse::starts_exchange(steps[s].call.op) && !fuse::finishes_exchange(steps[s].call.op))
+          steps[s].alone = "it gives its result as a whole, not in pieces";
+        continue;
+      }
       const auto waits = [&](const PlannedStep& step) { return step.library && fuse::finishes_exchange(step.call.op); };
       if (follower.follows) steps[s].alone = "its first reader is the epilogue of another call";
       else if (planned_.limits.overlap && std::any_of(&steps[s], &follower, waits)) steps[s].alone = "it runs while its first reader waits for other ranks";
@@ -380,7 +385,8 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       continue;
     }
     made.values = making.finish();
-    log().debug("planned: {} nodes, {} steps", made.plan.graph.nodes.size(), made.planned->steps.size());
+    log().debug("planned: {} node{}, {} step{}", made.plan.graph.nodes.size(), made.plan.graph.nodes.size() == 1 ? "" : "s", made.planned->steps.size(),
+                made.planned->steps.size() == 1 ? "" : "s");
     return made;
   }
 }
@@ -403,15 +409,11 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
   return schedule_and_make(graph, target, how, kernels).planned;
 }
 
-namespace {
-
 double bytes_of(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures) {
   double bytes = 0;
   for (const PlannedTraffic& term : traffic) bytes += term.bytes * static_cast<double>(figures[static_cast<std::size_t>(term.elements)]);
   return bytes;
 }
-
-}  // namespace
 
 PlannedBytes bytes_at(const Planned& planned, const std::vector<std::int64_t>& symbols) {
   std::vector<std::int64_t> figures;

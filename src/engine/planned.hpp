@@ -100,6 +100,8 @@ struct Planned {
 
 /// Returns the plan with its shapes, launches and bytes for other values of the symbols, to be described; `sizes` stay those for which it was made.
 Planned described_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
+/// The bytes of this traffic, from the plan's figures.
+double bytes_of(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures);
 /// Bytes that a plan moves, and that it would move with one kernel for each op.
 struct PlannedBytes {
   double moved = 0, unfused = 0;

@@ -33,48 +33,33 @@ const char* kind_of(const RanStep& ran) {
   return made.interpreted || (made.later && !made.ready.kernel.load()) ? "interpret" : "kernel";
 }
 
-/// "float32[32, 128]": with the sizes of the values that it writes; with their bytes if the present sizes are not those of the plan.
+/// "float32(32, 128)", for the present sizes.
 std::string written_by(const RanStep& ran) {
   std::vector<std::string> written;
-  for (const int value : step_of(ran).writes) {
-    const auto& result = ran.planned.value(value);
-    const std::size_t bytes = ran.planned.bytes_of(value, ran.numbers);
-    const bool same = bytes == static_cast<std::size_t>(element_count(result.shape)) * itemsize(result.dtype);
-    written.push_back(same ? fmt::format("{}{}", name(result.dtype), to_string(result.shape)) : fmt::format("{} of {} bytes", name(result.dtype), bytes));
+  for (const int number : step_of(ran).writes) {
+    const PlannedValue& value = ran.planned.value(number);
+    const auto sizes = ran.figures.subspan(static_cast<std::size_t>(value.figure), value.shape.size());
+    written.push_back(fmt::format("{}{}", name(value.dtype), to_string(Shape(sizes.begin(), sizes.end()))));
   }
   return fmt::format("{}", fmt::join(written, ", "));
+}
+
+/// The kernel that runs on the pieces of a library call's result; null where there is none.
+const PlannedStep* epilogue_of(const RanStep& ran) {
+  const auto& steps = ran.planned.steps;
+  return ran.call && ran.step + 1 < steps.size() && steps[ran.step + 1].follows ? &steps[ran.step + 1] : nullptr;
+}
+
+/// As explain() counts them.
+double bytes_moved(const RanStep& ran) {
+  const PlannedStep* const epilogue = epilogue_of(ran);
+  return engine::bytes_of(step_of(ran).moved, ran.figures) + (epilogue ? engine::bytes_of(epilogue->moved, ran.figures) : 0);
 }
 
 double product(std::span<const std::int64_t> sizes) {
   double all = 1;
   for (const std::int64_t size : sizes) all *= static_cast<double>(size);
   return all;
-}
-
-/// The bytes that the nest's accesses touch at these sizes of its axes, each element once.
-double touched(const jit::LoopNest& nest, std::span<const std::int64_t> sizes) {
-  double bytes = 0;
-  for (const auto* accesses : {&nest.inputs, &nest.outputs})
-    for (const jit::Access& access : *accesses) {
-      double elements = 1;
-      for (int axis = 0; axis < nest.axes(); ++axis)
-        if (jit::depends_on(nest, access.index, axis)) elements *= static_cast<double>(sizes[static_cast<std::size_t>(axis)]);
-      bytes += elements * static_cast<double>(itemsize(access.dtype));
-    }
-  return bytes;
-}
-
-/// A kernel's bytes are those that explain() counts for the sizes of the plan, in proportion at other sizes.
-double bytes_of(const RanStep& ran) {
-  if (ran.call) {
-    double bytes = product(ran.call->shape) * static_cast<double>(itemsize(ran.call->stored));
-    for (const auto& operand : ran.call->operands) bytes += product(operand.shape) * static_cast<double>(itemsize(operand.dtype));
-    return bytes;
-  }
-  const PlannedStep& step = step_of(ran);
-  const auto today = ran.numbers.subspan(step.numbers, step.nest.ints.size());
-  if (std::equal(today.begin(), today.end(), step.nest.ints.begin())) return step.bytes_moved;
-  return step.bytes_moved * touched(step.nest, today) / std::max(touched(step.nest, step.nest.ints), 1.0);
 }
 
 /// 0 where it is not known.
@@ -132,7 +117,7 @@ void tell_step(timeline::Span& span, const RanStep& ran, int threads) {
   if (!ran.call) span.add("writes", written_by(ran));
   if (const std::string lines = lines_of(ran.planned, step_of(ran).computes, ran.sites); !lines.empty()) span.add("from", lines);
   if (!ran.device->reads_host()) span.on_line(ran.device->name() + ", the stream");
-  const double bytes = bytes_of(ran), rate = bytes / std::max(span.seconds(), 1e-9);
+  const double bytes = bytes_moved(ran), rate = bytes / std::max(span.seconds(), 1e-9);
   span.add("bytes", bytes);
   span.add("GB/s", rate / 1e9);
   const std::string limit = ran.device->name();
@@ -212,8 +197,8 @@ void Profile::Times::add(const engine::RanStep& ran, double took, int threads) {
   const engine::PlannedStep& planned = ran.planned.steps[ran.step];
   std::string name = ran.call ? fuse::to_string(*ran.call) : fmt::format("{} {}", planned.nest.name, engine::written_by(ran));
   if (*ran.part) name += fmt::format(", {}", ran.part);
-  const bool followed = ran.call && ran.step + 1 < ran.planned.steps.size() && ran.planned.steps[ran.step + 1].follows;
-  const std::string then = followed ? ", then " + ran.planned.steps[ran.step + 1].nest.name : "";
+  const engine::PlannedStep* const epilogue = engine::epilogue_of(ran);
+  const std::string then = epilogue ? ", then " + epilogue->nest.name : "";
   Step& step = steps[{engine::kind_of(ran), name + then}];
   ProfiledStep& told = step.told;
   if (told.runs == 0) {
@@ -233,7 +218,7 @@ void Profile::Times::add(const engine::RanStep& ran, double took, int threads) {
   ++told.runs;
   told.seconds += took;
   if (std::string_view(ran.part) == "rims") return;  // the core's figures are those of the whole step
-  told.bytes += engine::bytes_of(ran);
+  told.bytes += engine::bytes_moved(ran);
   told.operations += engine::operations_of(ran);
 }
 
@@ -262,6 +247,7 @@ void Profile::restart() {
 std::vector<ProfiledStep> Profile::steps() const {
   const engine::ForkGate::Inside inside(engine::Engine::fork_gate());
   timeline::Sums* const sums = timeline::sum_into(nullptr);  // measuring is no part of it
+  const auto start = Times::Clock::now();
   std::vector<ProfiledStep> all;
   for (const auto& [key, step] : times_->steps) {
     ProfiledStep& told = all.emplace_back(step.told);
@@ -271,6 +257,7 @@ std::vector<ProfiledStep> Profile::steps() const {
     if (arithmetic > 0) told.of_arithmetic = told.operations / runs / arithmetic;
   }
   timeline::sum_into(sums);
+  times_->made += Times::Clock::now() - start;
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   return all;
 }

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -145,6 +147,29 @@ TEST_CASE("a timeline holds what happens during its life alone, in every thread"
   CHECK(evaluations == 80);
 }
 
+TEST_CASE("processes that share a file's name leave the whole file of one of them, and nothing else") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "trace.json";
+  sn::eval(arange(10) * 3.f);
+  sn::synchronize();
+  std::vector<pid_t> children;
+  for (int k = 0; k < 4; ++k) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    Timeline timeline(path.string());
+    for (int j = 0; j < 300 * (k + 1); ++j) sn::eval(arange(10) * 3.f);
+    timeline.write();
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  CHECK(by_kind(read(path))["evaluate"].size() % 300 == 0);
+  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
+}
+
 TEST_CASE("a file that cannot be written is an error, and the next timeline is whole") {
   const TemporaryFolder folder;
   {
@@ -258,6 +283,46 @@ TEST_CASE("equal kernels at several sizes are one entry, whose bytes and operati
   }
   CHECK(several);
   CHECK(to_string(profile).find(" at 3 sizes") != std::string::npos);
+}
+
+TEST_CASE("a profile's bytes and shapes are those of explain, also where a plan serves other sizes") {
+  const auto formulas = std::vector<std::function<Tensor(std::int64_t)>>{
+      [](std::int64_t n) { return pad(full({n, 100}, 1.f), {{1, 1}, {1, 1}}); },
+      [](std::int64_t n) { return matmul(full({n, 64}, 1.f), full({64, 48}, 2.f)) + full({n, 48}, 3.f); },  // an epilogue with an operand of its own
+      [](std::int64_t n) { return softmax(full({n, 33}, 1.f), -1) * 2.f; },
+      [](std::int64_t n) { return cumsum(full({n, 70}, 1.f), 0); },
+      [](std::int64_t n) { return sort(full({n, 40}, 1.f), 1) * 2.f; },
+  };
+  for (std::size_t k = 0; k < formulas.size(); ++k)
+    for (const std::int64_t n : {100, 132, 164}) {
+      CAPTURE(k);
+      CAPTURE(n);
+      const Profile profile;
+      const Tensor y = formulas[k](n);
+      sn::eval(y);
+      const json plan = json::parse(explain(y, Format::json));
+      double bytes = 0;
+      const std::vector<ProfiledStep> steps = profile.steps();
+      for (const ProfiledStep& step : steps) bytes += step.bytes;
+      CHECK(bytes == doctest::Approx(plan.at("bytes_moved").get<double>()));
+      for (const json& kernel : plan.at("kernels")) {
+        std::string written;
+        for (const json& value : kernel.at("outputs"))
+          written += (written.empty() ? "" : ", ") + value.at("dtype").get<std::string>() + to_string(value.at("shape").get<Shape>());
+        const std::string name = kernel.at("name").get<std::string>(), whole = name + " " + written;
+        CHECK(std::any_of(steps.begin(), steps.end(), [&](const ProfiledStep& step) { return step.name == whole || step.name.ends_with(", then " + name); }));
+      }
+    }
+}
+
+TEST_CASE("measuring the machine's limits is no part of a profile's time") {
+  const Profile profile;
+  sn::eval(arange(1000) * 2.f);
+  const double before = profile.seconds();
+  const auto start = std::chrono::steady_clock::now();
+  profile.steps();
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  CHECK(profile.seconds() - before <= std::max(0.5 * took, 0.05));
 }
 
 TEST_CASE("a held value that two evaluations compute is told, and one that was evaluated is not") {
