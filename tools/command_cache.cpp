@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "cache/entry.hpp"
@@ -50,6 +51,8 @@ std::string one_line(const std::string& note, std::size_t most) {
   return line;
 }
 
+std::string entries_text(std::size_t count) { return fmt::format("{} entr{}", count, count == 1 ? "y" : "ies"); }
+
 constexpr std::array<char, 8> kExportMark = {'s', 'n', 'c', 'a', 'c', 'h', 'e', '\n'};
 
 }  // namespace
@@ -92,7 +95,7 @@ int run_cache_list() {
                age_text(entry.unused_seconds), uses_text(entry), entry.source.entry, one_line(entry.binary.note, 100));
   std::uint64_t bytes = 0;
   for (const cache::Listed& entry : entries) bytes += entry.bytes;
-  fmt::print("{} entries, {} in {}\n", entries.size(), readable_bytes(bytes), cache.settings().directory.string());
+  fmt::print("{}, {} in {}\n", entries_text(entries.size()), readable_bytes(bytes), cache.settings().directory.string());
   return 0;
 }
 
@@ -101,14 +104,14 @@ int run_cache_show(const std::string& key) {
   require_on(cache);
   const auto entries = key.empty() ? std::vector<cache::Listed>() : cache.list(key);
   if (entries.empty()) throw ValueError(fmt::format("no entry's key begins with '{}'; `sinter cache list` shows them", key));
-  if (entries.size() > 1) throw ValueError(fmt::format("{} entries' keys begin with '{}'; give more digits", entries.size(), key));
+  if (entries.size() > 1) throw ValueError(fmt::format("the keys of {} begin with '{}'; give more digits", entries_text(entries.size()), key));
   const cache::Listed& entry = entries.front();
   const auto& [source, binary] = std::tie(entry.source, entry.binary);
   const auto line = [](std::string_view title, const std::string& text) {
     if (!text.empty()) fmt::print("{:<10} {}\n", title, text);
   };
   line("key", entry.key);
-  line("what", fmt::format("{} {}", kind_of(entry), source.entry));
+  line("what", kind_of(entry) == source.entry ? source.entry : fmt::format("{} {}", kind_of(entry), source.entry));
   line("why", binary.note);
   line("bytes", fmt::format("{}, {} of them the {}", entry.bytes, binary.image.size(), kind_of(entry) == "kernel" ? "binary" : kind_of(entry)));
   line("used", fmt::format("{}{}, {} hits", age_text(entry.unused_seconds), entry.unused_seconds < 60 ? "" : " ago", uses_text(entry)));
@@ -142,7 +145,7 @@ int run_cache_export(const std::string& path) {
     file.write(reinterpret_cast<const char*>(entry.data()), static_cast<std::streamsize>(entry.size()));
   }
   if (!file.flush()) throw IoError(fmt::format("{}: cannot be written", path));
-  fmt::print("wrote {}: {} entries, {}\n", path, entries.size(), readable_bytes(static_cast<std::uint64_t>(file.tellp())));
+  fmt::print("wrote {}: {}, {}\n", path, entries_text(cache.list().size()), readable_bytes(static_cast<std::uint64_t>(file.tellp())));
   return 0;
 }
 
@@ -152,7 +155,8 @@ int run_cache_import(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 8> mark{};
   std::uint64_t entries = 0, stored = 0, known = 0, refused = 0;
-  if (!file.read(mark.data(), mark.size())) throw IoError(fmt::format("{}: cannot be read", path));
+  if (!file || std::filesystem::is_directory(path)) throw IoError(fmt::format("{}: cannot be read", path));
+  file.read(mark.data(), mark.size());
   const auto number = [&](std::uint64_t& value) { file.read(reinterpret_cast<char*>(&value), sizeof value); };
   number(entries);
   if (!file || mark != kExportMark) throw IoError(fmt::format("{}: this file was not written by `sinter cache export`", path));
@@ -194,7 +198,7 @@ int run_cache_tuned() {
 int run_cache_clear() {
   cache::DiskCache cache(cache_settings());
   require_on(cache);
-  fmt::print("deleted {} entries\n", cache.clear());
+  fmt::print("deleted {}\n", entries_text(cache.clear()));
   return 0;
 }
 

@@ -50,13 +50,13 @@ Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, s
   return timings;
 }
 
-void print_timings(const Timings& timings, const Counters& cold, const std::vector<Tensor>& results) {
-  fmt::print("first   {:10.3f} ms   {} compiled, {} from disk\n", timings.first_ms, cold.kernels_compiled, cold.kernels_from_disk);
+void print_timings(const Timings& timings, const Counters& cold, const std::vector<Tensor>& results, std::FILE* to) {
+  fmt::print(to, "first   {:10.3f} ms   {} compiled, {} from disk\n", timings.first_ms, cold.kernels_compiled, cold.kernels_from_disk);
   if (timings.rest_ms.empty()) return;
   const double min = timings.rest_ms.front(), median = timings.rest_ms[timings.rest_ms.size() / 2];
   const double bytes = nlohmann::json::parse(explain(results, Format::json)).value("bytes_moved", 0.0);
-  fmt::print("min     {:10.3f} ms   {:.2f} GB/s\n", min, bytes / min * 1e-6);
-  fmt::print("median  {:10.3f} ms   {:.2f} GB/s   ({} more, {:.0f} bytes moved)\n", median, bytes / median * 1e-6, timings.rest_ms.size(), bytes);
+  fmt::print(to, "min     {:10.3f} ms   {:.2f} GB/s\n", min, bytes / min * 1e-6);
+  fmt::print(to, "median  {:10.3f} ms   {:.2f} GB/s   ({} more, {:.0f} bytes moved)\n", median, bytes / median * 1e-6, timings.rest_ms.size(), bytes);
 }
 
 std::string archive_name(const std::string& label, std::size_t number) {
@@ -130,7 +130,7 @@ void apply_settings(const std::string& device, const std::string& backend, const
   configure(settings);
 }
 
-void print_explanation(std::string_view text) { fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n"); }
+void print_explanation(std::string_view text, std::FILE* to) { fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n"); }
 
 void write_pictures(const Shown& shown, const std::function<std::string(Format)>& explain) {
   for (const auto& [path, format] : {std::pair(&shown.html, Format::html), std::pair(&shown.svg, Format::svg), std::pair(&shown.dot, Format::dot)}) {
@@ -143,8 +143,8 @@ void write_pictures(const Shown& shown, const std::function<std::string(Format)>
   }
 }
 
-void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown) {
-  if (shown.why.empty()) return print_explanation(explain(evaluated.results, options));
+void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown, std::FILE* to) {
+  if (shown.why.empty()) return print_explanation(explain(evaluated.results, options), to);
   const auto named = [&](const std::string& name) {
     const auto found = evaluated.variables.find(name);
     if (found != evaluated.variables.end()) return found->second;
@@ -153,7 +153,7 @@ void print_explanation(const Evaluated& evaluated, const ExplainOptions& options
     throw ValueError(fmt::format("--why {}: no value of the expression has this name; it has {}; give a part of it a name first, as in 'm = x.mean(); x - m'",
                                  name, fmt::join(names, ", ")));
   };
-  print_explanation(explain_boundary(named(shown.why[0]), named(shown.why[1]), evaluated.results, options));
+  print_explanation(explain_boundary(named(shown.why[0]), named(shown.why[1]), evaluated.results, options), to);
 }
 
 void warn_unused(const std::vector<std::string>& names) {
@@ -161,6 +161,9 @@ void warn_unused(const std::vector<std::string>& names) {
 }
 
 int run_eval(const EvalRequest& request) {
+  if (request.explain == "json" && request.profile.format == "json")
+    throw ValueError("--explain=json and --profile=json each print one object to the standard output; ask for one of them");
+  request.profile.check();
   apply_settings(request.device, request.backend, request.fuse);
   std::optional<Timeline> timeline;
   if (!request.trace.empty()) timeline.emplace(request.trace);
@@ -180,19 +183,21 @@ int run_eval(const EvalRequest& request) {
   done.kernels_compiled -= before.kernels_compiled;
   done.kernels_from_disk -= before.kernels_from_disk;
 
-  const bool for_programs = request.explain == "json" || request.profile.format == "json";
+  const bool for_programs = request.explain == "json" || request.profile.format == "json";  // then the standard output holds JSON alone
+  std::FILE* const for_people = for_programs ? stderr : stdout;
   if (files.empty() && !for_programs) print_results(evaluated);
   if (!files.empty()) save(files, evaluated);
-  if (request.time > 0) print_timings(timings, done, results);
+  if (request.time > 0) print_timings(timings, done, results, for_people);
   if (!request.dump.empty())
-    for (const std::string& path : dump_kernels(results, request.dump)) fmt::print("wrote {}\n", path);
+    for (const std::string& path : dump_kernels(results, request.dump)) fmt::print(for_people, "wrote {}\n", path);
   if (request.profile.wanted())
-    print_profile(request.profile, profile, request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); });
+    print_profile(request.profile, profile, request.time, [&] { eval(evaluate(request.expression, bindings).results, Location{}); }, for_people);
   if (!request.shown.why.empty())
     evaluated = evaluate(request.expression, bindings);  // records again, because an evaluated value has no fusion boundary any more
   write_pictures(request.shown, [&](Format format) { return explain(results, {.format = format}); });
   if (!request.explain.empty() || !request.shown.why.empty())
-    print_explanation(evaluated, {.format = request.explain == "json" ? Format::json : Format::text, .guards = request.shown.guards}, request.shown);
+    print_explanation(evaluated, {.format = request.explain == "json" ? Format::json : Format::text, .guards = request.shown.guards}, request.shown,
+                      request.explain == "json" ? stdout : for_people);
   if (timeline) timeline->write();
   return 0;
 }

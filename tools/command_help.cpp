@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
@@ -13,10 +14,21 @@
 namespace sinter::tools {
 namespace {
 
+/// Returns whether a function gives types or numbers, which are known when a formula is recorded: it names types, or its example computes single numbers of
+/// nothing.
+bool is_known_at_once(std::string_view name, const std::vector<Tensor>& results, const nlohmann::json& plan) {
+  constexpr std::string_view kTypes[] = {"common_type", "min_scalar_type", "promote_types", "result_type"};
+  if (std::find(std::begin(kTypes), std::end(kTypes), name) != std::end(kTypes)) return true;
+  return std::all_of(results.begin(), results.end(), [](const Tensor& result) { return result.ndim() == 0; }) &&
+         std::all_of(plan.at("kernels").begin(), plan.at("kernels").end(),
+                     [](const nlohmann::json& kernel) { return kernel.at("ops").empty() && kernel.at("inputs").empty(); });
+}
+
 /// Says whether the function becomes part of a kernel or is a step between kernels, by the plan of its example.
-std::string_view role_of(const std::vector<Tensor>& results) {
+std::string_view role_of(std::string_view name, const std::vector<Tensor>& results) {
   const auto plan = nlohmann::json::parse(explain(results, Format::json));
   if (!plan.at("library_calls").empty()) return "A step of its own: a library computes it, between kernels.";
+  if (!plan.at("kernels").empty() && is_known_at_once(name, results, plan)) return "Known when the formula is recorded: no kernel computes it.";
   return plan.at("kernels").empty() ? "Recorded without work of its own." : "Becomes part of the kernels around it.";
 }
 
@@ -33,7 +45,8 @@ int run_help(std::string_view name) {
     std::vector<std::string_view> known;
     for (const Function& row : functions()) known.push_back(row.name);
     const std::string near = nearest(name, known);
-    throw ValueError(fmt::format("unknown function '{}'{}", name, near.empty() ? "; sinter eval --help lists them" : fmt::format(": did you mean {}?", near)));
+    throw ValueError(
+        fmt::format("unknown function '{}'{}", name, near.empty() ? "; `sinter help` lists commands and functions" : fmt::format(": did you mean {}?", near)));
   }
   fmt::print("{}({})\n", function->name, signature(parameters_of(*function)));
   if (const auto others = other_names(*function); !others.empty()) fmt::print("  also {}\n", fmt::join(others, ", "));
@@ -45,7 +58,7 @@ int run_help(std::string_view name) {
   configure(settings);
   const Evaluated evaluated = evaluate(description->example, {});
   eval(evaluated.results);
-  fmt::print("  {}\n  {}\n\n  $ sinter eval \"{}\"\n", description->text, role_of(evaluated.results), description->example);
+  fmt::print("  {}\n  {}\n\n  $ sinter eval \"{}\"\n", description->text, role_of(function->name, evaluated.results), description->example);
   for (const Tensor& result : evaluated.results) {
     std::string text = to_string(result);
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.insert(at + 1, "  ");

@@ -453,6 +453,7 @@ int warm_cache(const ModelRequest& request, const std::vector<std::string>& file
 }
 
 int run_model(const ModelRequest& request) {
+  request.profile.check();
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point loading = Clock::now();
   Runnable model;
@@ -483,6 +484,8 @@ int run_model(const ModelRequest& request) {
   }
   const Counters after = counters();
 
+  const bool for_programs = request.profile.format == "json";  // then the standard output holds JSON alone
+  std::FILE* const for_people = for_programs ? stderr : stdout;
   if (!request.out.empty()) {
     const std::filesystem::path folder(request.out);
     if (folder.has_parent_path() && !std::filesystem::is_directory(folder.parent_path()))
@@ -491,21 +494,21 @@ int run_model(const ModelRequest& request) {
     for (const auto& [name, tensor] : results) {
       const std::string path = (std::filesystem::path(request.out) / file_name(name)).string();
       save_npy(path, tensor);
-      fmt::print("wrote {}\n", path);
+      fmt::print(for_people, "wrote {}\n", path);
     }
-  } else if (request.profile.format != "json") {
+  } else if (!for_programs) {
     for (const auto& [name, tensor] : results) fmt::print("{}  {} {}\n{}\n", name, sinter::name(tensor.dtype()), to_string(tensor.shape()), to_string(tensor));
   }
   if (request.time > 0) {
-    fmt::print("load    {:10.3f} ms\nfirst   {:10.3f} ms   {} compiled, {} from disk\n", load_ms, times.front(),
+    fmt::print(for_people, "load    {:10.3f} ms\nfirst   {:10.3f} ms   {} compiled, {} from disk\n", load_ms, times.front(),
                after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk);
     std::vector<double> rest(times.begin() + 1, times.end());
     std::sort(rest.begin(), rest.end());
-    if (!rest.empty()) fmt::print("min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
+    if (!rest.empty()) fmt::print(for_people, "min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
   }
-  if (request.profile.wanted()) print_profile(request.profile, profile, request.time, [&] { model.run(inputs); });
+  if (request.profile.wanted()) print_profile(request.profile, profile, request.time, [&] { model.run(inputs); }, for_people);
   write_pictures(request.shown, [&](Format format) { return model.explain(results, {.format = format}); });
-  if (request.explain) print_explanation(model.explain(results, options_of(request)));
+  if (request.explain) print_explanation(model.explain(results, options_of(request)), for_people);
   if (timeline) timeline->write();
   return 0;
 }

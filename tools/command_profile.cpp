@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "commands.hpp"
 #include "sinter/errors.hpp"
@@ -18,58 +20,92 @@ struct Fastest {
   double seconds = 0;
   std::string from;
 };
+using Runs = std::map<std::string, Fastest>;
 
 /// The fastest run of each step at each size, by kind and name.
-std::map<std::string, Fastest> fastest_runs(const json& profile) {
-  std::map<std::string, Fastest> runs;
+Runs fastest_runs(const json& profile) {
+  Runs runs;
   for (const json& step : profile.at("steps"))
     for (const json& size : step.at("sizes"))
-      runs[fmt::format("{}{}", step.at("kind") == "interpret" ? "(interpreted) " : "", size.at("name").get<std::string>())] = {size.at("fastest"),
-                                                                                                                               step.at("from")};
+      runs[fmt::format("{}{}", step.at("kind").get<std::string>() == "interpret" ? "(interpreted) " : "", size.at("name").get<std::string>())] = {
+          size.at("fastest").get<double>(), step.at("from").get<std::string>()};
   return runs;
 }
 
-json read_profile(const std::string& path) {
+Runs earlier_runs(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw IoError(fmt::format("--since {}: the file cannot be read", path));
-  json profile = json::parse(file, nullptr, false);
-  if (!profile.is_object() || !profile.contains("schema") || !profile.contains("steps"))
+  if (!file || std::filesystem::is_directory(path)) throw IoError(fmt::format("--since {}: the file cannot be read", path));
+  std::stringstream text;
+  text << file.rdbuf();
+  const json profile = json::parse(text.str(), nullptr, false);
+  try {
+    if (const json& schema = profile.at("schema"); schema != 1)
+      throw ValueError(fmt::format("--since {}: schema {} is of another version of sinter", path, schema.dump()));
+    return fastest_runs(profile);
+  } catch (const json::exception&) {
     throw ValueError(fmt::format("--since {}: not the output of --profile=json", path));
-  if (profile["schema"] != 1) throw ValueError(fmt::format("--since {}: schema {} is of another version of sinter", path, profile["schema"].dump()));
-  return profile;
+  }
 }
 
-/// A line for each step, the largest difference first: its fastest runs then and now.
-void print_changes(const json& then_all, const json& now_all) {
-  const auto then = fastest_runs(then_all), now = fastest_runs(now_all);
-  std::vector<std::pair<double, std::string>> lines;
-  const auto add = [&](const std::string& name, const Fastest* before, const Fastest* after) {
-    const auto text = [](const Fastest* run) { return run ? fmt::format("{:.1f}", 1e6 * run->seconds) : "-"; };
-    const std::string change = !before ? "new" : !after ? "gone" : fmt::format("{:.2f} x", after->seconds / std::max(before->seconds, 1e-9));
-    const std::string& from = (after ? after : before)->from;
-    lines.emplace_back(-std::abs((after ? after->seconds : 0) - (before ? before->seconds : 0)),
-                       fmt::format("{:>10} {:>10} {:>8}  {}{}\n", text(before), text(after), change, name, from.empty() ? "" : ", from " + from));
-  };
-  for (const auto& [name, run] : now) add(name, then.contains(name) ? &then.at(name) : nullptr, &run);
+/// A step's fastest runs in two profiles; null where it did not run.
+struct Change {
+  std::string name;
+  const Fastest *then, *now;
+  double difference() const { return std::abs((now ? now->seconds : 0) - (then ? then->seconds : 0)); }
+  const std::string& from() const { return (now ? now : then)->from; }
+};
+
+/// The largest difference first.
+std::vector<Change> changes(const Runs& then, const Runs& now) {
+  std::vector<Change> all;
+  for (const auto& [name, run] : now) all.push_back({name, then.contains(name) ? &then.at(name) : nullptr, &run});
   for (const auto& [name, run] : then)
-    if (!now.contains(name)) add(name, &run, nullptr);
-  std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  fmt::print("{:>10} {:>10} {:>8}  {}\n", "then us", "now us", "change", "step (its fastest run)");
-  for (const auto& [difference, line] : lines) fmt::print("{}", line);
+    if (!now.contains(name)) all.push_back({name, &run, nullptr});
+  std::stable_sort(all.begin(), all.end(), [](const Change& a, const Change& b) { return a.difference() > b.difference(); });
+  return all;
+}
+
+void print_changes(const std::vector<Change>& all, std::FILE* to) {
+  fmt::print(to, "{:>10} {:>10} {:>8}  {}\n", "then us", "now us", "change", "step (its fastest run)");
+  const auto text = [](const Fastest* run) { return run ? fmt::format("{:.1f}", 1e6 * run->seconds) : "-"; };
+  for (const Change& one : all)
+    fmt::print(to, "{:>10} {:>10} {:>8}  {}{}\n", text(one.then), text(one.now),
+               !one.then  ? "new"
+               : !one.now ? "gone"
+                          : fmt::format("{:.2f} x", one.now->seconds / std::max(one.then->seconds, 1e-9)),
+               one.name, one.from().empty() ? "" : ", from " + one.from());
+}
+
+json changes_json(const std::vector<Change>& all) {
+  json list = json::array();
+  const auto seconds = [](const Fastest* run) { return run ? json(run->seconds) : json(); };
+  for (const Change& one : all) list.push_back({{"step", one.name}, {"from", one.from()}, {"then", seconds(one.then)}, {"now", seconds(one.now)}});
+  return list;
 }
 
 }  // namespace
 
-void print_profile(const ProfileRequest& request, std::optional<Profile>& profile, int times, const std::function<void()>& run) {
-  json then;
-  if (!request.since.empty()) then = read_profile(request.since);
+void ProfileRequest::check() const {
+  if (!since.empty()) earlier_runs(since);
+}
+
+void print_profile(const ProfileRequest& request, std::optional<Profile>& profile, int times, const std::function<void()>& run, std::FILE* to) {
+  Runs then;
+  if (!request.since.empty()) then = earlier_runs(request.since);
+  synchronize();  // so that the runs do not wait for the compiler and the cache
   if (profile) profile->restart();
   else profile.emplace();
   for (int i = 0; i < (times > 0 ? times : 10); ++i) run();
   synchronize();
-  if (request.format == "json") fmt::print("{}\n", to_json(*profile));
-  else if (!request.format.empty()) fmt::print("{}", to_string(*profile));
-  if (!request.since.empty()) print_changes(then, json::parse(to_json(*profile)));
+  if (request.format == "text") fmt::print(to, "{}", to_string(*profile));
+  json all = json::parse(to_json(*profile));
+  const Runs now = fastest_runs(all);
+  if (request.format == "json") {
+    if (!request.since.empty()) all["changes"] = changes_json(changes(then, now));
+    fmt::print("{}\n", all.dump(2));
+  } else if (!request.since.empty()) {
+    print_changes(changes(then, now), to);
+  }
   profile.reset();
 }
 

@@ -1,5 +1,6 @@
 // The commands, without the syntax of their arguments. Each returns the exit code and throws sinter's errors.
 #pragma once
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct ProfileRequest {
   std::string format;  // "text", "json"; empty: none
   std::string since;   // file of an earlier profile, to compare with; empty: none
   bool wanted() const { return !format.empty() || !since.empty(); }
+  /// Throws if `since` is no profile, before a command computes anything.
+  void check() const;
 };
 
 struct EvalRequest {
@@ -113,13 +116,13 @@ void apply_settings(const std::string& device, const std::string& backend, const
 /// Warns of bindings that an expression does not use; for every command that takes an expression.
 void warn_unused(const std::vector<std::string>& names);
 /// Prints the time of each step of `run`, over so many runs. `run` has run before, so nothing is compiled any more; `profile`: of that time, if it was watched.
-void print_profile(const ProfileRequest& request, std::optional<Profile>& profile, int times, const std::function<void()>& run);
+void print_profile(const ProfileRequest& request, std::optional<Profile>& profile, int times, const std::function<void()>& run, std::FILE* to = stdout);
 /// Prints the text, ending in one newline.
-void print_explanation(std::string_view text);
+void print_explanation(std::string_view text, std::FILE* to = stdout);
 /// Writes the requested pictures; `explain` gives each format.
 void write_pictures(const Shown& shown, const std::function<std::string(Format)>& explain);
 /// Prints explain() of the results and, if requested, why two of their values are not in one kernel.
-void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown);
+void print_explanation(const Evaluated& evaluated, const ExplainOptions& options, const Shown& shown, std::FILE* to = stdout);
 
 /// Returns the settings of the cache that the engine uses.
 cache::Settings cache_settings();

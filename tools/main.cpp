@@ -37,6 +37,7 @@ Environment (a flag overrides its variable):
   SINTER_CACHE_DIR    the folder of the cache; SINTER_CACHE_SIZE: its limit, such as 512M; 0 turns the cache off
   SINTER_DUMP         a folder that receives every kernel's source
   SINTER_LOG          trace, debug, info, warn, error or off
+  SINTER_TRACE        a file that receives a timeline of the process
   SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the library's file, if the loader does not find it
 )";
 
@@ -254,10 +255,10 @@ int run(int argc, char** argv) {
   rewrite_options(explain_command);
   explain_command->footer(examples({"sinter explain resnet50.onnx --size N=1", "sinter explain resnet50.plan --html plan.html"}));
 #endif
-  std::string topic;
+  std::vector<std::string> topic;
   CLI::App* help_command = app.add_subcommand("help", "Describe a function, with an example, or a command; without a name, list both");
-  help_command->add_option("NAME", topic, "The function or command; without it, all are listed");
-  help_command->footer(examples({"sinter help", "sinter help softmax", "sinter help kernels"}));
+  help_command->add_option("NAME", topic, "The function, or the words of a command; without it, all are listed");
+  help_command->footer(examples({"sinter help", "sinter help softmax", "sinter help kernels", "sinter help cache warm"}));
 
   CLI::App* functions_command = app.add_subcommand("functions", "List all functions: signature, description, other names, separated by tabs");
 
@@ -330,9 +331,16 @@ int run(int argc, char** argv) {
         fmt::print("\nFunctions:\n{}\n`sinter help NAME` describes one.\n", names_of_functions());
         return 0;
       }
-      const CLI::App* command = find_command(app, topic);
-      if (!command) return tools::run_help(topic);
-      fmt::print("{}", command->help());
+      const CLI::App* command = &app;
+      std::string words;
+      for (const std::string& word : topic) {
+        words += (words.empty() ? "sinter" : " " + command->get_name());
+        const CLI::App* const next = find_command(*command, word);
+        if (!next && command == &app && topic.size() == 1) return tools::run_help(word);
+        if (!next) throw sinter::ValueError(fmt::format("there is no command '{}'; `sinter help` lists the commands and functions", fmt::join(topic, " ")));
+        command = next;
+      }
+      fmt::print("{}", command->help(words));
       return 0;
     }
     if (*functions_command) return tools::run_functions();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -288,13 +289,35 @@ TEST_CASE("a profile for programs, and what changed since") {
   CHECK(contains(since.out, " gone  "));
   CHECK(contains(since.out, " x  matmul (64, 64) (64, 64)"));
   CHECK(contains(since.out, ", from softmax(x @ x + 1, axis=0)"));
-  for (const char* text : {"{}", "[1]", "no", "{\"schema\": 99, \"steps\": []}"}) {
+  const Outcome changed = box.run({"eval", "softmax(x @ x + 1, axis=0)", "x=x.npy", "--profile=json", "--since", "before.json"});
+  std::map<std::string, int> changes;
+  const auto all = nlohmann::json::parse(changed.out);
+  for (const auto& one : all.at("changes")) ++changes[one.at("then").is_null() ? "new" : one.at("now").is_null() ? "gone" : "both"];
+  CHECK(changes["new"] == 1);
+  CHECK(changes["gone"] == 1);
+  CHECK(changes["both"] == 1);
+  for (const char* text : {"", "{}", "[1]", "no", "{\"schema\": 99, \"steps\": []}", "{\"schema\": 1}", "{\"schema\": 1, \"steps\": [1]}",
+                           "{\"schema\": 1, \"steps\": [{\"kind\": \"kernel\", \"from\": 1, \"sizes\": [{\"name\": 3, \"fastest\": \"x\"}]}]}"}) {
     std::ofstream(box.path / "bad.json") << text;
     const Outcome bad = box.run({"eval", "x + 1", "x=x.npy", "--since", "bad.json"});
     CHECK(bad.code == 1);
+    CHECK_MESSAGE(bad.out.empty(), bad.out);  // it is refused before anything is computed
     CHECK_MESSAGE(contains(bad.err, "--since bad.json: "), bad.err);
   }
   CHECK(box.run({"eval", "x + 1", "x=x.npy", "--since", "none.json"}).code == 1);
+  CHECK(contains(box.run({"eval", "x + 1", "x=x.npy", "--since", "."}).err, "--since .: the file cannot be read"));
+  // Beside JSON, everything for people goes to the other output.
+  for (const std::vector<std::string>& beside :
+       {std::vector<std::string>{"--time", "3"}, {"--dump", "sources"}, {"-o", "y.npy"}, {"--html", "y.html"}, {"--why", "a", "b"}})
+    for (const char* json : {"--profile=json", "--explain=json"}) {
+      std::vector<std::string> words = {"eval", "a = x + 1; b = a.sum(); b*2", "x=x.npy", json};
+      words.insert(words.end(), beside.begin(), beside.end());
+      const Outcome pure = box.run(words);
+      CHECK_MESSAGE(nlohmann::json::accept(pure.out), json, " ", beside[0], ": ", pure.err);
+    }
+  CHECK(nlohmann::json::accept(box.run({"eval", "x + 1", "x=x.npy", "--profile=json", "--explain"}).out));
+  CHECK(nlohmann::json::accept(box.run({"eval", "x + 1", "x=x.npy", "--profile", "--explain=json"}).out));
+  CHECK(box.run({"eval", "x + 1", "x=x.npy", "--profile=json", "--explain=json"}).code == 1);
   CHECK(box.run({"eval", "x + 1", "x=x.npy", "--profile=xml"}).code == 2);
   const Outcome again = box.run({"eval", "1 + 2", "--profile"});
   CHECK(again.code == 0);
@@ -329,6 +352,7 @@ TEST_CASE("the log says why a plan is made") {
   CHECK(contains(made.err, "no plan of this structure with these settings was in memory or on disk"));
   const Outcome again = box.run({"eval", "softmax(arange(64.)*2 + 1)", "-o", "y.npy"}, debug);
   CHECK(!contains(again.err, "a plan is made for "));
+  CHECK_MESSAGE(contains(again.err, "1 plan for softmax (recorded at softmax(arange(64.)*2 + 1)) read from disk"), again.err);
   const Outcome larger = box.run({"eval", "softmax(arange(300000.)*2 + 1)", "-o", "y.npy"}, debug);
   CHECK(contains(larger.err, "1 plan of this structure does not serve these sizes; the last one needs "));
   CHECK(contains(larger.err, "n0 was 64 and is 300000"));
@@ -486,6 +510,9 @@ TEST_CASE("entries go to another cache through a file, and nothing is compiled t
   CHECK(contains(box.run({"cache", "import", "short"}, third).err, "the file ends within entry"));
   write_text(box.path / "huge", bytes.substr(0, 16) + std::string(8, '\x7f'));
   CHECK(contains(box.run({"cache", "import", "huge"}, third).err, "ends within entry 1"));
+  write_text(box.path / "tiny", "sn");
+  CHECK(contains(box.run({"cache", "import", "tiny"}, third).err, "was not written by"));
+  CHECK(contains(box.run({"cache", "import", "."}, third).err, "cannot be read"));
   write_text(box.path / "text", "no such file");
   CHECK(contains(box.run({"cache", "import", "text"}, third).err, "was not written by"));
   CHECK(box.run({"cache", "import", "missing"}, third).code == 1);
@@ -687,6 +714,10 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
           "  $ sinter eval \"softmax(array([1., 2, 3]))\"\n  [0.09003057 0.24472847 0.66524096]\n");
   }
   CHECK(contains(box.run({"help", "sort"}).out, "A step of its own"));
+  for (const char* name : {"finfo", "can_cast", "result_type", "shape"}) CHECK(contains(box.run({"help", name}).out, "no kernel computes it"));
+  for (const char* name : {"zeros", "arange", "sum", "allclose"}) CHECK(contains(box.run({"help", name}).out, "Becomes part of the kernels"));
+  CHECK(contains(box.run({"help", "cache", "export"}).out, "Usage: sinter cache export"));
+  CHECK(contains(box.run({"help", "cache", "exprt"}).err, "there is no command 'cache exprt'"));
   CHECK(contains(box.run({"help", "transpose"}).out, "[[1 3]\n   [2 4]]"));
   CHECK(contains(box.run({"help", "concat"}).out, "also concatenate"));
   CHECK(contains(box.run({"help", "kernels"}).out, "--target"));
