@@ -10,7 +10,7 @@ struct FusionError : Error {
   using Error::Error;
 };
 
-/// Writes the value to memory. Later uses read it from there; nothing computes it again. The writing kernel may use it too, element by element.
+/// Writes the value to memory. Later uses read it from there, in other kernels than the one that writes it; nothing computes it again.
 Tensor materialize(const Arg& x);
 
 /// Computes the tensors now by one kernel. Throws FusionError, before anything runs, if the plan has more steps; an epilogue on the pieces of a library call
