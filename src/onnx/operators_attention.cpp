@@ -178,7 +178,7 @@ Results multi_head_attention(const Call& c) {
 Results rotary_embedding(const Call& c) {
   const Tensor& in = c.tensor(0);
   std::int64_t heads = c.integer("num_heads", 0);
-  if (heads == 0 && in.ndim() == 3) heads = in.size(2) / std::max<std::int64_t>(2 * c.tensor(1).shape().back(), 1);
+  if (heads == 0 && in.ndim() == 3) heads = in.size(2) / std::max<std::int64_t>(2 * c.tensor(1).size(-1, c.where()), 1);
   const Tensor x = in.ndim() == 4 ? transpose(c[0], {0, 2, 1, 3}) : reshape(c[0], {in.size(0), in.size(1), heads, -1});  // batch, step, head, size
   const std::int64_t size = x.size(3),
                      rotated = c.given("rotary_embedding_dim") && c.integer("rotary_embedding_dim") != 0 ? c.size("rotary_embedding_dim") : size;

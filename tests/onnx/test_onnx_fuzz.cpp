@@ -213,11 +213,40 @@ void break_models(const std::vector<OnnxSample>& samples, long count) {
   CHECK(outcomes.ran > 0);
 }
 
+/// Gives one input of a model another rank. The mutation says which model, input and rank; all three take every value in turn.
+void change_ranks(const std::vector<OnnxSample>& samples, long count) {
+  struct Case {
+    const OnnxSample* sample;
+    int input, rank;
+  };
+  std::vector<Case> cases;
+  for (const OnnxSample& sample : samples)
+    for (int input = 0; input < sample.model.graph().input_size(); ++input)
+      for (const int rank : {0, 1, 2, 3, 5}) cases.push_back({&sample, input, rank});
+  const fs::path path = fs::temp_directory_path() / ("sinter_ranks_" + std::to_string(::getpid()) + ".onnx");
+  const auto attempt = [&](std::uint64_t mutation) {
+    const Case& now = cases[mutation % cases.size()];
+    OnnxMutator draw(samples, mutation);
+    testing::say_mutation(now.sample->name);
+    auto model = now.sample->model;
+    auto* const shape = model.mutable_graph()->mutable_input(now.input)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape->clear_dim();
+    for (int axis = 0; axis < now.rank; ++axis) shape->add_dim()->set_dim_value(static_cast<std::int64_t>(1 + draw.below(3)));
+    { std::ofstream(path, std::ios::binary) << model.SerializeAsString(); }
+    try_model(path, *now.sample, draw);
+  };
+  if (const char* one = std::getenv("SINTER_TEST_MUTATION")) return attempt(std::strtoull(one, nullptr, 10));
+  const auto outcomes = testing::try_mutations(std::min(count, static_cast<long>(cases.size())), testing::fresh_seed(), attempt, {.seconds = 30});
+  fs::remove(path);
+  CHECK(outcomes.refused > 0);
+  CHECK(outcomes.ran > 0);
+}
+
 }  // namespace
 
 TEST_CASE("broken models are refused, or are other models") { break_models(own_samples(), testing::mutations_or(1500)); }
 
-TEST_CASE("broken node tests of ONNX are refused, or are other models") {
+TEST_CASE("broken node tests of ONNX, and those whose inputs have other ranks, are refused, or are other models") {
   const char* const folder = std::getenv("SINTER_ONNX_NODE_TESTS");
   if (!folder || !fs::is_directory(folder)) {
     MESSAGE("not run: SINTER_ONNX_NODE_TESTS names no folder");
@@ -225,5 +254,6 @@ TEST_CASE("broken node tests of ONNX are refused, or are other models") {
   }
   const std::vector<OnnxSample> samples = node_tests(folder);
   REQUIRE(samples.size() > 100);
-  break_models(samples, testing::mutations_or(300));
+  SUBCASE("broken") { break_models(samples, testing::mutations_or(300)); }
+  SUBCASE("ranks") { change_ranks(samples, testing::mutations_or(300)); }
 }
