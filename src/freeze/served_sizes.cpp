@@ -191,6 +191,7 @@ class Narrowing {
       everywhere(visit);
     } else {
       pairs(visit);
+      if (names_.size() > 2) smallest(visit);
       anywhere(visit);
     }
     for (const auto& [counts, seen] : seen_)  // unclear sizes become clear where numbers are now known to meet without another change
@@ -244,6 +245,18 @@ class Narrowing {
     for (std::size_t k = 0; k < names_.size();) {
       visit(counts);
       for (k = 0; k < names_.size() && ++counts[k] > names_[k].high; ++k) counts[k] = names_[k].low;
+    }
+  }
+
+  /// Visits the smallest sizes of all names together. A remainder of a product may be one that no sizes have while one of the names is as planned.
+  void smallest(const Visit& visit) const {
+    const auto side = static_cast<std::int64_t>(std::pow(static_cast<double>(effort_), 1 / static_cast<double>(names_.size())) + 1e-9);
+    Counts step(names_.size(), 0);
+    for (std::size_t k = 0; k < names_.size();) {
+      Counts counts;
+      for (std::size_t j = 0; j < names_.size(); ++j) counts.push_back(names_[j].low + step[j]);
+      visit(counts);
+      for (k = 0; k < names_.size() && ++step[k] == side; ++k) step[k] = 0;
     }
   }
 
