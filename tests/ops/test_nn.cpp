@@ -27,7 +27,6 @@ std::mt19937 rng = [] {
   std::printf("SINTER_TEST_SEED=%u\n", seed);
   return std::mt19937(seed);
 }();
-std::int64_t pick(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(high - low + 1)); }
 int rounds(int many) { return on_gpu() ? std::max(1, many / 10) : many; }  // an emulated kernel needs a compiler
 
 double unit(DType dtype) {
