@@ -17,7 +17,8 @@ enum class Look : std::uint8_t { same, other, refused };
 
 /// Narrows the ranges that free names serve, until the formula is the same at all tried sizes within them. Tried are
 /// - each name alone, with the others as planned: each size near the plan's own and to 64, beyond in steps of a sixteenth and at round numbers;
-/// - all names together: all corners, then along the edges, all small sizes of each two names and of all, sizes that are equal, neighbours or double, and others at
+/// - all names together: all corners, then along the edges, all small sizes of each two names and of all, sizes that are equal, neighbours or double, and
+/// others at
 ///   random. `effort` is about the number of sizes of each of these kinds. If there are few sizes, all are tried.
 /// A branch on a number that only grows, or only falls, with each name (a sum, a product, a difference, a quotient, the smaller of two) has its extremes at
 /// the corners, so its threshold is always found, and the plan ends there. A difference that appears and vanishes between the tried sizes is not found. Two
