@@ -11,11 +11,6 @@
 namespace sinter::fuse {
 namespace {
 
-using trace::Op;
-using trace::Operands;
-using trace::Recorded;
-using trace::RecordedPtr;
-
 /// Bytes minus their zero point, in int32.
 struct Centred {
   RecordedPtr bytes;

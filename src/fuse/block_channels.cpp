@@ -15,10 +15,6 @@ namespace sinter::fuse {
 namespace {
 
 using trace::Convolution;
-using trace::Op;
-using trace::Operands;
-using trace::RecordedPtr;
-using trace::Site;
 
 /// For convolutions in tiles: the fewest channels and filters, the fewest places of an image, and the products for each place by the definition.
 constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;

@@ -12,13 +12,6 @@
 namespace sinter::fuse {
 namespace {
 
-using trace::Op;
-using trace::Operands;
-using trace::Recorded;
-using trace::RecordedPtr;
-using trace::Scalar;
-using trace::Site;
-
 constexpr std::int64_t kBlock = kChannelBlock;
 
 std::int64_t blocks_of(std::int64_t channels) { return up_to_blocks(channels) / kBlock; }

@@ -9,6 +9,8 @@
 
 namespace sinter::fuse {
 
+using trace::Op, trace::Operands, trace::Recorded, trace::RecordedPtr, trace::Scalar, trace::Site;
+
 /// Most channels of an input that is read in its own layout; pictures have few.
 inline constexpr std::int64_t kPlanes = 4;
 inline std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
@@ -19,12 +21,12 @@ bool wastes(std::int64_t filters, std::int64_t channels, bool behind_blocks);
 /// The elements that fill the last block of channels: all equal to one number, or finite, or arbitrary. A convolution multiplies them by 0.
 struct Filling {
   bool finite = false;
-  std::optional<trace::Scalar> number = {};
+  std::optional<Scalar> number = {};
 };
 
 /// A value with an axis of channels in blocks: of shape (.., channels / 16, .., 16, ..).
 struct InBlocks {
-  trace::RecordedPtr node;
+  RecordedPtr node;
   std::int64_t channels = 0;  // channels of the value, without those that fill the last block
   std::size_t axis = 1;       // axis of the channels in the value's shape, and of the blocks in the node's
   std::size_t lane = 4;       // the node's axis along a block, after `axis`
@@ -35,25 +37,25 @@ struct InBlocks {
 
 /// Returns x with its channels in blocks in the layout of `like`, as a view. If x has one channel for all, the result has one for all blocks. Zeros fill the
 /// last block.
-trace::RecordedPtr block(const trace::Site& site, const trace::RecordedPtr& x, const InBlocks& like);
+RecordedPtr block(const Site& site, const RecordedPtr& x, const InBlocks& like);
 /// Returns the value in the recorded order, as a view.
-trace::RecordedPtr unblock(const trace::Site& site, const InBlocks& value);
+RecordedPtr unblock(const Site& site, const InBlocks& value);
 /// Returns the value with zeros where other elements may fill the last block.
-trace::RecordedPtr with_zeros(const trace::Site& site, const InBlocks& value);
+RecordedPtr with_zeros(const Site& site, const InBlocks& value);
 
 /// Returns the minimum or maximum over axes that include the channels, for whole blocks; null for another reduction.
-trace::RecordedPtr least_or_largest(const trace::Recorded& node, const InBlocks& x);
+RecordedPtr least_or_largest(const Recorded& node, const InBlocks& x);
 
 /// Returns the numbers that a value of shape (batch, filters, places..) repeats over all places, of shape (1) or (filters); null for another value.
-trace::RecordedPtr numbers_of_filters(const trace::Site& site, const trace::RecordedPtr& value, std::int64_t filters);
+RecordedPtr numbers_of_filters(const Site& site, const RecordedPtr& value, std::int64_t filters);
 
 /// An operand of an operation: in blocks, or in the recorded order.
 struct BlockedOperand {
-  const Shape& shape;        // recorded shape
-  const InBlocks* blocked;   // null: the operand is not in blocks
-  trace::RecordedPtr plain;  // null: the operand is in blocks
+  const Shape& shape;       // recorded shape
+  const InBlocks* blocked;  // null: the operand is not in blocks
+  RecordedPtr plain;        // null: the operand is in blocks
 };
 /// Returns the operation on operands of which at least one is in blocks. Returns nothing if it mixes channels, or does not keep whole blocks together.
-std::optional<InBlocks> in_blocks(const trace::Recorded& node, std::span<const BlockedOperand> operands);
+std::optional<InBlocks> in_blocks(const Recorded& node, std::span<const BlockedOperand> operands);
 
 }  // namespace sinter::fuse

@@ -100,16 +100,9 @@ Columns columns(decltype(Columns::layout) layout, Pieces pieces, OnGpu gpu, std:
 Columns columns_of(trace::Op op) {
   using trace::Op;
   switch (op) {
-#define SINTER_ELEMENTWISE(id, ...)
-#define SINTER_REDUCTION(id, ...)
-#define SINTER_STRUCTURAL(id, ...)
 #define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
   case Op::id: return columns(layout, Pieces::pieces, OnGpu::gpu, #expansion);
 #include "trace/primitives.def"
-#undef SINTER_LIBRARY
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
     default: throw InternalError("a library call's record was asked for of another op");
   }
 }

@@ -19,11 +19,6 @@
 namespace sinter::fuse {
 namespace {
 
-using trace::Op;
-using trace::Operands;
-using trace::Recorded;
-using trace::RecordedPtr;
-
 enum PassNumber : std::uint8_t { kBlockChannels, kFoldChannels, kBlockBytes, kScaleBytes, kLayOutBytes, kUnrollRecurrence };
 constexpr Pass kPasses[] = {
     {"block_channels", "convolutions of float32, and operations after them that keep channels separate, have their channels in blocks",

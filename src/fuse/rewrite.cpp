@@ -497,16 +497,9 @@ int on_host(Graph& out, const Node& node) { return push(out, node); }
 
 int expanded(Graph& out, Node node) {
   switch (node.op) {
-#define SINTER_ELEMENTWISE(id, ...)
-#define SINTER_REDUCTION(id, ...)
-#define SINTER_STRUCTURAL(id, ...)
 #define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, ...) \
   case Op::id: return expansion(out, node);
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
-#undef SINTER_LIBRARY
     default: return push(out, std::move(node));
   }
 }

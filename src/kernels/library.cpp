@@ -118,16 +118,9 @@ struct HostColumns {
 HostColumns columns_of(const fuse::LibraryCall& call) {
   using trace::Op;
   switch (call.op) {
-#define SINTER_ELEMENTWISE(id, ...)
-#define SINTER_REDUCTION(id, ...)
-#define SINTER_STRUCTURAL(id, ...)
 #define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
   case Op::id: return {host, by};
 #include "trace/primitives.def"
-#undef SINTER_LIBRARY
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
     default: throw InternalError(fmt::format("cpu: no library computes {}", fuse::to_string(call)));
   }
 }

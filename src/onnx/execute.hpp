@@ -30,10 +30,8 @@ class Program {
   const Graph& graph() const { return graph_; }
   /// Records all nodes on these inputs, in the order of graph().inputs. Throws the operators' exceptions, and a ModelError for a missing operator.
   std::vector<Tensor> record(std::span<const Tensor> inputs, const ReadIntegers& read) const;
-  /// Returns whether an input of one of this graph's nodes depends on elements of the model's inputs, and not only on their shapes. A node of a branch counts
-  /// as dependent.
-  bool depends_on_data(const Node& node, std::size_t input) const { return input_behind(node, input) != nullptr; }
-  /// Returns an input of the graph on whose elements it depends; null if there is none.
+  /// Returns an input of the model on whose elements, and not only on whose shape, an input of one of this graph's nodes depends; null if there is none. A node
+  /// of a branch counts as dependent.
   const std::string* input_behind(const Node& node, std::size_t input) const;
 
  private:

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "onnx/naming.hpp"
+
 namespace sinter {
 namespace {
 
@@ -18,18 +20,12 @@ std::int64_t usual_size(std::size_t k, bool side, bool small) {
   return side ? kSides[k] : small ? kSmall[k] : kSizes[k];
 }
 
-std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
-
-}  // namespace
-
-namespace {
-
 Function frozen(const Model& model, const std::map<std::string, std::vector<std::int64_t>>& sizes, const std::map<std::string, std::int64_t>& chosen,
                 Location where) {
   std::vector<InputSpec> specs;
   std::map<std::string, std::vector<std::int64_t>> named;
   for (const ModelValue& input : model.inputs()) {
-    if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so nothing can be planned{}", to_string(input), at(where)));
+    if (!input.shape) throw ModelError(fmt::format("freeze: the input {} has no shape, so nothing can be planned{}", to_string(input), onnx::at(where)));
     InputSpec& spec = specs.emplace_back();
     spec.dtype = input.dtype;
     spec.name = input.name;
@@ -46,7 +42,7 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
     }
   }
   for (const auto& [axis, list] : sizes)
-    if (!named.contains(axis)) throw ValueError(fmt::format("freeze: no input has a size called '{}'{}", axis, at(where)));
+    if (!named.contains(axis)) throw ValueError(fmt::format("freeze: no input has a size called '{}'{}", axis, onnx::at(where)));
   std::vector<std::string> outputs;
   for (const ModelValue& output : model.outputs()) outputs.push_back(output.name);
   const Function function =

@@ -15,8 +15,6 @@
 namespace sinter {
 namespace {
 
-std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
-
 std::string listed(const std::vector<ModelValue>& values) {
   std::string list;
   for (const ModelValue& value : values) list += (list.empty() ? "" : ", ") + to_string(value);
@@ -56,10 +54,10 @@ struct Model::State {
 
 Model Model::load(std::string_view path, const ModelOptions& options, Location where) {
   if (!is_floating(options.precision))
-    throw ValueError(fmt::format("Model::load: the precision is float32, float64, float16 or bfloat16, not {}{}", name(options.precision), at(where)));
+    throw ValueError(fmt::format("Model::load: the precision is float32, float64, float16 or bfloat16, not {}{}", name(options.precision), onnx::at(where)));
   if (options.most_elements < 1 || options.most_unrolled < 1)
     throw ValueError(fmt::format("Model::load: most_elements is {} and most_unrolled {}, which have to be positive{}", options.most_elements,
-                                 options.most_unrolled, at(where)));
+                                 options.most_unrolled, onnx::at(where)));
   return onnx::naming(
       onnx::file_name(path), [] { return "the model cannot be loaded"; },
       [&] {
@@ -89,14 +87,14 @@ namespace {
 /// Checks that each name has one size in all inputs.
 void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, Location where) {
   if (inputs.size() != graph.inputs.size())
-    throw ValueError(fmt::format("{} takes {} inputs, not {}{}", graph.file, graph.inputs.size(), inputs.size(), at(where)));
+    throw ValueError(fmt::format("{} takes {} inputs, not {}{}", graph.file, graph.inputs.size(), inputs.size(), onnx::at(where)));
   std::map<std::string, std::pair<std::int64_t, std::string>> symbols;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ModelValue& declared = graph.inputs[i];
     const Tensor& given = inputs[i];
-    if (given.empty_handle()) throw ValueError(fmt::format("{}: the input {} is an empty tensor{}", graph.file, to_string(declared), at(where)));
+    if (given.empty_handle()) throw ValueError(fmt::format("{}: the input {} is an empty tensor{}", graph.file, to_string(declared), onnx::at(where)));
     if (given.dtype() != declared.dtype)
-      throw DTypeError(fmt::format("{}: the input {} is given as {}{}", graph.file, to_string(declared), name(given.dtype()), at(where)));
+      throw DTypeError(fmt::format("{}: the input {} is given as {}{}", graph.file, to_string(declared), name(given.dtype()), onnx::at(where)));
     if (!declared.shape) continue;
     bool fits = given.shape().size() == declared.shape->size();
     for (std::size_t k = 0; fits && k < declared.shape->size(); ++k) {
@@ -107,11 +105,12 @@ void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, L
         const auto [known, added] = symbols.emplace(size.symbol, std::pair(now, declared.name));
         if (!added && known->second.first != now && known->second.second != declared.name)  // twice in one input: the name has no meaning
           throw ShapeError(fmt::format("{}: the input {} is given with {} = {}, and {} with {}{}", graph.file, to_string(declared), size.symbol, now,
-                                       known->second.second, known->second.first, at(where)));
+                                       known->second.second, known->second.first, onnx::at(where)));
       }
     }
     if (!fits)
-      throw ShapeError(fmt::format("{}: the input {} is given with the shape {}{}", graph.file, to_string(declared), to_string(given.shape()), at(where)));
+      throw ShapeError(
+          fmt::format("{}: the input {} is given with the shape {}{}", graph.file, to_string(declared), to_string(given.shape()), onnx::at(where)));
   }
 }
 
@@ -156,10 +155,10 @@ std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& in
   }
   if (!lacking.empty())
     throw ValueError(fmt::format("{}: the input{} {} {} not given{}", graph.file, lacking.size() == 1 ? "" : "s", listed(lacking),
-                                 lacking.size() == 1 ? "is" : "are", at(where)));
+                                 lacking.size() == 1 ? "is" : "are", onnx::at(where)));
   for (const auto& [name, tensor] : inputs)
     if (std::none_of(graph.inputs.begin(), graph.inputs.end(), [&](const ModelValue& input) { return input.name == name; })) {
-      throw ValueError(fmt::format("{} has no input '{}'; there are {}{}", graph.file, name, listed(graph.inputs), at(where)));
+      throw ValueError(fmt::format("{} has no input '{}'; there are {}{}", graph.file, name, listed(graph.inputs), onnx::at(where)));
     }
   const std::vector<Tensor> results = (*this)(ordered, where);
   eval(results, where);

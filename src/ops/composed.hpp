@@ -25,4 +25,7 @@ inline Composed real(const Site& site, const Arg& x) {
   return {Tensor(make_cast(site, node, traits(type).compute)), type};
 }
 
+/// Replaces NaN by another number; integers have no NaN.
+inline Tensor without_nan(const Tensor& x, double number) { return is_floating(x.dtype()) ? where(isnan(x), number, x) : x; }
+
 }  // namespace sinter::ops

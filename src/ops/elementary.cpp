@@ -14,13 +14,6 @@ namespace sinter {
 
 using namespace ops;
 
-namespace {
-
-/// Replaces NaN by a value that is never chosen while there is a number.
-Tensor without_nan(const Tensor& x, double instead) { return is_floating(x.dtype()) ? where(isnan(x), instead, x) : x; }
-
-}  // namespace
-
 Tensor round(const Arg& arg, int decimals) {
   const Scope scope("round", arg.where());
   const Tensor x(as_node(scope.site(), arg));

@@ -18,9 +18,6 @@ namespace {
 
 using namespace ops;
 
-/// Replaces NaN by another number; integers have no NaN.
-Tensor without_nan(const Tensor& x, double number) { return is_floating(x.dtype()) ? where(isnan(x), number, x) : x; }
-
 Tensor count_of_numbers(const Tensor& x, const Axes& axes, bool keepdims) { return sum(logical_not(isnan(x)), axes, keepdims); }
 
 Tensor nan_extreme(const char* name, const Arg& arg, const Axes& axes, bool keepdims, bool largest) {

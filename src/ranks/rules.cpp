@@ -296,9 +296,6 @@ Carried apply(const Terms& terms) {
 #define SINTER_STRUCTURAL(id, arity, sharding) \
   case Op::id: return sharding(terms);
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
   }
   throw InternalError("no primitive");
 }

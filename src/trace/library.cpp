@@ -255,16 +255,9 @@ struct LibraryColumns {
 LibraryColumns columns_of(Op op) {
   switch (op) {
     using enum DType;
-#define SINTER_ELEMENTWISE(id, ...)
-#define SINTER_REDUCTION(id, ...)
-#define SINTER_STRUCTURAL(id, ...)
 #define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, ...) \
   case Op::id: return {takes, shape, []([[maybe_unused]] DType same) { return result; }};
 #include "trace/primitives.def"
-#undef SINTER_LIBRARY
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
     default: throw InternalError("a library call's record was asked for of another op");
   }
 }

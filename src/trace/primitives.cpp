@@ -26,10 +26,6 @@ constexpr Primitive kPrimitives[] = {
 #define SINTER_STRUCTURAL(id, arity, sharding) structural(Op::id, #id, arity),
 #define SINTER_LIBRARY(id, arity, ...) structural(Op::id, #id, arity, OpKind::library),
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
-#undef SINTER_LIBRARY
 };
 
 static_assert([] {

@@ -13,9 +13,6 @@ enum class Op : std::uint8_t {
 #define SINTER_REDUCTION(id, ...) id,
 #define SINTER_STRUCTURAL(id, ...) id,
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
 };
 
 enum class OpKind : std::uint8_t { elementwise, reduction, structural, library };

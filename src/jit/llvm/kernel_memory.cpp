@@ -47,12 +47,7 @@ Value KernelWriter::apply(const Instr& instr) {
   switch (instr.op) {
 #define SINTER_ELEMENTWISE(id, arity, accepts, result, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
   case Op::id: return llvm;
-#define SINTER_REDUCTION(...)
-#define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
     default: throw InternalError(fmt::format("{}: {} is not an elementwise op", nest_.name, trace::name(instr.op)));
   }
 }

@@ -69,14 +69,7 @@ Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x) 
                    : applied<arity>([](const auto&... v) { return float64_math::id##_64(v...); }, a, b)) \
         .v;
   SINTER_FUNCTION(power, 2)
-#define SINTER_ELEMENTWISE(...)
-#define SINTER_REDUCTION(...)
-#define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
-#undef SINTER_FUNCTION
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
   throw InternalError("no function named " + std::string(name));
 }
 

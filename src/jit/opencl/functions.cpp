@@ -115,14 +115,7 @@ std::string function_text(std::string_view helper, DType dtype) {
                                      : applied<arity>(writer, [](const auto&... v) { return float64_math::id##_64(v...); }, dtype); \
   }
   SINTER_FUNCTION(power, 2)
-#define SINTER_ELEMENTWISE(...)
-#define SINTER_REDUCTION(...)
-#define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
-#undef SINTER_FUNCTION
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
   if (operands == 0) return {};
   return fmt::format("@T {}(@T a{}) {{\n{}  return {};\n}}", helper, operands == 2 ? ", @T b" : "", writer.text(), result.ref);
 }

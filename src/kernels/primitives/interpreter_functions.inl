@@ -135,14 +135,7 @@ TileFn SINTER_FUNCTIONS(Op op, DType dtype) {
     return narrow ? kernel<float, Op::id, arity, [](auto... x) { return jit::float32_math::id##_32(x...); }>() \
                   : kernel<double, Op::id, arity, [](auto... x) { return jit::float64_math::id##_64(x...); }>();
     SINTER_FUNCTION(power, 2)
-#define SINTER_ELEMENTWISE(...)
-#define SINTER_REDUCTION(...)
-#define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
-#undef SINTER_FUNCTION
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
     default: return nullptr;
   }
 }

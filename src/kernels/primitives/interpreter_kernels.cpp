@@ -31,12 +31,7 @@ template <class T, class Expression> void assign(void* out, const Expression& ex
       return interpreter;                                                                                                \
     }                                                                                                                    \
   };
-#define SINTER_REDUCTION(...)
-#define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
 
 template <class Row, class T, class R> void unary(std::int64_t n, const void* const* args, void* out) {
   assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n)));
@@ -165,15 +160,10 @@ template <class Function> void for_size(int bytes, Function&& f) {
 TileFn elementwise_kernel(Op op, DType operand, DType result) {
   if (const TileFn function = function_kernel(op, operand)) return function;
   switch (op) {
+#define SINTER_FUNCTION(...)
 #define SINTER_ELEMENTWISE(id, ...) \
   case Op::id: return kernel_of_row<Row_##id>(operand, result);
-#define SINTER_REDUCTION(...)
-#define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
-#undef SINTER_FUNCTION
     default: return nullptr;
   }
 }
