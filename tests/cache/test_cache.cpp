@@ -187,9 +187,7 @@ void give_to_nobody(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("an entry comes back whole, in this cache and in the next process's") {
-  const std::uint64_t seed = sinter::testing::fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(sinter::testing::fresh_seed());
   Folder folder;
   const jit::Source source = source_of("__global__ void kernel_0() {}\n");
   const jit::Binary stored = binary_of_bytes(random_bytes(random, 1 + random() % 100000));
@@ -275,9 +273,7 @@ TEST_CASE("an entry truncated at any length is deleted, and the next store heals
 }
 
 TEST_CASE("a flipped bit anywhere is found") {
-  const std::uint64_t seed = sinter::testing::fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(sinter::testing::fresh_seed());
   Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("a kernel");

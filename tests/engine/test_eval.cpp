@@ -10,22 +10,9 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
-
-std::uint32_t seed() {
-  static const std::uint32_t value = [] {
-    const auto chosen = test_seed();
-    MESSAGE("SINTER_TEST_SEED=" << chosen);
-    return chosen;
-  }();
-  return value;
-}
 
 // Emulated kernels take a compiler each: fewer random cases there.
 int rounds(int count) { return on_gpu() ? (count + 3) / 4 : count; }
@@ -107,7 +94,7 @@ const Unary kUnary[] = {
 }  // namespace
 
 TEST_CASE("unary functions over random views agree with float64") {
-  std::mt19937 rng(seed());
+  std::mt19937 rng(test_seed());
   for (const auto& f : kUnary)
     for (int round = 0; round < rounds(6); ++round) {
       const DType dtype = round % 3 == 2 ? DType::float64 : DType::float32;
@@ -119,7 +106,7 @@ TEST_CASE("unary functions over random views agree with float64") {
 }
 
 TEST_CASE("binary operators over broadcast views agree with float64") {
-  std::mt19937 rng(seed() + 1);
+  std::mt19937 rng(test_seed() + 1);
   struct Binary {
     const char* name;
     Tensor (*op)(const sn::Arg&, const sn::Arg&);
@@ -165,7 +152,7 @@ TEST_CASE("binary operators over broadcast views agree with float64") {
 }
 
 TEST_CASE("reductions over any axes agree with float64") {
-  std::mt19937 rng(seed() + 2);
+  std::mt19937 rng(test_seed() + 2);
   for (int round = 0; round < rounds(120); ++round) {
     const DType types[] = {DType::float32, DType::float64, DType::int32, DType::int64};
     const DType dtype = types[round % 4];
@@ -198,7 +185,7 @@ TEST_CASE("reductions over any axes agree with float64") {
 }
 
 TEST_CASE("softmax, log_softmax, layer_norm, rms_norm, var, std and logsumexp over rows and columns") {
-  std::mt19937 rng(seed() + 3);
+  std::mt19937 rng(test_seed() + 3);
   for (const Shape& shape : {Shape{1, 1}, Shape{3, 5}, Shape{7, 33}, Shape{64, 1000}, Shape{2, 9000}, Shape{300, 4}})
     for (const int axis : {-1, 0}) {
       const auto [x, ref] = random(rng, shape, DType::float32, -4, 4);
@@ -231,7 +218,7 @@ TEST_CASE("softmax, log_softmax, layer_norm, rms_norm, var, std and logsumexp ov
 }
 
 TEST_CASE("large reductions in two stages: rows, columns, everything, sizes that divide nothing") {
-  std::mt19937 rng(seed() + 4);
+  std::mt19937 rng(test_seed() + 4);
   const auto [x, ref] = random(rng, {400003}, DType::float32, 0, 1);
   double total = 0, most = -1;
   for (double v : ref.v) total += v, most = std::max(most, v);
@@ -248,7 +235,7 @@ TEST_CASE("large reductions in two stages: rows, columns, everything, sizes that
 }
 
 TEST_CASE("matmul of every layout and batch agrees with float64") {
-  std::mt19937 rng(seed() + 5);
+  std::mt19937 rng(test_seed() + 5);
   const auto product = [](const Ref& a, const Ref& b) {
     return make({a.shape[0], b.shape[1]}, [&](const Coords& at) {
       double sum = 0;
@@ -280,7 +267,7 @@ TEST_CASE("matmul of every layout and batch agrees with float64") {
 
 TEST_CASE("a batch of products is one library call, whose operands are turned and repeated without copies") {
   if (sn::testing::on_gpu()) return;  // no library there yet
-  std::mt19937 rng(seed() + 6);
+  std::mt19937 rng(test_seed() + 6);
   const auto a = random(rng, {7, 1, 9, 5}, DType::float32, -1, 1), b = random(rng, {4, 6, 9}, DType::float32, -1, 1);
   const auto before = sn::counters();
   const Tensor c = sn::matmul(sn::permute(a.first, {0, 1, 3, 2}), sn::permute(b.first, {0, 2, 1}));  // (7, 1, 5, 9) x (4, 9, 6)
@@ -364,7 +351,7 @@ TEST_CASE("arange of floats as integers steps by NumPy's second minus first") {
 }
 
 TEST_CASE("several outputs at once, aliases and evaluated operands") {
-  std::mt19937 rng(seed() + 6);
+  std::mt19937 rng(test_seed() + 6);
   const auto [x, ref] = random(rng, {31, 64}, DType::float32, -2, 2);
   const Tensor e = sn::exp(x), row = sn::sum(e, 1), flat_view = x.reshape({-1}), again = e * 2.0f;
   sn::eval(e, row, flat_view, again);
@@ -380,5 +367,3 @@ TEST_CASE("several outputs at once, aliases and evaluated operands") {
                                       }()}},
               1e-5, 0, "of evaluated");
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

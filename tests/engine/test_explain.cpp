@@ -20,7 +20,6 @@
 
 using namespace sinter;
 using namespace sinter::testing;
-namespace sn = sinter;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
@@ -350,8 +349,6 @@ TEST_CASE("the JSON holds together: every number names something, whatever was r
   }
   CHECK(looked_at > 4);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }
 
 TEST_CASE("materialize ends a kernel, whatever the value is, and changes no element") {
   const Tensor x = numbers({40, 70}, 1), w = numbers({70, 30}, 2);

@@ -19,10 +19,7 @@
 #include "program.hpp"
 #include "temporary_folder.hpp"
 
-namespace sn = sinter;
 namespace fs = std::filesystem;
-using sn::DType;
-using sn::Tensor;
 using Folder = sn::testing::TemporaryFolder;
 
 namespace {
@@ -32,19 +29,8 @@ constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 Tensor floats(std::int64_t count) { return sn::from_span(std::vector<float>(static_cast<std::size_t>(count), 1.5f)); }
 
 /// The settings, with another limit while it lives.
-class Limit {
- public:
-  explicit Limit(const std::string& memory) : before_(sn::options()) {
-    sn::Options options = before_;
-    options.memory = memory;
-    sn::configure(options);
-  }
-  ~Limit() { sn::configure(before_); }
-  Limit(const Limit&) = delete;
-  Limit& operator=(const Limit&) = delete;
-
- private:
-  sn::Options before_;
+struct Limit : sn::testing::WithOptions {
+  explicit Limit(const std::string& memory) : WithOptions([&](sn::Options& options) { options.memory = memory; }) {}
 };
 
 template <class Work> std::string refused(Work work) {
@@ -195,11 +181,8 @@ TEST_CASE("without an evaluation under way the next one stops, and only it") {
 }
 
 TEST_CASE("a request that was answered stops nothing later, whatever thread a step runs on") {
-  const sn::Options before = sn::options();
   for (const int threads : {1, 2, 3}) {
-    sn::Options options = before;
-    options.threads = threads;
-    sn::configure(options);
+    const auto scope = sn::testing::with_threads(threads);
     sn::interrupt();
     CHECK_THROWS_AS(sn::eval(floats(10) * 2.0f), sn::Interrupted);
     const Tensor x = sn::sin(sn::arange(200000).reshape({200, 1000}) * 1.0), square = sn::sin(sn::arange(160000).reshape({400, 400}) * 1.0);
@@ -208,7 +191,6 @@ TEST_CASE("a request that was answered stops nothing later, whatever thread a st
     CHECK_NOTHROW(sn::eval(sn::argsort(x, 1), sn::topk(x, 5).first, sn::cumsum(x, 1), sn::matmul(square, square), sn::inv(square), sn::sum(x, {0})));
     CHECK_NOTHROW(sn::eval(sn::conv2d(x.reshape({1, 2, 100, 1000}), sn::ones({3, 2, 3, 3}, DType::float64))));
   }
-  sn::configure(before);
 }
 
 TEST_CASE("one request stops the evaluations of all threads") {
@@ -315,5 +297,3 @@ TEST_CASE("Ctrl-C ends a command with 130, at any time, and leaves the cache who
   CHECK(interrupted > 0);
 }
 #endif
-
-int main(int argc, char** argv) { return sn::testing::run_tests(argc, argv); }

@@ -13,7 +13,6 @@
 #include "program.hpp"
 
 using namespace sinter;
-namespace sn = sinter;
 
 namespace {
 

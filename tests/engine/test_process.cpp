@@ -22,10 +22,7 @@
 #include "run_command.hpp"
 #include "temporary_folder.hpp"
 
-namespace sn = sinter;
 namespace fs = std::filesystem;
-using sn::DType;
-using sn::Tensor;
 using sn::testing::Ran;
 using sn::testing::run_command;
 

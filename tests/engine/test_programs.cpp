@@ -3,12 +3,10 @@
 #include "programs/programs.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
 
 TEST_CASE("small programs agree with plain loops") {
   const auto seed = test_seed();
-  MESSAGE("SINTER_TEST_SEED=" << seed);
   const char* only = std::getenv("SINTER_TEST_PROGRAM");
   std::size_t number = 0, count = 0;
   for (const auto& list :
@@ -32,5 +30,3 @@ TEST_CASE("small programs agree with plain loops") {
     }
   CHECK(count >= 100);
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

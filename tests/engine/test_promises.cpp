@@ -20,10 +20,7 @@
 #include "run_command.hpp"
 #include "temporary_folder.hpp"
 
-namespace sn = sinter;
 namespace fs = std::filesystem;
-using sn::DType;
-using sn::Tensor;
 using sn::testing::Ran;
 using sn::testing::run_command;
 
@@ -335,13 +332,9 @@ TEST_CASE("recorded literals, reused plans and one launch for repeated formulas"
 TEST_CASE("fuse=off is a mode: one kernel per op, the same values") {
   const Tensor x = random_tensor({65, 33});
   const auto fused = sn::softmax(x).to_vector<float>();
-  const sn::Options before = sn::options();
-  sn::Options off = before;
-  off.fuse = false;
-  sn::configure(off);
+  const sn::testing::WithOptions off([](sn::Options& options) { options.fuse = false; });
   const Difference difference;
   const auto unfused = sn::softmax(x).to_vector<float>();
-  sn::configure(before);
   CHECK(difference.now().kernels_launched == 5);
   for (std::size_t k = 0; k < fused.size(); ++k) REQUIRE(fused[k] == doctest::Approx(unfused[k]).epsilon(1e-6));
 }

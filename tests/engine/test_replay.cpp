@@ -19,8 +19,6 @@ using namespace sinter;
 using testing::floats;
 using testing::random_tensor;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 /// SINTER_EMULATOR_LOSE names the kernel that loses the device; then the run tests this loss.

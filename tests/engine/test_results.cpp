@@ -13,13 +13,8 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
 using sn::Index;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -362,5 +357,3 @@ TEST_CASE("an empty tensor next to a sum over nothing") {
   const Tensor columns = sn::from_span(std::vector<float>{}, Shape{1, 0});
   CHECK(std::isnan(sn::mean(sn::min(columns, 0, true), 1).to_vector<float>()[0]));
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

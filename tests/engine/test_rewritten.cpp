@@ -16,8 +16,6 @@
 using namespace sinter;
 using testing::pick;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 Tensor drawn(const Shape& shape, float most) { return testing::random_tensor(shape, -most, most); }
@@ -281,11 +279,8 @@ TEST_CASE("what is between two values is told of the plan with its passes, or as
 
 TEST_CASE("passes are left out by name") {
   if (!testing::convolves_in_blocks()) return;
-  const Options before = options();
-  const auto told = [&](const std::string& without) {
-    Options changed = before;
-    changed.without = without;
-    configure(changed);
+  const auto told = [](const std::string& without) {
+    const auto scope = testing::without_passes(without);
     const Tensor x = drawn({1, 16, 8, 8}, 1), w = drawn({16, 16, 3, 3}, 1);
     return explain(conv2d(conv2d(x, w), w));
   };
@@ -293,5 +288,4 @@ TEST_CASE("passes are left out by name") {
   for (const char* without : {"block_channels", "lay_out_bytes,block_channels", "all"}) CHECK(told(without).find("conv_blocked") == std::string::npos);
   CHECK(told("lay_out_bytes").find("conv_blocked") != std::string::npos);
   CHECK_THROWS_WITH_AS(told("no_such_pass"), doctest::Contains("block_channels, fold_channels"), ValueError);
-  configure(before);
 }

@@ -13,12 +13,7 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -339,5 +334,3 @@ TEST_CASE("several results are explained together") {
   CHECK(sn::explain(a, b) == sn::explain({a, b}));
   CHECK(sn::explain(a, b).find(sn::options().fuse ? "1 kernel on" : "2 kernels on") == 0);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -13,10 +13,6 @@
 
 #include "program.hpp"
 
-namespace sn = sinter;
-using sn::DType;
-using sn::Tensor;
-
 namespace {
 
 constexpr int kThreads = 4;
@@ -153,5 +149,3 @@ TEST_CASE("misuse on several threads throws on each of them and harms nobody els
   CHECK(caught == 20 * kThreads);
   CHECK(wrong == 0);
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

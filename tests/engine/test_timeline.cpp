@@ -20,7 +20,6 @@
 
 using namespace sinter;
 using namespace sinter::testing;
-namespace sn = sinter;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
@@ -388,5 +387,3 @@ TEST_CASE("a child of fork leaves its parent's timeline alone") {
   }
   CHECK(by_kind(read(path))["evaluate"].size() == 1);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -17,8 +17,6 @@
 using namespace sinter;
 using testing::random_tensor;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 void check_near(const Tensor& got, const Tensor& want, double tolerance = 1e-5) {

@@ -427,5 +427,3 @@ TEST_CASE("saving records the formula a bounded number of times") {
   MESSAGE(recorded, " recordings");
   CHECK(recorded < 2500);
 }
-
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }

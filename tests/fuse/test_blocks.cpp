@@ -13,25 +13,11 @@
 #include "engine/engine.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "program.hpp"
-#include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 using Axes = std::vector<std::int64_t>;
 
 namespace {
-
-std::mt19937& random_numbers() {
-  static std::mt19937 rng = [] {
-    const auto seed = test_seed();
-    MESSAGE("SINTER_TEST_SEED=" << seed);
-    return std::mt19937(seed);
-  }();
-  return rng;
-}
 
 struct Statistics {
   double count = 0, sum = 0, magnitude = 0, most = -std::numeric_limits<double>::infinity(), squares = 0;
@@ -73,7 +59,7 @@ struct Case {
   Axes axes;
 };
 std::vector<Case> cases() {
-  const auto any = [](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random_numbers()); };
+  const auto any = [](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(numbers()); };
   return {{{any(1000, 1400), any(70, 100)}, {0}},
           {{any(600, 800), 128}, {0}},
           {{any(7, 9), any(10, 16), 16, 64}, {0, 1, 2}},
@@ -87,7 +73,7 @@ std::vector<Case> cases() {
 std::vector<float> numbers(std::int64_t count) {
   std::normal_distribution<float> of(0.5f, 1.f);
   std::vector<float> x(static_cast<std::size_t>(count));
-  for (float& value : x) value = of(random_numbers());
+  for (float& value : x) value = of(sn::testing::numbers());
   return x;
 }
 
@@ -113,7 +99,7 @@ TEST_CASE("sum, max, var and argmax over axes anywhere") {
       // Together, and one by one: as siblings and alone.
       std::vector<Tensor> results = {sn::sum(tensor, c.axes), sn::max(tensor, c.axes), sn::var(tensor, c.axes), sn::mean(tensor * 2.f + 1.f, c.axes)};
       if (c.axes.size() == 1) results.push_back(sn::argmax(tensor, c.axes[0]));
-      if (random_numbers()() % 2) sn::eval(results);
+      if (numbers()() % 2) sn::eval(results);
       const auto sum = results[0].to_vector<float>(), most = results[1].to_vector<float>(), var = results[2].to_vector<float>(),
                  mean = results[3].to_vector<float>();
       REQUIRE(sum.size() == want.size());
@@ -185,5 +171,3 @@ TEST_CASE("a GPU's multiprocessors have two blocks each") {
     }
   }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

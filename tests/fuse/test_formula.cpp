@@ -14,11 +14,7 @@
 #include "program.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using nlohmann::json;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -255,5 +251,3 @@ TEST_CASE("softmax of gelu of a scaled and shifted matrix is one kernel on the C
     CHECK(plan["kernels"][0]["cut"]["reason"] == "output wanted");
   }
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

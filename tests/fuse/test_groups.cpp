@@ -8,11 +8,7 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -267,5 +263,3 @@ TEST_CASE("slices of row results, split and merged axes, axes of size 1") {
     CHECK(check({{sn::sum(x.reshape({a, 1, b * c}), 1), rx}}) <= 1);
   }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

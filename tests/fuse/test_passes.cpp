@@ -11,12 +11,7 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -48,18 +43,16 @@ double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN
 /// Compares with the same program evaluated by the interpreter, bit for bit.
 template <class Program> void same_bits(Program program) {
   if (on_gpu()) return;
-  const auto options = sn::options();
-  auto interpreted = options;
-  interpreted.backend = "interpreter";
-  interpreted.threads = 3;
   const auto bytes = [](const Tensor& x) {
     const auto v = values(x);
     return std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof v[0]);
   };
   const std::string here = bytes(program());
-  sn::configure(interpreted);
+  const WithOptions interpreted([](sn::Options& options) {
+    options.backend = "interpreter";
+    options.threads = 3;
+  });
   const std::string there = bytes(program());
-  sn::configure(options);
   CHECK(here == there);
 }
 
@@ -420,20 +413,14 @@ TEST_CASE("any, all and the place of an extremum of long rows with one hit") {
 
 TEST_CASE("a sum that reads another layout errs no more, fused or not") {
   if (on_gpu()) return;  // one tree of threads
-  const auto options = sn::options();
-  auto unfused = options;
-  unfused.fuse = false;
   for (int round = 0; round < 6; ++round) {
     const Shape shape{1 + static_cast<std::int64_t>(rng() % 60), 1 + static_cast<std::int64_t>(rng() % 60), 1 + static_cast<std::int64_t>(rng() % 60)};
     auto [x, ref] = random(rng, shape, DType::float32, 0, 1);
     const auto program = [&, &x = x] { return sn::sum(sn::permute(x * 3.f, {2, 0, 1}), round % 3); };
     const auto fused = values(program());
-    sn::configure(unfused);
+    const WithOptions unfused([](sn::Options& options) { options.fuse = false; });
     const auto apart = values(program());
-    sn::configure(options);
     REQUIRE(fused.size() == apart.size());
     for (std::size_t k = 0; k < fused.size(); ++k) REQUIRE(std::fabs(fused[k] - apart[k]) <= 2 * 4 * (1 + std::log2(60.)) * 0x1p-23 * fused[k]);
   }
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -8,10 +8,6 @@
 #include "program.hpp"
 #include "reference.hpp"
 
-namespace sn = sinter;
-using sn::Slice;
-using sn::Tensor;
-
 namespace {
 
 struct Case {
@@ -96,5 +92,3 @@ TEST_CASE("explain says which sizes a plan holds for") {
   const std::string text = sn::explain(sn::softmax(sn::placeholder({100, 300}, sn::DType::float32), -1));
   CHECK(text.find("planned for 100 rows of 300; valid for ") != std::string::npos);
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

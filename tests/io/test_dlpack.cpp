@@ -14,12 +14,8 @@ static_assert(sizeof(DLTensor) == sizeof(sinter::dlpack::View) && offsetof(DLTen
 static_assert(sizeof(DLManagedTensor) == sizeof(sinter::dlpack::Unversioned));
 #endif
 
-namespace sn = sinter;
 namespace dlpack = sinter::dlpack;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -140,5 +136,3 @@ TEST_CASE("what cannot be taken stays with its owner") {
   says<sn::ValueError>([&] { dlpack::from_dlpack(static_cast<dlpack::Versioned*>(nullptr)); }, "from_dlpack: there is no tensor: the pointer is null");
   CHECK_THROWS_AS(dlpack::to_versioned(Tensor()), sn::ValueError);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -14,13 +14,8 @@
 #include "seed.hpp"
 #include "temporary_folder.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
 using File = TemporaryFile;
-using sn::DType;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -163,5 +158,3 @@ TEST_CASE("print options, as NumPy") {
   CHECK_THROWS_AS(sn::set_printoptions({.precision = -1}), sn::ValueError);
   CHECK_THROWS_AS((void)fmt::format(fmt::runtime("{:5}"), a), fmt::format_error);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -19,12 +19,8 @@
 #include "seed.hpp"
 #include "temporary_folder.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
 using File = TemporaryFile;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -219,5 +215,3 @@ TEST_CASE("images: every shape and depth there and back") {
   CHECK_THROWS_AS(sn::save_image(file.path, sn::zeros({2, 2, 5}, DType::uint8)), sn::ShapeError);
   CHECK_THROWS_AS(sn::save_image("x.jpg", sn::zeros({2, 2}, DType::uint8)), sn::ValueError);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

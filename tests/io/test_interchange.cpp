@@ -16,11 +16,7 @@
 #include "says.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 std::mt19937 rng{fresh_seed()};
@@ -137,5 +133,3 @@ TEST_CASE("rows, and types in streams and formats") {
   CHECK(out.str() == "bfloat16 [1 2]");
   CHECK(fmt::format("{} {:>8} {}", DType::float32, DType::int8, Tensor{1.5, 2.}) == "float32     int8 [1.5 2. ]");
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -343,9 +343,7 @@ auto functions_of(const jit::CpuTarget& cpu) {
 
 TEST_CASE("primitives: interpreter and compiled code agree to the bit on every type") {
   NEEDS_LLVM
-  const std::uint32_t seed = test_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   check_primitives<float>(trace::accepts::F, random);
   check_primitives<double>(trace::accepts::F, random);
   check_primitives<std::int32_t>(trace::accepts::I, random);
@@ -355,9 +353,7 @@ TEST_CASE("primitives: interpreter and compiled code agree to the bit on every t
 
 TEST_CASE_TEMPLATE("functions: the interpreter's code for each instruction set has the bits of kernels compiled for it", T, float, double) {
   NEEDS_LLVM
-  const std::uint32_t seed = test_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   const auto x = operands<T>(40001, random), y = operands<T>(40001, random);
   for (const jit::CpuTarget& cpu : cpu_levels())
     for (int number = 0; number < trace::primitive_count(); ++number) {
@@ -384,9 +380,7 @@ TEST_CASE_TEMPLATE("functions: the interpreter's code for each instruction set h
 TEST_CASE_TEMPLATE("a function that a kernel takes many times is one function there, with the same bits", T, float, double) {
   NEEDS_LLVM
   constexpr int kTimes = 40;
-  const std::uint32_t seed = test_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   const auto x = operands<T>(1003, random), y = operands<T>(1003, random);
   for (const jit::CpuTarget& cpu : cpu_levels())
     for (const Op op : {Op::sin, Op::tanh, Op::lgamma, Op::atan2}) {
@@ -421,9 +415,7 @@ TEST_CASE_TEMPLATE("a function that a kernel takes many times is one function th
 
 TEST_CASE("reductions: interpreter and compiled code agree to the bit in every layout, and sums lose little") {
   NEEDS_LLVM
-  const std::uint32_t seed = test_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   for (const Op op : {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max}) check_reductions<float>(op, random);
   check_reductions<double>(Op::reduce_sum, random);
   check_reductions<std::int32_t>(Op::reduce_sum, random);
@@ -434,9 +426,7 @@ TEST_CASE("reductions: interpreter and compiled code agree to the bit in every l
 
 TEST_CASE("scans: interpreter and compiled code agree to the bit, along rows and across them") {
   NEEDS_LLVM
-  const std::uint32_t seed = test_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   for (const Op op : {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max}) check_scans<float>(op, random);
   check_scans<double>(Op::reduce_sum, random);
   check_scans<std::int64_t>(Op::reduce_sum, random);
@@ -445,9 +435,7 @@ TEST_CASE("scans: interpreter and compiled code agree to the bit, along rows and
 
 TEST_CASE("what is known before a row ends is what the whole row gives") {
   NEEDS_LLVM
-  const std::uint32_t seed = test_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   for (const std::int64_t most : {20, 700, 20000})
     for (const bool lanes_are_rows : {true, false})
       check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)), lanes_are_rows,

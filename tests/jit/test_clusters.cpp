@@ -15,11 +15,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -344,5 +340,3 @@ TEST_CASE("explain says what a cluster keeps") {
   CHECK(told.find(fmt::format("in 240000 bytes over the {} blocks of a cluster, at most {} each", looked.cluster, looked.row_bytes)) != std::string::npos);
   CHECK(told.find("1 kernel on ") != std::string::npos);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

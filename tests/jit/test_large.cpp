@@ -12,8 +12,6 @@
 #include "program.hpp"
 #include "sinter/sinter.hpp"
 
-namespace sn = sinter;
-
 namespace {
 
 /// Memory that the next results of this size get from the pool holds NaN.
@@ -133,5 +131,3 @@ TEST_CASE("column reductions of all remainders") {
     CHECK(bad == 0);
   }
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

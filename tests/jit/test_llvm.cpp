@@ -121,9 +121,7 @@ jit::LoopNest simple_nest(std::int64_t n) {
 
 TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place") {
   NEEDS_LLVM
-  const std::uint64_t seed = fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(fresh_seed());
   const Layout inputs[] = {{200, 1}, {1, 200}, {400, 2}, {-200, -1}, {0, 1}, {1, 0}, {0, 0}, {0, -3}};
   for (const Layout& a : inputs)
     for (const Layout& out : {Layout{200, 1}, Layout{1, 200}, Layout{-400, -2}})
@@ -140,9 +138,7 @@ TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place") {
 
 TEST_CASE("indices under division and remainder: a reshape of a transpose") {
   NEEDS_LLVM
-  const std::uint64_t seed = fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(fresh_seed());
   for (std::int64_t n : {1, 5, 64, 141}) {
     // out[i, j] = a.T.reshape(m, n)[i, j], a of shape (q, p): a.T has shape (p, q); also its flat index as a value
     const std::int64_t m = 6, p = 2 * n, q = 3;
@@ -254,9 +250,7 @@ TEST_CASE("what one side of a where alone needs is behind a branch where places 
 
 TEST_CASE("reductions along rows and along columns") {
   NEEDS_LLVM
-  const std::uint64_t seed = fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(fresh_seed());
   for (const Lanes lanes : {Lanes::row, Lanes::parallel})
     for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 0}, {1, 1}, {4, 7}, {7, 16}, {131, 100}, {3, 1000}})
       for (Op op : {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max}) {
@@ -289,9 +283,7 @@ TEST_CASE("bool reductions: any and all") {
 
 TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows and across them") {
   NEEDS_LLVM
-  const std::uint64_t seed = fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(fresh_seed());
   for (const Lanes lanes : {Lanes::row, Lanes::parallel})
     for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 5}, {5, 1000}, {150, 33}}) {
       const jit::LoopNest nest = softmax_nest(m, n, lanes);

@@ -142,9 +142,7 @@ TEST_CASE("the same source gives the same bytes") {
 
 TEST_CASE("damaged objects are refused, never followed") {
   NEEDS_LLVM
-  const std::uint64_t seed = fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(fresh_seed());
   const jit::Binary good = llvm_compiler()->compile(jit::generate_llvm(function_nest(Op::sin, DType::float32, 1), jit::host_cpu()));
   int refused = 0, tried = 0;
   const auto attempt = [&](const jit::Binary& bad) {

@@ -9,11 +9,6 @@
 
 #include "program.hpp"
 
-namespace sn = sinter;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
-
 namespace {
 
 constexpr DType kRead[] = {DType::bool_, DType::int8, DType::uint8, DType::int16, DType::float16, DType::int32, DType::float32, DType::int64, DType::float64};
@@ -92,5 +87,3 @@ TEST_CASE("parts of rows: what is joined and padded along the lanes") {
       CHECK(wrong == 0);
     }
 }
-
-int main(int argc, char** argv) { return sn::testing::run_tests(argc, argv); }

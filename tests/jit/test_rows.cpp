@@ -10,11 +10,7 @@
 #include "program.hpp"
 #include "reference.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -159,5 +155,3 @@ TEST_CASE("rows that are kept over a scan") {
     check(one(x) + one(sn::flip(x, {0})), both, 1e-5, "two of them");
   }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -15,25 +15,11 @@
 #include "engine/engine.hpp"
 #include "jit/lower.hpp"
 #include "program.hpp"
-#include "seed.hpp"
 
-namespace sn = sinter;
 namespace jit = sinter::jit;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
-
-std::mt19937& random_numbers() {
-  static std::mt19937 rng = [] {
-    const auto seed = test_seed();
-    MESSAGE("SINTER_TEST_SEED=" << seed);
-    return std::mt19937(seed);
-  }();
-  return rng;
-}
 
 Tensor evaluated(Tensor x) {
   sn::eval(x);
@@ -117,14 +103,14 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
   std::set<std::string> schedules;
   std::vector<Formula> chosen = formulas();
   if (const int sample = test_sample()) {
-    std::shuffle(chosen.begin(), chosen.end(), random_numbers());
+    std::shuffle(chosen.begin(), chosen.end(), numbers());
     chosen.resize(static_cast<std::size_t>(sample));
   }
   for (const Formula& formula : chosen) {
     CAPTURE(std::string(formula.name));
     std::vector<float> data(static_cast<std::size_t>(sn::element_count(formula.shape)));
     std::normal_distribution<float> normal;
-    for (float& value : data) value = normal(random_numbers());
+    for (float& value : data) value = normal(numbers());
     const auto results = [&] {
       auto all = formula.of(sn::reshape(sn::from_span(data), formula.shape));
       sn::eval(all);
@@ -221,5 +207,3 @@ TEST_CASE("vectors are as wide as a thread reads at once") {
   CHECK(vector_of(DType::int8, {3, 4, 5}) == 16);
   CHECK(vector_of(DType::float16, {3, 5}) == 8);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

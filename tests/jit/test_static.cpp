@@ -21,12 +21,6 @@
 #include "program.hpp"
 #include "runtime/kind.hpp"
 
-namespace sn = sinter;
-using sn::DType;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
-
 namespace {
 
 constexpr std::array kArchitectures = {75, 80, 86, 89, 90, 100, 120};

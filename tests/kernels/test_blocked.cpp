@@ -12,8 +12,6 @@
 using namespace sinter;
 using testing::random_tensor;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 using testing::numbers;
@@ -205,18 +203,14 @@ TEST_CASE("what is before and after fuses, several results and residuals among i
 }
 
 TEST_CASE("any number of threads gives the same bits") {
-  const Options before = options();
   for (const FilterLayout layout : {FilterLayout::blocked, FilterLayout::depthwise, FilterLayout::winograd}) {
     const bool depthwise = layout == FilterLayout::depthwise;
     const Tensor x = random_tensor({2, 64, 33, 29}), w = random_tensor({64, depthwise ? 1 : 64, 3, 3});
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 3, 8}) {
-      Options now = before;
-      now.threads = threads;
-      configure(now);
+      const auto scope = testing::with_threads(threads);
       results.push_back(conv2d_blocked(block_channels(x), block_filters(w, layout), {}, {.padding = 1}).to_vector<float>());
     }
-    configure(before);
     CHECK(results[0] == results[1]);
     CHECK(results[0] == results[2]);
   }
@@ -224,13 +218,10 @@ TEST_CASE("any number of threads gives the same bits") {
     const Tensor x = random_tensor({2, 64, rows, rows == 1 ? 3000 : 29}), w = random_tensor({96, 32, rows == 1 ? 1 : 3, 3});
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 7}) {
-      Options now = before;
-      now.threads = threads;
-      configure(now);
+      const auto scope = testing::with_threads(threads);
       results.push_back(
           conv2d_blocked(block_channels(x), block_filters(w, FilterLayout::blocked), {}, {.padding = {rows == 1 ? 0 : 1, 1}, .groups = 2}).to_vector<float>());
     }
-    configure(before);
     CHECK(results[0] == results[1]);
     CHECK(results[0] == results[2]);
   }

@@ -11,8 +11,6 @@
 
 using namespace sinter;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 using testing::pick;
@@ -148,23 +146,19 @@ TEST_CASE("windows of one element, long sums in several goes, and many places") 
 TEST_CASE("what is made of the sums is the same on the pieces, and for any number of threads") {
   const auto x = bytes<std::uint8_t>(2 * 64 * 33 * 29, 0, 255);
   const auto rest = bytes<std::uint8_t>(2 * 64 * 33 * 29, 0, 255);
-  const Options before = options();
   for (const ByteFilterLayout layout : {ByteFilterLayout::blocked, ByteFilterLayout::depthwise}) {
     const std::int64_t each = layout == ByteFilterLayout::depthwise ? 1 : 64;
     const auto w = bytes<std::int8_t>(64 * each * 9, -128, 127);
     std::vector<std::vector<std::uint8_t>> results;
     std::vector<std::int32_t> sums;
     for (const int threads : {1, 3, 8}) {
-      Options now = before;
-      now.threads = threads;
-      configure(now);
+      const auto scope = testing::with_threads(threads);
       const Tensor y =
           conv2d_bytes(block_channels(from_span(x, {2, 64, 33, 29})), block_byte_filters(from_span(w, {64, each, 3, 3}), layout), {}, {}, {.padding = 1});
       const Tensor residual = astype(block_channels(from_span(rest, {2, 64, 33, 29})), DType::float32) * 0.5f;
       results.push_back(astype(clip(rint(astype(y, DType::float32) * 0.01f + residual), 0, 255), DType::uint8).to_vector<std::uint8_t>());
       if (threads == 1) sums = y.to_vector<std::int32_t>();
     }
-    configure(before);
     CHECK(results[0] == results[1]);
     CHECK(results[0] == results[2]);
     const Tensor residual = astype(block_channels(from_span(rest, {2, 64, 33, 29})), DType::float32) * 0.5f;

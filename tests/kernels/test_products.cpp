@@ -12,12 +12,7 @@
 #include "reference.hpp"
 #include "sinter/freeze.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -247,13 +242,9 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   }
   // A row that is added, and the rounding to 16 bits, are the library's where nothing else is computed: the same bits as by a kernel.
   const auto unfused = [](const auto& formula) {
-    sn::Options apart = sn::options();
-    const sn::Options as_before = apart;
-    apart.fuse = false;
-    sn::configure(apart);
+    const WithOptions apart([](sn::Options& options) { options.fuse = false; });
     const Tensor x = formula();
     sn::eval(x);
-    sn::configure(as_before);
     return values(x);
   };
   for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
@@ -313,15 +304,11 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   const std::string told = sn::explain(exact);
   CHECK(told.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") !=
         std::string::npos);
-  sn::Options fast = sn::options();
-  const sn::Options before = fast;
-  fast.fast_math = true;
-  sn::configure(fast);
+  const WithOptions fast([](sn::Options& options) { options.fast_math = true; });
   const Tensor rough = sn::matmul(p, q);
   sn::eval(rough);
   check(rough, product(rp, rq), sum_scale(40), 2e-3, "TF32, where fast_math asks for it");
   CHECK(values(rough) != values(exact));
-  sn::configure(before);
 }
 
 // Weights of few elements too: converted once to float32 they would have the other operand converted at every call, by a kernel.
@@ -368,5 +355,3 @@ TEST_CASE("a library that has no algorithm for an epilogue, or for any product: 
     }
   }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -20,8 +20,6 @@ using namespace sinter;
 using testing::OnnxBuilder;
 using File = testing::TemporaryFile;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 using Numbers = std::vector<std::int64_t>;

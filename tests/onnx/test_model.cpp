@@ -25,8 +25,6 @@ using testing::OnnxBuilder;
 using testing::random_tensor;
 using File = testing::TemporaryFile;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 int fired(const Model& model, std::string_view name) {

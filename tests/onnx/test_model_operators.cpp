@@ -16,8 +16,6 @@ using testing::floats;
 using testing::OnnxBuilder;
 namespace fs = std::filesystem;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 using Numbers = std::vector<std::int64_t>;

@@ -20,8 +20,6 @@ using testing::OnnxBuilder;
 using File = testing::TemporaryFile;
 namespace fs = std::filesystem;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 using Doubles = std::vector<double>;

@@ -23,8 +23,6 @@ using testing::OnnxMutator;
 using testing::OnnxSample;
 namespace fs = std::filesystem;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 constexpr std::int64_t kMost = 1 << 16;  // elements of an input, or of a result that is computed

@@ -19,8 +19,6 @@ using testing::OnnxBuilder;
 using testing::pick;
 using File = testing::TemporaryFile;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 constexpr int kUnsigned = 2, kSigned = 3, kInt32 = 6;

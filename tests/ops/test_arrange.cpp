@@ -14,14 +14,9 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
 using sn::Index;
 using sn::PadMode;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -470,5 +465,3 @@ TEST_CASE("nothing is read from empty buffers") {
   CHECK(values(sn::pad(z, {{0, 1}, {1, 1}}, PadMode::constant, 2)) == std::vector<double>(4, 2));
   CHECK(values(sn::ones({2})) == std::vector<double>(2, 1));  // the device still works
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -11,16 +11,11 @@
 #include "says.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
-const std::uint32_t seed = test_seed();
-std::mt19937 rng{seed};
+std::mt19937 rng{test_seed()};
 
 void same(const Tensor& got, const std::vector<double>& want, double within = 0) {
   const auto values = sinter::testing::values(got);
@@ -162,9 +157,4 @@ TEST_CASE("int64 among uint64, element for element") {
   same(sn::isin(sn::from_span(y), sn::from_span(x)), back);
   for (double& b : back) b = 1 - b;
   same(sn::isin(sn::from_span(y), sn::from_span(x), true), back);
-}
-
-int main(int argc, char** argv) {
-  std::printf("SINTER_TEST_SEED=%u\n", seed);
-  return run_tests(argc, argv);
 }

@@ -12,13 +12,8 @@
 #include "says.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
 using sn::Index;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -329,5 +324,3 @@ TEST_CASE("an assignment is part of the kernel that reads it") {
     CHECK(std::fabs(got[static_cast<std::size_t>(i)] - want) <= 1e-5 * want);
   }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

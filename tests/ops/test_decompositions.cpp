@@ -14,16 +14,11 @@
 #include "says.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
-const std::uint32_t seed = test_seed();
-std::mt19937 rng{seed};
+std::mt19937 rng{test_seed()};
 
 using Dense = std::vector<std::vector<long double>>;
 
@@ -472,17 +467,13 @@ TEST_CASE("another size plans nothing anew") {
 TEST_CASE("the same bits on any number of threads") {
   if (on_gpu()) return;
   const Tensor a = random(rng, {40, 9, 9}, DType::float32, -1, 1).first;
-  sn::Options options = sn::options();
   std::vector<float> first;
   for (const int threads : {1, 2, 5}) {
-    sn::Options other = options;
-    other.threads = threads;
-    sn::configure(other);
+    const auto scope = with_threads(threads);
     const auto got = sn::svd(a).U.to_vector<float>();
     if (first.empty()) first = got;
     CHECK(got == first);
   }
-  sn::configure(options);
 }
 
 TEST_CASE("what has no result names the op, the matrix and the line") {
@@ -538,9 +529,4 @@ TEST_CASE("cross products") {
     for (std::size_t i = 0; i < 3; ++i) want.v[3 * k + i] = ra.v[3 * k + (i + 1) % 3] * rb.v[(i + 2) % 3] - ra.v[3 * k + (i + 2) % 3] * rb.v[(i + 1) % 3];
   near(sn::cross(a, b), want, 1e-14);
   near(sn::cross(a.T(), sn::reshape(b, {3, 1}), 0).T(), want, 1e-14);
-}
-
-int main(int argc, char** argv) {
-  std::printf("SINTER_TEST_SEED=%u\n", seed);
-  return run_tests(argc, argv);
 }

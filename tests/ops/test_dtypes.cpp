@@ -21,10 +21,7 @@
 
 #include <unistd.h>
 
-namespace sn = sinter;
 using sn::Arg;
-using sn::DType;
-using sn::Tensor;
 
 namespace {
 
@@ -543,5 +540,3 @@ template <class T> void check_values() {
 TEST_CASE("every type is created, read, printed, multiplied and saved") {
   for (int i = 0; i < sn::kDTypeCount; ++i) sn::visit_storage(static_cast<DType>(i), []<class T>() { check_values<T>(); });
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -8,10 +8,6 @@
 
 #include "program.hpp"
 
-namespace sn = sinter;
-using sn::DType;
-using sn::Tensor;
-
 namespace {
 
 using Real = long double;
@@ -230,5 +226,3 @@ TEST_CASE("what elementwise functions refuse, they name") {
   CHECK_THROWS_AS(sn::celu(x, 0), sn::ValueError);
   CHECK_THROWS_AS(sn::glu(sn::zeros({3, 5})), sn::ShapeError);
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

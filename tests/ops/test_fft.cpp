@@ -12,17 +12,12 @@
 #include "says.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 namespace fft = sinter::fft;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
-const std::uint32_t seed = test_seed();
-std::mt19937 rng{seed};
+std::mt19937 rng{test_seed()};
 
 using Wide = std::complex<long double>;
 std::vector<Wide> complex(const std::vector<double>& re, const std::vector<double>& im) {
@@ -243,9 +238,4 @@ TEST_CASE("what does not fit") {
   CHECK_THROWS_AS(fft::rfft(x, {}, 2), sn::AxisError);
   CHECK_THROWS_AS(fft::rfft(sn::ones({2, 0})), sn::ValueError);
   CHECK(fft::rfft(sn::ones({0, 4})).re.shape() == Shape{0, 3});
-}
-
-int main(int argc, char** argv) {
-  std::printf("SINTER_TEST_SEED=%u\n", seed);
-  return run_tests(argc, argv);
 }

@@ -16,13 +16,8 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
 using sn::Index;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -211,5 +206,3 @@ TEST_CASE("a frozen formula that fills an array records the same for every size"
     CHECK(values(y) == make({n}, [](const Coords& at) { return at[0] == 0 ? 6.0 : at[0] < 12 ? static_cast<double>(at[0] + 1) : 0.0; }).v);
   }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -10,23 +10,14 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
 using Ints = std::vector<std::int64_t>;
 using Widths = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-std::mt19937 rng = [] {
-  const auto seed = test_seed();
-  std::printf("SINTER_TEST_SEED=%u\n", seed);
-  return std::mt19937(seed);
-}();
+std::mt19937 rng{test_seed()};
 int rounds(int many) { return on_gpu() ? std::max(1, many / 10) : many; }  // an emulated kernel needs a compiler
 
 double unit(DType dtype) {
@@ -498,18 +489,14 @@ TEST_CASE("the same bits on one thread and on several") {
   const auto [x, rx] = random(rng, {1, 24, 33, 35}, DType::float32, -1, 1);
   const auto [w, rw] = random(rng, {50, 24, 3, 3}, DType::float32, -1, 1);
   const auto [d, rd] = random(rng, {24, 1, 5, 5}, DType::float32, -1, 1);
-  sn::Options options = sn::options();
   std::vector<std::vector<float>> seen;
   for (int threads : {1, 2, 3}) {
-    options.threads = threads;
-    sn::configure(options);
+    const auto scope = with_threads(threads);
     auto bits = sn::conv2d(x, w, {}, {.padding = 1}).to_vector<float>();
     const auto more = sn::conv2d(x, d, {}, {.padding = 2, .groups = 24}).to_vector<float>();
     bits.insert(bits.end(), more.begin(), more.end());
     seen.push_back(bits);
   }
-  options.threads = 0;
-  sn::configure(options);
   CHECK(seen[0] == seen[1]);
   CHECK(seen[0] == seen[2]);
 }
@@ -613,5 +600,3 @@ TEST_CASE("misuse names the function, shapes and numbers") {
   CHECK_THROWS_WITH_AS(sn::interpolate(x, {.size = {4}, .mode = "linear"}), doctest::Contains("mode 'linear' of 2 axes"), sn::ValueError);
   CHECK_THROWS_WITH_AS(sn::scaled_dot_product_attention(x, sn::zeros({1, 3, 8, 7}), x), doctest::Contains("as many features"), sn::ShapeError);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

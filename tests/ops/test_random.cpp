@@ -9,14 +9,11 @@
 #include "philox_reference.hpp"
 #include "program.hpp"
 
-namespace sn = sinter;
 using namespace sinter::random;
 using sinter::DType;
 using sinter::Slice;
 using sinter::Tensor;
 using sinter::testing::philox_reference;
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
 
 namespace {
 

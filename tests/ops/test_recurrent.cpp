@@ -17,8 +17,6 @@
 
 using namespace sinter;
 
-int main(int argc, char** argv) { return testing::run_tests(argc, argv); }
-
 namespace {
 
 using testing::floats;
@@ -124,21 +122,17 @@ TEST_CASE("every cell, both directions, against loops in float64") {
 }
 
 TEST_CASE("many rows, which are several tasks, on any number of threads give the same bits") {
-  const Options before = options();
   for (const Cell cell : kCells) {
     const Case c(cell, 3, 300, 37, false);
     std::vector<float> first;
     for (const int threads : {1, 2, 5}) {
-      Options some = before;
-      some.threads = threads;
-      configure(some);
+      const auto scope = testing::with_threads(threads);
       const std::vector<float> values = c.computed().to_vector<float>();
       if (first.empty()) first = values;
       CHECK(std::memcmp(values.data(), first.data(), first.size() * sizeof(float)) == 0);
     }
     check_close(from_span(first, {3 + states(cell), 300, 37}), expected(c), c.text());
   }
-  configure(before);
 }
 
 TEST_CASE("operands are views, and others follow what it gives") {

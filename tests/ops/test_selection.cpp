@@ -12,12 +12,7 @@
 #include "says.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -153,11 +148,8 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
   const auto numbers = v.to_vector<float>();
   std::vector<float> want(size);
   for (int k = 0; k < n; ++k) want[static_cast<std::size_t>(list[static_cast<std::size_t>(k)])] += numbers[static_cast<std::size_t>(k)];
-  const sn::Options before = sn::options();
   for (const int threads : {1, 2, 5}) {
-    sn::Options options = before;
-    options.threads = threads;
-    sn::configure(options);
+    const auto scope = with_threads(threads);
     CHECK(sn::add_at(sn::zeros({size}, DType::float32), places, v).to_vector<float>() == want);  // the very bits of a loop
     const Tensor wide = sn::add_at(sn::zeros({3, size}, DType::float32), sn::zeros({n / size}, DType::int64), v.reshape({-1, size}));
     Tensor by_loop = sn::zeros({size}, DType::float32);
@@ -176,7 +168,6 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
     for (int k = 0; k < n; ++k) written[static_cast<std::size_t>(list[static_cast<std::size_t>(k)])] = numbers[static_cast<std::size_t>(k)];
     CHECK(last.to_vector<float>() == written);
   }
-  sn::configure(before);
 }
 
 TEST_CASE("combined at integers: in pairs, or one after the other") {
@@ -484,5 +475,3 @@ TEST_CASE("values for many indices are combined in their order, on every device"
     CHECK_THROWS_AS(sn::eval(sn::add_at(x, sn::Index(places), sn::take(table, sn::from_span(index), 0))), sn::IndexError);
   }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -9,11 +9,7 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -95,7 +91,6 @@ TEST_CASE("argsort keeps the order of equal elements, up and down") {
 
 TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special values, any number of threads") {
   if (on_gpu()) return;
-  const sn::Options before = sn::options();
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     for (const Shape& shape : {Shape{512}, Shape{3, 700}, Shape{300000}, Shape{37, 6}, Shape{4, 3, 97}, Shape{9, 256}, Shape{5, 257}}) {
@@ -117,9 +112,7 @@ TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special v
       const std::size_t axis = shape.size() - 1;
       const Ref order = places(rx, axis), want = at_places(rx, order, axis);
       for (const int threads : {1, 3, 4}) {
-        sn::Options options = before;
-        options.threads = threads;
-        sn::configure(options);
+        const auto scope = with_threads(threads);
         same(sn::argsort(x), order);
         const Tensor found = sn::sort(x);
         same(found, want);
@@ -131,7 +124,6 @@ TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special v
       }
     }
   }
-  sn::configure(before);
 }
 
 TEST_CASE("the largest and the smallest") {
@@ -249,5 +241,3 @@ TEST_CASE("long rows") {
       if (shape.size() == 2) same(sn::permute(sn::sort(sn::permute(x, {1, 0}), 0), {1, 0}), sorted(wanted, axis));
     }
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

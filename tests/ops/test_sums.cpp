@@ -8,11 +8,6 @@
 #include "reference.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
-using sn::Shape;
-using sn::Slice;
-using sn::Tensor;
-
 namespace {
 
 Tensor stored(const Shape& shape, float value) {
@@ -97,5 +92,3 @@ TEST_CASE("a sum has the same bits whether what it adds was stored before or is 
       }
     }
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

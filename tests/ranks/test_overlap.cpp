@@ -24,11 +24,8 @@
 #include "seed.hpp"
 #include "temporary_folder.hpp"
 
-namespace sn = sinter;
 namespace ranks = sinter::ranks;
 using namespace sinter::testing;
-using sn::Slice;
-using sn::Tensor;
 
 namespace {
 
@@ -66,16 +63,6 @@ class Slow final : public ranks::Transport {
 
  private:
   const std::shared_ptr<ranks::Transport> fast_;
-};
-
-struct Without {
-  explicit Without(const std::string& passes) {
-    sn::Options options = before = sn::options();
-    options.without = passes;
-    sn::configure(options);
-  }
-  ~Without() { sn::configure(before); }
-  sn::Options before;
 };
 
 }  // namespace
@@ -119,7 +106,7 @@ TEST_CASE("the same bits with and without overlap") {
     CAPTURE(cube.shape());
     std::vector<std::vector<std::byte>> bits;
     for (const char* without : {"overlap", ""}) {
-      const Without passes(without);
+      const auto passes = sn::testing::without_passes(without);
       for (const auto& [rows, columns] : {std::pair{1, 1}, {4, 1}, {1, 4}, {2, 2}}) {
         std::mutex mutex;
         ranks::run(rows * columns, [&, rows = rows, columns = columns](ranks::World world) {
@@ -175,7 +162,7 @@ TEST_CASE("the core runs between start and finish") {
   };
   const TemporaryFolder folder;
   for (const bool overlaps : {true, false}) {
-    const Without passes(overlaps ? "" : "overlap");
+    const auto passes = sn::testing::without_passes(overlaps ? "" : "overlap");
     const std::string path = folder.path / (overlaps ? "with.json" : "without.json");
     std::string text;
     ranks::run(2, [&](ranks::World world) {
@@ -222,5 +209,3 @@ TEST_CASE("exchanges start early and finish late") {
     CHECK(last_start != 0);
   });
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

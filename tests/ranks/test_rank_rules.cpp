@@ -17,13 +17,9 @@
 #include "trace/build.hpp"
 #include "trace/library.hpp"
 
-namespace sn = sinter;
 namespace ranks = sinter::ranks;
 namespace trace = sinter::trace;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 using trace::Op;
 
 namespace {
@@ -214,10 +210,6 @@ Rows all_rows() {
 #define SINTER_STRUCTURAL(id, ...) rows.structural(#id);
 #define SINTER_LIBRARY(id, arity, sharding, takes, ...) rows.library(Op::id, #id, #sharding, #takes);
 #include "trace/primitives.def"
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
-#undef SINTER_LIBRARY
   return rows;
 }
 
@@ -274,5 +266,3 @@ TEST_CASE("a sharding that a row cannot carry is an error that says what mends i
       }
   });
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

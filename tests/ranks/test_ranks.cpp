@@ -27,12 +27,8 @@
 #include "program.hpp"
 #include "seed.hpp"
 
-namespace sn = sinter;
 namespace ranks = sinter::ranks;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -520,5 +516,3 @@ TEST_CASE("faults of a rank are told on all") {
     CHECK(text.empty());
   unsetenv("SINTER_RANKS_TIMEOUT");
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

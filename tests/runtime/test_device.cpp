@@ -13,8 +13,6 @@
 #include "program.hpp"
 #include "sinter/sinter.hpp"
 
-namespace sn = sinter;
-
 namespace {
 
 std::vector<float> numbers(std::int64_t count, std::uint32_t seed) {
@@ -115,5 +113,3 @@ TEST_CASE("a lost device: an error that names the kernel, and the process goes o
   CHECK_NOTHROW(sn::synchronize());
   CHECK_NOTHROW(sn::trim());
 }
-
-int main(int argc, char** argv) { return sn::testing::run_tests(argc, argv); }

@@ -19,6 +19,7 @@
 #include "seed.hpp"
 #include "sinter/sinter.hpp"
 #include "trace/build.hpp"
+#include "with_options.hpp"
 
 namespace sn = sinter;
 using namespace sinter::testing;
@@ -29,17 +30,8 @@ using sn::trace::Op;
 namespace {
 
 /// Evaluates on a device for as long as it lives.
-class On {
- public:
-  explicit On(const char* device) {
-    sn::Options options = before_;
-    options.device = device;
-    sn::configure(options);
-  }
-  ~On() { sn::configure(before_); }
-
- private:
-  sn::Options before_ = sn::options();
+struct On : sn::testing::WithOptions {
+  explicit On(const char* device) : WithOptions([&](sn::Options& options) { options.device = device; }) {}
 };
 
 bool has_device() {
@@ -79,14 +71,7 @@ template <class T> void check_functions() {
   std::shuffle(b.begin(), b.end(), random);
   const std::vector<Op> ops = {
 #define SINTER_FUNCTION(id, ...) Op::id,
-#define SINTER_ELEMENTWISE(...)
-#define SINTER_REDUCTION(...)
-#define SINTER_STRUCTURAL(...)
 #include "trace/primitives.def"
-#undef SINTER_FUNCTION
-#undef SINTER_ELEMENTWISE
-#undef SINTER_REDUCTION
-#undef SINTER_STRUCTURAL
       Op::power, Op::rsqrt, Op::sqrt, Op::divide, Op::floor_divide, Op::remainder, Op::rint, Op::minimum, Op::copysign};
   const auto compute = [&] {
     const Tensor x = sn::from_span(a), y = sn::from_span(b);

@@ -1,7 +1,5 @@
-// Random numbers of a test program: one sequence, whose seed is printed.
+// Random numbers of a test program: one sequence.
 #pragma once
-#include <doctest/doctest.h>
-
 #include <concepts>
 #include <cstdint>
 #include <random>
@@ -12,11 +10,7 @@
 namespace sinter::testing {
 
 inline std::mt19937& numbers() {
-  static std::mt19937 rng = [] {
-    const auto seed = test_seed();
-    MESSAGE("SINTER_TEST_SEED=" << seed);
-    return std::mt19937(seed);
-  }();
+  static std::mt19937 rng(test_seed());
   return rng;
 }
 /// Returns an integer, both bounds included.

@@ -1,4 +1,4 @@
-// main() of the tests that run on every executor. With SINTER_TEST_GPU=1 they want a real GPU and are skipped, visibly, where there
+// What main() of the tests that run on every executor does. With SINTER_TEST_GPU=1 they want a real GPU and are skipped, visibly, where there
 // is none.
 #pragma once
 #include <doctest/doctest.h>
@@ -9,6 +9,10 @@
 #include <vector>
 
 #include "draws.hpp"
+#include "with_options.hpp"
+
+namespace sn = sinter;
+using sn::DType, sn::Shape, sn::Slice, sn::Tensor;
 
 namespace sinter::testing {
 

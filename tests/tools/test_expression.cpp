@@ -186,9 +186,7 @@ TEST_CASE("arithmetic among numbers is Python's") {
 }
 
 TEST_CASE("integer arithmetic agrees with 128-bit arithmetic, or says that it does not fit") {
-  const std::uint32_t seed = sinter::testing::fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(sinter::testing::fresh_seed());
   for (int round = 0; round < 300; ++round) {
     const auto a = static_cast<std::int64_t>(random()) >> random() % 64, b = static_cast<std::int64_t>(random()) >> random() % 64;
     if (a == std::numeric_limits<std::int64_t>::min() || b == std::numeric_limits<std::int64_t>::min()) continue;
@@ -800,9 +798,7 @@ TEST_CASE("hostile input ends in an error, never in a crash") {
   for (int k = 0; k < 50000; ++k) powers += "**x";
   CHECK(message(powers).find("nested too deeply") != std::string::npos);
 
-  const std::uint32_t seed = sinter::testing::fresh_seed();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(sinter::testing::fresh_seed());
   const std::vector<std::string> pieces = {"x",   "y",    "i",     "m",        "n",   " ",  "(",    ")",    "[", "]",  ",",   ":",        ";",      "\n", "=",
                                            "+",   "-",    "*",     "**",       "//",  "@",  "<",    "==",   "~", ".",  ".T",  "...",      "None",   "1",  "2.5",
                                            "'a'", "sum(", "axis=", "reshape(", "np.", "0x", "\xff", "\xc3", "#", "1e", "and", "softmax(", "float32"};

@@ -19,11 +19,7 @@
 #include "table/descriptions.hpp"
 #include "table/functions.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -136,5 +132,3 @@ TEST_CASE("what does not fit") {
   says<sn::ShapeError>([&] { sn::matrix_power(x, 2); }, "matrix_power: shape (3, 4) is no square matrix");
   says<sn::ValueError>([&] { sn::norm(x, 3); }, "norm: a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not 3");
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

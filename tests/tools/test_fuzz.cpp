@@ -14,11 +14,6 @@
 #include "sinter/fft.hpp"
 #include "table/functions.hpp"
 
-namespace sn = sinter;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
-
 namespace {
 
 /// A recorded value. Exact ones have the same bits on every executor, so that they may decide (compare, round); others agree closely.
@@ -481,5 +476,3 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   CHECK(elementwise().size() > 110);
   if (count >= 25) CHECK(drawn().size() * 10 > elementwise().size() * 9);
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -23,11 +23,7 @@
 #include "split.hpp"
 #include "table/functions.hpp"
 
-namespace sn = sinter;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -195,5 +191,3 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
   fmt::print("{:<22} {:5}  {:5}  {:7}\n", "all", all.cases, all.same_bits, all.refused);
   CHECK(all.cases >= 8000 / static_cast<int>(stride));
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

@@ -20,12 +20,8 @@
 #include "split.hpp"
 #include "table/functions.hpp"
 
-namespace sn = sinter;
 namespace ranks = sinter::ranks;
 using namespace sinter::testing;
-using sn::DType;
-using sn::Shape;
-using sn::Tensor;
 
 namespace {
 
@@ -138,5 +134,3 @@ TEST_CASE("golden expressions with the first axis sharded") {
   fmt::print("{} expressions were carried, {} need an input whole\n", carried, refused);
   CHECK(carried > refused);
 }
-
-int main(int argc, char** argv) { return run_tests(argc, argv); }

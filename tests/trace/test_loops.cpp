@@ -7,8 +7,6 @@
 #include "../../bench/loops.hpp"
 #include "program.hpp"
 
-namespace sn = sinter;
-
 namespace {
 
 struct Figures {
@@ -80,5 +78,3 @@ TEST_CASE("rolled, eliminated, filtered, walked at random, sorted, joined") {
     check_parts(name, steps(40), static_cast<std::uint64_t>(plans));
 }
 TEST_CASE("one element after the other") { check_parts("counted", steps(200), 16); }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }

@@ -10,10 +10,6 @@
 
 #include "program.hpp"
 
-namespace sn = sinter;
-using sn::DType;
-using sn::Tensor;
-
 namespace {
 
 /// A value as the library computes it and as doubles, side by side.
@@ -229,5 +225,3 @@ TEST_CASE("threads evaluate overlapping formulas from both ends at once") {
     REQUIRE(wrong == 0);
   }
 }
-
-int main(int argc, char** argv) { return sinter::testing::run_tests(argc, argv); }
