@@ -163,8 +163,8 @@ class Tensor {
   Part operator[](const Index& i0) &;
   Part at(const std::vector<Index>& index, Location where = Location::current()) &;  ///< the same with a list of indices
   /// Iterate over the first axis: for (Tensor row : x).
-  Rows begin() const;
-  Rows end() const;  ///< after the last row
+  Rows begin(Location where = Location::current()) const;
+  Rows end(Location where = Location::current()) const;  ///< after the last row
 
   /// Compound assignment re-binds this handle; other handles keep the old value. As in NumPy the shape and the element type stay: a result of a higher kind (i
   /// += 0.5 on integers) is a DTypeError, a larger result a ShapeError.
@@ -388,18 +388,19 @@ class Rows {
   using reference = Tensor;
 
   Rows() = default;
-  Rows(Tensor tensor, std::int64_t at) : tensor_(std::move(tensor)), at_(at) {}
-  Tensor operator*() const { return std::as_const(tensor_)(at_); }
+  Rows(Tensor tensor, std::int64_t at, Location where) : tensor_(std::move(tensor)), at_(at), where_(where) {}
+  Tensor operator*() const { return tensor_.at({Index(at_, where_)}, where_); }
   Rows& operator++() {
     ++at_;
     return *this;
   }
-  Rows operator++(int) { return {tensor_, at_++}; }
+  Rows operator++(int) { return {tensor_, at_++, where_}; }
   bool operator==(const Rows& other) const { return at_ == other.at_; }
 
  private:
   Tensor tensor_;
   std::int64_t at_ = 0;
+  Location where_;  // the loop's line
 };
 
 /// Evaluates the tensor and writes it as NumPy prints an array: aligned columns, 8 digits, "..." above 1000 elements.

@@ -174,12 +174,12 @@ Tensor Tensor::operator()(const Index& a, const Index& b, const Index& c, const 
 Tensor Tensor::operator[](const Index& a) const& { return indexed_by(*this, a); }
 Tensor Tensor::at(const std::vector<Index>& index, Location where) const& { return indexed_by(site_of("index", where), *this, index); }
 
-Rows Tensor::begin() const { return {*this, 0}; }
-Rows Tensor::end() const {
-  const Site site = site_of("begin", {});
+Rows Tensor::begin(Location where) const { return {*this, 0, where}; }
+Rows Tensor::end(Location where) const {
+  const Site site = site_of("begin", where);
   const Shape& shape = node_of(site, *this)->shape;
   if (shape.empty()) fail<ShapeError>(site, "a 0-d tensor has no axis to go along");
-  return {{}, shape.front()};
+  return {{}, shape.front(), where};
 }
 
 }  // namespace sinter

@@ -66,7 +66,7 @@ TEST_CASE("every recorded operation names the user's file, also inside compositi
   assigned(places) = 5.0;
   added(places, 1) += 2.0;
   masked(x > 0.5f) *= sn::ones({1}, DType::float32);
-  const std::vector<Tensor> values = {
+  std::vector<Tensor> values = {
       x(places),
       x(places, places),
       x(Slice{1, 4}, places),
@@ -94,6 +94,7 @@ TEST_CASE("every recorded operation names the user's file, also inside compositi
       sn::roll(x, 1, 0),
       sn::gelu(sn::matmul(x.T(), x)),
   };
+  for (const Tensor row : x) values.push_back(row);
   for (std::size_t k = 0; k < values.size(); ++k) {
     CAPTURE(k);
     for (const json& plan : explained({values[k]}).at("plans"))
