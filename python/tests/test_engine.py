@@ -373,3 +373,8 @@ def test_loops_are_found_as_in_c():
     """A loop without eval is computed round by round: few plans, and memory that does not grow with the steps."""
     done = subprocess.run([sys.executable, "-c", LOOPS], capture_output=True, text=True, env=os.environ | {"SINTER_KEEP_PLANS": "off"})
     assert done.stdout == "loops do not grow\n", done.stderr
+
+
+def test_the_log_names_each_setting_that_changes():
+    done = subprocess.run([sys.executable, "-c", "import sinter as np; np.configure(fuse=False, schedule='vector=2')"], capture_output=True, text=True, env=os.environ | {"SINTER_LOG": "debug"})
+    assert "a setting changes: fuse was on and is off" in done.stderr and "a setting changes: schedule was '' and is 'vector=2'" in done.stderr

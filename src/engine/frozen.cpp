@@ -20,6 +20,8 @@ std::shared_ptr<const Bound> bind_plan(std::shared_ptr<const Planned> planned, s
   for (std::size_t k = 0; k < bound->gathers.size(); ++k) bound->gathers[k].size = values.gathered[k];
   bound->executable = bound_executable(std::move(planned), values.symbols, target, kernels);
   prepare_repeats(bound->executable, target, kernels);
+  const auto sites = std::shared_ptr<const std::vector<trace::NodeSite>>(leaves, &leaves->sites);
+  bound->history = std::make_shared<History>(bound->executable.planned, false, target.device->name(), bound->executable.symbols, sites);
   bound->leaves = std::move(leaves);
   return bound;
 }

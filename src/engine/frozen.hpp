@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/executable.hpp"
+#include "engine/explain.hpp"
 #include "trace/outline.hpp"
 
 namespace sinter::engine {
@@ -41,6 +42,7 @@ struct Bound {
   std::vector<std::uint64_t> constants;    // the literals, followed by constants of rewrites
   std::vector<trace::GatherSite> gathers;  // with the present sizes
   std::vector<Shape> shapes;               // shapes of the results
+  std::shared_ptr<History> history;        // what explain() tells of the results
 };
 
 /// Computes all sizes, the places in memory, and the launches of a call.

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <boost/pfr.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
 
 #include "base/log.hpp"
 #include "cache/disk_cache.hpp"
@@ -96,6 +101,25 @@ Options options_from_environment() {
   read("SINTER_CACHE_DIR", [](Options& o, const std::string& text) { o.cache_dir = text; });
   read("SINTER_CACHE_SIZE", [](Options& o, const std::string& text) { o.cache_size = text; });
   return options;
+}
+
+std::vector<std::string> changes(const Options& before, const Options& after) {
+  constexpr std::string_view kNames[] = {"device",  "backend",    "fuse",   "fast_math", "threads", "wait",      "schedule",  "tuned",
+                                         "without", "keep_plans", "memory", "log",       "dump",    "cache_dir", "cache_size"};
+  static_assert(std::size(kNames) == boost::pfr::tuple_size_v<Options>);
+  const auto texts = [](const Options& options) {
+    std::vector<std::string> list;
+    boost::pfr::for_each_field(options, [&](const auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>) list.emplace_back(value ? "on" : "off");
+      else list.push_back(fmt::format("'{}'", value));
+    });
+    return list;
+  };
+  const auto old = texts(before), now = texts(after);
+  std::vector<std::string> list;
+  for (std::size_t k = 0; k < std::size(kNames); ++k)
+    if (old[k] != now[k]) list.push_back(fmt::format("{} was {} and is {}", kNames[k], old[k], now[k]));
+  return list;
 }
 
 void apply_log_level(const std::string& level) { log().set_level(spdlog::level::from_str(level)); }

@@ -1,6 +1,8 @@
 // Settings: environment variables read once, and configure().
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "runtime/kind.hpp"
 #include "sinter/engine.hpp"
@@ -9,6 +11,8 @@ namespace sinter::engine {
 
 /// Returns the settings of the environment. Reports and ignores a variable with an invalid value.
 Options options_from_environment();
+/// Describes each setting that differs, such as "fuse was on and is off".
+std::vector<std::string> changes(const Options& before, const Options& after);
 /// Throws ValueError for a value out of range.
 void check(const Options& options);
 /// The device that the settings select. Throws ValueError that names the known devices.

@@ -406,7 +406,7 @@ std::vector<Tensor> FrozenFunction::call(const std::vector<Tensor>& given, Locat
   std::vector<Tensor> results;
   results.reserve(contents.size());
   for (std::size_t k = 0; k < contents.size(); ++k)
-    results.emplace_back(trace::make_data(site_at(where), bound->leaves->results[k], bound->shapes[k], std::move(contents[k])));
+    results.emplace_back(trace::make_data(site_at(where), bound->leaves->results[k], bound->shapes[k], std::move(contents[k]), bound->history));
   return results;
 }
 

@@ -123,11 +123,12 @@ RecordedPtr with_operands(const Recorded& node, Operands&& inputs) {
   return record(std::move(same), std::move(inputs));
 }
 
-RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage) {
+RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage, std::shared_ptr<void> history) {
   RecordedPtr node = new_node(site, Op::data, dtype, std::move(shape));
   node->symbolic = storage == nullptr;
   node->known = storage != nullptr;
   node->storage = std::move(storage);
+  node->made_by = std::move(history);
   return node;
 }
 

@@ -20,7 +20,7 @@ RecordedPtr with_operands(const Recorded& node, Operands&& inputs);
 // --- leaves
 /// Allocates host memory for elements that exist before anything runs; DeviceError with the site if that fails.
 StoragePtr host_storage(const Site& site, std::size_t bytes);
-RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage);
+RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage, std::shared_ptr<void> history = {});
 RecordedPtr make_constant(const Site& site, const Scalar& value, const Shape& shape);
 RecordedPtr make_constant(const Site& site, const Scalar& value, ShapePtr shape);
 RecordedPtr make_iota(const Site& site, std::int64_t count);

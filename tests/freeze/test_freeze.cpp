@@ -117,6 +117,17 @@ TEST_CASE("weights that a library's call reads as no strides describe them are l
   CHECK(frozen < counters().kernels_launched - recorded.kernels_launched);
 }
 
+TEST_CASE("explain tells of a call's results what it tells of the function, at the call's sizes") {
+  const Tensor w = random_tensor({8});
+  const Function f = freeze([=](const std::vector<Tensor>& in) { return std::vector<Tensor>{softmax(in[0] * w, -1)}; }, {{DType::float32, {"n", 8}}});
+  for (const std::int64_t n : {40, 7, 40}) {
+    const std::string of_results = explain(f({random_tensor({n, 8})})), of_function = f.explain();
+    CAPTURE(of_results);
+    CHECK(of_results.find("ops ") != std::string::npos);
+    CHECK(of_function.ends_with(of_results));
+  }
+}
+
 TEST_CASE("constant parts that depend on a size stay what they are for each size") {
   const Tensor table = random_tensor({50, 8});
   const auto formula = [=](const std::vector<Tensor>& in) {
