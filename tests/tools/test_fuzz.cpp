@@ -440,7 +440,7 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   const int count = fixed ? 1 : rounds ? std::atoi(rounds) : sinter::testing::on_gpu() ? 3 : 25;
   const std::uint64_t compiled = sn::counters().kernels_launched, interpreted = sn::counters().fallbacks;
   sn::eval(sn::ones({3}) + sn::arange(3));
-  const bool has_compiler = sn::counters().fallbacks == interpreted;
+  const bool has_compiler = mine.backend == "llvm" && sn::counters().fallbacks == interpreted;
   for (int k = 0; k < count; ++k) {
     const std::uint32_t seed = first + static_cast<std::uint32_t>(k);
     for (int type = 0; type < sn::kDTypeCount; ++type) {
