@@ -69,7 +69,8 @@ class PlanChecker {
     for (const Shape& part : step.parts) parts += part.size();
     require(are_figures(step.part_figure, parts), "the figures of a step");
     for (const auto* traffic : {&step.moved, &step.unfused})
-      for (const PlannedTraffic& term : *traffic) require(are_figures(term.elements, 1), "the figures of a step");
+      for (auto term = traffic->begin(); term != traffic->end(); ++term)
+        require(are_figures(term->elements, 1) && term->others >= 0 && term->others < traffic->end() - term, "the figures of a step");
     for (const int value : step.reads) require(there_[static_cast<std::size_t>(value)], "a step reads a value that is not there");
     require(step.in_place < 0 || there_[static_cast<std::size_t>(step.in_place)], "a step takes the memory of a value that is not there");
     for (const int value : step.writes) {

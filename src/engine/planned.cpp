@@ -192,9 +192,14 @@ class Making {
     return static_cast<int>(figures_.size() - shape.size());
   }
   double add_traffic(std::vector<PlannedTraffic>& to, const fuse::Traffic& traffic) {
-    for (const auto& [bytes, elements] : traffic.terms) {
-      to.push_back({bytes, static_cast<int>(figures_.size())});
-      figures_.push_back(elements);
+    const auto add = [&](const fuse::Traffic::Term& term, std::size_t others) {
+      to.push_back({term.bytes, static_cast<int>(figures_.size()), static_cast<int>(others)});
+      figures_.push_back(term.elements);
+    };
+    for (const auto& term : traffic.terms) add(term, 0);
+    for (const auto& reading : traffic.readings) {
+      add(reading.whole, reading.some.size());
+      for (const auto& term : reading.some) add(term, 0);
     }
     return traffic.now();
   }
@@ -410,8 +415,16 @@ std::shared_ptr<const Planned> make_plan(const trace::Graph& graph, const Target
 }
 
 double bytes_of(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures) {
+  const auto count = [&](const PlannedTraffic& term) { return term.bytes * static_cast<double>(figures[static_cast<std::size_t>(term.elements)]); };
   double bytes = 0;
-  for (const PlannedTraffic& term : traffic) bytes += term.bytes * static_cast<double>(figures[static_cast<std::size_t>(term.elements)]);
+  for (auto term = traffic.begin(); term != traffic.end(); ++term) {
+    const double whole = count(*term);
+    double some = 0;
+    const auto last = term + term->others;
+    const bool either = term != last;
+    while (term != last) some += count(*++term);
+    bytes += either ? std::min(whole, some) : whole;
+  }
   return bytes;
 }
 

@@ -36,10 +36,11 @@ struct PlannedValue {
   bool is_leaf() const { return leaf >= 0; }
 };
 
-/// Bytes that a step moves for each of so many elements, which are a figure.
+/// Bytes that a step moves for each of so many elements, which are a figure. The next `others` counts are another sum of the same memory: the smaller counts.
 struct PlannedTraffic {
   double bytes = 0;
   int elements = 0;
+  int others = 0;
 };
 
 struct PlannedStep {

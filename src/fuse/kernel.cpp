@@ -192,11 +192,17 @@ void Traffic::add(double bytes, const Size& elements) {
 
 void Traffic::add(const Traffic& other) {
   for (const Term& term : other.terms) add(term.bytes, term.elements);
+  readings.insert(readings.end(), other.readings.begin(), other.readings.end());
 }
 
 double Traffic::now() const {
-  double bytes = 0;
-  for (const Term& term : terms) bytes += term.bytes * static_cast<double>(term.elements.hint());
+  const auto sum = [](const std::vector<Term>& all) {
+    double bytes = 0;
+    for (const Term& term : all) bytes += term.bytes * static_cast<double>(term.elements.hint());
+    return bytes;
+  };
+  double bytes = sum(terms);
+  for (const Reading& reading : readings) bytes += std::min(sum({reading.whole}), sum(reading.some));
   return bytes;
 }
 
@@ -267,8 +273,10 @@ Traffic traffic(const Graph& graph, const Kernel& kernel) {
     const Node& node = graph.nodes[group.front().node];
     Traffic some;
     for (const Reading& reading : group) some.add(reading.share * static_cast<double>(itemsize(node.dtype)), points(reading.axes));
-    const Traffic whole = traffic_of(graph, group.front().node);
-    all.add(some.now() < whole.now() ? some : whole);
+    const Traffic::Term whole{static_cast<double>(itemsize(node.dtype)), node.elements};
+    const bool same = some.terms.size() == 1 && some.terms[0].bytes >= whole.bytes && some.terms[0].elements.same(whole.elements);
+    if (same) all.add(whole.bytes, whole.elements);
+    else all.readings.push_back({whole, std::move(some.terms)});
   }
   for (const auto& root : kernel.roots) all.add(traffic_of(graph, root.node));
   return all;

@@ -122,13 +122,19 @@ int halving_node(const Kernel& kernel);
 /// Returns the bytes that reading so many elements of a node moves, at most all of the node's bytes; and the bytes of reading all of it.
 double bytes_read(const Graph& graph, int node, double elements);
 double bytes_of(const Graph& graph, int node);
-/// Bytes that move between memory and the processor, for any sizes: the sum of the terms.
+/// Bytes that move between memory and the processor, for any sizes: the sum of the terms and of the readings.
 struct Traffic {
   struct Term {
     double bytes;  // for each element
     Size elements;
   };
+  /// A node that is read whole or at some points, whichever are fewer bytes.
+  struct Reading {
+    Term whole;
+    std::vector<Term> some;
+  };
   std::vector<Term> terms;
+  std::vector<Reading> readings;
   void add(double bytes, const Size& elements);
   void add(const Traffic& other);
   /// Returns the bytes for the present sizes; leaves no guard.
@@ -136,8 +142,7 @@ struct Traffic {
 };
 /// Returns the traffic of all of a node, once.
 Traffic traffic_of(const Graph& graph, int node);
-/// Returns the memory that a kernel reads and writes; a pass that reads a row again counts again. Whether a pass reads all of a node, or some elements of it,
-/// is decided for the present sizes.
+/// Returns the memory that a kernel reads and writes; a pass that reads a row again counts again.
 Traffic traffic(const Graph& graph, const Kernel& kernel);
 
 /// The cost of a kernel: its traffic, and its arithmetic, which hides under the traffic.
