@@ -59,6 +59,18 @@ TEST_CASE("a kernel is told with the lines that recorded it") {
   CHECK(contains(text, here(line)));
 }
 
+TEST_CASE("a gather reads its points or its whole source, whichever are fewer at the present sizes") {
+  if (!sn::options().fuse) return;                        // then the index is computed by kernels of its own
+  for (const std::int64_t rows : {34, 60, 36, 64, 34}) {  // one plan serves all
+    CAPTURE(rows);
+    const Tensor x = numbers({rows, 8}, 5), places = sn::arange(50) % rows, y = sn::take(x, places, 0) * 2.f;
+    sn::eval(places);
+    const double bytes = explained({y}).at("bytes_moved");
+    CHECK(bytes == static_cast<double>(std::min<std::int64_t>(50, rows) * 8 * 4 + 50 * 8 + 50 * 8 * 4));
+    sn::eval(y);
+  }
+}
+
 TEST_CASE("every recorded operation names the user's file, also inside compositions") {
   const Tensor x = numbers({6, 8}, 5), places = Tensor{0, 2, -1};
   const sn::Complex z{numbers({4}, 6), numbers({4}, 7)};
