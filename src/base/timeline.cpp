@@ -99,7 +99,7 @@ struct Recorder {
 
   /// The array of Chrome's "Trace Event Format": complete events (X), counters (C) and names (M).
   void write() {
-    // Several processes may share the name, so each writes a file of its own and renames it. What is no plain file (a pipe, a terminal) is written directly.
+    // Several processes may share the name, so each writes a file of its own and renames it. A pipe or a terminal is written directly.
     std::error_code error;
     const bool direct = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
     const std::string written = direct ? path : fmt::format("{}.{}", path, process);

@@ -138,7 +138,7 @@ void Engine::apply(const Options& options) {
   if (settings.max_bytes == 0) settings.directory.clear();
   kernels_.configure(settings, options.dump);
   std::lock_guard lock(mutex_);
-  if (version_ > 0)  // the first settings change nothing
+  if (version_ > 0 && log().should_log(spdlog::level::debug))  // the first settings change nothing
     for (const std::string& change : changes(options_, options)) log().debug("a setting changes: {}", change);
   options_ = options;
   ++version_;

@@ -1,5 +1,5 @@
-// What main() of the tests that run on every executor does. With SINTER_TEST_GPU=1 they want a real GPU and are skipped, visibly, where there
-// is none.
+// The main() of test programs that run on every executor. With SINTER_TEST_GPU=1 a program needs a real GPU; without one, ctest shows it as
+// skipped.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "kernels/primitives/interpreter_kernels.hpp"
@@ -79,7 +78,7 @@ class Executor {
     }
   }
 
-  LoopStatistics run() {
+  void run() {
     for (std::int64_t block = 0; block < launch_.blocks; block += kernel_.cluster) {
       first_block_ = block;
       for (std::int64_t t = 0; t < count_; ++t) {
@@ -93,9 +92,7 @@ class Executor {
       scopes_.emplace_back();
       run(kernel_.body, all);
       scopes_.pop_back();
-      statistics_.threads += count_;
     }
-    return statistics_;
   }
 
  private:
@@ -182,7 +179,6 @@ class Executor {
         if ((reinterpret_cast<std::uintptr_t>(name.pointer) + static_cast<std::uintptr_t>(first) * item) % whole != 0)
           fail("{} accesses a vector of {} at {}[{}], which is not aligned", told(t), width, base.name, first);
       }
-      statistics_.accesses += run;
       visit(t, at(name, base.name, t, first, run, elements, stores));
     }
   }
@@ -471,7 +467,6 @@ class Executor {
     name.place = place;
     name.type = s.type;
     name.extents.assign(s.extents.begin(), s.extents.end());
-    if (s.kind == Stmt::Kind::dynamic) name.extents = {0};
     return scopes_.back()[s.name] = sized(std::move(name), arrays);
   }
   static Name sized(Name name, std::int64_t arrays) {
@@ -485,7 +480,7 @@ class Executor {
   void run(const std::vector<Stmt>& body, Mask& mask) {
     for (const Stmt& s : body) {
       if (std::find(mask.begin(), mask.end(), 1) == mask.end()) return;
-      if (++statistics_.statements > kMostStatements) fail("it does not end");
+      if (++statements_ > kMostStatements) fail("it does not end");
       statement(s, mask);
       if (loop_ == nullptr) continue;
       for (std::size_t t = 0; t < mask.size(); ++t) mask[t] &= !loop_->skipped[t] && !loop_->left[t];
@@ -514,7 +509,7 @@ class Executor {
       case S::let:
       case S::var:
       case S::registers:
-        declare(s, Name::Place::own, count_).type = s.type;
+        declare(s, Name::Place::own, count_);
         initial(s, mask);
         break;
       case S::shared: declare(s, Name::Place::shared, kernel_.cluster); break;
@@ -590,7 +585,6 @@ class Executor {
   }
 
   void barrier(const Stmt& s, const Mask& mask) {
-    ++statistics_.barriers;
     meet(mask, s.scope == Scope::warp ? kWarp : s.scope == Scope::block ? threads_ : count_, "a barrier");
     if (s.scope == Scope::cluster_arrive) return;
     for (std::size_t t = 0; t < mask.size(); ++t) {
@@ -611,11 +605,11 @@ class Executor {
   Loop* loop_ = nullptr;
   std::vector<std::span<std::byte>> written_;          // the buffers that the launch writes
   tsl::robin_map<std::uintptr_t, ShadowCell> global_;  // their elements, by address
-  LoopStatistics statistics_;
+  std::int64_t statements_ = 0;                        // so far
 };
 
 }  // namespace
 
-LoopStatistics execute(const Kernel& kernel, const LoopLaunch& launch) { return Executor(kernel, launch).run(); }
+void execute(const Kernel& kernel, const LoopLaunch& launch) { Executor(kernel, launch).run(); }
 
 }  // namespace sinter::test

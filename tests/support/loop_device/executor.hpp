@@ -28,11 +28,7 @@ struct LoopLaunch {
   std::vector<std::span<std::byte>> buffers;  // all memory that there is, by address; each pointer leads into one of them
 };
 
-struct LoopStatistics {
-  std::int64_t threads = 0, statements = 0, accesses = 0, barriers = 0;
-};
-
 /// Runs the kernel. Throws LoopFault.
-LoopStatistics execute(const jit::loop::Kernel& kernel, const LoopLaunch& launch);
+void execute(const jit::loop::Kernel& kernel, const LoopLaunch& launch);
 
 }  // namespace sinter::test

@@ -130,11 +130,6 @@ class LoopDevice final : public Device {
   const std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
 };
 
-Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
-  const jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, limits.units);
-  return {g.grid, static_cast<int>(g.block_x * g.block_y), static_cast<int>(g.shared)};
-}
-
 Kind kind(std::string_view name, fuse::Backend backend, const char* generator) {
   return {.name = name,
           .backend = backend,
@@ -155,7 +150,6 @@ Kind kind(std::string_view name, fuse::Backend backend, const char* generator) {
                 return limits.backend == fuse::Backend::opencl ? jit::generate_opencl(nest, limits) : jit::generate_cuda(nest, limits.sm);
               },
           .same_bits = [](const jit::LoopNest&) { return false; },
-          .launch = launch,
           .strings = [](const jit::LoopNest&, const jit::Source& source, jit::Compiler*,
                         bool) { return std::vector<std::pair<std::string, std::string>>{{".loops", source.text}}; },
           .describe = [] { return std::vector<std::string>(); }};

@@ -18,7 +18,7 @@ class ShadowCell {
   /// Returns whether the access races with an earlier one.
   bool read(const Moment& now) {
     const bool race = written() && !ordered(write_, now);
-    // Of several readers since the last write the latest is kept; `thread` and `warp` say whether all were one.
+    // The latest reader since the last write is kept. A number of it becomes kSeveral as soon as an earlier reader had another one.
     Moment reader = now;
     if (read_.thread != -1 && read_.thread != now.thread) reader.thread = kSeveral;
     if (read_.warp != -1 && read_.warp != now.warp) reader.warp = kSeveral;
