@@ -135,10 +135,7 @@ void check_on(const sn::fuse::Limits& limits) {
   int passes = 0, kernels = 0;
   for (const Formula& formula : formulas()) {
     CAPTURE(std::string(formula.name));
-    const auto results = formula.of();
-    std::vector<sn::trace::RecordedPtr> nodes;
-    for (const Tensor& y : results) nodes.push_back(y.node());
-    const auto plan = sn::fuse::schedule(sn::fuse::prepare(sn::trace::linearize(nodes).graph, limits), limits);
+    const auto plan = sn::testing::plan_of(formula.of(), limits);
     for (const auto& step : plan.steps) {
       if (step.kind != sn::fuse::Step::Kind::kernel) continue;
       ++kernels;
@@ -163,7 +160,7 @@ TEST_CASE("what a kernel is said to move it moves, on a GPU") { check_on(sn::fus
 TEST_CASE("a column that a GPU walks pass by pass is read in each pass; what it keeps of a row or of a short column is not read again") {
   const auto limits = sn::fuse::cuda_limits(90);
   const auto moved = [&](const Tensor& y) {
-    const auto plan = sn::fuse::schedule(sn::fuse::prepare(sn::trace::linearize({y.node()}).graph, limits), limits);
+    const auto plan = sn::testing::plan_of({y}, limits);
     REQUIRE(plan.steps.size() == 1);
     return jit::lower(plan.graph, plan.steps[0].kernel, limits).moved.now();
   };
@@ -181,7 +178,7 @@ TEST_CASE("a column that a GPU does not keep is read twice, never three times, f
     const Tensor x = in({height, 65536});
     const double once = 65536.0 * 4 * static_cast<double>(height);
     for (const Tensor& y : {sn::softmax(x, 0), (x - sn::mean(x, 0)) / sn::sqrt(sn::var(x, 0) + 1.f)}) {
-      const auto plan = sn::fuse::schedule(sn::fuse::prepare(sn::trace::linearize({y.node()}).graph, limits), limits);
+      const auto plan = sn::testing::plan_of({y}, limits);
       CHECK(sn::testing::bytes_moved(plan) < 3.1 * once);
     }
   }

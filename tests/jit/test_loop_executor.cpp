@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/engine.hpp"
-#include "fuse/schedule.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "jit/forms/forms.hpp"
 #include "jit/lower.hpp"
+#include "kernel_count.hpp"
 #include "loop_device/executor.hpp"
 #include "loop_reader.hpp"
 #include "sinter/nn.hpp"
@@ -78,10 +77,7 @@ struct Runnable {
   }
 };
 std::vector<Runnable> runnable(const std::vector<Tensor>& results, const sn::fuse::Limits& limits) {
-  std::vector<sn::trace::RecordedPtr> nodes;
-  for (const Tensor& y : results) nodes.push_back(y.node());
-  const auto graph = sn::trace::linearize(nodes).graph;
-  const auto plan = sn::fuse::schedule(sn::fuse::prepare(graph, limits), limits);
+  const auto plan = sn::testing::plan_of(results, limits);
   std::vector<Runnable> all;
   for (const auto& step : plan.steps) {
     if (step.kind != sn::fuse::Step::Kind::kernel) continue;

@@ -10,6 +10,7 @@
 #include "jit/compiler.hpp"
 #include "jit/forms/forms.hpp"
 #include "jit/lower.hpp"
+#include "kernel_count.hpp"
 #include "loop_reader.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/sinter.hpp"
@@ -25,10 +26,7 @@ namespace {
 
 /// Returns the kernels in which a formula's plan for a device runs, in every way that its schedules allow.
 std::vector<jit::LoopNest> nests(const std::vector<Tensor>& results, const sn::fuse::Limits& limits) {
-  std::vector<sn::trace::RecordedPtr> nodes;
-  for (const Tensor& y : results) nodes.push_back(y.node());
-  const auto graph = sn::trace::linearize(nodes).graph;
-  const auto plan = sn::fuse::schedule(sn::fuse::prepare(graph, limits), limits);
+  const auto plan = sn::testing::plan_of(results, limits);
   std::vector<jit::LoopNest> all;
   for (const auto& step : plan.steps)
     if (step.kind == sn::fuse::Step::Kind::kernel)
