@@ -937,7 +937,7 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   if (std::any_of(pending.begin(), pending.end(), [](const auto& root) { return root->spread != nullptr; })) {
     std::vector<trace::RecordedPtr> parts;
     for (const auto& group : ranks::by_mesh(pending)) {
-      const ranks::Partition partition(group, ranks::own_place(group.front()), {});
+      const ranks::Partition partition(ranks::Recording(group), ranks::own_place(group.front()));
       std::copy_if(partition.roots().begin(), partition.roots().end(), std::back_inserter(parts), [](const auto& part) { return !part->evaluated(); });
     }
     std::erase_if(pending, [](const auto& root) { return root->spread != nullptr; });

@@ -73,6 +73,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
     }
   const std::vector<ranks::Place> places = plan->mesh->own_places();
   plan->places.resize(places.size());
+  std::shared_ptr<const ranks::Recording> global;
   for (std::size_t number = 0; number < places.size(); ++number) {
     std::vector<InputSpec> of_parts;
     for (std::size_t k = 0; k < specs.size(); ++k) {
@@ -89,7 +90,9 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
         if (!result->spread) result = ranks::resharded(site, result, {plan->mesh, std::vector<int>(result->shape.size(), ranks::kWhole)});
         plan->results.push_back(lies(result));
       }
-      here.partition = std::make_unique<ranks::Partition>(results, places[number], ranks::Partition::How{.frozen = true});
+      const auto recording = std::make_shared<const ranks::Recording>(results);
+      here.partition = std::make_unique<ranks::Partition>(*recording, places[number], true);
+      if (number == 0) global = recording;
       std::vector<Tensor> local;
       for (const RecordedPtr& root : here.partition->roots()) local.emplace_back(root);
       return local;
@@ -97,7 +100,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
     // Its sizes are fixed, so the formula is recorded here alone.
     here.function = std::make_shared<FrozenFunction>(of_place, of_parts, std::vector<std::string>{}, site.where);
   }
-  plan->places.front().partition->compare();
+  if (!plan->places.front().partition->exchanges().empty()) global->compare();
   return plan;
 }
 

@@ -28,7 +28,7 @@ Mesh::Mesh(const World& world, std::vector<MeshAxis> axes, Location where) {
   }
   if (axes.empty() || ranks != world.size())
     trace::fail<ValueError>(site, fmt::format("the axes have {} ranks together, and the program runs on {}", axes.empty() ? 0 : ranks, world.size()));
-  state_ = std::make_shared<MeshState>(MeshState{world.state(), std::move(axes)});
+  state_ = std::make_shared<MeshState>(MeshState{world.state(), std::move(axes), no_partitions()});
   watch_recording();
 }
 

@@ -13,11 +13,11 @@ thread_local Exchanges* now_running = nullptr;
 
 constexpr std::array<const char*, 4> kKinds{"all_gather", "all_to_all", "halo", "broadcast_from"};
 
-/// The kind's number and whether it is the finish, then up to 6 letters of the mesh axis.
-constexpr std::uint64_t kFinish = 0x80;
-std::int64_t label(const Exchange& exchange, bool finish) {
+/// The kind's number, to which a finish adds kFinish, then up to 6 letters of the mesh axis.
+constexpr std::int64_t kFinish = 0x80;
+std::int64_t label(const Exchange& exchange) {
   const auto kind = std::find(kKinds.begin(), kKinds.end(), exchange.kind) - kKinds.begin();
-  std::uint64_t packed = static_cast<std::uint64_t>(kind) | (finish ? kFinish : 0);
+  auto packed = static_cast<std::uint64_t>(kind);
   for (std::size_t axis = 0; axis < exchange.from.mesh->count(); ++axis) {
     if (exchange.from.along(axis) < 0) continue;
     const std::string& name = exchange.from.mesh->axes[axis].name;
@@ -81,22 +81,23 @@ Place Exchange::sender(const Part& part, const Place& receiver) const {
   return result;
 }
 
-void Exchange::each_received(const Place& place, const std::function<void(const Place&, const Block&)>& visit) const {
+std::vector<std::pair<Place, Block>> Exchange::received(const Place& place) const {
+  std::vector<std::pair<Place, Block>> all;
   const Block mine = wanted(part_of(to, place));
-  for (const Part& part : all_parts(from)) {
-    const Block both = intersection(block_of(shape, from, part), mine);
-    if (!is_empty(both)) visit(sender(part, place), both);
-  }
+  for (const Part& part : all_parts(from))
+    if (Block both = intersection(block_of(shape, from, part), mine); !is_empty(both)) all.emplace_back(sender(part, place), std::move(both));
+  return all;
 }
 
-void Exchange::each_sent(const Place& place, const std::function<void(const Place&, const Block&)>& visit) const {
+std::vector<std::pair<Place, Block>> Exchange::sent(const Place& place) const {
+  std::vector<std::pair<Place, Block>> all;
   const Part part = part_of(from, place);
   const Block mine = block_of(shape, from, part);
   for (const Place& receiver : from.mesh->all_places()) {
     if (sender(part, receiver) != place) continue;
-    const Block both = intersection(mine, wanted(part_of(to, receiver)));
-    if (!is_empty(both)) visit(receiver, both);
+    if (Block both = intersection(mine, wanted(part_of(to, receiver))); !is_empty(both)) all.emplace_back(receiver, std::move(both));
   }
+  return all;
 }
 
 std::string Exchange::told() const {
@@ -104,22 +105,27 @@ std::string Exchange::told() const {
                      *site.where.file ? fmt::format(" at {}:{}", site.where.file, site.where.line) : "");
 }
 
-std::size_t Exchanges::add(Exchange exchange) {
-  all_.push_back(std::move(exchange));
-  return all_.size() - 1;
+std::size_t Exchanges::add(const Exchange& exchange) {
+  added_.push_back({exchange.item, block_of(exchange.shape, exchange.from, part_of(exchange.from, place_)), exchange.wanted(part_of(exchange.to, place_)),
+                    exchange.sent(place_), exchange.received(place_), label(exchange), exchange.told()});
+  return added_.size() - 1;
+}
+
+const Exchanges::Known& Exchanges::known() {
+  if (!known_) known_ = std::make_shared<const std::vector<Moves>>(std::move(added_));
+  return known_;
 }
 
 std::vector<std::int64_t> Exchanges::attributes(std::size_t number, Call call, std::int64_t elements, std::uint64_t sizes) const {
-  const Exchange& exchange = all_[number];
+  const Moves& moves = all()[number];
+  const bool finish = call == Call::finish;
   std::int64_t bytes = 0, places = 0;
-  const auto count = [&](const Place& other, const Block& block) {
-    if (mesh_->rank_of(other) == mesh_->world->rank) return;
-    bytes += static_cast<std::int64_t>(bytes_of(block, exchange.item));
+  for (const auto& [other, block] : finish ? moves.received : moves.sent) {
+    if (mesh_->rank_of(other) == mesh_->world->rank) continue;
+    bytes += static_cast<std::int64_t>(bytes_of(block, moves.item));
     ++places;
-  };
-  if (call == Call::start) exchange.each_sent(place_, count);
-  else exchange.each_received(place_, count);
-  return {static_cast<std::int64_t>(number), elements, bytes, places, label(exchange, call == Call::finish), of_hash(sizes)};
+  }
+  return {static_cast<std::int64_t>(number), elements, bytes, places, moves.label | (finish ? kFinish : 0), of_hash(sizes)};
 }
 
 std::vector<std::int64_t> Exchanges::no_exchange(std::uint64_t sizes) { return {-1, 1, 0, 0, -1, of_hash(sizes)}; }
@@ -127,31 +133,29 @@ std::vector<std::int64_t> Exchanges::no_exchange(std::uint64_t sizes) { return {
 void Exchanges::send(std::span<const std::int64_t> ints, const std::byte* elements) {
   if (ints[0] < 0) return;
   const auto number = static_cast<std::size_t>(ints[0]);
-  const Exchange& exchange = all_[number];
-  const Block mine = block_of(exchange.shape, exchange.from, part_of(exchange.from, place_));
-  exchange.each_sent(place_, [&](const Place& receiver, const Block& block) {
-    std::vector<std::byte> message(bytes_of(block, exchange.item));
-    copy(block, mine, elements, block, message.data(), exchange.item);
+  const Moves& moves = all()[number];
+  for (const auto& [receiver, block] : moves.sent) {
+    std::vector<std::byte> message(bytes_of(block, moves.item));
+    copy(block, moves.own, elements, block, message.data(), moves.item);
     const int rank = mesh_->rank_of(receiver);
     if (rank == mesh_->world->rank) others_->give({number, place_, receiver}, std::move(message));
     else mesh_->world->transport->send(rank, tag_of(*mesh_, place_, receiver), std::move(message));
-  });
+  }
 }
 
 void Exchanges::receive(std::span<const std::int64_t> ints, std::byte* elements) {
   const auto number = static_cast<std::size_t>(ints[0]);
-  const Exchange& exchange = all_[number];
-  const Block wanted = exchange.wanted(part_of(exchange.to, place_));
-  exchange.each_received(place_, [&](const Place& from, const Block& block) {
+  const Moves& moves = all()[number];
+  for (const auto& [from, block] : moves.received) {
     std::vector<std::byte> message;
     if (const int rank = mesh_->rank_of(from); rank == mesh_->world->rank) {
       message = others_->take({number, from, place_});
     } else {
-      message.resize(bytes_of(block, exchange.item));
-      mesh_->world->receive(rank, tag_of(*mesh_, from, place_), message, exchange.told());
+      message.resize(bytes_of(block, moves.item));
+      mesh_->world->receive(rank, tag_of(*mesh_, from, place_), message, moves.told);
     }
-    copy(block, block, message.data(), wanted, elements, exchange.item);
-  });
+    copy(block, block, message.data(), moves.wanted, elements, moves.item);
+  }
 }
 
 void Handover::give(Key key, std::vector<std::byte> bytes) {
@@ -199,13 +203,13 @@ std::string told(std::span<const std::int64_t> ints) {
   std::string over;
   for (int k = 1; k < 7; ++k)
     if (const auto letter = static_cast<char>(packed >> (8 * k) & 0xff); letter != 0) over += letter;
-  const std::uint64_t number = packed & 0xff & ~kFinish;
+  const std::uint64_t number = packed & 0x7f;
   const char* kind = number < kKinds.size() ? kKinds[number] : "exchange";
   if (!is_far(ints)) return fmt::format("{} over {}: within this rank", kind, over);
   const double bytes = static_cast<double>(ints[2]) / static_cast<double>(ints[3]);
   const bool large = bytes >= 1e5;
   return fmt::format("{} over {}: {:.1f} {} {} each of {} place{} of other ranks", kind, over, large ? bytes / 1e6 : bytes / 1e3, large ? "MB" : "kB",
-                     (packed & kFinish) != 0 ? "from" : "to", ints[3], ints[3] == 1 ? "" : "s");
+                     (ints[4] & kFinish) != 0 ? "from" : "to", ints[3], ints[3] == 1 ? "" : "s");
 }
 
 }  // namespace sinter::ranks

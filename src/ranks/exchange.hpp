@@ -36,10 +36,10 @@ struct Exchange {
   /// If several places have the same part, the first of them sends to all: where each has computed the part itself, the parts may differ in the last bit.
   bool from_first = false;
 
-  /// Visits what a place sends: the receiving place and the elements.
-  void each_sent(const Place& place, const std::function<void(const Place&, const Block&)>& visit) const;
-  /// Visits what a place receives: the sending place and the elements.
-  void each_received(const Place& place, const std::function<void(const Place&, const Block&)>& visit) const;
+  /// Returns what a place sends: the receiving places and the elements.
+  std::vector<std::pair<Place, Block>> sent(const Place& place) const;
+  /// Returns what a place receives: the sending places and the elements.
+  std::vector<std::pair<Place, Block>> received(const Place& place) const;
   /// Returns the place that sends a part to a receiver.
   Place sender(const Part& part, const Place& receiver) const;
   /// "all_gather of (8@data, 37) for sum at train.cpp:12".
@@ -62,12 +62,25 @@ class Handover {
   bool failed_ = false;
 };
 
+/// An exchange as one place runs it. It names no mesh, so a mesh can hold it.
+struct Moves {
+  std::size_t item = 0;
+  Block own, wanted;
+  std::vector<std::pair<Place, Block>> sent, received;  // with the other place
+  std::int64_t label = 0;
+  std::string told;
+};
+
 /// The exchanges of one evaluation, for one place. The calls of the plan find them by number.
 class Exchanges {
  public:
   Exchanges(MeshPtr mesh, Place place) : mesh_(std::move(mesh)), place_(std::move(place)) {}
-  std::size_t add(Exchange exchange);
-  bool empty() const { return all_.empty(); }
+  /// Exchanges that are known from an earlier evaluation.
+  using Known = std::shared_ptr<const std::vector<Moves>>;
+  Exchanges(MeshPtr mesh, Place place, Known all) : mesh_(std::move(mesh)), place_(std::move(place)), known_(std::move(all)) {}
+  std::size_t add(const Exchange& exchange);
+  bool empty() const { return all().empty(); }
+  const Known& known();
   void meet(std::shared_ptr<Handover> others) { others_ = std::move(others); }
   /// Returns the attributes of a call of the exchange.
   enum class Call : std::uint8_t { start, finish };
@@ -92,9 +105,12 @@ class Exchanges {
   };
 
  private:
+  const std::vector<Moves>& all() const { return known_ ? *known_ : added_; }
+
   const MeshPtr mesh_;
   const Place place_;
-  std::vector<Exchange> all_;
+  std::vector<Moves> added_;
+  Known known_;
   std::shared_ptr<Handover> others_;
 };
 

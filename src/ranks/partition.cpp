@@ -127,11 +127,25 @@ RecordedPtr computed(const Recorded& node, const Block& block, const std::vector
 
 class Partition::Pass {
  public:
-  Pass(Partition& partition, std::vector<RecordedPtr> roots, const Place& place, How how)
-      : out_(partition), place_(place), number_(static_cast<std::size_t>(partition.mesh_->number_of(place))), frozen_(how.frozen) {
-    order(roots);
-    for (std::size_t k = 0; how.keep && k < nodes_.size(); ++k)
-      if (is_kept(k) && std::find(roots.begin(), roots.end(), nodes_[k]) == roots.end()) roots.push_back(nodes_[k]);
+  Pass(Partition& partition, const Recording& recording, const Place& place, bool frozen)
+      : out_(partition),
+        mesh_(recording.mesh_),
+        place_(place),
+        number_(static_cast<std::size_t>(mesh_->number_of(place))),
+        frozen_(frozen),
+        recording_(recording),
+        nodes_(recording.nodes_),
+        inputs_(recording.inputs_),
+        carried_(nodes_.size()),
+        wants_(nodes_.size()) {
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      const RecordedPtr& node = nodes_[k];
+      const Sharding sharding = node->spread ? node->spread->sharding : whole(*node);
+      for (const std::int64_t size : shape_of(block_of(node->shape, sharding, place_))) sizes_ = mix(sizes_, static_cast<std::uint64_t>(size));
+      sources_.push_back({site_of(*node), node->shape, node->dtype, sharding, nullptr});
+      if (node->spread && !inputs_[k].empty()) carried_[k] = carry(*node, operands_of(inputs_[k], site_of(*node)), &node->spread->sharding);
+    }
+    const std::vector<RecordedPtr>& roots = recording.roots_;
     std::unordered_set<const Recorded*> asked;
     for (const RecordedPtr& root : roots) asked.insert(root.get());
     for (std::size_t k = nodes_.size(); k-- > 0;) {
@@ -139,68 +153,14 @@ class Partition::Pass {
       note_wants(k);
     }
     for (std::size_t k = 0; k < nodes_.size(); ++k) sources_[k].part = part_of_node(k);
-    for (const RecordedPtr& root : roots) out_.local_.push_back(sources_[static_cast<std::size_t>(numbers_.at(root.get()))].part);
+    for (const RecordedPtr& root : roots) out_.local_.push_back(sources_[static_cast<std::size_t>(recording_.number_of(root))].part);
     if (!started_) started_ = linked(Site{"ranks", {}}, Op::send_part, nothing(DType::int64, Shape{1}), nullptr, Exchanges::no_exchange(sizes_));
     if (finished_) out_.local_.push_back(finished_);
     if (started_ != finished_start_) out_.local_.push_back(started_);
-    out_.global_ = std::move(roots);
-    out_.operations_ = nodes_.size();
   }
 
  private:
-  // Visits the nodes that the roots need, operands before users, in an order that is the same on all ranks. Evaluated values are leaves.
-  void order(const std::vector<RecordedPtr>& roots) {
-    struct Frame {
-      RecordedPtr node;
-      trace::Operands inputs;
-      std::size_t next = 0;
-    };
-    std::vector<Frame> stack;
-    const auto enter = [&](const RecordedPtr& node) {
-      if (numbers_.contains(node.get()) || (!node->spread && (node->evaluated() || node->inputs().empty()))) return;
-      numbers_.emplace(node.get(), -1);
-      stack.push_back({node, node->inputs(), 0});
-    };
-    for (const RecordedPtr& root : roots) {
-      enter(root);
-      while (!stack.empty()) {
-        Frame& top = stack.back();
-        if (top.next < top.inputs.size()) {
-          const RecordedPtr input = top.inputs[top.next++];
-          enter(input);
-          continue;
-        }
-        add(top.node, top.inputs);
-        stack.pop_back();
-      }
-    }
-  }
-
-  void add(const RecordedPtr& node, const trace::Operands& inputs) {
-    numbers_[node.get()] = static_cast<int>(nodes_.size());
-    nodes_.push_back(node);
-    inputs_.push_back(inputs);
-    uses_.push_back(0);
-    sources_.push_back({site_of(*node), node->shape, node->dtype, node->spread ? node->spread->sharding : whole(*node), nullptr});
-    std::uint64_t& hash = out_.hash_;
-    for (const std::uint64_t word : {static_cast<std::uint64_t>(node->op), static_cast<std::uint64_t>(node->dtype), static_cast<std::uint64_t>(inputs.size())})
-      hash = mix(hash, word);
-    for (const std::int64_t size : node->shape) hash = mix(hash, static_cast<std::uint64_t>(size));
-    for (const std::int64_t number : node->ints) hash = mix(hash, static_cast<std::uint64_t>(number));
-    for (const std::int64_t size : shape_of(block_of(node->shape, sources_.back().sharding, place_))) sizes_ = mix(sizes_, static_cast<std::uint64_t>(size));
-    for (const int axis : sources_.back().sharding.axes) hash = mix(hash, static_cast<std::uint64_t>(axis + 1));
-    carried_.emplace_back();
-    wants_.emplace_back();
-    if (inputs.empty()) return;
-    for (const RecordedPtr& input : inputs) {
-      const auto found = numbers_.find(input.get());
-      hash = mix(hash, found == numbers_.end() ? input->op == Op::constant ? input->scalar.bits() : 0 : static_cast<std::uint64_t>(found->second + 1));
-      if (found != numbers_.end()) ++uses_[static_cast<std::size_t>(found->second)];
-    }
-    if (node->spread) carried_.back() = carry(*node, operands_of(inputs, site_of(*node)), &node->spread->sharding);
-  }
-
-  Sharding whole(const Recorded& node) const { return {out_.mesh_, std::vector<int>(node.shape.size(), kWhole)}; }
+  Sharding whole(const Recorded& node) const { return {mesh_, std::vector<int>(node.shape.size(), kWhole)}; }
 
   // --- elements from other ranks
 
@@ -250,8 +210,8 @@ class Partition::Pass {
   void note_wants(std::size_t k) {
     const Carried& carried = carried_[k];
     for (std::size_t i = 0; i < carried.wanted.size(); ++i)
-      if (const auto found = numbers_.find(inputs_[k][i].get()); found != numbers_.end())
-        wants_[static_cast<std::size_t>(found->second)].push_back({k, i, carried.work(), carried.wanted[i]});
+      if (const int found = recording_.number_of(inputs_[k][i]); found >= 0)
+        wants_[static_cast<std::size_t>(found)].push_back({k, i, carried.work(), carried.wanted[i]});
   }
 
   bool all_at_hand(std::size_t k) const {
@@ -310,9 +270,9 @@ class Partition::Pass {
     const Sharding work = carried_[k].work();
     const Block wanted = carried_[k].wanted[i](part_of(work, place_));
     const Site site = site_of(*nodes_[k]);
-    const auto found = numbers_.find(input.get());
-    if (found == numbers_.end()) return part_within(site, input, block_of(input->shape, whole(*input), {}), wanted);
-    const auto number = static_cast<std::size_t>(found->second);
+    const int found = recording_.number_of(input);
+    if (found < 0) return part_within(site, input, block_of(input->shape, whole(*input), {}), wanted);
+    const auto number = static_cast<std::size_t>(found);
     const Source& source = sources_[number];
     const auto place = places_.find({k, i});
     if (place == places_.end()) return part_within(site, source.part, source.block(place_), wanted);
@@ -403,8 +363,8 @@ class Partition::Pass {
 
   /// Returns whether several places compute the same part.
   bool repeats(const Sharding& work) const {
-    for (std::size_t axis = 0; axis < out_.mesh_->count(); ++axis)
-      if (out_.mesh_->axes[axis].pieces > 1 && work.along(axis) < 0) return true;
+    for (std::size_t axis = 0; axis < mesh_->count(); ++axis)
+      if (mesh_->axes[axis].pieces > 1 && work.along(axis) < 0) return true;
     return false;
   }
 
@@ -420,8 +380,8 @@ class Partition::Pass {
     const Recorded& node = *nodes_[k];
     std::vector<RecordedPtr> operands;
     for (const RecordedPtr& input : inputs_[k]) {
-      const auto found = numbers_.find(input.get());
-      operands.push_back(found == numbers_.end() ? input : sources_[static_cast<std::size_t>(found->second)].part);
+      const int found = recording_.number_of(input);
+      operands.push_back(found < 0 ? input : sources_[static_cast<std::size_t>(found)].part);
     }
     auto copy = std::make_shared<Recorded>(node.shape_owner);
     copy->op = node.op;
@@ -546,26 +506,14 @@ class Partition::Pass {
     return trace::make_cast(site, part, node.dtype);
   }
 
-  // --- the results
-
-  /// Returns whether the user holds an intermediate value that was computed before; it is then stored. The answer is the same on all ranks, because it does not
-  /// depend on other evaluations of a rank.
-  bool is_kept(std::size_t k) const {
-    const RecordedPtr& node = nodes_[k];
-    if (!node->spread || node->evaluated() || trace::is_view(node->op)) return false;
-    // Other references than the user's: nodes_, the operand lists of the node's users, and the copies of these lists here.
-    if (node.use_count() <= 1 + 2 * static_cast<long>(uses_[k])) return false;
-    return node->computed.exchange(true, std::memory_order_relaxed);
-  }
-
   Partition& out_;
+  const MeshPtr& mesh_;
   const Place place_;
   const std::size_t number_;  // the place's number on its rank
   const bool frozen_;
-  std::unordered_map<const Recorded*, int> numbers_;
-  std::vector<RecordedPtr> nodes_;
-  std::vector<trace::Operands> inputs_;
-  std::vector<int> uses_;
+  const Recording& recording_;
+  const std::vector<RecordedPtr>& nodes_;
+  const std::vector<trace::Operands>& inputs_;
   std::vector<Carried> carried_;  // leaves have no operands here
   std::vector<Source> sources_;
   std::vector<std::vector<Want>> wants_;
@@ -575,15 +523,82 @@ class Partition::Pass {
   std::uint64_t sizes_ = 0;                          // a hash
 };
 
-Partition::Partition(const std::vector<RecordedPtr>& roots, const Place& place, How how)
-    : mesh_(roots.front()->spread->sharding.mesh), exchanges_(mesh_, place) {
+Partition::Partition(const Recording& recording, const Place& place, bool frozen) : exchanges_(recording.mesh(), place) {
   const trace::WithinEvaluation within;
-  Pass(*this, roots, place, how);
+  Pass(*this, recording, place, frozen);
 }
 
-void Partition::compare() const {
-  if (exchanges_.empty() || mesh_->world->size == 1) return;
-  const Recorded& last = *global_.front();
+// Evaluated values are leaves.
+Recording::Recording(std::vector<RecordedPtr> roots, bool keep) : roots_(std::move(roots)), mesh_(roots_.front()->spread->sharding.mesh) {
+  struct Frame {
+    RecordedPtr node;
+    trace::Operands inputs;
+    std::size_t next = 0;
+  };
+  std::vector<Frame> stack;
+  const auto enter = [&](const RecordedPtr& node) {
+    if (numbers_.contains(node.get()) || (!node->spread && (node->evaluated() || node->inputs().empty()))) return;
+    numbers_.emplace(node.get(), -1);
+    stack.push_back({node, node->inputs(), 0});
+  };
+  for (const RecordedPtr& root : roots_) {
+    enter(root);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next < top.inputs.size()) {
+        const RecordedPtr input = top.inputs[top.next++];
+        enter(input);
+        continue;
+      }
+      add(top.node, std::move(top.inputs));
+      stack.pop_back();
+    }
+  }
+  std::unordered_set<const Recorded*> asked;
+  for (const RecordedPtr& root : roots_) asked.insert(root.get());
+  for (std::size_t k = 0; keep && k < nodes_.size(); ++k)
+    if (is_kept(k) && !asked.contains(nodes_[k].get())) roots_.push_back(nodes_[k]);
+}
+
+void Recording::add(const RecordedPtr& node, trace::Operands inputs) {
+  numbers_[node.get()] = static_cast<int>(nodes_.size());
+  nodes_.push_back(node);
+  uses_.push_back(0);
+  const auto say = [&](std::uint64_t word) { hash_ = mix(hash_, word); };
+  if (node->spread) {
+    ++operations_;
+    for (const std::uint64_t word : {static_cast<std::uint64_t>(node->op), static_cast<std::uint64_t>(node->dtype), static_cast<std::uint64_t>(inputs.size())})
+      say(word);
+    for (const std::int64_t size : node->shape) say(static_cast<std::uint64_t>(size));
+    for (const std::int64_t number : node->ints) say(static_cast<std::uint64_t>(number));
+    for (const int axis : node->spread->sharding.axes) say(static_cast<std::uint64_t>(axis + 1));
+  }
+  for (const RecordedPtr& input : inputs) {
+    const auto [found, fresh] = numbers_.emplace(input.get(), -1 - static_cast<int>(leaves_.size()));
+    if (fresh) leaves_.push_back(input);
+    const int number = found->second;
+    if (number >= 0) ++uses_[static_cast<std::size_t>(number)];
+    if (!node->spread) continue;
+    if (input->spread) say(spread_numbers_[static_cast<std::size_t>(number)]);
+    else say(input->op == Op::constant ? input->scalar.bits() : 0);
+  }
+  spread_numbers_.push_back(operations_);
+  inputs_.push_back(std::move(inputs));
+}
+
+/// Returns whether the user holds an intermediate value that was computed before; it is then stored. The answer is the same on all ranks, because it does not
+/// depend on other evaluations of a rank.
+bool Recording::is_kept(std::size_t k) const {
+  const RecordedPtr& node = nodes_[k];
+  if (!node->spread || node->evaluated() || trace::is_view(node->op)) return false;
+  // Other references than the user's: nodes_, the operand lists of the node's users, and the copies of these lists here.
+  if (node.use_count() <= 1 + 2 * static_cast<long>(uses_[k])) return false;
+  return node->computed.exchange(true, std::memory_order_relaxed);
+}
+
+void Recording::compare() const {
+  if (mesh_->world->size == 1) return;
+  const Recorded& last = *roots_.front();
   const std::string what =
       fmt::format("{}{}, {} operations", last.called, *last.where.file ? fmt::format(" ({}:{})", last.where.file, last.where.line) : "", operations_);
   const auto all = mesh_->world->gather(fmt::format("{:016x}{}", hash_, what), "the comparison before " + what);
@@ -595,6 +610,159 @@ void Partition::compare() const {
                     all[0].substr(16), rank, all[static_cast<std::size_t>(rank)].substr(16)));
   }
 }
+
+std::vector<RecordedPtr> Recording::leaves(std::size_t number) const {
+  std::vector<RecordedPtr> all = leaves_;
+  for (std::size_t k = 0; k < nodes_.size(); ++k)
+    if (nodes_[k]->spread && inputs_[k].empty()) all.push_back(nodes_[k]->spread->parts[number]);
+  return all;
+}
+
+std::vector<std::uint64_t> Recording::key() const {
+  std::vector<std::uint64_t> words;
+  const auto say = [&](auto word) {
+    if constexpr (std::is_pointer_v<decltype(word)>) words.push_back(reinterpret_cast<std::uintptr_t>(word));
+    else words.push_back(static_cast<std::uint64_t>(word));
+  };
+  const auto say_shape = [&](const Recorded& node) {
+    say(node.dtype);
+    say(node.shape.size());
+    for (const std::int64_t size : node.shape) say(size);
+  };
+  const auto say_op = [&](const Recorded& node) {
+    say(node.op);
+    say(node.ints.size());
+    for (const std::int64_t number : node.ints) say(number);
+    if (node.op == Op::constant) say(node.scalar.bits());
+  };
+  for (std::size_t k = 0; k < nodes_.size(); ++k) {
+    const Recorded& node = *nodes_[k];
+    say_shape(node);
+    say(node.spread != nullptr);
+    if (node.spread)
+      for (const int axis : node.spread->sharding.axes) say(axis);
+    say(inputs_[k].size());
+    if (inputs_[k].empty()) continue;
+    say_op(node);
+    say(node.called);
+    say(node.where.file);
+    say(node.where.line);
+    for (const RecordedPtr& input : inputs_[k]) say(number_of(input));
+  }
+  for (const RecordedPtr& root : roots_) say(number_of(root));
+  for (std::size_t number = 0; number < mesh_->own_places().size(); ++number) {
+    std::unordered_map<const Recorded*, std::size_t> seen;
+    for (const RecordedPtr& leaf : leaves(number)) {
+      const auto [same, fresh] = seen.emplace(leaf.get(), seen.size());
+      say(same->second);
+      if (!fresh) continue;
+      say_shape(*leaf);
+      say_op(*leaf);
+    }
+  }
+  return words;
+}
+
+/// A partition as a list of operations, each with the numbers of its operands among the leaves and the operations before it.
+struct KnownPartition {
+  struct Step {
+    RecordedPtr like;  // the same node without operands
+    std::vector<std::size_t> operands;
+  };
+  std::size_t leaves = 0;
+  std::vector<Step> steps;
+  std::vector<std::size_t> roots;
+  Exchanges::Known exchanges;
+};
+
+class KnownPartitions {
+ public:
+  using All = std::shared_ptr<const std::vector<KnownPartition>>;  // for each place of the rank
+
+  All find(const std::vector<std::uint64_t>& key) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t hash = hash64(key);
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.hash == hash && same_words(entry.key, key); });
+    if (found == entries_.end()) return nullptr;
+    std::rotate(entries_.begin(), found, found + 1);
+    return entries_.front().all;
+  }
+
+  /// Forgets those that were not used for the longest time, so that memory stays bounded.
+  void add(std::vector<std::uint64_t> key, All all) {
+    constexpr std::size_t kMost = 64, kMostSteps = std::size_t{1} << 16;
+    const std::lock_guard lock(mutex_);
+    entries_.insert(entries_.begin(), {hash64(key), std::move(key), std::move(all)});
+    std::size_t steps = 0, kept = 0;
+    for (; kept < std::min(entries_.size(), kMost); ++kept) {
+      for (const KnownPartition& partition : *entries_[kept].all) steps += partition.steps.size();
+      if (steps > kMostSteps) break;
+    }
+    entries_.resize(kept);
+  }
+
+  static KnownPartition known(Partition& partition, const std::vector<RecordedPtr>& leaves) {
+    KnownPartition made{leaves.size(), {}, {}, partition.exchanges_.known()};
+    std::unordered_map<const Recorded*, std::size_t> numbers;
+    for (std::size_t k = 0; k < leaves.size(); ++k) numbers.emplace(leaves[k].get(), k);
+    std::vector<std::pair<RecordedPtr, std::size_t>> stack;  // a node, and how many of its operands were visited
+    for (const RecordedPtr& root : partition.local_) {
+      if (!numbers.contains(root.get())) stack.emplace_back(root, 0);
+      while (!stack.empty()) {
+        const RecordedPtr node = stack.back().first;
+        const trace::Operands inputs = node->inputs();
+        if (node->evaluated()) throw InternalError("a partition holds elements that are no leaf of its graph");
+        if (std::size_t& next = stack.back().second; next < inputs.size()) {
+          const RecordedPtr& input = inputs[next++];
+          if (!numbers.contains(input.get())) stack.emplace_back(input, 0);
+          continue;
+        }
+        stack.pop_back();
+        if (!numbers.emplace(node.get(), leaves.size() + made.steps.size()).second) continue;
+        const auto like = std::make_shared<Recorded>(node->shape_owner);
+        like->op = node->op;
+        like->dtype = node->dtype;
+        like->ints = node->ints;
+        like->scalar = node->scalar;
+        like->where = node->where;
+        like->called = node->called;
+        KnownPartition::Step& step = made.steps.emplace_back(KnownPartition::Step{like, {}});
+        for (const RecordedPtr& input : inputs) step.operands.push_back(numbers.at(input.get()));
+      }
+      made.roots.push_back(numbers.at(root.get()));
+    }
+    return made;
+  }
+
+  /// Records the operations of a known partition over other leaves.
+  static Partition recorded(const KnownPartition& known, std::vector<RecordedPtr> leaves, const MeshPtr& mesh, const Place& place) {
+    const trace::WithinEvaluation within;
+    std::vector<RecordedPtr>& values = leaves;
+    for (const auto& [like, operands] : known.steps) {
+      if (like->op == Op::constant) {
+        values.push_back(trace::make_constant(site_of(*like), like->scalar, like->shape_owner));
+        continue;
+      }
+      std::vector<RecordedPtr> inputs;
+      for (const std::size_t operand : operands) inputs.push_back(values[operand]);
+      values.push_back(trace::with_operands(*like, inputs.empty() ? trace::Operands() : as_operands(inputs)));
+    }
+    std::vector<RecordedPtr> roots;
+    for (const std::size_t root : known.roots) roots.push_back(values[root]);
+    return {std::move(roots), Exchanges(mesh, place, known.exchanges)};
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::vector<std::uint64_t> key;
+    All all;
+  };
+  std::mutex mutex_;
+  std::vector<Entry> entries_;  // the last used first
+};
+
+std::shared_ptr<KnownPartitions> no_partitions() { return std::make_shared<KnownPartitions>(); }
 
 namespace {
 
@@ -625,17 +793,27 @@ void evaluate_parts(const std::vector<RecordedPtr>& roots, const Evaluate& evalu
     const Exchanges::Running running(&none);
     evaluate(sums);
   }
+  const Recording recording(roots, true);
+  std::vector<std::uint64_t> key = recording.key();
+  const KnownPartitions::All known = mesh->known->find(key);
   std::vector<std::unique_ptr<Partition>> partitions(places.size());
-  partitions[0] = std::make_unique<Partition>(roots, places[0], Partition::How{.keep = true});
-  partitions[0]->compare();
-  const std::vector<RecordedPtr> wanted = partitions[0]->global_roots();
+  const auto partition = [&](std::size_t number) {
+    partitions[number] = std::make_unique<Partition>(known ? KnownPartitions::recorded((*known)[number], recording.leaves(number), mesh, places[number])
+                                                           : Partition(recording, places[number]));
+  };
+  partition(0);
+  if (!partitions[0]->exchanges().empty()) recording.compare();
+  std::vector<KnownPartition> made(known ? 0 : places.size());
   on_each_place(places.size(), [&](std::size_t number, const std::shared_ptr<Handover>& others) {
-    if (number > 0) partitions[number] = std::make_unique<Partition>(wanted, places[number], Partition::How{});
-    Exchanges& exchanges = partitions[number]->exchanges();
-    exchanges.meet(others);
-    const Exchanges::Running running(&exchanges);
-    evaluate(partitions[number]->roots());
+    if (number > 0) partition(number);
+    Partition& here = *partitions[number];
+    if (!known) made[number] = KnownPartitions::known(here, recording.leaves(number));
+    here.exchanges().meet(others);
+    const Exchanges::Running running(&here.exchanges());
+    evaluate(here.roots());
   });
+  if (!known) mesh->known->add(std::move(key), std::make_shared<const std::vector<KnownPartition>>(std::move(made)));
+  const std::vector<RecordedPtr>& wanted = recording.roots();
   for (std::size_t k = 0; k < wanted.size(); ++k) set_parts(*wanted[k], [&](std::size_t number) { return partitions[number]->roots()[k]; });
 }
 

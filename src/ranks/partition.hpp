@@ -6,8 +6,12 @@
 // previous one as an operand, its link, in any plan. A finish also comes after its own start, and so after all earlier starts. Therefore no two places wait for
 // each other: take the earliest exchange in whose finish a place waits; no other place can be in a later finish without having started this exchange.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ranks/exchange.hpp"
@@ -15,30 +19,60 @@
 
 namespace sinter::ranks {
 
+/// The graph over global shapes below some roots. Each root has a spread, and all spreads are on one mesh.
+class Recording {
+ public:
+  /// With `keep`, intermediate values that the user holds, and that were computed before, join the roots.
+  explicit Recording(std::vector<trace::RecordedPtr> roots, bool keep = false);
+
+  const MeshPtr& mesh() const { return mesh_; }
+  const std::vector<trace::RecordedPtr>& roots() const { return roots_; }
+  /// Compares the recordings of all ranks. If they differ, it throws RankError on every rank. Only values with a spread are compared: whether a whole value was
+  /// evaluated before may differ, since one rank alone may print it.
+  void compare() const;
+
+  /// A partition depends on these words alone: the structure with its literals and source lines, and which of its leaves are the same.
+  std::vector<std::uint64_t> key() const;
+  /// Returns the values that the place of this number on the rank reads: whole leaves, then its parts of evaluated values.
+  std::vector<trace::RecordedPtr> leaves(std::size_t number) const;
+
+ private:
+  friend class Partition;
+  bool is_kept(std::size_t k) const;
+  void add(const trace::RecordedPtr& node, trace::Operands inputs);
+  int number_of(const trace::RecordedPtr& node) const { return numbers_.at(node.get()); }  // of leaf k: -1 - k
+
+  std::vector<trace::RecordedPtr> roots_;
+  MeshPtr mesh_;
+  std::unordered_map<const trace::Recorded*, int> numbers_;
+  std::vector<trace::RecordedPtr> nodes_;  // operands before users, in an order that is the same on all ranks
+  std::vector<trace::Operands> inputs_;
+  std::vector<trace::RecordedPtr> leaves_;  // whole values that are evaluated or have no operands
+  std::vector<int> uses_;
+  std::uint64_t hash_ = 0;
+  std::size_t operations_ = 0;               // with a spread
+  std::vector<std::size_t> spread_numbers_;  // for each node: the operations up to it, itself included
+};
+
 class Partition {
  public:
-  struct How {
-    bool keep = false;    // intermediate values that the user holds, and that were computed before, join the roots
-    bool frozen = false;  // the partition is evaluated many times: no exchange runs in advance, and sums of whole values are part of it
-  };
-  /// Partitions the graph below the roots. Each root has a spread, and all spreads are on one mesh.
-  Partition(const std::vector<trace::RecordedPtr>& roots, const Place& place, How how);
+  /// A frozen partition is evaluated many times: no exchange runs in advance, and sums of whole values are part of it.
+  Partition(const Recording& recording, const Place& place, bool frozen = false);
 
-  /// The roots over global shapes, and the values that the place evaluates: its part of each root, then the last links.
-  const std::vector<trace::RecordedPtr>& global_roots() const { return global_; }
+  /// The values that the place evaluates: its part of each root, then the last links.
   const std::vector<trace::RecordedPtr>& roots() const { return local_; }
   Exchanges& exchanges() { return exchanges_; }
-  /// Compares the recordings of all ranks. If they differ, it throws RankError on every rank.
-  void compare() const;
 
  private:
   class Pass;
-  MeshPtr mesh_;
-  std::vector<trace::RecordedPtr> global_, local_;
+  friend class KnownPartitions;
+  Partition(std::vector<trace::RecordedPtr> roots, Exchanges exchanges) : local_(std::move(roots)), exchanges_(std::move(exchanges)) {}
+  std::vector<trace::RecordedPtr> local_;
   Exchanges exchanges_;
-  std::uint64_t hash_ = 0;
-  std::size_t operations_ = 0;
 };
+
+/// The partitions of earlier evaluations, without the elements that they read: a loop partitions its formula once.
+std::shared_ptr<KnownPartitions> no_partitions();
 
 /// Evaluates the parts of this rank: one evaluation for each place, at the same time.
 using Evaluate = std::function<void(const std::vector<trace::RecordedPtr>&)>;

@@ -17,9 +17,12 @@ namespace sinter::ranks {
 /// The piece along each mesh axis.
 using Place = std::vector<int>;
 
+class KnownPartitions;
+
 struct MeshState {
   std::shared_ptr<WorldState> world;
   std::vector<MeshAxis> axes;
+  std::shared_ptr<KnownPartitions> known = nullptr;  // of earlier evaluations (partition.hpp)
 
   std::size_t count() const { return axes.size(); }
   /// Returns the places of a rank, or of all, the last axis fastest.
