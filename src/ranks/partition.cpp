@@ -692,6 +692,7 @@ class KnownPartitions {
   void add(std::vector<std::uint64_t> key, All all) {
     constexpr std::size_t kMost = 64, kMostSteps = std::size_t{1} << 16;
     const std::lock_guard lock(mutex_);
+    ++made_;
     entries_.insert(entries_.begin(), {hash64(key), std::move(key), std::move(all)});
     std::size_t steps = 0, kept = 0;
     for (; kept < std::min(entries_.size(), kMost); ++kept) {
@@ -699,6 +700,11 @@ class KnownPartitions {
       if (steps > kMostSteps) break;
     }
     entries_.resize(kept);
+  }
+
+  std::size_t made() const {
+    const std::lock_guard lock(mutex_);
+    return made_;
   }
 
   static KnownPartition known(Partition& partition, const std::vector<RecordedPtr>& leaves) {
@@ -758,11 +764,13 @@ class KnownPartitions {
     std::vector<std::uint64_t> key;
     All all;
   };
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Entry> entries_;  // the last used first
+  std::size_t made_ = 0;
 };
 
 std::shared_ptr<KnownPartitions> no_partitions() { return std::make_shared<KnownPartitions>(); }
+std::size_t partitions_made(const MeshState& mesh) { return mesh.known->made(); }
 
 namespace {
 

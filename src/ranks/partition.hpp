@@ -73,6 +73,8 @@ class Partition {
 
 /// The partitions of earlier evaluations, without the elements that they read: a loop partitions its formula once.
 std::shared_ptr<KnownPartitions> no_partitions();
+/// Returns how many recordings were partitioned on the mesh.
+std::size_t partitions_made(const MeshState& mesh);
 
 /// Evaluates the parts of this rank: one evaluation for each place, at the same time.
 using Evaluate = std::function<void(const std::vector<trace::RecordedPtr>&)>;

@@ -21,10 +21,12 @@
 #include <sinter/safetensors.hpp>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "bytes_of.hpp"
 #include "program.hpp"
+#include "ranks/partition.hpp"
 #include "seed.hpp"
 
 namespace ranks = sinter::ranks;
@@ -249,6 +251,80 @@ TEST_CASE("frozen functions exchange") {
     tells<sn::ShardingError>([&] { inside.save("/nowhere"); }, "the formula shards its values");
     tells<sn::ShapeError>([&] { f(ranks::shard(sn::ones({9, 6}, DType::float32), mesh, {"data", ""}), w); }, "x: float32[8, 6] is given the shape (9, 6)");
   });
+}
+
+// One line evaluates many formulas of one structure. Each must give what it gives alone, whichever of its operands are the same tensor, whole, evaluated, held
+// by the user, the rank's own part of another, or have another literal.
+TEST_CASE("a formula that is evaluated again has the bits of its first evaluation") {
+  const Tensor a0 = numbers({24, 8}, 41), b0 = numbers({24, 8}, 42), c0 = numbers({24, 8}, 43);
+  const auto formula = [](const Tensor& x, const Tensor& y, float by) {
+    const Tensor z = sn::tanh(x) * y + by;
+    return std::vector<Tensor>{z - sn::sum(z * x, 0), sn::roll(z, 1, 0) + y, sn::cumsum(z, 0), x};
+  };
+  const auto all = [&](const Put& put) {
+    const Tensor a = put(a0, {"data", ""}), b = put(b0, {"data", ""}), c = c0 * 2, across = put(a0, {"", "data"});
+    std::vector<Tensor> results;
+    for (int round = 0; round < 3; ++round)
+      for (const auto& [x, y, by] : std::vector<std::tuple<Tensor, Tensor, float>>{
+               {a, b, 1}, {b, a, 1}, {a, a, 1}, {a, b, 2}, {a, c, 1}, {a, c0, 1}, {a, c0 + 1, 1}, {across, across + 1, 1}, {across, c, 1}, {a, b * 1.5f, 0}}) {
+        const std::vector<Tensor> made = formula(x, y, by);
+        sn::eval(made);
+        results.insert(results.end(), made.begin(), made.end());
+      }
+    for (std::size_t k = 0; k < results.size() / 3; ++k)
+      for (const std::size_t later : {k + results.size() / 3, k + 2 * (results.size() / 3)}) CHECK(bytes_of(results[later]) == bytes_of(results[k]));
+    return results;
+  };
+  same_on_any_ranks(all);
+  ranks::run(1, [&](ranks::World world) {
+    const ranks::Mesh mesh(world, {{"data", 1, 2}});
+    const Tensor x = ranks::shard(a0, mesh, {"data", ""}) * 1, mine = ranks::local(x);
+    std::vector<std::vector<std::byte>> bits;
+    for (const Tensor& other : {mine, b0, mine, b0 * 1.0f, mine * 2.0f}) {
+      const Tensor sum = x + other;
+      bits.push_back(bytes_of(sum));
+    }
+    CHECK(bits[0] == bytes_of(a0 + a0));
+    CHECK(bits[2] == bits[0]);
+    CHECK(bits[1] == bytes_of(a0 + b0));
+    CHECK(bits[3] == bits[1]);
+    CHECK(bits[4] == bytes_of(a0 + a0 * 2.0f));
+  });
+}
+
+TEST_CASE("a loop partitions its formula once") {
+  for (const int count : {1, 2}) {
+    std::atomic<std::size_t> more = 0;
+    ranks::run(count, [&](ranks::World world) {
+      const ranks::Mesh mesh(world, {{"data", count, 4}});
+      Tensor x = ranks::shard(numbers({16, 3}, 44), mesh, {"data", ""}), w = numbers({3}, 45);
+      std::size_t before = 0;
+      for (int step = 0; step < 20; ++step) {
+        if (step == 4) before = ranks::partitions_made(*mesh.state());
+        x = sn::roll(x, 1, 0) * 0.5f + w;
+        w = w + sn::sum(x, 0) * 0.01f;
+        sn::eval(x, w);
+      }
+      more += ranks::partitions_made(*mesh.state()) - before;
+    });
+    CHECK(more == 0);
+  }
+}
+
+TEST_CASE("one rank may read a whole value alone") {
+  std::mutex mutex;
+  std::vector<std::vector<std::byte>> bits;
+  for (const int reader : {-1, 0, 2})
+    ranks::run(3, [&](ranks::World world) {
+      const ranks::Mesh mesh(world, {{"data", 3, 6}});
+      const Tensor w = numbers({6}, 46) * 2, scale = sn::exp(w) + w;
+      if (world.rank() == reader) CHECK(scale.to_vector<float>().size() == 6);
+      const Tensor x = ranks::shard(numbers({20, 6}, 47), mesh, {"data", ""}) * scale;
+      const std::vector<std::byte> mine = bytes_of(sn::max(x, 0) + scale);
+      const std::lock_guard lock(mutex);
+      bits.push_back(mine);
+    });
+  for (const auto& other : bits) CHECK(other == bits[0]);
 }
 
 TEST_CASE("random programs") {

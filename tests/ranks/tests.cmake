@@ -1,5 +1,6 @@
 # Ranks that are threads of the test.
 sinter_suite(ranks llvm interpreter unfused)
+target_include_directories(test_ranks PRIVATE ${PROJECT_SOURCE_DIR}/src)
 sinter_run_emulated(ranks_cuda_emulated test_ranks SINTER_EMULATOR_DEVICES=3)
 set_tests_properties(ranks_unfused ranks_cuda_emulated PROPERTIES LABELS long)
 sinter_suite(overlap llvm interpreter)
