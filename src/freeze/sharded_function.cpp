@@ -73,7 +73,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
     }
   const std::vector<ranks::Place> places = plan->mesh->own_places();
   plan->places.resize(places.size());
-  std::shared_ptr<const ranks::Recording> global;
+  std::shared_ptr<ranks::Recording> global;
   for (std::size_t number = 0; number < places.size(); ++number) {
     std::vector<InputSpec> of_parts;
     for (std::size_t k = 0; k < specs.size(); ++k) {
@@ -90,7 +90,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
         if (!result->spread) result = ranks::resharded(site, result, {plan->mesh, std::vector<int>(result->shape.size(), ranks::kWhole)});
         plan->results.push_back(lies(result));
       }
-      const auto recording = std::make_shared<const ranks::Recording>(results);
+      const auto recording = std::make_shared<ranks::Recording>(results);
       here.partition = std::make_unique<ranks::Partition>(*recording, places[number], true);
       if (number == 0) global = recording;
       std::vector<Tensor> local;

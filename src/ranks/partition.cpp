@@ -529,7 +529,11 @@ Partition::Partition(const Recording& recording, const Place& place, bool frozen
 }
 
 // Evaluated values are leaves.
-Recording::Recording(std::vector<RecordedPtr> roots, bool keep) : roots_(std::move(roots)), mesh_(roots_.front()->spread->sharding.mesh) {
+Recording::Recording(std::vector<RecordedPtr> roots, bool keep)
+    : roots_(std::move(roots)), mesh_(roots_.front()->spread->sharding.mesh), asked_(roots_.size()) {
+  std::uint64_t of_mesh = mesh_->count();
+  for (const MeshAxis& axis : mesh_->axes) of_mesh = mix(mix(of_mesh, static_cast<std::uint64_t>(axis.size)), static_cast<std::uint64_t>(axis.pieces));
+  hashes_.push_back(of_mesh);
   struct Frame {
     RecordedPtr node;
     trace::Operands inputs;
@@ -564,9 +568,9 @@ void Recording::add(const RecordedPtr& node, trace::Operands inputs) {
   numbers_[node.get()] = static_cast<int>(nodes_.size());
   nodes_.push_back(node);
   uses_.push_back(0);
-  const auto say = [&](std::uint64_t word) { hash_ = mix(hash_, word); };
+  std::uint64_t hash = hashes_.back();
+  const auto say = [&](std::uint64_t word) { hash = mix(hash, word); };
   if (node->spread) {
-    ++operations_;
     for (const std::uint64_t word : {static_cast<std::uint64_t>(node->op), static_cast<std::uint64_t>(node->dtype), static_cast<std::uint64_t>(inputs.size())})
       say(word);
     for (const std::int64_t size : node->shape) say(static_cast<std::uint64_t>(size));
@@ -582,7 +586,8 @@ void Recording::add(const RecordedPtr& node, trace::Operands inputs) {
     if (input->spread) say(spread_numbers_[static_cast<std::size_t>(number)]);
     else say(input->op == Op::constant ? input->scalar.bits() : 0);
   }
-  spread_numbers_.push_back(operations_);
+  if (node->spread) hashes_.push_back(hash);
+  spread_numbers_.push_back(operations());
   inputs_.push_back(std::move(inputs));
 }
 
@@ -596,19 +601,61 @@ bool Recording::is_kept(std::size_t k) const {
   return node->computed.exchange(true, std::memory_order_relaxed);
 }
 
-void Recording::compare() const {
-  if (mesh_->world->size == 1) return;
+/// Describes the mesh as 0, operations from 1.
+std::string Recording::described(std::size_t operation) const {
+  if (operation == 0) {
+    std::string axes;
+    for (const MeshAxis& axis : mesh_->axes) axes += fmt::format("{}{} in {} pieces", axes.empty() ? "" : ", ", axis.name, axis.pieces);
+    return "a mesh of " + axes;
+  }
+  if (operation > operations()) return "nothing more";
+  std::size_t k = 0;
+  while (spread_numbers_[k] < operation) ++k;
+  const Recorded& node = *nodes_[k];
+  if (inputs_[k].empty()) return to_string(node.dtype, node.shape, node.spread->sharding);
+  std::string literals;
+  for (const RecordedPtr& input : inputs_[k])
+    if (input->op == Op::constant) literals += fmt::format(" with {}", input->scalar.as_double());
+  return fmt::format("{}{} to {} at {}", node.called, literals, to_string(node.dtype, node.shape, node.spread->sharding), trace::to_string(node.where));
+}
+
+bool Recording::compare() {
+  const WorldState& world = *mesh_->world;
+  if (world.size == 1) return false;
   const Recorded& last = *roots_.front();
   const std::string what =
-      fmt::format("{}{}, {} operations", last.called, *last.where.file ? fmt::format(" ({}:{})", last.where.file, last.where.line) : "", operations_);
-  const auto all = mesh_->world->gather(fmt::format("{:016x}{}", hash_, what), "the comparison before " + what);
-  for (int rank = 0; rank < mesh_->world->size; ++rank) {
-    if (all[static_cast<std::size_t>(rank)].substr(0, 16) == all[0].substr(0, 16)) continue;
-    throw RankError(
-        fmt::format("the ranks have not recorded the same: rank 0 evaluates {}; rank {} evaluates {}. Every rank must record and evaluate the same "
-                    "operations on sharded values in the same order",
-                    all[0].substr(16), rank, all[static_cast<std::size_t>(rank)].substr(16)));
+      fmt::format("{}{}, {} operations", last.called, *last.where.file ? fmt::format(" ({}:{})", last.where.file, last.where.line) : "", operations());
+  std::uint64_t asked = hashes_.back(), kept = 0;
+  for (std::size_t k = 0; k < roots_.size(); ++k) {
+    std::uint64_t& hash = k < asked_ ? asked : kept;
+    hash = mix(hash, spread_numbers_[static_cast<std::size_t>(number_of(roots_[k]))]);
   }
+  const std::string before = "the comparison before " + what;
+  const auto all = world.gather(fmt::format("{:016x}{:016x}{:016x}{}", asked, kept, operations(), what), before);
+  const auto differs = [&](std::size_t from) {
+    return std::find_if(all.begin(), all.end(), [&](const std::string& text) { return text.compare(from, 16, all[0], from, 16) != 0; });
+  };
+  if (const auto other = differs(0); other != all.end()) {
+    // All ranks look at the same places for the first operation that differs, since all see the same answers.
+    const auto rank = static_cast<std::size_t>(other - all.begin());
+    const auto count = [](const std::string& text) { return static_cast<std::size_t>(std::stoull(text.substr(32, 16), nullptr, 16)); };
+    std::size_t first = 0, end = std::min(count(all[0]), count(*other)) + 1;
+    while (first < end) {
+      const std::size_t middle = (first + end) / 2;
+      const auto answers = world.gather(fmt::format("{:x}", hashes_[std::min(middle, operations())]), before);
+      if (answers[0] == answers[rank]) first = middle + 1;
+      else end = middle;
+    }
+    const auto words = world.gather(described(first), before);
+    const std::string difference = words[0] == words[rank] ? "" : fmt::format(" The first difference: {} and {}.", words[0], words[rank]);
+    throw RankError(
+        fmt::format("the ranks have not recorded the same: rank 0 evaluates {}; rank {} evaluates {}.{} Every rank must record and evaluate the same "
+                    "operations on sharded values in the same order",
+                    all[0].substr(48), rank, other->substr(48), difference));
+  }
+  if (differs(16) == all.end()) return false;
+  roots_.resize(asked_);
+  return true;
 }
 
 std::vector<RecordedPtr> Recording::leaves(std::size_t number) const {
@@ -801,16 +848,20 @@ void evaluate_parts(const std::vector<RecordedPtr>& roots, const Evaluate& evalu
     const Exchanges::Running running(&none);
     evaluate(sums);
   }
-  const Recording recording(roots, true);
+  Recording recording(roots, true);
   std::vector<std::uint64_t> key = recording.key();
-  const KnownPartitions::All known = mesh->known->find(key);
+  KnownPartitions::All known = mesh->known->find(key);
   std::vector<std::unique_ptr<Partition>> partitions(places.size());
   const auto partition = [&](std::size_t number) {
     partitions[number] = std::make_unique<Partition>(known ? KnownPartitions::recorded((*known)[number], recording.leaves(number), mesh, places[number])
                                                            : Partition(recording, places[number]));
   };
   partition(0);
-  if (!partitions[0]->exchanges().empty()) recording.compare();
+  if (!partitions[0]->exchanges().empty() && recording.compare()) {
+    key = recording.key();
+    known = mesh->known->find(key);
+    partition(0);
+  }
   std::vector<KnownPartition> made(known ? 0 : places.size());
   on_each_place(places.size(), [&](std::size_t number, const std::shared_ptr<Handover>& others) {
     if (number > 0) partition(number);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -28,8 +29,9 @@ class Recording {
   const MeshPtr& mesh() const { return mesh_; }
   const std::vector<trace::RecordedPtr>& roots() const { return roots_; }
   /// Compares the recordings of all ranks. If they differ, it throws RankError on every rank. Only values with a spread are compared: whether a whole value was
-  /// evaluated before may differ, since one rank alone may print it.
-  void compare() const;
+  /// evaluated before may differ, since one rank alone may print it. Ranks may hold different intermediate values; then these leave the roots, on all ranks,
+  /// and the answer is true.
+  bool compare();
 
   /// A partition depends on these words alone: the structure with its literals and source lines, and which of its leaves are the same.
   std::vector<std::uint64_t> key() const;
@@ -40,6 +42,8 @@ class Recording {
   friend class Partition;
   bool is_kept(std::size_t k) const;
   void add(const trace::RecordedPtr& node, trace::Operands inputs);
+  std::size_t operations() const { return hashes_.size() - 1; }
+  std::string described(std::size_t operation) const;
   int number_of(const trace::RecordedPtr& node) const { return numbers_.at(node.get()); }  // of leaf k: -1 - k
 
   std::vector<trace::RecordedPtr> roots_;
@@ -49,8 +53,8 @@ class Recording {
   std::vector<trace::Operands> inputs_;
   std::vector<trace::RecordedPtr> leaves_;  // whole values that are evaluated or have no operands
   std::vector<int> uses_;
-  std::uint64_t hash_ = 0;
-  std::size_t operations_ = 0;               // with a spread
+  std::size_t asked_;                        // the roots that were not added
+  std::vector<std::uint64_t> hashes_;        // of the mesh, then with each operation that has a spread
   std::vector<std::size_t> spread_numbers_;  // for each node: the operations up to it, itself included
 };
 

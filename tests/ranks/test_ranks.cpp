@@ -311,6 +311,26 @@ TEST_CASE("a loop partitions its formula once") {
   }
 }
 
+TEST_CASE("ranks may hold different intermediate values") {
+  std::mutex mutex;
+  std::vector<std::vector<std::byte>> bits;
+  for (const int holder : {-1, 0, 1})
+    ranks::run(2, [&](ranks::World world) {
+      const ranks::Mesh mesh(world, {{"data", 2, 4}});
+      const Tensor x = ranks::shard(numbers({20, 6}, 48), mesh, {"data", ""});
+      Tensor held = sn::exp(x) + 1;
+      Tensor a = sn::roll(held, 1, 0) * held;
+      sn::eval(a);
+      Tensor b = sn::roll(held, 2, 0) + sn::sum(held, 0);
+      if (world.rank() != holder) held = a;
+      sn::eval(b);
+      const std::vector<std::byte> mine = bytes_of(b);
+      const std::lock_guard lock(mutex);
+      bits.push_back(mine);
+    });
+  for (const auto& other : bits) CHECK(other == bits[0]);
+}
+
 TEST_CASE("one rank may read a whole value alone") {
   std::mutex mutex;
   std::vector<std::vector<std::byte>> bits;
@@ -554,6 +574,22 @@ TEST_CASE("faults of a rank are told on all") {
     CHECK(text.find("rank 0 evaluates sum (") != std::string::npos);
     CHECK(text.find("rank 2 evaluates max (") != std::string::npos);
   }
+  // Recordings of one length on one line: the first operation that differs is told.
+  const auto differ = [&](const std::string& a, const std::string& b, const std::function<Tensor(const Tensor&, bool)>& formula) {
+    for (const std::string& text : told([&](const Tensor& x, int rank) { sn::eval(sn::sum(formula(x, rank == 3))); })) {
+      INFO(text);
+      CHECK(text.find("The first difference: " + a) != std::string::npos);
+      CHECK(text.find(" and " + b) != std::string::npos);
+    }
+  };
+  differ("multiply with 2 to float64 (16@data, 3) at ", "multiply with 3 to float64 (16@data, 3) at ",
+         [](const Tensor& x, bool other) { return sn::exp(sn::exp(x) * (other ? 3.0 : 2.0)) + 1; });
+  differ("index to float64 (7@data, 3) at ", "index to float64 (8@data, 3) at ",
+         [](const Tensor& x, bool other) { return sn::exp(x(sn::Slice{0, other ? 8 : 7})); });
+  differ("exp to float64 (16@data, 3) at ", "sin to float64 (16@data, 3) at ",
+         [](const Tensor& x, bool other) { return (other ? sn::sin(x) : sn::exp(x)) + 1; });
+  differ("a mesh of data in 8 pieces", "a mesh of data in 4 pieces.",
+         [](const Tensor&, bool other) { return ranks::shard(sn::ones({16, 3}), ranks::Mesh(ranks::init(), {{"data", 4, other ? 4 : 8}}), {"data", ""}); });
   {
     const auto texts = told([](const Tensor& x, int rank) {
       if (rank == 1) throw std::runtime_error("the disk is full");
