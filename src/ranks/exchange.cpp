@@ -138,7 +138,7 @@ void Exchanges::send(std::span<const std::int64_t> ints, const std::byte* elemen
     std::vector<std::byte> message(bytes_of(block, moves.item));
     copy(block, moves.own, elements, block, message.data(), moves.item);
     const int rank = mesh_->rank_of(receiver);
-    if (rank == mesh_->world->rank) others_->give({number, place_, receiver}, std::move(message));
+    if (rank == mesh_->world->rank) others_->give(mesh_->number_of(receiver), {number, mesh_->number_of(place_)}, std::move(message));
     else mesh_->world->transport->send(rank, tag_of(*mesh_, place_, receiver), std::move(message));
   }
 }
@@ -149,7 +149,7 @@ void Exchanges::receive(std::span<const std::int64_t> ints, std::byte* elements)
   for (const auto& [from, block] : moves.received) {
     std::vector<std::byte> message;
     if (const int rank = mesh_->rank_of(from); rank == mesh_->world->rank) {
-      message = others_->take({number, from, place_});
+      message = others_->take(mesh_->number_of(place_), {number, mesh_->number_of(from)});
     } else {
       message.resize(bytes_of(block, moves.item));
       mesh_->world->receive(rank, tag_of(*mesh_, from, place_), message, moves.told);
@@ -158,31 +158,35 @@ void Exchanges::receive(std::span<const std::int64_t> ints, std::byte* elements)
   }
 }
 
-void Handover::give(Key key, std::vector<std::byte> bytes) {
+void Handover::give(int receiver, Key key, std::vector<std::byte> bytes) {
+  Box& box = boxes_[static_cast<std::size_t>(receiver)];
   {
-    const std::lock_guard lock(mutex_);
-    waiting_.emplace(std::move(key), std::move(bytes));
+    const std::lock_guard lock(box.mutex);
+    box.waiting.emplace(key, std::move(bytes));
   }
-  news_.notify_all();
+  box.news.notify_all();
 }
 
 // There is no time limit here: the sender is another place of this rank, and its own waits for other ranks have one.
-std::vector<std::byte> Handover::take(const Key& key) {
-  std::unique_lock lock(mutex_);
-  auto found = waiting_.end();
-  news_.wait(lock, [&] { return failed_ || (found = waiting_.find(key)) != waiting_.end(); });
-  if (found == waiting_.end()) throw RankError("another part of this rank has failed");
+std::vector<std::byte> Handover::take(int receiver, Key key) {
+  Box& box = boxes_[static_cast<std::size_t>(receiver)];
+  std::unique_lock lock(box.mutex);
+  auto found = box.waiting.end();
+  box.news.wait(lock, [&] { return box.failed || (found = box.waiting.find(key)) != box.waiting.end(); });
+  if (found == box.waiting.end()) throw RankError("another part of this rank has failed");
   std::vector<std::byte> bytes = std::move(found->second);
-  waiting_.erase(found);
+  box.waiting.erase(found);
   return bytes;
 }
 
 void Handover::fail() {
-  {
-    const std::lock_guard lock(mutex_);
-    failed_ = true;
+  for (Box& box : boxes_) {
+    {
+      const std::lock_guard lock(box.mutex);
+      box.failed = true;
+    }
+    box.news.notify_all();
   }
-  news_.notify_all();
 }
 
 bool Exchanges::are_running() { return now_running != nullptr; }

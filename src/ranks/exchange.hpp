@@ -15,7 +15,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "ranks/sharding.hpp"
@@ -46,20 +45,24 @@ struct Exchange {
   std::string told() const;
 };
 
-/// Holds the messages between the places of one rank during an evaluation, and whether one of the places has failed.
+/// Holds the messages between the places of one rank during an evaluation, and whether one of the places has failed. A message wakes its receiver alone.
 class Handover {
  public:
-  using Key = std::tuple<std::size_t, Place, Place>;  // the exchange, the sending place, the receiving place
-  void give(Key key, std::vector<std::byte> bytes);
-  std::vector<std::byte> take(const Key& key);
+  explicit Handover(std::size_t places) : boxes_(places) {}
+  using Key = std::pair<std::size_t, int>;  // the exchange, the number of the sending place
+  void give(int receiver, Key key, std::vector<std::byte> bytes);
+  std::vector<std::byte> take(int receiver, Key key);
   /// Ends the waits of the other places.
   void fail();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable news_;
-  std::map<Key, std::vector<std::byte>> waiting_;
-  bool failed_ = false;
+  struct Box {
+    std::mutex mutex;
+    std::condition_variable news;
+    std::map<Key, std::vector<std::byte>> waiting;
+    bool failed = false;
+  };
+  std::vector<Box> boxes_;
 };
 
 /// An exchange as one place runs it. It names no mesh, so a mesh can hold it.

@@ -647,6 +647,10 @@ bool Recording::compare() {
       else end = middle;
     }
     const auto words = world.gather(described(first), before);
+    try {
+      world.gather("", before);  // a rank that ends here ends the waits of the others, which must know the difference by then
+    } catch (const RankError&) {
+    }
     const std::string difference = words[0] == words[rank] ? "" : fmt::format(" The first difference: {} and {}.", words[0], words[rank]);
     throw RankError(
         fmt::format("the ranks have not recorded the same: rank 0 evaluates {}; rank {} evaluates {}.{} Every rank must record and evaluate the same "
@@ -877,7 +881,7 @@ void evaluate_parts(const std::vector<RecordedPtr>& roots, const Evaluate& evalu
 }
 
 void on_each_place(std::size_t count, const std::function<void(std::size_t, const std::shared_ptr<Handover>&)>& work) {
-  const auto others = std::make_shared<Handover>();
+  const auto others = std::make_shared<Handover>(count);
   std::mutex mutex;
   std::exception_ptr first;
   const auto guarded = [&](std::size_t number) {

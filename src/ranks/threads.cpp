@@ -17,11 +17,14 @@
 namespace sinter::ranks {
 namespace {
 
-/// The messages that are on their way to one rank.
+/// The messages that are on their way to one rank, by sender and tag. A message wakes only the thread that waits for it.
 struct Box {
+  struct Queue {
+    std::condition_variable news;
+    std::deque<std::vector<std::byte>> messages;
+  };
   std::mutex mutex;
-  std::condition_variable news;
-  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> messages;  // by sender and tag
+  std::map<std::pair<int, int>, Queue> queues;
 };
 
 struct Post {
@@ -39,10 +42,8 @@ struct Post {
       if (failure.empty() && !failed.empty()) failure = fmt::format("rank {} ended by an exception: {}", rank, failed);
     }
     for (Box& box : boxes) {
-      {
-        const std::lock_guard lock(box.mutex);
-      }
-      box.news.notify_all();
+      const std::lock_guard lock(box.mutex);
+      for (auto& [key, queue] : box.queues) queue.news.notify_all();
     }
   }
   /// Returns why the rank sends nothing more; empty if it still may.
@@ -60,22 +61,21 @@ class Threads final : public Transport {
 
   void send(int peer, int tag, std::vector<std::byte> bytes) override {
     Box& box = post_->boxes[static_cast<std::size_t>(peer)];
-    {
-      const std::lock_guard lock(box.mutex);
-      box.messages[{rank_, tag}].push_back(std::move(bytes));
-    }
-    box.news.notify_all();
+    const std::lock_guard lock(box.mutex);
+    Box::Queue& queue = box.queues[{rank_, tag}];
+    queue.messages.push_back(std::move(bytes));
+    queue.news.notify_all();
   }
 
   bool receive(int peer, int tag, std::byte* to, std::size_t bytes, double seconds, void (*meanwhile)()) override {
     Box& box = post_->boxes[static_cast<std::size_t>(rank_)];
     std::unique_lock lock(box.mutex);
-    auto& waiting = box.messages[{peer, tag}];
+    auto& [news, waiting] = box.queues[{peer, tag}];
     std::string why;
     const auto over = [&] { return !waiting.empty() || !(why = post_->why_not(peer)).empty(); };
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    while (!box.news.wait_until(lock, std::min(end, Clock::now() + std::chrono::milliseconds(50)), over)) {
+    while (!news.wait_until(lock, std::min(end, Clock::now() + std::chrono::milliseconds(50)), over)) {
       meanwhile();
       if (Clock::now() >= end) return false;
     }
