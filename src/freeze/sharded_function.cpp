@@ -100,7 +100,10 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
     // Its sizes are fixed, so the formula is recorded here alone.
     here.function = std::make_shared<FrozenFunction>(of_place, of_parts, std::vector<std::string>{}, site.where);
   }
-  if (!plan->places.front().partition->exchanges().empty()) global->compare();
+  if (!plan->places.front().partition->exchanges().empty()) {
+    const auto exchanging = plan->mesh->world->exchanging(global->told());
+    global->compare();
+  }
   return plan;
 }
 
@@ -125,6 +128,9 @@ std::vector<Tensor> ShardedFunction::call(const std::vector<InputSpec>& specs, c
     plan = plans_.front();
   }
   const std::lock_guard calling(plan->calling);
+  const bool exchanges = !plan->places.front().partition->exchanges().empty();
+  const auto exchanging =
+      exchanges ? plan->mesh->world->exchanging("a frozen function (" + trace::to_string(site.where) + ")") : std::unique_lock<std::mutex>();
   std::vector<std::vector<Tensor>> results(plan->places.size());
   ranks::on_each_place(plan->places.size(), [&](std::size_t number, const std::shared_ptr<ranks::Handover>& others) {
     std::vector<Tensor> parts;

@@ -84,6 +84,7 @@ struct Saved {
 /// Writes a file from all ranks: each writes its parts, and rank 0 writes the header and whole tensors. The file gets its name when it is complete.
 void save(const Site& site, const std::string& path, const std::string& header, const std::vector<Saved>& tensors, const WorldState& world) {
   const std::string unfinished = path + ".part", what = fmt::format("{} of {}", site.op, path);
+  const auto exchanging = world.exchanging(what);
   std::size_t end = header.size();
   for (const Saved& saved : tensors) end = std::max(end, saved.at + trace::bytes_of(*saved.node));
   together(world, site, what, [&] {

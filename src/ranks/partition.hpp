@@ -32,6 +32,8 @@ class Recording {
   /// evaluated before may differ, since one rank alone may print it. Ranks may hold different intermediate values; then these leave the roots, on all ranks,
   /// and the answer is true.
   bool compare();
+  /// "sum (train.cpp:12)", after the first root.
+  std::string told() const;
 
   /// A partition depends on these words alone: the structure with its literals and source lines, and which of its leaves are the same.
   std::vector<std::uint64_t> key() const;

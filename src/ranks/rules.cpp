@@ -32,8 +32,11 @@ struct Terms {
     if (axes(operand)[axis] == kWhole) return;
     Sharding whole = operands[operand].sharding;
     whole.axes[axis] = kWhole;
-    fail(fmt::format("{}, and axis {} is sharded along {}", why, axis, axis_name(axes(operand)[axis])),
-         whole.is_whole() ? std::string("call ranks::unshard on it first") : fmt::format("call ranks::shard(x, mesh, {}) on it first", as_written(whole)));
+    constexpr const char* kOrdinals[] = {"first", "second", "third", "fourth"};
+    const std::string it = operands.size() == 1 ? "it" : fmt::format("the {} operand", kOrdinals[operand]);
+    fail(fmt::format("{}, and axis {} {}is sharded along {}", why, axis, operands.size() == 1 ? "" : "of " + it + " ", axis_name(axes(operand)[axis])),
+         whole.is_whole() ? fmt::format("call ranks::unshard on {} first", it)
+                          : fmt::format("call ranks::shard(x, mesh, {}) on {} first", as_written(whole), it));
   }
   /// Returns the mesh axis of an axis that two operands share. One of the two operands may be whole there: each rank then takes its part of that operand.
   int zipped(int a, int b, const char* what, std::size_t axis) const {

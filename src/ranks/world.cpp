@@ -120,6 +120,17 @@ void WorldState::receive(int peer, int tag, std::span<std::byte> to, const std::
                   rank, seconds, peer, what));
 }
 
+std::unique_lock<std::mutex> WorldState::exchanging(const std::string& what) const {
+  if (size == 1) return {};
+  std::unique_lock lock(exchanging_, std::try_to_lock);
+  if (!lock)
+    throw RankError(
+        fmt::format("two threads of rank {} exchange elements of sharded values at the same time, one of them in {}. All ranks must run their "
+                    "exchanges in one order: evaluate sharded values in one thread of each rank",
+                    rank, what));
+  return lock;
+}
+
 // Bruck's algorithm: after step k each rank has the texts of 2^k ranks, its own first.
 std::vector<std::string> WorldState::gather(const std::string& text, const std::string& what) const {
   begin_interruptible();

@@ -1,6 +1,7 @@
 // The ranks of a program, as seen from one of them.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,8 +20,13 @@ struct WorldState {
 
   /// Waits for a message up to SINTER_RANKS_TIMEOUT seconds, 300 unless set. Throws a RankError that says which message did not come.
   void receive(int peer, int tag, std::span<std::byte> to, const std::string& what) const;
+  /// For the time of an exchange. Throws RankError if another thread of this rank has it: the ranks could not tell in which order their threads exchange.
+  std::unique_lock<std::mutex> exchanging(const std::string& what) const;
   /// Brings every rank's text to all ranks, cut after 240 bytes, in their order.
   std::vector<std::string> gather(const std::string& text, const std::string& what) const;
+
+ private:
+  mutable std::mutex exchanging_;
 };
 
 /// The world that the thread works for where ranks are threads, else null; and the number of its rank, else 0.

@@ -621,6 +621,29 @@ TEST_CASE("faults of a rank are told on all") {
     CHECK_MESSAGE(texts[0].find("rank 0 has waited 0.5 s for rank") != std::string::npos, texts[0]);
     CHECK_MESSAGE(texts[0].find("sum (") != std::string::npos, texts[0]);
   }
+  {  // two threads of one rank
+    std::atomic<bool> over = false;
+    std::string text;
+    for (const std::string& other : told([&](const Tensor& x, int rank) {
+           std::thread second;
+           if (rank == 1)
+             second = std::thread([&] {
+               std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the other thread waits for rank 0 by then
+               try {
+                 sn::eval(sn::max(x));
+               } catch (const sn::RankError& error) {
+                 text = error.what();
+               }
+               over = true;
+             });
+           while (rank == 0 && !over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+           CHECK(sn::sum(x).item<double>() == 48);
+           if (second.joinable()) second.join();
+         }))
+      CHECK(other.empty());
+    CHECK_MESSAGE(text.find("two threads of rank 1 exchange elements") != std::string::npos, text);
+    CHECK_MESSAGE(text.find("in max (") != std::string::npos, text);
+  }
   for (const std::string& text : told([](const Tensor& x, int rank) {  // a slow rank
          if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
          CHECK(sn::sum(x).item<double>() == 48);
