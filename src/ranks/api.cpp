@@ -22,7 +22,8 @@ Mesh::Mesh(const World& world, std::vector<MeshAxis> axes, Location where) {
     if (axis.size < 1 || axis.size > (1 << 20)) trace::fail<ValueError>(site, fmt::format("axis {} has {} ranks", axis.name, axis.size));
     const int least = axes.size() == 1 ? 8 : 4;
     if (axis.pieces == 0) axis.pieces = (least + axis.size - 1) / axis.size * axis.size;
-    if (axis.pieces < axis.size || axis.pieces % axis.size != 0 || axis.pieces > (1 << 20))
+    if (axis.pieces > (1 << 20)) trace::fail<ValueError>(site, fmt::format("axis {} has {} pieces, more than {}", axis.name, axis.pieces, 1 << 20));
+    if (axis.pieces < axis.size || axis.pieces % axis.size != 0)
       trace::fail<ValueError>(site, fmt::format("axis {} has {} pieces, which is no multiple of its {} ranks", axis.name, axis.pieces, axis.size));
     ranks = std::min<std::int64_t>(ranks * axis.size, std::int64_t{1} << 40);
   }

@@ -748,12 +748,15 @@ class KnownPartitions {
     const std::lock_guard lock(mutex_);
     ++made_;
     entries_.insert(entries_.begin(), {hash64(key), std::move(key), std::move(all)});
-    std::size_t steps = 0, kept = 0;
-    for (; kept < std::min(entries_.size(), kMost); ++kept) {
-      for (const KnownPartition& partition : *entries_[kept].all) steps += partition.steps.size();
-      if (steps > kMostSteps) break;
-    }
-    entries_.resize(kept);
+    if (entries_.size() > kMost) entries_.pop_back();
+    std::size_t steps = 0;
+    std::erase_if(entries_, [&](const Entry& entry) {
+      std::size_t here = 0;
+      for (const KnownPartition& partition : *entry.all) here += partition.steps.size();
+      if (steps + here > kMostSteps) return true;
+      steps += here;
+      return false;
+    });
   }
 
   std::size_t made() const {
