@@ -2,6 +2,12 @@
 # They are always optimised. Otherwise Eigen would emit out-of-line copies of shared inline functions with these instructions.
 set(kernels ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels)
 set(optimise -O3 -fwrapv)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # Every 64-bit ARM fuses multiply-adds. A compiler may then contract x*y+z anywhere, so that rounding would depend on inlining. It does so in
+  # the library calls' loops alone, as on x86.
+  add_compile_options(-ffp-contract=off)
+  list(APPEND optimise -ffp-contract=fast)
+endif()
 set_source_files_properties(${kernels}/products/matmul_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/products/matmul.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_MATMUL_X86)

@@ -179,7 +179,7 @@ int run(int argc, char** argv) {
   kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   kernels_command->add_option("--target", kernels.target, "The target to compile for")
-      ->type_name("cpu|opencl|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")
+      ->type_name("cpu|x86-64|aarch64|opencl|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")
       ->capture_default_str();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
   kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
@@ -269,7 +269,7 @@ int run(int argc, char** argv) {
 
   CLI::App* info_command = app.add_subcommand("info", "Show the version, and this machine's devices, compilers and cache");
   std::string info_target;
-  info_command->add_option("--target", info_target, "Show the model of a device instead: cpu, opencl, sm_90, ..");
+  info_command->add_option("--target", info_target, "Show the model of a device instead: cpu, aarch64, opencl, sm_90, ..");
   info_command->footer(examples({"sinter info", "sinter info --target sm_90"}));
 
   CLI::App* cache_command = app.add_subcommand("cache", "Manage the cache on disk: kernels, plans and tuned schedules");

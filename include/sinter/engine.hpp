@@ -29,7 +29,7 @@ enum class Format : std::uint8_t { text, json, html, svg, dot };
 
 struct ExplainOptions {
   Format format = Format::text;
-  std::string target = {};                                       ///< "cpu", "sm_90"; empty: the current device
+  std::string target = {};                                       ///< "cpu", "aarch64", "sm_90"; empty: the current device
   bool guards = false;                                           ///< text: every condition on the sizes, too
   std::vector<std::pair<std::string, std::int64_t>> sizes = {};  ///< names for sizes in the text: {{"batch", 64}} names 64 "batch"
 };

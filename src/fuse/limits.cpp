@@ -144,9 +144,14 @@ std::string to_string(const Limits& limits) {
 Limits limits_of(const std::string& target) {
   if (target == "cpu") return cpu_limits();
   if (target == "opencl") return opencl_limits();
+  if (target == "x86-64" || target == "aarch64") {
+    Limits limits = cpu_limits();
+    limits.target = target;
+    return limits;
+  }
   if (target.rfind("sm_", 0) == 0 && target.size() > 3 && target.find_first_not_of("0123456789", 3) == std::string::npos && target.size() < 8)
     return cuda_limits(std::stoi(target.substr(3)));
-  throw ValueError(fmt::format("unknown target '{}'; known are cpu, opencl, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", target));
+  throw ValueError(fmt::format("unknown target '{}'; known are cpu, x86-64, aarch64, opencl, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", target));
 }
 
 }  // namespace sinter::fuse

@@ -16,7 +16,7 @@ std::string_view name(Backend backend);
 inline constexpr std::size_t kStaticShared = 48 << 10;
 
 struct Limits {
-  std::string target = "cpu";  // "cpu", "sm_90", "opencl" or an OpenCL device with its driver
+  std::string target = "cpu";  // "cpu", "aarch64", "sm_90", "opencl" or an OpenCL device with its driver
   Backend backend = Backend::cpu;
   int sm = 0;                          // CUDA: the architecture
   int max_ops = 128;                   // most elementwise ops of a kernel; it bounds compile time
@@ -78,7 +78,7 @@ Limits cuda_limits(int sm);
 Limits opencl_limits();
 /// Returns the newest architecture of the table that is not newer than this one. Throws ValueError before sm_75.
 int nearest_known_sm(int sm);
-/// Returns the limits of "cpu", "sm_90" or "opencl". Throws ValueError that names the known targets.
+/// Returns the limits of "cpu", "sm_90" or "opencl", or of the plainest processor of "x86-64" or "aarch64". Throws ValueError that names the known targets.
 Limits limits_of(const std::string& target);
 
 }  // namespace sinter::fuse

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "jit/loop_nest.hpp"
 #include "jit/source.hpp"
@@ -33,14 +34,18 @@ CompilerPtr find_llvm();
 /// driver does not load kernels of a later NVRTC, so a later NVRTC is taken only if there is no other, with a warning.
 CompilerPtr find_nvrtc(int driver_major = 0);
 
-/// The processor as LLVM sees it: "x86_64-…" triple, cpu name "generic-by-features" and the explicit feature list. They are found by cpuid, without loading
-/// LLVM.
+/// A processor for which kernels are compiled.
 struct CpuTarget {
-  std::string arch;       // "x86-64"
-  std::string features;   // "+avx2,+fma,..."
+  std::string arch;       // "x86-64" or "aarch64" (llvm/architecture.hpp); on other processors, which interpret, the system's name
+  std::string features;   // LLVM's names: "+avx2,+fma,..."
   int vector_bytes = 16;  // 64 with AVX-512, 32 with AVX2
 };
+/// Returns this machine's processor. It is found without LLVM.
 CpuTarget host_cpu();
+/// Returns the processor that has nothing but what all of an architecture have. Throws CompileError.
+CpuTarget plainest_cpu(std::string_view arch);
+/// Returns this processor's own name with the width of its vectors, "AMD EPYC 9B14, vectors of 64 bytes", or its features where it has no name.
+std::string host_processor();
 
 /// Generates the source of a loop nest. The Source holds all options that matter. The caller adds the compiler's identity.
 Source generate_llvm(const LoopNest& nest, const CpuTarget& cpu);
@@ -61,7 +66,7 @@ using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const
                           std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end);
 
 /// Machine code of a relocatable object, made executable in this process without a compiler. The functions that it calls come from a fixed table of math
-/// functions (jit/llvm/…); any other function throws CompileError.
+/// functions (jit/llvm/…); any other function throws CompileError, and so does an object of another architecture.
 class LoadedCode {
  public:
   virtual ~LoadedCode() = default;

@@ -18,6 +18,8 @@
 
 #include "base/log.hpp"
 
+extern "C" __attribute__((visibility("hidden"))) const Elf64_Ehdr __ehdr_start;  // of this library's own file, defined by the linker
+
 namespace sinter::jit {
 namespace {
 
@@ -57,7 +59,7 @@ std::vector<std::string> search_path(const std::vector<std::string>& extra_dirs)
   for (const std::string& dir : extra_dirs)
     for (std::string& match : expand(dir)) dirs.push_back(std::move(match));
   for (std::string& dir : linker_directories()) dirs.push_back(std::move(dir));
-  for (const char* dir : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/llvm-*/lib"})
+  for (const char* dir : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/llvm-*/lib"})
     for (std::string& match : expand(dir)) dirs.push_back(std::move(match));
   return dirs;
 }
@@ -77,12 +79,16 @@ std::vector<int> version_of(const std::string& file) {
   return numbers;
 }
 
-/// Returns whether a file is 64-bit ELF. Linker scripts and libraries of a 32-bit ABI are not.
-bool is_elf64(const std::string& path) {
+bool read_header(std::istream& in, Elf64_Ehdr& header) {
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  return in && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64;
+}
+
+/// Returns whether a file is 64-bit ELF for this process's architecture. Linker scripts and libraries of another ABI are not.
+bool is_library(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  unsigned char ident[EI_NIDENT] = {};
-  in.read(reinterpret_cast<char*>(ident), sizeof ident);
-  return in && std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64;
+  Elf64_Ehdr header{};
+  return read_header(in, header) && header.e_machine == __ehdr_start.e_machine;
 }
 
 /// Returns the GNU build id in a block of ELF notes as hex, or "" when there is none.
@@ -107,9 +113,7 @@ std::string build_id_in(const std::string& notes) {
 std::string build_id(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   Elf64_Ehdr header;
-  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
-    return {};
+  if (!read_header(in, header) || header.e_phentsize != sizeof(Elf64_Phdr)) return {};
   for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     in.seekg(static_cast<std::streamoff>(header.e_phoff + sizeof segment * i));
@@ -144,7 +148,7 @@ std::vector<std::string> matches_in(const std::string& dir, const std::vector<st
 std::string find_library(const char* env_var, const std::vector<std::string>& patterns, const std::vector<std::string>& extra_dirs, int minimum, int maximum) {
   if (const char* file = env_var ? std::getenv(env_var) : nullptr; file && *file) {
     if (std::strcmp(file, "off") == 0) return {};
-    if (is_elf64(file)) return file;
+    if (is_library(file)) return file;
     log().warn("{}={} is not a shared library that can be read; going on without it", env_var, file);
     return {};
   }
@@ -156,7 +160,7 @@ std::string find_library(const char* env_var, const std::vector<std::string>& pa
       if (major < minimum || (maximum > 0 && major > maximum)) continue;
       const std::vector<int> best_version = version_of(best);
       const bool better = best.empty() || best_version < version || (best_version == version && file < best);
-      if (better && is_elf64((fs::path(dir) / file).string())) best = file;
+      if (better && is_library((fs::path(dir) / file).string())) best = file;
     }
     if (!best.empty()) return (fs::path(dir) / best).string();
   }

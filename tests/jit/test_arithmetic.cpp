@@ -336,7 +336,10 @@ template <class T> void check_primitives(int accepted, std::mt19937_64& random) 
 }
 
 auto functions_of(const jit::CpuTarget& cpu) {
-  return cpu.vector_bytes == 64 ? &kernels::functions_avx512 : cpu.vector_bytes == 32 ? &kernels::functions_avx2 : &kernels::functions_baseline;
+#if defined(__x86_64__)
+  if (cpu.vector_bytes >= 32) return cpu.vector_bytes == 64 ? &kernels::functions_avx512 : &kernels::functions_avx2;
+#endif
+  return &kernels::functions_baseline;
 }
 
 }  // namespace

@@ -128,8 +128,10 @@ std::string golden(const std::vector<Tensor>& results) {
       text += fmt::format("== {} {}: {}\n", limits.target, nest.name, jit::to_string(nest.schedule, limits.backend));
       text += text.find(body) == std::string::npos ? body : "  the nest above\n";
       if (limits.backend == fuse::Backend::cpu) {
-        const std::string llvm = jit::generate_llvm(nest, testing::avx512_level()).text;
-        text += fmt::format("-- LLVM IR for AVX-512, {}: {}\n", hash_of(llvm), instructions(llvm));
+        for (const auto& [name, cpu] : {std::pair("AVX-512", testing::avx512_level()), std::pair("NEON", jit::plainest_cpu("aarch64"))}) {
+          const std::string llvm = jit::generate_llvm(nest, cpu).text;
+          text += fmt::format("-- LLVM IR for {}, {}: {}\n", name, hash_of(llvm), instructions(llvm));
+        }
       } else {
         const bool cuda = limits.backend == fuse::Backend::cuda;
         const std::string source = cuda ? jit::generate_cuda(nest, limits.sm).text : jit::generate_opencl(nest, limits).text;

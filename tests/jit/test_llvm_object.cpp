@@ -134,6 +134,22 @@ TEST_CASE("objects load again from their bytes") {
   }
 }
 
+TEST_CASE("objects for ARM are made and linked on any machine, and run on ARM alone") {
+  NEEDS_LLVM
+  const jit::CpuTarget arm = jit::plainest_cpu("aarch64");
+  CHECK_THROWS_AS(jit::plainest_cpu("riscv64"), CompileError);
+  for (const DType dtype : {DType::float32, DType::float64})
+    for (const Op op : {Op::exp, Op::sin, Op::erf, Op::floor, Op::sqrt}) {
+      const jit::Source source = jit::generate_llvm(function_nest(op, dtype, 1), arm);
+      CHECK(source.target == "cpu:aarch64 +neon");  // part of the cache's key
+      const std::string text = jit::llvm_assembly(*llvm_compiler(), source);
+      CHECK(text.find(dtype == DType::float32 ? ".4s" : ".2d") != std::string::npos);
+      const std::string refused = message_of(source);
+      if (jit::host_cpu().arch == "aarch64") CHECK(refused.empty());
+      else CHECK(refused.find("is for aarch64") != std::string::npos);
+    }
+}
+
 TEST_CASE("the same source gives the same bytes") {
   NEEDS_LLVM
   const jit::Source source = jit::generate_llvm(function_nest(Op::erf, DType::float32, 1), jit::host_cpu());
@@ -143,39 +159,42 @@ TEST_CASE("the same source gives the same bytes") {
 TEST_CASE("damaged objects are refused, never followed") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
-  const jit::Binary good = llvm_compiler()->compile(jit::generate_llvm(function_nest(Op::sin, DType::float32, 1), jit::host_cpu()));
-  int refused = 0, tried = 0;
-  const auto attempt = [&](const jit::Binary& bad) {
-    ++tried;
-    try {
-      jit::load_object(bad);  // loaded, not run: a flipped bit within the code itself is the cache's checksum to find
-    } catch (const CompileError&) {
-      ++refused;
+  for (const char* arch : {"x86-64", "aarch64"}) {
+    CAPTURE(arch);
+    const jit::Binary good = llvm_compiler()->compile(jit::generate_llvm(function_nest(Op::sin, DType::float32, 1), jit::plainest_cpu(arch)));
+    int refused = 0, tried = 0;
+    const auto attempt = [&](const jit::Binary& bad) {
+      ++tried;
+      try {
+        jit::load_object(bad);  // loaded, not run: a flipped bit within the code itself is the cache's checksum to find
+      } catch (const CompileError&) {
+        ++refused;
+      }
+    };
+    for (std::size_t size = 0; size < good.image.size(); size += 1 + random() % 7) {
+      jit::Binary cut = good;
+      cut.image.resize(size);
+      attempt(cut);
+      CHECK(refused == tried);  // the section headers come last: no prefix is whole
     }
-  };
-  for (std::size_t size = 0; size < good.image.size(); size += 1 + random() % 7) {
-    jit::Binary cut = good;
-    cut.image.resize(size);
-    attempt(cut);
-    CHECK(refused == tried);  // the section headers come last: no prefix is whole
+    for (int k = 0; k < 20000; ++k) {
+      jit::Binary bad = good;
+      for (int flips = 1 + static_cast<int>(random() % 4); flips > 0; --flips) bad.image[random() % bad.image.size()] = static_cast<std::uint8_t>(random());
+      attempt(bad);
+    }
+    // Everything but the code: the headers, and the tables behind it.
+    for (int k = 0; k < 20000; ++k) {
+      jit::Binary bad = good;
+      const std::size_t tail = bad.image.size() - 1 - random() % 1500;
+      const std::uint64_t values[] = {0, 1, 0xff, 0xffff, 0xffffffff, ~std::uint64_t{0}, std::uint64_t{1} << 63, random()};
+      std::memcpy(bad.image.data() + std::min(random() % 4 ? tail : random() % 64, bad.image.size() - 8), &values[random() % 8], 1 + random() % 8);
+      attempt(bad);
+    }
+    CHECK(refused > tried / 20);
+    jit::Binary empty;
+    empty.entry = good.entry;
+    CHECK_THROWS_AS(jit::load_object(empty), CompileError);
   }
-  for (int k = 0; k < 20000; ++k) {
-    jit::Binary bad = good;
-    for (int flips = 1 + static_cast<int>(random() % 4); flips > 0; --flips) bad.image[random() % bad.image.size()] = static_cast<std::uint8_t>(random());
-    attempt(bad);
-  }
-  // Everything but the code: the headers, and the tables behind it.
-  for (int k = 0; k < 20000; ++k) {
-    jit::Binary bad = good;
-    const std::size_t tail = bad.image.size() - 1 - random() % 1500;
-    const std::uint64_t values[] = {0, 1, 0xff, 0xffff, 0xffffffff, ~std::uint64_t{0}, std::uint64_t{1} << 63, random()};
-    std::memcpy(bad.image.data() + std::min(random() % 4 ? tail : random() % 64, bad.image.size() - 8), &values[random() % 8], 1 + random() % 8);
-    attempt(bad);
-  }
-  CHECK(refused > tried / 20);
-  jit::Binary empty;
-  empty.entry = good.entry;
-  CHECK_THROWS_AS(jit::load_object(empty), CompileError);
 }
 
 TEST_CASE("compiling from several threads") {

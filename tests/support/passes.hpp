@@ -6,7 +6,13 @@
 
 namespace sinter::testing {
 
-inline bool convolves_in_blocks() { return options().device == "cpu" && __builtin_cpu_supports("avx2"); }
+inline bool convolves_in_blocks() {
+#if defined(__x86_64__)
+  return options().device == "cpu" && __builtin_cpu_supports("avx2");
+#else
+  return false;
+#endif
+}
 
 /// Computes the recording without any pass.
 template <class Record> std::vector<Tensor> as_recorded(Record record) {

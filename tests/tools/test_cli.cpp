@@ -384,7 +384,7 @@ TEST_CASE("kernels plans and compiles for a target, with no data") {
   const std::vector<std::string> types = {"x=f32[4096,1024]", "s=f32[1024]", "b=f32[1024]"};
   REQUIRE(has_compiler(box, "llvm"));
   REQUIRE(has_compiler(box, "nvrtc"));
-  for (const std::string target : {"cpu", "sm_90"}) {
+  for (const std::string target : {"cpu", "aarch64", "sm_90"}) {
     CAPTURE(target);
     std::vector<std::string> arguments = {"kernels", "softmax(gelu(x*s+b), axis=-1)", "--json", "--target", target};
     arguments.insert(arguments.end(), {"--dump", "k_" + target});
@@ -398,10 +398,11 @@ TEST_CASE("kernels plans and compiles for a target, with no data") {
       CHECK(plan.at("kernels")[0].at("registers").get<int>() > 0);
       CHECK(plan.at("kernels")[0].at("spill_bytes").get<int>() == 0);
     }
-    const bool cpu = target == "cpu";
+    const bool cpu = target != "sm_90";
+    const std::string part = target == "aarch64" ? "target triple = \"aarch64-unknown-linux-gnu\"" : cpu ? "define" : "__global__";
     bool found = false;
     for (const auto& item : fs::directory_iterator(box.path / ("k_" + target)))
-      if (item.path().extension() == (cpu ? ".ll" : ".cu")) found |= contains(read_text(item.path()), cpu ? "define" : "__global__");
+      if (item.path().extension() == (cpu ? ".ll" : ".cu")) found |= contains(read_text(item.path()), part);
     CHECK(found);
   }
 }
@@ -411,6 +412,8 @@ TEST_CASE("info tells what planning knows of a device") {
   const Outcome h100 = box.run({"info", "--target", "sm_90"});
   CHECK(h100.code == 0);
   for (const char* part : {"sm                   90\n", "backend              cuda\n", "bandwidth            3350 GB/s\n"}) CHECK(contains(h100.out, part));
+  const Outcome arm = box.run({"info", "--target", "aarch64"});
+  for (const char* part : {"target               aarch64\n", "backend              cpu\n"}) CHECK(contains(arm.out, part));
   const Outcome none = box.run({"info", "--target", "sm_1"});
   CHECK(none.code == 1);
   CHECK(contains(none.err, "known are sm_75"));

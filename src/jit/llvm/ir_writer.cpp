@@ -31,10 +31,14 @@ std::string intrinsic_type(DType dtype) {
   return fmt::format("f{}", 8 * itemsize(dtype));
 }
 
-Module::Module(const CpuTarget& cpu)
-    : fma_((cpu.features + ",").find("+fma,") != std::string::npos),
-      f16c_((cpu.features + ",").find("+f16c,") != std::string::npos),
-      lanes_of_conversion_(cpu.arch == "x86-64" ? std::min(cpu.vector_bytes, 64) / 4 : 0) {}
+Module::Module(const CpuTarget& cpu) : architecture_(architecture_of(cpu.arch)), fma_(architecture_.has_fma(cpu)), lanes_of_float32_(cpu.vector_bytes / 4) {}
+
+const Conversion* Module::conversion(int lanes) const {
+  const Conversion* widest = nullptr;
+  for (const Conversion& one : architecture_.conversions)
+    if (one.lanes <= std::min(lanes, lanes_of_float32_)) widest = &one;
+  return widest;
+}
 
 // Decides by size. A call makes the kernel 1 to 3 percent slower (sin, tanh, lgamma: called or inlined, the vectors of one function hide each other's latency);
 // each inlined copy costs compile time, especially where basic blocks grow long.
@@ -325,7 +329,8 @@ Value Ir::truncated(const Value& a, DType to) {
   const DType from = a.dtype;
   // Values out of range, NaN included, give the least integer, as the processor's own conversion does. In IR they would give poison.
   const bool narrow = to == DType::int32;
-  if (narrow && from == DType::float32 && module_.lanes_of_conversion() > 0 && a.lanes >= 4) return converted_by_processor(a);
+  if (narrow && from == DType::float32)
+    if (const Conversion* const by = module_.conversion(a.lanes)) return converted_by_processor(a, *by);
   const double limit = narrow ? 0x1p31 : 0x1p63;
   const bool fraction_below = narrow && from == DType::float64;  // -2147483648.5 truncates into range
   const Value above = fraction_below ? compare("fcmp ogt", a, real(from, -limit - 1)) : compare("fcmp oge", a, real(from, -limit));
@@ -335,11 +340,10 @@ Value Ir::truncated(const Value& a, DType to) {
 }
 
 /// Converts with one instruction for each group of so many lanes.
-Value Ir::converted_by_processor(const Value& a) {
-  const int width = std::min(a.lanes, module_.lanes_of_conversion());
+Value Ir::converted_by_processor(const Value& a, const Conversion& by) {
+  const int width = by.lanes;
   const std::string from = type_name(DType::float32, width), to = type_name(DType::int32, width), whole = type_name(DType::float32, a.lanes);
-  const std::string symbol = width == 16 ? "@llvm.x86.avx512.mask.cvttps2dq.512" : width == 8 ? "@llvm.x86.avx.cvtt.ps2dq.256" : "@llvm.x86.sse2.cvttps2dq";
-  module_.declare(fmt::format("declare {} {}({}{})", to, symbol, from, width == 16 ? fmt::format(", {}, i16, i32", to) : ""));
+  module_.declare(fmt::format("declare {} {}({}{})", to, by.symbol, from, by.parameters));
   const auto places = [](int first, int count) {
     std::string list;
     for (int k = 0; k < count; ++k) list += fmt::format("{}i32 {}", k ? ", " : "", first + k);
@@ -349,9 +353,7 @@ Value Ir::converted_by_processor(const Value& a) {
   for (int first = 0; first < a.lanes; first += width) {
     const Value part =
         a.lanes == width ? a : emit(DType::float32, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, a.ref, whole, places(first, width)));
-    parts.push_back(
-        emit(DType::int32, width,
-             fmt::format("call {} {}({} {}{})", to, symbol, from, part.ref, width == 16 ? fmt::format(", {} zeroinitializer, i16 -1, i32 4", to) : "")));
+    parts.push_back(emit(DType::int32, width, fmt::format("call {} {}({} {}{})", to, by.symbol, from, part.ref, by.arguments)));
   }
   while (parts.size() > 1) {  // join pairs
     std::vector<Value> joined;
@@ -382,7 +384,7 @@ Value Ir::to_integer(const Value& a, DType to) {
 Value Ir::from_storage(const Value& a) {
   constexpr DType U = DType::uint32;
   const auto u = [&](std::int64_t value) { return integer(U, value); };
-  if (a.dtype == DType::float16 && module_.has_f16c()) {
+  if (a.dtype == DType::float16 && module_.architecture().converts_half) {
     const std::string half = a.lanes == 1 ? "half" : fmt::format("<{} x half>", a.lanes);
     const Value bits = emit(a.dtype, a.lanes, fmt::format("bitcast {} {} to {}", type_name(a.dtype, a.lanes), a.ref, half));
     return emit(DType::float32, a.lanes, fmt::format("fpext {} {} to {}", half, bits.ref, type_name(DType::float32, a.lanes)));
@@ -404,7 +406,7 @@ Value Ir::to_storage(const Value& a, DType to) {
   constexpr DType U = DType::uint32;
   const auto u = [&](std::int64_t value) { return integer(U, value); };
   const Value x = a.dtype == DType::float64 ? round_to_odd(a) : a;
-  if (to == DType::float16 && module_.has_f16c()) {
+  if (to == DType::float16 && module_.architecture().converts_half) {
     const std::string half = a.lanes == 1 ? "half" : fmt::format("<{} x half>", a.lanes);
     const Value rounded = emit(to, a.lanes, fmt::format("fptrunc {} {} to {}", type_name(DType::float32, a.lanes), x.ref, half));
     return emit(to, a.lanes, fmt::format("bitcast {} {} to {}", half, rounded.ref, type_name(to, a.lanes)));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jit/compiler.hpp"
+#include "jit/llvm/architecture.hpp"
 #include "sinter/dtype.hpp"
 
 namespace sinter::jit::llvm {
@@ -33,10 +34,10 @@ std::string intrinsic_type(DType dtype);
 class Module {
  public:
   explicit Module(const CpuTarget& cpu);
+  const Architecture& architecture() const { return architecture_; }
   bool has_fma() const { return fma_; }
-  bool has_f16c() const { return f16c_; }
-  /// Returns the lanes of the processor's own conversion of float32 to int32, which gives the least integer for values out of range, or 0 where there is none.
-  int lanes_of_conversion() const { return lanes_of_conversion_; }
+  /// Returns the processor's conversion of at most so many lanes of float32 to int32, or null where it has none.
+  const Conversion* conversion(int lanes) const;
   void declare(const std::string& declaration) { declarations_.insert(declaration); }
   /// Returns true the first time a helper's symbol is requested.
   bool claim(const std::string& symbol) { return claimed_.insert(symbol).second; }
@@ -53,8 +54,9 @@ class Module {
   /// Returns for each function whether it is called from its uses, rather than copied to each of them.
   std::vector<bool> called(const std::string& kernel) const;
 
-  bool fma_, f16c_;
-  int lanes_of_conversion_;
+  const Architecture& architecture_;
+  bool fma_;
+  int lanes_of_float32_;  // of a vector
   std::set<std::string> declarations_, claimed_;
   std::string helpers_;
   std::vector<Function> functions_;
@@ -167,7 +169,7 @@ class Ir {
   Value ordered(const char* order, const Value& a, const Value& b);
   Value extremum(const Value& a, const Value& b, bool least);
   Value truncated(const Value& a, DType to);
-  Value converted_by_processor(const Value& a);  // float32 to int32
+  Value converted_by_processor(const Value& a, const Conversion& by);  // float32 to int32
   Value to_integer(const Value& a, DType to);
   Value from_storage(const Value& a);  // to float32
   Value to_storage(const Value& a, DType to);

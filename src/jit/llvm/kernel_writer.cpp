@@ -37,19 +37,24 @@ KernelWriter::KernelWriter(const LoopNest& nest, const CpuTarget& cpu) : nest_(n
 std::string KernelWriter::write() {
   write_parameters();
   write_outer_loop();
-  module_.declare("declare void @llvm.x86.sse.sfence()");  // makes streaming stores visible before the launch is reported as done
+  const Architecture& architecture = module_.architecture();
+  std::string fence;  // makes streaming stores visible before the launch is reported as done
+  if (!architecture.fence.empty()) {
+    module_.declare(fmt::format("declare void {}()", architecture.fence));
+    fence = fmt::format("  call void {}()\n", architecture.fence);
+  }
   std::string text = fmt::format("; kernel {}\n", nest_.name);
   for (const std::string& ops : nest_.ops) text += fmt::format("; fuses {}\n", one_line(ops));
-  text += "target triple = \"x86_64-unknown-linux-gnu\"\n\n";
+  text += fmt::format("target triple = \"{}\"\n\n", architecture.triple);
   text += fmt::format(
       "define void @{}(ptr %pointers, ptr %ints, ptr %scalars, ptr %scratch, i64 %outer_begin, i64 %outer_end, "
-      "i64 %inner_begin, i64 %inner_end) #0 {{\nentry:\n{}  call void @llvm.x86.sse.sfence()\n  ret void\n}}\n\n{}",
-      nest_.name, ir_.text(), module_.text(ir_.text()));
+      "i64 %inner_begin, i64 %inner_end) #0 {{\nentry:\n{}{}  ret void\n}}\n\n{}",
+      nest_.name, ir_.text(), fence, module_.text(ir_.text()));
   const int bits = cpu_.vector_bytes * 8;
   text += fmt::format(
-      "\nattributes #0 = {{ nounwind \"no-builtins\" \"target-cpu\"=\"x86-64\" \"target-features\"=\"{}\" "
+      "\nattributes #0 = {{ nounwind \"no-builtins\" \"target-cpu\"=\"{}\" \"target-features\"=\"{}\" "
       "\"prefer-vector-width\"=\"{}\" \"min-legal-vector-width\"=\"{}\" }}\n",
-      cpu_.features, bits, bits);
+      architecture.processor, cpu_.features, bits, bits);
   text += "!0 = !{i32 1}\n";  // the operand of !nontemporal
   return text;
 }

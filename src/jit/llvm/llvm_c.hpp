@@ -23,10 +23,6 @@ inline constexpr int kVerifierReturnStatus = 2;
 
 // X(function without its LLVM prefix, result, parameters)
 #define SINTER_LLVM_API(X)                                                                              \
-  X(InitializeX86TargetInfo, void, ())                                                                  \
-  X(InitializeX86Target, void, ())                                                                      \
-  X(InitializeX86TargetMC, void, ())                                                                    \
-  X(InitializeX86AsmPrinter, void, ())                                                                  \
   X(ContextCreate, Context, ())                                                                         \
   X(ContextDispose, void, (Context))                                                                    \
   X(ContextSetDiagnosticHandler, void, (Context, DiagnosticHandler, void*))                             \
@@ -59,6 +55,7 @@ struct Api {
 #define SINTER_LLVM_MEMBER(name, result, parameters) result(*name) parameters = nullptr;
   SINTER_LLVM_API(SINTER_LLVM_MEMBER)
 #undef SINTER_LLVM_MEMBER
+  void* library = nullptr;
 };
 
 /// Opens the library and looks up every function. Throws CompileError naming a function that is missing.

@@ -9,6 +9,7 @@
 
 #include "jit/compiler.hpp"
 #include "jit/library.hpp"
+#include "jit/llvm/architecture.hpp"
 #include "jit/llvm/llvm_c.hpp"
 #include "jit/until_exit.hpp"
 #include "sinter/errors.hpp"
@@ -21,9 +22,10 @@ Api open_llvm(const char* path) {
   void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!library) throw CompileError(fmt::format("cannot open {}: {}", path, dlerror()));
   Api api;
+  api.library = library;
 #define SINTER_LLVM_LOOKUP(name, result, parameters)                               \
   api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "LLVM" #name)); \
-  if (!api.name) throw CompileError(fmt::format("{} has no LLVM" #name ": LLVM 16 or later with the X86 target is needed", path));
+  if (!api.name) throw CompileError(fmt::format("{} has no LLVM" #name ": LLVM 16 or later is needed", path));
   SINTER_LLVM_API(SINTER_LLVM_LOOKUP)
 #undef SINTER_LLVM_LOOKUP
   return api;
@@ -31,7 +33,6 @@ Api open_llvm(const char* path) {
 
 namespace {
 
-constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 /// The text has explicit vectors, so the passes only inline the helpers and clean up.
 constexpr char kPasses[] =
     "always-inline,globaldce,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),"
@@ -76,6 +77,9 @@ class LlvmCompiler final : public Compiler {
     const auto inside = UntilExit<Llvm>::inside("LLVM", source.entry);
     std::call_once(opened_, [this] { open(); });
     const Api& api = api_;
+    const Architecture& architecture = architecture_of(source.target);
+    const std::string triple(architecture.triple), processor(architecture.processor);
+    initialize(architecture);
     Diagnostics diagnostics{api, {}};
     Owned<Context> context(api.ContextCreate(), api.ContextDispose);
     api.ContextSetDiagnosticHandler(context.get(), &LlvmCompiler::collect, &diagnostics);
@@ -91,11 +95,12 @@ class LlvmCompiler final : public Compiler {
 
     Target target = nullptr;
     message = nullptr;
-    if (api.GetTargetFromTriple(kTriple, &target, &message)) fail(source, "has no target", message);
-    Owned<TargetMachine> machine(api.CreateTargetMachine(target, kTriple, "x86-64", features(source).c_str(), kCodeGenDefault, kRelocPic, kCodeModelSmall),
-                                 api.DisposeTargetMachine);
+    if (api.GetTargetFromTriple(triple.c_str(), &target, &message)) fail(source, "has no target", message);
+    Owned<TargetMachine> machine(
+        api.CreateTargetMachine(target, triple.c_str(), processor.c_str(), features(source).c_str(), kCodeGenDefault, kRelocPic, kCodeModelSmall),
+        api.DisposeTargetMachine);
     Owned<TargetData> layout(api.CreateTargetDataLayout(machine.get()), api.DisposeTargetData);
-    api.SetTarget(module.get(), kTriple);
+    api.SetTarget(module.get(), triple.c_str());
     api.SetModuleDataLayout(module.get(), layout.get());
 
     Owned<PassOptions> options(api.CreatePassBuilderOptions(), api.DisposePassBuilderOptions);
@@ -143,17 +148,25 @@ class LlvmCompiler final : public Compiler {
     // errors in a module, and LLVM reports errors to the module's own context.
     api_ = open_llvm(path_.c_str());
     UntilExit<Llvm>::opened();
-    api_.InitializeX86TargetInfo();
-    api_.InitializeX86Target();
-    api_.InitializeX86TargetMC();
-    api_.InitializeX86AsmPrinter();
     // LLVM 18 introduced instcombine's option. Without it some builds stop at a harmless remark.
     const bool old = path_.find("LLVM-16") != std::string::npos || path_.find("LLVM-17") != std::string::npos;
     passes_ = old ? kPassesUpTo17 : kPasses;
   }
 
+  /// Registers LLVM's part for an architecture. LLVM ignores a second time.
+  void initialize(const Architecture& architecture) {
+    const std::lock_guard lock(initializing_);
+    for (const char* part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter"}) {
+      const auto function = reinterpret_cast<void (*)()>(dlsym(api_.library, fmt::format("LLVMInitialize{}{}", architecture.component, part).c_str()));
+      if (!function)
+        throw CompileError(fmt::format("{} generates no code for {}: it was built without LLVM's target {}", path_, architecture.name, architecture.component));
+      function();
+    }
+  }
+
   std::string path_, identity_;
   std::once_flag opened_;
+  std::mutex initializing_;
   Api api_;
   const char* passes_ = kPasses;
 };
@@ -162,13 +175,10 @@ class LlvmCompiler final : public Compiler {
 }  // namespace llvm
 
 CompilerPtr find_llvm() {
-#if defined(__x86_64__)
+  if (!llvm::host_architecture()) return nullptr;
   const std::string path = find_library("SINTER_LLVM", {"libLLVM.so.*", "libLLVM-*.so", "libLLVM-*.so.*"}, {}, 16);
   if (path.empty()) return nullptr;
   return std::make_shared<llvm::LlvmCompiler>(path, library_identity(path));
-#else
-  return nullptr;  // the object loader supports x86-64 alone; other processors interpret
-#endif
 }
 
 std::string llvm_assembly(Compiler& compiler, const Source& source) {

@@ -1,20 +1,24 @@
-// Loads a relocatable x86-64 ELF object: copies its sections into one mapping, relocates them, and makes them executable. The image comes from a file that may
+// Loads a relocatable ELF object: copies its sections into one mapping, relocates them, and makes them executable. The image comes from a file that may
 // be damaged or forged, so every offset, size and number in it is checked before use.
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <span>
 
 #include "jit/compiler.hpp"
+#include "jit/llvm/architecture.hpp"
 #include "jit/llvm/libm_table.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
 namespace {
+
+using llvm::Fix;
 
 [[noreturn]] void damaged(std::string_view what) { throw CompileError(fmt::format("the machine code of a kernel is damaged: {}", what)); }
 
@@ -63,6 +67,7 @@ class CodeMemory {
   std::uint8_t* base() const { return base_; }
   std::size_t bytes() const { return bytes_; }
   void seal() {
+    __builtin___clear_cache(reinterpret_cast<char*>(base_), reinterpret_cast<char*>(base_ + bytes_));  // nothing on x86
     if (mprotect(base_, bytes_, PROT_READ | PROT_EXEC) != 0) throw CompileError("cannot make machine code executable");
   }
 
@@ -82,7 +87,7 @@ class Loaded final : public LoadedCode {
 };
 
 constexpr std::uint64_t kMaxImage = std::uint64_t{64} << 20;
-/// A jump to any address: jmp *2(%rip), two bytes of padding, the address.
+/// A stub: a jump to any address (Architecture::jump), then the address.
 constexpr std::uint64_t kStubBytes = 16, kStubAddress = 8;
 
 class Loader {
@@ -104,18 +109,24 @@ class Loader {
       if (section.sh_type == SHT_RELA) relocate(section);
     }
     const CpuEntry entry = find_entry();
+    // An object of another architecture is linked before it is refused, so that this can be tested on any machine.
+    if (architecture_ != llvm::host_architecture())
+      throw CompileError(fmt::format("the machine code of kernel {} is for {}", entry_name_, architecture_->name));
     memory_->seal();
     return std::make_shared<Loaded>(std::move(memory_), entry);
   }
 
  private:
+  static constexpr std::uint64_t kPage = 4095;  // of an ADRP instruction, whatever the system's pages are
   static constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
 
   void read_tables() {
     const Elf64_Ehdr header = image_.read<Elf64_Ehdr>(0, 1)[0];
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-        header.e_machine != EM_X86_64 || header.e_type != ET_REL)
-      damaged("not a relocatable x86-64 object");
+        header.e_type != ET_REL)
+      damaged("not a relocatable object");
+    architecture_ = llvm::architecture_of_machine(header.e_machine);
+    if (!architecture_) damaged(fmt::format("an object of machine {}", header.e_machine));
     if (header.e_shentsize != sizeof(Elf64_Shdr)) damaged("section headers of an unknown size");
     sections_ = image_.read<Elf64_Shdr>(header.e_shoff, header.e_shnum);
     for (const Elf64_Shdr& section : sections_) {
@@ -162,9 +173,8 @@ class Loader {
   /// Returns the symbol's stub and fills it: code that jumps to the symbol, and a word with the symbol's address.
   std::uint64_t stub(std::size_t number) const {
     std::uint8_t* const code = memory_->base() + stubs_ + kStubBytes * number;
-    static constexpr std::uint8_t kJump[8] = {0xff, 0x25, 0x02, 0x00, 0x00, 0x00, 0x66, 0x90};
     const std::uint64_t target = address(number);
-    std::memcpy(code, kJump, sizeof kJump);
+    std::memcpy(code, architecture_->jump.data(), architecture_->jump.size());
     std::memcpy(code + kStubAddress, &target, sizeof target);
     return reinterpret_cast<std::uint64_t>(code);
   }
@@ -178,31 +188,52 @@ class Loader {
     for (const Elf64_Rela& entry : image_.read<Elf64_Rela>(table.sh_offset, table.sh_size / sizeof(Elf64_Rela))) {
       const std::size_t number = ELF64_R_SYM(entry.r_info);
       const std::uint32_t type = ELF64_R_TYPE(entry.r_info);
-      if (type == R_X86_64_NONE) continue;
+      if (type == 0) continue;  // R_X86_64_NONE, R_AARCH64_NONE
       if (number >= symbols_.size()) damaged("a relocation against no symbol");
-      const std::uint64_t width = type == R_X86_64_64 ? 8 : 4;
+      const auto rule =
+          std::find_if(architecture_->relocations.begin(), architecture_->relocations.end(), [&](const auto& known) { return known.type == type; });
+      if (rule == architecture_->relocations.end()) damaged(fmt::format("relocation type {} is not known", type));
+      const std::uint64_t width = rule->fix == Fix::word64 ? 8 : 4;
       if (room < width || entry.r_offset > room - width) damaged("a relocation outside its section");
       std::uint8_t* const place = base + entry.r_offset;
       const std::uint64_t here = reinterpret_cast<std::uint64_t>(place);
       const std::uint64_t addend = static_cast<std::uint64_t>(entry.r_addend);
       const bool outside = symbols_[number].st_shndx == SHN_UNDEF;
-      switch (type) {
-        case R_X86_64_64: put<std::uint64_t>(place, address(number) + addend); break;
-        case R_X86_64_PC32:
-        case R_X86_64_PLT32: put_relative(place, (outside ? stub(number) : address(number)) + addend - here); break;
-        case R_X86_64_GOTPCREL:
-        case R_X86_64_GOTPCRELX:
-        case R_X86_64_REX_GOTPCRELX: put_relative(place, stub(number) + kStubAddress + addend - here); break;
-        default: damaged(fmt::format("relocation type {} is not known", type));
+      const auto target = [&] { return (outside ? stub(number) : address(number)) + addend; };
+      switch (rule->fix) {
+        case Fix::word64: put<std::uint64_t>(place, address(number) + addend); break;
+        case Fix::distance32: put(place, static_cast<std::int32_t>(within(target() - here, 32))); break;
+        case Fix::got32: put(place, static_cast<std::int32_t>(within(stub(number) + kStubAddress + addend - here, 32))); break;
+        case Fix::branch26: put_bits(place, 26, 0, static_cast<std::uint64_t>(within(target() - here, 28)) >> 2); break;
+        case Fix::page21: {
+          const auto pages = static_cast<std::uint64_t>(within((target() & ~kPage) - (here & ~kPage), 33)) >> 12;
+          put_bits(place, 2, 29, pages);
+          put_bits(place, 19, 5, pages >> 2);
+          break;
+        }
+        case Fix::low12: {
+          const std::uint64_t low = target() & kPage;
+          if (low & ((std::uint64_t{1} << rule->shift) - 1)) damaged("an unaligned address");
+          put_bits(place, 12 - rule->shift, 10, low >> rule->shift);
+          break;
+        }
       }
     }
   }
 
   template <class T> static void put(std::uint8_t* place, T value) { std::memcpy(place, &value, sizeof value); }
-  static void put_relative(std::uint8_t* place, std::uint64_t distance) {
+  /// Sets so many bits of an instruction, from bit `first` on.
+  static void put_bits(std::uint8_t* place, int bits, int first, std::uint64_t value) {
+    std::uint32_t instruction;
+    std::memcpy(&instruction, place, sizeof instruction);
+    const std::uint32_t mask = ((1U << bits) - 1) << first;
+    put(place, (instruction & ~mask) | (static_cast<std::uint32_t>(value << first) & mask));
+  }
+  /// Returns the distance, which must be a signed number of so many bits.
+  static std::int64_t within(std::uint64_t distance, int bits) {
     const auto signed_distance = static_cast<std::int64_t>(distance);
-    if (signed_distance != static_cast<std::int32_t>(signed_distance)) damaged("a distance beyond 32 bits");
-    put(place, static_cast<std::int32_t>(signed_distance));
+    if (signed_distance >> (bits - 1) != signed_distance >> 63) damaged(fmt::format("a distance beyond {} bits", bits));
+    return signed_distance;
   }
 
   CpuEntry find_entry() const {
@@ -220,6 +251,7 @@ class Loader {
 
   Image image_;
   std::string entry_name_;
+  const llvm::Architecture* architecture_ = nullptr;
   std::vector<Elf64_Shdr> sections_;
   std::vector<Elf64_Sym> symbols_;
   Elf64_Shdr names_{};

@@ -46,28 +46,27 @@ SINTER_LANE(!=, bool)
 #undef SINTER_LANE
 template <class T> Lane<T> operator-(Lane<T> a) { return {-a.v}; }
 
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define SINTER_FMA 1
+#else
+#define SINTER_FMA 0
+#endif
 Lane<float> multiply_add(Lane<float> a, Lane<float> b, Lane<float> c) {
-#if defined(__FMA__)
+#if SINTER_FMA
   return {__builtin_fmaf(a.v, b.v, c.v)};
 #else
   return a * b + c;
 #endif
 }
 Lane<double> multiply_add(Lane<double> a, Lane<double> b, Lane<double> c) {
-#if defined(__FMA__)
+#if SINTER_FMA
   return {__builtin_fma(a.v, b.v, c.v)};
 #else
   return a * b + c;
 #endif
 }
 template <class T> constexpr bool is_float32(const Lane<T>&) { return std::is_same_v<T, float>; }
-template <class T> constexpr bool has_fma(const Lane<T>&) {
-#if defined(__FMA__)
-  return true;
-#else
-  return false;
-#endif
-}
+template <class T> constexpr bool has_fma(const Lane<T>&) { return SINTER_FMA; }
 template <class T> Lane<T> as_lane(Lane<T>, Lane<T> b) { return b; }
 template <class T, Number U> Lane<T> as_lane(Lane<T> a, U b) { return a.like(b); }
 template <class T, class B, class C> Lane<T> fma(Lane<T> a, B b, C c) { return multiply_add(a, as_lane(a, b), as_lane(a, c)); }

@@ -1,9 +1,6 @@
 #include "runtime/host/host_device.hpp"
 
 #include <fmt/format.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #include <algorithm>
 #include <atomic>
@@ -26,21 +23,6 @@ namespace sinter::runtime {
 
 using namespace kernels;
 namespace {
-
-/// Returns the processor's own name, such as "AMD EPYC 9B14", or its features where it has no name.
-std::string processor_name() {
-  std::string name;
-#if defined(__x86_64__)
-  unsigned words[12] = {};
-  bool known = true;
-  for (unsigned part = 0; part < 3; ++part)
-    known = known && __get_cpuid(0x80000002 + part, &words[4 * part], &words[4 * part + 1], &words[4 * part + 2], &words[4 * part + 3]);
-  if (known) name.assign(reinterpret_cast<const char*>(words), strnlen(reinterpret_cast<const char*>(words), sizeof words));
-#endif
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  const jit::CpuTarget cpu = jit::host_cpu();
-  return name.empty() ? fmt::format("{} {}", cpu.arch, cpu.features) : fmt::format("{}, vectors of {} bytes", name, cpu.vector_bytes);
-}
 
 using PoolPtr = std::shared_ptr<MemoryPool>;
 
@@ -104,7 +86,7 @@ class HostDevice final : public Device {
   explicit HostDevice(int threads) { set_threads(threads); }
 
   std::string name() const override { return "cpu"; }
-  std::string model() const override { return fmt::format("{}, {} threads", processor_name(), threads_.load()); }
+  std::string model() const override { return fmt::format("{}, {} threads", jit::host_processor(), threads_.load()); }
   fuse::Limits limits() const override {
     fuse::Limits limits = fuse::cpu_limits();
     limits.channel_blocks = limits.fold_channels = limits.block_bytes = limits.scale_bytes = jit::host_cpu().vector_bytes >= 32;

@@ -29,7 +29,10 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
     .compiler_advice = "Install libLLVM (16 or later) or set SINTER_LLVM",
     .open = [](int) { return open_host(0); },
     .find_compiler = jit::find_llvm,
-    .generate = [](const jit::LoopNest& nest, const fuse::Limits&) { return jit::generate_llvm(nest, jit::host_cpu()); },
+    .generate =
+        [](const jit::LoopNest& nest, const fuse::Limits& limits) {
+          return jit::generate_llvm(nest, limits.target == "cpu" ? jit::host_cpu() : jit::plainest_cpu(limits.target));
+        },
     // Machine code and interpreter give the same bits, unless fast_math lets the compiler change the arithmetic.
     .same_bits = [](const jit::LoopNest& nest) { return !nest.fast_math; },
     .library = kernels::library_of,
