@@ -345,7 +345,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
     Scheduled made{std::make_shared<Planned>(), fuse::schedule(std::move(prepared), target.limits, forced), {}, {}};
     kernels.totals().steps_planned += made.plan.steps.size();
     made.planned->limits = target.limits;
-    for (const trace::Node& node : graph.nodes) made.planned->recorded.push_back({node.op, node.dtype, node.shape, node.inputs, node.leaf});
+    for (const trace::Node& node : graph.nodes) made.planned->recorded.push_back({node.op, node.dtype, trace::hints(node.shape), node.inputs, node.leaf});
     made.planned->passes = graph.passes;
     made.ordinals = ordinals_of(made.plan.graph);
     Making making(made.plan, *made.planned);

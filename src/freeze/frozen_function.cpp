@@ -501,7 +501,7 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
     for (const Hash128& leaf : leaves) contents.add(leaf);
     look->contents = contents.hash();
     look->whole = hash_of(made.graph, made.values.literals, leaves);
-    look->sample = {std::move(made.values), {}, room_of(made.graph)};
+    look->sample = {std::move(made.values), {}, room_of(made.graph, made.leaves->sites)};
     for (const trace::Node& node : made.graph.nodes)
       if (node.op == trace::Op::constant) look->sample.literals.push_back(node.scalar);
     at->second = std::move(look);
@@ -619,7 +619,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
   for (const AxisSizes& sizes : sizes_near(plan.sizes)) {
     try {
       const Outlined made = outline(record(sizes, site.where), site.where);
-      const auto rules = rules_of(made.structure, sizes, lows_of(fuse::symbolic(made.graph).space->symbol_names()), looked,
+      const auto rules = rules_of(made.structure, sizes, lows_of(trace::symbolic(made.graph).space->symbol_names()), looked,
                                   site);  // checked before planning, which takes longest
       if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
       const FrozenPlan other = with_rules(

@@ -1,7 +1,6 @@
 #include "freeze/recording_hash.hpp"
 
 #include "freeze/engine.hpp"
-#include "fuse/graph.hpp"
 
 namespace sinter::freezing {
 
@@ -49,9 +48,9 @@ Hash128 hash_with(const std::vector<std::int64_t>& numbers, const trace::Graph& 
   return all.hash();
 }
 
-template <class Number, class Graph> std::vector<Number> numbers_of(const Graph& graph) {
-  std::vector<Number> numbers;
-  for (const auto& node : graph.nodes) {
+trace::Sizes numbers_of(const trace::Graph& graph) {
+  trace::Sizes numbers;
+  for (const trace::Node& node : graph.nodes) {
     numbers.insert(numbers.end(), node.shape.begin(), node.shape.end());
     numbers.insert(numbers.end(), node.ints.begin(), node.ints.end());
   }
@@ -61,12 +60,12 @@ template <class Number, class Graph> std::vector<Number> numbers_of(const Graph&
 }  // namespace
 
 Hash128 hash_of(const trace::Graph& graph, const std::vector<std::uint64_t>& literals, const std::vector<Hash128>& leaves) {
-  return hash_with(numbers_of<std::int64_t>(graph), graph, literals, leaves);
+  return hash_with(trace::hints(numbers_of(graph)), graph, literals, leaves);
 }
 
 PredictedGraph::PredictedGraph(trace::Graph graph, std::vector<Hash128> leaves) : graph_(std::move(graph)), leaves_(std::move(leaves)) {
-  const fuse::Graph symbolic = fuse::symbolic(graph_);
-  numbers_ = fuse::SizeProgram(*symbolic.space, numbers_of<fuse::Size>(symbolic));
+  const trace::Graph symbolic = trace::symbolic(graph_);
+  numbers_ = trace::SizeProgram(*symbolic.space, numbers_of(symbolic));
 }
 
 Hash128 PredictedGraph::at(const Values& values) const {

@@ -8,7 +8,6 @@
 
 #include "base/hash.hpp"
 #include "freeze/engine.hpp"
-#include "fuse/size.hpp"
 #include "trace/graph.hpp"
 
 namespace sinter::freezing {
@@ -38,7 +37,7 @@ class PredictedGraph {
  private:
   trace::Graph graph_;
   std::vector<Hash128> leaves_;
-  fuse::SizeProgram numbers_;
+  trace::SizeProgram numbers_;
 };
 
 }  // namespace sinter::freezing

@@ -134,12 +134,13 @@ std::vector<std::string> SizeRules::symbol_texts(const std::vector<std::string>&
   return texts;
 }
 
-std::vector<Sample::Room> room_of(const trace::Graph& graph) {
+std::vector<Sample::Room> room_of(const trace::Graph& graph, const std::vector<trace::NodeSite>& sites) {
   std::vector<Sample::Room> room;
-  for (const trace::Node& node : graph.nodes) {
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    const trace::Node& node = graph.nodes[id];
     if (node.inputs.empty()) continue;
-    const Shape& operand = graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
-    for (const std::int64_t left : trace::elements_left(node, operand)) room.push_back({left, {node.called, node.where}});
+    const trace::Sizes& operand = graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
+    for (const std::int64_t left : trace::elements_left(node, operand)) room.push_back({left, {sites[id].called, sites[id].where}});
   }
   return room;
 }

@@ -13,6 +13,7 @@
 
 #include "freeze/engine.hpp"
 #include "trace/graph.hpp"
+#include "trace/outline.hpp"
 #include "trace/site.hpp"
 
 namespace sinter::freezing {
@@ -73,8 +74,8 @@ struct Sample {
   };
   std::vector<Room> room;
 };
-/// The elements that each view and each selection leaves of its operand: a plan must not run where this is negative.
-std::vector<Sample::Room> room_of(const trace::Graph& graph);
+/// Returns the elements that each view and each selection leaves of its operand: a plan must not run where this is negative. `sites` are those of the nodes.
+std::vector<Sample::Room> room_of(const trace::Graph& graph, const std::vector<trace::NodeSite>& sites);
 
 /// Returns the rules of a plan that was made at `sizes` of these axes. `record` returns nothing for sizes that the formula does not take (then `taken` is
 /// false), or that give another structure or other contents of its leaves.

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "fuse/graph.hpp"
-#include "fuse/size.hpp"
 
 namespace sinter::fuse {
 

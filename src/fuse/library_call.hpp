@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuse/limits.hpp"
-#include "fuse/size.hpp"
+#include "fuse/graph.hpp"
 #include "trace/graph.hpp"
 
 namespace sinter::fuse {

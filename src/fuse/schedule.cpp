@@ -592,8 +592,8 @@ Plan schedule(Graph prepared, const Limits& limits, const Forced& forced) {
   return Scheduler(std::move(prepared), limits, forced).run();
 }
 
-Graph prepare(const trace::Graph& recorded, const Limits& limits) {
-  Graph graph = symbolic(recorded);
+Graph prepare(const Graph& recorded, const Limits& limits) {
+  Graph graph = trace::symbolic(recorded);
   if (!limits.library_calls) graph = expand_library_calls(std::move(graph), limits);
   graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
   graph = split_scans(std::move(graph), limits);

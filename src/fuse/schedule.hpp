@@ -34,7 +34,7 @@ using Forced = std::map<int, Cut>;
 
 /// Returns the graph that schedule() takes: over symbols, with two-stage reductions as two nodes, and with other primitives for library ops that the device has
 /// no library for.
-Graph prepare(const trace::Graph& graph, const Limits& limits);
+Graph prepare(const Graph& recorded, const Limits& limits);
 
 /// Depends on its arguments alone. `forced`: nodes of this graph.
 Plan schedule(Graph prepared, const Limits& limits, const Forced& forced = {});

@@ -4,11 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "sinter/whole.hpp"
+#include "trace/symbols.hpp"
 
 namespace sinter {
 
@@ -76,23 +78,95 @@ Scalar neutral(Op reduction, DType dtype) {
   });
 }
 
-std::vector<std::int64_t> elements_left(const Node& node, const Shape& operand) {
+std::vector<int> Node::axes() const {
+  std::vector<int> numbers;
+  for (std::size_t k = 0; k < ints.size(); ++k) numbers.push_back(axis(k));
+  return numbers;
+}
+
+std::vector<std::int64_t> elements_left(const Node& node, const Sizes& operand) {
+  const std::vector<std::int64_t> shape = hints(node.shape), ints = hints(node.ints), whole = hints(operand);
   std::vector<std::int64_t> left;
   if (node.op == Op::slice) {
-    for (std::size_t k = 0; k < node.shape.size(); ++k) {
-      if (node.shape[k] == 0) continue;
-      const std::int64_t start = node.ints[2 * k], last = start + (node.shape[k] - 1) * node.ints[2 * k + 1];
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      if (shape[k] == 0) continue;
+      const std::int64_t start = ints[2 * k], last = start + (shape[k] - 1) * ints[2 * k + 1];
       left.push_back(std::min(start, last));
-      left.push_back(operand[k] - 1 - std::max(start, last));
+      left.push_back(whole[k] - 1 - std::max(start, last));
     }
   } else if (node.op == Op::windows) {
-    const auto axis = static_cast<std::size_t>(node.ints[0]);
-    left.push_back(operand[axis] - 1 - (node.shape[axis] - 1) * node.ints[1] - (node.shape.back() - 1) * node.ints[2]);
+    left.push_back(whole[static_cast<std::size_t>(ints[0])] - 1 - (shape[static_cast<std::size_t>(ints[0])] - 1) * ints[1] - (shape.back() - 1) * ints[2]);
   } else if (node.op == Op::argsort) {
-    left.push_back(operand.back() - node.shape.back());
+    left.push_back(whole.back() - shape.back());
   }
   return left;
 }
+
+namespace {
+
+/// Writes the numbers of a graph anew, as symbols.
+class SymbolWriter {
+ public:
+  explicit SymbolWriter(Graph& graph) : graph_(graph) {}
+  void write_to(Sizes& numbers) {
+    to_ = &numbers;
+    numbers.clear();
+  }
+  void write_starts_of(Node& slice) {
+    write_to(slice.ints);
+    operand_ = slice.inputs[0];
+  }
+  void constant(std::int64_t value) { to_->push_back(value); }
+  void symbol(int number, std::int64_t value, SymbolNumbers::Of of) {
+    if (number == static_cast<int>(symbols_.size())) {
+      const bool start = of == SymbolNumbers::Of::start;
+      symbols_.push_back(graph_.space->symbol(fmt::format("{}{}", start ? 'o' : 'n', start ? starts_++ : sizes_++), value, start ? 1 : 2));
+    }
+    to_->push_back(symbols_[static_cast<std::size_t>(number)]);
+  }
+  void last_of(std::size_t axis) { to_->push_back(graph_.nodes[static_cast<std::size_t>(operand_)].shape[axis] - 1); }
+  void more(std::int64_t distance) { to_->back() += distance; }
+
+ private:
+  Graph& graph_;
+  Sizes* to_ = nullptr;
+  int operand_ = -1;  // of the slice whose starts are written
+  Sizes symbols_;
+  int sizes_ = 0, starts_ = 0;
+};
+
+}  // namespace
+
+Graph symbolic(Graph graph) {
+  graph.space = std::make_shared<SizeSpace>();
+  std::vector<Shape> shapes;
+  std::deque<std::vector<std::int64_t>> ints;  // of the slices; never moved
+  std::vector<SymbolNumbers::Slice> slices;
+  std::vector<Node*> sliced;
+  shapes.reserve(graph.nodes.size());
+  SymbolNumbers numbers;
+  SymbolWriter writer(graph);
+  int calls = 0;
+  for (Node& node : graph.nodes) {
+    node.from = static_cast<int>(shapes.size());
+    if (is_library(node.op)) node.call = calls++;
+    shapes.emplace_back(hints(node.shape));
+    writer.write_to(node.shape);
+    numbers.sizes(shapes.back(), writer);
+    node.elements = element_count(node.shape);
+    if (node.ints.empty()) continue;
+    ints.push_back(hints(node.ints));
+    writer.write_to(node.ints);
+    numbers.ints(node.op, ints.back(), writer);
+    if (node.op != Op::slice) continue;
+    slices.push_back({static_cast<std::uint64_t>(node.inputs[0]), &shapes[static_cast<std::size_t>(node.inputs[0])], &ints.back()});
+    sliced.push_back(&node);
+  }
+  numbers.starts(slices, [&](std::size_t k) { writer.write_starts_of(*sliced[k]); }, writer);
+  return graph;
+}
+
+std::string to_string(const Sizes& shape) { return to_string(Shape(hints(shape))); }
 
 std::string to_string(const Graph& graph) {
   std::string text;
@@ -106,7 +180,7 @@ std::string to_string(const Graph& graph) {
               : is_unsigned(n.dtype) ? fmt::format(" {}", static_cast<std::uint64_t>(n.scalar.i))
                                      : fmt::format(" {}", n.scalar.i);
     if (n.op == Op::data) text += fmt::format(" leaf {}", n.leaf);
-    if (n.chunk > 0) text += fmt::format(" chunk {}", n.chunk);
+    if (n.chunk.hint() > 0) text += fmt::format(" chunk {}{}", n.chunk.hint(), n.chunks_first ? " first" : "");
     text += '\n';
   }
   text += "return";

@@ -1,14 +1,15 @@
-// Graph: the recorded operations as a plain value. Nodes are in topological order and refer to each other by number. trace/outline.hpp builds graphs from
-// tensors, tests build them by hand, and fuse/ reads them.
+// Graph: operations as a plain value. Nodes are in topological order and refer to each other by number. trace/outline.hpp builds graphs from tensors, tests build
+// them by hand, and fuse/ rewrites and schedules them. The numbers of a recorded graph are constants; symbolic() replaces those that may change by symbols.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sinter/dtype.hpp"
-#include "sinter/location.hpp"
 #include "sinter/shape.hpp"
 #include "trace/primitives.hpp"
+#include "trace/size.hpp"
 
 namespace sinter::trace {
 
@@ -35,7 +36,6 @@ Scalar neutral(Op reduction, DType dtype);
 ///   windows: an axis, a stride and a dilation; place (.., o, .., k) is the operand's (.., o * stride + k * dilation, ..): the axis counts windows, and
 ///     a new last one counts the elements of each
 ///   reduce_*: the reduced axes, ascending; the result has them removed
-///   a two-stage reduction's first stage (made by fuse/): chunk > 0, see `chunk`
 ///   pad: ints[2k] before and ints[2k+1] after axis k; the second operand, which has the result's shape, surrounds the first
 ///   gather: the axis; result[.., i, ..] = x[.., index[.., i, ..], ..], x the first operand, index the second: int64, of the result's shape; along the
 ///     other axes x has the result's sizes. An index out of range throws IndexError when the value is computed.
@@ -54,20 +54,30 @@ Scalar neutral(Op reduction, DType dtype);
 struct Node {
   Op op{};
   DType dtype = DType::float32;
-  Shape shape;
+  Sizes shape;
+  Size elements;  // number of elements; symbolic() and fuse/ set it
   std::vector<int> inputs;
-  std::vector<std::int64_t> ints;
-  Scalar scalar;            // constant: every element's value
-  int leaf = -1;            // data: index of the buffer
-  std::int64_t chunk = 0;   // reduce_*: the single reduced axis is divided into chunks of this length, with one partial result each; the result has the chunk
-                            // number as its last axis. scan: see above
-  const char* called = "";  // the function that recorded it
-  Location where;
+  std::vector<Size> ints;
+  /// permute, reduce_*: the axes; gather: the axis; scan: the axis and the reduction. These are constants.
+  int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
+  std::vector<int> axes() const;
+  Scalar scalar;      // constant: every element's value
+  bool made = false;  // a constant of a rewrite, whose value is part of the plan; a gather of a rewrite, whose places are in range
+  int leaf = -1;      // data: index of the buffer
+  int call = -1;      // library ops: the number among the recorded graph's calls, which leads a refusal to the recorded line; symbolic() sets it
+  // reduce_*, made by rewrites: with two further operands, int64 values of the result's shape, the first one is neutral along the one reduced axis outside of
+  // the places [second, third); `taken` is the mean number of these places.
+  Size taken;
+  bool has_range() const { return is_reduction(op) && inputs.size() == 3; }
+  Size chunk;  // reduce_*: 0, or the length of the pieces into which the single reduced axis is divided, with one partial result each; scan: see above
+  bool chunks_first = false;  // reduce_* in chunks: the chunks are the result's first axis, not its last
+  std::size_t chunks_axis() const { return chunks_first ? 0 : shape.size() - 1; }
+  int from = -1;  // the recorded node that this node computes, or of which it is a part; it leads to the recorded line; symbolic() sets it
 };
 
 /// Returns how many elements of the operand lie before and behind the part that a slice, windows, or an argsort of the first places reads. A negative number
 /// means that the node would read outside.
-std::vector<std::int64_t> elements_left(const Node& node, const Shape& operand);
+std::vector<std::int64_t> elements_left(const Node& node, const Sizes& operand);
 
 /// The number of changes that a pass made to the recording (fuse/passes.hpp).
 struct PassCount {
@@ -81,9 +91,14 @@ struct Graph {
   std::vector<int> outputs;
   int leaves = 0;
   std::vector<PassCount> passes = {};  // passes that changed the recording
+  std::shared_ptr<SizeSpace> space = {};  // owns the symbols; null where all numbers are constants
 };
 
+/// Replaces the numbers of a recorded graph by symbols of a new space (symbols.hpp), in the order in which an Outline of the same nodes has their values.
+Graph symbolic(Graph graph);
+
 using sinter::to_string;  // for shapes
+std::string to_string(const Sizes& shape);  // "(4096, 1024)", the present sizes
 /// Writes one line per node: "%3 = add float32 (4096, 1024) %1 %2".
 std::string to_string(const Graph& graph);
 

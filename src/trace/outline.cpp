@@ -244,13 +244,11 @@ Graph Outline::graph() const {
     Node& node = graph.nodes.emplace_back();
     node.op = entry.op;
     node.dtype = from.dtype;
-    node.shape = from.shape;
-    node.where = from.where;
-    node.called = from.called;
+    node.shape = sizes_of(from.shape);
     node.scalar.dtype = from.dtype;
     node.leaf = entry.leaf;
     if (entry.op == Op::constant) node.scalar = from.scalar;
-    if (entry.arity > 0) node.ints = from.ints;
+    if (entry.arity > 0) node.ints = sizes_of(from.ints);
     for (std::size_t k = 0; k < entry.arity; ++k) node.inputs.push_back(static_cast<int>(entry.input(k)));
   }
   return graph;

@@ -19,12 +19,12 @@ struct GraphBuilder {
     graph.nodes.push_back(std::move(node));
     return static_cast<int>(graph.nodes.size()) - 1;
   }
-  const Shape& shape(int id) const { return graph.nodes[id].shape; }
+  Shape shape(int id) const { return Shape(trace::hints(graph.nodes[id].shape)); }
   int data(Shape shape, DType dtype = DType::float32) {
     Node node;
     node.op = Op::data;
     node.dtype = dtype;
-    node.shape = std::move(shape);
+    node.shape = trace::sizes_of(shape);
     node.leaf = graph.leaves++;
     return push(node);
   }
@@ -32,14 +32,14 @@ struct GraphBuilder {
     Node node;
     node.op = Op::constant;
     node.dtype = dtype;
-    node.shape = std::move(shape);
+    node.shape = trace::sizes_of(shape);
     node.scalar = is_floating(dtype) ? trace::make_scalar(dtype, value) : trace::make_scalar_int(dtype, static_cast<std::int64_t>(value));
     return push(node);
   }
   int op(Op op, std::vector<int> inputs) {
     Node node;
     node.op = op;
-    node.shape = shape(inputs.back());
+    node.shape = graph.nodes[inputs.back()].shape;
     node.dtype = trace::primitive(op).result == trace::Result::boolean ? DType::bool_ : graph.nodes[inputs.back()].dtype;
     node.inputs = std::move(inputs);
     return push(node);
@@ -49,7 +49,7 @@ struct GraphBuilder {
     node.op = op;
     node.dtype = graph.nodes[input].dtype;
     node.inputs = {input};
-    node.ints = axes;
+    node.ints = trace::sizes_of(axes);
     for (std::size_t k = 0; k < shape(input).size(); ++k)
       if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(k)) == axes.end()) node.shape.push_back(shape(input)[k]);
     return push(node);
@@ -58,9 +58,9 @@ struct GraphBuilder {
     Node node;
     node.op = op;
     node.dtype = graph.nodes[input].dtype;
-    node.shape = std::move(shape);
+    node.shape = trace::sizes_of(shape);
     node.inputs = {input};
-    node.ints = std::move(ints);
+    node.ints = trace::sizes_of(ints);
     return push(node);
   }
   int broadcast(int input, Shape to) { return view(Op::broadcast, input, std::move(to)); }
@@ -87,8 +87,8 @@ struct GraphBuilder {
     Node node;
     node.op = Op::matmul;
     node.dtype = graph.nodes[a].dtype;
-    node.shape = shape(a);
-    node.shape.back() = shape(b).back();
+    node.shape = graph.nodes[a].shape;
+    node.shape.back() = graph.nodes[b].shape.back();
     node.inputs = {a, b};
     return push(node);
   }

@@ -4,14 +4,14 @@
 
 #include <random>
 
-#include "fuse/size.hpp"
+#include "trace/size.hpp"
 #include "host_data_stub.hpp"
 #include "seed.hpp"
 
 using namespace sinter;
-using fuse::Size;
-using fuse::SizeProgram;
-using fuse::SizeSpace;
+using trace::Size;
+using trace::SizeProgram;
+using trace::SizeSpace;
 
 TEST_CASE("what is true for all sizes leaves no guard") {
   SizeSpace space;
@@ -49,7 +49,7 @@ TEST_CASE("what is true for some sizes leaves a guard that says so") {
 TEST_CASE("an estimate holds for its order of magnitude") {
   SizeSpace space;
   const Size n = space.symbol("n", 1000, 2);
-  CHECK(fuse::as_double(n * 4) == 4000);
+  CHECK(trace::as_double(n * 4) == 4000);
   const SizeProgram program(space, {});
   CHECK(program.holds({1000}));
   CHECK(program.holds({70}));
@@ -62,13 +62,13 @@ TEST_CASE("what decided only what is faster may be missed, and what else was dec
   SizeSpace space;
   const Size n = space.symbol("n", 1000, 2), m = space.symbol("m", 30, 2);
   {
-    const fuse::Estimating estimate;
+    const trace::Estimating estimate;
     CHECK(n > 100);
     CHECK(m < 64);
     CHECK(n % 8 == 0);
     CHECK((n - 7) / 3 == 331);  // that it is not negative is no estimate: bounds of the quotient rely on it
   }
-  CHECK(fuse::as_double(n * m) == 30000);
+  CHECK(trace::as_double(n * m) == 30000);
   CHECK(m < 64);  // needed now
   CHECK(n != 64);
   const SizeProgram program(space, {});
@@ -89,7 +89,7 @@ TEST_CASE("what is simplified because a number divides another needs that, also 
   SizeSpace space;
   const Size n = space.symbol("n", 24, 2);
   {
-    const fuse::Estimating estimate;
+    const trace::Estimating estimate;
     CHECK(n % 4 == 0);
   }
   CHECK((n / 4) * 4 == n);  // only where 4 divides it
@@ -142,11 +142,11 @@ TEST_CASE("a program that holds computes what deciding again with numbers would"
     const auto draw = [&] { return static_cast<std::int64_t>(2 + rng() % 60); };
     const std::vector<std::int64_t> known{draw(), draw(), draw()};
     SizeSpace space;
-    fuse::Sizes symbols;
+    trace::Sizes symbols;
     for (std::size_t k = 0; k < known.size(); ++k) symbols.push_back(space.symbol("n" + std::to_string(k), known[k], 2));
-    const fuse::Sizes made = decide(symbols, seed);
+    const trace::Sizes made = decide(symbols, seed);
     const auto want_known = decide(known, seed);
-    REQUIRE(fuse::hints(made) == want_known);
+    REQUIRE(trace::hints(made) == want_known);
     const SizeProgram program(space, made);
     REQUIRE(program.holds(known));
     for (int other = 0; other < 20; ++other) {

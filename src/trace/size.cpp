@@ -1,4 +1,4 @@
-#include "fuse/size.hpp"
+#include "trace/size.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/per_thread.hpp"
 #include "sinter/errors.hpp"
 
-namespace sinter::fuse {
+namespace sinter::trace {
 namespace {
 
 using Terms = SizeSpace::Terms;
@@ -581,4 +581,4 @@ bool SizeProgram::sound(std::size_t symbols, std::size_t outputs) const {
          all(checks_, [&](const Check& c) { return polynomial(c.polynomial) && c.kind <= Guard::Kind::not_positive; }) && all(outputs_, polynomial);
 }
 
-}  // namespace sinter::fuse
+}  // namespace sinter::trace

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace sinter::fuse {
+namespace sinter::trace {
 
 struct SizeNode;
 class SizeSpace;
@@ -230,11 +230,11 @@ class SizeProgram {
   int places_ = 0;
 };
 
-}  // namespace sinter::fuse
+}  // namespace sinter::trace
 
 /// Formats the present value.
-template <> struct fmt::formatter<sinter::fuse::Size> : fmt::formatter<std::int64_t> {
-  template <class Context> auto format(const sinter::fuse::Size& size, Context& context) const {
+template <> struct fmt::formatter<sinter::trace::Size> : fmt::formatter<std::int64_t> {
+  template <class Context> auto format(const sinter::trace::Size& size, Context& context) const {
     return fmt::formatter<std::int64_t>::format(size.hint(), context);
   }
 };
