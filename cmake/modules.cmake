@@ -41,6 +41,17 @@ function(sinter_module_view name variable)
   set(${variable} ${view} PARENT_SCOPE)
 endfunction()
 
+# Two ways to compile in less time. A target that runs once for a plan, a model or a command is compiled with -O1: -O3 takes half as long again. And
+# with SINTER_UNITY several files of a module are compiled as one, which takes a third of the time, but compiles all of them anew where one changed.
+option(SINTER_UNITY "compile several files of a module as one" OFF)
+function(sinter_quick_to_build target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SINTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# The modules that plan; repeated formulas do not enter them.
+set(SINTER_PLANNING_MODULES ops io ranks fuse jit engine freeze)
+
 # sinter_module(NAME): the object library of src/NAME and its subfolders.
 function(sinter_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${name}/*.cpp)
@@ -54,4 +65,7 @@ function(sinter_module name)
   target_compile_options(sinter_module_${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
   target_link_libraries(sinter_module_${name} PUBLIC
     sinter_warnings fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
+  if(name IN_LIST SINTER_PLANNING_MODULES)
+    sinter_quick_to_build(sinter_module_${name})
+  endif()
 endfunction()

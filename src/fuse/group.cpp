@@ -348,7 +348,7 @@ class Builder {
   }
 
   // Makes an op without a node of the graph, once for the same operands. Index arithmetic runs beside float arithmetic, so it costs nothing.
-  int make(Op op, DType dtype, Operands args) {
+  int make(Op op, DType dtype, ValueArgs args) {
     const auto [found, fresh] = made_.try_emplace(std::tuple(op, args, 0), -1);
     if (!fresh) return found->second;
     Value value{Value::Kind::op, op, dtype, kernel_.values[args[op == Op::where ? 1 : 0]].dtype, args};
@@ -356,7 +356,7 @@ class Builder {
     return found->second = add(std::move(value), intern({}));
   }
   int index_value(const IndexExpr& index) {
-    const auto [found, fresh] = made_.try_emplace(std::tuple(Op::iota, Operands(), index.order()), -1);
+    const auto [found, fresh] = made_.try_emplace(std::tuple(Op::iota, ValueArgs(), index.order()), -1);
     if (!fresh) return found->second;
     Value value{Value::Kind::index, Op::iota, DType::int64, DType::int64, {}, -1, index};
     value.row = index.axes() >> kernel_.parallel != 0;
@@ -1089,7 +1089,7 @@ class Builder {
   std::vector<int> now_;                               // value's original number -> its present one; -1: it no longer exists
   std::vector<std::pair<int, int>> gathers_;           // for each gather: the node, and the map of its result
   std::vector<int> gathered_values_;                   // check -> the value that it examines
-  std::map<std::tuple<Op, Operands, int>, int> made_;  // values without a node, by op and operands or by index
+  std::map<std::tuple<Op, ValueArgs, int>, int> made_;  // values without a node, by op and operands or by index
   int guard_ = -1;                                     // visited nodes are read where this value holds
   double share_ = 1;                                   // the share of the points where it holds, approximately
   bool in_range_ = false;                              // a reduction is visited that skips points of its row

@@ -18,9 +18,9 @@
 namespace sinter::fuse {
 
 /// The operands of a value; -1 for none.
-struct Operands : std::array<int, 6> {
-  Operands() { fill(-1); }
-  Operands(std::initializer_list<int> list) : Operands() { std::copy(list.begin(), list.end(), begin()); }
+struct ValueArgs : std::array<int, 6> {
+  ValueArgs() { fill(-1); }
+  ValueArgs(std::initializer_list<int> list) : ValueArgs() { std::copy(list.begin(), list.end(), begin()); }
 };
 
 struct Value {
@@ -34,7 +34,7 @@ struct Value {
   // op: the operands. reduced, scan: args[0] is the combined value; scan: args[1] is the initial value; reduced: args[1] and args[2] are -1, or bound the
   // places that are not neutral (Node::taken). load: the guard of the read, and the value where it does not hold (-1: always read; zero). load and index: from
   // kIndexed on the computed values among the index' terms.
-  Operands args;
+  ValueArgs args;
   int node = -1;     // the graph node (load: the node whose buffer is read); -1: it only serves to find other values
   IndexExpr index;   // load: element of the buffer; index: the expression
   bool row = false;  // it has a value at every row point

@@ -39,8 +39,8 @@ bool is_changed(const Recorded& node, const Limits& limits) {
          (node.op == Op::matmul && limits.lay_out_bytes && node.dtype == DType::int32) || (node.op == Op::recurrence && limits.unroll_recurrence);
 }
 
-/// The rewritten form of a recorded node.
-struct Value {
+/// The rewritten forms of a recorded node.
+struct NodeForms {
   RecordedPtr plain;                     // for a value in blocks: null until it is needed in the recorded order
   std::optional<InBlocks> blocked = {};  // for a convolution's result: nothing until another node reads it, because later operations may become part of it
   std::optional<BlockedConvolution> conv = {};  // the convolution whose result it is
@@ -56,9 +56,9 @@ struct Operation {
   Operands operands;  // empty: a leaf
 };
 
-class Rewriter {
+class RecordingRewriter {
  public:
-  Rewriter(const Limits& limits, const RewriteOptions& options) : limits_(limits), options_(options) {}
+  RecordingRewriter(const Limits& limits, const RewriteOptions& options) : limits_(limits), options_(options) {}
 
   Rewritten run(const std::vector<RecordedPtr>& roots) {
     const std::vector<Operation> operations = in_order(roots);
@@ -66,7 +66,7 @@ class Rewriter {
       return {roots, {}, options_.followed};
     find_wanted(operations);
     for (const Operation& operation : operations) {
-      Value& made = values_.emplace(operation.node.get(), value_of(operation)).first->second;
+      NodeForms& made = values_.emplace(operation.node.get(), value_of(operation)).first->second;
       made.label = operation.node->label;
       if (made.blocked && *made.label) made.blocked->node->label = made.label;
     }
@@ -121,8 +121,8 @@ class Rewriter {
     }
   }
 
-  Value& value(const Recorded& node) {
-    Value& value = values_.at(&node);
+  NodeForms& value(const Recorded& node) {
+    NodeForms& value = values_.at(&node);
     if (value.is_blocked() && !value.blocked) {
       const trace::Scope scope(node.called, node.where);
       value.blocked = value.conv ? recorded(*value.conv, options_) : recorded(*value.bytes, options_);
@@ -133,17 +133,17 @@ class Rewriter {
 
   const RecordedPtr& plain(const RecordedPtr& node) {
     if (!values_.contains(node.get())) return node;  // a pass made the node
-    Value& known = value(*node);
+    NodeForms& known = value(*node);
     if (!known.plain) known.plain = unblock({node->called, node->where}, *known.blocked);
     return known.plain;
   }
 
-  Value value_of(const Operation& operation) {
+  NodeForms value_of(const Operation& operation) {
     const auto& [node, operands] = operation;
     if (operands.empty()) return {node};
     const trace::Scope scope(node->called, node->where);
     if (node->op == Op::conv && limits_.channel_blocks) {
-      const Value& x = value(*operands[0]);
+      const NodeForms& x = value(*operands[0]);
       if (auto conv = convolution_in_blocks(*node, operand(operands[0], x), plain(operands[1]), wanted_.contains(node.get()), options_)) {
         ++counts_[kBlockChannels];
         return {.conv = std::move(conv)};
@@ -188,7 +188,7 @@ class Rewriter {
     return {same ? node : trace::with_operands(*node, std::move(changed))};
   }
 
-  static BlockedOperand operand(const RecordedPtr& node, const Value& value) { return {node->shape, value.blocked ? &*value.blocked : nullptr, value.plain}; }
+  static BlockedOperand operand(const RecordedPtr& node, const NodeForms& value) { return {node->shape, value.blocked ? &*value.blocked : nullptr, value.plain}; }
 
   /// Returns the minimum or maximum of whole blocks, which may be computed in any order.
   RecordedPtr over_channels(const Recorded& node, const Operands& operands) {
@@ -201,7 +201,7 @@ class Rewriter {
     if (!limits_.scale_bytes || (node.op != Op::cast && node.op != Op::add && node.op != Op::multiply)) return {};
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const Recorded& result = *operands[k];
-      const Value& of = values_.at(&result);
+      const NodeForms& of = values_.at(&result);
       if (!of.bytes || uses_.at(&result) != 1) continue;
       if (auto conv = followed(*of.bytes, node, operands.size() == 2 ? plain(operands[1 - k]) : nullptr)) return conv;
     }
@@ -213,7 +213,7 @@ class Rewriter {
     if (!limits_.fold_channels || (node.op != Op::add && node.op != Op::multiply && node.op != Op::subtract)) return {};
     for (std::size_t k = 0; k < (node.op == Op::subtract ? 1 : 2); ++k) {
       const Recorded& result = *operands[k];
-      const Value& of = values_.at(&result);
+      const NodeForms& of = values_.at(&result);
       if (!of.conv || uses_.at(&result) != 1) continue;
       if (auto conv = absorbed(*of.conv, node.op, plain(operands[1 - k]), options_)) return conv;
     }
@@ -225,7 +225,7 @@ class Rewriter {
   const Known known_{[this](const RecordedPtr& each) { return operand(each, value(*each)); }, [this](const RecordedPtr& each) { return plain(each); }};
   std::unordered_map<const Recorded*, int> uses_;
   std::unordered_set<const Recorded*> wanted_;
-  std::unordered_map<const Recorded*, Value> values_;
+  std::unordered_map<const Recorded*, NodeForms> values_;
   std::array<int, std::size(kPasses)> counts_{};
 };
 
@@ -258,7 +258,7 @@ bool may_be_rewritten(std::span<const trace::Pending> operations, const Limits& 
 
 Rewritten rewritten(const std::vector<RecordedPtr>& roots, const Limits& limits, const RewriteOptions& options) {
   const trace::WithinEvaluation scope;
-  return Rewriter(limits, options).run(roots);
+  return RecordingRewriter(limits, options).run(roots);
 }
 
 }  // namespace sinter::fuse

@@ -7,53 +7,53 @@ namespace sinter::jit {
 namespace {
 
 /// The least and the greatest value of an integer or a condition over a box of points.
-struct Range {
+struct Interval {
   std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
   bool known() const { return low > std::numeric_limits<std::int64_t>::min() && high < std::numeric_limits<std::int64_t>::max(); }
 };
-constexpr Range kEither{0, 1};
+constexpr Interval kEither{0, 1};
 
 /// Evaluates conditions over a box.
 class Over {
  public:
   Over(const LoopNest& nest, std::span<const std::int64_t> ints, const Box& box) : nest_(nest), ints_(ints), box_(box) {}
 
-  Range value(int id) const {
+  Interval value(int id) const {
     const Instr& instr = nest_.instrs[static_cast<std::size_t>(id)];
     if (instr.kind == Instr::Kind::index) return index(instr.input);
-    if (instr.kind != Instr::Kind::op) return is_bool(instr.dtype) ? kEither : Range{};
+    if (instr.kind != Instr::Kind::op) return is_bool(instr.dtype) ? kEither : Interval{};
     const auto arg = [&](std::size_t k) { return value(instr.args[k]); };
-    const auto ordered = [&](const Range& a, const Range& b, bool equal) {  // a < b, or a <= b
+    const auto ordered = [&](const Interval& a, const Interval& b, bool equal) {  // a < b, or a <= b
       if (!a.known() || !b.known()) return kEither;
       const auto less = [&](std::int64_t x, std::int64_t y) { return std::int64_t{equal ? x <= y : x < y}; };
-      return Range{less(a.high, b.low), less(a.low, b.high)};
+      return Interval{less(a.high, b.low), less(a.low, b.high)};
     };
     switch (instr.op) {
       case Op::less: return ordered(arg(0), arg(1), false);
       case Op::less_equal: return ordered(arg(0), arg(1), true);
       case Op::bitwise_and: {
         if (!is_bool(instr.dtype)) return {};
-        const Range a = arg(0), b = arg(1);
+        const Interval a = arg(0), b = arg(1);
         return {std::min(a.low, b.low), std::min(a.high, b.high)};
       }
       case Op::bitwise_or: {
         if (!is_bool(instr.dtype)) return {};
-        const Range a = arg(0), b = arg(1);
+        const Interval a = arg(0), b = arg(1);
         return {std::max(a.low, b.low), std::max(a.high, b.high)};
       }
-      default: return is_bool(instr.dtype) ? kEither : Range{};
+      default: return is_bool(instr.dtype) ? kEither : Interval{};
     }
   }
 
  private:
   std::int64_t number(int parameter) const { return parameter == kOne ? 1 : ints_[static_cast<std::size_t>(parameter)]; }
 
-  Range index(int id) const {
+  Interval index(int id) const {
     const Index& at = nest_.indices[static_cast<std::size_t>(id)];
-    Range sum{0, 0};
+    Interval sum{0, 0};
     if (at.constant != kNone) sum.low = sum.high = number(at.constant);
     for (const Index::Term& term : at.terms) {
-      Range one;
+      Interval one;
       if (term.axis >= nest_.parallel) one = {0, number(term.axis) - 1};
       else if (term.axis >= 0) one = {box_[static_cast<std::size_t>(term.axis)].first, box_[static_cast<std::size_t>(term.axis)].second - 1};
       else if (term.inner >= 0) {
@@ -62,7 +62,7 @@ class Over {
         if (const std::int64_t div = number(term.div); div > 1) one = {one.low / div, one.high / div};
         if (term.mod != kNone) {
           const std::int64_t mod = number(term.mod);
-          one = one.low / mod == one.high / mod ? Range{one.low % mod, one.high % mod} : Range{0, mod - 1};
+          one = one.low / mod == one.high / mod ? Interval{one.low % mod, one.high % mod} : Interval{0, mod - 1};
         }
       }
       if (!one.known()) return {};

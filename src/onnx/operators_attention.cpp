@@ -211,7 +211,7 @@ Results runtime_rotary_embedding(const Call& c) {
   return rotary_embedding(c.with({x, c.tensor(2), c.tensor(3), positions}));
 }
 
-const Operator kRows[] = {
+const Operator kAttentionRows[] = {
     {"Attention", {3, 7}, attention},
     {"RotaryEmbedding", {3, 4}, rotary_embedding},
     {"com.microsoft.Attention", {2, 7}, runtime_attention},
@@ -222,6 +222,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> attention_operators() { return kRows; }
+std::span<const Operator> attention_operators() { return kAttentionRows; }
 
 }  // namespace sinter::onnx

@@ -309,7 +309,7 @@ Results resize_of(const Call& c) {
   return {resize(c[0], Numbers(sizes.begin() + first, sizes.end()), how)};
 }
 
-const Operator kRows[] = {
+const Operator kConvolutionRows[] = {
     {"AveragePool", {1, 1}, average_pool},
     {"Conv", {2, 3}, conv_of},
     {"ConvTranspose", {2, 3}, conv_transpose_of},
@@ -325,6 +325,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> convolution_operators() { return kRows; }
+std::span<const Operator> convolution_operators() { return kConvolutionRows; }
 
 }  // namespace sinter::onnx

@@ -114,7 +114,7 @@ Results hard_sigmoid_of(const Call& c) {
 
 Results mod_of(const Call& c) { return {c.integer("fmod", 0) != 0 ? fmod(c[0], c[1]) : remainder(c[0], c[1])}; }
 
-const Operator kRows[] = {
+const Operator kElementwiseRows[] = {
     {"Abs", {1, 1}, [](const Call& c) -> Results { return {absolute(c[0])}; }},
     {"Acos", {1, 1}, [](const Call& c) -> Results { return {acos(c[0])}; }},
     {"Acosh", {1, 1}, [](const Call& c) -> Results { return {acosh(c[0])}; }},
@@ -202,6 +202,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> elementwise_operators() { return kRows; }
+std::span<const Operator> elementwise_operators() { return kElementwiseRows; }
 
 }  // namespace sinter::onnx

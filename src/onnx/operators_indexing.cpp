@@ -138,7 +138,7 @@ Results scatter_nd(const Call& c) {
   return scattered(c, places, c.tensor(2));
 }
 
-const Operator kRows[] = {
+const Operator kIndexingRows[] = {
     {"Compress", {2, 2}, compress_of},
     {"Det", {1, 1}, [](const Call& c) -> Results { return {det(c[0])}; }},
     {"Gather", {2, 2}, gather},
@@ -161,6 +161,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> indexing_operators() { return kRows; }
+std::span<const Operator> indexing_operators() { return kIndexingRows; }
 
 }  // namespace sinter::onnx

@@ -191,7 +191,7 @@ Results fused_matmul(const Call& c) {
   return {alpha == 1 ? result : multiply(c.at_node(result), alpha)};
 }
 
-const Operator kRows[] = {
+const Operator kNetworkRows[] = {
     {"BatchNormalization", {5, 5}, batch_normalization},
     {"Einsum", {1, kAny}, einsum_of},
     {"Gemm", {2, 3}, gemm},
@@ -216,6 +216,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> network_operators() { return kRows; }
+std::span<const Operator> network_operators() { return kNetworkRows; }
 
 }  // namespace sinter::onnx

@@ -261,7 +261,7 @@ Tensor of_scaled(const Call& c, const Tensor& y) {
 
 namespace {
 
-const Operator kRows[] = {
+const Operator kQuantizedRows[] = {
     {"ConvInteger", {2, 4}, convolution_of_numbers},
     {"DequantizeLinear", {2, 3}, dequantize_linear},
     {"DynamicQuantizeLinear", {1, 1}, [](const Call& c) { return dynamically_quantized(c, c.tensor(0)); }},
@@ -276,6 +276,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> quantized_operators() { return kRows; }
+std::span<const Operator> quantized_operators() { return kQuantizedRows; }
 
 }  // namespace sinter::onnx

@@ -259,7 +259,7 @@ Results dynamic_quantize_lstm(const Call& c) {
   return lstm(c.with(std::move(inputs)));
 }
 
-const Operator kRows[] = {
+const Operator kRecurrentRows[] = {
     {"GRU", {3, 6}, gru},
     {"LSTM", {3, 8}, lstm},
     {"RNN", {3, 6}, rnn},
@@ -268,6 +268,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> recurrent_operators() { return kRows; }
+std::span<const Operator> recurrent_operators() { return kRecurrentRows; }
 
 }  // namespace sinter::onnx

@@ -106,7 +106,7 @@ template <Tensor (*reduce)(const Arg&, const Axes&, bool)> Results extreme(const
   });
 }
 
-const Operator kRows[] = {
+const Operator kReductionRows[] = {
     {"ArgMax", {1, 1}, extremum<argmax>},
     {"ArgMin", {1, 1}, extremum<argmin>},
     {"CumSum", {2, 2}, cum_sum},
@@ -131,6 +131,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> reduction_operators() { return kRows; }
+std::span<const Operator> reduction_operators() { return kReductionRows; }
 
 }  // namespace sinter::onnx

@@ -62,7 +62,7 @@ Results dynamic_quantize_matmul(const Call& c) {
   return matmul_integer_to_float(c.with({a[0], c.tensor(1), a[1], c.tensor(2), a[2], c.tensor_or_none(3), c.tensor_or_none(4)}));
 }
 
-const Operator kRows[] = {
+const Operator kRuntimeQuantizedRows[] = {
     {"com.microsoft.DynamicQuantizeMatMul", {3, 5}, dynamic_quantize_matmul},
     {"com.microsoft.MatMulIntegerToFloat", {4, 7}, matmul_integer_to_float},
     {"com.microsoft.QGemm", {6, 9}, qgemm},
@@ -76,6 +76,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> runtime_quantized_operators() { return kRows; }
+std::span<const Operator> runtime_quantized_operators() { return kRuntimeQuantizedRows; }
 
 }  // namespace sinter::onnx

@@ -252,7 +252,7 @@ Results center_crop_pad(const Call& c) {
 
 Results tile_of(const Call& c) { return {tile(c[0], c.within(c.values(1), "the repetitions", 0))}; }
 
-const Operator kRows[] = {
+const Operator kShapeRows[] = {
     {"CenterCropPad", {2, 2}, center_crop_pad},
     {"Concat", {1, kAny}, concat},
     {"Constant", {0, 0}, constant},
@@ -278,6 +278,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> shape_operators() { return kRows; }
+std::span<const Operator> shape_operators() { return kShapeRows; }
 
 }  // namespace sinter::onnx

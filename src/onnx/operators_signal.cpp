@@ -75,7 +75,7 @@ Results cosines(const Call& c, double a0, double a1, double a2) {
   return {astype(c.at_node(a0 - a1 * cos(t) + a2 * cos(2.0 * t)), element_type(c, c.integer("output_datatype", 1)))};
 }
 
-const Operator kRows[] = {
+const Operator kSignalRows[] = {
     {"BlackmanWindow", {1, 1}, [](const Call& c) { return cosines(c, 0.42, 0.5, 0.08); }},
     {"DFT", {1, 3}, dft},
     {"HammingWindow", {1, 1}, [](const Call& c) { return cosines(c, 25.0 / 46, 21.0 / 46, 0); }},
@@ -85,6 +85,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> signal_operators() { return kRows; }
+std::span<const Operator> signal_operators() { return kSignalRows; }
 
 }  // namespace sinter::onnx

@@ -311,13 +311,13 @@ Results roi_align(const Call& c) {
   return {astype(transpose(c.at_node(result), {0, 3, 1, 2}), x.dtype())};
 }
 
-const Operator kRows[] = {
+const Operator kVisionRows[] = {
     {"AffineGrid", {2, 2}, affine_grid}, {"Col2Im", {3, 3}, col2im}, {"GridSample", {2, 2}, grid_sample}, {"NonMaxSuppression", {2, 5}, non_max_suppression},
     {"RoiAlign", {3, 3}, roi_align},
 };
 
 }  // namespace
 
-std::span<const Operator> vision_operators() { return kRows; }
+std::span<const Operator> vision_operators() { return kVisionRows; }
 
 }  // namespace sinter::onnx

@@ -14,7 +14,6 @@ using namespace ops;
 
 namespace {
 
-constexpr double kPi = std::numbers::pi;
 
 /// Multiply (re, im) by i, and divide it by i: this converts the hyperbolic functions to the circular ones.
 Complex times_i(const ComplexArg& x) { return {-x.im(), x.re()}; }
@@ -137,7 +136,7 @@ Complex acos(const ComplexArg& x) {
   const Scope scope("acos", x.where());
   const Complex below = sqrt(Complex{1 - x.re(), -x.im()}), above = sqrt(Complex{1 + x.re(), x.im()});
   const Tensor infinite = is_infinite(x), re = 2 * atan2(below.re, above.re);
-  return {where(infinite, atan2(abs(x.im()), x.re()), where(x.re() == 0, kPi / 2, re)),
+  return {where(infinite, atan2(abs(x.im()), x.re()), where(x.re() == 0, std::numbers::pi / 2, re)),
           where(infinite, copysign(full({}, INFINITY, x.im().dtype()), -x.im()), asinh(above.re * below.im - above.im * below.re))};
 }
 Complex atanh(const ComplexArg& x) {
@@ -149,7 +148,7 @@ Complex atanh(const ComplexArg& x) {
   const auto inverse = [&](const Tensor& part) { return where(infinite, 0, 0.25 * part / size / size); };
   const Tensor near_pole = 0.5 * (log(hypot(1 + a, b)) - log(distance)), between = 0.25 * log1p(4 * a / ((1 - a) * (1 - a) + b * b));
   const Tensor re = where(far, inverse(a), where(distance < 0.1, near_pole, between));
-  const Tensor im = where(far, copysign(kPi / 2 - inverse(b), x.im()), 0.5 * atan2(2 * x.im(), (1 - a) * (1 + a) - b * b));
+  const Tensor im = where(far, copysign(std::numbers::pi / 2 - inverse(b), x.im()), 0.5 * atan2(2 * x.im(), (1 - a) * (1 + a) - b * b));
   return {where(x.re() == 0, x.re(), copysign(re, x.re())), where(isnan(x.im()), x.im(), im)};
 }
 Complex acosh(const ComplexArg& x) {

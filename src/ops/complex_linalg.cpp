@@ -50,11 +50,6 @@ Complex halved(const Tensor& both) {
 /// Returns every second one of values that come in pairs.
 Tensor each_second(const Tensor& values) { return values.at({ellipsis, Slice{{}, {}, 2}}); }
 
-/// Returns the share of the largest singular value below which one counts as 0, as for a real matrix of these sizes.
-double relative(const Matrices& m, std::optional<double> rtol) {
-  return rtol.value_or(finfo(m.as.type).eps * static_cast<double>(std::max(m.rows, m.columns)));
-}
-
 }  // namespace
 
 Tensor doubled(const ComplexArg& x) { return concatenate({concatenate({x.re(), -x.im()}, -1), concatenate({x.im(), x.re()}, -1)}, -2); }
@@ -74,7 +69,7 @@ Complex pinv(const ComplexArg& x, std::optional<double> rtol) {
   const Scope scope("pinv", x.where());
   const Matrices m = matrices(scope.site(), x.re());
   if (m.empty()) return {m(nothing(m, {m.columns, m.rows})), m(nothing(m, {m.columns, m.rows}))};
-  return halved(pinv(doubled(x), relative(m, rtol)));
+  return halved(pinv(doubled(x), m.tolerance(rtol)));
 }
 Complex matrix_power(const ComplexArg& x, std::int64_t n) {
   const Scope scope("matrix_power", x.where());
@@ -137,7 +132,7 @@ Tensor matrix_rank(const ComplexArg& x, std::optional<double> rtol, std::optiona
   const Scope scope("matrix_rank", x.where());
   if (x.re().ndim() < 2) return astype(any(logical_or(x.re() != 0, x.im() != 0)), DType::int64);
   const Matrices m = matrices(scope.site(), x.re());
-  return floor_divide(matrix_rank(doubled(x), relative(m, rtol), tol), 2);
+  return floor_divide(matrix_rank(doubled(x), m.tolerance(rtol), tol), 2);
 }
 
 ComplexEighResult eigh(const ComplexArg& x, Triangle triangle) {

@@ -1,6 +1,7 @@
 // Elementwise functions composed of primitives, with NumPy's types and special values.
 #include <array>
 #include <limits>
+#include <numbers>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 using namespace ops;
 
-constexpr double kPi = 3.14159265358979323846, kLn2 = 0.69314718055994530942, kLog2e = 1.44269504088896340736;
+constexpr double kLn2 = std::numbers::ln2, kLog2e = std::numbers::log2e;
 
 /// Several arguments in the type of a primitive's rule, converted to its compute type.
 template <std::size_t N> struct Operands {
@@ -191,19 +192,19 @@ std::pair<Tensor, Tensor> frexp(const Arg& x) {
 Tensor sinc(const Arg& x) {
   const Scope scope("sinc", x.where());
   const Composed sinc = floating(scope.site(), x);
-  const Tensor angle = kPi * sinc.values;
+  const Tensor angle = std::numbers::pi * sinc.values;
   return sinc(where(sinc.values == 0, 1, sin(angle) / angle));
 }
 
 Tensor deg2rad(const Arg& x) {
   const Scope scope("deg2rad", x.where());
   const Composed deg2rad = real(scope.site(), x);
-  return deg2rad(deg2rad.values * (kPi / 180));
+  return deg2rad(deg2rad.values * (std::numbers::pi / 180));
 }
 Tensor rad2deg(const Arg& x) {
   const Scope scope("rad2deg", x.where());
   const Composed rad2deg = real(scope.site(), x);
-  return rad2deg(rad2deg.values * (180 / kPi));
+  return rad2deg(rad2deg.values * (180 / std::numbers::pi));
 }
 
 // Equal infinities have no difference; they are their own result.

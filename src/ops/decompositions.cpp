@@ -19,11 +19,6 @@ namespace {
 
 using namespace ops;
 
-/// Returns the share of the largest singular value below which a singular value counts as 0.
-double relative(const Matrices& m, std::optional<double> rtol) {
-  if (rtol) return *rtol;
-  return finfo(m.as.type).eps * static_cast<double>(std::max(m.rows, m.columns));
-}
 /// Returns 1/s where s counts, else 0.
 Tensor inverted(const Tensor& s, double rtol) { return where(greater(s, max(s, -1, true) * rtol), 1 / s, 0); }
 
@@ -181,12 +176,12 @@ LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
     s = zeros({0}, sides.dtype());
   } else {
     const auto [u, values, vh] = svd(m.as.values, false);
-    x = matmul(matrix_transpose(vh), expand_dims(inverted(values, relative(m, rcond)), -1) * matmul(matrix_transpose(u), sides));
+    x = matmul(matrix_transpose(vh), expand_dims(inverted(values, m.tolerance(rcond)), -1) * matmul(matrix_transpose(u), sides));
     s = values;
   }
   const Tensor residuals = m.rows > m.columns ? sum(square(sides - matmul(m.as.values, x)), 0) : zeros({0}, sides.dtype());
   return {astype(vector ? squeeze(x, -1) : x, type), astype(residuals, type),
-          m.empty() ? zeros({}, DType::int64) : count_nonzero(inverted(s, relative(m, rcond))), astype(s, type)};
+          m.empty() ? zeros({}, DType::int64) : count_nonzero(inverted(s, m.tolerance(rcond))), astype(s, type)};
 }
 
 Tensor pinv(const Arg& x, std::optional<double> rtol) {
@@ -194,7 +189,7 @@ Tensor pinv(const Arg& x, std::optional<double> rtol) {
   const Matrices m = matrices(scope.site(), x);
   if (m.empty()) return nothing(m, {m.columns, m.rows});
   const auto [u, s, vh] = svd(m.as.values, false);
-  return m(matmul(matrix_transpose(vh), expand_dims(inverted(s, relative(m, rtol)), -1) * matrix_transpose(u)));
+  return m(matmul(matrix_transpose(vh), expand_dims(inverted(s, m.tolerance(rtol)), -1) * matrix_transpose(u)));
 }
 
 Tensor matrix_rank(const Arg& x, std::optional<double> rtol, std::optional<double> tol) {
@@ -204,7 +199,7 @@ Tensor matrix_rank(const Arg& x, std::optional<double> rtol, std::optional<doubl
   const Matrices m = matrices(scope.site(), given);
   if (m.empty()) return zeros(m.batch, DType::int64);
   const Tensor s = svdvals(m.as.values);
-  return count_nonzero(tol ? greater(s, *tol) : greater(s, max(s, -1, true) * relative(m, rtol)), -1);
+  return count_nonzero(tol ? greater(s, *tol) : greater(s, max(s, -1, true) * m.tolerance(rtol)), -1);
 }
 
 Tensor cond(const Arg& x, NormOrder p) {
