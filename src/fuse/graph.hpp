@@ -15,6 +15,7 @@ using trace::Node;
 using trace::Size;
 using trace::sizes_of;
 using trace::Sizes;
+using trace::SizeNode;
 using trace::SizeProgram;
 using trace::SizeSpace;
 using trace::to_string;

@@ -6,7 +6,7 @@ import sys
 import time
 
 program, example, mpirun = sys.argv[1:4]
-settings = dict(os.environ, SINTER_THREADS="1", SINTER_RANKS_TIMEOUT="3", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+settings = dict(os.environ, SINTER_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                 OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1",
                 OMPI_MCA_btl="self,vader", OMPI_MCA_plm_rsh_agent="")
 if len(sys.argv) > 4:
@@ -35,6 +35,7 @@ for ranks in 2, 4:
 words = {"exits": "rank 0 has waited 3 s for rank 1", "throws": "the disk is full", "killed": "signal 9", "alone": "has waited 3 s for rank",
          "other": "rank 1 evaluates min (", "slow": "rank 1 ends with"}
 for fault, told in words.items():
+    settings["SINTER_RANKS_TIMEOUT"] = "30" if fault == "slow" else "3"  # on a busy machine a rank that is right may be 3 s late
     code, text, seconds = run(2, program, fault)
     assert (code == 0) == (fault == "slow"), (fault, code, text)
     assert told.lower() in text.lower() or (fault == "killed" and "killed" in text.lower()), (fault, text)
