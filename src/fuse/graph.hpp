@@ -13,10 +13,10 @@ using trace::Guard;
 using trace::hints;
 using trace::Node;
 using trace::Size;
-using trace::sizes_of;
-using trace::Sizes;
 using trace::SizeNode;
 using trace::SizeProgram;
+using trace::Sizes;
+using trace::sizes_of;
 using trace::SizeSpace;
 using trace::to_string;
 

@@ -1085,15 +1085,15 @@ class Builder {
   struct At {
     int map, guard;
   };
-  std::vector<At> places_;                             // value -> the map with which it is computed, and its guard
-  std::vector<int> now_;                               // value's original number -> its present one; -1: it no longer exists
-  std::vector<std::pair<int, int>> gathers_;           // for each gather: the node, and the map of its result
-  std::vector<int> gathered_values_;                   // check -> the value that it examines
+  std::vector<At> places_;                              // value -> the map with which it is computed, and its guard
+  std::vector<int> now_;                                // value's original number -> its present one; -1: it no longer exists
+  std::vector<std::pair<int, int>> gathers_;            // for each gather: the node, and the map of its result
+  std::vector<int> gathered_values_;                    // check -> the value that it examines
   std::map<std::tuple<Op, ValueArgs, int>, int> made_;  // values without a node, by op and operands or by index
-  int guard_ = -1;                                     // visited nodes are read where this value holds
-  double share_ = 1;                                   // the share of the points where it holds, approximately
-  bool in_range_ = false;                              // a reduction is visited that skips points of its row
-  int padded_ = -1, valid_ = -1;                       // its parts that come from pads and from gathers
+  int guard_ = -1;                                      // visited nodes are read where this value holds
+  double share_ = 1;                                    // the share of the points where it holds, approximately
+  bool in_range_ = false;                               // a reduction is visited that skips points of its row
+  int padded_ = -1, valid_ = -1;                        // its parts that come from pads and from gathers
   std::vector<MapInfo> maps_;
   tsl::robin_map<Map, int, MapHash> map_ids_;
   tsl::robin_map<Place, int, PlaceHash> memo_;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "fuse/limits.hpp"
 #include "fuse/graph.hpp"
+#include "fuse/limits.hpp"
 #include "trace/graph.hpp"
 
 namespace sinter::fuse {

@@ -188,7 +188,9 @@ class RecordingRewriter {
     return {same ? node : trace::with_operands(*node, std::move(changed))};
   }
 
-  static BlockedOperand operand(const RecordedPtr& node, const NodeForms& value) { return {node->shape, value.blocked ? &*value.blocked : nullptr, value.plain}; }
+  static BlockedOperand operand(const RecordedPtr& node, const NodeForms& value) {
+    return {node->shape, value.blocked ? &*value.blocked : nullptr, value.plain};
+  }
 
   /// Returns the minimum or maximum of whole blocks, which may be computed in any order.
   RecordedPtr over_channels(const Recorded& node, const Operands& operands) {

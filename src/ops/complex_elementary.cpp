@@ -14,7 +14,6 @@ using namespace ops;
 
 namespace {
 
-
 /// Multiply (re, im) by i, and divide it by i: this converts the hyperbolic functions to the circular ones.
 Complex times_i(const ComplexArg& x) { return {-x.im(), x.re()}; }
 Complex by_i(const ComplexArg& x) { return {x.im(), -x.re()}; }

@@ -29,9 +29,7 @@ struct Matrices {
   std::int64_t shorter() const { return std::min(rows, columns); }
   bool empty() const { return rows == 0 || columns == 0; }
   /// Returns `asked`, or else the share of the largest singular value below which a singular value counts as 0.
-  double tolerance(std::optional<double> asked) const {
-    return asked.value_or(finfo(as.type).eps * static_cast<double>(std::max(rows, columns)));
-  }
+  double tolerance(std::optional<double> asked) const { return asked.value_or(finfo(as.type).eps * static_cast<double>(std::max(rows, columns))); }
 };
 
 inline Matrices matrices(const Site& site, const Arg& x) {

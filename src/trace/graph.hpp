@@ -1,5 +1,6 @@
-// Graph: operations as a plain value. Nodes are in topological order and refer to each other by number. trace/outline.hpp builds graphs from tensors, tests build
-// them by hand, and fuse/ rewrites and schedules them. The numbers of a recorded graph are constants; symbolic() replaces those that may change by symbols.
+// Graph: operations as a plain value. Nodes are in topological order and refer to each other by number. trace/outline.hpp builds graphs from tensors, tests
+// build them by hand, and fuse/ rewrites and schedules them. The numbers of a recorded graph are constants; symbolic() replaces those that may change by
+// symbols.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -90,14 +91,14 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<int> outputs;
   int leaves = 0;
-  std::vector<PassCount> passes = {};  // passes that changed the recording
+  std::vector<PassCount> passes = {};     // passes that changed the recording
   std::shared_ptr<SizeSpace> space = {};  // owns the symbols; null where all numbers are constants
 };
 
 /// Replaces the numbers of a recorded graph by symbols of a new space (symbols.hpp), in the order in which an Outline of the same nodes has their values.
 Graph symbolic(Graph graph);
 
-using sinter::to_string;  // for shapes
+using sinter::to_string;                    // for shapes
 std::string to_string(const Sizes& shape);  // "(4096, 1024)", the present sizes
 /// Writes one line per node: "%3 = add float32 (4096, 1024) %1 %2".
 std::string to_string(const Graph& graph);

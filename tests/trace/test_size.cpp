@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "trace/size.hpp"
 #include "host_data_stub.hpp"
 #include "seed.hpp"
+#include "trace/size.hpp"
 
 using namespace sinter;
 using trace::Size;
