@@ -20,6 +20,9 @@ sinter_run_emulated(replay_no_pools_cuda_emulated test_replay SINTER_EMULATOR_PO
 sinter_run_emulated(replay_lost_cuda_emulated test_replay SINTER_EMULATOR_LOSE=40)
 sinter_suite(results llvm interpreter cuda opencl loops)
 sinter_run(results_unfused test_results SINTER_BACKEND=interpreter SINTER_FUSE=off)
+sinter_run_once(results_all test_results SINTER_BACKEND=interpreter SINTER_TEST_STRIDE=1)
+sinter_run_once(results_many test_results SINTER_BACKEND=llvm SINTER_TEST_STRIDE=19)
+set_tests_properties(results_all results_many PROPERTIES LABELS long)
 sinter_suite(timeline llvm interpreter unfused)
 # A stand-in for Nsight Systems receives the ranges.
 add_library(nvtx_tool MODULE ${PROJECT_SOURCE_DIR}/tests/support/nvtx_tool.cpp)

@@ -1,6 +1,6 @@
 sinter_objects_program(test_blocks freeze)
 sinter_runs(blocks llvm interpreter unfused cuda=4 opencl)
-sinter_suite(formula llvm interpreter cuda "opencl=softmax*of*gelu*" loops)
+sinter_suite(formula llvm interpreter cuda "opencl=softmax*of*gelu*")
 target_link_libraries(test_formula PRIVATE nlohmann_json::nlohmann_json)
 sinter_test(test_fuse jit)
 sinter_test(test_fusion fuse)
