@@ -4,7 +4,7 @@
 #
 #   scripts/setup.sh [--tests] [--long]      --tests: also what the tests and the Python package need, z3 and the packages of tests/requirements.txt, which
 #                                            lie in build/venv; --long: with them those of tests/requirements_long.txt, the Python package's neighbours, Open MPI and MPICH,
-#                                            and what the test of packages takes
+#                                            what the test of packages takes, and a compiler for 64-bit ARM with qemu
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ for argument in "$@"; do
     --tests) tests=yes ;;
     --long)
       requirements+=(tests/requirements_long.txt)
-      packages+=(debootstrap dpkg-dev libopenmpi-dev openmpi-bin libmpich-dev mpich chromium chromium-driver doxygen)
+      packages+=(debootstrap dpkg-dev libopenmpi-dev openmpi-bin libmpich-dev mpich chromium chromium-driver doxygen g++-aarch64-linux-gnu qemu-user)
       ;;
     *) echo "setup: there is no option $argument" >&2 && exit 1 ;;
   esac

@@ -41,6 +41,13 @@ if(TARGET sinter_command)
   set_tests_properties(packages PROPERTIES LABELS long TIMEOUT 3600 SKIP_RETURN_CODE 77)
 endif()
 
+# The suites on 64-bit ARM, cross-compiled. SKIP: it takes the compiler and qemu.
+if(NOT CMAKE_CROSSCOMPILING AND NOT SINTER_SANITIZE)
+  add_test(NAME aarch64 COMMAND ${PROJECT_SOURCE_DIR}/scripts/aarch64.sh)
+  set_tests_properties(aarch64 PROPERTIES LABELS long TIMEOUT 10800 SKIP_RETURN_CODE 77 COST 2000
+    ENVIRONMENT "SINTER_NATIVE_GOLDEN=${CMAKE_CURRENT_BINARY_DIR}/test_golden")
+endif()
+
 add_test(NAME header_is_light COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include
   -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install/header -P ${CMAKE_CURRENT_LIST_DIR}/install/header.cmake)
 # A module that includes a later one does not compile. The folders are those of the real targets.

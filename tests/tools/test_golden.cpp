@@ -103,6 +103,21 @@ Difference difference(const Tensor& got, const Expected& want, bool sign_of_zero
   return worst;
 }
 
+/// The bits of the values, with one NaN for all: the sign and the payload of a new NaN depend on the processor.
+std::uint64_t hash_of(const Tensor& tensor) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  sn::visit_storage(tensor.dtype(), [&]<class T>() {
+    for (T value : tensor.to_vector<T>()) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(T));
+      if constexpr (!std::is_integral_v<T>)
+        if (std::isnan(static_cast<double>(value))) bits = 0x7ff8;
+      hash = (hash ^ bits) * 0x100000001b3;
+    }
+  });
+  return hash;
+}
+
 struct Summary {
   int cases = 0, same_bits = 0, refused = 0;
   double most = 0;
@@ -123,6 +138,9 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
   std::map<std::string, Summary> functions;
   std::uint32_t number = 0;
   int wrong = 0;
+  // Another processor's results are compared with these (scripts/aarch64.sh).
+  const char* const bits_file = std::getenv("SINTER_GOLDEN_BITS");
+  std::ofstream bits(bits_file ? bits_file : "/dev/null");
   const auto fails = [&](const std::string& expression, const std::string& why) {
     if (++wrong <= 200) FAIL_CHECK(expression << ": " << why << (stride > 1 ? fmt::format(" (SINTER_TEST_SEED={})", seed) : ""));
   };
@@ -161,6 +179,7 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
       fails(expression, fmt::format("{} results and not {}", results.size(), expected.size()));
       continue;
     }
+    for (const Tensor& result : results) bits << fmt::format("{}\t{}\t{:016x}\n", function, expression, hash_of(result));
     bool same = true;
     const double allowed = tolerance == "bits" || tolerance == "value" ? 0 : std::stod(tolerance);
     for (std::size_t r = 0; r < results.size(); ++r) {
