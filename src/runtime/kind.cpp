@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "jit/cuda/geometry.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime {
@@ -22,6 +23,11 @@ template <class Wanted> const Kind& first(Wanted wanted, const char* what) {
 }
 
 }  // namespace
+
+Launch launch_on_gpu(const jit::LoopNest& nest, const fuse::Limits& limits) {
+  const jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, limits.units);
+  return {g.grid, static_cast<int>(g.block_x * g.block_y), static_cast<int>(g.shared)};
+}
 
 jit::Compiler* Kind::compiler() const {
   static std::mutex& mutex = *new std::mutex;

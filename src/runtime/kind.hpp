@@ -20,6 +20,8 @@ struct Launch {
   int threads = 0;
   int shared_bytes = 0;
 };
+/// Returns the launch of a nest on a GPU. CUDA and OpenCL divide a nest alike.
+Launch launch_on_gpu(const jit::LoopNest& nest, const fuse::Limits& limits);
 
 struct Kind {
   std::string_view name;             // its name in SINTER_DEVICE

@@ -1,7 +1,6 @@
 // NVIDIA GPUs as a kind of device.
 #include <fmt/format.h>
 
-#include "jit/cuda/geometry.hpp"
 #include "jit/forms/forms.hpp"
 #include "jit/identities.hpp"
 #include "runtime/cuda/cublaslt.hpp"
@@ -29,11 +28,6 @@ std::vector<std::string> describe() {
   return lines;
 }
 
-Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
-  const jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, limits.units);
-  return {g.grid, static_cast<int>(g.block_x * g.block_y), static_cast<int>(g.shared)};
-}
-
 [[maybe_unused]] const bool registered = register_kind({
     .name = "cuda",
     .backend = fuse::Backend::cuda,
@@ -48,7 +42,7 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
     .find_compiler = [] { return jit::find_nvrtc(cuda_driver_version() / 1000); },
     .generate = [](const jit::LoopNest& nest, const fuse::Limits& limits) { return jit::generate_cuda(nest, limits.sm); },
     .same_bits = [](const jit::LoopNest&) { return false; },
-    .launch = launch,
+    .launch = launch_on_gpu,
     .library = [](const fuse::LibraryCall& call) { return fuse::by_digits(call.op) ? cuda::who_sorts_by_digits(call) : cuda::who_multiplies(call); },
     .call_sources = [](const fuse::LibraryCall& call,
                        const fuse::Limits& limits) { return fuse::by_digits(call.op) ? cuda::sources_by_digits(call, limits.sm) : std::vector<jit::Source>(); },

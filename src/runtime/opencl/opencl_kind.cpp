@@ -1,7 +1,6 @@
 // OpenCL devices as a kind of device.
 #include <fmt/format.h>
 
-#include "jit/cuda/geometry.hpp"
 #include "jit/forms/forms.hpp"
 #include "jit/identities.hpp"
 #include "runtime/kind.hpp"
@@ -29,11 +28,6 @@ std::vector<std::string> describe() {
   }
 }
 
-Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
-  const jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, limits.units);
-  return {g.grid, static_cast<int>(g.block_x * g.block_y), static_cast<int>(g.shared)};
-}
-
 [[maybe_unused]] const bool registered = register_kind({
     .name = "opencl",
     .backend = fuse::Backend::opencl,
@@ -45,7 +39,7 @@ Launch launch(const jit::LoopNest& nest, const fuse::Limits& limits) {
     .find_compiler = opencl::find_compiler,
     .generate = jit::generate_opencl,
     .same_bits = [](const jit::LoopNest&) { return false; },
-    .launch = launch,
+    .launch = launch_on_gpu,
     .strings = strings,
     .describe = describe,
 });
