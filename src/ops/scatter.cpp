@@ -1,6 +1,7 @@
 #include "ops/scatter.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,6 +30,74 @@ RecordedPtr scattered(const Site& site, Op op, const RecordedPtr& whole, const R
   return make_reshape(site, make_cast(site, made, whole->dtype), whole->shape);
 }
 
+/// Returns whether an index is 0, 1, 2, ... up to a size, along one axis of its shape.
+bool counts_to(RecordedPtr index, std::int64_t size) {
+  if (element_count(index->shape) != size) return false;
+  const auto keeps_numbers = [](const Recorded& node) {
+    return node.op == Op::reshape || node.op == Op::broadcast || (node.op == Op::cast && is_integer(node.dtype) && itemsize(node.dtype) >= 4);
+  };
+  while (keeps_numbers(*index)) {
+    const Operands from = index->inputs();
+    if (from.empty()) return false;  // it is evaluated
+    index = from[0];
+  }
+  return index->op == Op::iota && index->shape == Shape{size};
+}
+
+/// Axes of `whole` along which an index selects all elements, in order, beside those that the other indices select: x(reshape(arange(n), {n, 1}), i). They
+/// become columns of the matrix that is written.
+struct Beside {
+  std::vector<std::int64_t> axes, part_axes;  // the order of the axes of the whole, and of the part, in which these axes follow all others that are indexed
+  std::vector<Index> others;                  // the other indices, whose shapes lack these axes of the part
+  Shape part;
+};
+
+std::optional<Beside> beside(const Site& site, const Shape& whole, const std::vector<Index>& index) {
+  std::vector<RecordedPtr> nodes;
+  std::vector<const Shape*> shapes;
+  for (const Index& i : index)
+    if (i.kind() == Index::Kind::places) shapes.push_back(&nodes.emplace_back(node_of(site, i.places()))->shape);
+  if (nodes.size() != index.size()) return {};
+  const Shape common = broadcast_shape(site, shapes);
+  const auto along = [&](const RecordedPtr& node, std::size_t axis) {
+    const std::size_t missing = common.size() - node->shape.size();
+    return axis < missing ? 1 : node->shape[axis - missing];
+  };
+  Beside found;
+  std::vector<std::int64_t> moved, moved_of_part;
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    std::size_t axis = 0;
+    while (axis < common.size() && along(nodes[k], axis) == 1) ++axis;
+    const auto changes = [&](const RecordedPtr& node) { return along(node, axis) != 1; };
+    if (axis == common.size() || !counts_to(nodes[k], whole[k]) || std::count_if(nodes.begin(), nodes.end(), changes) > 1) {
+      found.axes.push_back(static_cast<std::int64_t>(k));
+      continue;
+    }
+    moved.push_back(static_cast<std::int64_t>(k));
+    moved_of_part.push_back(static_cast<std::int64_t>(axis));
+  }
+  if (moved.empty() || found.axes.empty()) return {};
+  const auto stays = [&](std::size_t axis) { return std::find(moved_of_part.begin(), moved_of_part.end(), axis) == moved_of_part.end(); };
+  for (const std::int64_t k : found.axes) {
+    const RecordedPtr& node = nodes[static_cast<std::size_t>(k)];
+    Shape shape;
+    for (std::size_t axis = 0; axis < common.size(); ++axis)
+      if (stays(axis)) shape.push_back(along(node, axis));
+    found.others.emplace_back(Tensor(make_reshape(site, node, shape)), site.where);
+  }
+  for (std::size_t axis = 0; axis < common.size(); ++axis)
+    if (stays(axis)) found.part_axes.push_back(static_cast<std::int64_t>(axis));
+  found.axes.insert(found.axes.end(), moved.begin(), moved.end());
+  found.part_axes.insert(found.part_axes.end(), moved_of_part.begin(), moved_of_part.end());
+  found.part = common;
+  for (std::size_t k = index.size(); k < whole.size(); ++k) {
+    found.axes.push_back(static_cast<std::int64_t>(k));
+    found.part_axes.push_back(static_cast<std::int64_t>(found.part.size()));
+    found.part.push_back(whole[k]);
+  }
+  return found;
+}
+
 }  // namespace
 
 RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, const std::vector<Index>& index, const Arg& value) {
@@ -39,6 +108,14 @@ RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, cons
   const std::size_t used = leading ? index.size() : whole->shape.size();
   if (used > whole->shape.size())
     fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(whole->shape), whole->shape.size()));
+  if (leading)
+    if (const auto columns = beside(site, whole->shape, index)) {
+      const RecordedPtr given = make_permute(site, fitted(site, value, whole->dtype, columns->part), columns->part_axes);
+      const RecordedPtr made = make_scatter(site, op, make_permute(site, whole, columns->axes), columns->others, Arg(Tensor(given), site.where));
+      std::vector<std::int64_t> back(columns->axes.size());
+      for (std::size_t k = 0; k < back.size(); ++k) back[static_cast<std::size_t>(columns->axes[k])] = static_cast<std::int64_t>(k);
+      return make_permute(site, made, back);
+    }
   const Shape rows(whole->shape.begin(), whole->shape.begin() + static_cast<std::ptrdiff_t>(used)),
       row(whole->shape.begin() + static_cast<std::ptrdiff_t>(used), whole->shape.end());
   const std::int64_t count = element_count(rows), columns = element_count(row);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -121,6 +122,64 @@ TEST_CASE("assigned at integers: the last one counts") {
   CHECK(values(x(Slice{}, 4)) == std::vector<double>{8, 8, 8, 8});
   x(Tensor{{0}, {1}}, Tensor{{0, 1}}) = Tensor{{1, 2}, {3, 4}};
   CHECK(values(x(Slice{0, 2}, Slice{0, 2})) == std::vector<double>{1, 2, 3, 4});
+}
+
+TEST_CASE("indices that count along an axis, alone or beside others") {
+  for (int round = 0; round < 24; ++round) {
+    // Each of three indices changes along one of three axes of the common shape, which two of them may share.
+    const auto draw = [&](std::int64_t below) { return static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(below)); };
+    const Shape rows{1 + draw(4), 1 + draw(4), 1 + draw(4)};
+    Shape common{1 + draw(4), 1 + draw(4), 1 + draw(4)};
+    std::array<std::size_t, 3> along{};
+    std::array<bool, 3> counts{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      along[k] = static_cast<std::size_t>(draw(3));
+      counts[k] = draw(3) > 0 && std::count(along.begin(), along.begin() + static_cast<std::ptrdiff_t>(k), along[k]) == 0;
+      if (counts[k]) common[along[k]] = rows[k];
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (std::count(along.begin(), along.end(), axis) == 0) common[axis] = 1;
+    std::vector<sn::Index> index;
+    std::array<std::vector<std::int64_t>, 3> lists;
+    for (std::size_t k = 0; k < 3; ++k) {
+      Shape shape(3, 1);
+      shape[along[k]] = common[along[k]];
+      Tensor places = counts[k] ? sn::arange(rows[k]) : random_places(common[along[k]], rows[k], lists[k]);
+      for (std::int64_t i = 0; counts[k] && i < rows[k]; ++i) lists[k].push_back(i);
+      if (draw(3) == 0) places = sn::astype(places, draw(2) == 0 ? DType::int32 : DType::int8);
+      if (draw(4) == 0) sn::eval(places);
+      if (draw(4) == 0) {
+        places = sn::flip(places);
+        std::reverse(lists[k].begin(), lists[k].end());
+      }
+      index.emplace_back(places.reshape(draw(2) == 0 ? shape : Shape(shape.begin() + (along[k] > 0), shape.end())));
+    }
+    CAPTURE(round);
+    CAPTURE(sn::to_string(rows));
+    CAPTURE(sn::to_string(common));
+    Shape whole = rows, part = common;
+    whole.push_back(2);
+    part.push_back(2);
+    const auto [x, rx] = random(rng, whole, DType::int32, 0, 50);
+    const auto [v, rv] = random(rng, part, DType::int32, 0, 50);
+    std::vector<double> sums = rx.v, last = rx.v;
+    std::size_t from = 0;
+    for (std::int64_t i = 0; i < common[0]; ++i)
+      for (std::int64_t j = 0; j < common[1]; ++j)
+        for (std::int64_t l = 0; l < common[2]; ++l) {
+          const std::array<std::int64_t, 3> at{i, j, l};
+          std::int64_t row = 0;
+          for (std::size_t k = 0; k < 3; ++k) row = row * rows[k] + lists[k][static_cast<std::size_t>(at[along[k]])];
+          for (std::int64_t c = 0; c < 2; ++c, ++from) {
+            sums[static_cast<std::size_t>(row * 2 + c)] += rv.v[from];
+            last[static_cast<std::size_t>(row * 2 + c)] = rv.v[from];
+          }
+        }
+    CHECK(values(sn::add_at(x, index, v)) == sums);
+    Tensor assigned = x;
+    assigned.at(index) = v;
+    CHECK(values(assigned) == last);
+  }
 }
 
 TEST_CASE("added at integers: each time, in order, on any number of threads") {
