@@ -121,7 +121,7 @@ bool by_digits(trace::Op op) { return columns_of(op).gpu == OnGpu::digits; }
 
 namespace {
 
-constexpr int kDigitBits = 4;
+constexpr int kDigitBits = 8;
 int digits(std::uint64_t largest) { return (std::bit_width(largest) + kDigitBits - 1) / kDigitBits; }
 std::uint64_t items_of(const LibraryCall& call) { return static_cast<std::uint64_t>(sinter::element_count(call.operands[0].shape)); }
 

@@ -18,7 +18,8 @@ using Number = unsigned long long;
 
 constexpr unsigned kThreads = 256;
 constexpr Number kTile = 2048;  // items of a block in a pass
-constexpr int kDigit = 4;       // bits of a pass
+constexpr int kDigit = 8;       // bits of a pass
+constexpr Number kDigits = 1 << kDigit;
 constexpr std::size_t kMostAxes = 64;
 
 /// An operand as its elements lie in memory, as the kernels take it.
@@ -76,87 +77,127 @@ extern "C" __global__ void __launch_bounds__(256) ENTRY(const long long* x, View
 }
 )";
 
-// A pass goes by a digit of the key or, with `length`, of the row of that length in which the item lay.
+// A pass goes by a digit of the key or, with `length`, of the row of that length in which the item lay. The table holds the number of each digit's items in
+// each tile, tile after tile, and behind all the number of each digit's items.
 constexpr char kCount[] = R"(
 extern "C" __global__ void __launch_bounds__(256) ENTRY(const KEY* keys, const PLACE* places, PLACE* table, unsigned long long n,
                                                                unsigned long long length, int shift) {
-  __shared__ unsigned counts[8][16];
-  if (threadIdx.x < 128) counts[threadIdx.x / 16][threadIdx.x % 16] = 0;
+  __shared__ unsigned counts[8][256];
+  const unsigned t = threadIdx.x;
+  for (int warp = 0; warp < 8; ++warp) counts[warp][t] = 0;
   __syncthreads();
-  for (unsigned k = threadIdx.x; k < 2048; k += 256) {
+  for (unsigned k = t; k < 2048; k += 256) {
     const unsigned long long i = blockIdx.x * 2048ull + k;
     if (i >= n) break;
     const unsigned long long value = length ? places[i] / length : keys[i];
-    atomicAdd(&counts[threadIdx.x / 32][(value >> shift) & 15], 1u);
+    atomicAdd(&counts[t / 32][(value >> shift) & 255], 1u);
   }
   __syncthreads();
-  if (threadIdx.x >= 16) return;
   unsigned sum = 0;
-  for (int warp = 0; warp < 8; ++warp) sum += counts[warp][threadIdx.x];
-  table[(unsigned long long)threadIdx.x * gridDim.x + blockIdx.x] = sum;
+  for (int warp = 0; warp < 8; ++warp) sum += counts[warp][t];
+  table[(unsigned long long)t * gridDim.x + blockIdx.x] = sum;
 }
 )";
 
-// One block: each thread adds a stretch of the table, the sums are scanned, and each thread then writes its stretch.
-constexpr char kScan[] = R"(
-extern "C" __global__ void __launch_bounds__(256) ENTRY(PLACE* table, unsigned long long n) {
-  __shared__ PLACE sums[2][256];
+// Returns the sum of the numbers of all threads before this one. After the last barrier a thread reads its own sum alone.
+constexpr char kBefore[] = R"(
+__device__ PLACE sum_before(PLACE number, PLACE (*sums)[256]) {
   const unsigned t = threadIdx.x;
-  const unsigned long long each = (n + 255) / 256, first = t * each, last = first + each < n ? first + each : n;
-  PLACE sum = 0;
-  for (unsigned long long i = first; i < last; ++i) sum += table[i];
-  sums[0][t] = sum;
-  __syncthreads();
   int from = 0;
+  sums[0][t] = number;
+  __syncthreads();
   for (unsigned step = 1; step < 256; step *= 2) {
     sums[1 - from][t] = sums[from][t] + (t >= step ? sums[from][t - step] : 0);
     from = 1 - from;
     __syncthreads();
   }
-  PLACE before = t > 0 ? sums[from][t - 1] : 0;
+  return sums[from][t] - number;
+}
+)";
+
+// One block for each digit: each thread adds a stretch of the digit's numbers, the sums are scanned, and each thread then writes its stretch.
+constexpr char kScan[] = R"(
+extern "C" __global__ void __launch_bounds__(256) ENTRY(PLACE* table, unsigned long long tiles) {
+  __shared__ PLACE sums[2][256];
+  PLACE* const row = table + blockIdx.x * tiles;
+  const unsigned long long each = (tiles + 255) / 256, first = threadIdx.x * each, last = first + each < tiles ? first + each : tiles;
+  PLACE sum = 0;
+  for (unsigned long long i = first; i < last; ++i) sum += row[i];
+  PLACE before = sum_before(sum, sums);
+  if (threadIdx.x == 255) table[256 * tiles + blockIdx.x] = before + sum;
   for (unsigned long long i = first; i < last; ++i) {
-    const PLACE count = table[i];
-    table[i] = before;
+    const PLACE count = row[i];
+    row[i] = before;
     before += count;
   }
 }
 )";
 
-// A thread has eight items one after another. An item's rank is the number of items of its digit before it: those of threads before, then its thread's own.
+// The block sorts its tile in shared memory, by half a digit at a time; a thread has eight items one after another. Then the items of a digit go side by side
+// to where the digit's items of this tile begin.
 constexpr char kPlace[] = R"(
-extern "C" __global__ void __launch_bounds__(256) ENTRY(const KEY* keys, const PLACE* places, KEY* keys_to, PLACE* places_to, const PLACE* table,
+extern "C" __global__ void __launch_bounds__(256, 4) ENTRY(const KEY* keys, const PLACE* places, KEY* keys_to, PLACE* places_to, const PLACE* table,
                                                                unsigned long long n, unsigned long long length, int shift) {
-  __shared__ unsigned ranks[16][256];
-  __shared__ unsigned sums[256];
+  __shared__ KEY tile_keys[2048];
+  __shared__ PLACE tile_places[2048];
+  __shared__ unsigned short ranks[16][256];
+  __shared__ PLACE sums[2][256];
+  __shared__ PLACE begins[256];
   const unsigned t = threadIdx.x;
-  const unsigned long long first = blockIdx.x * 2048ull + t * 8;
-  for (int digit = 0; digit < 16; ++digit) ranks[digit][t] = 0;
-  unsigned char digits[8];
-  for (int k = 0; k < 8; ++k) {
-    if (first + k >= n) break;
-    const unsigned long long value = length ? places[first + k] / length : keys[first + k];
-    digits[k] = (unsigned char)((value >> shift) & 15);
-    ++ranks[digits[k]][t];
+  const unsigned long long first = blockIdx.x * 2048ull;
+  const unsigned count = n - first < 2048 ? (unsigned)(n - first) : 2048;
+  begins[t] = 0;
+  for (unsigned k = t; k < count; k += 256) {
+    tile_keys[k] = keys[first + k];
+    tile_places[k] = places[first + k];
   }
-  __syncthreads();
-  const unsigned digit = t / 16, part = t % 16;
-  unsigned sum = 0;
-  for (unsigned k = 0; k < 16; ++k) {
-    const unsigned count = ranks[digit][part * 16 + k];
-    ranks[digit][part * 16 + k] = sum;
-    sum += count;
+  for (int half = shift; half < shift + 8; half += 4) {
+    for (int digit = 0; digit < 16; ++digit) ranks[digit][t] = 0;
+    __syncthreads();
+    KEY own_keys[8];
+    PLACE own_places[8];
+    unsigned digits = 0;  // four bits for each item
+    for (int k = 0; k < 8; ++k) {
+      if (t * 8 + k >= count) break;
+      own_keys[k] = tile_keys[t * 8 + k];
+      own_places[k] = tile_places[t * 8 + k];
+      const unsigned long long value = length ? own_places[k] / length : own_keys[k];
+      const unsigned digit = (unsigned)(value >> half) & 15;
+      digits |= digit << (4 * k);
+      ++ranks[digit][t];
+    }
+    __syncthreads();
+    unsigned short* const mine = ranks[t / 16] + t % 16 * 16;
+    unsigned sum = 0;
+    for (unsigned k = 0; k < 16; ++k) sum += mine[k];
+    unsigned before = sum_before(sum, sums);
+    for (unsigned k = 0; k < 16; ++k) {
+      const unsigned short here = mine[k];
+      mine[k] = (unsigned short)before;
+      before += here;
+    }
+    __syncthreads();
+    for (int k = 0; k < 8; ++k) {
+      if (t * 8 + k >= count) break;
+      const unsigned to = ranks[(digits >> (4 * k)) & 15][t]++;
+      tile_keys[to] = own_keys[k];
+      tile_places[to] = own_places[k];
+    }
   }
-  sums[t] = sum;
+  const PLACE of_digit = sum_before(table[256ull * gridDim.x + t], sums);
+  const auto digit_at = [&](unsigned k) {
+    const unsigned long long value = length ? tile_places[k] / length : tile_keys[k];
+    return (unsigned)((value >> shift) & 255);
+  };
+  for (unsigned k = t; k < count; k += 256)
+    if (k == 0 || digit_at(k - 1) != digit_at(k)) begins[digit_at(k)] = k;
   __syncthreads();
-  unsigned before = 0;
-  for (unsigned k = 0; k < part; ++k) before += sums[digit * 16 + k];
-  for (unsigned k = 0; k < 16; ++k) ranks[digit][part * 16 + k] += before;
+  sums[0][t] = of_digit + table[(unsigned long long)t * gridDim.x + blockIdx.x] - begins[t];
   __syncthreads();
-  for (int k = 0; k < 8; ++k) {
-    if (first + k >= n) break;
-    const PLACE to = table[(unsigned long long)digits[k] * gridDim.x + blockIdx.x] + ranks[digits[k]][t]++;
-    keys_to[to] = keys[first + k];
-    places_to[to] = places[first + k];
+  for (unsigned k = t; k < count; k += 256) {
+    const PLACE to = sums[0][digit_at(k)] + k;
+    keys_to[to] = tile_keys[k];
+    places_to[to] = tile_places[k];
   }
 }
 )";
@@ -292,18 +333,18 @@ std::vector<jit::Source> sources_by_digits(const fuse::LibraryCall& call, int sm
     jit::Source& source = sources.emplace_back();
     source.target = fmt::format("sm_{}", sm);
     source.options = fmt::format("--gpu-architecture=sm_{} --std=c++17 --fmad=false", sm);
-    const std::string body = definitions(call) + kView + text;
+    const std::string body = definitions(call) + kView + kBefore + text;
     std::uint32_t hash = 2166136261u;  // FNV-1a: kernels of other definitions have other names
     for (const unsigned char c : body) hash = (hash ^ c) * 16777619u;
     source.entry = fmt::format("{}_{:08x}", name, hash);
-    source.text = fmt::format("// {}: a part of a sort by digits of 4 bits\n{}", trace::name(call.op), body);
+    source.text = fmt::format("// {}: a part of a sort by digits of 8 bits\n{}", trace::name(call.op), body);
     source.text.replace(source.text.find(kEntry), kEntry.size(), source.entry);
   }
   return sources;
 }
 
 std::string who_sorts_by_digits(const fuse::LibraryCall& call) {
-  return fmt::format("own kernels: {} passes over digits of 4 bits, each of which counts, scans and places", fuse::passes_by_digits(call));
+  return fmt::format("own kernels: {} passes over digits of 8 bits, each of which counts, scans and places", fuse::passes_by_digits(call));
 }
 
 std::size_t call_by_digits(Gpu& gpu, const fuse::LibraryCall& call, std::span<Kernel* const> kernels, std::span<void* const> pointers) {
@@ -324,7 +365,7 @@ std::size_t call_by_digits(Gpu& gpu, const fuse::LibraryCall& call, std::span<Ke
   };
   const Number n = posed.items, tiles = blocks_for(n, kTile);
   const Number key_size = Scratch::padded(n * key_bytes(call)), place_size = Scratch::padded(n * kPlaceBytes),
-               table_size = Scratch::padded(16 * tiles * kPlaceBytes);
+               table_size = Scratch::padded(kDigits * (tiles + 1) * kPlaceBytes);
   Scratch scratch(gpu, 2 * key_size + 2 * place_size + table_size);
   Address keys = scratch.take(key_size), other_keys = scratch.take(key_size), order = scratch.take(place_size), other_order = scratch.take(place_size);
   const Address table = scratch.take(table_size), result = reinterpret_cast<Address>(pointers.back());
@@ -340,7 +381,7 @@ std::size_t call_by_digits(Gpu& gpu, const fuse::LibraryCall& call, std::span<Ke
     const int shift = kDigit * (pass < of_keys ? pass : pass - of_keys);
     if (posed.inverts() && pass + 1 == all) other_order = result + (posed.rows + 1) * kPlaceBytes;
     launch(counts, tiles, keys, order, table, n, length, shift);
-    launch(scans, 1, table, 16 * tiles);
+    launch(scans, kDigits, table, tiles);
     launch(places, tiles, keys, order, other_keys, other_order, table, n, length, shift);
     std::swap(keys, other_keys);
     std::swap(order, other_order);

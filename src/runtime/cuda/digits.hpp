@@ -1,4 +1,4 @@
-// Sorts and inverted indices on a GPU, in linear work: a stable sort by digits of four bits. Each pass over a digit counts, scans and places. The items of all
+// Sorts and inverted indices on a GPU, in linear work: a stable sort by digits of eight bits. Each pass over a digit counts, scans and places. The items of all
 // rows are sorted together, by the digits of their keys and then by those of the row's number.
 #pragma once
 #include <span>
