@@ -48,7 +48,10 @@ class Aligner {
   }
 
   std::optional<Aligned> beside_each_other() const {
-    if (!over_equal_axes()) return std::nullopt;
+    const Kernel& guest = guest_.kernel;
+    if (guest.parallel != parallel_ || hints(guest.sizes) != hints(sizes_) || guest.chunks.length.hint() != chunks_.length.hint()) return std::nullopt;
+    // Equal sizes that are different expressions stay equal: a guard says so.
+    if (!chunks_.same(guest.chunks) || !std::equal(sizes_.begin(), sizes_.end(), guest.sizes.begin())) return std::nullopt;
     return joined(identity_map(sizes_.size()));
   }
 

@@ -635,17 +635,18 @@ class Builder {
     Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {source}, id};
     value.ready = kernel_.values[source].ready + 1;
     value.cost = 1;
-    if (!goes_along(value)) return need(id, map, CutReason::reduction_dependency, kOtherRange);
+    apart_from_other_ranges(value, kernel_.values.size());
     return add(std::move(value), map);
   }
 
-  // Returns whether the kernel's other reductions of the same pass have the same range, or none as this one.
-  bool goes_along(const Value& reduced) const {
-    return std::all_of(kernel_.values.begin(), kernel_.values.end(), [&](const Value& other) {
-      return other.kind != Value::Kind::reduced || other.ready != reduced.ready || (other.args[1] == reduced.args[1] && other.args[2] == reduced.args[2]);
-    });
+  // Moves a reduction to a later pass if one of the first `count` values combines another range of the row in its pass.
+  void apart_from_other_ranges(Value& reduced, std::size_t count) const {
+    const auto other_range = [&](const Value& other) {
+      return other.kind == Value::Kind::reduced && other.ready == reduced.ready && (other.args[1] != reduced.args[1] || other.args[2] != reduced.args[2]);
+    };
+    const auto first = kernel_.values.begin();
+    while (std::any_of(first, first + static_cast<std::ptrdiff_t>(count), other_range)) ++reduced.ready;
   }
-  static constexpr const char* kOtherRange = "a reduction over the same rows combines other ranges of them";
 
   // Computes a reduction whose row has a range, outside of which it costs nothing.
   int ranged(int id, int map, int inner) {
@@ -665,7 +666,7 @@ class Builder {
     for (const std::size_t k : {0, 1, 2}) value.ready = std::max(value.ready, kernel_.values[value.args[k]].ready);
     ++value.ready;
     value.cost = 1;
-    if (!goes_along(value)) return need(id, map, CutReason::reduction_dependency, kOtherRange);
+    apart_from_other_ranges(value, kernel_.values.size());
     return add(std::move(value), map);
   }
 
@@ -722,6 +723,7 @@ class Builder {
         value.ready = std::max(value.ready, operand.ready + (value.kind == Value::Kind::reduced));
         value.row |= value.kind != Value::Kind::reduced && operand.row;
       }
+      if (value.kind == Value::Kind::reduced) apart_from_other_ranges(value, static_cast<std::size_t>(next));
       moved[v] = next;
       places_[next] = places_[v];
       kernel_.values[next++] = std::move(value);
@@ -941,7 +943,7 @@ class Builder {
     kernel_.persistent.clear();
     kernel_.staging = {};
     const int passes = kernel_.passes();
-    if (passes < 2) return true;
+    if (passes < 2 || has_ranges(kernel_)) return true;    // the pass of a range computes its points alone
     std::vector<int> computed(kernel_.values.size(), -1);  // for each value: the first pass that computes it
     std::vector<int> last_read(kernel_.values.size(), -1);
     std::vector<char> kept(kernel_.values.size());

@@ -12,6 +12,7 @@
 
 #include "base/hash.hpp"
 #include "fuse/align.hpp"
+#include "fuse/arrange.hpp"
 #include "fuse/costs.hpp"
 #include "fuse/siblings.hpp"
 #include "sinter/errors.hpp"
@@ -87,6 +88,7 @@ class Merger {
         latest_[node] = seen;
       }
     }
+    if (limits_.joins_short_kernels) join_beside(order);
     std::vector<Group> left;
     for (int u = 0; u < static_cast<int>(groups_.size()); ++u)
       if (units_[u].into < 0) left.push_back(std::move(groups_[u]));
@@ -263,9 +265,32 @@ class Merger {
     }
   }
 
+  // Joins kernels over equal axes that need not have anything in common, which saves launches (goes_beside). This comes last, because a joined kernel depends
+  // on all that either of its parts depends on.
+  void join_beside(const std::vector<int>& order) {
+    std::map<std::vector<std::int64_t>, Latest> latest;  // by the axes
+    for (const int first : order) {
+      if (!is_group(first) || units_[first].into >= 0) continue;
+      const Kernel& kernel = groups_[first].kernel;
+      std::vector<std::int64_t> axes{kernel.parallel, kernel.chunks.length.hint(), kernel.chunks.total.hint()};
+      for (const Size& size : kernel.sizes) axes.push_back(size.hint());
+      Latest& seen = latest[axes];
+      int u = first;
+      for (const int other : seen) {
+        const int now = other < 0 ? u : find(other);
+        if (now == u || !goes_beside(u, now)) continue;
+        const bool earlier = units_[now].label < units_[u].label;
+        if (try_merge(earlier ? now : u, earlier ? u : now, true)) u = find(u);
+      }
+      std::rotate(seen.begin(), seen.end() - 1, seen.end());
+      seen.front() = u;
+    }
+  }
+
   static std::uint64_t pair_of(int u, int v) { return static_cast<std::uint64_t>(std::min(u, v)) << 32 | static_cast<std::uint32_t>(std::max(u, v)); }
 
-  bool try_merge(int a, int b) {
+  // `beside`: they may have nothing in common.
+  bool try_merge(int a, int b, bool beside = false) {
     const Group &x = groups_[a], &y = groups_[b];
     if (x.settled && y.settled) return false;
     std::vector<int> ops;
@@ -280,7 +305,7 @@ class Merger {
     const Group* host = x.kernel.row_axes() > 0 || !rows_in_y ? &x : &y;
     auto aligned = align(graph_, *host, host == &x ? y : x);
     if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
-    if (!aligned && limits_.joins_short_kernels && is_short(a) && is_short(b)) aligned = align_beside(graph_, x, y), host = &x;
+    if (!aligned && (beside || (limits_.joins_short_kernels && is_short(a) && is_short(b)))) aligned = align_beside(graph_, x, y), host = &x;
     if (!aligned) return refuse(x, y, {CutReason::other_points, fmt::format("{} beside {}", points_of(x), points_of(y))});
     const auto moved = between(a, b);
     if (!moved) return refuse(x, y, {CutReason::order, "a step between the two needs the one and is needed by the other"});
@@ -356,6 +381,16 @@ class Merger {
     why = {CutReason::slower,
            fmt::format("{:.1f} us as one kernel against {:.1f} us and {:.1f} us as two", seconds * 1e6, seconds_of(a) * 1e6, seconds_of(b) * 1e6)};
     return std::nullopt;
+  }
+
+  // Returns whether two kernels over equal axes should be one launch, whatever they read: short ones, and reductions that stage nothing and walk the same axes.
+  bool goes_beside(int a, int b) const {
+    if (is_short(a) && is_short(b)) return true;
+    const Kernel &x = groups_[a].kernel, &y = groups_[b].kernel;
+    if (x.row_axes() == 0 || y.row_axes() == 0 || !x.kept.empty() || !y.kept.empty()) return false;
+    Kernel as_x = x, as_y = y;
+    return arrange(graph_, as_x) == arrange(graph_, as_y) && as_x.sizes.size() == as_y.sizes.size() &&
+           lanes_along_rows(graph_, as_x, limits_) == lanes_along_rows(graph_, as_y, limits_);
   }
 
   // Returns whether a kernel ends about when the next one could be launched.

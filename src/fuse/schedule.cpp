@@ -386,22 +386,36 @@ class Scheduler {
         continue;
       }
       if (!last[id] || std::all_of(users.begin(), users.end(), [&](const Computed& user) { return groups_[user.group].settled; })) continue;
-      const double trip = limits_.launch_seconds + bytes_of(id) / limits_.bandwidth;
       double most = 0;
       for (const auto& user : users) most += work_of(user.group).all().seconds(limits_);
-      if (most <= trip) continue;
-      double saved = 0, least = 0;
-      for (const auto& user : users) {
-        KernelWork& kernel = work_of(user.group);
-        const double here = kernel.all().seconds(limits_) - kernel.reading(id).seconds(limits_);
-        saved += here;
-        least = user.group == users.front().group ? here : std::min(least, here);
+      // Returns the time and the bytes that the users save if they read the node. One kernel continues to compute it, and one kernel may compute more.
+      const auto saved_by = [&](int read) {
+        double seconds = 0, bytes = 0, least = 0, fewest = 0;
+        for (const auto& user : users) {
+          KernelWork& kernel = work_of(user.group);
+          const Work all = kernel.all(), rest = kernel.reading(read);
+          const double here = all.seconds(limits_) - rest.seconds(limits_), fewer = all.bytes - rest.bytes;
+          const bool first = user.group == users.front().group;
+          seconds += here;
+          bytes += fewer;
+          least = first ? here : std::min(least, here);
+          fewest = first ? fewer : std::min(fewest, fewer);
+        }
+        return std::pair(seconds - least, bytes - fewest);
+      };
+      const auto trip = [&](int read) { return limits_.launch_seconds + bytes_of(read) / limits_.bandwidth; };
+      // The operand of a conversion to a longer type has fewer bytes. It may be worth its bytes where the result is not.
+      const int operand = lengthens(graph(), node(id)) ? node(id).inputs[0] : id;
+      const int stored = computes(node(operand)) && !in_memory_[operand] ? operand : id;
+      if (most <= trip(stored)) continue;
+      double saved = saved_by(id).first;
+      if (saved <= trip(id)) {
+        const auto [seconds, bytes] = saved_by(stored);
+        if (stored == id || seconds <= trip(stored) || bytes <= bytes_of(stored)) continue;
+        saved = seconds;
       }
-      // One kernel continues to compute it, and one kernel may compute more.
-      saved -= least;
-      if (saved <= trip) continue;
-      cuts_[id] = {CutReason::recompute_cost,
-                   fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory", users.size(), saved * 1e6, trip * 1e6)};
+      cuts_[stored] = {CutReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
+                                                              users.size(), saved * 1e6, trip(stored) * 1e6)};
       for (const auto& user : users) apart[user.group] = 1;
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].settled = !apart[g];

@@ -64,9 +64,7 @@ class Segmenter {
       const Node& node = graph_.nodes[id];
       std::vector<int> mine = std::move(kernels[id]);
       kernels[id] = {};
-      // A conversion to a longer type is not worth storing; its operand is.
-      const bool longer = node.op == Op::cast && itemsize(node.dtype) > itemsize(graph_.nodes[node.inputs[0]].dtype);
-      if (!longer && mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !cut_[id] && !wanted[id]) {
+      if (!lengthens(graph_, node) && mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !cut_[id] && !wanted[id]) {
         cut_[id] = 1;
         cuts_.try_emplace(id, Cut{CutReason::recompute_cost, fmt::format("more than {} kernels would compute its {} ops", kManyKernels, length_[id])});
       }
@@ -162,6 +160,8 @@ class Segmenter {
 };
 
 }  // namespace
+
+bool lengthens(const Graph& graph, const Node& node) { return node.op == Op::cast && itemsize(node.dtype) > itemsize(graph.nodes[node.inputs[0]].dtype); }
 
 void cut_long_formulas(const Graph& graph, int max_ops, std::map<int, Cut>& cuts) { Segmenter(graph, max_ops, cuts).run(); }
 

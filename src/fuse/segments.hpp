@@ -11,5 +11,7 @@ namespace sinter::fuse {
 /// loop are split alike and compile once. A segment has at most `max_ops` ops. All values that cross from one segment to the next end at the same boundary, so
 /// that one kernel can compute all of them.
 void cut_long_formulas(const Graph& graph, int max_ops, std::map<int, Cut>& cuts);
+/// Returns whether a node converts to a longer type: its operand has fewer bytes than the node.
+bool lengthens(const Graph& graph, const Node& node);
 
 }  // namespace sinter::fuse
