@@ -95,7 +95,8 @@ std::vector<std::int64_t> elements_left(const Node& node, const Sizes& operand) 
       left.push_back(whole[k] - 1 - std::max(start, last));
     }
   } else if (node.op == Op::windows) {
-    left.push_back(whole[static_cast<std::size_t>(ints[0])] - 1 - (shape[static_cast<std::size_t>(ints[0])] - 1) * ints[1] - (shape.back() - 1) * ints[2]);
+    const auto axis = static_cast<std::size_t>(ints[0]);
+    left.push_back(whole[axis] - 1 - (shape[axis] - 1) * ints[1] - (shape.back() - 1) * ints[2]);
   } else if (node.op == Op::argsort) {
     left.push_back(whole.back() - shape.back());
   }
@@ -140,7 +141,7 @@ class SymbolWriter {
 Graph symbolic(Graph graph) {
   graph.space = std::make_shared<SizeSpace>();
   std::vector<Shape> shapes;
-  std::deque<std::vector<std::int64_t>> ints;  // of the slices; never moved
+  std::deque<std::vector<std::int64_t>> ints;  // never moved, because slices refer to them
   std::vector<SymbolNumbers::Slice> slices;
   std::vector<Node*> sliced;
   shapes.reserve(graph.nodes.size());

@@ -9,7 +9,8 @@
 
 namespace sinter::jit::llvm {
 
-/// What a relocation puts at its place. S is the symbol's address, or that of a stub that jumps to it if it lies outside the object; A the addend, P the place.
+/// What a relocation writes. S is the address of the symbol. If the symbol lies outside of the object, S is the address of a stub that jumps to it. A is the
+/// addend, and P is the address that the relocation writes to.
 enum class Fix : std::uint8_t {
   word64,      // S + A, whole
   distance32,  // S + A - P in 32 bits
