@@ -21,17 +21,28 @@
 namespace sinter::engine {
 namespace {
 
-bool parse_switch(const std::string& text) {
-  if (text == "on" || text == "1" || text == "true") return true;
-  if (text == "off" || text == "0" || text == "false") return false;
-  throw ValueError(fmt::format("'{}' is neither on nor off", text));
+/// The fields of Options in their order. A field's environment variable is SINTER_ and its name in capital letters.
+constexpr std::string_view kNames[] = {"device",  "backend",    "fuse",   "fast_math", "threads", "wait",      "schedule",  "tuned",
+                                       "without", "keep_plans", "memory", "log",       "dump",    "cache_dir", "cache_size"};
+static_assert(std::size(kNames) == boost::pfr::tuple_size_v<Options>);
+
+std::string variable_of(std::string_view field) {
+  std::string variable = "SINTER_";
+  for (const char letter : field) variable += letter == '_' ? '_' : static_cast<char>(letter - 'a' + 'A');
+  return variable;
 }
 
-int parse_count(const std::string& text) {
-  int value = 0;
+void parse(const std::string& text, std::string& value) { value = text; }
+
+void parse(const std::string& text, bool& value) {
+  const bool on = text == "on" || text == "1" || text == "true";
+  if (!on && text != "off" && text != "0" && text != "false") throw ValueError(fmt::format("'{}' is neither on nor off", text));
+  value = on;
+}
+
+void parse(const std::string& text, int& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) throw ValueError(fmt::format("'{}' is not a number of threads", text));
-  return value;
 }
 
 }  // namespace
@@ -73,40 +84,23 @@ void check(const Options& options) {
 Options options_from_environment() {
   Options options;
   // Each variable is tried alone, so that one mistake does not disable the others.
-  const auto read = [&](const char* name, auto set) {
-    const char* text = std::getenv(name);
+  boost::pfr::for_each_field(Options(), [&](const auto&, auto field) {
+    const std::string variable = variable_of(kNames[field]);
+    const char* text = std::getenv(variable.c_str());
     if (!text || !*text) return;
     Options changed = options;
     try {
-      set(changed, std::string(text));
+      parse(text, boost::pfr::get<field>(changed));
       check(changed);
       options = changed;
     } catch (const ValueError& error) {
-      log().warn("{}={} is ignored: {}", name, text, error.what());
+      log().warn("{}={} is ignored: {}", variable, text, error.what());
     }
-  };
-  read("SINTER_DEVICE", [](Options& o, const std::string& text) { o.device = text; });
-  read("SINTER_BACKEND", [](Options& o, const std::string& text) { o.backend = text; });
-  read("SINTER_FUSE", [](Options& o, const std::string& text) { o.fuse = parse_switch(text); });
-  read("SINTER_FAST_MATH", [](Options& o, const std::string& text) { o.fast_math = parse_switch(text); });
-  read("SINTER_THREADS", [](Options& o, const std::string& text) { o.threads = parse_count(text); });
-  read("SINTER_WAIT", [](Options& o, const std::string& text) { o.wait = parse_switch(text); });
-  read("SINTER_SCHEDULE", [](Options& o, const std::string& text) { o.schedule = text; });
-  read("SINTER_TUNED", [](Options& o, const std::string& text) { o.tuned = parse_switch(text); });
-  read("SINTER_WITHOUT", [](Options& o, const std::string& text) { o.without = text; });
-  read("SINTER_KEEP_PLANS", [](Options& o, const std::string& text) { o.keep_plans = parse_switch(text); });
-  read("SINTER_MEMORY", [](Options& o, const std::string& text) { o.memory = text; });
-  read("SINTER_LOG", [](Options& o, const std::string& text) { o.log = text; });
-  read("SINTER_DUMP", [](Options& o, const std::string& text) { o.dump = text; });
-  read("SINTER_CACHE_DIR", [](Options& o, const std::string& text) { o.cache_dir = text; });
-  read("SINTER_CACHE_SIZE", [](Options& o, const std::string& text) { o.cache_size = text; });
+  });
   return options;
 }
 
 std::vector<std::string> changes(const Options& before, const Options& after) {
-  constexpr std::string_view kNames[] = {"device",  "backend",    "fuse",   "fast_math", "threads", "wait",      "schedule",  "tuned",
-                                         "without", "keep_plans", "memory", "log",       "dump",    "cache_dir", "cache_size"};
-  static_assert(std::size(kNames) == boost::pfr::tuple_size_v<Options>);
   const auto texts = [](const Options& options) {
     std::vector<std::string> list;
     boost::pfr::for_each_field(options, [&](const auto& value) {

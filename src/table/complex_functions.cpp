@@ -24,8 +24,6 @@
 namespace sinter::table {
 namespace {
 
-const Tensor& part(const Value& pair, std::size_t which) { return *(*pair.as<Tuple>())[which].as<Tensor>(); }
-
 /// Returns the real or the imaginary part of numbers, also within nested lists.
 Value part_of(const Value& value, std::size_t which) {
   if (value.is_complex()) return {part(value, which), value.offset};

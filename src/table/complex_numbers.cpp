@@ -17,7 +17,6 @@
 namespace sinter::table {
 namespace {
 
-const Tensor& part(const Value& pair, std::size_t which) { return *(*pair.as<Tuple>())[which].as<Tensor>(); }
 bool is_weak(const Value& value) { return value.is_number() || (value.is_complex() && value.as<Tuple>()->is_weak); }
 
 /// Returns the type of the result's parts: floating and wide enough for both sides; float64 where both are Python's numbers.
@@ -36,6 +35,8 @@ Tensor real_of(const Value& value, std::string_view user, DType type) {
 }
 
 }  // namespace
+
+const Tensor& part(const Value& pair, std::size_t which) { return *(*pair.as<Tuple>())[which].as<Tensor>(); }
 
 Value complex_value(const Complex& z, std::size_t offset, bool is_weak) {
   const std::vector<Tensor> parts = z.re.shape() == z.im.shape() ? std::vector<Tensor>{z.re, z.im} : broadcast_arrays({z.re, z.im}, Location{});

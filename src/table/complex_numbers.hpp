@@ -11,6 +11,8 @@
 namespace sinter::table {
 
 Value complex_value(const Complex& z, std::size_t offset, bool is_weak = false);
+/// Returns the real part (0) or the imaginary part (1) of a complex value.
+const Tensor& part(const Value& pair, std::size_t which);
 /// Converts a complex value, real numbers, or lists with either. Throws Fault for anything else.
 Complex complex_of(const Value& value, std::string_view user);
 /// Does the same with parts of this type.
