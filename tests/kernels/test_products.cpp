@@ -136,6 +136,48 @@ TEST_CASE("batches, of which one operand may have one") {
   check(sn::contiguous(sn::permute(got, {0, 2, 1, 3})), permute(want, {0, 2, 1, 3}), sum_scale(k), 1e-6, "stored by rows of all heads");
 }
 
+TEST_CASE("slices and transpositions of a product, alone, one of another, and before other operations") {
+  for (int round = 0; round < 4; ++round) {
+    const std::int64_t batch = pick(1, 3), m = pick(1, 60), n = pick(1, 60), k = pick(1, 40);
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    const auto [a, ra] = drawn({batch, m, k});
+    const auto [b, rb] = drawn({batch, k, n});
+    const Ref ab = make({batch, m, n}, [&, k = k, &ra = ra, &rb = rb](const Coords& at) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < k; ++i) sum += ra.v[flat(ra.shape, {at[0], at[1], i})] * rb.v[flat(rb.shape, {at[0], i, at[2]})];
+      return sum;
+    });
+    const double scale = sum_scale(k);
+    const std::int64_t row = pick(0, m - 1), rows = pick(1, m - row), column = pick(0, n - 1), columns = pick(1, n - column), first = pick(0, batch - 1);
+    const Slice some_rows{row, row + rows}, some_columns{column, column + columns};
+    const auto part = [&](const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& start) { return strided(ab, shape, start, {1, 1, 1}); };
+    const auto product_of = [&] { return sn::matmul(a, b); };
+    check(product_of().at({Slice{}, some_rows}), part({batch, rows, n}, {0, row, 0}), scale, 1e-6, "rows");
+    check(product_of().at({Slice{}, Slice{}, some_columns}), part({batch, m, columns}, {0, 0, column}), scale, 1e-6, "columns");
+    check(product_of().at({Slice{first, batch}, some_rows, some_columns}), part({batch - first, rows, columns}, {first, row, column}), scale, 1e-6, "a part");
+    check(product_of().at({Slice{}, Slice{m - 1, {}, -1}}), strided(ab, {batch, m, n}, {0, m - 1, 0}, {1, -1, 1}), scale, 1e-6, "from the last row");
+    check(sn::contiguous(sn::swapaxes(product_of(), 1, 2)), permute(ab, {0, 2, 1}), scale, 1e-6, "transposed");
+    check(sn::maximum(sn::swapaxes(product_of(), 1, 2).at({Slice{first, batch}, some_columns, some_rows}), 0.f),
+          map(permute(part({batch - first, rows, columns}, {first, row, column}), {0, 2, 1}), [](double x) { return std::max(x, 0.); }), scale, 1e-6,
+          "a part of the transposed one, relu");
+    check(sn::swapaxes(product_of().at({Slice{}, some_rows}), 1, 2) * 2.f,
+          map(permute(part({batch, rows, n}, {0, row, 0}), {0, 2, 1}), [](double x) { return 2 * x; }), 2 * scale, 1e-6, "rows, transposed, doubled");
+    check(sn::matmul(sn::exp(a), b).at({first, row}) * 0.f + product_of().at({first, row}),
+          make({n}, [&](const Coords& at) { return ab.v[flat(ab.shape, {first, row, at[0]})]; }), scale, 1e-6, "a row, of which a function is read too");
+    CHECK(product_of().at({Slice{}, Slice{row, row}}).to_vector<float>().empty());
+    const Tensor held = product_of();
+    check(held.at({Slice{}, some_rows}) + 1.f, map(part({batch, rows, n}, {0, row, 0}), [](double x) { return x + 1; }), scale, 1e-6, "of a held one");
+    check(held, ab, scale, 1e-6, "the held one");
+    const auto whole = sn::astype(sn::matmul(sn::astype(a, DType::int32), sn::astype(b, DType::int32)), DType::float64);
+    sn::eval(whole);
+    const Tensor turned =
+        sn::astype(sn::swapaxes(sn::matmul(sn::astype(a, DType::int32), sn::astype(b, DType::int32)), 1, 2).at({Slice{}, some_columns}), DType::float64);
+    CHECK(turned.to_vector<double>() == sn::contiguous(sn::swapaxes(whole, 1, 2).at({Slice{}, some_columns})).to_vector<double>());
+  }
+}
+
 TEST_CASE("distances of all pairs") {
   const std::int64_t m = pick(16, 80), n = pick(16, 80), k = pick(1, 40);
   const auto [x, rx] = drawn({m, k});
