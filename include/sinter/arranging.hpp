@@ -12,13 +12,13 @@ Tensor fliplr(const Arg& x);  ///< along axis 1
 Tensor flipud(const Arg& x);  ///< along axis 0
 /// Joins vectors as the columns of a matrix; joins matrices side by side.
 Tensor column_stack(const std::vector<Tensor>& parts, Location where = Location::current());
-/// Split along axis 1 (a vector along axis 0), along axis 0, and along axis 2.
+/// hsplit splits along axis 1 (a vector along axis 0), vsplit along axis 0, and dsplit along axis 2.
 std::vector<Tensor> hsplit(const Arg& x, std::int64_t sections);
 std::vector<Tensor> vsplit(const Arg& x, std::int64_t sections);
 std::vector<Tensor> dsplit(const Arg& x, std::int64_t sections);
 /// Appends values to x along an axis; without an axis both are flattened.
 Tensor append(const Arg& x, const Arg& values, std::optional<std::int64_t> axis = {});
-/// Inserts values into x before the place `at` along an axis (one slice or several; a number is one slice); without an axis x is flattened.
+/// Inserts values into x before the place `at` along an axis: one slice, several slices, or a number for one slice; without an axis x is flattened.
 Tensor insert(const Arg& x, std::int64_t at, const Arg& values, std::optional<std::int64_t> axis = {});
 /// Returns x without the slice `at` along an axis, NumPy's delete; without an axis x is flattened.
 Tensor erase(const Arg& x, std::int64_t at, std::optional<std::int64_t> axis = {});
@@ -30,16 +30,16 @@ Tensor as_strided(const Arg& x, const Shape& shape, const std::vector<std::int64
 /// Returns a matrix with the flat x on its k-th diagonal.
 Tensor diagflat(const Arg& x, std::int64_t k = 0);
 Tensor identity(std::int64_t n, DType dtype = DType::float64, Location where = Location::current());
-/// Writes ones on the k-th diagonal and below it; square without `columns`.
+/// Returns ones on the k-th diagonal and below it, and zeros elsewhere; without `columns` the matrix is square.
 Tensor tri(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t k = 0, DType dtype = DType::float64, Location where = Location::current());
-/// Returns powers of the vector x as columns, the highest first unless `increasing`; square without `count`. The type is x's promoted with int64.
+/// Returns powers of the vector x as columns, the highest first unless `increasing`; without `count` the matrix is square. Its type is x's promoted with int64.
 Tensor vander(const Arg& x, std::optional<std::int64_t> count = {}, bool increasing = false);
-/// Returns for each axis of the shape the index along it at every place: (ndim, *shape), int64.
+/// Returns at every place of the shape its index along each axis: int64 of shape (ndim, *shape).
 Tensor indices(const Shape& shape, Location where = Location::current());
 /// Return `count` float64 numbers, evenly spaced in their logarithm: logspace from base^start to base^stop, geomspace from start to stop.
 Tensor logspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, double base = 10);
 Tensor geomspace(double start, double stop, std::int64_t count = 50, bool endpoint = true, Location where = Location::current());
-/// Does the same for tensors, which broadcast; the points lie along a new first axis. NaN where an end is 0 or the signs differ.
+/// Does the same for tensors, which broadcast; the points lie along a new first axis. The result is NaN where an end is 0 or the signs differ.
 Tensor geomspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true);
 
 }  // namespace sinter

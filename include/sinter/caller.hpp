@@ -18,8 +18,8 @@ class Caller {
   alignas(void*) unsigned char scope_[5 * sizeof(void*)];
 };
 
-/// Functions called on a thread before it computes and after it, with the result of `before`. A language whose threads share a lock releases the lock in
-/// between. Calls may nest. Null pointers mean that nothing is called.
+/// Functions that a thread calls before and after it computes; `after` receives the result of `before`. A language whose threads share a lock releases the lock
+/// in between. Calls may nest. Null pointers mean that nothing is called.
 struct Around {
   void* (*before)() = nullptr;
   void (*after)(void*) = nullptr;

@@ -10,7 +10,7 @@ namespace sinter {
 struct Complex {
   Tensor re, im;
 };
-/// A complex operand, made implicitly at the call as an Arg is. It refers to its pair.
+/// A complex operand, made implicitly at the call as an Arg is. It refers to its pair and must not be stored.
 class ComplexArg {
  public:
   ComplexArg(const Complex& pair, Location where = Location::current()) : pair_(&pair), where_(where) {}
@@ -49,7 +49,7 @@ Complex atan(const ComplexArg& x);
 Complex asinh(const ComplexArg& x);
 Complex acosh(const ComplexArg& x);
 Complex atanh(const ComplexArg& x);
-/// Returns exp(exponent log(base)); a whole exponent of up to a few hundred uses products.
+/// Returns exp(exponent log(base)); the overload for integers uses products if the exponent lies within [-512, 512].
 Complex power(const ComplexArg& base, const ComplexArg& exponent);
 Complex power(const ComplexArg& base, std::int64_t exponent);
 Complex matmul(const ComplexArg& a, const ComplexArg& b);

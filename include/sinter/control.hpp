@@ -5,7 +5,7 @@
 
 namespace sinter {
 
-/// A formula that was to be one kernel and is not. The message says why, boundary by boundary.
+/// Thrown for a formula that needs more than one kernel. The message gives the reason of each fusion boundary.
 struct FusionError : Error {
   using Error::Error;
 };

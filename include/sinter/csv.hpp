@@ -8,7 +8,7 @@
 namespace sinter {
 
 struct CsvOptions {
-  /// The separator of fields; 0 selects the first of , ; tab in the first line, else spaces.
+  /// The separator of fields; 0 selects the first comma, semicolon or tab of the first line, or spaces if the line has none of them.
   char delimiter = 0;
   enum class Header : std::uint8_t { find, yes, no } header = Header::find;  ///< find: a first line without a number is a header
   DType dtype = DType::float64;

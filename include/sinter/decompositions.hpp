@@ -1,9 +1,9 @@
 // Systems of equations and decompositions of matrices, with NumPy's names, computed by Eigen on the host as steps of a plan.
 //
-// All functions work on the last two axes and run over the axes before. Integers and bool become float64; float16 and bfloat16, which NumPy refuses, are
-// computed in float32 and rounded. NaN in the operands gives NaN and no error, except in singular values. A matrix without a result (singular, not positive
-// definite) throws LinAlgError when the value is computed, with the line that recorded the call. If the device has no such library, the host computes: operands
-// are copied to the host and the result is copied back. explain() shows this and counters().host_calls counts it.
+// All functions work on the last two axes; the axes before them are batches. Integers and bool become float64; floats of 8 and 16 bits, which NumPy refuses,
+// are computed in float32 and rounded. NaN in the operands gives NaN and no error, except in singular values and in eig. A matrix without a result (singular,
+// not positive definite) throws LinAlgError when the value is computed, with the line that recorded the call. If the device has no such library, the host
+// computes: operands are copied to the host and the result is copied back. explain() shows this and counters().host_calls counts it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -47,13 +47,13 @@ enum class QRMode : std::uint8_t { reduced, complete };
 struct QRResult {
   Tensor Q, R;
 };
-/// Returns x = Q @ R; Q has min(m, n) orthonormal columns, or all m.
+/// Returns Q and R with x = Q @ R; Q has min(m, n) orthonormal columns, or all m.
 QRResult qr(const Arg& x, QRMode mode = QRMode::reduced);
 
 struct SVDResult {
   Tensor U, S, Vh;
 };
-/// Returns x = U[:, :k] * S @ Vh[:k], k = min(m, n), S descending. Without `full_matrices` U and Vh have k columns and k rows.
+/// Returns U, S and Vh with x = U[:, :k] * S @ Vh[:k], k = min(m, n), S descending. Without `full_matrices` U and Vh have k columns and k rows.
 SVDResult svd(const Arg& x, bool full_matrices = true);
 /// Returns S only, in less than half the time.
 Tensor svdvals(const Arg& x);
@@ -68,9 +68,9 @@ Tensor eigvalsh(const Arg& x, Triangle triangle = Triangle::lower);
 struct EigResult {
   Complex eigenvalues, eigenvectors;
 };
-/// Decomposes any square matrices: complex numbers as pairs of tensors, in the order of the iteration, conjugates next to each other. Eigenvectors are columns
-/// of length 1 whose largest element is real. Real eigenvalues have imaginary parts of 0. Infinities and NaN throw LinAlgError when they are computed, as in
-/// NumPy.
+/// Decomposes any square matrices. The results are complex numbers as pairs of tensors, in the order of the iteration, conjugates next to each other.
+/// Eigenvectors are columns of length 1 whose largest element is real. Real eigenvalues have imaginary parts of 0. For infinities and NaN the computation
+/// throws LinAlgError, as in NumPy.
 EigResult eig(const Arg& x);
 Complex eigvals(const Arg& x);
 
@@ -81,12 +81,12 @@ struct LstsqResult {
 /// (default: max(m, n) times the type's epsilon). `residuals` are the sums of squares that remain in each column of b; empty for m <= n. (NumPy's are empty
 /// also for a rank below n, which is not known before it is computed.)
 LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond = {});
-/// Returns Moore and Penrose's inverse; singular values up to rtol * S[0] count as 0. The default is the Array API's, max(m, n) times the type's epsilon, where
-/// NumPy's is 1e-15.
+/// Returns the Moore-Penrose pseudoinverse; singular values up to rtol * S[0] count as 0. The default is the Array API's, max(m, n) times the type's epsilon,
+/// where NumPy's is 1e-15.
 Tensor pinv(const Arg& x, std::optional<double> rtol = {});
-/// Counts the singular values above rtol * S[0] (default as pinv's), or above `tol`.
+/// Counts the singular values above rtol * S[0], with pinv's default, or above `tol`.
 Tensor matrix_rank(const Arg& x, std::optional<double> rtol = {}, std::optional<double> tol = {});
-/// Returns norm(x, p) * norm(inv(x), p); for p = 2 and -2 the quotient of the singular values. Infinity where x is singular.
+/// Returns norm(x, p) * norm(inv(x), p); for p = 2 the quotient of the extreme singular values, for -2 its inverse. A singular x gives infinity, or 0 for -2.
 Tensor cond(const Arg& x, NormOrder p = 2);
 
 // The same functions for complex matrices. The conjugate transpose replaces the transpose: cholesky and eigh take Hermitian matrices.

@@ -46,13 +46,13 @@ std::string explain(const Tensor& first, const Tensor& second, const Tensors&...
   return explain(std::vector<Tensor>{first, second, rest...});
 }
 
-/// Says why two values that are not evaluated yet are not computed by one kernel, when they are evaluated together: the rule and its figures, a merge that was
-/// tried and refused, and what would change it. `wanted` are the tensors of that evaluation; without them it is a and b.
+/// Explains why one kernel does not compute two values that are not evaluated yet, when they are evaluated together: the rule and its figures, a merge that was
+/// tried and refused, and what would change it. `wanted` are the tensors of that evaluation, by default a and b.
 std::string explain_boundary(const Tensor& a, const Tensor& b, const std::vector<Tensor>& wanted = {}, const ExplainOptions& options = {});
 
-/// Writes the exact sources that were (or would be) compiled into `directory`, which it creates if missing. Comments above each source name the lines, the
-/// parameters and the planned sizes. The files are NAME.loops and NAME.cu for CUDA; NAME.nest and NAME.ll for the CPU; NAME.s with `assembly`. Returns the
-/// paths.
+/// Writes to `directory`, which it creates if missing, the exact sources that were (or would be) compiled. Comments above each source name the user's lines,
+/// the parameters and the planned sizes. The files are NAME.loops and NAME.cu for CUDA; NAME.loops and NAME.cl for OpenCL; NAME.nest and NAME.ll for the CPU;
+/// NAME.s with `assembly`. Returns the paths.
 std::vector<std::string> dump_kernels(const Tensor& tensor, std::string_view directory, std::string_view target = {}, bool assembly = false);
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target = {}, bool assembly = false);
 
@@ -84,7 +84,7 @@ void reset_peak();
 
 /// Waits until all devices have finished their work, and no background compile is running. Throws DeviceError for errors on a device in the meantime.
 void synchronize();
-/// Returns memory that is reserved for later tensors to the system.
+/// Returns to the system the memory that is reserved for later tensors.
 void trim();
 /// Stops the running evaluations on all threads, or the next one if none is running: each throws Interrupted before its next step, or between two parts of a
 /// step. The tensors stay recorded and can be evaluated again. A signal handler may call it.
@@ -104,7 +104,7 @@ struct Options {
   bool keep_plans = true;         ///< SINTER_KEEP_PLANS: off neither reads plans from the disk cache nor writes them
   std::string memory;             ///< SINTER_MEMORY: the limit for tensors on the host and on devices together, as 4G; empty: no limit
   std::string log = "warn";       ///< SINTER_LOG: spdlog level
-  std::string dump;               ///< SINTER_DUMP: folder that receives every kernel string when it is generated
+  std::string dump;               ///< SINTER_DUMP: folder that receives every kernel's source when it is generated
   std::string cache_dir;          ///< SINTER_CACHE_DIR; empty: $XDG_CACHE_HOME/sinter or ~/.cache/sinter
   std::string cache_size = "1G";  ///< SINTER_CACHE_SIZE: 512M, 2G, bytes; 0 turns the disk cache off
 };

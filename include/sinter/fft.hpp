@@ -24,8 +24,8 @@ Complex rfft(const Arg& x, std::optional<std::int64_t> n = {}, std::int64_t axis
 /// last, is treated as 0.
 Tensor irfft(const Complex& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward, Location where = Location::current());
 
-/// hfft transforms a signal whose spectrum is real: x is its first half, the other half is the conjugates. It returns `n` real numbers, 2 * (m - 1) by default.
-/// ihfft inverts hfft.
+/// hfft transforms a signal whose spectrum is real. x is the signal's first half; its conjugates are the other half. It returns `n` real numbers, 2 * (m - 1)
+/// by default. ihfft inverts hfft.
 Tensor hfft(const Complex& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward, Location where = Location::current());
 Complex ihfft(const Arg& x, std::optional<std::int64_t> n = {}, std::int64_t axis = -1, Norm norm = Norm::backward);
 

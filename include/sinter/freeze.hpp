@@ -75,9 +75,9 @@ class Function {
   /// Writes the function to a file: its plans, machine code, and the tensors that it has captured. A loaded function also accepts sizes without a plan of their
   /// own, by rules that save() finds: it records the formula at several sizes, and a named axis is dynamic if the operations are the same and every number of
   /// the recording is a sum of products of the named axes' sizes. If a formula behaves differently at some sizes (if (x.size(0) * x.size(1) > 1000) ...), the
-  /// accepted sizes end there: the recordings at their corners, and at many sizes within, are the same. A formula that differs only at single sizes, far from
-  /// the tested ones, is not detected (docs/models.md lists them). Prepared sizes are always accepted. `note` is any text that belongs to the function, for a
-  /// program to read after load(). Throws IoError, and ValueError for a function that was itself loaded.
+  /// accepted sizes end there: the recordings at the corners of the accepted ranges, and at many sizes within, are the same. A difference at single sizes, far
+  /// from the tested ones, is not detected (docs/models.md lists the tested sizes). Prepared sizes are always accepted. `note` is any text that belongs to the
+  /// function, for a program to read after load(). Throws IoError, and ValueError for a function that was itself loaded.
   void save(std::string_view path, Location where = Location::current()) const { save(path, {}, where); }
   void save(std::string_view path, std::string_view note, Location where = Location::current()) const;
   /// Reads a function without its formula, for the present device. It opens no compiler. The file is mapped and checked for damage; it holds machine code, so
@@ -100,7 +100,7 @@ class Function {
   /// Returns for each plan of a loaded function one line per name: the size of the plan, the sizes that give the same plan, and the reason why it is not valid
   /// for others.
   std::vector<std::string> ends() const;
-  /// Returns explain() of the plan that was called last; as a text, after the figures. A loaded function knows no source lines.
+  /// Returns explain() of the plan that was called last; the text begins with the figures. A loaded function knows no source lines.
   std::string explain(const ExplainOptions& options = {}) const;
 
  private:

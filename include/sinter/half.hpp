@@ -33,7 +33,7 @@ struct FloatFormat {
 
 namespace detail {
 
-/// Returns a float so near to x that rounding it to 16 bits or fewer rounds x: its last bit records what was lost (round to odd).
+/// Returns a float that rounds to the same value of 16 bits or fewer as x does: its last bit records what was lost (round to odd).
 constexpr float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const double back = nearest;

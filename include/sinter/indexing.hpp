@@ -14,7 +14,7 @@
 
 namespace sinter {
 
-/// Returns the places where x is not zero: a vector of indices for each axis, in row-major order. Evaluates x. x(mask) reads such elements at once.
+/// Returns the places where x is not zero: a vector of indices for each axis, in row-major order. Evaluates x. x(mask) selects such elements directly.
 std::vector<Tensor> nonzero(const Arg& x);
 /// Return the same places: flatnonzero as indices of the flat tensor, argwhere as rows of indices. Both evaluate x.
 Tensor flatnonzero(const Arg& x);
@@ -30,15 +30,15 @@ std::vector<Tensor> unravel_index(const Arg& indices, const Shape& shape);
 Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape, Location where = Location::current());
 
 /// Adds values to x at the places that an index selects, x(index), once for each time that a place is named: NumPy's add.at. Additions to a place run in a
-/// fixed order for any number of threads: the same bits in each run. Values broadcast to x(index), and their type must convert to x's in place. 16-bit floats
-/// are added up in float32.
+/// fixed order for any number of threads, so each run gives the same bits. Values broadcast to x(index), and their type must convert to x's in place. 16-bit
+/// floats are added up in float32.
 Tensor add_at(const Arg& x, const Index& index, const Arg& values);
 Tensor add_at(const Arg& x, const std::vector<Index>& index, const Arg& values);
 template <std::integral I> Tensor add_at(const Arg& x, std::initializer_list<I> places, const Arg& values) {  // {0, 2} lists places, as in x({0, 2})
   return add_at(x, Index(places, x.where()), values);
 }
-/// The order in which the values of one place are combined. in_pairs is for associative functions: values in pairs with each other, then with x. one_by_one:
-/// each value in turn with x, at most a thousand values for a place.
+/// The order in which the values of one place are combined. in_pairs, for associative functions, combines values in pairs with each other, then with x.
+/// one_by_one combines each value in turn with x, at most a thousand values for a place.
 enum class Combining : std::uint8_t { in_pairs, one_by_one };
 namespace detail {
 struct Combiner {
@@ -48,8 +48,8 @@ struct Combiner {
 };
 Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, Combining how, const Combiner& f);
 }  // namespace detail
-/// Sets x to f(x, value) at the places that an index selects, once for each value: NumPy's ufunc.at, as in combine_at(x, i, v, sn::maximum). The order is
-/// fixed, and so are the bits. Evaluates the places. The results of f must convert to x's type in place.
+/// Returns x with f(x, value) at the places that an index selects, applied once for each value: NumPy's ufunc.at, as in combine_at(x, i, v, sn::maximum). The
+/// order is fixed, and so are the bits. Evaluates the places. The results of f must convert to x's type in place.
 template <class F> Tensor combine_at(const Arg& x, const std::vector<Index>& index, const Arg& values, F f, Combining how = Combining::in_pairs) {
   return detail::combine_at(x, index, values, how,
                             {&f, [](const void* function, const Tensor& a, const Tensor& b) -> Tensor { return (*static_cast<const F*>(function))(a, b); }});
@@ -71,10 +71,10 @@ Tensor add_along_axis(const Arg& x, const Arg& indices, const Arg& values, std::
 Tensor put(const Arg& x, const Arg& indices, const Arg& values);
 /// Returns x with the elements where the mask is true replaced by the next of the values, which are repeated as often as needed.
 Tensor place(const Arg& x, const Arg& mask, const Arg& values);
-/// Returns x with a value, or values in turn, on the diagonal of a matrix or of a cube of more axes; `wrap` repeats the diagonal below in a tall matrix.
+/// Returns x with a value, or values in turn, on the diagonal of a matrix or of a hypercube; in a tall matrix `wrap` repeats the diagonal below.
 Tensor fill_diagonal(const Arg& x, const Arg& value, bool wrap = false);
 
-// These return indices, one vector for each axis: of a square's diagonal; of the elements of a matrix on a diagonal and below it; and on it and above it.
+// These return indices, one vector for each axis, of a square's diagonal (diag), a diagonal and the elements below it (tril), or those above it (triu).
 std::vector<Tensor> diag_indices(std::int64_t n, int ndim = 2, Location where = Location::current());
 std::vector<Tensor> tril_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());
 std::vector<Tensor> triu_indices(std::int64_t rows, std::int64_t k = 0, std::optional<std::int64_t> columns = {}, Location where = Location::current());

@@ -33,7 +33,7 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, Location where = Location:
 Tensor matrix_trace(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
 /// Exchanges the last two axes.
 Tensor matrix_transpose(const Arg& x);
-/// Returns x @ x @ ... n times, by squaring; for a negative n, of the inverse.
+/// Returns x @ x @ ... n times, by squaring; for a negative n, the power -n of the inverse.
 Tensor matrix_power(const Arg& x, std::int64_t n);
 /// Returns the cross product of vectors of 3 numbers along an axis; the other axes broadcast.
 Tensor cross(const Arg& a, const Arg& b, std::int64_t axis = -1);

@@ -56,7 +56,7 @@ struct ModelOptions {
   /// types of inputs and outputs do not change.
   DType precision = DType::float32;
   /// A node whose result would have more elements is refused before anything is computed for it. This bounds the memory that a broken or hostile file can
-  /// request. The windows of a pool or a convolution may take 1024 products for each.
+  /// request. The windows of a pool or a convolution may take 1024 times as many products.
   std::int64_t most_elements = std::int64_t{1} << 36;
   /// If, Loop and Scan are unrolled at each call; they are refused where they unroll to more nodes than this.
   std::int64_t most_unrolled = 200'000;

@@ -1,6 +1,6 @@
 // Neural network layers with PyTorch's names and order of arguments. x is (batch, channels, places..), with 1 to 3 axes of places, or without the batch. All
-// floating types are taken; 16-bit ones are computed in float32 and rounded once. Wrong shapes throw ShapeError, wrong numbers ValueError, wrong types
-// DTypeError.
+// floating types are accepted; those of 8 and 16 bits are computed in float32 and rounded once. Wrong shapes throw ShapeError, wrong numbers ValueError, wrong
+// types DTypeError.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -102,7 +102,7 @@ struct PoolOptions {
   bool count_include_pad = true;  ///< true: averages count the padding
   std::optional<std::int64_t> divisor_override = {};
 };
-Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  ///< ShapeError: a window exceeds its axis by more than 65536
+Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  ///< ShapeError if a window exceeds its axis by more than 65536
 Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});  ///< the mean of each window
 /// Returns (sum |x|^p)^(1/p).
 Tensor lp_pool(const Arg& x, double p, const PerAxis& kernel_size, const PoolOptions& how = {});
@@ -134,7 +134,7 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha = 1e-4,
 
 struct AttentionOptions {
   Tensor mask = {};                  ///< bool: true takes part; floating: added to the scores
-  bool is_causal = false;            ///< true: a query sees the keys up to its own number
+  bool is_causal = false;            ///< true: a query attends only to keys up to its own index
   std::optional<double> scale = {};  ///< by default 1 / sqrt(the last axis)
   bool enable_gqa = false;           ///< true: keys and values have fewer heads, each shared by several of the queries' heads
 };

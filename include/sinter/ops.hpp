@@ -99,10 +99,10 @@ Tensor signbit(const Arg& x);
 Tensor nextafter(const Arg& a, const Arg& b);
 /// Returns x * 2^n, rounded once.
 Tensor ldexp(const Arg& x, const Arg& n);
-/// Returns x = fraction * 2^exponent, with the fraction in [1/2, 1) and the exponent an int32.
+/// Returns fraction and exponent with x = fraction * 2^exponent, the fraction in [1/2, 1) and the exponent an int32.
 std::pair<Tensor, Tensor> frexp(const Arg& x);
 
-// --- mathematics: integers and bool become float64 -------------------------------------------------------------------
+// --- mathematics: as in NumPy bool and 8-bit integers become float16, 16-bit ones float32, larger ones float64; for sinc all become float64 --
 Tensor sqrt(const Arg& x);
 Tensor rsqrt(const Arg& x);
 Tensor exp(const Arg& x);
@@ -183,7 +183,7 @@ Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 template <Element A, Element B> Tensor min(A, B) = delete;
 template <Element A, Element B> Tensor max(A, B) = delete;
 Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false, std::optional<DType> dtype = {});
-/// Computes in two passes: mean((x - mean(x))^2), as a sum divided by n - ddof.
+/// Computes in two passes: first the mean, then the sum of (x - mean)^2 divided by n - ddof.
 Tensor var(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 /// NumPy's std; the name differs because of the namespace.
 Tensor stddev(const Arg& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
@@ -192,7 +192,7 @@ Tensor all(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor logsumexp(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 
 // --- scans combine each element with all before it along an axis; without an axis, they scan the flat tensor --------------------
-// Sums and products of bool and int32 give int64; a dtype converts first. All results from the first NaN on are NaN.
+// cumsum and cumprod give the types of sum and prod; a dtype converts first. All results from the first NaN on are NaN.
 Tensor cumsum(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
 Tensor cumprod(const Arg& x, std::optional<std::int64_t> axis = {}, std::optional<DType> dtype = {});
 Tensor cummax(const Arg& x, std::optional<std::int64_t> axis = {});
@@ -228,7 +228,7 @@ enum class PadMode : std::uint8_t {
 /// Adds elements before and after along each axis; one pair serves all axes. `value`, a number or a tensor of one element, is cast to x's dtype. Throws
 /// ShapeError for a tensor of more elements.
 Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode = PadMode::constant, const Arg& value = 0);
-/// Adds as many elements before and after along all axes: pad(x, 1).
+/// Adds `width` elements before and after along every axis: pad(x, 1).
 template <std::integral T> Tensor pad(const Arg& x, T width, PadMode mode = PadMode::constant, const Arg& value = 0) {
   return pad(x, {{width, width}}, mode, value);
 }
@@ -256,11 +256,11 @@ Tensor repeat(const Arg& x, std::int64_t count, std::optional<std::int64_t> axis
 Tensor tril(const Arg& x, std::int64_t k = 0);
 /// Replaces the elements below the k-th diagonal by zeros.
 Tensor triu(const Arg& x, std::int64_t k = 0);
-/// Writes ones on the k-th diagonal; square without `columns`.
+/// Returns ones on the k-th diagonal and zeros elsewhere; without `columns` the matrix is square.
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t k = 0, DType dtype = DType::float64, Location where = Location::current());
 /// Returns the diagonal of two axes as the last axis of the result: a view.
 Tensor diagonal(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
-/// Returns a matrix with the vector x on its k-th diagonal; for a matrix, that diagonal.
+/// Returns a matrix with the vector x on its k-th diagonal; if x is a matrix, returns its k-th diagonal.
 Tensor diag(const Arg& x, std::int64_t k = 0);
 
 // --- elements at computed places ---------------------------------------------------------------------------------------
@@ -271,14 +271,14 @@ enum class IndexMode : std::uint8_t { raise, wrap, clip };
 Tensor take(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = {}, IndexMode mode = IndexMode::raise);
 /// Returns result[.., i, ..] = x[.., indices[.., i, ..], ..]; all other axes broadcast. Without an axis it uses the flat tensor.
 Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = -1);
-/// Returns the place of the largest element: the first of several, a NaN before all others; int64. Without an axis it uses the flat tensor.
+/// Returns the place of the largest element, int64: the first of equal ones, or the first NaN if there is one. Without an axis it uses the flat tensor.
 Tensor argmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
 // --- linear algebra --------------------------------------------------------------------------------------------------
 /// Multiplies matrices as NumPy does: 1-D operands are vectors, leading axes broadcast.
 Tensor matmul(const Arg& a, const Arg& b);
-/// Sums products over the last axis of a and the second to last of b (a vector's only axis) and retains all other axes; a number multiplies.
+/// Sums products over the last axis of a and the second to last of b (a vector's only axis) and retains all other axes; a 0-d operand multiplies.
 Tensor dot(const Arg& a, const Arg& b);
 
 // --- compositions ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ namespace sinter {
 /// The sum over all runs of a fused kernel or a library call at some sizes.
 struct ProfiledStep {
   std::string name;    ///< "matmul float32 [8, 512] x [512, 64]", or the kernel's name and the sizes of its outputs
-  std::string kernel;  ///< the name without sizes: equal kernels at several sizes have one
+  std::string kernel;  ///< the name without sizes: equal kernels at several sizes share it
   std::string kind;    ///< "kernel", "interpret", "library", "exchange" (between ranks)
   std::string from;    ///< the program's lines that it computes, or nodes of a model; empty where they are not known
   bool library = false;
@@ -39,7 +39,7 @@ class Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// Counts from now on. The time so far, in which plans were made and kernels compiled, is told apart.
+  /// Counts from now on. The time so far, in which plans were made and kernels compiled, is reported separately.
   void restart();
 
   /// Returns the steps, the longest total time first. The first call measures the limits of the devices that ran: a copy of large arrays, and products of

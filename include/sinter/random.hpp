@@ -93,8 +93,8 @@ Tensor poisson(Key key, const Shape& shape, double rate = 1, DType dtype = DType
 Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dtype = DType::int64, Location where = Location::current());
 /// Returns the number of tries until the first success, from 1 on; a number beyond the type becomes the type's largest value, as in NumPy.
 Tensor geometric(Key key, const Shape& shape, double p, DType dtype = DType::int64, Location where = Location::current());
-/// Draws, once for each row, the number of an element along the axis with probability softmax(logits). A `shape`, which must end with the shape of the rows,
-/// draws more often.
+/// Draws, once for each row, the number of an element along the axis with probability softmax(logits). A longer `shape`, which must end with the shape of the
+/// rows, gives each row more draws.
 Tensor categorical(Key key, const Arg& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = {});
 
 /// Return the numbers from 0 to n - 1, or the slices of x along an axis, in random order: sorted by 64 random bits.

@@ -35,7 +35,7 @@ class World {
   explicit World(std::shared_ptr<WorldState> state) : state_(std::move(state)) {}
   int rank() const;  ///< the number of this process, from 0
   int size() const;  ///< number of processes
-  /// Ends the processes of all ranks with this message, but no ranks of run(). Bindings call it when an exception leaves a rank's program.
+  /// Ends the processes of all ranks with this message; has no effect on ranks of run(). Bindings call it when an exception leaves a rank's program.
   void abort(const std::string& message) const;
   const std::shared_ptr<WorldState>& state() const { return state_; }  ///< for use inside sinter
 

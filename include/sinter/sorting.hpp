@@ -21,7 +21,7 @@ Tensor lexsort(const std::vector<Tensor>& keys, std::int64_t axis = -1, Location
 /// Returns the `count` largest (smallest) elements along an axis in order, and their places. Throws ValueError if `count` exceeds the axis.
 std::pair<Tensor, Tensor> topk(const Arg& x, std::int64_t count, std::int64_t axis = -1, bool largest = true);
 
-/// Moves elements so that those before the kth are not larger than it and those after it are not smaller. All is sorted, so any kth may be given.
+/// Moves elements so that those before the kth are not larger than it and those after it are not smaller. The whole axis is sorted, so any kth may be given.
 Tensor partition(const Arg& x, std::int64_t kth, std::optional<std::int64_t> axis = -1);
 Tensor argpartition(const Arg& x, std::int64_t kth, std::optional<std::int64_t> axis = -1);
 

@@ -104,7 +104,7 @@ class Bins {
   Bins(std::int64_t count, std::optional<std::pair<double, double>> range = {}) : count_(count), range_(range) {}
   Bins(const Tensor& edges) : edges_(edges) {}
   std::int64_t count() const { return count_; }                                     ///< number of bins
-  const std::optional<std::pair<double, double>>& range() const { return range_; }  ///< the lowest and highest edge; nothing: of the elements
+  const std::optional<std::pair<double, double>>& range() const { return range_; }  ///< the lowest and highest edge; nullopt: those of the elements
   const Tensor& edges() const { return edges_; }                                    ///< an empty handle if the number of bins is given
 
  private:
@@ -121,7 +121,7 @@ struct HistogramDd {
   Tensor counts;
   std::vector<Tensor> edges;
 };
-/// Counts points, the rows of a matrix: the counts have an axis for each of its columns. One element of `bins` serves all columns. float64.
+/// Counts points, the rows of a matrix, in float64: the counts have an axis for each of its columns. One element of `bins` serves all columns.
 HistogramDd histogramdd(const Arg& points, const std::vector<Bins>& bins = {10}, const Tensor& weights = {}, bool density = false);
 
 }  // namespace sinter

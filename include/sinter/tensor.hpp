@@ -49,7 +49,7 @@ class Axes {
   std::vector<std::int64_t> list_;
 };
 
-/// A contiguous range of elements: std::vector<float>, std::array, std::span. Text is none.
+/// A contiguous range of elements: std::vector<float>, std::array, std::span. Text is not one.
 template <class R>
 concept Elements = requires { typename R::value_type; } && Element<typename R::value_type> && !std::is_same_v<typename R::value_type, char> &&
                    requires(const R& range) { std::span(range); };
@@ -194,7 +194,7 @@ class Tensor {
 
  private:
   friend class Part;
-  /// Holds a std::shared_ptr, constructed in trace/record.cpp: the header memory took a fifth of the time to compile sinter.hpp.
+  /// Holds a std::shared_ptr, constructed in trace/record.cpp, because the header <memory> took a fifth of the time to compile sinter.hpp.
   alignas(void*) unsigned char held_[2 * sizeof(void*)];
 };
 
@@ -326,9 +326,9 @@ class Index {
 /// A part of a named handle. It is a Tensor with the present elements. As long as the part has no name itself, it can be assigned to: `x(0) = y` gives x a new
 /// value in which that part is y, broadcast and cast to x's type as NumPy does (a float into integers is a DTypeError). Other handles keep the old value. `auto
 /// row = x(0)` is a handle of its own: assigning to it re-binds it and leaves x alone.
-/// With a bool tensor, x(mask) is the elements where it is true, or slices over the axes that the mask lacks. Their number is known only when the mask is
-/// computed: reading x(mask) evaluates the mask, assigning one value to it does not. An assigned tensor has one value for all elements, or one value for each,
-/// which evaluates.
+/// With a bool tensor, x(mask) selects the elements where the mask is true, or slices over the axes that the mask lacks. Their number is known only when the
+/// mask is computed: reading x(mask) evaluates the mask, assigning one value to it does not. An assigned tensor has one value for all elements, or one value
+/// for each; the second evaluates the mask.
 /// If the index has tensors of integers, the last value for a place counts, as in NumPy: x(i) += 1 adds 1 once even where i names a place several times. add_at
 /// (sinter/indexing.hpp) adds each time.
 class Part : public Tensor {

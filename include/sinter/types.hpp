@@ -17,7 +17,7 @@ struct OverflowError : ValueError {
 /// Returns the common type of two tensors of these types. Throws DTypeError if there is no common type.
 DType promote_types(DType a, DType b, Location where = Location::current());
 
-/// A tensor, a number or a type, of which only the type matters. It refers to its tensor.
+/// A tensor, a number or a type, of which only the type matters. It stores no tensor.
 class TypeOperand {
  public:
   TypeOperand(DType dtype) : dtype_(dtype), is_dtype_(true) {}

@@ -39,7 +39,7 @@ def reset_peak():
 
 
 def trim():
-    """Returns memory that is reserved for later arrays to the system."""
+    """Returns to the system the memory that is reserved for later arrays."""
     _core.trim()
 
 
@@ -428,7 +428,7 @@ class profile:
         self._times = None
 
     def restart(self):
-        """Counts from now on. The time so far, in which plans were made and kernels compiled, is told apart."""
+        """Counts from now on. The time so far, in which plans were made and kernels compiled, is reported separately."""
         self._times.restart()
 
     def json(self):

@@ -114,7 +114,7 @@ void add_errors(nb::module_& module) {
   compile_error = add(module, "CompileError", "A compiler refused a kernel; the message has its log.", {error, PyExc_RuntimeError});
   device_error = add(module, "DeviceError", "A device that is missing or failed.", {error, PyExc_RuntimeError});
   memory_error = add(module, "MemoryError", "There is no memory for an array.", {device_error, PyExc_MemoryError});
-  fusion_error = add(module, "FusionError", "A formula that was to be one kernel and is not; the message says why.", {error, PyExc_RuntimeError});
+  fusion_error = add(module, "FusionError", "A formula that needs more than one kernel; the message says why.", {error, PyExc_RuntimeError});
   interrupted = add(module, "Interrupted", "An evaluation was stopped by interrupt().", {error, PyExc_RuntimeError});
   internal_error = add(module, "InternalError", "A mistake in sinter itself, which is worth a report.", {error, PyExc_RuntimeError});
   model_error = add(module, "ModelError", "A model that cannot be read, or an operator that sinter lacks.", {error, PyExc_ValueError});
