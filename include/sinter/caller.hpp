@@ -26,7 +26,7 @@ struct Around {
 };
 void around_evaluations(Around calls);  ///< called on the thread that evaluates, before and after each evaluation
 
-/// Withdraws earlier calls of interrupt(): they stop no evaluation that begins from now on. Call it when a signal came as an evaluation ended.
+/// Withdraws earlier calls of interrupt(): they stop no evaluation that begins from now on. Call it if a signal arrived just as an evaluation ended.
 void withdraw_interrupt() noexcept;
 
 /// Returns true for a tensor whose elements are already in memory: reading them evaluates nothing.

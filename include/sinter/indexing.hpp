@@ -1,7 +1,7 @@
 // Selection by masks, and writing at computed places.
 //
-// The number of elements that a mask selects is known only when the mask is computed. Functions that say "Evaluates" compute it at once and return an ordinary
-// tensor. The kernel that uses the selected elements gathers them.
+// The number of elements that a mask selects is known only when the mask is computed. Functions that say "Evaluates" compute the mask at once and return an
+// ordinary tensor. The kernel that uses the selected elements gathers them.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -63,7 +63,7 @@ std::pair<Tensor, Tensor> divmod(const Arg& a, const Arg& b);
 /// Like minimum and maximum, but if one operand is NaN, they return the other one.
 Tensor fmin(const Arg& a, const Arg& b);
 Tensor fmax(const Arg& a, const Arg& b);
-/// Take integers; the result is never negative.
+/// Take integers. The result is not negative, unless the type cannot hold it: as in NumPy, gcd(-128, 0) of int8 is -128.
 Tensor gcd(const Arg& a, const Arg& b);
 Tensor lcm(const Arg& a, const Arg& b);
 /// Returns a + t * (b - a), exactly b where t is 1.

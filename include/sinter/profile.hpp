@@ -67,8 +67,8 @@ std::string to_string(const Profile& profile, int most = 25);
 std::string to_json(const Profile& profile);
 
 /// Records what all threads do, from construction until write() or destruction, and writes it as a file that Chrome (chrome://tracing) and ui.perfetto.dev
-/// show: recording, keys, plans, compiles, copies, and each kernel and library call with the program's lines, bytes and rate. On a GPU each step is waited for,
-/// so the whole is slower. "%p" in the path becomes the process's number. Only one Timeline may exist at a time: a second one throws ValueError.
+/// show: recording, keys, plans, compiles, copies, and each kernel and library call with the program's lines, bytes and rate. On a GPU it waits for each step,
+/// so the program is slower. "%p" in the path becomes the process's number. Only one Timeline may exist at a time: a second one throws ValueError.
 /// SINTER_TRACE=FILE records a whole process.
 class Timeline {
  public:

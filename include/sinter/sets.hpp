@@ -30,7 +30,7 @@ Unique unique_with(const Arg& x, std::optional<std::int64_t> axis = {}, bool equ
 Tensor isin(const Arg& element, const Arg& test_elements, bool invert = false);
 /// Applies isin to the flat tensor.
 Tensor in1d(const Arg& element, const Arg& test_elements, bool invert = false);
-/// These return the distinct elements of both, of either, of a alone, and of exactly one of the flat tensors, ascending.
+/// These return, in ascending order, the distinct elements that are in both flat tensors, in either, in a alone, and in exactly one.
 Tensor intersect1d(const Arg& a, const Arg& b);
 Tensor union1d(const Arg& a, const Arg& b);
 Tensor setdiff1d(const Arg& a, const Arg& b);

@@ -59,8 +59,8 @@ enum class QuantileMethod : std::uint8_t {
   normal_unbiased,
 };
 /// Sorts and returns the value that a fraction q, in [0, 1], of the elements over the axes does not exceed. Integers give float64, except for methods that
-/// choose an element. A tensor q is evaluated; its axes come first. As in NumPy its dtype takes part in promotion, except for methods that choose an element.
-/// The result is NaN if an element is NaN.
+/// choose an element. A tensor q is evaluated; its axes come first in the result. As in NumPy its dtype takes part in promotion, except for methods that choose
+/// an element. The result is NaN if an element is NaN.
 Tensor quantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 Tensor nanquantile(const Arg& x, const Arg& q, const Axes& axes = {}, QuantileMethod method = QuantileMethod::linear, bool keepdims = false);
 /// Return quantile(x, q / 100).
@@ -77,8 +77,8 @@ Tensor cov(const Arg& x, const Tensor& y = {}, bool rowvar = true, bool bias = f
 /// Returns cov(x) divided by the standard deviations of both variables, within [-1, 1].
 Tensor corrcoef(const Arg& x, const Tensor& y = {}, bool rowvar = true);
 
-/// Returns the slope along an axis, from neighbours on both sides; at the ends from one side, of edge_order 1 or 2. Points are `spacing` apart, or lie at the
-/// vector `spacing`.
+/// Returns the slope along an axis by central differences; at the ends by one-sided differences of order `edge_order`, 1 or 2. Points are `spacing` apart, or
+/// lie at the vector `spacing`.
 Tensor gradient(const Arg& f, std::int64_t axis = -1, const Arg& spacing = 1, int edge_order = 1);
 /// Interpolates linearly at x between the points (xp, fp), xp ascending. Outside it returns `left` and `right`, by default the first and the last of fp. With a
 /// period, xp need not ascend. The result is float64.
@@ -91,8 +91,8 @@ Tensor bincount(const Arg& x, const Tensor& weights = {}, std::int64_t minlength
 struct Histogram {
   Tensor counts, edges;
 };
-/// Counts the elements of each bin, int64, or sums their weights in the weights' type. A bin includes its left edge, the last one both. With `density` the
-/// integral is 1. `bins` equal bins cover `range`; by default that is from the least to the largest element, which evaluates x.
+/// Counts the elements of each bin, int64, or sums their weights in the weights' type. A bin includes its left edge; the last bin includes both. With `density`
+/// the integral is 1. `bins` equal bins cover `range`; by default that is from the least to the largest element, which evaluates x.
 Histogram histogram(const Arg& x, std::int64_t bins = 10, std::optional<std::pair<double, double>> range = {}, const Tensor& weights = {},
                     bool density = false);
 /// Does the same between ascending edges, which it evaluates.

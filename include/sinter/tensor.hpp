@@ -194,7 +194,7 @@ class Tensor {
 
  private:
   friend class Part;
-  /// Holds a std::shared_ptr, constructed in trace/record.cpp, because the header <memory> took a fifth of the time to compile sinter.hpp.
+  /// Holds a std::shared_ptr, constructed in trace/record.cpp, because the header `memory` took a fifth of the time to compile sinter.hpp.
   alignas(void*) unsigned char held_[2 * sizeof(void*)];
 };
 

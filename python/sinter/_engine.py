@@ -384,7 +384,7 @@ def explain(*arrays, target="", format="text", guards=False):
 
 
 def explain_boundary(a, b, *wanted, target=""):
-    """Says why two arrays that are not computed yet are not computed by one kernel when they, or the arrays in `wanted`, are evaluated: the rule, its
+    """Explains why one kernel does not compute two arrays that are not computed yet, when they, or the arrays in `wanted`, are evaluated: the rule, its
     figures, and what would change it."""
     _name_arrays()
     return _core.explain_boundary(a, b, *wanted, target=target)
