@@ -76,7 +76,7 @@ std::string readable_bytes(std::uint64_t bytes) {
 int run_cache_stats() {
   cache::DiskCache cache(cache_settings());
   const cache::Stats stats = cache.stats();
-  fmt::print("place    {}\n", cache.settings().directory.string());
+  fmt::print("folder   {}\n", cache.settings().directory.string());
   if (const std::string reason = cache.disabled_reason(); !reason.empty()) fmt::print("off      {}\n", reason);
   fmt::print("entries  {}\n", stats.entries);
   fmt::print("plans    {}\ntuned    {}\n", count(cache, "plan"), count(cache, "tuned"));
@@ -89,7 +89,7 @@ int run_cache_list() {
   require_on(cache);
   const auto entries = cache.list();
   if (!entries.empty())
-    fmt::print("{:<12}  {:<6}  {:<6} {:>9} {:>8} {:>5}  name: why the kernel ends, or the plan's steps\n", "key", "what", "device", "bytes", "used", "hits");
+    fmt::print("{:<12}  {:<6}  {:<6} {:>9} {:>8} {:>5}  name: split reason, or the plan's steps\n", "key", "what", "device", "bytes", "used", "hits");
   for (const cache::Listed& entry : entries)
     fmt::print("{:<12}  {:<6}  {:<6} {:>9} {:>8} {:>5}  {}: {}\n", entry.key.substr(0, 12), kind_of(entry), device_of(entry), readable_bytes(entry.bytes),
                age_text(entry.unused_seconds), uses_text(entry), entry.source.entry, one_line(entry.binary.note, 100));

@@ -34,7 +34,7 @@ int run_info(const std::string& target) {
   for (const runtime::Kind* kind : runtime::kinds()) print_compiler(*kind);
 
   const cache::DiskCache cache(cache_settings());
-  fmt::print("cache\n  place   {}\n", cache.settings().directory.string());
+  fmt::print("cache\n  folder  {}\n", cache.settings().directory.string());
   if (const std::string reason = cache.disabled_reason(); !reason.empty()) {
     fmt::print("  off     {}\n", reason);
   } else {

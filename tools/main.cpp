@@ -33,7 +33,7 @@ Environment (a flag overrides its variable):
   SINTER_MEMORY       the most memory that tensors may hold, such as 4G
   SINTER_SCHEDULE     schedule overrides, applied where possible: unroll=4 or vector=2,threads=128
   SINTER_TUNED        off to ignore the schedules that `sinter tune` stored
-  SINTER_WAIT         on (the default of commands): wait for the compiler; off: interpret meanwhile, with the same bits
+  SINTER_WAIT         on (the default of commands): wait for the compiler; off: interpret meanwhile; results have the same bits
   SINTER_CACHE_DIR    the folder of the cache; SINTER_CACHE_SIZE: its limit, such as 512M; 0 turns the cache off
   SINTER_DUMP         a folder that receives every kernel's source
   SINTER_LOG          trace, debug, info, warn, error or off
@@ -61,7 +61,7 @@ std::string examples(std::initializer_list<const char*> lines) {
 }
 
 std::string function_list() {
-  return "\nThe expression is NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
+  return "\nThe expression has NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
          "The last statement is the result; commas in it (y, y[:, 0:3]) give several, computed together.\n"
          "The statements before it assign: a = x + 1, q, r = divmod(x, 3), a += 1, a[0] = 2.\n"
          "@FILE in place of the expression reads it from a file, @- from the standard input.\n"
@@ -141,7 +141,7 @@ int run(int argc, char** argv) {
   const auto profile_options = [](CLI::App* command, tools::ProfileRequest& profile, std::string_view runs) {
     command
         ->add_flag("--profile{text}", profile.format,
-                   fmt::format("Show the time of each step in N more {} (10 without --time), and its part of the machine's limits; =json for programs", runs))
+                   fmt::format("Show the time of each step in N more {} (10 without --time), and its share of the machine's limits; =json for programs", runs))
         ->check(CLI::IsMember({"text", "json"}))
         ->type_name("[=text|json]");
     command->add_option("--since", profile.since, "Compare each step's fastest run with an earlier output of --profile=json")->type_name("FILE");
@@ -280,7 +280,7 @@ int run(int argc, char** argv) {
   show_command->add_option("KEY", entry_key, "The first digits of the entry's key")->required();
   CLI::App* export_command = cache_command->add_subcommand("export", "Write all entries to a file, for another machine with the same processor and libraries");
   export_command->add_option("FILE", cache_file)->required();
-  CLI::App* import_command = cache_command->add_subcommand("import", "Import the entries of such a file; they are machine code, so the file has to be trusted");
+  CLI::App* import_command = cache_command->add_subcommand("import", "Import exported entries; they are machine code, so the file has to be trusted");
   import_command->add_option("FILE", cache_file)->required();
 #ifdef SINTER_MODELS
   CLI::App* warm_command = cache_command->add_subcommand("warm", "Plan and compile models into the cache, so that their first run does not");

@@ -101,7 +101,7 @@ std::vector<Parser::Target> Parser::targets(std::size_t end, bool& several) {
     list.push_back(std::move(target));
     several |= peek().is(",");
   } while (accept(","));
-  if (at_ != end) throw Fault{peek().offset, "a name, or one part of it as name[1:3], stands before an assignment"};
+  if (at_ != end) throw Fault{peek().offset, "the left side of an assignment is a name, or one part of it such as name[1:3]"};
   return list;
 }
 

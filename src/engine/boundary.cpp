@@ -74,7 +74,7 @@ class Boundary {
     const std::string a = called(nodes_[0]), b = called(nodes_[1]);
     if (s < 0 || t < 0) {
       headline_ = fmt::format("{} is an input, which no kernel computes; {}", s < 0 ? a : b,
-                              s < 0 && t < 0 ? "the other one is an input" : "kernels read it where it lies");
+                              s < 0 && t < 0 ? "the other one is an input" : "kernels read it from memory");
       return;
     }
     // A kernel may compute a value for itself although another one stores it.

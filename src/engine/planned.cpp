@@ -256,7 +256,7 @@ class Making {
   std::string why_not_following(const PlannedStep& step, int result) const {
     if (step.library) return "its first reader is a library call";
     const jit::LoopNest& nest = step.nest;
-    if (nest.rows > 0) return "its first reader goes over rows of it";
+    if (nest.rows > 0) return "its first reader is a kernel with row axes";
     if (nest.checks > 0) return "its first reader takes elements at computed places";
     const fuse::Sizes ints = ints_of(step);
     if (fuse::element_count({ints.begin(), ints.begin() + nest.parallel}) != node(result).elements) return "its first reader reads only a part of it";

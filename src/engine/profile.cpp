@@ -325,7 +325,7 @@ std::string to_string(const Profile& profile, int most) {
     for (const ProfiledStep& step : sizes) text += line(step.seconds, "  " + step.name, &step, step.runs);
   }
   if (more > 0) text += line(rest, fmt::format("({} further step{})", more, more == 1 ? "" : "s"), nullptr, runs);
-  text += line(std::max(whole - told, 0.0), "(beside the steps)");
+  text += line(std::max(whole - told, 0.0), "(outside the steps)");
   text += fmt::format("by kind: {}\n", kinds_text(times.kinds, whole));
   if (times.start_seconds > 0) text += fmt::format("before:  {}\n", kinds_text(times.start_kinds, times.start_seconds));
   for (const ComputedAgain& again : profile.computed_again())

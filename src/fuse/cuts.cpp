@@ -19,7 +19,7 @@ std::string_view name(CutReason reason) {
     case CutReason::contiguous_copy: return "contiguous copy";
     case CutReason::measured_spill: return "measured spill";
     case CutReason::fuse_off: return "fusion off";
-    case CutReason::other_points: return "other points";
+    case CutReason::other_points: return "different points";
     case CutReason::order: return "order";
     case CutReason::slower: return "slower as one";
   }

@@ -419,7 +419,7 @@ class Builder {
   int gather(int id, int map) {
     if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
-    if (in_range_ && !node.made) return need(id, map, CutReason::gathered, "places are checked, and a range of a row does nothing but reduce");
+    if (in_range_ && !node.made) return need(id, map, CutReason::gathered, "computed indices are checked; a range of a row can only reduce");
     const auto axis = static_cast<std::size_t>(node.axis(0));
     const int index = eval(node.inputs[1], map);
     if (index == kEnded) return kEnded;
@@ -464,7 +464,7 @@ class Builder {
     if (guard_ >= 0) fits = fits && !kernel_.values[guard_].row;
     if (!fits)
       return need(id, map, CutReason::reduction_dependency,
-                  fmt::format("a scan along axis {} of {} is needed at other points than along its own rows, in order", axis, to_string(node.shape)));
+                  fmt::format("the points that need a scan along axis {} of {} do not follow its rows in order", axis, to_string(node.shape)));
     Map start;
     for (std::size_t k = 0; k < at.size(); ++k)
       if (k != axis) start.push_back(at[k]);
@@ -617,8 +617,8 @@ class Builder {
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, CutReason::reduction_dependency,
-                    fmt::format("{} over {} is needed at points along the rows themselves; computing it there would repeat it {} times", trace::name(node.op),
-                                reduced(), kernel_.row_points()));
+                    fmt::format("{} over {} is needed at each point of a row; computing it there would repeat it {} times", trace::name(node.op), reduced(),
+                                kernel_.row_points()));
       // Each parallel point must compute one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
@@ -1018,7 +1018,7 @@ class Builder {
       const std::string room = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
                                       : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? CutReason::shared_memory : CutReason::row_too_long,
-                        fmt::format("{}; computing it again costs {:.1f} us, a round trip {:.1f} us", room, again * 1e6, trip * 1e6)});
+                        fmt::format("{}; computing it again costs {:.1f} us, storing and reading it {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
     kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes, with room for {}: every pass reads it again", bytes, places)
@@ -1045,10 +1045,10 @@ class Builder {
     };
     if (kernel_.ops() > context_.max_ops) return halve(CutReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
     if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
-      return halve(CutReason::parameters, fmt::format("{} bytes of kernel parameters against {}", bytes, limits_.parameter_bytes));
+      return halve(CutReason::parameters, fmt::format("{} bytes of kernel parameters; the limit is {}", bytes, limits_.parameter_bytes));
     if (limits_.registers > 0)
       if (const int registers = estimated_registers(kernel_, 1); registers > limits_.registers)
-        return halve(CutReason::registers, fmt::format("about {} registers live at once against {}", registers, limits_.registers));
+        return halve(CutReason::registers, fmt::format("about {} registers live at once; the limit is {}", registers, limits_.registers));
     return true;
   }
 
@@ -1112,8 +1112,8 @@ class Builder {
 
 std::string two_stage_detail(const Graph& graph, const Node& node) {
   const Node& input = graph.nodes[node.inputs[0]];
-  return fmt::format("{} elements to {} results would keep few workers busy; partial results of {} elements first", element_count(input.shape),
-                     element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1), node.chunk);
+  return fmt::format("reducing {} elements to {} results would keep few workers busy; partial results of {} elements are computed first",
+                     element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1), node.chunk);
 }
 
 struct GroupBuilder::Tables : Builder {

@@ -297,7 +297,7 @@ class Merger {
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
     const int most = context_.builder->context().max_ops;
     if (static_cast<int>(ops.size()) > most)
-      return refuse(x, y, {CutReason::kernel_size, fmt::format("one kernel would have {} operations of at most {}", ops.size(), most)});
+      return refuse(x, y, {CutReason::kernel_size, fmt::format("one kernel would have {} operations; the limit is {}", ops.size(), most)});
     if (stays_cut(x.kernel.cut.reason))
       for (const auto& root : x.kernel.roots)
         if (units_[b].reads_node(root.node)) return refuse(x, y, x.kernel.cut);
@@ -306,9 +306,9 @@ class Merger {
     auto aligned = align(graph_, *host, host == &x ? y : x);
     if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
     if (!aligned && (beside || (limits_.joins_short_kernels && is_short(a) && is_short(b)))) aligned = align_beside(graph_, x, y), host = &x;
-    if (!aligned) return refuse(x, y, {CutReason::other_points, fmt::format("{} beside {}", points_of(x), points_of(y))});
+    if (!aligned) return refuse(x, y, {CutReason::other_points, fmt::format("{} against {}", points_of(x), points_of(y))});
     const auto moved = between(a, b);
-    if (!moved) return refuse(x, y, {CutReason::order, "a step between the two needs the one and is needed by the other"});
+    if (!moved) return refuse(x, y, {CutReason::order, "another step reads the result of the first one, and the second one reads that step's result"});
 
     // A value that only the two used need not be stored any more.
     std::vector<Request> requests;

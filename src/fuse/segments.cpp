@@ -115,7 +115,7 @@ class Segmenter {
       cut_[input] = ends_[input] = 1;
       cuts_.try_emplace(input,
                         Cut{CutReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one; the limit is {}", count, max_ops_)
-                                                                     : fmt::format("{} ops of an earlier kernel go on being needed", ops_[input]->size())});
+                                                                     : fmt::format("{} ops of an earlier kernel are still needed", ops_[input]->size())});
     }
     ops.push_back(id);  // the largest number so far, so the list stays sorted
     length_[id] = static_cast<int>(ops.size());

@@ -21,7 +21,7 @@ constinit PrintOptions current_options;  // guarded by the mutex
 
 void check(const trace::Site& site, const PrintOptions& options) {
   if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1 || options.indent < 0)
-    trace::fail<ValueError>(site, "precision, threshold and indent are not negative, edgeitems and linewidth at least 1");
+    trace::fail<ValueError>(site, "precision, threshold and indent must not be negative; edgeitems and linewidth must be at least 1");
   if (options.sign != '-' && options.sign != '+' && options.sign != ' ') trace::fail<ValueError>(site, "the sign option is '-', '+' or ' '");
 }
 

@@ -72,7 +72,7 @@ std::string who_multiplies(const fuse::LibraryCall& call) {
   if (of_bytes(call)) return who_multiplies_bytes();
   const Product product(call, nullptr, nullptr);
   if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m))
-    return fmt::format("rows by the matrix as it lies ({})", host_blocks().instruction_set);
+    return fmt::format("rows times the matrix, unpacked ({})", host_blocks().instruction_set);
   double multiply_adds = static_cast<double>(product.k);
   for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);
   return block_product(call.dtype, multiply_adds).name;
@@ -85,7 +85,7 @@ void multiply_panels(const fuse::LibraryCall& call, std::span<void* const> point
   multiply_laid_bytes(static_cast<const std::uint8_t*>(pointers[0]) + a.offset, static_cast<const std::int8_t*>(pointers[1]) + panels.offset,
                       static_cast<std::int32_t*>(pointers[2]), rows, call.shape.back(), a.shape.back(), threads, finished);
 }
-std::string who_multiplies_panels(const fuse::LibraryCall&) { return fmt::format("bytes, the right ones in panels ({})", byte_panels().name); }
+std::string who_multiplies_panels(const fuse::LibraryCall&) { return fmt::format("bytes, right matrix in panels ({})", byte_panels().name); }
 
 std::string who_convolves_blocks(const fuse::LibraryCall& call) {
   return fmt::format("channels in blocks{} ({})", BlockedProblem(call).winograd ? ", tiles of 2x2 places" : "", host_blocks().instruction_set);

@@ -148,8 +148,7 @@ std::int64_t Call::whole(double number, std::string_view what) const {
 
 void Call::check_work(double products) const {
   const double most = kMostWork * static_cast<double>(graph_.most_elements);
-  if (products > most)
-    refuse(fmt::format("its windows are {:.3g} products, and {:.3g} are the most (a multiple of ModelOptions::most_elements)", products, most));
+  if (products > most) refuse(fmt::format("its windows need {:.3g} products; the limit is {:.3g} (a multiple of ModelOptions::most_elements)", products, most));
 }
 
 std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::size_t input) const {
@@ -159,7 +158,7 @@ std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::
 }
 
 std::int64_t Call::axis(std::int64_t axis, int rank) const {
-  if (axis < -rank || axis >= rank) refuse(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
+  if (axis < -rank || axis >= rank) refuse(fmt::format("axis {} is out of bounds for a tensor of {} dimensions", axis, rank));
   return axis < 0 ? axis + rank : axis;
 }
 

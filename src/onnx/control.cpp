@@ -42,7 +42,7 @@ std::vector<NodeValue> Program::record_within(const Program& inner, const Node& 
 }
 
 std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
-  if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs instead of a condition", node.inputs.size()));
+  if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs; the only input must be the condition", node.inputs.size()));
   if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size())
     refuse(graph_, node, "a branch has inputs of its own");
   const auto branch = [&](bool then) {
@@ -93,7 +93,7 @@ std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, 
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
   if (given < 2 || results < 1 + carried || body.input_slots_.size() != 2 + carried + operands.size() - given)
-    refuse(graph_, node, fmt::format("{} inputs for a body of {} inputs and {} outputs", given, body.graph().inputs.size(), results));
+    refuse(graph_, node, fmt::format("{} inputs do not fit a body of {} inputs and {} outputs", given, body.graph().inputs.size(), results));
   const auto given_at = [&](std::size_t input) { return !operands[input].tensor.empty_handle(); };
   const bool counted = given_at(0);
   const std::int64_t rounds = counted ? number(node, 0, operands[0], recording) : 0;

@@ -53,7 +53,7 @@ void check_types(const Call& call) {
   if (std::find(std::begin(kOneType), std::end(kOneType), call.node().op) == std::end(kOneType)) return;
   for (std::size_t k = 1; k < call.count(); ++k)
     if (call.has(0) && call.has(k) && call.tensor(k).dtype() != call.tensor(0).dtype())
-      call.refuse(fmt::format("operands of {} and {}, but they must have one type", name(call.tensor(0).dtype()), name(call.tensor(k).dtype())));
+      call.refuse(fmt::format("operands of {} and {}; they must have one type", name(call.tensor(0).dtype()), name(call.tensor(k).dtype())));
 }
 
 template <class F> auto at_node(const Graph& graph, const Node& node, F f) {

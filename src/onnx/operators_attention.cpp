@@ -14,7 +14,7 @@ namespace {
 /// Reshapes [batch, steps, heads * size] to [batch, heads, steps, size].
 Tensor heads_apart(const Call& c, const Tensor& x, std::int64_t heads) {
   if (x.ndim() == 4) return x;
-  if (x.ndim() != 3 || heads <= 0 || x.size(2) % heads != 0) c.refuse(fmt::format("an operand of shape {} in {} heads", to_string(x.shape()), heads));
+  if (x.ndim() != 3 || heads <= 0 || x.size(2) % heads != 0) c.refuse(fmt::format("shape {} does not split into {} heads", to_string(x.shape()), heads));
   return transpose(reshape(c.at_node(x), {x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
 }
 
@@ -36,7 +36,7 @@ Results attention(const Call& c) {
   if (c.has(5)) v = concatenate({c.tensor(5), v}, 2, c.where());
   const Tensor present_key = k, present_value = v;
   if (q_heads != kv_heads) {
-    if (kv_heads <= 0 || q_heads % kv_heads != 0) c.refuse(fmt::format("{} heads of queries over {} of keys", q_heads, kv_heads));
+    if (kv_heads <= 0 || q_heads % kv_heads != 0) c.refuse(fmt::format("{} query heads are not a multiple of {} key heads", q_heads, kv_heads));
     k = repeat(c.at_node(k), q_heads / kv_heads, 1), v = repeat(c.at_node(v), q_heads / kv_heads, 1);
   }
   const std::int64_t rows = q.size(2), columns = k.size(2);
@@ -89,7 +89,7 @@ Tensor runtime_mask(const Call& c, const Tensor& mask, std::int64_t batch, std::
   } else if (mask.shape() == Shape{batch, rows, columns}) {
     seen = reshape(greater(c.at_node(mask), 0), {batch, 1, rows, columns});
   } else {
-    c.refuse(fmt::format("a mask of shape {} for {} sequences of {} queries and {} keys", to_string(mask.shape()), batch, rows, columns));
+    c.refuse(fmt::format("a mask of shape {} does not fit {} sequences of {} queries and {} keys", to_string(mask.shape()), batch, rows, columns));
   }
   return where(c.at_node(seen), full({}, Arg(0.0, c.where()), dtype), full({}, Arg(c.number("mask_filter_value", -10000), c.where()), dtype));
 }
@@ -113,7 +113,7 @@ Tensor attended(const Call& c, const Tensor& q, const Tensor& k, const Tensor& v
 Results runtime_attention(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 3 || c.tensor(1).ndim() != 2)
-    c.refuse(fmt::format("an input of shape {} and weights of {}", to_string(x.shape()), to_string(c.tensor(1).shape())));
+    c.refuse(fmt::format("an input of shape {} does not fit weights of shape {}", to_string(x.shape()), to_string(c.tensor(1).shape())));
   if (c.integer("do_rotary", 0) != 0 || c.integer("past_present_share_buffer", 0) != 0) c.refuse("do_rotary and past_present_share_buffer are not supported");
   const std::int64_t third = c.tensor(1).size(1) / 3, heads = c.size("num_heads");
   const std::vector<std::int64_t> sizes = c.integers("qkv_hidden_sizes", std::vector<std::int64_t>{third, third, third});
@@ -157,7 +157,7 @@ Results multi_head_attention(const Call& c) {
     const Tensor packed = k;
     k = one_of(packed, 0), v = one_of(packed, 1);
   } else if (k.empty_handle() || v.empty_handle()) {
-    c.refuse("no keys or no values");
+    c.refuse("the keys or the values are missing");
   }
   if (c.has(3)) {
     std::int64_t from = 0;

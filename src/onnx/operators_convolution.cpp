@@ -47,9 +47,9 @@ Windows windows(const Call& c, const Numbers& kernel, const Numbers& places) {
   w.stride = steps(c, "strides", axes), w.dilation = steps(c, "dilations", axes);
   c.within(kernel, "the sizes of the windows", 1), c.within(places, "the places", 0);
   if (c.given("kernel_shape") && c.integers("kernel_shape") != kernel)
-    c.refuse(fmt::format("a kernel_shape of {} for windows of {}", to_string(c.integers("kernel_shape")), to_string(kernel)));
+    c.refuse(fmt::format("kernel_shape {} differs from the weights' windows {}", to_string(c.integers("kernel_shape")), to_string(kernel)));
   if (w.stride.size() != axes || w.dilation.size() != axes || places.size() != axes)
-    c.refuse(fmt::format("strides {} and dilations {} for windows of {}", to_string(w.stride), to_string(w.dilation), to_string(kernel)));
+    c.refuse(fmt::format("strides {} and dilations {} do not fit windows of {}", to_string(w.stride), to_string(w.dilation), to_string(kernel)));
   const std::string automatic = c.text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {  // the number of results is the number of strides that fit
     for (std::size_t i = 0; i < axes; ++i) {
@@ -77,7 +77,7 @@ ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, co
   const std::string automatic = c.text("auto_pad", "NOTSET");
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
   if (stride.size() != axes || dilation.size() != axes || more.size() != axes || places.size() != axes || (!wanted.empty() && wanted.size() != axes))
-    c.refuse("lists of other lengths than the window's");
+    c.refuse("the lists of numbers and the window differ in length");
   std::vector<std::pair<std::int64_t, std::int64_t>> padding;
   if (!same && wanted.empty()) {
     const Numbers pads = widths(c, axes);
@@ -102,7 +102,7 @@ ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, co
 namespace {
 
 Numbers places_of(const Call& c, const Tensor& x) {
-  if (x.ndim() < 3) c.refuse(fmt::format("a tensor of shape {}, which has no places", to_string(x.shape())));
+  if (x.ndim() < 3) c.refuse(fmt::format("a tensor of shape {}, which has no spatial axes", to_string(x.shape())));
   return {x.shape().begin() + 2, x.shape().end()};
 }
 
@@ -190,7 +190,7 @@ Results max_unpool(const Call& c) {
   const Numbers kernel = c.within(c.integers("kernel_shape"), "kernel_shape", 1), places = c.within(places_of(c, x), "the places", 0);
   const std::size_t axes = kernel.size();
   const Numbers stride = steps(c, "strides", axes), pads = widths(c, axes);
-  if (places.size() != axes || stride.size() != axes || c.tensor(1).shape() != x.shape()) c.refuse("lists of other lengths than the window's");
+  if (places.size() != axes || stride.size() != axes || c.tensor(1).shape() != x.shape()) c.refuse("the lists of numbers and the window differ in length");
   Numbers inferred{x.shape()[0], x.shape()[1]};
   for (std::size_t k = 0; k < axes; ++k) inferred.push_back((places[k] - 1) * stride[k] + kernel[k] - pads[k] - pads[k + axes]);
   Tensor flat = zeros({element_count(c.shape(inferred, "the result"))}, x.dtype());

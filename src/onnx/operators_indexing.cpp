@@ -25,7 +25,7 @@ Results gather_nd(const Call& c) {
   const Tensor &x = c.tensor(0), &indices = c.tensor(1);
   const std::int64_t batch = c.integer("batch_dims", 0);
   if (indices.ndim() == 0 || batch < 0 || batch >= std::min(x.ndim(), indices.ndim()))
-    c.refuse(fmt::format("batch_dims {} with a tensor of {} dimensions and indices of {}", batch, x.ndim(), indices.ndim()));
+    c.refuse(fmt::format("batch_dims {} does not fit a tensor of {} dimensions and indices of {}", batch, x.ndim(), indices.ndim()));
   const std::int64_t depth = indices.size(indices.ndim() - 1);
   if (depth < 1 || batch + depth > x.ndim()) c.refuse(fmt::format("indices of {} numbers into a tensor of {} dimensions", depth, x.ndim()));
   std::vector<Index> places;

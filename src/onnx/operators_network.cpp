@@ -41,7 +41,7 @@ Results batch_normalization(const Call& c) {
 
 Results scaled_channels(const Call& c) {
   const Tensor& x = c.tensor(0);
-  if (x.ndim() < 2 || x.size(1) != c.tensor(1).size()) c.refuse(fmt::format("numbers of {} channels for {}", c.tensor(1).size(), to_string(x.shape())));
+  if (x.ndim() < 2 || x.size(1) != c.tensor(1).size()) c.refuse(fmt::format("{} channels do not fit shape {}", c.tensor(1).size(), to_string(x.shape())));
   Shape along(static_cast<std::size_t>(x.ndim() - 1), 1);
   along[0] = x.size(1);
   const Tensor scaled = multiply(astype(c[0], traits(x.dtype()).compute), reshape(c[1], along));

@@ -18,7 +18,7 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
     Shape blocks = x.shape();
     blocks[axis] = (blocks[axis] + block - 1) / block;
     if (parameter.shape() != blocks)
-      c.refuse(fmt::format("scales or zero points of shape {} for blocks of {} along axis {} of {}", to_string(parameter.shape()), block, axis,
+      c.refuse(fmt::format("scales or zero points of shape {} do not fit blocks of {} along axis {} of {}", to_string(parameter.shape()), block, axis,
                            to_string(x.shape())));
     std::vector<Index> covered(axis, Index(Slice{}));
     covered.push_back(Slice{0, x.shape()[axis]});
@@ -149,7 +149,7 @@ Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::si
   const Tensor x = centred(c, 0, x_zero, false);
   Tensor weight = astype(c[w], DType::int32);
   if (x.ndim() < 3 || weight.ndim() != x.ndim())
-    c.refuse(fmt::format("weights of shape {} for a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
+    c.refuse(fmt::format("weights of shape {} do not fit a tensor of shape {}", to_string(weight.shape()), to_string(x.shape())));
   if (c.has(w_zero)) {
     const Tensor zero = astype(c[w_zero], DType::int32);
     Shape filters(static_cast<std::size_t>(weight.ndim()), 1);
@@ -210,11 +210,11 @@ Results quantized_matmul(const Call& c) {
 Results matmul_n_bits(const Call& c) {
   const std::int64_t k = c.size("K"), n = c.size("N"), block = c.size("block_size"), bits = c.size("bits", 4);
   c.shape({n, k + block}, "the weights");
-  if ((bits != 4 && bits != 8) || block < 16) c.refuse(fmt::format("{} bits in blocks of {} for {} x {}", bits, block, n, k));
+  if ((bits != 4 && bits != 8) || block < 16) c.refuse(fmt::format("{} bits in blocks of {} are not supported for {} x {}", bits, block, n, k));
   if (c.has(4)) c.refuse("rows in another order (g_idx) are not supported");
   const std::int64_t blocks = (k + block - 1) / block;
   if (c.tensor(1).dtype() != DType::uint8 || c.tensor(1).size() != n * blocks * block * bits / 8 || c.tensor(2).size() != n * blocks)
-    c.refuse(fmt::format("weights of shape {} and {} scales for {} x {} in blocks of {}", to_string(c.tensor(1).shape()), c.tensor(2).size(), n, k, block));
+    c.refuse(fmt::format("weights {} and {} scales do not fit {} x {} in blocks of {}", to_string(c.tensor(1).shape()), c.tensor(2).size(), n, k, block));
   const auto apart = [&](const Tensor& packed) {  // along the last axis; the lower half of each byte comes first
     if (bits == 8) return packed;
     const Tensor low = bitwise_and(c.at_node(packed), 15), high = right_shift(c.at_node(packed), 4);

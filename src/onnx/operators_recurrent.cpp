@@ -53,7 +53,7 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   s.steps = s.x.size(0), s.batch = s.x.size(1), s.hidden = c.tensor(2).size(2), s.directions = c.tensor(2).size(0);
   const std::string direction = c.text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") c.refuse(fmt::format("direction '{}'", direction));
-  if (s.directions != (direction == "bidirectional" ? 2 : 1)) c.refuse(fmt::format("weights of {} directions for '{}'", s.directions, direction));
+  if (s.directions != (direction == "bidirectional" ? 2 : 1)) c.refuse(fmt::format("weights of {} directions do not fit '{}'", s.directions, direction));
   s.reverse = direction == "reverse";
   if (c.has(4)) s.lengths = astype(c[4], DType::int64);
   if (c.given("clip")) s.clip_at = c.number("clip");

@@ -27,9 +27,9 @@ Results qlinear_leaky_relu(const Call& c) { return as_numbers(c, leaky_relu(c.at
 
 /// Averages over axes 2 and later. With channels in blocks (ops/blocked.hpp) too, these are axes 2 and 3.
 Results qlinear_global_average_pool(const Call& c) {
-  if (c.integer("channels_last", 0) != 0) c.refuse("channels along the last axis (channels_last)");
+  if (c.integer("channels_last", 0) != 0) c.refuse("channels along the last axis (channels_last) are not supported");
   const Tensor x = dequantized(c, 0);
-  if (x.ndim() != 4 && x.ndim() != 5) c.refuse("a tensor without exactly two spatial axes");
+  if (x.ndim() != 4 && x.ndim() != 5) c.refuse("the tensor must have exactly two spatial axes");
   return as_numbers(c, mean(c.at_node(x), {2, 3}, true), 3);
 }
 
@@ -40,7 +40,7 @@ Results qlinear_concat(const Call& c) {
 }
 
 Results qgemm(const Call& c) {
-  if (c.integer("transA", 0) != 0 || c.number("alpha", 1) != 1) c.refuse("a transposed first matrix, or an alpha other than 1");
+  if (c.integer("transA", 0) != 0 || c.number("alpha", 1) != 1) c.refuse("a transposed first matrix, or an alpha other than 1, is not supported");
   Tensor sums = product_of_centred(c, 0, 2, 3, 5, c.integer("transB", 0) != 0);
   if (c.has(6)) sums = add(c.at_node(sums), c.tensor(6));
   const Tensor scale = multiply(c.at_node(reshape(c[1], {})), c.tensor(4).size() == 1 ? reshape(c[4], {}) : c.tensor(4));

@@ -18,7 +18,7 @@ Results reshape_to(const Call& c) {
   const bool zeros_stay = c.integer("allowzero", 0) != 0;
   for (std::size_t i = 0; i < sizes.size() && !zeros_stay; ++i) {
     if (sizes[i] != 0) continue;
-    if (static_cast<int>(i) >= x.ndim()) c.refuse(fmt::format("size {} is to be copied from a tensor of {} dimensions", i, x.ndim()));
+    if (static_cast<int>(i) >= x.ndim()) c.refuse(fmt::format("size {} cannot be copied from a tensor of {} dimensions", i, x.ndim()));
     sizes[i] = x.size(static_cast<int>(i));
   }
   // NumPy infers no size if another size is 0; ONNX may.
@@ -39,7 +39,7 @@ Results flatten(const Call& c) {
   const int rank = x.ndim();
   std::int64_t axis = c.integer("axis", 1);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis > rank) c.refuse(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
+  if (axis < 0 || axis > rank) c.refuse(fmt::format("axis {} is out of bounds for a tensor of {} dimensions", axis, rank));
   std::int64_t rows = 1, columns = 1;
   for (int i = 0; i < rank; ++i) (i < axis ? rows : columns) *= x.size(i);
   return {reshape(c[0], {rows, columns})};
@@ -79,11 +79,11 @@ Results split_of(const Call& c) {
   Results parts;
   std::int64_t at = 0;
   for (const std::int64_t length : sizes) {
-    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", fmt::join(sizes, ", "), size));
+    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not add up to an axis of {}", fmt::join(sizes, ", "), size));
     parts.push_back(part(c, x, axis, at, at + length));
     at += length;
   }
-  if (at != size) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", fmt::join(sizes, ", "), size));
+  if (at != size) c.refuse(fmt::format("parts of {} elements do not add up to an axis of {}", fmt::join(sizes, ", "), size));
   return parts;
 }
 
@@ -215,7 +215,7 @@ Results depth_to_space(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} dimensions instead of 4", x.ndim()));
   const std::int64_t b = c.size("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
-  if (channels % (b * b) != 0) c.refuse(fmt::format("{} channels in blocks of {}", channels, b));
+  if (channels % (b * b) != 0) c.refuse(fmt::format("{} channels cannot be divided into blocks of {}", channels, b));
   const std::int64_t rest = channels / (b * b);
   const bool crd = c.text("mode", "DCR") == "CRD";
   const Tensor blocks = crd ? reshape(c[0], {n, rest, b, b, h, w}) : reshape(c[0], {n, b, b, rest, h, w});
@@ -227,7 +227,7 @@ Results space_to_depth(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} dimensions instead of 4", x.ndim()));
   const std::int64_t b = c.size("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
-  if (h % b != 0 || w % b != 0) c.refuse(fmt::format("a picture of {} x {} in blocks of {}", h, w, b));
+  if (h % b != 0 || w % b != 0) c.refuse(fmt::format("a picture of {} x {} cannot be divided into blocks of {}", h, w, b));
   const Tensor blocks = reshape(c[0], {n, channels, h / b, b, w / b, b});
   return {reshape(c.at_node(transpose(c.at_node(blocks), {0, 3, 5, 1, 2, 4})), {n, channels * b * b, h / b, w / b})};
 }

@@ -18,7 +18,7 @@ struct Parts {
 
 Parts parts_of(const Call& c, const Tensor& x) {
   const std::int64_t last = x.ndim() > 0 ? x.shape().back() : 0;
-  if (x.ndim() < 2 || (last != 1 && last != 2)) c.refuse(fmt::format("a signal of shape {}, whose last axis holds one number or two", to_string(x.shape())));
+  if (x.ndim() < 2 || (last != 1 && last != 2)) c.refuse(fmt::format("a signal of shape {}; the last axis must hold one number or two", to_string(x.shape())));
   return {x.at({ellipsis, 0}, c.where()), last == 2 ? x.at({ellipsis, 1}, c.where()) : Tensor()};
 }
 
@@ -57,8 +57,9 @@ Results stft(const Call& c) {
   const Parts parts = x.ndim() == 2 ? Parts{x, {}} : parts_of(c, x);
   const std::int64_t step = c.value(1), samples = parts.re.size(1);
   const std::int64_t length = c.has(3) ? c.value(3) : c.has(2) ? c.tensor(2).size() : 0;
-  if (step < 1 || length < 1 || length > samples) c.refuse(fmt::format("pieces of {} every {} samples of {}", length, step, samples));
-  if (c.has(2) && c.tensor(2).shape() != Shape{length}) c.refuse(fmt::format("a window of shape {} for pieces of {}", to_string(c.tensor(2).shape()), length));
+  if (step < 1 || length < 1 || length > samples) c.refuse(fmt::format("pieces of {} every {} samples do not fit {} samples", length, step, samples));
+  if (c.has(2) && c.tensor(2).shape() != Shape{length})
+    c.refuse(fmt::format("window shape {} does not fit pieces of {}", to_string(c.tensor(2).shape()), length));
   const auto pieces = [&](const Tensor& signal) {
     const Tensor all = sliding_window_view(c.at_node(signal), {length}, {1}).at({Slice{}, Slice{{}, {}, step}}, c.where());
     return c.has(2) ? multiply(c.at_node(all), c.tensor(2)) : all;

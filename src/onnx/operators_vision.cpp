@@ -86,7 +86,7 @@ Results grid_sample(const Call& c) {
   const Tensor &x = c.tensor(0), &grid = c.tensor(1);
   const int axes = x.ndim() - 2;
   if (axes < 1 || grid.ndim() != x.ndim() || grid.size(-1) != axes || grid.size(0) != x.size(0) || !is_floating(x.dtype()))
-    c.refuse(fmt::format("a grid of shape {} for a tensor of {}{}", to_string(grid.shape()), name(x.dtype()), to_string(x.shape())));
+    c.refuse(fmt::format("a grid of shape {} does not fit a tensor of {}{}", to_string(grid.shape()), name(x.dtype()), to_string(x.shape())));
   Sampling how{c.text("mode", "linear"), Outside::zeros, c.integer("align_corners", 0) != 0};
   if (how.mode == "bilinear") how.mode = "linear";
   if (how.mode == "bicubic") how.mode = "cubic";
@@ -131,7 +131,7 @@ Results affine_grid(const Call& c) {
   const Shape sizes = c.shape(c.values(1), "the sizes");
   const std::int64_t axes = static_cast<std::int64_t>(sizes.size()) - 2;
   if (theta.ndim() != 3 || axes < 1 || theta.shape() != Shape{sizes[0], axes, axes + 1})
-    c.refuse(fmt::format("theta of shape {} for sizes {}", to_string(theta.shape()), to_string(sizes)));
+    c.refuse(fmt::format("theta of shape {} does not fit sizes {}", to_string(theta.shape()), to_string(sizes)));
   const bool corners = c.integer("align_corners", 0) != 0;
   Shape places(sizes.begin() + 2, sizes.end());
   std::vector<Tensor> base;
@@ -215,10 +215,10 @@ Results col2im(const Call& c) {
   const Numbers sizes = c.within(c.values(1), "the sizes", 1), window = c.within(c.values(2), "the windows", 1);
   const std::size_t axes = sizes.size();
   if (x.ndim() != 3 || axes == 0 || window.size() != axes)
-    c.refuse(fmt::format("columns of shape {} for sizes {} and windows {}", to_string(x.shape()), to_string(sizes), to_string(window)));
+    c.refuse(fmt::format("columns of shape {} do not fit sizes {} and windows {}", to_string(x.shape()), to_string(sizes), to_string(window)));
   const Windows how = windows(c, window, sizes);
   const std::int64_t taps = element_count(window);
-  if (x.size(1) % taps != 0) c.refuse(fmt::format("columns of {} elements for windows {}", x.size(1), to_string(window)));
+  if (x.size(1) % taps != 0) c.refuse(fmt::format("columns of {} elements do not fit windows {}", x.size(1), to_string(window)));
   const std::int64_t channels = x.size(1) / taps;
   // The place of each tap of each window in the padded result, with all axes as one.
   Shape padded;
@@ -227,7 +227,7 @@ Results col2im(const Call& c) {
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const auto [before, after] = how.padding[axis];
     const std::int64_t size = sizes[axis] + before + after, reach = (window[axis] - 1) * how.dilation[axis] + 1;
-    if (size < reach) c.refuse(fmt::format("a window of {} covers {} places, but there are {}", window[axis], reach, size));
+    if (size < reach) c.refuse(fmt::format("a window of {} covers {} points, but there are {}", window[axis], reach, size));
     const std::int64_t count = (size - reach) / how.stride[axis] + 1;
     padded.push_back(size);
     middle.push_back(Slice{before, before + sizes[axis]});

@@ -24,7 +24,7 @@ std::size_t place(const Call& c, std::size_t input, const List& list, bool one_m
   if (numbers.size() != 1) c.refuse(fmt::format("input {} has to be one number", input));
   const auto size = static_cast<std::int64_t>(list.size());
   const std::int64_t at = numbers[0] < 0 ? numbers[0] + size : numbers[0];
-  if (at < 0 || at >= size + (one_more ? 1 : 0)) c.refuse(fmt::format("place {} of a sequence of {}", numbers[0], size));
+  if (at < 0 || at >= size + (one_more ? 1 : 0)) c.refuse(fmt::format("index {} is out of bounds for a sequence of {}", numbers[0], size));
   return static_cast<std::size_t>(at);
 }
 
@@ -32,7 +32,7 @@ std::vector<NodeValue> construct(const Call& c, std::span<const NodeValue> opera
   if (operands.empty()) c.refuse("no tensors are given");
   for (std::size_t k = 0; k < operands.size(); ++k)
     if (c.tensor(k).dtype() != c.tensor(0).dtype())
-      c.refuse(fmt::format("tensors of {} and {} in one sequence", name(c.tensor(0).dtype()), name(c.tensor(k).dtype())));
+      c.refuse(fmt::format("tensors of {} and {} cannot be in one sequence", name(c.tensor(0).dtype()), name(c.tensor(k).dtype())));
   return made(c.tensors());
 }
 
@@ -73,13 +73,13 @@ std::vector<NodeValue> split(const Call& c, std::span<const NodeValue>) {
   List parts;
   std::int64_t at = 0;
   for (const std::int64_t length : lengths) {
-    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", to_string(lengths), size));
+    if (length < 0 || length > size - at) c.refuse(fmt::format("parts of {} elements do not add up to an axis of {}", to_string(lengths), size));
     std::vector<Index> index(static_cast<std::size_t>(axis), Index(Slice{}));
     index.push_back(single && !keeps ? Index(at) : Index(Slice{at, at + length}));
     parts.push_back(x.at(index, c.where()));
     at += length;
   }
-  if (at != size) c.refuse(fmt::format("parts of {} elements do not divide an axis of {}", to_string(lengths), size));
+  if (at != size) c.refuse(fmt::format("parts of {} elements do not add up to an axis of {}", to_string(lengths), size));
   return made(std::move(parts));
 }
 

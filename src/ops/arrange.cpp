@@ -81,7 +81,7 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
   const std::int64_t stretch = mode == PadMode::reflect ? size - 1 : size;
   constexpr std::int64_t kMaxStretches = 4096;
   if ((before + after) / stretch > kMaxStretches)
-    fail<ValueError>(site, fmt::format("{} elements around an axis of {}: more than {} copies of it", before + after, size, kMaxStretches));
+    fail<ValueError>(site, fmt::format("{} elements around an axis of {} take more than {} copies of it", before + after, size, kMaxStretches));
   for (std::int64_t at = -before; at < size + after;) {
     const std::int64_t number = floor_div(at, stretch), offset = at - number * stretch;
     const std::int64_t count = std::min(stretch - offset, size + after - at);
@@ -154,8 +154,7 @@ Tensor concatenate(const std::vector<Tensor>& parts, std::int64_t axis, Location
     const RecordedPtr& node = node_of(site, part);
     bool fits = node->shape.size() == first.size();
     for (std::size_t k = 0; fits && k < first.size(); ++k) fits = static_cast<std::int64_t>(k) == along || node->shape[k] == first[k];
-    if (!fits)
-      fail<ShapeError>(site, fmt::format("shapes {} and {} do not fit: all but axis {} must be the same", to_string(first), to_string(node->shape), along));
+    if (!fits) fail<ShapeError>(site, fmt::format("shapes {} and {} do not fit: only axis {} may differ", to_string(first), to_string(node->shape), along));
     dtype = promote(site, dtype, node->dtype);
     pieces.push_back(node);
   }
@@ -172,7 +171,7 @@ Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis, Location where
   std::vector<Tensor> widened;
   for (const Tensor& part : parts) {
     if (node_of(site, part)->shape != first)
-      fail<ShapeError>(site, fmt::format("shapes {} and {} are stacked, they must be the same", to_string(first), to_string(part.shape())));
+      fail<ShapeError>(site, fmt::format("shapes {} and {} cannot be stacked; they must be equal", to_string(first), to_string(part.shape())));
     widened.push_back(expand_dims(part, along));
   }
   return concatenate(widened, along, where);
@@ -183,7 +182,7 @@ Tensor roll(const Arg& x, const std::vector<std::int64_t>& shifts, const Axes& a
   const Site& site = scope.site();
   const RecordedPtr node = arranged(site, x);
   if (axes.all()) {
-    if (shifts.size() != 1) fail<ValueError>(site, "several shifts need as many axes");
+    if (shifts.size() != 1) fail<ValueError>(site, "several shifts need one axis each");
     const Tensor flat = roll(reshape(Tensor(node), {-1}), shifts, 0);
     return reshape(flat, node->shape);
   }

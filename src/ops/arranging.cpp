@@ -68,7 +68,7 @@ Tensor insert(const Arg& arg, std::int64_t at, const Arg& values, std::optional<
   const Site& site = scope.site();
   const Along along(site, arg, axis);
   const std::int64_t place = at < 0 ? at + along.size : at;
-  if (place < 0 || place > along.size) fail<IndexError>(site, fmt::format("place {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
+  if (place < 0 || place > along.size) fail<IndexError>(site, fmt::format("index {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
   // As in NumPy, values broadcast against x from the right; the number of slices is their size along the axis.
   Tensor block = astype(values, along.x.dtype());
   if (block.ndim() > along.x.ndim())
@@ -90,7 +90,7 @@ Tensor erase(const Arg& arg, std::int64_t at, std::optional<std::int64_t> axis) 
   const Along along(scope.site(), arg, axis);
   const std::int64_t place = at < 0 ? at + along.size : at;
   if (place < 0 || place >= along.size)
-    fail<IndexError>(scope.site(), fmt::format("place {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
+    fail<IndexError>(scope.site(), fmt::format("index {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
   return concatenate({along.part(0, place), along.part(place + 1, along.size)}, along.axis);
 }
 Tensor cycle_to(const Arg& arg, const Shape& shape) {
@@ -115,7 +115,7 @@ Tensor as_strided(const Arg& arg, const Shape& shape, const std::vector<std::int
       fail<ShapeError>(scope.site(), fmt::format("stride {} leads beyond 64 bits", strides[k]));
   }
   if (least < 0 || most >= x.size())
-    fail<ShapeError>(scope.site(), fmt::format("elements {} to {} of the {} that shape {} has", least, most, x.size(), to_string(x.shape())));
+    fail<ShapeError>(scope.site(), fmt::format("the strides reach elements {} to {} of the {} that shape {} has", least, most, x.size(), to_string(x.shape())));
   Tensor places = full(Shape(shape.size(), 1), offset, DType::int64);
   for (std::size_t k = 0; k < shape.size(); ++k) {
     Shape along(shape.size(), 1);
@@ -139,7 +139,7 @@ Tensor tri(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t 
 Tensor vander(const Arg& arg, std::optional<std::int64_t> count, bool increasing) {
   const Scope scope("vander", arg.where());
   const Tensor x(as_node(scope.site(), arg));
-  if (x.ndim() != 1) fail<ShapeError>(scope.site(), fmt::format("powers are of a vector, not of shape {}", to_string(x.shape())));
+  if (x.ndim() != 1) fail<ShapeError>(scope.site(), fmt::format("x must be a vector, not of shape {}", to_string(x.shape())));
   const std::int64_t n = count.value_or(x.size());
   if (n < 0) fail<ValueError>(scope.site(), fmt::format("{} powers", n));
   const DType type = promote(scope.site(), x.dtype(), DType::int64);  // as in NumPy

@@ -57,7 +57,7 @@ Shape without_axes_in_front(Shape shape, const Shape& part) {
 Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
   Shape shape = without_axes_in_front(given, part);
   if (!broadcasts(shape, part))
-    fail<ShapeError>(site, fmt::format("shape {} does not broadcast to {}, the shape of what is assigned to", to_string(given), to_string(part)));
+    fail<ShapeError>(site, fmt::format("shape {} does not broadcast to {}, the shape of the assigned part", to_string(given), to_string(part)));
   return shape;
 }
 
@@ -266,7 +266,7 @@ void Part::assign(const char* op, const Arg& value) {
 void Part::replace(const char* op, Tensor whole) {
   if (outer_) {
     if (has_places(outer_->index_))
-      fail<ValueError>({op, where_}, "what tensors of places choose is a copy, and the assignment to a part of it would be lost; write all of it as one index");
+      fail<ValueError>({op, where_}, "indexing with tensors makes a copy, and an assignment to a part of the copy would be lost; write all of it as one index");
     outer_->assign(op, Arg(whole, where_));
   }
   *whole_ = std::move(whole);

@@ -18,7 +18,7 @@ Tensor shared_heads(const Site& site, const Tensor& x, std::int64_t heads) {
   const std::int64_t own = x.ndim() < 3 ? 1 : x.shape()[x.shape().size() - 3];
   if (own == heads) return x;
   if (own == 0 || heads % own != 0 || x.ndim() < 3)
-    fail<ShapeError>(site, fmt::format("{} heads of the query do not share {} of shape {}", heads, own, to_string(x.shape())));
+    fail<ShapeError>(site, fmt::format("{} heads of the query cannot share the {} heads of shape {}", heads, own, to_string(x.shape())));
   return repeat(x, heads / own, x.ndim() - 3);
 }
 
@@ -31,10 +31,10 @@ Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const T
   const DType computed = q.values.dtype();
   Tensor k = astype(Tensor(node_of(site, key)), computed), v = astype(Tensor(node_of(site, value)), computed);
   const auto shapes = [&] { return fmt::format("query {}, key {} and value {}", to_string(q.values.shape()), to_string(k.shape()), to_string(v.shape())); };
-  if (q.values.ndim() < 2 || k.ndim() < 2 || v.ndim() < 2) fail<ShapeError>(site, shapes() + ": they have at least two axes, (.., length, features)");
+  if (q.values.ndim() < 2 || k.ndim() < 2 || v.ndim() < 2) fail<ShapeError>(site, shapes() + ": each must have at least two axes, (.., length, features)");
   const std::int64_t features = q.values.shape().back(), queries = q.values.shape()[q.values.shape().size() - 2], keys = k.shape()[k.shape().size() - 2];
-  if (k.shape().back() != features) fail<ShapeError>(site, shapes() + ": query and key have as many features");
-  if (v.shape()[v.shape().size() - 2] != keys) fail<ShapeError>(site, shapes() + ": key and value are as long");
+  if (k.shape().back() != features) fail<ShapeError>(site, shapes() + ": query and key must have the same number of features");
+  if (v.shape()[v.shape().size() - 2] != keys) fail<ShapeError>(site, shapes() + ": key and value must have the same length");
   if (how.enable_gqa && q.values.ndim() > 2) {
     const std::int64_t heads = q.values.shape()[q.values.shape().size() - 3];
     k = shared_heads(site, k, heads);
@@ -45,7 +45,7 @@ Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const T
   Tensor scores = matmul(q.values * scale, swapaxes(k, -1, -2));
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   if (how.is_causal) {
-    if (!how.mask.empty_handle()) fail<ValueError>(site, "is_causal and a mask; write the triangle into the mask");
+    if (!how.mask.empty_handle()) fail<ValueError>(site, "is_causal and a mask are both given; write the triangle into the mask");
     scores = where(tril(ones({queries, keys}, DType::bool_)), scores, kNever);
   } else if (!how.mask.empty_handle()) {
     scores = is_bool(how.mask.dtype()) ? where(how.mask, scores, kNever) : scores + astype(how.mask, computed);

@@ -50,7 +50,7 @@ Tensor one_by_one(const Site& site, Tensor x, const Tensor& values, const Number
   std::size_t turn = 0;
   for (std::size_t k = 0; k < places.size(); ++k) {
     turn = k > 0 && places[k] == places[k - 1] ? turn + 1 : 0;
-    if (turn == kMostRounds) fail<ValueError>(site, fmt::format("more than {} values for one place, combined one after the other", kMostRounds));
+    if (turn == kMostRounds) fail<ValueError>(site, fmt::format("more than {} values for one index would be combined one after the other", kMostRounds));
     if (turn == rounds.size()) rounds.emplace_back();
     rounds[turn].push_back(static_cast<std::int64_t>(k));
   }

@@ -92,7 +92,7 @@ Tensor bincount(const Arg& arg, const Tensor& weights, std::int64_t minlength) {
   const Scope scope("bincount", arg.where());
   const Site& site = scope.site();
   const Tensor x(as_node(site, arg));
-  if (x.ndim() != 1) fail<ShapeError>(site, fmt::format("a vector is counted, not shape {}", to_string(x.shape())));
+  if (x.ndim() != 1) fail<ShapeError>(site, fmt::format("x must be a vector, not of shape {}", to_string(x.shape())));
   if (is_floating(x.dtype())) fail<DTypeError>(site, fmt::format("integers are counted, not {}", name(x.dtype())));
   if (minlength < 0) fail<ValueError>(site, fmt::format("minlength is {}, and cannot be negative", minlength));
   std::int64_t count = minlength;

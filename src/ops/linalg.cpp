@@ -407,7 +407,7 @@ Tensor norm(const Arg& arg, std::optional<NormOrder> ord, const Axes& axes, bool
   for (std::int64_t k = 0; axes.all() && k < x.ndim(); ++k) list.push_back(k);
   for (const std::int64_t axis : axes.list()) list.push_back(checked_axis(site, axis, x.ndim()));
   if (list.size() == 1) {
-    if (!ord->number()) fail<ValueError>(site, fmt::format("\"{}\" is a matrix's norm, and one axis a vector", ord->name()));
+    if (!ord->number()) fail<ValueError>(site, fmt::format("\"{}\" is a norm of matrices; it needs two axes", ord->name()));
     return vector_norm(x, axes, keepdims, *ord->number());
   }
   if (list.size() != 2)

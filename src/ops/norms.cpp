@@ -22,7 +22,7 @@ Tensor of_channels(const Site& site, const Tensor& x, const Tensor& numbers, con
 
 Composed with_channels(const Site& site, const Arg& x) {
   const Composed held = floating(site, x);
-  if (held.values.ndim() < 2) fail<ShapeError>(site, fmt::format("x of shape {}; it is (batch, channels, places..)", to_string(held.values.shape())));
+  if (held.values.ndim() < 2) fail<ShapeError>(site, fmt::format("x of shape {} is not (batch, channels, spatial axes..)", to_string(held.values.shape())));
   return held;
 }
 
@@ -64,7 +64,7 @@ Tensor instance_norm(const Arg& x, const Tensor& weight, const Tensor& bias, dou
   const Scope scope("instance_norm", x.where());
   const Site& site = scope.site();
   const Composed norm = with_channels(site, x);
-  if (norm.values.ndim() < 3) fail<ShapeError>(site, fmt::format("x of shape {} has no places", to_string(norm.values.shape())));
+  if (norm.values.ndim() < 3) fail<ShapeError>(site, fmt::format("x of shape {} has no spatial axes", to_string(norm.values.shape())));
   std::vector<std::int64_t> axes;
   for (std::int64_t axis = 2; axis < norm.values.ndim(); ++axis) axes.push_back(axis);
   return norm(scaled(site, layer_norm(norm.values, {}, {}, eps, Axes(axes)), weight, bias));
@@ -74,7 +74,7 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha, double
   const Scope scope("local_response_norm", x.where());
   const Site& site = scope.site();
   const Composed norm = with_channels(site, x);
-  if (size < 1) fail<ValueError>(site, fmt::format("size of {}; it is at least 1", size));
+  if (size < 1) fail<ValueError>(site, fmt::format("size of {}; it must be at least 1", size));
   std::vector<std::pair<std::int64_t, std::int64_t>> around(norm.values.shape().size(), {0, 0});
   const std::int64_t channels = norm.values.shape()[1], before = std::min(size / 2, channels),
                      after = std::min((size - 1) / 2, channels);  // beyond the channels all are 0

@@ -19,9 +19,9 @@ Tensor fill_diagonal(const Arg& arg, const Arg& value, bool wrap) {
   const Site& site = scope.site();
   const Tensor x(as_node(site, arg));
   const Shape& shape = x.shape();
-  if (shape.size() < 2) fail<ShapeError>(site, fmt::format("shape {} has no diagonal: a matrix has one, and a cube of more axes", to_string(shape)));
+  if (shape.size() < 2) fail<ShapeError>(site, fmt::format("shape {} has no diagonal: it takes at least two axes", to_string(shape)));
   if (shape.size() > 2 && std::any_of(shape.begin(), shape.end(), [&](std::int64_t size) { return size != shape[0]; }))
-    fail<ShapeError>(site, fmt::format("shape {}: of more than two axes all have to be of one size", to_string(shape)));
+    fail<ShapeError>(site, fmt::format("shape {}: if there are more than two axes, all must have one size", to_string(shape)));
   std::int64_t step = 0, along = 1;  // between places of the flat tensor
   for (std::size_t k = shape.size(); k-- > 0; along *= shape[k]) step += along;
   const std::int64_t end = shape.size() == 2 && !wrap ? std::min(x.size(), shape[1] * shape[1]) : x.size();

@@ -56,10 +56,10 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
       after = more - before;
     }
     if (pool.taps[axis] - size > kMostBeyond)
-      fail<ShapeError>(site, fmt::format("windows of {} over axis {} of shape {}; {} places of a window may lie beyond it", pool.taps[axis], pool.first + axis,
-                                         to_string(shape), kMostBeyond));
+      fail<ShapeError>(site, fmt::format("windows of {} over axis {} of shape {}; at most {} points of a window may lie outside it", pool.taps[axis],
+                                         pool.first + axis, to_string(shape), kMostBeyond));
     if (before >= reach || after >= reach)
-      fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would see padding alone", before, after, reach));
+      fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would contain only padding", before, after, reach));
     const std::int64_t room = size + before + after - reach, step = pool.stride[axis];
     // If sizes are rounded up, a window may begin inside and end beyond the padding; it may even be larger than the axis.
     if ((how.ceil_mode ? room + step - 1 : room) < 0 || size == 0)
@@ -206,7 +206,7 @@ Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tens
 Axes places_of(const Site& site, const Tensor& x) {
   std::vector<std::int64_t> axes;
   for (std::int64_t axis = 2; axis < x.ndim(); ++axis) axes.push_back(axis);
-  if (axes.empty()) fail<ShapeError>(site, fmt::format("x of shape {}; it is (batch, channels, places..)", to_string(x.shape())));
+  if (axes.empty()) fail<ShapeError>(site, fmt::format("x of shape {} is not (batch, channels, spatial axes..)", to_string(x.shape())));
   return Axes(axes);
 }
 

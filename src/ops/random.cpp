@@ -328,7 +328,7 @@ std::vector<double> cumulated(std::int64_t first, std::int64_t last, std::int64_
 
 Tensor poisson(Key key, const Shape& shape, double rate, DType dtype, Location where) {
   const Scope scope("random::poisson", where);
-  if (!(rate >= 0 && rate < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("a rate of {}: it is not negative, and below 10^10", rate));
+  if (!(rate >= 0 && rate < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("a rate of {}; it must be at least 0 and below 10^10", rate));
   if (rate == 0) return zeros(shape, dtype);
   // Outside of this range the weights are below 2^-64 of the total.
   const double width = 10 * std::sqrt(rate) + 40;
@@ -341,7 +341,7 @@ Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dty
   if (n < 0 || !(p >= 0 && p <= 1)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}", n, p));
   if (p == 0 || p == 1 || n == 0) return full(shape, Arg(p == 1 ? n : 0, where), dtype);
   const double tries = static_cast<double>(n), mean = tries * p, width = 10 * std::sqrt(mean * (1 - p)) + 40;
-  if (!(mean * (1 - p) < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}: their variance is not below 10^10", n, p));
+  if (!(mean * (1 - p) < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}: their variance must be below 10^10", n, p));
   const std::int64_t mode = std::min(n, detail::saturated((tries + 1) * p));
   const std::int64_t first = detail::saturated(std::max(0.0, mean - width)), last = std::min(n, detail::saturated(mean + width));
   return from_table(scope.site(), key, shape, cumulated(first, last, mode, [&](double k) { return (tries - k) / (k + 1) * (p / (1 - p)); }), first, dtype);

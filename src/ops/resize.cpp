@@ -174,8 +174,8 @@ Tensor all_resized(const Site& site, const Arg& x, const std::vector<std::int64_
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const std::int64_t size = node->shape[first + k];
     const double scale = how.scales.empty() ? static_cast<double>(sizes[k]) / static_cast<double>(size) : how.scales[k];
-    if (sizes[k] < 1 || size < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} in size {}", first + k, to_string(node->shape), sizes[k]));
-    if (!(scale > 0 && std::isfinite(scale))) fail<ValueError>(site, fmt::format("scale of {}; it is positive and finite", scale));
+    if (sizes[k] < 1 || size < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} cannot get size {}", first + k, to_string(node->shape), sizes[k]));
+    if (!(scale > 0 && std::isfinite(scale))) fail<ValueError>(site, fmt::format("scale of {}; it must be positive and finite", scale));
     const std::pair<double, double> region = crops ? how.region[k] : std::pair(0.0, 1.0);
     if (sizes[k] != size || scale != 1 || crops) y = resized(site, y, static_cast<std::int64_t>(first + k), sizes[k], scale, how, region);
   }
@@ -201,9 +201,10 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
   const Scope scope("interpolate", x.where());
   const Site& site = scope.site();
   const Tensor held(as_node(site, x));
-  if (held.ndim() < 3 || held.ndim() > 5) fail<ShapeError>(site, fmt::format("x of shape {}; it is (batch, channels, places..)", to_string(held.shape())));
+  if (held.ndim() < 3 || held.ndim() > 5)
+    fail<ShapeError>(site, fmt::format("x of shape {} is not (batch, channels, spatial axes..)", to_string(held.shape())));
   const std::size_t axes = held.shape().size() - 2;
-  if (how.size.empty() == how.scale_factor.empty()) fail<ValueError>(site, "give size or scale_factor, one of them");
+  if (how.size.empty() == how.scale_factor.empty()) fail<ValueError>(site, "give either size or scale_factor");
   std::vector<std::int64_t> sizes = how.size;
   std::vector<double> scales = how.scale_factor;
   if (sizes.size() == 1) sizes.resize(axes, sizes.front());
@@ -212,7 +213,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
     for (std::size_t k = 0; k < scales.size() && k < axes; ++k)
       sizes.push_back(whole(site, static_cast<double>(held.shape()[k + 2]) * scales[k], "a size times scale_factor"));
   if (sizes.size() != axes || (!scales.empty() && scales.size() != axes))
-    fail<ValueError>(site, fmt::format("{} numbers for {} axes of places", std::max(sizes.size(), scales.size()), axes));
+    fail<ValueError>(site, fmt::format("{} numbers for {} spatial axes", std::max(sizes.size(), scales.size()), axes));
   ResizeOptions options;
   options.scales = scales;
   const std::string_view mode = how.mode;
@@ -231,7 +232,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
   } else {
     fail<ValueError>(
         site,
-        fmt::format("mode '{}' of {} axes of places; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode, axes));
+        fmt::format("mode '{}' for {} spatial axes; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode, axes));
   }
   return all_resized(site, held, sizes, options);
 }
@@ -244,7 +245,7 @@ Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor) {
   const std::int64_t r = upscale_factor;
   if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("upscale_factor of {}; it must be from 1 to {}", r, kMostTimes));
   if (rank < 3 || node->shape[rank - 3] % (r * r) != 0)
-    fail<ShapeError>(site, fmt::format("shape {} has no {} channels for each one of the result", to_string(node->shape), r * r));
+    fail<ShapeError>(site, fmt::format("the channels of shape {} are not a multiple of {}", to_string(node->shape), r * r));
   const std::int64_t channels = node->shape[rank - 3] / (r * r), rows = node->shape[rank - 2], columns = node->shape[rank - 1];
   Shape lead(node->shape.begin(), node->shape.end() - 3);
   const std::int64_t batch = element_count(lead);
@@ -260,7 +261,7 @@ Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor) {
   const std::int64_t r = downscale_factor;
   if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("downscale_factor of {}; it must be from 1 to {}", r, kMostTimes));
   if (rank < 3 || node->shape[rank - 2] % r != 0 || node->shape[rank - 1] % r != 0)
-    fail<ShapeError>(site, fmt::format("shape {} has no rows and columns that {} divides", to_string(node->shape), r));
+    fail<ShapeError>(site, fmt::format("the rows and columns of shape {} are not multiples of {}", to_string(node->shape), r));
   const std::int64_t channels = node->shape[rank - 3], rows = node->shape[rank - 2] / r, columns = node->shape[rank - 1] / r;
   Shape lead(node->shape.begin(), node->shape.end() - 3);
   const std::int64_t batch = element_count(lead);

@@ -158,9 +158,9 @@ Complex stft(const Arg& arg, std::int64_t length, std::int64_t step, const Tenso
   const Scope scope("stft", arg.where());
   const Tensor x(as_node(scope.site(), arg));
   if (x.ndim() == 0 || length < 1 || step < 1 || length > x.shape().back())
-    fail<ShapeError>(scope.site(), fmt::format("pieces of {} every {} samples of shape {}", length, step, to_string(x.shape())));
+    fail<ShapeError>(scope.site(), fmt::format("pieces of {} every {} samples do not fit shape {}", length, step, to_string(x.shape())));
   if (!window.empty_handle() && window.shape() != Shape{length})
-    fail<ShapeError>(scope.site(), fmt::format("a window of shape {} for pieces of {}", to_string(window.shape()), length));
+    fail<ShapeError>(scope.site(), fmt::format("window shape {} does not fit pieces of {}", to_string(window.shape()), length));
   const Tensor pieces = sliding_window_view(x, {length}, {-1}).at({ellipsis, Slice{{}, {}, step}, Slice{}});
   return fft::rfft(window.empty_handle() ? pieces : pieces * window);
 }

@@ -111,7 +111,7 @@ Tensor searchsorted(const Arg& ascending, const Arg& values, Side side, const Te
   const Scope scope("searchsorted", ascending.where());
   const Site& site = scope.site();
   const Tensor list(as_node(site, ascending));
-  if (list.ndim() != 1) fail<ShapeError>(site, fmt::format("what is searched is a vector, not of shape {}", to_string(list.shape())));
+  if (list.ndim() != 1) fail<ShapeError>(site, fmt::format("the searched tensor must be a vector, not of shape {}", to_string(list.shape())));
   const std::int64_t n = list.size();
   if (!sorter.empty_handle() && (node_of(site, sorter)->shape != list.shape() || !is_integer(sorter.dtype()) || is_bool(sorter.dtype())))
     fail<ShapeError>(site, fmt::format("sorter is of shape {} and {}, not the argsort of shape {}", to_string(sorter.shape()), name(sorter.dtype()),
@@ -137,7 +137,7 @@ Tensor digitize(const Arg& x, const Arg& edges, bool right) {
     const auto* found = static_cast<const bool*>(host_data(both.node(), site));
     rises = found[0], falls = found[1];
   }
-  if (!rises && !falls) fail<ValueError>(site, "edges must rise or fall all the way");
+  if (!rises && !falls) fail<ValueError>(site, "edges must increase throughout or decrease throughout");
   if (rises) return searchsorted(list, x, right ? Side::left : Side::right);
   return n - searchsorted(flip(list), x, right ? Side::left : Side::right);
 }

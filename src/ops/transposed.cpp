@@ -72,7 +72,7 @@ TransposedConvolution::TransposedConvolution(const Site& site, const ConvTranspo
     const std::int64_t result = (size - 1) * s - before - after + reach + more[k];
     if (weight[k + 2] < 1 || size < 1 || result < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} would become {}", k + 2, to_string(x), result));
     if (more[k] >= std::max(s, dilation[k]))
-      fail<ValueError>(site, fmt::format("output_padding of {} with a stride of {} and a dilation of {}; it is smaller", more[k], s, dilation[k]));
+      fail<ValueError>(site, fmt::format("output_padding {} must be smaller than the larger of stride {} and dilation {}", more[k], s, dilation[k]));
     const std::int64_t taps = (reach + s - 1) / s, first = before / s, last = (before + result + s - 1) / s;  // windows that contain a place of the result
     const std::int64_t pad_before = taps - 1 - first, pad_after = last - first - size - pad_before + taps - 1;
     how.stride.push_back(1);

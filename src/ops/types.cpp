@@ -75,8 +75,9 @@ bool isdtype(DType dtype, std::string_view kind, Location where) {
   if (kind == "real floating") return is_floating(dtype);
   if (kind == "complex floating") return false;
   if (kind == "numeric") return !is_bool(dtype);
-  fail<ValueError>(site_of("isdtype", where),
-                   fmt::format("'{}' is no kind of types: bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric", kind));
+  fail<ValueError>(
+      site_of("isdtype", where),
+      fmt::format("unknown kind '{}'; known are bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric", kind));
 }
 
 FloatInfo finfo(DType dtype, Location where) {

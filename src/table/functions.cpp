@@ -51,7 +51,7 @@ Value reduce_from(const Arguments& a) {
 }
 /// Extremes, likewise: without elements, or without chosen ones, they return the initial value.
 template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&), NaN nan = NaN::taken> Value extreme_from(const Arguments& a) {
-  if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where takes an initial, the result where nothing is chosen", a.function()));
+  if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where needs initial, the result where no element is chosen", a.function()));
   Tensor x = a.tensor(0);
   if (!a.given(3)) return {F(Arg(x, Location{}), a.axes(1), a.flag(2))};
   if (a.given(4)) x = where(a.operand(4), x, a.operand(3));
@@ -356,11 +356,11 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sort
   constexpr std::string_view kinds[] = {"quicksort", "mergesort", "heapsort", "stable"};
   if (std::find(std::begin(kinds), std::end(kinds), a.text(2, "stable")) == std::end(kinds))
     a.fail(2, fmt::format("kind is one of {}", fmt::join(kinds, ", ")));
-  if (a.given(3)) a.fail(3, "order= names fields of a record, which tensors have not");
+  if (a.given(3)) a.fail(3, "order= names fields of a record, which tensors do not have");
   return {F(a.operand(0), axis_or_flat(a, 1), a.flag(5))};
 }
 template <Tensor (*F)(const Arg&, std::int64_t, std::optional<std::int64_t>)> Value parted(const Arguments& a) {
-  if (a.given(4)) a.fail(4, "order= names fields of a record, which tensors have not");
+  if (a.given(4)) a.fail(4, "order= names fields of a record, which tensors do not have");
   const std::vector<std::int64_t> places = a.list(1);  // the whole axis is sorted, so any place serves
   if (places.empty()) return {a.tensor(0)};
   for (const std::int64_t place : places) (void)F(a.operand(0), place, axis_or_flat(a, 2));  // throws for a place out of range
@@ -513,7 +513,7 @@ Value numpy_choice_(const Arguments& a) {
   const Tensor from = count ? arange(*count) : a.tensor(0);
   const Tensor chosen = random::choice(key_of(a, 4), from, element_count(size), a.integer(5, 0), a.flag(2, true), a.tensor(3));
   if (size.size() == 1) return {chosen};
-  if (from.ndim() != 1) a.fail(1, "choice() of more than numbers takes one size");
+  if (from.ndim() != 1) a.fail(1, "choice() from a tensor of several axes takes one size");
   return {reshape(chosen, size)};
 }
 
@@ -667,7 +667,7 @@ template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)
   for (const auto& [name, method] : methods) {
     if (wanted != name) continue;
     if (a.given(5)) {
-      if (method != QuantileMethod::inverted_cdf) a.fail(5, "weights go with method='inverted_cdf' alone, as in NumPy");
+      if (method != QuantileMethod::inverted_cdf) a.fail(5, "weights need method='inverted_cdf', as in NumPy");
       const bool hundred = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(percentile) ||
                            F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanpercentile);
       const bool nan = F == static_cast<Tensor (*)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)>(nanquantile) ||

@@ -472,7 +472,7 @@ Value weighted_quantile(const Arguments& a, bool percent, bool leave_nan_out) {
 Value whole_spread(const Arguments& a, DType dtype, std::int64_t ddof, bool root) {
   const Tensor x = a.tensor(0);
   if (a.given(6) || a.given(7)) a.fail(2, fmt::format("{}() in integers takes no where and no mean", a.function()));
-  if (is_bool(dtype)) a.fail(2, fmt::format("{}() is not computed in truth values", a.function()));
+  if (is_bool(dtype)) a.fail(2, fmt::format("{}() is not computed in bool", a.function()));
   const std::int64_t n = x.size() / std::max<std::int64_t>(sum(x, a.axes(1)).size(), 1);
   const Tensor middle = astype(trunc(sum(x, a.axes(1), true, dtype) / n), dtype);
   const Tensor squares = sum(square(x - middle), a.axes(1), a.flag(4), dtype);

@@ -97,14 +97,14 @@ Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t
   constexpr std::int64_t kMost = 4096;
   const std::int64_t size = x.shape()[0];
   if (size == 0) throw Fault{offset, fmt::format("{} of nothing has no value", function.name)};
-  if (size > kMost) throw Fault{offset, fmt::format("{} combines {} slices one after the other; at most {} are", function.name, size, kMost)};
+  if (size > kMost) throw Fault{offset, fmt::format("{} would combine {} slices one after the other; the limit is {}", function.name, size, kMost)};
   const auto slice = [&](std::int64_t k) { return std::as_const(x).at({k}, Location{}); };
   Tensor so_far = slice(0);
   std::vector<Tensor> results{so_far};
   for (std::int64_t k = 1; k < size; ++k) {
     so_far = of_two(function, so_far, slice(k), offset);
     if (is_bool(so_far.dtype()) && !is_bool(x.dtype()))
-      throw Fault{offset, fmt::format("{} of truth values and {} is not what {} of an array means", function.name, name(x.dtype()), function.name)};
+      throw Fault{offset, fmt::format("{} of bool and {} differs from {} of the whole array", function.name, name(x.dtype()), function.name)};
     if (all) results.push_back(so_far);
   }
   if (!all) return so_far;

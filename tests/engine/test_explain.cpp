@@ -410,7 +410,7 @@ TEST_CASE("fused computes by one kernel, or says why not before anything runs") 
 
   const std::vector<std::pair<const char*, std::function<Tensor()>>> several = {
       {"contiguous copy", [&] { return sn::materialize(exp(x)) + 1.f; }},
-      {"other points", [&] { return sum(x, 0) + sum(sum(x, 1)); }},
+      {"different points", [&] { return sum(x, 0) + sum(sum(x, 1)); }},
       {"library call", [&] { return sum(matmul(x, w), 0); }},
   };
   for (const auto& [reason, formula] : several) {

@@ -136,7 +136,7 @@ TEST_CASE("a list where a tensor is needed, and the other way round, are refused
   output.input("x", {2, 3}).output("y").node("SequenceConstruct", {"x"}, {"y"});
   refused(output, "the output 'y' is a sequence");
   place.input("x", {2, 3}).output("y").integers("four", {4}).node("SequenceConstruct", {"x", "x"}, {"s"}).node("SequenceAt", {"s", "four"}, {"y"});
-  refused(place, "place 4 of a sequence of 2");
+  refused(place, "index 4 is out of bounds for a sequence of 2");
 }
 
 namespace {

@@ -126,7 +126,7 @@ TEST_CASE("types beside each other, and their limits") {
   CHECK(sn::result_type({true, 1}) == DType::int64);
   says<sn::ValueError>([] { sn::result_type({}); }, "result_type: there is no operand");
   says<sn::ValueError>([] { sn::isdtype(DType::int8, "whole"); },
-                       "isdtype: 'whole' is no kind of types: bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric");
+                       "isdtype: unknown kind 'whole'; known are bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric");
   CHECK(sn::finfo(DType::float64).eps == 0x1p-52);
   CHECK(sn::finfo(DType::float16).max == 65504);
   CHECK(sn::finfo(DType::bfloat16).eps == 0x1p-7);

@@ -167,7 +167,7 @@ TEST_CASE("masks") {
   CHECK(values(x) == std::vector<double>{10, 20, 2, 3, 64, 84});
   says<sn::ShapeError>([&] { x(rows) += sn::arange(3); }, "add: shapes (2, 2) and (3,) do not broadcast (axis -1: 2 against 3)");
   says<sn::DTypeError>([&] { x(rows) += Tensor{{0.5}, {0.5}}; }, "add: float64 cannot take the place of int64; convert one of them with astype first");
-  says<sn::ShapeError>([&] { x(rows) = sn::arange(3); }, "assign: shape (3,) does not broadcast to (2, 2), the shape of what is assigned to");
+  says<sn::ShapeError>([&] { x(rows) = sn::arange(3); }, "assign: shape (3,) does not broadcast to (2, 2), the shape of the assigned part");
   says<sn::ShapeError>([&] { x(Tensor{true, false}) = 0; }, "index: a mask of shape (2,) does not fit shape (3, 2)");
 }
 
@@ -213,8 +213,8 @@ TEST_CASE("types and shapes that do not fit") {
   says<sn::DTypeError>([&] { b(0) = 1; }, "assign: int64 cannot take the place of bool; convert one of them with astype first");
   says<sn::DTypeError>([&] { u += Tensor{std::int8_t{1}}; }, "add: int16 cannot take the place of uint8; convert one of them with astype first");
   says<sn::ValueError>([&] { u(0) = 300; }, "assign: integer literal 300 is out of bounds for uint8; convert the tensor with astype(int64) first");
-  says<sn::ShapeError>([&] { f(0) = Tensor::ones({2}); }, "assign: shape (2,) does not broadcast to (3,), the shape of what is assigned to");
-  says<sn::ShapeError>([&] { f(0) += Tensor::ones({2, 3}); }, "add: shape (2, 3) does not broadcast to (3,), the shape of what is assigned to");
+  says<sn::ShapeError>([&] { f(0) = Tensor::ones({2}); }, "assign: shape (2,) does not broadcast to (3,), the shape of the assigned part");
+  says<sn::ShapeError>([&] { f(0) += Tensor::ones({2, 3}); }, "add: shape (2, 3) does not broadcast to (3,), the shape of the assigned part");
   says<sn::ShapeError>([&] { f += Tensor::ones({4, 2, 3}); }, "add: shape (4, 2, 3) does not fit in place of (2, 3); write x = x + y for a larger result");
   says<sn::IndexError>([&] { f(2) = 0; }, "index: index 2 is out of bounds for axis 0 with size 2");
   Tensor g = f;
@@ -290,7 +290,7 @@ TEST_CASE("a part of a part is assigned to through both") {
   CHECK(row(2, 1).item<float>() == 21);
   CHECK(x[0][1][3].item<float>() == 150);  // read, not assigned to
   says<sn::ValueError>([&] { x({0, 1})(0) = 0.f; },
-                       "assign: what tensors of places choose is a copy, and the assignment to a part of it would be lost; write all of it as one index");
+                       "assign: indexing with tensors makes a copy, and an assignment to a part of the copy would be lost; write all of it as one index");
   CHECK(x.to_vector<float>() == expected);
 }
 

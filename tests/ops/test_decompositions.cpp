@@ -511,12 +511,12 @@ TEST_CASE("what does not fit") {
   const Tensor x = Tensor::ones({3, 4}), v = Tensor::ones({4});
   says<sn::ShapeError>([&] { sn::inv(x); }, "inv: shape (3, 4) is no square matrix");
   says<sn::ShapeError>([&] { sn::svd(v); }, "svd: shape (4,) is no matrix");
-  says<sn::ShapeError>([&] { sn::solve(sn::eye(3), v); }, "solve: matrices of shape (3, 3) and a right side of shape (4,): 3 equations, 4 numbers");
+  says<sn::ShapeError>([&] { sn::solve(sn::eye(3), v); }, "solve: matrices of shape (3, 3) and a right side of shape (4,): it must have 3 rows, not 4");
   says<sn::ShapeError>([&] { sn::solve(sn::zeros({2, 3, 3}), sn::zeros({4, 3, 1})); }, "solve: shapes (2,) and (4,) do not broadcast (axis -1: 2 against 4)");
-  says<sn::ShapeError>([&] { sn::lstsq(x, v); }, "lstsq: a matrix of shape (3, 4) and a right side of shape (4,): 3 equations want as many numbers");
+  says<sn::ShapeError>([&] { sn::lstsq(x, v); }, "lstsq: a matrix of shape (3, 4) and a right side of shape (4,): it must have 3 rows");
   says<sn::ValueError>([&] { sn::matrix_norm(x, false, "max"); },
                        "matrix_norm: a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not \"max\"");
-  says<sn::ValueError>([&] { sn::norm(v, "nuc", 0); }, "norm: \"nuc\" is a matrix's norm, and one axis a vector");
+  says<sn::ValueError>([&] { sn::norm(v, "nuc", 0); }, "norm: \"nuc\" is a norm of matrices; it needs two axes");
   says<sn::ValueError>([&] { sn::cond(sn::zeros({0, 3})); }, "cond: a matrix of shape (0, 3) has no elements");
   says<sn::ShapeError>([&] { sn::cross(v, v); }, "cross: shapes (4,) and (4,): axis -1 is not of 3 numbers");
 }

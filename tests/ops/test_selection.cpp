@@ -267,7 +267,7 @@ TEST_CASE("combined at integers: in pairs, or one after the other") {
   says<sn::DTypeError>([&] { sn::combine_at(sn::zeros({3}, DType::int32), {0}, 0.5, sn::maximum); },
                        "combine_at (assign): float64 cannot take the place of int32; convert one of them with astype first");
   says<sn::ValueError>([&] { sn::combine_at(sn::zeros({3}), sn::zeros({1001}, DType::int64), 1., sn::divide, sn::Combining::one_by_one); },
-                       "combine_at: more than 1000 values for one place, combined one after the other");
+                       "combine_at: more than 1000 values for one index would be combined one after the other");
 }
 
 TEST_CASE("diagonals, triangles, grids and choices") {
@@ -291,8 +291,9 @@ TEST_CASE("diagonals, triangles, grids and choices") {
   CHECK(values(sn::choose({0, 1, 1, 0}, {Tensor{1, 2, 3, 4}, Tensor{-1}})) == std::vector<double>{1, -1, -1, 4});
   CHECK(values(sn::choose({-1, 5}, {Tensor{7}, Tensor{8}}, sn::IndexMode::clip)) == std::vector<double>{7, 8});
   CHECK(values(sn::choose({-1, 4}, {Tensor{7}, Tensor{8}}, sn::IndexMode::wrap)) == std::vector<double>{8, 7});
-  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({3}), 1); }, "fill_diagonal: shape (3,) has no diagonal: a matrix has one, and a cube of more axes");
-  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({2, 2, 3}), 1); }, "fill_diagonal: shape (2, 2, 3): of more than two axes all have to be of one size");
+  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({3}), 1); }, "fill_diagonal: shape (3,) has no diagonal: it takes at least two axes");
+  says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({2, 2, 3}), 1); },
+                       "fill_diagonal: shape (2, 2, 3): if there are more than two axes, all must have one size");
   says<sn::ShapeError>([&] { sn::ix_({x}); }, "ix_: shape (4, 5) is no vector");
   says<sn::DTypeError>([&] { sn::choose({0.5}, {x}); }, "choose: choices are numbered by integers, not float64");
 }
@@ -449,8 +450,7 @@ TEST_CASE("places out of range, and what does not fit") {
   says<sn::IndexError>([&] { sn::eval(sn::add_at(x, {Tensor{0, 1}, Tensor{-5, 0}}, 1.)); }, "add_at: index -5 is out of bounds for axis 1 with size 4");
   says<sn::IndexError>([&] { sn::eval(sn::add_along_axis(x, Tensor{{9}}, 1., 1)); }, "add_along_axis: index 9 is out of bounds for axis 1 with size 4");
   says<sn::IndexError>([&] { sn::eval(sn::put_along_axis(x, Tensor{{9}}, 1., 1)); }, "put_along_axis: index 9 is out of bounds for axis 1 with size 4");
-  says<sn::ShapeError>([&] { sn::add_at(x, Tensor{0, 1}, sn::zeros({3})); },
-                       "add_at: shape (3,) does not broadcast to (2, 4), the shape of what is assigned to");
+  says<sn::ShapeError>([&] { sn::add_at(x, Tensor{0, 1}, sn::zeros({3})); }, "add_at: shape (3,) does not broadcast to (2, 4), the shape of the assigned part");
   says<sn::DTypeError>([&] { sn::add_at(sn::arange(3), Tensor{0}, 0.5); },
                        "add_at: float64 cannot take the place of int64; convert one of them with astype first");
   says<sn::DTypeError>([&] { sn::add_at(x, Tensor{0.5}, 1.); }, "add_at (index): indices are integers, not float64");

@@ -269,7 +269,7 @@ TEST_CASE("--explain, --dump and --time show what was done") {
   CHECK(profile.code == 0);
   CHECK(contains(profile.out, "share"));
   CHECK(contains(profile.out, " 4 "));
-  CHECK(contains(profile.out, "(beside the steps)"));
+  CHECK(contains(profile.out, "(outside the steps)"));
 }
 
 TEST_CASE("a profile for programs, and what changed since") {

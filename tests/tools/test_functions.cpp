@@ -117,7 +117,7 @@ TEST_CASE("what does not fit") {
                        "broadcast_arrays: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
   says<sn::ShapeError>([&] { sn::meshgrid({v, x}); }, "meshgrid: shape (3, 4) is no vector");
   says<sn::ShapeError>([&] { sn::sliding_window_view(v, {5}); }, "sliding_window_view: a window of 5 does not fit into axis 0 of shape (4,)");
-  says<sn::ShapeError>([&] { sn::hstack({x, v}); }, "hstack: shapes (3, 4) and (4,) do not fit: all but axis 1 must be the same");
+  says<sn::ShapeError>([&] { sn::hstack({x, v}); }, "hstack: shapes (3, 4) and (4,) do not fit: only axis 1 may differ");
   says<sn::ValueError>([&] { sn::diff(v, -1); }, "diff: a difference cannot be taken -1 times");
   says<sn::ShapeError>([&] { sn::average(x, 0, v); },
                        "average: weights of shape (4,) for shape (3, 4): give one for each element, or a vector along the one axis");

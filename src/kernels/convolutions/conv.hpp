@@ -13,7 +13,7 @@ namespace sinter::kernels {
 /// shapes alone fix the tiles. Throws DTypeError for a type that matrix products do not support.
 void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
 
-/// Describes the method: "windows side by side, oneDNN 2.6.3".
+/// Describes the method: "implicit GEMM, oneDNN 2.6.3".
 std::string who_convolves(const fuse::LibraryCall& call);
 
 }  // namespace sinter::kernels
