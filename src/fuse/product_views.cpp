@@ -27,7 +27,7 @@ bool is_transposition(const Node& view) {
 }
 
 /// Returns the number of each view that is moved, with the number of its product, which has no other reader.
-std::unordered_map<int, int> moved_views(const Graph& graph) {
+std::unordered_map<int, int> moved_views(const Graph& graph, const Limits& limits) {
   std::vector<int> readers(graph.nodes.size());
   std::vector<char> has_operation(graph.nodes.size());  // a reader that is no library call, or the caller, who wants the elements in order
   for (const Node& node : graph.nodes)
@@ -45,9 +45,10 @@ std::unordered_map<int, int> moved_views(const Graph& graph) {
     if (view.op != Op::slice && view.op != Op::permute) continue;
     const Node& product = graph.nodes[view.inputs[0]];
     if (product.op != Op::matmul || readers[view.inputs[0]] != 1 || view.elements == 0) continue;
-    // A call reads a transposed product in place.
-    const bool moves = is_unit_step_slice(view) || (is_transposition(view) && is_floating(product.dtype) && has_operation[id]);
-    if (moves) views.emplace(static_cast<int>(id), view.inputs[0]);
+    const auto pays = [&] {  // a call reads a transposed product in place
+      return has_operation[id] && is_floating(product.dtype) && graph.nodes[product.inputs[0]].shape.back() <= limits.transposed_depth;
+    };
+    if (is_unit_step_slice(view) || (is_transposition(view) && pays())) views.emplace(static_cast<int>(id), view.inputs[0]);
   }
   return views;
 }
@@ -75,8 +76,8 @@ int transposed(Graph& graph, const Node& view, int operand) {
 
 }  // namespace
 
-Graph move_views_to_operands(Graph graph) {
-  for (auto views = moved_views(graph); !views.empty(); views = moved_views(graph)) {
+Graph move_views_to_operands(Graph graph, const Limits& limits) {
+  for (auto views = moved_views(graph, limits); !views.empty(); views = moved_views(graph, limits)) {
     std::unordered_map<int, Node> products;  // by their numbers, with operands in the new graph
     for (const auto& [view, product] : views) products.emplace(product, Node());
     int id = -1;
