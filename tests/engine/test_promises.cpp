@@ -168,7 +168,7 @@ TEST_CASE("4 and 5: every kernel says why it ends, with figures where something 
                             "\"shared_bytes\"", "\"origin\"", "\"compile_ms\"", "\"library_calls\"", "\"bytes_moved\"", "\"bytes_unfused\""})
     CHECK_MESSAGE(json.find(field) != std::string::npos, field);
   const std::string text = sn::explain(y);
-  CHECK(text.find("parallelism: 2097152 elements") != std::string::npos);
+  CHECK(text.find("parallelism: reducing 2097152 elements") != std::string::npos);
   CHECK(text.find("output wanted") != std::string::npos);
 }
 
