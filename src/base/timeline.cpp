@@ -30,10 +30,10 @@ struct Span::Event {
   std::string name, line;
   Clock::time_point begin, end;  // end: Clock's epoch while the span is open
   int thread;
-  bool told = true, ranged = false;  // to the timeline; to a tool
+  bool told = true, ranged = false;  // the timeline records it; a tool shows it as a range
   Event* outer = nullptr;
   Sums* sums = nullptr;
-  Clock::duration inside{};  // of the spans within it
+  Clock::duration inside{};  // the time of the spans nested in it
   bool apart = true;         // its time is summed under its own kind
   json args = json::object();
   const char* percent = "";  // the name of `rate` in percent of the limit
@@ -44,7 +44,7 @@ struct Span::Event {
 namespace {
 
 constexpr std::size_t kMostEvents = 1 << 20;
-constexpr int kFirstLine = 1 << 30;  // the first number of a line that is not a thread, beyond the system's numbers of threads
+constexpr int kFirstLine = 1 << 30;  // lines that are not threads are numbered from here, beyond all thread IDs
 
 thread_local constinit const char* thread_name = nullptr;
 struct Recorded {
@@ -97,7 +97,7 @@ struct Recorder {
 
   double microseconds(Clock::time_point at) const { return std::chrono::duration<double, std::micro>(at - start).count(); }
 
-  /// The array of Chrome's "Trace Event Format": complete events (X), counters (C) and names (M).
+  /// Writes an object of Chrome's "Trace Event Format": complete events (X), counters (C) and names (M).
   void write() {
     // Several processes may share the name, so each writes a file of its own and renames it. A pipe or a terminal is written directly.
     std::error_code error;
@@ -156,7 +156,7 @@ std::string with_process(std::string path) {
   return path;
 }
 
-/// From the start of the library to the end of the process. A process that did nothing writes nothing, so that the children of a program leave its file alone.
+/// Records from the load of the library to the end of the process. A process without events writes no file, so that a program's children keep its file.
 const bool from_environment = [] {
   const char* path = std::getenv("SINTER_TRACE");
   if (!path || !*path || !start(path)) return false;
@@ -262,7 +262,7 @@ double Span::seconds() const {
 }
 
 void add_limit(const std::string& name, std::function<double()> measure) {
-  // At the end of a process the limits are measured before its devices close: what is registered later runs earlier.
+  // At the end of a process the limits are measured before its devices close: atexit runs later registrations first.
   static const bool at_exit = [] {
     std::atexit([] {
       if (on()) recorder()->measure();

@@ -49,7 +49,7 @@ struct Listed {
 inline constexpr std::string_view kPlanTarget = "plan for ";
 /// The prefix of the target of an entry that holds a measured schedule and no code; the rest names the kernel and device.
 inline constexpr std::string_view kTunedTarget = "schedule measured on ";
-/// The note that tells plans apart that were made before and after a schedule was added: a number.
+/// The note that counts changes of the measured schedules; the keys of plans made before and after a change differ by this number.
 inline constexpr char kTuningMark[] = "tuned-schedules";
 
 /// The disk cache. It is thread-safe, and safe against other processes on the same directory. No member throws for anything that a file system or a hostile
@@ -72,9 +72,9 @@ class DiskCache {
   void remember(const std::string& name, const std::string& value);
   std::optional<std::string> recall(const std::string& name);
 
-  /// Returns every intact entry, the last used first, without texts and binaries. With `key`: those whose key begins so, whole.
+  /// Returns every intact entry, the last used first, without texts and binaries. With `key`: complete entries whose keys begin with it.
   std::vector<Listed> list(std::string_view key = {});
-  /// Gives the bytes of every intact entry, and of the notes, which import() takes on another machine.
+  /// Calls `take` with the bytes of every intact entry and note; import() stores them on another machine.
   void each(const std::function<void(std::span<const std::uint8_t>)>& take);
   enum class Import : std::uint8_t { stored, known, refused };
   /// Stores one entry or note of each(), unless it is there. Refuses bytes that are not intact, of another schema, or that cannot be written.

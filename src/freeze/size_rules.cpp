@@ -166,12 +166,12 @@ Numbers numbers_of(const Sample& sample) {
     numbers.whole.insert(numbers.whole.end(), shape.begin(), shape.end());
   }
   for (const Sample::Room& room : sample.room) numbers.whole.push_back(room.left);
-  // No number of a size is infinite or NaN; those literals are compared by their bits in the end.
+  // A literal that is infinite or NaN cannot follow a size, so it counts as 0 here; agrees() compares the bits of all literals.
   for (const trace::Scalar& literal : sample.literals) numbers.real.push_back(std::isfinite(literal.as_double()) ? literal.as_double() : 0);
   return numbers;
 }
 
-/// Returns the value on the line through `at` and its neighbour, `distance` steps from `at`.
+/// Returns the numbers on the line through `at` and `next`, extrapolated to `distance` steps from `at`.
 Numbers on_line(const Numbers& at, const Numbers& next, std::int64_t distance) {
   Numbers numbers = at;
   for (std::size_t k = 0; k < at.whole.size(); ++k) numbers.whole[k] += (next.whole[k] - at.whole[k]) * distance;
@@ -180,7 +180,7 @@ Numbers on_line(const Numbers& at, const Numbers& next, std::int64_t distance) {
   return numbers;
 }
 
-/// Takes the values at which each free axis is at `from` or one more, by sets of the axes that are one more.
+/// Converts values to coefficients in place. Value `set` is that at size from[k] + 1 for the free axes k in the set, and at from[k] for the others.
 template <class Number> void to_coefficients(Multilinear<Number>& rule, const Sizes& from) {
   for (std::size_t bit = 1; bit < rule.size(); bit <<= 1)
     for (std::size_t set = 0; set < rule.size(); ++set)
@@ -264,7 +264,7 @@ class RuleFinder {
     sizes[axis] = size;
     return at(sizes, structure_differs);
   }
-  /// If two sizes are equal they are one symbol, which is another structure and says nothing here.
+  /// Returns whether the size equals a symbol, a planned size or a corner. Equal sizes are one symbol: the structure differs, which proves nothing.
   bool is_number(std::int64_t size) const {
     const auto& symbols = base_sample_.values.symbols;
     const auto is_among = [&](const Sizes& list) { return std::find(list.begin(), list.end(), size) != list.end(); };
@@ -282,8 +282,8 @@ class RuleFinder {
     return fmt::format("a literal of the recording depends on {}, but not as a sum of products of sizes", axes_[axis]);
   }
 
-  /// Returns the first of two sizes of the axis, a step apart and whole steps from its own, that span the line on which all numbers lie at all tried sizes;
-  /// nothing, and the reason, if there is no such line.
+  /// Looks for a line through all numbers of the recording at all tried sizes of the axis, which are whole steps from its own size. Returns the smaller of
+  /// the two sizes, a step apart, that define the line. If there is no such line, returns nothing and sets why_[axis].
   std::optional<std::int64_t> straight_along(std::size_t axis, std::int64_t step) {
     const std::int64_t size = sizes_[axis];
     std::string& why = why_[axis];
@@ -305,7 +305,7 @@ class RuleFinder {
         why = off_the_line(axis, step, first, *a, *b, size, base_);
         return {};
       }
-      std::int64_t others_at = 0;  // a larger size with other operations; two numbers that meet can cause this too, but not at all larger sizes
+      std::int64_t others_at = 0;  // a larger size with other operations; two equal numbers can cause this too, but not at all larger sizes
       bool same_beyond = false;
       for (const std::int64_t wished :
            {first + 2 * step, first + 3 * step, first - step, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
@@ -397,7 +397,7 @@ class RuleFinder {
   const std::vector<std::string>& axes_;
   const Record& record_;
   std::vector<std::string> why_;
-  Sizes corners_;  // of the axes that are free so far; the corners of a further axis are recorded with them
+  Sizes corners_;  // two sizes of each axis that is free so far; the corners of a further axis are recorded with them
   Sample base_sample_;
   Numbers base_;
 };

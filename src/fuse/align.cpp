@@ -50,13 +50,13 @@ class Aligner {
   std::optional<Aligned> beside_each_other() const {
     const Kernel& guest = guest_.kernel;
     if (guest.parallel != parallel_ || hints(guest.sizes) != hints(sizes_) || guest.chunks.length.hint() != chunks_.length.hint()) return std::nullopt;
-    // Equal sizes that are different expressions stay equal: a guard says so.
+    // This comparison records a guard for equal sizes that are different expressions.
     if (!chunks_.same(guest.chunks) || !std::equal(sizes_.begin(), sizes_.end(), guest.sizes.begin())) return std::nullopt;
     return joined(identity_map(sizes_.size()));
   }
 
  private:
-  // Compares the present sizes without a guard: two kernels instead of one are right at any size.
+  // Needs no guard, although it reads the present sizes: two kernels instead of one are right at any size.
   static std::uint64_t points(const Kernel& kernel, int first, int last) {
     std::uint64_t points = 1;
     for (int axis = first; axis < last; ++axis) points *= static_cast<std::uint64_t>(kernel.sizes[static_cast<std::size_t>(axis)].hint());

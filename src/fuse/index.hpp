@@ -114,7 +114,7 @@ struct IndexRange {
 IndexRange range(const IndexExpr& expr, const Sizes& sizes);
 /// Returns the expression with new numbers for computed values: value v becomes numbers[v].
 IndexExpr with_values(const IndexExpr& expr, const std::vector<int>& numbers);
-/// Returns (expr / div) % mod in canonical form; mod 0 means no remainder. The expression must not be negative. `sizes`: of the axes.
+/// Returns (expr / div) % mod in canonical form; mod 0 means no remainder. The expression must not be negative. `sizes`: of the kernel's axes.
 IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const Sizes& sizes);
 
 /// One expression per dimension of a node.
@@ -133,7 +133,7 @@ struct SplitAxis {
   int axis;
   Size inner;
 };
-/// A map, or the split with which a reshape would be affine, and no map. The caller then splits the axis and starts again.
+/// A map, or no map and the split that would make a reshape affine. In the second case the caller splits the axis and starts again.
 struct Mapped {
   Map map;
   std::optional<SplitAxis> split = {};

@@ -103,7 +103,7 @@ Columns columns_of(trace::Op op) {
 #define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, layout, pieces, gpu, expansion, host, by) \
   case Op::id: return columns(layout, Pieces::pieces, OnGpu::gpu, #expansion);
 #include "trace/primitives.def"
-    default: throw InternalError("a library call's record was asked for of another op");
+    default: throw InternalError("the op is not a library call and has no record");
   }
 }
 

@@ -63,7 +63,7 @@ Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& ax
   const Scope scope("tensordot", a.where());
   const Site& site = scope.site();
   const Tensor x(as_node(site, a)), y(as_node(site, b));
-  if (axes_a.size() != axes_b.size()) fail<AxisError>(site, fmt::format("{} axes with {} axes", axes_a.size(), axes_b.size()));
+  if (axes_a.size() != axes_b.size()) fail<AxisError>(site, fmt::format("axes_a names {} axes and axes_b {}", axes_a.size(), axes_b.size()));
   checked_axes(site, Axes(axes_a), x.ndim());
   checked_axes(site, Axes(axes_b), y.ndim());
   std::vector<std::int64_t> order_a, order_b;
@@ -152,7 +152,7 @@ class Einsum {
     if (shape.size() - named > 31) refuse(fmt::format("leaves {} axes to an ellipsis", shape.size() - named));
     return shape.size() - named;
   }
-  /// Expands the ellipsis to a letter for each axis; `rank` is unknown for the result, whose ellipsis is the widest of the operands'.
+  /// Expands the ellipsis to a name for each axis. The result has no known `rank`: its ellipsis stands for as many axes as the widest of the operands'.
   std::string expanded(const std::string& names, std::optional<std::size_t> rank) const {
     std::string labels = names;
     if (const auto dots = names.find("..."); dots != std::string::npos) {
@@ -298,7 +298,7 @@ Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, 
   const Scope scope("einsum", where);
   if (operands.empty()) fail<ValueError>(scope.site(), "there are no operands");
   check_parts(scope.site(), static_cast<std::int64_t>(operands.size()), "operands",
-              64);  // as in NumPy; the search for the cheapest pairs takes time proportional to the fourth power
+              64);  // as in NumPy; the search for the cheapest pairs takes time proportional to the fourth power of their number
   return Einsum(scope.site(), subscripts, operands).run();
 }
 

@@ -1,5 +1,5 @@
-// Exchanges: the elements of its part of a value that each place sends to the places that want them, and the two library calls that send and receive. Every
-// rank derives from global shapes which elements each place sends to which, so nothing is negotiated.
+// In an exchange each place sends elements of its part of a value to the places that want them; two library calls send and receive them. Every rank derives
+// from global shapes which elements each place sends to which place, so ranks negotiate nothing.
 //
 // The calls' attributes: the exchange's number in its evaluation, the number of elements of the result, the bytes that the place sends to other ranks or
 // receives from them, the number of places at the other end, the kind with the mesh axis and the call, packed by `label`, and a hash of the sizes of the

@@ -258,7 +258,7 @@ LibraryColumns columns_of(Op op) {
 #define SINTER_LIBRARY(id, arity, sharding, takes, shape, result, ...) \
   case Op::id: return {takes, shape, []([[maybe_unused]] DType same) { return result; }};
 #include "trace/primitives.def"
-    default: throw InternalError("a library call's record was asked for of another op");
+    default: throw InternalError("the op is not a library call and has no record");
   }
 }
 
