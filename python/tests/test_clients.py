@@ -392,13 +392,13 @@ pandas.Series(x[0]).sum()
 """
 
 ITS_OWN = "the function computes with NumPy, whatever it is given"
-VIEWS = "it writes through a view, and sinter's arrays are values"
-NUMPY_TYPES = "it asks that the element type be NumPy's own"
+VIEWS = "the function writes through a view, and sinter's arrays are values"
+NUMPY_TYPES = "the function requires one of NumPy's own element types"
 LIMITS = {
     "integrate.simpson(x, axis=1)": ITS_OWN, "signal.welch(x[0], nperseg=4)[1]": ITS_OWN, "stats.linregress(x[0], x[1]).slope": ITS_OWN, "stats.obrientransform(x[0])[0]": ITS_OWN,
     "stats.Normal(mu=x[0]).pdf(y[0])": ITS_OWN, "stats.Normal(mu=x[0]).cdf(y[0])": ITS_OWN, "scipy.linalg.inv(x[:, :2])": ITS_OWN, "scipy.linalg.solve(x[:, :2], x[:, 0])": ITS_OWN,
     "scipy.linalg.expm(x[:, :2])": ITS_OWN, "scipy.spatial.distance.cdist(x.T, x.T)": ITS_OWN, "scipy.interpolate.BarycentricInterpolator(xp.arange(6.0), x[0])(xp.asarray([1.5]))": ITS_OWN,
-    "scipy.interpolate.AAA(xp.arange(6.0), x[0])(xp.asarray([1.5]))": ITS_OWN, "signal.sosfilt(xp.asarray([[1.0, 2, 1, 1, 0, 0]]), x)": "its compiled code wants an array that can be written",
+    "scipy.interpolate.AAA(xp.arange(6.0), x[0])(xp.asarray([1.5]))": ITS_OWN, "signal.sosfilt(xp.asarray([[1.0, 2, 1, 1, 0, 0]]), x)": "the function's compiled code requires a writable array",
     "integrate.nsum(lambda k: 1 / k**2, xp.asarray(1.0), xp.asarray(xp.inf)).sum": VIEWS,
     "scipy.interpolate.PchipInterpolator(xp.arange(6.0), x[0])(1.5)": VIEWS,
     "mixture.GaussianMixture(2, random_state=0, init_params='random').fit(x).means_": VIEWS, "mixture.GaussianMixture(2, random_state=0, init_params='random_from_data').fit(x).predict(x)": VIEWS,
@@ -406,7 +406,7 @@ LIMITS = {
     "cluster.KMeans(2, n_init=1, random_state=0).fit(x).cluster_centers_": ITS_OWN, "model_selection.cross_val_score(linear_model.Ridge(solver='svd'), x, r, cv=3)": ITS_OWN,
     "gaussian_process.kernels.RBF()(x)": ITS_OWN, "neighbors.KNeighborsClassifier(3).fit(x, y).predict(x)": ITS_OWN,
     "einops.rearrange(x, 'a b -> b a')": "einops knows its own list of types; einops.array_api takes the array", "einops.einsum(x, x, 'a b, c b -> a c')": "einops knows its own list of types; einops.array_api takes the array",
-    "X(x).interp(a=15)": ITS_OWN, "da.percentile(d[0], 30)": "Dask has a list of types for it", "d.nonzero()[0]": ITS_OWN,
+    "X(x).interp(a=15)": ITS_OWN, "da.percentile(d[0], 30)": "Dask has its own list of types for this function", "d.nonzero()[0]": ITS_OWN,
     "da.linalg.solve(d[:, :4].rechunk((4, 4)) + da.eye(4), d[:, :1].rechunk((4, 1)))": ITS_OWN, "pandas.DataFrame(x).to_numpy()": ITS_OWN, "pandas.Series(x[0]).sum()": ITS_OWN,
 }
 LIMITS |= {text: NUMPY_TYPES for text in XARRAY.splitlines() if any(word in text for word in ("where(X(x) > 1)", "rolling", "shift", "pad(", "xr.corr", "weighted", "reindex", "idxmax"))}
@@ -534,7 +534,7 @@ def report():
     """Gives the lines of the page."""
     yield "# Libraries that compute with sinter's arrays"
     yield ""
-    yield "`python python/tests/test_clients.py > docs/python-clients.md` writes this page from a run: each call is made with arrays of sinter and of NumPy, and counts where"
+    yield "`python python/tests/test_clients.py > docs/python-clients.md` writes this page from a run: each call is made with arrays of sinter and of NumPy, and counts if"
     yield "the result is an array of sinter (or a number of Python where NumPy gives one) with NumPy's shape, type and values."
     yield ""
     yield "| library | version | calls | as with NumPy |"
@@ -561,7 +561,7 @@ def report():
         yield f"| {reason} | {cells} |"
     yield ""
     yield "A library that writes through a view gets a `sinter.ViewWarning` at the line that writes. `torch.asarray(x)` reads the buffer of an array as one axis; `torch.from_dlpack(x)` and"
-    yield "`torch.as_tensor(x)` keep its shape. PyTorch's operators take no arrays of sinter, nor sinter's operators tensors: `sinter.asarray(t)` converts one first."
+    yield "`torch.as_tensor(x)` keep its shape. PyTorch's operators refuse sinter's arrays, and sinter's operators refuse tensors: `sinter.asarray(t)` converts a tensor first."
 
 
 if __name__ == "__main__":
