@@ -395,7 +395,7 @@ TEST_CASE("lists that do not fit are refused in the words of the model, laid out
   };
   refused("Conv", {16, 16, 3}, {{"strides", Numbers{1, 1}}}, "strides (1, 1)");
   refused("Conv", {16, 16, 11}, {}, "(1, 16, 9)");
-  refused("Conv", {16, 16, 3}, {{"kernel_shape", Numbers{5}}}, "kernel_shape of (5,)");
+  refused("Conv", {16, 16, 3}, {{"kernel_shape", Numbers{5}}}, "kernel_shape (5,)");
   refused("ConvTranspose", {16, 16, 3}, {{"strides", Numbers{0}}}, "stride");
   refused("ConvTranspose", {16, 16, 3}, {{"pads", Numbers{30, 30}}}, "(1, 16, 9)");
 }
