@@ -61,7 +61,6 @@ Limits cuda_limits(int sm) {
     limits.row_bytes = row.shared - kPartsBytes;
     limits.row_bytes_are_hard = true;
     limits.columns_in_registers = true;
-    limits.transposed_depth = 1 << 30;  // cuBLASLt has kernels for every order of its operands
     limits.sorts_by_digits = true;
     limits.unroll_recurrence = true;
     limits.cluster = sm >= 90 ? kLargestCluster : 1;
@@ -122,7 +121,6 @@ std::string to_string(const Limits& limits) {
   line("library_calls", limits.library_calls);
   line("products", limits.products);
   line("product_epilogues", limits.product_epilogues);
-  line("transposed_depth", limits.transposed_depth);
   line("sorts_by_digits", limits.sorts_by_digits);
   line("fuse", limits.fuse);
   line("channel_blocks", limits.channel_blocks);

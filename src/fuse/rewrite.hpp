@@ -23,10 +23,6 @@ Graph merge_dependent_reductions(Graph graph, const Limits& limits);
 /// Replaces reductions over axes of size 1 by reshapes.
 Graph drop_unit_reductions(Graph graph);
 
-/// A slice of a product of matrices that nobody else reads becomes a product of slices: only the part that is read is computed. A transposed product becomes
-/// the product of the transposed operands. Operations after the view can then be the product's epilogue.
-Graph move_views_to_operands(Graph graph, const Limits& limits);
-
 /// Replaces library ops that the device's libraries do not compute by other primitives, as their records say.
 Graph expand_library_calls(Graph graph, const Limits& limits);
 

@@ -607,7 +607,7 @@ Plan schedule(Graph prepared, const Limits& limits, const Forced& forced) {
 }
 
 Graph prepare(const Graph& recorded, const Limits& limits) {
-  Graph graph = move_views_to_operands(trace::symbolic(recorded), limits);
+  Graph graph = trace::symbolic(recorded);
   if (!limits.library_calls) graph = expand_library_calls(std::move(graph), limits);
   graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
   graph = split_scans(std::move(graph), limits);

@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "host_data_stub.hpp"
@@ -85,36 +84,6 @@ TEST_CASE("rows that are not wanted are not computed") {
     REQUIRE(slice.steps.size() == 1);
     CHECK(slice.steps[0].kernel.parallel_points() == 512);
     CHECK(slice.steps[0].kernel.row_points() == 512);
-  }
-}
-
-TEST_CASE("a view of a product is a product of views, unless the product is read elsewhere") {
-  const Tensor x = placeholder({6, 1000, 100}, DType::float32), w = placeholder({6, 100, 256}, DType::float32), b = placeholder({256}, DType::float32);
-  const Tensor column = placeholder({1000}, DType::float32), last = placeholder({250}, DType::float32);
-  struct Case {
-    const char* name;
-    std::vector<Tensor> view, direct;
-  };
-  const Tensor held = matmul(x, w);
-  const Case cases[] = {
-      {"rows", {relu(matmul(x, w)(Slice{}, Slice{10, 500}) + b)}, {relu(matmul(x(Slice{}, Slice{10, 500}), w) + b)}},
-      {"columns", {relu(matmul(x, w)(Slice{}, Slice{}, Slice{3, 253}) + last)}, {relu(matmul(x, w(Slice{}, Slice{}, Slice{3, 253})) + last)}},
-      {"batches", {relu(matmul(x, w)(Slice{2, 4}) + b)}, {relu(matmul(x(Slice{2, 4}), w(Slice{2, 4})) + b)}},
-      {"transposed", {relu(swapaxes(matmul(x, w), 1, 2) + column)}, {relu(matmul(swapaxes(w, 1, 2), swapaxes(x, 1, 2)) + column)}},
-      {"both",
-       {tanh(swapaxes(matmul(x, w), 1, 2)(Slice{1, 3}, Slice{5, 9}))},
-       {tanh(matmul(swapaxes(w, 1, 2)(Slice{1, 3}, Slice{5, 9}), swapaxes(x, 1, 2)(Slice{1, 3})))}},
-  };
-  for (const auto& limits : {fuse::cpu_limits(), fuse::cuda_limits(90)}) {
-    CAPTURE(limits.target);
-    for (const Case& each : cases) {
-      CAPTURE(each.name);
-      const auto view = testing::plan_of(each.view, limits), direct = testing::plan_of(each.direct, limits);
-      CHECK(view.steps.size() == direct.steps.size());
-      CHECK(testing::bytes_moved(view) == testing::bytes_moved(direct));
-    }
-    const auto both = testing::plan_of({held, relu(held(Slice{}, Slice{10, 500}) + b)}, limits);
-    CHECK(std::count_if(both.graph.nodes.begin(), both.graph.nodes.end(), [](const auto& node) { return node.op == trace::Op::matmul; }) <= 1);
   }
 }
 
