@@ -27,12 +27,12 @@ struct RanStep {
   const runtime::DevicePtr& device;
 };
 
-/// "softmax_8f2a, from program.cpp:12-14": for a step, and for kernels that are launched together.
+/// Returns a title such as "softmax_8f2a, from program.cpp:12-14", for a step or for kernels that are launched together.
 std::string title_of(const RanStep& ran);
 std::string title_of(const Planned& planned, std::size_t first, std::size_t last, const std::vector<trace::NodeSite>* sites);
-/// Tells the span of a step, which has run, its kind; and the timeline its name, the user's lines, bytes and rate against the device's bandwidth.
+/// Adds to the span of a completed step its kind, its name, the user's lines, its bytes, and its rate against the device's bandwidth.
 void tell_step(timeline::Span& span, const RanStep& ran, int threads);
-/// Tells the log and this thread's profile of a held value that is computed a second time.
+/// Reports a held value that is computed a second time to the log and to this thread's profile.
 void tell_computed_again(const trace::Recorded& node);
 
 }  // namespace engine
@@ -42,13 +42,13 @@ struct Profile::Times {
 
   /// Returns the calling thread's object; null if there is no Profile.
   static Times* current();
-  /// Adds a run of a step. `threads`: of the host, for the measured limits.
+  /// Adds a run of a step. `threads`: the number of the host's threads, for the measured limits.
   void add(const engine::RanStep& ran, double seconds, int threads);
 
   struct Step {
     ProfiledStep told;
     runtime::DevicePtr device;
-    DType dtype{};  // in which it computes, for the limit of arithmetic
+    DType dtype{};  // the type of the step's arithmetic, which sets its arithmetic limit
     int threads = 1;
   };
   std::map<std::pair<std::string, std::string>, Step> steps;  // by kind and name

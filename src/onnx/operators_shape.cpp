@@ -227,7 +227,7 @@ Results space_to_depth(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} dimensions instead of 4", x.ndim()));
   const std::int64_t b = c.size("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
-  if (h % b != 0 || w % b != 0) c.refuse(fmt::format("a picture of {} x {} cannot be divided into blocks of {}", h, w, b));
+  if (h % b != 0 || w % b != 0) c.refuse(fmt::format("an image of {} x {} cannot be divided into blocks of {}", h, w, b));
   const Tensor blocks = reshape(c[0], {n, channels, h / b, b, w / b, b});
   return {reshape(c.at_node(transpose(c.at_node(blocks), {0, 3, 5, 1, 2, 4})), {n, channels * b * b, h / b, w / b})};
 }

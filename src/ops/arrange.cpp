@@ -17,7 +17,7 @@ RecordedPtr arranged(const Site& site, const Arg& x) { return as_node(site, x); 
 
 RecordedPtr zeros_of(const Site& site, DType dtype, Shape shape) { return make_constant(site, make_scalar_int(dtype, 0), std::move(shape)); }
 
-/// Returns elements [start, start + count) of an axis, by `step`.
+/// Returns `count` elements of an axis: start, start + step, ...
 RecordedPtr part_of(const Site& site, const RecordedPtr& x, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count) {
   std::vector<std::int64_t> start_step;
   for (std::size_t k = 0; k < x->shape.size(); ++k) start_step.insert(start_step.end(), {0, 1});
@@ -63,7 +63,7 @@ RecordedPtr joined(const Site& site, std::vector<RecordedPtr> pieces, std::size_
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-/// Continues an axis on both sides by copies of itself; every second one is mirrored if the mode says so.
+/// Extends an axis on both sides, by its edge elements or by copies of itself; unless the mode is wrap, every second copy is mirrored.
 RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, std::int64_t before, std::int64_t after, PadMode mode) {
   const std::int64_t size = x->shape[axis];
   if (before == 0 && after == 0) return x;
@@ -77,7 +77,7 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
     };
     return joined(site, {repeated(0, before), x, repeated(size - 1, after)}, axis);
   }
-  // Stretches of this length follow one another: even ones run forwards from element 0, odd ones in the direction of the mode.
+  // Stretches of this length follow one another: even ones run forwards from element 0, odd ones run backwards unless the mode is wrap.
   const std::int64_t stretch = mode == PadMode::reflect ? size - 1 : size;
   constexpr std::int64_t kMaxStretches = 4096;
   if ((before + after) / stretch > kMaxStretches)
@@ -247,7 +247,7 @@ Tensor diagonal(const Arg& x, std::int64_t offset, std::int64_t axis1, std::int6
   const Site& site = scope.site();
   const RecordedPtr node = arranged(site, x);
   const auto rank = static_cast<std::int64_t>(node->shape.size());
-  if (rank < 2) fail<ShapeError>(site, fmt::format("shape {} has no diagonal: it takes two axes", to_string(node->shape)));
+  if (rank < 2) fail<ShapeError>(site, fmt::format("shape {} has no diagonal: a diagonal needs two axes", to_string(node->shape)));
   const std::int64_t first = checked_axis(site, axis1, rank), second = checked_axis(site, axis2, rank);
   if (first == second) fail<AxisError>(site, fmt::format("axis {} is given twice", first));
   std::vector<std::int64_t> order;
@@ -255,7 +255,7 @@ Tensor diagonal(const Arg& x, std::int64_t offset, std::int64_t axis1, std::int6
     if (k != first && k != second) order.push_back(k);
   order.insert(order.end(), {first, second});
   RecordedPtr turned = make_permute(site, node, order);
-  // The square that the diagonal crosses from corner to corner; its elements lie one row and one column apart.
+  // Selects the square whose main diagonal this is; successive elements of a main diagonal lie one row and one column apart.
   const auto rows = static_cast<std::size_t>(rank) - 2, columns = rows + 1;
   offset = std::clamp(offset, -turned->shape[rows], turned->shape[columns]);
   const std::int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
@@ -276,7 +276,7 @@ Tensor diag(const Arg& x, std::int64_t k) {
   if (k < -kFar || k > kFar) fail<ShapeError>(site, fmt::format("no matrix is large enough for a diagonal {} from the main one", k));
   const std::int64_t shift = k < 0 ? -k : k, size = node->shape[0] + shift;
   check_shape(site, {size, size}, node->dtype);
-  // Above the diagonal the row gives the number of the element, below it the column.
+  // If k >= 0, an element's row is its index in x; if k < 0, its column is.
   const RecordedPtr longer = make_pad(site, node, zeros_of(site, node->dtype, {size}), {0, shift});
   const RecordedPtr spread = make_broadcast(site, k < 0 ? longer : make_reshape(site, longer, {size, 1}), {size, size});
   return where(on_diagonal(site, size, size, k, equal), Tensor(spread), Tensor(zeros_of(site, node->dtype, {})));

@@ -13,7 +13,7 @@ namespace {
 
 using namespace ops;
 
-/// Repeats each head `times` times, with its copies side by side.
+/// Repeats each head until there are `heads`; the copies of a head lie side by side.
 Tensor shared_heads(const Site& site, const Tensor& x, std::int64_t heads) {
   const std::int64_t own = x.ndim() < 3 ? 1 : x.shape()[x.shape().size() - 3];
   if (own == heads) return x;
@@ -56,7 +56,7 @@ Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const T
 Tensor embedding(const Arg& indices, const Tensor& weight) {
   const Scope scope("embedding", indices.where());
   const Shape& shape = node_of(scope.site(), weight)->shape;
-  if (shape.size() != 2) fail<ShapeError>(scope.site(), fmt::format("weight of shape {}; it is (rows, features)", to_string(shape)));
+  if (shape.size() != 2) fail<ShapeError>(scope.site(), fmt::format("weight of shape {}; expected (rows, features)", to_string(shape)));
   return take(weight, indices, 0);
 }
 
@@ -65,7 +65,7 @@ Tensor one_hot(const Arg& indices, std::int64_t num_classes, DType dtype) {
   const Site& site = scope.site();
   const Tensor places(as_node(site, indices));
   if (!is_integer(places.dtype())) fail<DTypeError>(site, fmt::format("indices are integers, not {}", name(places.dtype())));
-  if (num_classes < 1) fail<ValueError>(site, fmt::format("{} classes", num_classes));
+  if (num_classes < 1) fail<ValueError>(site, fmt::format("num_classes is {}; it must be at least 1", num_classes));
   return astype(equal(expand_dims(places, -1), arange(num_classes)), dtype);
 }
 

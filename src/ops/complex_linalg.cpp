@@ -14,7 +14,7 @@ namespace {
 
 /// Complex matrices in the layout of a library call: the real parts, then the imaginary parts, as columns of one matrix.
 struct ComplexMatrices {
-  Matrices m;  // with the columns of the complex ones
+  Matrices m;  // counts complex columns, half of those of `both`
   Tensor both;
 
   Complex operator()(const Complex& z) const { return {m(z.re), m(z.im)}; }
@@ -30,7 +30,7 @@ ComplexMatrices square_complex_matrices(const Site& site, const ComplexArg& x) {
   return complex_matrices(site, x);
 }
 
-/// Splits a packed result into its real and imaginary half.
+/// Splits a packed result into its real and imaginary halves.
 Complex decomposed_complex(const Site& site, Op op, const ComplexMatrices& x) {
   const std::vector<Tensor> halves = split(decomposed(site, op, x.both), 2, -1);
   return {halves[0], halves[1]};
@@ -42,12 +42,12 @@ Complex transposed(const Complex& x) { return {matrix_transpose(x.re), matrix_tr
 Complex hermitian(const ComplexArg& x) { return {matrix_transpose(x.re()), -matrix_transpose(x.im())}; }
 Complex triangle_of(const ComplexArg& x, Triangle triangle) { return triangle == Triangle::lower ? Complex{x.re(), x.im()} : hermitian(x); }
 
-/// Returns the complex matrix of a doubled one: its first columns.
+/// Returns the complex matrix of a doubled one, whose first half of columns holds re above im.
 Complex halved(const Tensor& both) {
   const std::vector<Tensor> parts = split(split(both, 2, -1)[0], 2, -2);
   return {parts[0], parts[1]};
 }
-/// Returns every second one of values that come in pairs.
+/// Returns one value of each pair of equal values.
 Tensor each_second(const Tensor& values) { return values.at({ellipsis, Slice{{}, {}, 2}}); }
 
 }  // namespace
@@ -98,7 +98,7 @@ Complex cholesky(const ComplexArg& x, bool upper) {
   if (upper) return hermitian(cholesky(hermitian(x)));
   const Matrices m = square_matrices(scope.site(), x.re());
   if (m.empty()) return {m(nothing(m, {0, 0})), m(nothing(m, {0, 0}))};
-  // If each element is the block [[re, -im], [im, re]], the factor of blocks is triangular with a positive diagonal: it is the real factor.
+  // Each element becomes the block [[re, -im], [im, re]]. The complex factor in blocks is triangular with a positive diagonal, so it is the real factor.
   const Tensor top = stack({x.re(), -x.im()}, -1), bottom = stack({x.im(), x.re()}, -1);
   const std::int64_t n = m.rows;
   const Tensor blocks = reshape(cholesky(reshape(stack({top, bottom}, -3), m.with({2 * n, 2 * n}))), m.with({n, 2, n, 2}));

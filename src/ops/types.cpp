@@ -63,7 +63,7 @@ Tensor view(const Arg& arg, DType dtype) {
   }
   if (x.size() == 0) return zeros(shape, dtype, site.where);
   const void* const bytes = host_data(x.node(), site);
-  if (reinterpret_cast<std::uintptr_t>(bytes) % itemsize(dtype) != 0) return from_pointer(bytes, dtype, shape, {}, site.where);  // for a mapped file
+  if (reinterpret_cast<std::uintptr_t>(bytes) % itemsize(dtype) != 0) return from_pointer(bytes, dtype, shape, {}, site.where);  // an unaligned file
   return adopt_memory(std::make_shared<Tensor>(x), bytes, dtype, shape, site.where);
 }
 

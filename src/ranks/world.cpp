@@ -35,7 +35,7 @@ std::string folder_of_library() {
   return std::filesystem::path(info.dli_fname).parent_path();
 }
 
-/// Opens a module beside the library, else where the loader searches.
+/// Opens the module's file beside this library, or else where the loader searches.
 std::shared_ptr<Transport> open_module(const std::string& file) {
   const std::filesystem::path beside = std::filesystem::path(folder_of_library()) / file;
   // MPI opens modules of its own, which look for its symbols among the global ones.

@@ -16,7 +16,7 @@ namespace {
 std::atomic<EvaluateHook> evaluate_hook{nullptr};
 std::atomic<SpreadHook> spread_hook{nullptr};
 
-/// Below this depth destructors may recurse.
+/// Up to this depth destructors may recurse.
 constexpr std::uint32_t kShallow = 64;
 
 /// Drops operands without recursion: a node that nobody else holds gives up its own operands first.
@@ -47,7 +47,7 @@ std::uint32_t depth_above(const Operands& inputs) {
   return below + 1;
 }
 
-/// The largest sum of bytes: a sum that counts shared contents several times may grow without bound.
+/// Sums of bytes saturate at this value, because a sum that counts shared contents several times may grow without bound.
 constexpr std::size_t kUncounted = std::size_t{1} << 62;
 
 }  // namespace
@@ -82,8 +82,8 @@ std::shared_ptr<void> Recorded::history() const {
 
 namespace {
 
-/// A node's `held` counts contents once for each read, so most large counts are too large. After an exact count, the next one waits until as many nodes are
-/// recorded as that count visited (64 KiB that are read count as a node, too), and until they read as many bytes as the exact count was below the limit.
+/// A node's `held` counts contents once for each read, so most large counts are too large. The next exact count waits until as many nodes are recorded as the
+/// last one visited operands (64 KiB that are read count as a node, too), and until those nodes read as many bytes as the last one was below the limit.
 thread_local constinit std::size_t nodes_owed = 0, bytes_owed = 0;
 
 struct Held {
@@ -114,7 +114,7 @@ Held held_by(const RecordedPtr& node) {
     if (found == uses.end()) continue;
     const StoragePtr storage = operand->result();
     if (all.insert(storage.get()).second) held.all += storage->bytes;
-    // Each use is held by an operand and by the copy here.
+    // Each use accounts for two references: the operand and its copy here.
     if (operand.use_count() == 2 * found->second && alone.insert(storage.get()).second) held.alone += storage->bytes;
   }
   return held;

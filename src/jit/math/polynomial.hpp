@@ -27,8 +27,8 @@ template <class X, std::size_t N> X polynomial_after(const X& x, const double (&
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Adding this number to one below 2^51 leaves its nearest integer in the low bits. The addition rounds and converts in one step, and its result is defined for
-// NaN.
+// Adding this constant to a number of magnitude below 2^51 leaves the nearest integer in the sum's low bits. The addition rounds and converts in one step, and
+// its result is defined for NaN.
 constexpr double kRound64 = 0x1.8p52;
 constexpr std::int64_t kRound64Bits = 0x4338000000000000;
 

@@ -1,4 +1,4 @@
-// The decompositions of linear algebra: one matrix after another of a batch in memory.
+// The decompositions of linear algebra, for the matrices of a batch in memory, one after another.
 #pragma once
 #include <span>
 

@@ -21,11 +21,11 @@
 namespace sinter::kernels {
 namespace {
 
-// Elements of a task: short rows share one.
+// Elements of a task; several short rows share one task.
 constexpr std::int64_t kTaskElements = 16384;
-// A quicksort takes about half a microsecond, even for few elements.
+// Shortest row for a quicksort, which takes about half a microsecond even for few elements.
 constexpr std::int64_t kQuicksortFrom = 64;
-// Rows up to the first length are sorted in lanes, where there are at least as many rows as the second number.
+// Rows of at most kLanesUpTo elements are sorted in lanes if there are at least kLanesFrom rows.
 constexpr std::int64_t kLanesUpTo = 256, kLanesFrom = 4;
 // Elements that are compared with the bound in one step.
 constexpr std::int64_t kGlance = 64;
@@ -98,7 +98,7 @@ template <class Key> std::int64_t share_of_first(std::span<const Key> a, std::sp
   return low;
 }
 
-/// Merges without branches, because a branch could not predict which number comes next.
+/// Merges without branches, because a processor could not predict which number comes next.
 template <class Key> void merge(const Key* a, const Key* a_end, const Key* b, const Key* b_end, Key* to) {
   while (a < a_end && b < b_end) {
     const bool second = *b < *a;
@@ -159,7 +159,7 @@ inline void sort_by_counting(std::uint8_t* keys, std::int64_t n) {
   for (std::size_t key = 0; key < counts.size(); ++key) keys = std::fill_n(keys, counts[key], static_cast<std::uint8_t>(key));
 }
 
-/// Sorts a row in the result's own memory.
+/// Sorts a row; the keys lie in the result's own memory.
 template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
   if (n < kQuicksortFrom) {
     for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
@@ -208,8 +208,8 @@ template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* fr
   return all;
 }
 
-/// Sorts numbers that consist of the key and, in the low bits, the place. They have 64 bits, in the result's own memory, if the row's range of keys leaves
-/// room.
+/// Sorts numbers that consist of the key and, in the low bits, the place. If the row's range of keys and the places fit in 64 bits, the numbers lie in the
+/// result's own memory; otherwise they have 128 bits.
 template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
   if (n < kQuicksortFrom) {
     std::array<std::pair<BitsOf<T>, std::int64_t>, kQuicksortFrom> items;
@@ -218,7 +218,7 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
     for (std::int64_t k = 0; k < n; ++k) to[k] = items[static_cast<std::size_t>(k)].second;
     return;
   }
-  if constexpr (sizeof(T) == 1) {  // counts where the first element of each key goes
+  if constexpr (sizeof(T) == 1) {  // counting sort: a key's first element goes to places[key]
     std::array<std::int64_t, 256> places{};
     for (std::int64_t k = 0; k < n; ++k) ++places[to_place_key(from[k * stride])];
     std::int64_t sum = 0;
@@ -250,8 +250,8 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
   });
 }
 
-/// Writes the places of the first `count` elements in ascending or descending order; of equal elements, the earlier ones come first. Most elements are skipped
-/// by one comparison with the bound, the last of the first `count` found so far.
+/// Writes the places of the first `count` elements in ascending or descending order; of equal elements, the earlier ones come first. One comparison skips most
+/// elements: that with the bound, the last of the `count` elements that the latest keep_first() chose.
 template <class T> void select_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, std::int64_t count, bool largest) {
   struct Item {
     BitsOf<T> key;
@@ -341,7 +341,7 @@ const SortNetworks& sort_networks() {
 
 template <class T> bool suit_lanes(const Rows<T>& rows) { return rows.length > 0 && rows.length <= kLanesUpTo && rows.count >= kLanesFrom; }
 
-/// Calls sort(first row, number of rows) for all blocks of as many rows as a vector of keys has lanes.
+/// Calls sort(first row, number of rows) for each block of rows. A block has as many rows as 64 bytes hold keys.
 template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, int threads, const Sort& sort) {
   constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
   const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / (rows.length * kLanes)) * kLanes;
@@ -351,7 +351,7 @@ template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, i
   });
 }
 
-/// Memory for the longest rows, as columns: one row in each lane.
+/// Memory for a block of rows of up to kLanesUpTo keys, transposed: each lane holds one row.
 template <class Key> struct alignas(64) Columns {
   static constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
   Key& at(std::int64_t k, std::int64_t lane) { return keys[static_cast<std::size_t>(k * kLanes + lane)]; }
@@ -388,7 +388,7 @@ template <class T> void sort_in_lanes(const Rows<T>& rows, T* to, int threads) {
   });
 }
 
-/// Sorts in lanes with the place as the low half of a number of 64 bits where the key has at most 32 bits, else beside the key.
+/// Sorts in lanes. A key of at most 32 bits and its place are the halves of one number of 64 bits; for longer keys the places have an array of their own.
 template <class T> void argsort_in_lanes(const Rows<T>& rows, std::int64_t* to, int threads) {
   constexpr bool kBeside = sizeof(T) == 8;
   const std::int64_t n = rows.length;
