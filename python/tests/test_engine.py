@@ -29,8 +29,8 @@ def expected(x, w, scale=1.0, bias=0.0):
 
 def check(result, x, w, **how):
     y, total, most = expected(x, w, **how)
-    numpy.testing.assert_allclose(numpy.asarray(result["y"]), y, rtol=1e-12)
-    numpy.testing.assert_allclose(numpy.asarray(result["parts"][0]), total, rtol=1e-11)
+    numpy.testing.assert_allclose(numpy.asarray(result["y"]), y, rtol=1e-12, atol=1e-13)
+    numpy.testing.assert_allclose(numpy.asarray(result["parts"][0]), total, rtol=1e-11, atol=1e-12)
     assert isinstance(result["parts"], tuple) and isinstance(result["parts"][1], list)
     assert float(result["parts"][1][0]) == pytest.approx(most)
 
