@@ -19,7 +19,7 @@ inline double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];
 }
-inline double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+inline double minimum(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
 /// Runs each case whose name contains `only` on `threads` threads.
 nlohmann::json run_cases(int threads, int rounds, const std::string& only);

@@ -123,7 +123,7 @@ nlohmann::json run_cases(int threads, int rounds, const std::string& only) {
       return median(ratios);
     };
     for (std::size_t k = 0; k < times.size(); ++k) {
-      const double middle = median(times[k]), best = least(times[k]);
+      const double middle = median(times[k]), best = minimum(times[k]);
       results.push_back({{"case", made.name},
                          {"by", made.contenders[k].name},
                          {"threads", threads},
@@ -133,7 +133,7 @@ nlohmann::json run_cases(int threads, int rounds, const std::string& only) {
                          {"gb_per_s", made.bytes / middle * 1e-9},
                          {"of_triad", fraction(reference, times[k])},
                          {"of_streaming_triad", fraction(streaming, times[k])},
-                         {"of_triad_min", least(reference) / best}});
+                         {"of_triad_min", minimum(reference) / best}});
       const auto& r = results.back();
       fmt::print("{:30} {:24} {} thread{} {:8.2f} ms (min {:7.2f}) {:6.1f} GB/s  {:4.2f} of triad (minima {:4.2f}), {:4.2f} of streaming\n", made.name,
                  made.contenders[k].name, threads, threads == 1 ? " " : "s", middle * 1e3, best * 1e3, r["gb_per_s"].get<double>(), r["of_triad"].get<double>(),

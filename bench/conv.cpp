@@ -71,7 +71,7 @@ Times of_onednn(const Layer& l) {
       stream.wait();
     }));
   }
-  return {bench::least(primitive), bench::least(turns), how.impl_info_str()};
+  return {bench::minimum(primitive), bench::minimum(turns), how.impl_info_str()};
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
       with_relu.push_back(bench::seconds([&] { sn::eval(sn::relu(sn::conv2d(x, w, b, how))); }));
     }
     const Times theirs = of_onednn(l);
-    fmt::print("{:30} {:8.3f} {:8.3f} {:8.3f} {:10.3f} {:7.2f}  {}\n", l.name, bench::least(ours) * 1e3, bench::least(with_relu) * 1e3, theirs.primitive * 1e3,
-               theirs.there_and_back * 1e3, bench::least(ours) / (theirs.primitive + theirs.there_and_back), theirs.implementation);
+    fmt::print("{:30} {:8.3f} {:8.3f} {:8.3f} {:10.3f} {:7.2f}  {}\n", l.name, bench::minimum(ours) * 1e3, bench::minimum(with_relu) * 1e3,
+               theirs.primitive * 1e3, theirs.there_and_back * 1e3, bench::minimum(ours) / (theirs.primitive + theirs.there_and_back), theirs.implementation);
   }
 }

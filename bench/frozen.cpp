@@ -37,7 +37,7 @@ double fastest(const std::function<void()>& work) {
                        for (int k = 0; k < kTimes; ++k) work();
                      }) /
                      kTimes * 1e6);
-  return bench::least(rounds);
+  return bench::minimum(rounds);
 }
 
 struct Measured {

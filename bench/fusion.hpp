@@ -10,8 +10,8 @@ namespace sinter::fusion {
 
 struct Formula {
   std::string name;
-  int before;  // kernels before groups over the same points were merged; 0: not counted then
-  int most;    // kernels now, on a CPU and on sm_90
+  int before;       // kernels before groups over the same points were merged; 0: not counted then
+  int max_kernels;  // kernels now, on a CPU and on sm_90
   std::function<std::vector<Tensor>()> record;
   int second_stages = 0;  // of column sums on sm_90, which has blocks to fill
 };
@@ -67,9 +67,9 @@ inline Tensor blurred(const Tensor& x, int axis) {
 }
 
 inline std::vector<Formula> formulas() {
-  const auto placed_least = [] {
-    const Tensor x = f32({4096, 1000}), least = min(x, 1, true);
-    return std::vector<Tensor>{min(where(x == least, arange(1000), std::int64_t{1000}), 1), sum(least)};
+  const auto placed_minimum = [] {
+    const Tensor x = f32({4096, 1000}), minimum = min(x, 1, true);
+    return std::vector<Tensor>{min(where(x == minimum, arange(1000), std::int64_t{1000}), 1), sum(minimum)};
   };
   const auto backward = [] {
     const Tensor x = f32({4096, 768}), dy = f32({4096, 768}), centred = x - row_mean(x), rstd = rsqrt(row_mean(centred * centred) + 1e-5f);
@@ -98,7 +98,7 @@ inline std::vector<Formula> formulas() {
       {"Newton's implied volatility, 8 steps (175 ops)", 11, 2, [] { return implied_volatility(8); }},
       {"g = power(x), rint(g*255), sum(g)", 4, 2, gamma({2048, 2048})},
       {"the same, rows that do not divide a chunk", 0, 2, gamma({1000, 3000})},
-      {"argmin by where, and the sum of the minima", 3, 2, placed_least},
+      {"argmin by where, and the sum of the minima", 3, 2, placed_minimum},
       {"layer norm backward: dx, dw, db", 4, 2, backward, 2},
       {"7-tap separable blur", 3, 2, [] { return std::vector<Tensor>{blurred(blurred(f32({2048, 2048}), 0), 1)}; }},
       {"layer_norm(x, w, b)[:, 0:1]", 3, 1, [] { return std::vector<Tensor>{layer_norm(f32({128, 197, 768}), f32({768}), f32({768}))(Slice{}, Slice{0, 1})}; }},

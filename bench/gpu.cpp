@@ -148,9 +148,9 @@ nlohmann::json ceilings(bool quick) {
   driver.call("cuMemAlloc_v2", &from, bytes);
   driver.call("cuMemAlloc_v2", &to, bytes);
   const auto best = [&](auto&& work) {
-    double least = 1e30;
-    for (int k = 0; k < rounds; ++k) least = std::min(least, driver.time(work));
-    return least;
+    double smallest = 1e30;
+    for (int k = 0; k < rounds; ++k) smallest = std::min(smallest, driver.time(work));
+    return smallest;
   };
   if (driver.has("cuMemsetD32Async"))
     found["write GB/s"] = static_cast<double>(bytes) / 1e6 / best([&] { driver.call("cuMemsetD32Async", from, 0u, bytes / 4, driver.stream()); });
@@ -305,7 +305,7 @@ nlohmann::json time_pattern(const Pattern& pattern, bool quick) {
   const auto count = quick ? evaluated.sets() : static_cast<std::size_t>(std::clamp(0.05 / first, 2.0, 2000.0));
   std::vector<double> times;
   for (int round = 0; round < (quick ? 1 : 5); ++round) times.push_back(evaluated.timed(count));
-  return {{"us", 1e6 * bench::least(times)},
+  return {{"us", 1e6 * bench::minimum(times)},
           {"median us", 1e6 * bench::median(times)},
           {"bytes", evaluated.bytes()},
           {"kernels", after.kernels_launched - before.kernels_launched},

@@ -35,7 +35,7 @@ int main(int count, char** arguments) {
     const double each = static_cast<double>(calls() - before) / (kRounds * kTimes);
     const double kernels = static_cast<double>(sn::counters().kernels_launched - kernels_before) / (kRounds * kTimes);
     fmt::print("{:44} {:4.0f} kernels {:6.2f} driver calls  {:7.2f} us (min {:.2f}, {:.2f} a kernel)\n", what, kernels, each, bench::median(times),
-               bench::least(times), bench::least(times) / kernels);
+               bench::minimum(times), bench::minimum(times) / kernels);
   };
   const sn::Tensor x = sn::contiguous(sn::arange(1 << 16).reshape({64, 1024}) * 1.f), gain = sn::contiguous(sn::arange(1024) * 1.f);
   sn::eval(x, gain);

@@ -57,7 +57,7 @@ double fastest(const Line& line, int times) {
       conv.execute(stream, {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, result}});
       stream.wait();
     }));
-  return bench::least(seconds);
+  return bench::minimum(seconds);
 }
 
 }  // namespace

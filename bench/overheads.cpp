@@ -40,8 +40,8 @@ nlohmann::json run_overheads() {
   const sn::Tensor x = {1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f, 9.f, 10.f, 11.f, 12.f, 13.f, 14.f, 15.f, 16.f};
   nlohmann::json results;
   const auto report = [&](const char* what, std::vector<double> times, double unit) {
-    results[what] = {{"median", median(times) * unit}, {"min", least(times) * unit}};
-    fmt::print("{:52} {:9.2f} (min {:.2f})\n", what, median(times) * unit, least(times) * unit);
+    results[what] = {{"median", median(times) * unit}, {"min", minimum(times) * unit}};
+    fmt::print("{:52} {:9.2f} (min {:.2f})\n", what, median(times) * unit, minimum(times) * unit);
   };
   report("record an op, ns", repeated(50, 1000, [&] { chain(x); }), 1e9 / kChain);
   report("record an op, half with a literal, ns", repeated(50, 1000, [&] { chain_with_literals(x); }), 1e9 / kChain);

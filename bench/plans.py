@@ -16,12 +16,12 @@ with open(lines) as file, tempfile.TemporaryDirectory() as cache:
     for line in file:
         if line.startswith("#"):
             continue
-        name, expression, inputs, most_kernels, most_megabytes = line.rstrip("\n").split("\t")
+        name, expression, inputs, max_kernels, max_megabytes = line.rstrip("\n").split("\t")
         command = [sys.argv[1], "kernels", "--target", "sm_90", "--json", "--", expression, *inputs.split()]
         plan = json.loads(subprocess.run(command, capture_output=True, text=True, env=settings, check=True).stdout)
         kernels, megabytes = len(plan["kernels"]) + len(plan.get("library_calls") or []), plan["bytes_moved"] / 1e6
         planned += 1
-        if kernels > int(most_kernels) or megabytes > float(most_megabytes):
-            worse.append(f"{name}: {kernels} kernels, {megabytes:.1f} MB; at most {most_kernels} and {most_megabytes}")
+        if kernels > int(max_kernels) or megabytes > float(max_megabytes):
+            worse.append(f"{name}: {kernels} kernels, {megabytes:.1f} MB; at most {max_kernels} and {max_megabytes}")
 print(*worse, f"{planned} plans, {len(worse)} take more than they should", sep="\n")
 sys.exit(bool(worse) or planned == 0)

@@ -30,7 +30,7 @@ def processor():
         return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "an unknown processor")
 
 
-def least(works, times=TIMES, rounds=ROUNDS):
+def fastest(works, times=TIMES, rounds=ROUNDS):
     """Returns the nanoseconds of one call of each work, which take turns; the least of the rounds."""
     best = dict.fromkeys(works, float("inf"))
     for work in works.values():
@@ -84,13 +84,13 @@ def recording(x, y, z, numpy_x, cpp):
         "x.shape": (lambda: x.shape, lambda: numpy_x.shape),
         "x + y in line 300": (far_down(300, {"x": x, "y": y}), far_down(300, {"x": numpy_x, "y": numpy_x})),
     }
-    best = least({("call",): nothing, **{(name, k): work for name, pair in works.items() for k, work in enumerate(pair)}})
+    best = fastest({("call",): nothing, **{(name, k): work for name, pair in works.items() for k, work in enumerate(pair)}})
     call = best["call",]
     print(f"Recording one operation on {ELEMENTS:,} float32 elements, ns, less the {call:.0f} ns of calling the lambda that is measured:\n")
     print(f"{'':20} {'sinter records':>15} {'NumPy computes':>15}")
     for name in works:
         print(f"{name:20} {best[name, 0] - call:15.0f} {best[name, 1] - call:15.0f}")
-    formula = least({"ten": lambda: ten_ops(sn, x, y, z), "call": lambda: nothing()})
+    formula = fastest({"ten": lambda: ten_ops(sn, x, y, z), "call": lambda: nothing()})
     ours = (formula["ten"] - formula["call"]) / 10
     print(f"\nAn operation of the ten-operation formula: {ours:.0f} ns from Python", end="")
     if cpp:
@@ -131,7 +131,7 @@ def evaluating(x, y, z, arrays, cpp):
     expected = ten_ops(np, *arrays)
     for result in (ten_ops(sn, x, y, z), formula(x, y, z)):
         assert np.allclose(np.asarray(result), expected, rtol=1e-5, atol=1e-6)
-    best = least(works, times=300)
+    best = fastest(works, times=300)
     print(f"\nTen operations on {ELEMENTS:,} float32 elements, from the first one to the result, us:\n")
     for name, ns in best.items():
         print(f"{name:20} {ns / 1e3:8.2f}")

@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
                          for (int k = 0; k < kTimes; ++k) work();
                        }) /
                        kTimes * unit);
-    results[what] = {{"median", bench::median(rounds)}, {"min", bench::least(rounds)}};
-    fmt::print("{:44} {:9.3f} (min {:.3f})\n", what, bench::median(rounds), bench::least(rounds));
+    results[what] = {{"median", bench::median(rounds)}, {"min", bench::minimum(rounds)}};
+    fmt::print("{:44} {:9.3f} (min {:.3f})\n", what, bench::median(rounds), bench::minimum(rounds));
   };
   float seen = 0;  // sums one element of each result, so that no computation is optimised away
   struct Case {

@@ -32,13 +32,13 @@ FORMULAS = {"ten ops": ten_ops, "ten ops, five with a literal": with_literals, "
 
 
 def best(work):
-    least = float("inf")
+    fastest = float("inf")
     for _ in range(ROUNDS):
         start = time.perf_counter()
         for _ in range(TIMES):
             work()
-        least = min(least, (time.perf_counter() - start) / TIMES)
-    return least * 1e6
+        fastest = min(fastest, (time.perf_counter() - start) / TIMES)
+    return fastest * 1e6
 
 
 def of_sinter(program):

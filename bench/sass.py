@@ -158,7 +158,7 @@ def parse(sass):
 
 def in_flight(code):
     """Returns the bytes requested before the first of them is used."""
-    waiting, most = [], 0
+    waiting, largest = [], 0
     for op, operands in code:
         used = set(re.findall(r"\bR(\d+)\b", operands))
         if op.startswith("LDG"):
@@ -167,10 +167,10 @@ def in_flight(code):
                 size = access_bytes(op)
                 registers = {str(int(first[1]) + k) for k in range(max(1, size // 4))}
                 waiting.append((registers, size))
-                most = max(most, sum(size for _, size in waiting))
+                largest = max(largest, sum(size for _, size in waiting))
                 continue
         waiting = [w for w in waiting if not w[0] & used]
-    return most
+    return largest
 
 
 def memory(code):

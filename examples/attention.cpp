@@ -21,12 +21,12 @@ std::vector<double> plain(const std::vector<float>& q, const std::vector<float>&
     for (std::size_t i = 0; i < n; ++i) {
       const float* row = q.data() + (h * n + i) * d;
       std::vector<double> weights(i + 1);
-      double most = -INFINITY, total = 0;
+      double largest = -INFINITY, total = 0;
       for (std::size_t j = 0; j <= i; ++j) {
         for (std::size_t c = 0; c < d; ++c) weights[j] += row[c] * k[(h * n + j) * d + c] / std::sqrt(static_cast<double>(d));
-        most = std::max(most, weights[j]);
+        largest = std::max(largest, weights[j]);
       }
-      for (double& weight : weights) total += weight = std::exp(weight - most);
+      for (double& weight : weights) total += weight = std::exp(weight - largest);
       for (std::size_t j = 0; j <= i; ++j)
         for (std::size_t c = 0; c < d; ++c) out[(h * n + i) * d + c] += weights[j] / total * v[(h * n + j) * d + c];
     }

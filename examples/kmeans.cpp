@@ -25,10 +25,10 @@ std::vector<double> plain(const std::vector<float>& points, std::vector<double> 
     std::vector<double> sums(2 * k), counts(k);
     for (std::size_t p = 0; p < n; ++p) {
       std::size_t best = 0;
-      double least = INFINITY;
+      double smallest = INFINITY;
       for (std::size_t c = 0; c < k; ++c) {
         const double dx = points[2 * p] - centres[2 * c], dy = points[2 * p + 1] - centres[2 * c + 1];
-        if (dx * dx + dy * dy < least) least = dx * dx + dy * dy, best = c;
+        if (dx * dx + dy * dy < smallest) smallest = dx * dx + dy * dy, best = c;
       }
       sums[2 * best] += points[2 * p];
       sums[2 * best + 1] += points[2 * p + 1];

@@ -26,14 +26,14 @@ int show(bool full) {
   std::vector<double> grey;
   for (std::size_t k = 0; k < bytes.size(); k += 3) grey.push_back(0.299 * bytes[k] + 0.587 * bytes[k + 1] + 0.114 * bytes[k + 2]);
   const auto [low, high] = std::minmax_element(grey.begin(), grey.end());
-  int most = 0;
+  int largest = 0;
   const auto got = out.to_vector<std::uint8_t>();
   for (std::size_t k = 0; k < bytes.size(); ++k) {
     const double expected = std::nearbyint(0.75 * bytes[k] + 0.25 * 255 * std::sqrt((grey[k / 3] - *low) / (*high - *low)));
-    most = std::max(most, std::abs(static_cast<int>(got[k]) - static_cast<int>(expected)));
+    largest = std::max(largest, std::abs(static_cast<int>(got[k]) - static_cast<int>(expected)));
   }
   example::Checks checks;
-  checks.close("bytes against plain loops in double", most, 0, 1);  // float32 may round a half to the other side
+  checks.close("bytes against plain loops in double", largest, 0, 1);  // float32 may round a half to the other side
   return checks.exit_code();
 }
 

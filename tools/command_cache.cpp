@@ -45,9 +45,9 @@ std::string age_text(double seconds) {
 
 std::string uses_text(const cache::Listed& entry) { return entry.uses < 0 ? "-" : std::to_string(entry.uses); }
 
-std::string one_line(const std::string& note, std::size_t most) {
+std::string one_line(const std::string& note, std::size_t max_length) {
   std::string line = note.substr(0, note.find('\n'));
-  if (line.size() > most) line = line.substr(0, line.rfind(' ', most)) + " ...";
+  if (line.size() > max_length) line = line.substr(0, line.rfind(' ', max_length)) + " ...";
   return line;
 }
 

@@ -48,11 +48,11 @@ void Parser::refuse_unpacking() const {
 }
 
 const char* Parser::part_read() const {
-  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kMaxTokenLength = 4096;
   static auto& parts = *new std::set<std::string>;
   const std::size_t end = std::max(peek().offset, begin_);
   std::string part;
-  for (const char c : text_.substr(begin_, std::min(end - begin_, kMost))) {
+  for (const char c : text_.substr(begin_, std::min(end - begin_, kMaxTokenLength))) {
     const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
     if (!space) part += c;
     else if (!part.empty() && part.back() != ' ') part += ' ';

@@ -11,7 +11,7 @@ namespace {
 
 /// Returns the name of a result: the part of the expression on one line, shortened, and without a trailing comment.
 std::string label_of(std::string_view text) {
-  constexpr std::size_t kMost = 60;
+  constexpr std::size_t kMaxLabel = 60;
   std::string label;
   for (const char c : text.substr(0, text.find('#'))) {
     const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -19,8 +19,8 @@ std::string label_of(std::string_view text) {
     else if (!label.empty() && label.back() != ' ') label += ' ';
   }
   while (label.ends_with(' ')) label.pop_back();
-  if (label.size() <= kMost) return label;
-  label.resize(kMost);
+  if (label.size() <= kMaxLabel) return label;
+  label.resize(kMaxLabel);
   while (!label.empty() && (static_cast<unsigned char>(label.back()) & 0xc0) == 0x80) label.pop_back();  // removes a character that was cut in two
   return label + "…";
 }
@@ -36,9 +36,9 @@ Tuple joined(std::string_view symbol, const Value& left, const Value& right, std
   }
   if (symbol != "*" || !(a || b) || !count)
     throw Fault{offset, fmt::format("{} takes tensors and numbers, not {}; array(…) makes a tensor", symbol, kind_name(a || !b ? left : right))};
-  constexpr std::size_t kMost = 1 << 20;
+  constexpr std::size_t kMaxItems = 1 << 20;
   const Tuple& items = a ? *a : *b;
-  if (*count > 0 && !items.empty() && static_cast<std::uint64_t>(*count) > kMost / items.size())
+  if (*count > 0 && !items.empty() && static_cast<std::uint64_t>(*count) > kMaxItems / items.size())
     throw Fault{offset, "the repeated list is too long; repeat() and tile() work on tensors"};
   Tuple many;
   many.is_list = items.is_list;

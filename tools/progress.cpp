@@ -36,15 +36,15 @@ CompilingShown::CompilingShown() {
   if (!isatty(2)) return;
   drawing_ = std::thread([this, before = counters()] {
     Progress bar;
-    double most = 0;
+    double largest = 0;
     std::unique_lock lock(mutex_);
     do {
       const Counters now = counters();
       const auto steps = static_cast<double>(now.steps_planned - at_.steps_planned), ready = static_cast<double>(now.steps_made - at_.steps_made);
       const double within = steps > 0 ? std::min(ready / steps, 0.99) : 0;  // of the present part: its plan may be followed by others
-      most = std::max(most, (static_cast<double>(part_) + within) / static_cast<double>(parts_));
-      bar.show(most, fmt::format("compiling: {} kernels, {} from disk{}", now.kernels_compiled - before.kernels_compiled,
-                                 now.kernels_from_disk - before.kernels_from_disk, doing_));
+      largest = std::max(largest, (static_cast<double>(part_) + within) / static_cast<double>(parts_));
+      bar.show(largest, fmt::format("compiling: {} kernels, {} from disk{}", now.kernels_compiled - before.kernels_compiled,
+                                    now.kernels_from_disk - before.kernels_from_disk, doing_));
     } while (!stopped_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stop_; }));
   });
 }

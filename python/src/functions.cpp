@@ -114,7 +114,7 @@ std::vector<Argument> arguments_of(PyObject* self, PyObject* const* given, Py_ss
   return arguments;
 }
 
-constexpr std::size_t kMostRows = 640, kMostMembers = 64;
+constexpr std::size_t kMaxRows = 640, kMaxMembers = 64;
 template <std::size_t I> PyObject* row(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* keywords) noexcept {
   return guarded([&] { return invoke(table::functions()[I], nullptr, given, count, keywords); });
 }
@@ -211,9 +211,9 @@ nb::object invoke(const Function& function, PyObject* self, PyObject* const* giv
 }
 
 void add_functions(nb::module_& module) {
-  static constexpr auto entries = rows(std::make_index_sequence<kMostRows>());
-  static constexpr auto method_entries = methods(std::make_index_sequence<kMostRows>());
-  static constexpr auto member_entries = all_members(std::make_index_sequence<kMostMembers>());
+  static constexpr auto entries = rows(std::make_index_sequence<kMaxRows>());
+  static constexpr auto method_entries = methods(std::make_index_sequence<kMaxRows>());
+  static constexpr auto member_entries = all_members(std::make_index_sequence<kMaxMembers>());
   static PyGetSetDef of_ufuncs[] = {{"__name__", text_of<name_of>, nullptr, nullptr, nullptr},
                                     {"__qualname__", text_of<name_of>, nullptr, nullptr, nullptr},
                                     {"__doc__", text_of<help_of>, nullptr, nullptr, nullptr},
@@ -226,7 +226,7 @@ void add_functions(nb::module_& module) {
       .def("__reduce__", [](const Ufunc& u) { return std::string(u.function->name); });
   module.def("ufunc_method", &ufunc_method);
 
-  if (table::functions().size() > kMostRows || table::members().size() > kMostMembers)
+  if (table::functions().size() > kMaxRows || table::members().size() > kMaxMembers)
     throw InternalError("the table has more rows than the extension has entries");
   const nb::object of_module = nb::str("sinter");
   const nb::dict functions, members, methods_of_arrays;

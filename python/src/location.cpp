@@ -23,8 +23,8 @@ struct Files {
   /// The reference stays valid while the GIL is held.
   File& of(PyObject* code) {
     if (const auto known = codes.find(code); known != codes.end()) return known->second;
-    constexpr std::size_t kMost = 20000;  // the limit for a program that makes functions without end
-    if (codes.size() > kMost) {
+    constexpr std::size_t kMaxCodes = 20000;  // the limit for a program that makes functions without end
+    if (codes.size() > kMaxCodes) {
       for (const auto& [old, file] : codes) Py_DECREF(old);
       codes.clear();
     }

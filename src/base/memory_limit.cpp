@@ -16,10 +16,10 @@ std::atomic<std::size_t> limit{0}, held{0};
 void set_memory_limit(std::size_t bytes) { limit = bytes; }
 
 void claim_memory(std::size_t bytes, const char* device) {
-  const std::size_t most = limit, before = held.fetch_add(bytes);
-  if (most == 0 || (before <= most && bytes <= most - before)) return;
+  const std::size_t allowed = limit, before = held.fetch_add(bytes);
+  if (allowed == 0 || (before <= allowed && bytes <= allowed - before)) return;
   held -= bytes;
-  throw MemoryError(fmt::format("{}: no memory for {} bytes (tensors hold {}, and SINTER_MEMORY allows {})", device, bytes, before, most));
+  throw MemoryError(fmt::format("{}: no memory for {} bytes (tensors hold {}, and SINTER_MEMORY allows {})", device, bytes, before, allowed));
 }
 
 void release_memory(std::size_t bytes) noexcept { held -= bytes; }

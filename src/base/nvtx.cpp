@@ -15,13 +15,13 @@ namespace {
 // The protocol between a program and a tool (NVTX 3, nvtxTypes.h): the tool's InitializeInjectionNvtx2 gets a function that returns export tables. One of them
 // has a function that returns, for each module of NVTX, a table of pointers to the program's function pointers. The tool sets those that it listens to.
 using Function = void (*)();
-constexpr std::uint32_t kCallbacks = 1, kVersionInfo = 3, kVersion = 3;  // numbers of export tables; the version of NVTX
-constexpr int kCore = 1;                                                 // the module of ranges
-constexpr std::array<unsigned, 7> kFunctions{0, 16, 9, 15, 7, 16, 7};    // of each module
-constexpr std::size_t kRangePush = 9, kRangePop = 11, kMost = 16;        // of the module of ranges
+constexpr std::uint32_t kCallbacks = 1, kVersionInfo = 3, kVersion = 3;    // numbers of export tables; the version of NVTX
+constexpr int kCore = 1;                                                   // the module of ranges
+constexpr std::array<unsigned, 7> kFunctions{0, 16, 9, 15, 7, 16, 7};      // of each module
+constexpr std::size_t kRangePush = 9, kRangePop = 11, kMaxFunctions = 16;  // of the module of ranges
 
-std::array<std::array<Function, kMost>, kFunctions.size()> functions{};
-std::array<std::array<Function*, kMost + 1>, kFunctions.size()> tables{};  // a null ends each
+std::array<std::array<Function, kMaxFunctions>, kFunctions.size()> functions{};
+std::array<std::array<Function*, kMaxFunctions + 1>, kFunctions.size()> tables{};  // a null ends each
 
 int table_of(int module, Function*** table, unsigned* size) {
   if (module < 1 || static_cast<std::size_t>(module) >= kFunctions.size()) return 0;

@@ -17,7 +17,7 @@ class FreeBlocks {
 
   void* get() { return first_ != nullptr ? take() : ::operator new(bytes_); }
   void put(void* block) noexcept {
-    if (count_ == kMost) return ::operator delete(block);
+    if (count_ == kMaxFree) return ::operator delete(block);
     first_ = new (block) Block{first_};
     ++count_;
   }
@@ -27,9 +27,9 @@ class FreeBlocks {
     Block* next;
   };
 #if defined(__SANITIZE_ADDRESS__)
-  static constexpr int kMost = 0;  // a sanitizer finds a use after free only in memory that is not reused
+  static constexpr int kMaxFree = 0;  // a sanitizer finds a use after free only in memory that is not reused
 #else
-  static constexpr int kMost = 4096;  // the most objects that a thread retains if it frees objects of another thread
+  static constexpr int kMaxFree = 4096;  // the most objects that a thread retains if it frees objects of another thread
 #endif
 
   void* take() {

@@ -20,7 +20,7 @@ namespace sinter {
 namespace {
 
 /// The largest number of threads; a larger request counts as a mistake: each thread costs address space and a place in the system's tables.
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 /// The number of times that an idle worker looks for work before it sleeps: waking it costs as much as a small launch.
 constexpr int kLooks = 4000;
 
@@ -199,7 +199,7 @@ int cores() {
 
 int thread_count(int asked) {
   static const int every = cores();
-  return asked > 0 ? std::min(asked, kMostThreads) : every;
+  return asked > 0 ? std::min(asked, kMaxThreads) : every;
 }
 
 void run_tasks(int threads, std::int64_t count, const std::function<void(std::int64_t)>& task) {
@@ -210,7 +210,7 @@ void run_tasks(int threads, std::int64_t count, const std::function<void(std::in
     }
     return;
   }
-  Job job(task, count, static_cast<int>(std::min<std::int64_t>(std::min(threads, kMostThreads), count)));
+  Job job(task, count, static_cast<int>(std::min<std::int64_t>(std::min(threads, kMaxThreads), count)));
   pool().load(std::memory_order_relaxed)->run(job);
   if (job.failure) std::rethrow_exception(job.failure);
 }

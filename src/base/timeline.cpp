@@ -43,7 +43,7 @@ struct Span::Event {
 
 namespace {
 
-constexpr std::size_t kMostEvents = 1 << 20;
+constexpr std::size_t kMaxEvents = 1 << 20;
 constexpr int kFirstLine = 1 << 30;  // lines that are not threads are numbered from here, beyond all thread IDs
 
 thread_local constinit const char* thread_name = nullptr;
@@ -91,7 +91,7 @@ struct Recorder {
     const std::lock_guard lock(mutex);
     if (!on() || event->begin < start) return;
     if (thread_name) threads.try_emplace(event->thread, thread_name);
-    if (events.size() < kMostEvents) events.push_back(std::move(event));
+    if (events.size() < kMaxEvents) events.push_back(std::move(event));
     else ++lost;
   }
 
@@ -279,7 +279,7 @@ void count(const char* name, double value) {
   if (!on()) return;
   Recorder& all = *recorder();
   const std::lock_guard lock(all.mutex);
-  if (all.counts.size() < kMostEvents) all.counts.push_back({name, Clock::now(), value});
+  if (all.counts.size() < kMaxEvents) all.counts.push_back({name, Clock::now(), value});
 }
 
 void operation_recorded() {

@@ -318,7 +318,7 @@ Engine::Known Engine::make_plan_for(const PlanKeyView& key, const trace::Graph& 
 
 void Engine::keep_on_disk(const StoredPlanKey& key, std::size_t ordinal, const std::shared_ptr<const Planned>& planned) {
   const auto disk = kernels_.disk();
-  if (!key.how->keep_plans || ordinal >= kMostStoredPlans || !disk->disabled_reason().empty()) return;
+  if (!key.how->keep_plans || ordinal >= kMaxStoredPlans || !disk->disabled_reason().empty()) return;
   kernels_.later([structure = std::vector(key.structure.begin(), key.structure.end()), target = *key.target, how = *key.how, tunings = key.tunings, ordinal,
                   planned, disk] { store_plan({structure, &target, &how, tunings}, ordinal, *planned, *disk); });
 }

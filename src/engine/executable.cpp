@@ -7,7 +7,7 @@
 namespace sinter::engine {
 namespace {
 
-constexpr std::size_t kMostResults = 4, kMostShared = std::size_t{16} << 20;
+constexpr std::size_t kMaxResults = 4, kMaxShared = std::size_t{16} << 20;
 /// The alignment of a GPU's allocator.
 constexpr std::size_t kResultAlign = 256;
 
@@ -18,8 +18,7 @@ void share_blocks(Executable& executable, const Target& target) {
   std::size_t inside = 0, largest = 0;
   for (auto& result : results) {
     const std::size_t offset = executable.blocks.empty() ? 0 : (executable.blocks.back() + kResultAlign - 1) / kResultAlign * kResultAlign;
-    const bool joins =
-        !target.device->reads_host() && inside > 0 && inside < kMostResults && 2 * result.bytes >= largest && offset + result.bytes <= kMostShared;
+    const bool joins = !target.device->reads_host() && inside > 0 && inside < kMaxResults && 2 * result.bytes >= largest && offset + result.bytes <= kMaxShared;
     if (!joins) {
       executable.blocks.push_back(0);
       inside = 0;

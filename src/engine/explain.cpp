@@ -37,9 +37,9 @@ std::string bytes_text(double bytes) {
 // earlier step it names the step: "float32 (4, 4) of step 1".
 std::string values_text(const Planned& plan, const Origins& origins, const std::vector<int>& values, const std::vector<Shape>& parts,
                         const std::map<int, std::size_t>& writer) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMaxShown = 8;
   std::string text;
-  for (std::size_t k = 0; k < values.size() && k < kMost; ++k) {
+  for (std::size_t k = 0; k < values.size() && k < kMaxShown; ++k) {
     const PlannedValue& value = plan.value(values[k]);
     const std::string name = origins.value(values[k]);
     text += text.empty() ? "" : ", ";
@@ -48,7 +48,7 @@ std::string values_text(const Planned& plan, const Origins& origins, const std::
     text += in_part ? fmt::format("{} of {}", origins.type(value.dtype, parts[k]), to_string(value.shape)) : origins.type(value.dtype, value.shape);
     if (const auto found = writer.find(values[k]); found != writer.end()) text += fmt::format(" of step {}", found->second);
   }
-  if (values.size() > kMost) text += fmt::format(" and {} more", values.size() - kMost);
+  if (values.size() > kMaxShown) text += fmt::format(" and {} more", values.size() - kMaxShown);
   return text.empty() ? "nothing" : text;
 }
 

@@ -70,17 +70,17 @@ std::vector<Lines> Origins::lines(std::span<const int> nodes) const {
 }
 
 std::string Origins::lines_text(std::span<const int> nodes) const {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMaxShown = 4;
   const std::vector<Lines> all = lines(nodes);
   std::string text;
-  for (std::size_t k = 0; k < all.size() && k < kMost; ++k) {
+  for (std::size_t k = 0; k < all.size() && k < kMaxShown; ++k) {
     const Lines& one = all[k];
     const bool same = k > 0 && all[k - 1].file == one.file;
     text += (k > 0 ? ", " : "") + (same ? "" : one.first == 0 && one.file.find(".onnx, ") == std::string::npos ? one.file : short_name(one.file));
     if (one.first == 0) continue;
     text += fmt::format("{}{}{}", same ? "" : ":", one.first, one.last > one.first ? fmt::format("-{}", one.last) : "");
   }
-  return all.size() > kMost ? fmt::format("{} and {} more", text, all.size() - kMost) : text;
+  return all.size() > kMaxShown ? fmt::format("{} and {} more", text, all.size() - kMaxShown) : text;
 }
 
 std::string Origins::label(int node) const { return known() && node >= 0 ? sites_[static_cast<std::size_t>(node)].label : ""; }
@@ -111,16 +111,16 @@ std::vector<std::string> Origins::symbols() const {
 }
 
 SizeRange Origins::range(std::size_t symbol) const {
-  constexpr std::int64_t kFar = std::int64_t{1} << 32, kMostStep = 1024;
-  const std::int64_t planned = plan_.sizes[symbol], least = is_start(plan_.symbols[symbol]) ? 1 : 2;
+  constexpr std::int64_t kFar = std::int64_t{1} << 32, kMaxStep = 1024;
+  const std::int64_t planned = plan_.sizes[symbol], min_size = is_start(plan_.symbols[symbol]) ? 1 : 2;
   std::vector<std::int64_t> sizes = plan_.sizes;
   const auto serves = [&](std::int64_t size) {
     sizes[symbol] = size;
-    return size >= least && plan_.holds(sizes);
+    return size >= min_size && plan_.holds(sizes);
   };
   SizeRange range{planned, planned, 1};
-  while (range.step < kMostStep && !serves(planned + range.step) && !serves(planned - range.step)) ++range.step;
-  if (range.step == kMostStep) return {planned, planned, 1};
+  while (range.step < kMaxStep && !serves(planned + range.step) && !serves(planned - range.step)) ++range.step;
+  if (range.step == kMaxStep) return {planned, planned, 1};
   // Finds the last multiple of the step for which the plan is valid, up or down: doubles the distance, then bisects.
   const auto last = [&](std::int64_t by) {
     std::int64_t good = 0, bad = 1;
@@ -160,15 +160,15 @@ std::string Origins::sizes_text() const {
   if (names_.empty() && free.size() == 2 && first != plan_.recorded.end() && first->shape == Shape{shown_[free[0]], shown_[free[1]]})
     return fmt::format("planned for {} rows of {}; valid for {} rows of {}\n{}", grouped(plan_.sizes[free[0]]), grouped(plan_.sizes[free[1]]),
                        range_text(range(free[0]), plan_.sizes[free[0]]), range_text(range(free[1]), plan_.sizes[free[1]]), shown_text());
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMaxShown = 4;
   std::vector<std::string> parts;
-  for (std::size_t k = 0; k < free.size() && k < kMost; ++k) {
+  for (std::size_t k = 0; k < free.size() && k < kMaxShown; ++k) {
     const std::int64_t size = plan_.sizes[free[k]];
     const auto named = names_.find(shown_[free[k]]);
     parts.push_back(fmt::format("{}{}, valid for {}", named == names_.end() ? "" : named->second + " = ",
                                 grouped(size) + (named == names_.end() ? where(free[k]) : ""), range_text(range(free[k]), size)));
   }
-  return fmt::format("planned for {}{}\n{}", fmt::join(parts, "; "), free.size() > kMost ? fmt::format("; and {} more sizes", free.size() - kMost) : "",
+  return fmt::format("planned for {}{}\n{}", fmt::join(parts, "; "), free.size() > kMaxShown ? fmt::format("; and {} more sizes", free.size() - kMaxShown) : "",
                      shown_text());
 }
 

@@ -27,10 +27,10 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-/// Shortens a text to at most this many characters, without splitting a character.
-std::string shortened(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  text.resize(most);
+/// Shortens a text to at most `max_length` characters, without splitting a character.
+std::string shortened(std::string text, std::size_t max_length) {
+  if (text.size() <= max_length) return text;
+  text.resize(max_length);
   while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
   if (!text.empty() && (static_cast<unsigned char>(text.back()) & 0x80)) text.pop_back();
   return text + "…";
@@ -99,11 +99,11 @@ constexpr const char* kStyle = R"(<style>
 
 std::string drawing(const json& data) {
   constexpr int kLeft = 12, kWidth = 780, kGap = 26, kChip = 20, kBend = 150;
-  constexpr std::size_t kMostNodes = 4000, kFew = 24;
+  constexpr std::size_t kMaxNodes = 4000, kFew = 24;
   const std::vector<Region> regions = regions_of(data);
   std::size_t nodes = 0;
   for (const Region& region : regions) nodes += region.nodes.size();
-  const std::size_t most = nodes > kMostNodes ? kFew : nodes;
+  const std::size_t max_shown = nodes > kMaxNodes ? kFew : nodes;
   std::string body, links;
   std::vector<int> top(regions.size()), bottom(regions.size());
   int y = 10;
@@ -111,7 +111,7 @@ std::string drawing(const json& data) {
     const json& step = *regions[s].step;
     std::string chips;
     int x = kLeft + 10, line = y + 56;
-    const std::size_t shown = std::min(regions[s].nodes.size(), most);
+    const std::size_t shown = std::min(regions[s].nodes.size(), max_shown);
     const json& plan = data.at("plans")[step.at("plan").get<std::size_t>()];
     for (std::size_t k = 0; k < shown; ++k) {
       const std::size_t id = regions[s].nodes[k];
@@ -162,11 +162,11 @@ std::string drawing(const json& data) {
 
 /// Returns the program's lines around those of a step, if the file can be read.
 json program_lines(const json& lines) {
-  constexpr std::uint32_t kAround = 2, kMost = 60;
+  constexpr std::uint32_t kAround = 2, kMaxName = 60;
   json text = json::array();
   for (const json& one : lines) {
     const std::uint32_t first = one.at("first"), last = one.at("last");
-    if (first == 0 || text.size() > kMost) continue;
+    if (first == 0 || text.size() > kMaxName) continue;
     std::ifstream file(one.at("file").get<std::string>());
     std::string line;
     for (std::uint32_t number = 1; number <= last + kAround && std::getline(file, line); ++number)

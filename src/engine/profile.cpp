@@ -140,7 +140,7 @@ void tell_computed_again(const trace::Recorded& node) {
 
 namespace {
 
-constexpr std::size_t kMostText = 120;  // of the lines of a step that many lines share
+constexpr std::size_t kMaxText = 120;  // of the lines of a step that many lines share
 
 struct Current {
   Profile::Times* times = nullptr;
@@ -165,7 +165,7 @@ std::vector<Group> grouped(const Profile& profile) {
     }
     ProfiledStep& all = group->all;
     all.runs += step.runs, all.seconds += step.seconds, all.bytes += step.bytes, all.operations += step.operations;
-    if (all.from.size() < kMostText && all.from.find(step.from) == std::string::npos) all.from += "; " + step.from;
+    if (all.from.size() < kMaxText && all.from.find(step.from) == std::string::npos) all.from += "; " + step.from;
     for (double ProfiledStep::*part : {&ProfiledStep::of_bandwidth, &ProfiledStep::of_arithmetic}) all.*part = std::max(all.*part, step.*part);
     all.fastest = std::min(all.fastest, step.fastest);
     group->sizes.push_back(step);
@@ -212,7 +212,7 @@ void Profile::Times::add(const engine::RanStep& ran, double took, int threads) {
     step.threads = threads;
   }
   if (const std::string lines = engine::lines_of(ran.planned, planned.computes, ran.sites);
-      told.from.size() < kMostText && told.from.find(lines) == std::string::npos)
+      told.from.size() < kMaxText && told.from.find(lines) == std::string::npos)
     told.from += (told.from.empty() ? "" : "; ") + lines;
   told.fastest = std::min(told.fastest, took);
   ++told.runs;

@@ -14,7 +14,7 @@ using jit::kNone;
 using jit::kOne;
 __extension__ typedef __int128 Wide;  // wide enough for every sum or product of a few int64
 
-constexpr Wide kMost = std::int64_t{1} << 56;
+constexpr Wide kMaxNumber = std::int64_t{1} << 56;
 
 struct Range {
   Wide low = 0, high = 0;
@@ -23,7 +23,7 @@ struct Range {
 [[noreturn]] void refuse(std::string_view what) { throw InternalError(fmt::format("a step of the plan {}", what)); }
 
 Wide within_reason(Wide value) {
-  if (value > kMost || value < -kMost) refuse("has numbers beyond any memory");
+  if (value > kMaxNumber || value < -kMaxNumber) refuse("has numbers beyond any memory");
   return value;
 }
 
@@ -150,7 +150,7 @@ class Checker {
       if (instr.kind == jit::Instr::Kind::load && instr.guard < 0) bare[static_cast<std::size_t>(instr.input)] = true;
     if (followed && walk.parallel_points() != element_count(followed->shape)) refuse("follows a call of other points");
     if (walk.empty()) return;
-    Wide most = 0;
+    Wide largest = 0;
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       if (!bare[k]) continue;
       const auto& places = walk.range(nest.inputs[k].index);
@@ -163,9 +163,9 @@ class Checker {
       if (!places) refuse("writes at computed places");
       written(out.buffer);
       inside(out.buffer, *places, offsets[nest.inputs.size() + k], out.dtype);
-      most = std::max<Wide>(most, bytes_[static_cast<std::size_t>(out.buffer)]);
+      largest = std::max<Wide>(largest, bytes_[static_cast<std::size_t>(out.buffer)]);
     }
-    if (walk.parallel_points() > most) refuse("computes more points than it has room for");
+    if (walk.parallel_points() > largest) refuse("computes more points than it has room for");
   }
 
   void call(const fuse::LibraryCall& call) const {
@@ -198,7 +198,7 @@ void check_bytes(const Planned& planned, const std::vector<std::int64_t>& symbol
   std::vector<std::int64_t> numbers;
   planned.program.evaluate(symbols, numbers);
   for (const PlannedValue& value : planned.values)
-    if (value.bytes >= 0 && (numbers[static_cast<std::size_t>(value.bytes)] < 0 || numbers[static_cast<std::size_t>(value.bytes)] > kMost))
+    if (value.bytes >= 0 && (numbers[static_cast<std::size_t>(value.bytes)] < 0 || numbers[static_cast<std::size_t>(value.bytes)] > kMaxNumber))
       refuse("writes a value of no size");
 }
 

@@ -72,7 +72,7 @@ std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, std::size_t o
 std::vector<std::shared_ptr<const Planned>> load_plans(const StoredPlanKey& key, const PlanTerms& terms, Kernels& kernels,
                                                        const std::function<bool(const Planned&)>& enough) {
   std::vector<std::shared_ptr<const Planned>> plans;
-  while (key.how->keep_plans && plans.size() < kMostStoredPlans) {
+  while (key.how->keep_plans && plans.size() < kMaxStoredPlans) {
     auto planned = load_plan(key, plans.size(), terms, kernels);
     if (!planned) break;
     plans.push_back(std::move(planned));

@@ -21,7 +21,7 @@ struct StoredPlanKey {
 };
 
 /// Most plans of one structure on disk.
-inline constexpr std::size_t kMostStoredPlans = 16;
+inline constexpr std::size_t kMaxStoredPlans = 16;
 /// Returns the plans of a structure in order, up to the first that is missing, damaged or cannot run here, or up to one that is `enough`.
 std::vector<std::shared_ptr<const Planned>> load_plans(const StoredPlanKey& key, const PlanTerms& terms, Kernels& kernels,
                                                        const std::function<bool(const Planned&)>& enough = {});

@@ -14,7 +14,7 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t kOneByOne = 64, kFarthest = 65536;
-constexpr int kMostCuts = 200;
+constexpr int kMaxBoundaries = 200;
 
 /// Sizes on which programs tend to branch.
 const Sizes& round_numbers() {
@@ -49,8 +49,8 @@ class Narrowing {
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       if (rules.held[axis] >= 0) continue;
       const std::int64_t step = rules.steps[axis], rest = rules.rests[axis], own = sizes[axis] / step;
-      const std::int64_t least = rest >= 2 ? 0 : (2 - rest + step - 1) / step;
-      names_.push_back({axis, step, rest, own, std::min(least, own), std::max(kFarthest / step, own)});
+      const std::int64_t lowest = rest >= 2 ? 0 : (2 - rest + step - 1) / step;
+      names_.push_back({axis, step, rest, own, std::min(lowest, own), std::max(kFarthest / step, own)});
     }
   }
 
@@ -58,7 +58,7 @@ class Narrowing {
     for (Range& name : names_) alone(name);
     meet();
     for (int cuts = 0; const auto other = somewhere_else(); ++cuts) {
-      if (cuts < kMostCuts) end_before(*other);
+      if (cuts < kMaxBoundaries) end_before(*other);
       else
         for (Range& name : names_) name.low = name.high = name.own;
     }

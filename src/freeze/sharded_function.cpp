@@ -120,9 +120,9 @@ std::vector<Tensor> ShardedFunction::call(const std::vector<InputSpec>& specs, c
     const std::lock_guard lock(mutex_);
     auto found = std::find_if(plans_.begin(), plans_.end(), fits);
     if (found == plans_.end()) {
-      constexpr std::size_t kMost = 64;
+      constexpr std::size_t kMaxPlans = 64;
       found = plans_.insert(plans_.begin(), make(specs, inputs, site));
-      if (plans_.size() > kMost) plans_.pop_back();
+      if (plans_.size() > kMaxPlans) plans_.pop_back();
     }
     std::rotate(plans_.begin(), found, found + 1);
     plan = plans_.front();

@@ -34,7 +34,7 @@ std::vector<std::int64_t> counts_of(const SizeRules& rules, const std::vector<st
 }
 
 /// The limit of a product of sizes: no size is larger, and sums of such products do not overflow.
-constexpr double kMostElements = 0x1p52;
+constexpr double kMaxElements = 0x1p52;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ std::optional<Values> SizeRules::predict(const std::vector<std::int64_t>& sizes,
   }
   const auto counts = counts_of(*this, sizes);
   const auto real = products<double>(counts);
-  if (*std::max_element(real.begin(), real.end()) > kMostElements) return refuse([] { return "the sizes are too large together"; });
+  if (*std::max_element(real.begin(), real.end()) > kMaxElements) return refuse([] { return "the sizes are too large together"; });
   const auto whole = products<std::int64_t>(counts);
   Values values;
   for (std::size_t k = 0; k < symbols.size(); ++k) {

@@ -118,15 +118,15 @@ bool held_by(int blocks, std::int64_t each, const Size& bytes, int buffers) { re
 
 }  // namespace
 
-int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most) {
+int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int max_blocks) {
   if (bytes <= limits.row_bytes) return 1;
-  if (most == 1) return 0;
+  if (max_blocks == 1) return 0;
   int blocks = 0;
   {
     // If a multiprocessor has two blocks at once, one reads while the other computes or writes.
     const Estimating estimate;
     for (const std::int64_t each : {limits.row_bytes / 2 - kPartsBytes, limits.row_bytes})
-      for (int more = 2; blocks == 0 && more <= most; more *= 2)
+      for (int more = 2; blocks == 0 && more <= max_blocks; more *= 2)
         if (held_by(more, each, bytes, buffers)) blocks = more;
   }
   return blocks > 0 && hold(limits, blocks, bytes, buffers) ? blocks : 0;
@@ -136,7 +136,7 @@ bool hold(const Limits& limits, int blocks, const Size& bytes, int buffers) {
   return blocks == 1 ? bytes <= limits.row_bytes : held_by(blocks, limits.row_bytes, bytes, buffers);
 }
 
-int most_blocks_of_row(const Kernel& kernel, const Limits& limits) { return has_scan(kernel) || kernel.chunks.length > 0 ? 1 : limits.cluster; }
+int max_blocks_of_row(const Kernel& kernel, const Limits& limits) { return has_scan(kernel) || kernel.chunks.length > 0 ? 1 : limits.cluster; }
 
 void reorder(Kernel& kernel, const std::vector<int>& order) {
   if (std::is_sorted(order.begin(), order.end())) return;
@@ -207,9 +207,9 @@ bool columns_keep(const Kernel& kernel, const Limits& limits) {
   if (!limits.columns_in_registers) return true;
   if (kernel.persistent.empty() || has_scan(kernel)) return false;
   const Size points = kernel.row_points();
-  int most = 0;
-  for (const int warps : {8, 16, 32}) most = std::max(most, kept_steps(kernel, limits, warps) * warps);
-  return points <= most;
+  int largest = 0;
+  for (const int warps : {8, 16, 32}) largest = std::max(largest, kept_steps(kernel, limits, warps) * warps);
+  return points <= largest;
 }
 
 }  // namespace sinter::fuse

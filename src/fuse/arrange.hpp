@@ -9,13 +9,13 @@
 namespace sinter::fuse {
 
 /// Returns the number of blocks that together stage a row with so many bytes in so many buffers: 1 while one block's shared memory holds it; else the smallest
-/// cluster (a power of two) of which a multiprocessor can have two blocks at once, or the smallest that holds the row at all; 0 if `most` blocks do not hold
-/// it.
-int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int most);
+/// cluster (a power of two) of which a multiprocessor can have two blocks at once, or the smallest that holds the row at all; 0 if `max_blocks` blocks do not
+/// hold it.
+int blocks_of_row(const Limits& limits, const Size& bytes, int buffers, int max_blocks);
 /// Returns whether this many blocks together hold these bytes. With one block the parts are not rounded up.
 bool hold(const Limits& limits, int blocks, const Size& bytes, int buffers);
 /// Returns the most blocks of the device that may share a row of the kernel: a scan, or a chunk, takes one block.
-int most_blocks_of_row(const Kernel& kernel, const Limits& limits);
+int max_blocks_of_row(const Kernel& kernel, const Limits& limits);
 /// Merges neighbouring axes that every access treats as one axis.
 void merge_axes(Kernel& kernel);
 /// Moves axis order[k] to position k.

@@ -23,8 +23,8 @@ bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8
 RecordedPtr zero_point(RecordedPtr value, const Recorded& bytes) {
   for (;;) {
     if (value->op == Op::constant) {
-      const std::int64_t number = value->scalar.i, least = bytes.dtype == DType::int8 ? -128 : 0;
-      if (number < least || number > least + 255) return nullptr;
+      const std::int64_t number = value->scalar.i, smallest = bytes.dtype == DType::int8 ? -128 : 0;
+      if (number < smallest || number > smallest + 255) return nullptr;
       return trace::make_constant({value->called, value->where}, trace::make_scalar_int(bytes.dtype, number), Shape{1});
     }
     const Operands operands = value->inputs();

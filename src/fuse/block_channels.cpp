@@ -17,10 +17,10 @@ namespace {
 using trace::Convolution;
 
 /// For convolutions in tiles: the fewest channels and filters, the fewest places of an image, and the products for each place by the definition.
-constexpr std::int64_t kLeastChannels = 32, kLeastPlaces = 64;
+constexpr std::int64_t kMinChannels = 32, kMinPlaces = 64;
 constexpr double kWorthTiles = 0.7;
 /// Most groups that share a block: their filters then read zeros for the others' channels.
-constexpr std::int64_t kMostJoined = 4;
+constexpr std::int64_t kMaxJoined = 4;
 /// Fewest places at which weights are used that every call packs anew.
 constexpr std::int64_t kWorthLayingOut = 256;
 
@@ -39,7 +39,7 @@ Convolution with_rows(Convolution how) {
 
 /// Returns whether minimal filtering (FilterLayout::winograd) is faster: its weights are nearly twice as many, and are read at least once for each image.
 bool by_tiles(const Shape& taps, const Convolution& how, const Shape& x) {
-  if (taps[2] != 3 || taps[3] != 3 || taps[1] < kLeastChannels || taps[0] < kLeastChannels) return false;
+  if (taps[2] != 3 || taps[3] != 3 || taps[1] < kMinChannels || taps[0] < kMinChannels) return false;
   std::int64_t places = 1, tiles = 1;
   for (std::size_t axis = 0; axis < 2; ++axis) {
     if (how.stride[axis] != 1 || how.dilation[axis] != 1) return false;
@@ -48,7 +48,7 @@ bool by_tiles(const Shape& taps, const Convolution& how, const Shape& x) {
     places *= count;
     tiles *= (count + 1) / 2;
   }
-  return places >= kLeastPlaces && static_cast<double>(16 * tiles) <= kWorthTiles * static_cast<double>(9 * places);
+  return places >= kMinPlaces && static_cast<double>(16 * tiles) <= kWorthTiles * static_cast<double>(9 * places);
 }
 
 /// Joins the filters of neighbouring groups, so that each reads the channels of all of them, with zeros for the other groups' channels.
@@ -95,7 +95,7 @@ std::optional<Fitting> fitting(const trace::Recorded& node, const Shape& x, cons
   fit.planes = !in_blocks && groups == 1 && channels <= kPlanes;
   if (!fit.depthwise && groups > 1)
     fit.joined = std::lcm(kChannelBlock / std::gcd(kChannelBlock, fit.taps[1]), kChannelBlock / std::gcd(kChannelBlock, filters / groups));
-  if (fit.joined > kMostJoined || groups % fit.joined != 0) return {};
+  if (fit.joined > kMaxJoined || groups % fit.joined != 0) return {};
   const bool one_place = fit.x[2] * fit.x[3] == 1;
   if (one_place && !in_blocks) return {};  // a product of a matrix and a vector
   if (!one_place && wastes(filters, fit.planes || groups > 1 ? kChannelBlock : channels, in_blocks && fit.taps[2] * fit.taps[3] > 1)) return {};

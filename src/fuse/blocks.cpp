@@ -101,11 +101,11 @@ Size piece_of_product(const Graph& graph, const Node& sum, const Limits& limits)
     size = size * product.shape[axis];
   }
   const Estimating estimate;
-  if (across < kLeastSide || down < kLeastSide) return 0;
+  if (across < kMinSide || down < kMinSide) return 0;
   const std::int64_t side = across >= kSide * 3 / 4 && down >= kSide * 3 / 4 ? kSide : kSide / 2;
   const Size blocks = (across + (side - 1)) / side * ((down + (side - 1)) / side) * others, length = product.shape[along];
-  if (blocks >= limits.units || length < 2 * kLeastProducts) return 0;
-  std::int64_t piece = kLeastProducts;
+  if (blocks >= limits.units || length < 2 * kMinProducts) return 0;
+  std::int64_t piece = kMinProducts;
   while (blocks * ((length + (2 * piece - 1)) / (2 * piece)) >= limits.units || length > piece * kMaxPieces) piece *= 2;
   return piece;
 }
@@ -180,7 +180,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const Estimating estimate;
   const Size extent = operand.elements / results, blocks = blocks_of(results, extent, operand.dtype, columns);
   const Size wanted = limits.units * kBlocksWanted;
-  if (blocks >= wanted || operand.elements < blocks * kLeastWork) return push(out, std::move(node));
+  if (blocks >= wanted || operand.elements < blocks * kMinWork) return push(out, std::move(node));
   if (const std::vector<int> order = order_in_memory(out, input, axes); !order.empty()) {
     const int from = node.from;
     node.inputs = {in_order(out, input, order, from)};
@@ -200,11 +200,11 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const Size beside = extent / run.length;  // the other runs: they are additional points of the first stage
   const bool by_columns = !run.has(along);
   const Size first_blocks = blocks_of(results * beside, run.length, operand.dtype, by_columns);
-  const std::int64_t least = by_columns ? kLeastRows : kLeastPiece;
-  const bool in_pieces = first_blocks < wanted && run.length >= 2 * least;
+  const std::int64_t min_length = by_columns ? kMinRows : kMinPiece;
+  const bool in_pieces = first_blocks < wanted && run.length >= 2 * min_length;
   if (!in_pieces && runs.size() == 1) return push(out, std::move(node));
   // The longest piece that gives enough blocks, as a power of two: it is the same for many lengths, and index expressions divide by it easily.
-  std::int64_t piece = least;
+  std::int64_t piece = min_length;
   const auto blocks_by = [&](std::int64_t length) { return first_blocks * ((run.length + (length - 1)) / length); };
   while (in_pieces && (blocks_by(2 * piece) >= wanted || run.length > piece * kMaxPieces)) piece *= 2;
 

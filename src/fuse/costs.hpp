@@ -63,17 +63,17 @@ inline constexpr int kBlocksWanted = 2;
 /// Most nodes between a reduction and its operand in memory.
 inline constexpr int kLookedThrough = 64;
 /// Elements of a block that are worth another kernel: reading 256 KiB of float32 takes a block some 5 us.
-inline constexpr std::int64_t kLeastWork = 65536;
+inline constexpr std::int64_t kMinWork = 65536;
 /// The shortest piece of a row: two vectors for each of a block's threads.
-inline constexpr std::int64_t kLeastPiece = 2048;
+inline constexpr std::int64_t kMinPiece = 2048;
 /// The shortest piece of a column: eight points for each of a block's eight rows of threads.
-inline constexpr std::int64_t kLeastRows = 64;
+inline constexpr std::int64_t kMinRows = 64;
 /// A row of this length may be vectorised first, whatever else is reduced.
 inline constexpr std::int64_t kWholeRows = 256;
 /// Points along each side of a block's tile of a matrix product, and the fewest for which a tile is worth a block.
-inline constexpr std::int64_t kSide = 64, kLeastSide = 16;
+inline constexpr std::int64_t kSide = 64, kMinSide = 16;
 /// The number of products that are added up before a partial sum is stored.
-inline constexpr std::int64_t kLeastProducts = 256;
+inline constexpr std::int64_t kMinProducts = 256;
 /// Most pieces of one reduction.
 inline constexpr int kMaxPieces = 1024;
 
@@ -112,21 +112,21 @@ inline constexpr int kRegistersOfBlock = 65536;
 /// Bytes that a thread can read or write at once.
 inline constexpr int kVectorBytes = 16;
 /// Fewest lanes that share a row.
-inline constexpr int kLeastLanes = 8;
+inline constexpr int kMinLanes = 8;
 /// Most steps of a thread over a row that is staged in registers.
-inline constexpr int kMostSteps = 32;
+inline constexpr int kMaxSteps = 32;
 /// Fewest threads that share a row for which a warp is not enough.
-inline constexpr int kFewestOfRow = 64;
+inline constexpr int kMinRowThreads = 64;
 /// Rows for each multiprocessor, at 64 threads each, from which on there are many.
 inline constexpr int kManyRows = 32;
 /// Fewest points of a cluster's block for a row that few multiprocessors would share otherwise.
-inline constexpr std::int64_t kLeastPart = 4096;
+inline constexpr std::int64_t kMinPart = 4096;
 /// Columns that a warp computes side by side, and the fewest steps of a warp over a column for which further warps are worth it.
 inline constexpr int kWarpOfColumns = 32, kStepsOfWarp = 4;
 /// Points along each side of a transposing tile.
 inline constexpr int kSquare = 32;
 /// Fewest points along an axis of a contraction's tile, half of the smallest tile.
-inline constexpr std::int64_t kLeastOfSquare = 16;
+inline constexpr std::int64_t kMinTileSide = 16;
 /// Fewest row points for which a contraction with too few blocks is split.
 inline constexpr std::int64_t kLongOfSquare = 4096;
 

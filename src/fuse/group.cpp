@@ -877,13 +877,13 @@ class Builder {
     std::sort(candidates.begin(), candidates.end());
     if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
     int best = -1;
-    double most = 0;
+    double largest = 0;
     for (const auto& [cost, v] : candidates) {
       const double own = own_seconds(v);
-      if (now.seconds(limits_) - own <= most) continue;
+      if (now.seconds(limits_) - own <= largest) continue;
       const double saved = now.seconds(limits_) - here.reading(kernel_.values[v].node).seconds(limits_) - own;
-      if (saved <= most) continue;
-      most = saved;
+      if (saved <= largest) continue;
+      largest = saved;
       best = v;
     }
     if (best < 0) return false;
@@ -894,9 +894,9 @@ class Builder {
          {CutReason::recompute_cost,
           times > 1
               ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory", trace::name(value.op),
-                            times, cost, (most + own) * 1e6, own * 1e6)
+                            times, cost, (largest + own) * 1e6, own * 1e6)
               : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are broadcast: {:.1f} us against {:.1f} us through memory",
-                            elements_of(value.node), cost, (most + own) * 1e6, own * 1e6)});
+                            elements_of(value.node), cost, (largest + own) * 1e6, own * 1e6)});
     return true;
   }
 
@@ -990,9 +990,9 @@ class Builder {
     if (kernel_.kept.empty()) return true;
     const bool columns = columns_keep(kernel_, limits_);
     const Estimating estimate(!limits_.row_bytes_are_hard);
-    const int blocks = columns || lanes_go_along_rows() ? blocks_of_row(limits_, persistent_bytes(kernel_), static_cast<int>(kernel_.persistent.size()),
-                                                                        most_blocks_of_row(kernel_, limits_))
-                                                        : 0;
+    const int blocks = columns || lanes_go_along_rows()
+                           ? blocks_of_row(limits_, persistent_bytes(kernel_), static_cast<int>(kernel_.persistent.size()), max_blocks_of_row(kernel_, limits_))
+                           : 0;
     if (blocks > 0) kernel_.staging = {blocks, columns};
     return blocks > 0;
   }
@@ -1002,9 +1002,9 @@ class Builder {
   // and the result is false.
   bool without_persistent(const std::vector<Kept>& kept_values, const Size& bytes) {
     const bool placed = has_place();
-    const int passes = kernel_.passes(), most_blocks = most_blocks_of_row(kernel_, limits_);
+    const int passes = kernel_.passes(), max_blocks = max_blocks_of_row(kernel_, limits_);
     const Estimating estimate(!limits_.row_bytes_are_hard);
-    const std::string places = fmt::format("{}{}", limits_.row_bytes, most_blocks > 1 ? fmt::format(" in each of {} blocks", most_blocks) : "");
+    const std::string places = fmt::format("{}{}", limits_.row_bytes, max_blocks > 1 ? fmt::format(" in each of {} blocks", max_blocks) : "");
     kernel_.kept.clear();
     kernel_.persistent.clear();
     const Work now = launched_work(graph_, kernel_, limits_);

@@ -272,7 +272,7 @@ RecordedPtr with_zeros(const Site& site, const InBlocks& value) {
                                           trace::make_constant(site, trace::make_scalar_int(value.node->dtype, 0), shape)));
 }
 
-RecordedPtr least_or_largest(const Recorded& node, const InBlocks& x) {
+RecordedPtr min_or_max(const Recorded& node, const InBlocks& x) {
   std::vector<std::int64_t> axes;
   for (const std::int64_t axis : node.ints) axes.push_back(static_cast<std::int64_t>(moved(static_cast<std::size_t>(axis), x)));
   if (x.channels % kBlock != 0 || std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(x.axis)) == axes.end()) return nullptr;

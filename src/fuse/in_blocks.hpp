@@ -44,7 +44,7 @@ RecordedPtr unblock(const Site& site, const InBlocks& value);
 RecordedPtr with_zeros(const Site& site, const InBlocks& value);
 
 /// Returns the minimum or maximum over axes that include the channels, for whole blocks; null for another reduction.
-RecordedPtr least_or_largest(const Recorded& node, const InBlocks& x);
+RecordedPtr min_or_max(const Recorded& node, const InBlocks& x);
 
 /// Returns the numbers that a value of shape (batch, filters, places..) repeats over all places, of shape (1) or (filters); null for another value.
 RecordedPtr numbers_of_filters(const Site& site, const RecordedPtr& value, std::int64_t filters);

@@ -476,9 +476,9 @@ std::size_t MapHash::operator()(const Map& map) const {
 }
 
 int divisions(const Map& map) {
-  int most = 0;
-  for (const auto& expr : map) most = std::max(most, expr.divisions());
-  return most;
+  int largest = 0;
+  for (const auto& expr : map) largest = std::max(largest, expr.divisions());
+  return largest;
 }
 
 // ---- views ----------------------------------------------------------------------------------------------------------------

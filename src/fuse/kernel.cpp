@@ -136,14 +136,14 @@ int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
     last_use[check.condition] = std::max(last_use[check.condition], check.condition);
     last_use[check.value] = std::max(last_use[check.value], check.condition);
   }
-  int live = 0, most = 0;
+  int live = 0, largest = 0;
   std::vector<int> weight(count);
   for (int v = 0; v < count; ++v) {
     const Value& value = kernel.values[v];
     if (value.kind == Value::Kind::scalar) continue;  // read from the parameter bank
     weight[v] = registers_of(value.dtype) * vector;
     live += weight[v];
-    most = std::max(most, live);
+    largest = std::max(largest, live);
     for (auto operand = value.args.begin(); operand != value.args.end(); ++operand) {
       const int arg = *operand;
       if (arg < 0 || last_use[arg] != v || std::find(value.args.begin(), operand, arg) != operand) continue;
@@ -151,7 +151,7 @@ int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
     }
     if (last_use[v] <= v) live -= weight[v];
   }
-  return most + staged_steps * vector * kept_registers(kernel) + 24;  // addresses, indices, and registers that the compiler itself needs
+  return largest + staged_steps * vector * kept_registers(kernel) + 24;  // addresses, indices, and registers that the compiler itself needs
 }
 
 int halving_node(const Kernel& kernel) {

@@ -17,7 +17,7 @@ using trace::Op;
 using trace::RecordedPtr;
 
 /// Longest description of a formula, and most formulas of the same contents that are not views.
-constexpr std::size_t kMostWords = 256, kMostFormulas = 4;
+constexpr std::size_t kMaxWords = 256, kMaxFormulas = 4;
 
 /// A formula of contents: the contents, and the operations as words.
 struct Formula {
@@ -28,7 +28,7 @@ struct Formula {
 
 bool describe(const RecordedPtr& node, Formula& formula) {
   const auto add = [&](std::uint64_t word) { formula.words.push_back(word); };
-  if (formula.words.size() > kMostWords) return false;
+  if (formula.words.size() > kMaxWords) return false;
   add(static_cast<std::uint64_t>(node->dtype) << 8 | node->shape.size());
   for (const std::int64_t size : node->shape) add(static_cast<std::uint64_t>(size));
   if (node->evaluated()) {
@@ -112,7 +112,7 @@ bool is_computed_once(const RecordedPtr& operand, const RewriteOptions& options)
   if (!formula || formula->is_view) return formula.has_value();
   const Place place(std::move(*formula));
   const std::lock_guard lock(place.storage().lock);
-  return known_of(place.storage())->formulas < kMostFormulas || place.found({});
+  return known_of(place.storage())->formulas < kMaxFormulas || place.found({});
 }
 
 RecordedPtr laid_out(const RecordedPtr& operand, std::string_view name, const std::function<RecordedPtr()>& make, const RewriteOptions& options) {

@@ -295,9 +295,9 @@ class Merger {
     if (x.settled && y.settled) return false;
     std::vector<int> ops;
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
-    const int most = context_.builder->context().max_ops;
-    if (static_cast<int>(ops.size()) > most)
-      return refuse(x, y, {CutReason::kernel_size, fmt::format("one kernel would have {} operations; the limit is {}", ops.size(), most)});
+    const int max_ops = context_.builder->context().max_ops;
+    if (static_cast<int>(ops.size()) > max_ops)
+      return refuse(x, y, {CutReason::kernel_size, fmt::format("one kernel would have {} operations; the limit is {}", ops.size(), max_ops)});
     if (stays_cut(x.kernel.cut.reason))
       for (const auto& root : x.kernel.roots)
         if (units_[b].reads_node(root.node)) return refuse(x, y, x.kernel.cut);

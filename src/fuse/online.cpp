@@ -275,7 +275,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
   // If a cache holds the row, the same kernel reads it again at no cost, except where each reduction would be two kernels anyway.
   const Size filled = blocks_of(count, extent, graph.nodes[x].dtype, columns);
-  const bool one_kernel = filled >= limits.units * kBlocksWanted || count * extent < filled * kLeastWork;
+  const bool one_kernel = filled >= limits.units * kBlocksWanted || count * extent < filled * kMinWork;
   const bool in_cache = limits.cache_bytes > 0 && count * bytes <= limits.cache_bytes && one_kernel;
   const bool on_chip = columns ? extent <= longest_column(stored) : blocks > 0;
   if (!few && (on_chip || in_cache)) return std::nullopt;

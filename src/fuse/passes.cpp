@@ -165,7 +165,7 @@ class RecordingRewriter {
         return {states};
       }
     if (std::any_of(operands.begin(), operands.end(), [&](const RecordedPtr& each) { return values_.at(each.get()).is_blocked(); })) {
-      if (RecordedPtr most = over_channels(*node, operands)) return {most};
+      if (RecordedPtr reduced = over_channels(*node, operands)) return {reduced};
       if (auto conv = folded(*node, operands)) {
         ++counts_[kFoldChannels];
         return {.conv = std::move(conv)};
@@ -195,7 +195,7 @@ class RecordingRewriter {
   /// Returns the minimum or maximum of whole blocks, which may be computed in any order.
   RecordedPtr over_channels(const Recorded& node, const Operands& operands) {
     if (node.op != Op::reduce_max && node.op != Op::reduce_min) return nullptr;
-    return least_or_largest(node, *value(*operands[0]).blocked);
+    return min_or_max(node, *value(*operands[0]).blocked);
   }
 
   /// Absorbs an operation on the sums of a convolution of bytes that no other node reads.

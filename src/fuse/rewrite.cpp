@@ -479,9 +479,9 @@ bool goes_by_digits(const Graph& graph, const Node& node, const Limits& limits) 
 
 /// Whether the numbers of the items fit into 32 bits, as a condition on the sizes.
 bool numbers_fit(const Graph& graph, const Node& node) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (node.op == Op::sort || node.op == Op::argsort) return graph.nodes[node.inputs[0]].elements <= most;
-  return node.shape[0] + 1 + graph.nodes[node.inputs[1]].elements <= most;
+  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
+  if (node.op == Op::sort || node.op == Op::argsort) return graph.nodes[node.inputs[0]].elements <= largest;
+  return node.shape[0] + 1 + graph.nodes[node.inputs[1]].elements <= largest;
 }
 
 int by_digits_of(Graph& out, Node node, std::vector<Inverted>& known) {

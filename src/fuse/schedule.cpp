@@ -386,11 +386,11 @@ class Scheduler {
         continue;
       }
       if (!last[id] || std::all_of(users.begin(), users.end(), [&](const Computed& user) { return groups_[user.group].settled; })) continue;
-      double most = 0;
-      for (const auto& user : users) most += work_of(user.group).all().seconds(limits_);
+      double total_seconds = 0;
+      for (const auto& user : users) total_seconds += work_of(user.group).all().seconds(limits_);
       // Returns the time and the bytes that the users save if they read the node. One kernel continues to compute it, and one kernel may compute more.
       const auto saved_by = [&](int read) {
-        double seconds = 0, bytes = 0, least = 0, fewest = 0;
+        double seconds = 0, bytes = 0, smallest = 0, fewest = 0;
         for (const auto& user : users) {
           KernelWork& kernel = work_of(user.group);
           const Work all = kernel.all(), rest = kernel.reading(read);
@@ -398,16 +398,16 @@ class Scheduler {
           const bool first = user.group == users.front().group;
           seconds += here;
           bytes += fewer;
-          least = first ? here : std::min(least, here);
+          smallest = first ? here : std::min(smallest, here);
           fewest = first ? fewer : std::min(fewest, fewer);
         }
-        return std::pair(seconds - least, bytes - fewest);
+        return std::pair(seconds - smallest, bytes - fewest);
       };
       const auto trip = [&](int read) { return limits_.launch_seconds + bytes_of(read) / limits_.bandwidth; };
       // The operand of a conversion to a longer type has fewer bytes. It may be worth its bytes where the result is not.
       const int operand = lengthens(graph(), node(id)) ? node(id).inputs[0] : id;
       const int stored = computes(node(operand)) && !in_memory_[operand] ? operand : id;
-      if (most <= trip(stored)) continue;
+      if (total_seconds <= trip(stored)) continue;
       double saved = saved_by(id).first;
       if (saved <= trip(id)) {
         const auto [seconds, bytes] = saved_by(stored);
@@ -493,7 +493,7 @@ class Scheduler {
 
   // The bytes that a single op would read: the memory behind the views, each element at most once; and the view with the fewest bytes.
   struct Behind {
-    int base = -1, least = -1;
+    int base = -1, smallest = -1;
   };
   Behind behind(int id) {
     std::vector<int> views;
@@ -504,7 +504,7 @@ class Scheduler {
     if (behind_[id].base < 0) behind_[id] = {id, id};
     Behind found = behind_[id];
     for (auto view = views.rbegin(); view != views.rend(); ++view) {
-      if (bytes_of(*view) < bytes_of(found.least)) found.least = *view;
+      if (bytes_of(*view) < bytes_of(found.smallest)) found.smallest = *view;
       behind_[*view] = found;
     }
     return found;
@@ -515,8 +515,8 @@ class Scheduler {
     if (!computes(n) && !trace::is_library(n.op) && n.op != Op::contiguous) return {};
     Traffic total = traffic_of(graph(), id);
     for (int input : n.inputs) {
-      const auto [base, least] = behind(input);
-      if (node(base).op != Op::constant && node(base).op != Op::iota) total.add(traffic_of(graph(), least));
+      const auto [base, smallest] = behind(input);
+      if (node(base).op != Op::constant && node(base).op != Op::iota) total.add(traffic_of(graph(), smallest));
     }
     return total;
   }

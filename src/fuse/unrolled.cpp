@@ -8,10 +8,10 @@
 namespace sinter::fuse {
 
 trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPtr& x, const trace::RecordedPtr& weights, const trace::RecordedPtr& start) {
-  constexpr std::int64_t kMostSteps = 10'000;
+  constexpr std::int64_t kMaxSteps = 10'000;
   const auto how = trace::Recurrence::of(call.ints);
   const std::int64_t steps = x->shape[0], size = start->shape[2];
-  if (!how || steps > kMostSteps) return nullptr;
+  if (!how || steps > kMaxSteps) return nullptr;
   const auto part = [&](const Tensor& z, std::int64_t first, std::int64_t count = 1) { return z.at({ellipsis, Slice{first * size, (first + count) * size}}); };
   const Tensor sums(x), rows(weights), begin(start);
   const Tensor by = rows.at({Slice{0, size}}), bias = rows.at({size});

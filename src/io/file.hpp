@@ -34,13 +34,13 @@ inline std::string system_message(int code) { return std::generic_category().mes
 
 /// Makes a file's text safe for messages: a few bytes, those that are not plain text as \x1b. A terminal would otherwise obey them.
 inline std::string printable(std::string_view text) {
-  constexpr std::size_t kMost = 40;
+  constexpr std::size_t kMaxShown = 40;
   std::string out;
-  for (const char c : text.substr(0, kMost)) {
+  for (const char c : text.substr(0, kMaxShown)) {
     const bool plain = c >= ' ' && c <= '~' && c != '\\';
     out += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
-  return text.size() > kMost ? out + "..." : out;
+  return text.size() > kMaxShown ? out + "..." : out;
 }
 
 /// A sequence of bytes of known length, read in order: of a file, or of a file inside an archive.

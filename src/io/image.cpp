@@ -57,9 +57,9 @@ class Netpbm {
     geometry.channels = bytes_[1] == '6' ? 3 : 1;
     geometry.width = number();
     geometry.height = number();
-    const std::int64_t most = number();
-    if (most == 0 || most > 65535) reader_.refuse(fmt::format("its largest sample is {}", most));
-    geometry.dtype = most < 256 ? DType::uint8 : DType::uint16;
+    const std::int64_t largest = number();
+    if (largest == 0 || largest > 65535) reader_.refuse(fmt::format("its largest sample is {}", largest));
+    geometry.dtype = largest < 256 ? DType::uint8 : DType::uint16;
     ++at_;  // one space ends the header
     if (geometry.width * geometry.height > (std::int64_t{1} << 40) || at_ > bytes_.size() || geometry.bytes() > bytes_.size() - at_)
       reader_.refuse(fmt::format("truncated: {} by {} samples are not there", geometry.width, geometry.height));

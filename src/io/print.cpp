@@ -250,9 +250,9 @@ class Layout {
 
   std::string row(std::size_t axis, std::int64_t base, const std::string& indent, std::size_t width) const {
     std::string text, line = indent;
-    const std::size_t most = width - std::min(width, std::max<std::size_t>(at_end_.size(), 1));
+    const std::size_t max_width = width - std::min(width, std::max<std::size_t>(at_end_.size(), 1));
     const auto extend = [&](const std::string& word) {
-      if (line.size() + word.size() > most && line.size() > indent.size()) {
+      if (line.size() + word.size() > max_width && line.size() > indent.size()) {
         line.resize(line.find_last_not_of(' ') + 1);
         text += line + '\n';
         line = indent;

@@ -46,9 +46,9 @@ bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::v
   return same_rows || (!fuse::has_scan(kernel) && (!one_order || combines_in_any_order(kernel)));
 }
 
-int power_of_two(int value, int most) {
+int power_of_two(int value, int limit) {
   int power = 1;
-  while (2 * power <= std::min(value, most)) power *= 2;
+  while (2 * power <= std::min(value, limit)) power *= 2;
   return power;
 }
 
@@ -168,15 +168,15 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
   std::size_t widest = 1;
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
-  int most = kVectorBytes / static_cast<int>(widest);
+  int max_lanes = kVectorBytes / static_cast<int>(widest);
   if (wish.has("vector")) {
     take(power_of_two(wish.number("vector", 1), kVectorBytes));
     return;
   }
-  while (most > 4 && fuse::estimated_registers(kernel, most) > kVectorRegisters) most /= 2;
+  while (max_lanes > 4 && fuse::estimated_registers(kernel, max_lanes) > kVectorRegisters) max_lanes /= 2;
   if (nest.schedule.lanes_along_rows())  // a warp needs work for all of its threads
-    while (most > 4 && kernel.row_points() < 32 * most) most /= 2;
-  if (!take(most) && most > 4) take(4);
+    while (max_lanes > 4 && kernel.row_points() < 32 * max_lanes) max_lanes /= 2;
+  if (!take(max_lanes) && max_lanes > 4) take(4);
 }
 
 // Returns whether transposing in shared memory helps strided accesses. Several warps share the static 48 KiB, and a tile that is mostly empty is no better than
@@ -200,13 +200,13 @@ std::optional<Pairs> pairs_of(const Lowered& lowered, bool wished) {
   const auto beside = [&](int axis) {
     return std::all_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return coefficient(nest, a.index, axis) == kOne; });
   };
-  for (const std::int64_t least : {std::int64_t{64}, wished ? std::int64_t{1} : kLeastOfSquare})
+  for (const std::int64_t min_size : {std::int64_t{64}, wished ? std::int64_t{1} : kMinTileSide})
     for (const bool neighbours : {true, false})
       for (int right = nest.parallel - 1; right >= 0; --right)
         for (int left = nest.parallel - 1; left >= 0; --left) {
           if (left == right || beside(right) != neighbours) continue;
           auto parts = contraction(nest, left, right);
-          if (parts && lowered.ints[left] >= least && lowered.ints[right] >= least) return Pairs{left, right, std::move(*parts)};
+          if (parts && lowered.ints[left] >= min_size && lowered.ints[right] >= min_size) return Pairs{left, right, std::move(*parts)};
         }
   return std::nullopt;
 }
@@ -233,12 +233,12 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     const int each = side / kContractionSide;
     return registers * each * each <= kAccumulators && contraction_shared(nest, pairs->parts, side) <= limits.shared_bytes;
   };
-  const int least = 2 * kContractionSide;
-  if (!fits(least)) return false;
-  if (!has_form && kernel.row_points() > kLongOfSquare && blocks(least) * 2 < limits.units) return false;
-  int side = 4 * least;
-  while (side > least && !(fits(side) && left * 4 >= 3 * side && right * 4 >= 3 * side && blocks(side) >= limits.units)) side /= 2;
-  if (const int other = power_of_two(wish.number("side", side), 4 * least); fits(other)) side = other;
+  const int min_side = 2 * kContractionSide;
+  if (!fits(min_side)) return false;
+  if (!has_form && kernel.row_points() > kLongOfSquare && blocks(min_side) * 2 < limits.units) return false;
+  int side = 4 * min_side;
+  while (side > min_side && !(fits(side) && left * 4 >= 3 * side && right * 4 >= 3 * side && blocks(side) >= limits.units)) side /= 2;
+  if (const int other = power_of_two(wish.number("side", side), 4 * min_side); fits(other)) side = other;
   schedule.form = Form::contraction;
   schedule.left = pairs->left;
   schedule.right = pairs->right;
@@ -253,7 +253,7 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
 
 // Chooses blocks of 32 adjacent vectors of columns; the warps of a block share the rows. For few columns, a block gets fewer columns and more warps, so that
 // more multiprocessors have work. Cached columns get the widest vectors whose elements the registers of 256 threads hold, then as many threads as needed.
-void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, int most_threads, Schedule& schedule) {
+void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, int max_threads, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const bool ranges = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.first >= 0; });
   if (fuse::has_scan(kernel) || ranges) {  // a column with a scan belongs to one thread, and so does a range, which is short and combined in order
@@ -277,23 +277,23 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   if (!wish.has("vector"))
     while (schedule.vector > 1 && few()) narrow();
   while (schedule.vector > 1 && !fits(256, schedule.vector)) narrow();
-  const auto wished = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
+  const auto wished = [&](int otherwise, int limit) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, limit); };
   if (nest.persistent.empty()) {
     schedule.threads = 256;
     const auto deep = [&] {
       const fuse::Estimating estimate;
       return row >= schedule.threads / kWarpOfColumns * kStepsOfWarp;
     };
-    while (schedule.threads < most_threads && few() && deep() && fits(2 * schedule.threads, schedule.vector)) schedule.threads *= 2;
-    schedule.threads = wished(schedule.threads, most_threads);
+    while (schedule.threads < max_threads && few() && deep() && fits(2 * schedule.threads, schedule.vector)) schedule.threads *= 2;
+    schedule.threads = wished(schedule.threads, max_threads);
     return;
   }
   const bool stores = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
   const auto keep = [&](int threads) {
-    const int warps = threads / kWarpOfColumns, most_steps = fuse::kept_steps(kernel, limits, warps) / schedule.vector;
-    const bool least = threads == 256 && schedule.vector == 1;
-    if (!least && fuse::estimated_registers(kernel, schedule.vector) + kKeptRegisters > kRegistersOfBlock / threads) return false;
-    if (!fits(threads, schedule.vector) || most_steps == 0 || row > warps * most_steps) return false;
+    const int warps = threads / kWarpOfColumns, max_steps = fuse::kept_steps(kernel, limits, warps) / schedule.vector;
+    const bool smallest = threads == 256 && schedule.vector == 1;
+    if (!smallest && fuse::estimated_registers(kernel, schedule.vector) + kKeptRegisters > kRegistersOfBlock / threads) return false;
+    if (!fits(threads, schedule.vector) || max_steps == 0 || row > warps * max_steps) return false;
     const std::int64_t exact = row.hint() / warps;
     const auto pieces_are_whole = [&] {
       const auto total = static_cast<std::size_t>(nest.chunk_total);
@@ -337,32 +337,32 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   if (nest.rows > 0 && !ranges && choose_squares(kernel, lowered, limits, wish, schedule)) return;
   if (!ranges) choose_vector(kernel, lowered, wish, schedule);  // lanes of a vector would have ranges of their own
 
-  const auto threads_of = [&](int otherwise, int most) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, most); };
+  const auto threads_of = [&](int otherwise, int limit) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, limit); };
   // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
-  const int most_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
+  const int max_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
   if (nest.rows == 0) {
     const bool tiles = gains_from_squares(lowered);
     schedule.form = tiles ? Form::tiles : Form::pointwise;
     if (Form wished{}; wish.form(wished) && (wished == Form::pointwise || (wished == Form::tiles && nest.parallel > 1))) schedule.form = wished;
     if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
     // In a tile each thread reads eight elements at once.
-    schedule.threads = schedule.form == Form::tiles ? power_of_two(threads_of(128, most_threads), 1024) : threads_of(256, most_threads);
+    schedule.threads = schedule.form == Form::tiles ? power_of_two(threads_of(128, max_threads), 1024) : threads_of(256, max_threads);
     return;
   }
   const bool scans = fuse::has_scan(kernel);
   if (!schedule.lanes_along_rows()) {
     schedule.form = Form::columns;
-    choose_columns(kernel, lowered, limits, wish, most_threads, schedule);
+    choose_columns(kernel, lowered, limits, wish, max_threads, schedule);
     return;
   }
   const fuse::Size persistent_bytes = schedule.keep ? fuse::persistent_bytes(kernel) : 0;
   // The blocks of a cluster share a row that one block cannot cache. (An override may ask for clusters for other rows.)
-  const bool shareable = fuse::most_blocks_of_row(kernel, limits) > 1 && row > 1024;
+  const bool shareable = fuse::max_blocks_of_row(kernel, limits) > 1 && row > 1024;
   if (schedule.keep) schedule.cluster = kernel.staging.blocks;
   // Few long rows get more blocks each, as long as this gives work to at least 1.5 times as many multiprocessors.
   if (!nest.persistent.empty() && shareable) {
     const fuse::Estimating estimate;
-    while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kLeastPart && points * (3 * schedule.cluster) <= 2 * limits.units)
+    while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kMinPart && points * (3 * schedule.cluster) <= 2 * limits.units)
       schedule.cluster *= 2;
   }
   const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster);
@@ -375,7 +375,7 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     const fuse::Estimating estimate;
     pairs = persistent_bytes <= cluster * (limits.row_bytes / 2 - fuse::kPartsBytes);
   }
-  const int most_of_row = pairs ? std::min(most_threads, 512) : most_threads;
+  const int max_row_threads = pairs ? std::min(max_threads, 512) : max_threads;
   // Cached values stay in registers while each multiprocessor still holds its blocks, or, with an override, while a thread has the registers.
   const bool may_keep = !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && wish.number("row_steps", 1) != 0;
   const auto keep_in_registers = [&](int threads, int row_threads) {
@@ -391,19 +391,19 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     // If the row's length is a multiple of a step, no step has to test for the end of the row. Otherwise the kernel is valid for all lengths up to a power of
     // two. (Without the tests ptxas computes several steps at once, which takes too many registers for doubles.)
     const bool doubles = std::any_of(nest.persistent.begin(), nest.persistent.end(), [](DType dtype) { return itemsize(dtype) == 8; });
-    int steps = power_of_two(wish.number("row_steps", 1), kMostSteps);
+    int steps = power_of_two(wish.number("row_steps", 1), kMaxSteps);
     const std::int64_t exact = row.hint() / step;
-    const bool may_be_whole = !doubles && row.hint() == exact * step && (wish.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMostSteps);
+    const bool may_be_whole = !doubles && row.hint() == exact * step && (wish.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMaxSteps);
     schedule.whole = may_be_whole && fits(static_cast<int>(exact)) && row == exact * step;
     if (schedule.whole) steps = static_cast<int>(exact);
-    while (!schedule.whole && !wish.has("row_steps") && steps < kMostSteps && row > steps * step) steps *= 2;
+    while (!schedule.whole && !wish.has("row_steps") && steps < kMaxSteps && row > steps * step) steps *= 2;
     schedule.row_steps = fits(steps) && row <= steps * step ? steps : 0;
     return schedule.row_steps > 0;
   };
   // A short row is computed by one warp, and a block has eight warps. A row that fills much of a multiprocessor gets more threads, because few fit at once.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
   int shared_by = 256;
-  while (!warp && shared_by < most_of_row && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes &&
+  while (!warp && shared_by < max_row_threads && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes &&
          row >= cluster * 4 * shared_by * schedule.vector && !keep_in_registers(shared_by, shared_by))
     shared_by *= 2;
   // Every thread of a row repeats its common work (shuffles, barriers, quotients, roots), so many cached rows get the fewest threads that hold a row.
@@ -411,13 +411,13 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     const fuse::Estimating estimate;
     return points >= limits.units * kManyRows;
   };
-  while (!warp && shared_by <= 256 && shared_by > kFewestOfRow && many() && keep_in_registers(shared_by / 2, shared_by / 2)) shared_by /= 2;
+  while (!warp && shared_by <= 256 && shared_by > kMinRowThreads && many() && keep_in_registers(shared_by / 2, shared_by / 2)) shared_by /= 2;
   schedule.threads = shared_by;
   schedule.row_threads = warp ? 32 : shared_by;
   // Each lane of a very short row has up to four vectors, so that all lanes have work.
-  while (warp && !scans && schedule.row_threads > kLeastLanes && row <= schedule.row_threads * 2 * schedule.vector) schedule.row_threads /= 2;
+  while (warp && !scans && schedule.row_threads > kMinLanes && row <= schedule.row_threads * 2 * schedule.vector) schedule.row_threads /= 2;
   if (wish.has("threads") || wish.has("row_threads")) {
-    const int threads = threads_of(256, most_threads);
+    const int threads = threads_of(256, max_threads);
     const int lanes = wish.number("row_threads", schedule.row_threads);
     const int row_threads = lanes > 32 ? threads : scans ? 32 : power_of_two(lanes, 32);
     if (cluster > 1 ? row_threads > 32 : persistent_bytes * (threads / row_threads) <= limits.row_bytes) {

@@ -38,7 +38,7 @@ int row_lanes(const LoopNest& nest, const Stage& stage) {
   std::size_t widest = 0;
   for (const Reduction& reduction : stage.reductions)
     if (const DType dtype = nest.instrs[reduction.result].dtype; is_floating(dtype)) widest = std::max(widest, itemsize(dtype));
-  return widest > 0 ? std::min(kMostLanes, 4 * 64 / static_cast<int>(widest)) : body_lanes(nest, stage);
+  return widest > 0 ? std::min(kMaxLanes, 4 * 64 / static_cast<int>(widest)) : body_lanes(nest, stage);
 }
 
 int scan_lanes(const LoopNest& nest, const Stage& stage) {
@@ -57,7 +57,7 @@ int body_lanes(const LoopNest& nest, const Stage& stage) {
   const int vectors = cost > 40 ? 1 : cost <= 8 ? 4 : 2;
   int widest = 1;
   for (const int number : stage.body) widest = std::max(widest, widest_element(nest, nest.instrs[number]));
-  return std::min(kMostLanes, vectors * 64 / widest);
+  return std::min(kMaxLanes, vectors * 64 / widest);
 }
 
 bool rounds(Op reduction, DType dtype) { return is_floating(dtype) && (reduction == Op::reduce_sum || reduction == Op::reduce_prod); }

@@ -20,7 +20,7 @@ inline constexpr int kBlockSteps = 64;
 inline constexpr int kRunSteps = kBlockSteps * kBlockSteps;
 
 /// Most lanes of a step.
-inline constexpr int kMostLanes = 64;
+inline constexpr int kMaxLanes = 64;
 
 /// Returns the lanes of a row stage that is vectorised along a row axis (L above), a power of two. For reductions of floating-point numbers, it is four vectors
 /// of 64 bytes of the widest such type, whatever is computed before. Other results do not depend on the order.

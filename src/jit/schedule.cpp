@@ -18,7 +18,7 @@ constexpr std::array kForms = {std::pair{Form::pointwise, "pointwise"}, std::pai
 /// The values that a schedule override may give to a number.
 struct Range {
   std::string_view field;
-  int least, most;
+  int min, max;
 };
 constexpr std::array kNumbers = {Range{"keep", 0, 1},         Range{"unroll", 1, 8},       Range{"tile", 1, 1 << 16},     Range{"panel", 1, 512},
                                  Range{"panel_rows", 1, 16},  // a part of a block of steps
@@ -121,8 +121,8 @@ Wish Wish::parse(std::string_view text) {
         throw ValueError(fmt::format("schedule '{}': there is no '{}'; known are {}", text, field, fields));
       }
       const auto number = number_in(value);
-      good = number && *number >= range->least && *number <= range->most;
-      known = fmt::format(", which is {} to {}", range->least, range->most);
+      good = number && *number >= range->min && *number <= range->max;
+      known = fmt::format(", which is {} to {}", range->min, range->max);
     }
     if (!good) throw ValueError(fmt::format("schedule '{}': '{}' is not a value of {}{}", text, value, field, known));
     wish.fields_.emplace_back(field, value);

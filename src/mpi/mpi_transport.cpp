@@ -27,7 +27,7 @@ void expect(int code, const char* what) {
 }
 
 /// The most bytes of one message of MPI: its counts are ints.
-constexpr std::size_t kMost = std::size_t{1} << 30;
+constexpr std::size_t kMaxMessage = std::size_t{1} << 30;
 
 class Mpi final : public Transport {
  public:
@@ -119,7 +119,7 @@ class Mpi final : public Transport {
   };
 
   template <class Visit> static void in_pieces(std::size_t bytes, Visit visit) {
-    for (std::size_t at = 0; at < bytes; at += kMost) visit(at, static_cast<int>(std::min(kMost, bytes - at)));
+    for (std::size_t at = 0; at < bytes; at += kMaxMessage) visit(at, static_cast<int>(std::min(kMaxMessage, bytes - at)));
   }
 
   /// At the end of the program. Where a rank was waited for in vain, the end of MPI would wait for it, too.

@@ -123,9 +123,9 @@ double Call::real(std::size_t i) const {
   return astype((*this)[i], DType::float64).to_vector<double>(where_)[0];
 }
 
-std::vector<std::int64_t> Call::within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t least, std::int64_t most) const {
+std::vector<std::int64_t> Call::within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t low, std::int64_t high) const {
   for (const std::int64_t number : numbers)
-    if (number < least || number > most) refuse(fmt::format("{}: {} is not between {} and {}", what, number, least, most));
+    if (number < low || number > high) refuse(fmt::format("{}: {} is not between {} and {}", what, number, low, high));
   return numbers;
 }
 
@@ -147,8 +147,9 @@ std::int64_t Call::whole(double number, std::string_view what) const {
 }
 
 void Call::check_work(double products) const {
-  const double most = kMostWork * static_cast<double>(graph_.most_elements);
-  if (products > most) refuse(fmt::format("its windows need {:.3g} products; the limit is {:.3g} (a multiple of ModelOptions::most_elements)", products, most));
+  const double max_products = kMaxWork * static_cast<double>(graph_.most_elements);
+  if (products > max_products)
+    refuse(fmt::format("its windows need {:.3g} products; the limit is {:.3g} (a multiple of ModelOptions::most_elements)", products, max_products));
 }
 
 std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::size_t input) const {
@@ -185,9 +186,9 @@ void check_inputs(const std::string& file, const Node& node) {
   const Inputs takes = op ? op->inputs : sequence->inputs;
   const std::size_t given = node.inputs.size();
   const auto refuse = [&](const std::string& why) { throw ModelError(fmt::format("{}: {}: {}", file, describe(node), why)); };
-  if (given > takes.most) refuse(fmt::format("{} inputs; the operator takes at most {}", given, takes.most));
-  for (std::size_t i = 0; i < takes.least; ++i)
-    if (i >= given || node.inputs[i].empty()) refuse(fmt::format("input {} is missing; the operator takes at least {}", i, takes.least));
+  if (given > takes.max) refuse(fmt::format("{} inputs; the operator takes at most {}", given, takes.max));
+  for (std::size_t i = 0; i < takes.min; ++i)
+    if (i >= given || node.inputs[i].empty()) refuse(fmt::format("input {} is missing; the operator takes at least {}", i, takes.min));
 }
 
 std::vector<std::string_view> operator_names() {

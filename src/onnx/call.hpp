@@ -27,7 +27,7 @@ class Call {
   static Location location(const Graph& graph, const Node& node);
   /// A larger size, stride or width has no meaning.
   static constexpr std::int64_t kFar = std::int64_t{1} << 30;
-  static constexpr double kMostWork = 1024;
+  static constexpr double kMaxWork = 1024;
 
   Call(const Graph& graph, const Node& node, std::vector<Tensor> inputs, const ReadIntegers& read)
       : graph_(graph), node_(node), inputs_(std::move(inputs)), read_(read), where_(location(graph, node)) {}
@@ -79,12 +79,12 @@ class Call {
 
   // Sizes that a model states are checked before they are used, so that sums and products of a few of them fit into 64 bits.
   /// Returns the numbers, which must be within these bounds.
-  std::vector<std::int64_t> within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t least, std::int64_t most = kFar) const;
+  std::vector<std::int64_t> within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t low, std::int64_t high = kFar) const;
   /// Returns the sizes as a shape. A value of the model must be allowed to have this shape (ModelOptions::most_elements).
   Shape shape(std::vector<std::int64_t> sizes, std::string_view what) const;
   /// Returns a number as an integer, rounded down. Refuses NaN and numbers beyond kFar.
   std::int64_t whole(double number, std::string_view what) const;
-  /// Refuses an operator that computes more than kMostWork products for each element that a value may have.
+  /// Refuses an operator that computes more than kMaxWork products for each element that a value may have.
   void check_work(double products) const;
 
   /// Returns f(), which reads elements. If the elements are known only when the model is called, throws a ModelError that names the node that depends on them.
@@ -110,9 +110,9 @@ class Call {
   template <class T> const T* attribute(std::string_view name) const;
 };
 
-/// The number of inputs that an operator takes in any of its versions. The first `least` inputs are required.
+/// The number of inputs that an operator takes in any of its versions. The first `min` inputs are required.
 struct Inputs {
-  std::size_t least, most;
+  std::size_t min, max;
 };
 inline constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 

@@ -132,8 +132,8 @@ bool is_exact(std::string_view op) { return std::find(std::begin(kExact), std::e
 Tensor Program::narrowed(const Tensor& tensor) const {
   if (precision_ == DType::float32 || tensor.empty_handle() || tensor.dtype() != DType::float32) return tensor;
   if (precision_ == DType::float64) return astype(tensor, precision_);
-  const double most = precision_ == DType::float16 ? 65504 : 3.3895e38;
-  const Tensor finite = where(isinf(tensor), tensor, clip(tensor, -most, most));
+  const double largest = precision_ == DType::float16 ? 65504 : 3.3895e38;
+  const Tensor finite = where(isinf(tensor), tensor, clip(tensor, -largest, largest));
   return astype(finite, precision_);
 }
 
@@ -213,9 +213,10 @@ Tensor Program::literal(const Line& line, const Node& node, std::size_t input, c
 
 /// Makes an output that follows from the inputs' shapes alone (the output of Shape, for example) of literals, for the same reason as literal().
 Tensor Program::numbers_of_shapes(int slot, const Tensor& tensor) const {
-  constexpr std::int64_t kMost = 16;
+  constexpr std::int64_t kMaxElements = 16;
   const auto at = static_cast<std::size_t>(slot);
-  if (tensor.empty_handle() || data_[at] >= 0 || !constants_[at].empty_handle() || tensor.dtype() != DType::int64 || tensor.size() < 1 || tensor.size() > kMost)
+  if (tensor.empty_handle() || data_[at] >= 0 || !constants_[at].empty_handle() || tensor.dtype() != DType::int64 || tensor.size() < 1 ||
+      tensor.size() > kMaxElements)
     return tensor;
   std::vector<Tensor> numbers;
   for (const std::int64_t number : tensor.to_vector<std::int64_t>()) numbers.push_back(full({1}, number, DType::int64));

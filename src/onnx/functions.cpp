@@ -13,10 +13,10 @@ namespace {
 using Names = std::map<std::string, std::string, std::less<>>;
 using Attributes = std::map<std::string, const format::Attribute*, std::less<>>;
 
-constexpr int kDeepest = 64;                                // depth of nested calls
-constexpr int kMostNodes = 1'000'000;                       // nodes after inlining: a few functions that call each other twice could become very many
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // bytes of the inlined nodes
-constexpr std::size_t kShown = 80;                          // characters of a name that becomes part of other names
+constexpr int kDeepest = 64;                               // depth of nested calls
+constexpr int kMaxNodes = 1'000'000;                       // nodes after inlining: a few functions that call each other twice could become very many
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  // bytes of the inlined nodes
+constexpr std::size_t kShown = 80;                         // characters of a name that becomes part of other names
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -72,8 +72,8 @@ class Inliner {
     for (const format::Node& from : function.node()) {
       format::Node copy = renamed(from, names, attributes, prefix);
       copy.set_name(within + from.name());
-      if ((bytes_ += copy.ByteSizeLong()) > kMostBytes) throw ModelError(fmt::format("{}: its functions expand to more than {} bytes", file_, kMostBytes));
-      if (++nodes_ > kMostNodes) throw ModelError(fmt::format("{}: its functions expand to more than {} nodes", file_, kMostNodes));
+      if ((bytes_ += copy.ByteSizeLong()) > kMaxBytes) throw ModelError(fmt::format("{}: its functions expand to more than {} bytes", file_, kMaxBytes));
+      if (++nodes_ > kMaxNodes) throw ModelError(fmt::format("{}: its functions expand to more than {} nodes", file_, kMaxNodes));
       this->node(std::move(copy), to, depth + 1);
     }
     for (int k = 0; k < node.output_size(); ++k) {  // an output may be an input that is passed on

@@ -128,8 +128,8 @@ PoolOptions pool_options(const Call& c, const Numbers& kernel) {
           .count_include_pad = c.integer("count_include_pad", 0) != 0};
 }
 
-/// Returns the position in x of each window's maximum, counted through all of x. `most`: the pool's result.
-Tensor places_of_most(const Call& c, const Tensor& most, const Numbers& kernel) {
+/// Returns the position in x of each window's maximum, counted through all of x. `maxima`: the pool's result.
+Tensor places_of_maxima(const Call& c, const Tensor& maxima, const Numbers& kernel) {
   const Tensor& x = c.tensor(0);
   const bool by_columns = c.integer("storage_order", 0) != 0;
   const std::size_t rank = x.shape().size(), axes = kernel.size();
@@ -141,22 +141,22 @@ Tensor places_of_most(const Call& c, const Tensor& most, const Numbers& kernel) 
   for (std::size_t k = 0; k < axes; ++k) {
     reach.push_back((kernel[k] - 1) * w.dilation[k] + 1);
     window_axes.push_back(static_cast<std::int64_t>(k) + 2);
-    const std::int64_t needed = (most.shape()[k + 2] - 1) * w.stride[k] + reach[k];
+    const std::int64_t needed = (maxima.shape()[k + 2] - 1) * w.stride[k] + reach[k];
     widths.emplace_back(w.padding[k].first, std::max<std::int64_t>(needed - w.padding[k].first - x.shape()[k + 2], 0));
-    kept.push_back(Slice{0, (most.shape()[k + 2] - 1) * w.stride[k] + 1, w.stride[k]});
+    kept.push_back(Slice{0, (maxima.shape()[k + 2] - 1) * w.stride[k] + 1, w.stride[k]});
     taps.push_back(Slice{{}, {}, w.dilation[k]});
   }
-  const Tensor least = is_floating(x.dtype()) ? full({}, -std::numeric_limits<double>::infinity(), x.dtype()) : astype(c.at_node(min(c[0])), x.dtype());
-  const Tensor padded = pad(c[0], widths, PadMode::constant, c.at_node(least));
+  const Tensor lowest = is_floating(x.dtype()) ? full({}, -std::numeric_limits<double>::infinity(), x.dtype()) : astype(c.at_node(min(c[0])), x.dtype());
+  const Tensor padded = pad(c[0], widths, PadMode::constant, c.at_node(lowest));
   const Tensor all = sliding_window_view(c.at_node(padded), reach, Axes(window_axes));
   for (std::size_t k = 0; k < axes; ++k) taps[k + 2] = kept[k + 2];
-  Shape flat = most.shape();
+  Shape flat = maxima.shape();
   flat.push_back(-1);
   const Tensor tap = argmax(c.at_node(reshape(c.at_node(all.at(taps, c.where())), flat)), -1);
   const auto along = [&](std::size_t axis) {
     Shape shape(rank, 1);
-    shape[axis] = most.shape()[axis];
-    return reshape(arange(Arg(most.shape()[axis], c.where())), shape);
+    shape[axis] = maxima.shape()[axis];
+    return reshape(arange(Arg(maxima.shape()[axis], c.where())), shape);
   };
   Tensor place = add(multiply(c.at_node(along(0)), x.shape()[1]), along(1));
   std::int64_t before = 1, behind = 1;  // taps and places of the later axes, and, if columns come first, of the earlier axes
@@ -179,9 +179,9 @@ Tensor places_of_most(const Call& c, const Tensor& most, const Numbers& kernel) 
 Results max_pool_of(const Call& c) {
   const Numbers kernel = c.integers("kernel_shape");
   const PoolOptions how = pool_options(c, kernel);
-  const Tensor most = max_pool(c[0], kernel, how);
-  if (!c.wants(1)) return {most};
-  return {most, places_of_most(c, most, kernel)};
+  const Tensor maxima = max_pool(c[0], kernel, how);
+  if (!c.wants(1)) return {maxima};
+  return {maxima, places_of_maxima(c, maxima, kernel)};
 }
 
 /// Writes the values at their places into zeros.

@@ -39,9 +39,9 @@ Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
 Tensor saturated(const Call& c, const Tensor& numbers, DType to) {
   if (is_floating(to)) {
     if (c.integer("saturate", 1) == 0) return astype(c.at_node(numbers), to);
-    const double most = finfo(to).max;
+    const double largest = finfo(to).max;
     const Tensor wide = astype(c.at_node(numbers), is_floating(numbers.dtype()) ? traits(numbers.dtype()).compute : DType::float64);
-    return astype(c.at_node(clip(c.at_node(wide), -most, most)), to);
+    return astype(c.at_node(clip(c.at_node(wide), -largest, largest)), to);
   }
   const bool is_signed = !is_unsigned(to);
   const int bits = static_cast<int>(itemsize(to)) * 8;
@@ -191,7 +191,7 @@ Tensor dequantized(const Call& c, std::size_t numbers, std::size_t scale, std::s
 
 Results quantized_conv(const Call& c) {
   const Tensor& w = c.tensor(3);
-  if (w.ndim() < 3 || c.tensor(0).ndim() < 3 || w.size() <= kMostProducts * w.shape()[0]) return convolution_of_numbers(c);
+  if (w.ndim() < 3 || c.tensor(0).ndim() < 3 || w.size() <= kMaxProducts * w.shape()[0]) return convolution_of_numbers(c);
   const Tensor x = dequantized(c, 0, 1, 2, 1), weight = dequantized(c, 3, 4, 5, 0);
   const Windows how = windows(c, {w.shape().begin() + 2, w.shape().end()}, {x.shape().begin() + 2, x.shape().end()});
   return {
@@ -200,7 +200,7 @@ Results quantized_conv(const Call& c) {
 
 Results quantized_matmul(const Call& c) {
   const Tensor &a = c.tensor(0), &b = c.tensor(3);
-  if (a.ndim() > 0 && b.ndim() > 0 && a.shape().back() > kMostProducts)
+  if (a.ndim() > 0 && b.ndim() > 0 && a.shape().back() > kMaxProducts)
     return {matmul(c.at_node(dequantized(c, 0, 1, 2, 0)), dequantized(c, 3, 4, 5, static_cast<std::size_t>(b.ndim() - 1)))};
   const Tensor scale = multiply(c.at_node(reshape(c[1], {})), c.tensor(4).size() == 1 ? reshape(c[4], {}) : c.tensor(4));
   return {multiply(c.at_node(astype(c.at_node(product_of_centred(c, 0, 2, 3, 5)), DType::float32)), scale)};

@@ -87,8 +87,8 @@ struct Walked {
   std::vector<Tensor> states;  // the final states
 };
 Walked walk(const Sequence& s, const Tensor& x, bool backwards, std::vector<Tensor> states, const Step& step) {
-  constexpr std::int64_t kMostSteps = 100'000;
-  if (s.steps > kMostSteps) throw ShapeError(fmt::format("{} consecutive steps; the limit is {}", s.steps, kMostSteps));
+  constexpr std::int64_t kMaxSteps = 100'000;
+  if (s.steps > kMaxSteps) throw ShapeError(fmt::format("{} consecutive steps; the limit is {}", s.steps, kMaxSteps));
   std::vector<Tensor> outputs(static_cast<std::size_t>(s.steps));
   for (std::int64_t k = 0; k < s.steps; ++k) {
     const std::int64_t t = backwards ? s.steps - 1 - k : k;

@@ -88,7 +88,7 @@ Results hardmax(const Call& c) {
 }
 
 /// Returns the least (or greatest) value of the type.
-Tensor least(const Call& c, DType dtype, bool lowest) {
+Tensor extreme_value(const Call& c, DType dtype, bool lowest) {
   return visit_storage(dtype, [&]<class T>() -> Tensor {
     if constexpr (std::is_integral_v<T>) return full({}, Arg(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max(), c.where()), dtype);
     else return full({}, Arg(lowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(), c.where()), dtype);
@@ -102,7 +102,7 @@ template <Tensor (*reduce)(const Arg&, const Axes&, bool)> Results extreme(const
     bool nothing = false;
     for (const std::int64_t axis : axes.list()) nothing |= t.size(static_cast<int>(c.axis(axis, t.ndim()))) == 0;
     if (!nothing || t.dtype() == DType::bool_) return reduce(x, axes, keep);
-    return full(sum(x, axes, keep).shape(), c.at_node(least(c, t.dtype(), largest)));
+    return full(sum(x, axes, keep).shape(), c.at_node(extreme_value(c, t.dtype(), largest)));
   });
 }
 

@@ -171,10 +171,10 @@ Results non_max_suppression(const Call& c) {
   const Tensor &boxes = c.tensor(0), &scores = c.tensor(1);
   if (boxes.ndim() != 3 || scores.ndim() != 3 || boxes.size(2) != 4 || boxes.size(0) != scores.size(0) || boxes.size(1) != scores.size(2))
     c.refuse(fmt::format("boxes of shape {}, scores of {}", to_string(boxes.shape()), to_string(scores.shape())));
-  const std::int64_t most = c.has(2) ? c.value(2) : 0;
-  const double least_overlap = c.has(3) ? c.real(3) : 0;
+  const std::int64_t max_boxes = c.has(2) ? c.value(2) : 0;
+  const double max_overlap = c.has(3) ? c.real(3) : 0;
   const bool by_score = c.has(4);
-  const double least_score = by_score ? c.real(4) : 0;
+  const double min_score = by_score ? c.real(4) : 0;
   const bool centred = c.integer("center_point_box", 0) != 0;
   const auto [b, s] = c.by_elements("the number of selected boxes depends", [&] {
     eval({boxes, scores}, c.where());
@@ -192,14 +192,14 @@ Results non_max_suppression(const Call& c) {
       const float* const score = s.data() + (batch * classes + of) * count;
       Numbers order;
       for (std::int64_t k = 0; k < count; ++k)
-        if (!by_score || static_cast<double>(score[k]) > least_score) order.push_back(k);
+        if (!by_score || static_cast<double>(score[k]) > min_score) order.push_back(k);
       std::stable_sort(order.begin(), order.end(),
                        [&](std::int64_t x, std::int64_t y) { return score[x] > score[y] || (std::isnan(score[y]) && !std::isnan(score[x])); });
       std::vector<Box> left;
       for (const std::int64_t k : order) {
-        if (static_cast<std::int64_t>(left.size()) >= most) break;
+        if (static_cast<std::int64_t>(left.size()) >= max_boxes) break;
         const Box candidate = box(batch, k);
-        if (std::any_of(left.begin(), left.end(), [&](const Box& other) { return overlap(candidate, other) > least_overlap; })) continue;
+        if (std::any_of(left.begin(), left.end(), [&](const Box& other) { return overlap(candidate, other) > max_overlap; })) continue;
         left.push_back(candidate);
         chosen.insert(chosen.end(), {batch, of, k});
       }
@@ -253,12 +253,13 @@ struct Between {
   Tensor low, high, of_low, of_high, counts;
 };
 
-Between between(const Call& c, const Tensor& first, const Tensor& last, std::int64_t results, std::int64_t most, std::int64_t ratio, std::int64_t size,
-                bool at_least_one) {
+Between between(const Call& c, const Tensor& first, const Tensor& last, std::int64_t results, std::int64_t samples_of_part, std::int64_t ratio,
+                std::int64_t size, bool at_least_one) {
   const Tensor extent = at_least_one ? maximum(c.at_node(last - first), 1.f) : last - first;  // [regions, 1, 1]
   const Tensor bin = extent / static_cast<float>(results);
   const Tensor samples = ratio > 0 ? full_like(c.at_node(bin), static_cast<double>(ratio)) : maximum(c.at_node(ceil(c.at_node(bin))), 1.f);
-  const Tensor result = reshape(astype(arange(results), DType::float32), {1, results, 1}), sample = reshape(astype(arange(most), DType::float32), {1, 1, most});
+  const Tensor result = reshape(astype(arange(results), DType::float32), {1, results, 1}),
+               sample = reshape(astype(arange(samples_of_part), DType::float32), {1, 1, samples_of_part});
   const Tensor at = first + result * bin + (sample + 0.5f) * bin / samples;
   const Tensor inside = logical_and(logical_and(greater_equal(at, -1.f), less_equal(at, static_cast<float>(size))), less(sample, samples));
   const Tensor place = clip(c.at_node(at), 0, static_cast<double>(size - 1)), low = floor(c.at_node(place)), weight = place - low;
@@ -278,17 +279,17 @@ Results roi_align(const Call& c) {
   const Tensor corner = astype(boxes, DType::float32) * static_cast<float>(c.number("spatial_scale", 1)) - (half ? 0.5f : 0.f);
   const auto side = [&](std::int64_t k) { return reshape(corner.at({Slice{}, k}, c.where()), {regions, 1, 1}); };
   // If the model does not give the number of samples of a result, the bins of the largest region decide it.
-  const auto most_of = [&](std::int64_t first, std::int64_t last, std::int64_t results) {
+  const auto max_samples = [&](std::int64_t first, std::int64_t last, std::int64_t results) {
     if (ratio > 0 || regions == 0) return std::max<std::int64_t>(ratio, 1);
-    const double most = max(c.at_node(maximum(side(last) - side(first), half ? 0.f : 1.f))).item<float>() / static_cast<float>(results);
-    return std::max<std::int64_t>(c.whole(std::ceil(most), "the samples of a region's part"), 1);
+    const double samples_of_part = max(c.at_node(maximum(side(last) - side(first), half ? 0.f : 1.f))).item<float>() / static_cast<float>(results);
+    return std::max<std::int64_t>(c.whole(std::ceil(samples_of_part), "the samples of a region's part"), 1);
   };
-  const std::int64_t most_y = most_of(1, 3, high), most_x = most_of(0, 2, wide);
-  c.shape({regions, high, most_y, wide, most_x, channels}, "the samples");
-  const Between y = between(c, side(1), side(3), high, most_y, ratio, rows, !half), at_x = between(c, side(0), side(2), wide, most_x, ratio, columns, !half);
+  const std::int64_t max_y = max_samples(1, 3, high), max_x = max_samples(0, 2, wide);
+  c.shape({regions, high, max_y, wide, max_x, channels}, "the samples");
+  const Between y = between(c, side(1), side(3), high, max_y, ratio, rows, !half), at_x = between(c, side(0), side(2), wide, max_x, ratio, columns, !half);
   // [regions, high, samples, wide, samples]
-  const auto down = [&](const Tensor& t) { return reshape(t, {regions, high, most_y, 1, 1}); };
-  const auto along = [&](const Tensor& t) { return reshape(t, {regions, 1, 1, wide, most_x}); };
+  const auto down = [&](const Tensor& t) { return reshape(t, {regions, high, max_y, 1, 1}); };
+  const auto along = [&](const Tensor& t) { return reshape(t, {regions, 1, 1, wide, max_x}); };
   const Tensor elements = reshape(transpose(astype(x, DType::float32), {0, 2, 3, 1}), {x.size(0) * rows * columns, channels});
   const Tensor batch = reshape(astype(c[2], DType::int64), {regions, 1, 1, 1, 1});
   Tensor found;
@@ -301,9 +302,11 @@ Results roi_align(const Call& c) {
     }
   Tensor result;
   if (largest) {
-    const auto counted = [&](const Tensor& samples, std::int64_t most) { return less(reshape(astype(arange(most), DType::float32), {1, 1, most}), samples); };
-    const Tensor counts = logical_and(down(broadcast_to(counted(y.counts, most_y), {regions, high, most_y})),
-                                      along(broadcast_to(counted(at_x.counts, most_x), {regions, wide, most_x})));
+    const auto counted = [&](const Tensor& samples, std::int64_t samples_of_part) {
+      return less(reshape(astype(arange(samples_of_part), DType::float32), {1, 1, samples_of_part}), samples);
+    };
+    const Tensor counts = logical_and(down(broadcast_to(counted(y.counts, max_y), {regions, high, max_y})),
+                                      along(broadcast_to(counted(at_x.counts, max_x), {regions, wide, max_x})));
     result = max(where(expand_dims(counts, -1), found, -std::numeric_limits<float>::infinity()), {2, 4});
   } else {
     result = sum(found, {2, 4}) / reshape(y.counts * at_x.counts, {regions, 1, 1, 1});

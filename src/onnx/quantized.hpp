@@ -13,7 +13,7 @@ namespace sinter::onnx {
 inline constexpr std::string_view kQuantizedConv = "sinter.QuantizedConv", kQuantizedMatMul = "sinter.QuantizedMatMul";
 
 /// The number of products of two 8-bit integers, minus their zero points, whose sum fits into int32.
-inline constexpr std::int64_t kMostProducts = ((std::int64_t{1} << 31) - 1) / (255 * 255);
+inline constexpr std::int64_t kMaxProducts = ((std::int64_t{1} << 31) - 1) / (255 * 255);
 
 /// The positions of the inputs of an operator that convolves 8-bit integers.
 struct QuantizedInputs {

@@ -55,8 +55,8 @@ std::vector<NodeValue> split(const Call& c, std::span<const NodeValue>) {
   const std::int64_t axis = c.axis(c.integer("axis", 0), x.ndim()), size = x.size(static_cast<int>(axis));
   const bool keeps = !c.has(1) && c.integer("keepdims", 1) != 0, single = !c.has(1);
   const auto check_parts = [&](std::int64_t parts) {
-    constexpr std::int64_t kMostParts = 1'000'000;
-    if (parts > kMostParts) c.refuse(fmt::format("a sequence of {} parts; the limit is {}", parts, kMostParts));
+    constexpr std::int64_t kMaxParts = 1'000'000;
+    if (parts > kMaxParts) c.refuse(fmt::format("a sequence of {} parts; the limit is {}", parts, kMaxParts));
   };
   if (!c.has(1)) check_parts(size);
   std::vector<std::int64_t> lengths(c.has(1) ? 0 : static_cast<std::size_t>(size), 1);

@@ -31,10 +31,10 @@ struct Along {
   std::int64_t axis, size;
 };
 
-std::vector<Tensor> split_at_axis(const char* function, const Arg& arg, std::int64_t sections, std::int64_t axis, std::int64_t least) {
+std::vector<Tensor> split_at_axis(const char* function, const Arg& arg, std::int64_t sections, std::int64_t axis, std::int64_t min_axes) {
   const Scope scope(function, arg.where());
   const Tensor x(as_node(scope.site(), arg));
-  if (x.ndim() < least) fail<ShapeError>(scope.site(), fmt::format("shape {} has fewer than {} axes", to_string(x.shape()), least));
+  if (x.ndim() < min_axes) fail<ShapeError>(scope.site(), fmt::format("shape {} has fewer than {} axes", to_string(x.shape()), min_axes));
   return split(x, sections, axis == 1 && x.ndim() == 1 ? 0 : axis);
 }
 
@@ -108,14 +108,16 @@ Tensor as_strided(const Arg& arg, const Shape& shape, const std::vector<std::int
   check_shape(scope.site(), shape, DType::int64);
   if (strides.size() != shape.size()) fail<ShapeError>(scope.site(), fmt::format("{} strides for shape {}", strides.size(), to_string(shape)));
   if (element_count(shape) == 0) return zeros(shape, x.dtype());
-  std::int64_t least = offset, most = offset;
+  std::int64_t smallest = offset, largest = offset;
   for (std::size_t k = 0; k < shape.size(); ++k) {
     std::int64_t reach = 0;
-    if (__builtin_mul_overflow(shape[k] - 1, strides[k], &reach) || __builtin_add_overflow(reach < 0 ? least : most, reach, reach < 0 ? &least : &most))
+    if (__builtin_mul_overflow(shape[k] - 1, strides[k], &reach) ||
+        __builtin_add_overflow(reach < 0 ? smallest : largest, reach, reach < 0 ? &smallest : &largest))
       fail<ShapeError>(scope.site(), fmt::format("stride {} leads beyond 64 bits", strides[k]));
   }
-  if (least < 0 || most >= x.size())
-    fail<ShapeError>(scope.site(), fmt::format("the strides reach elements {} to {} of the {} that shape {} has", least, most, x.size(), to_string(x.shape())));
+  if (smallest < 0 || largest >= x.size())
+    fail<ShapeError>(scope.site(),
+                     fmt::format("the strides reach elements {} to {} of the {} that shape {} has", smallest, largest, x.size(), to_string(x.shape())));
   Tensor places = full(Shape(shape.size(), 1), offset, DType::int64);
   for (std::size_t k = 0; k < shape.size(); ++k) {
     Shape along(shape.size(), 1);

@@ -45,12 +45,12 @@ Tensor in_pairs(Tensor x, Tensor values, Numbers places, const detail::Combiner&
 
 /// Combines one value for each place in every pass.
 Tensor one_by_one(const Site& site, Tensor x, const Tensor& values, const Numbers& places, const detail::Combiner& f) {
-  constexpr std::size_t kMostRounds = 1000;
+  constexpr std::size_t kMaxRounds = 1000;
   std::vector<Numbers> rounds;
   std::size_t turn = 0;
   for (std::size_t k = 0; k < places.size(); ++k) {
     turn = k > 0 && places[k] == places[k - 1] ? turn + 1 : 0;
-    if (turn == kMostRounds) fail<ValueError>(site, fmt::format("more than {} values for one index would be combined one after the other", kMostRounds));
+    if (turn == kMaxRounds) fail<ValueError>(site, fmt::format("more than {} values for one index would be combined one after the other", kMaxRounds));
     if (turn == rounds.size()) rounds.emplace_back();
     rounds[turn].push_back(static_cast<std::int64_t>(k));
   }

@@ -56,8 +56,8 @@ Complex power(const ComplexArg& base, const ComplexArg& exponent) {
 }
 Complex power(const ComplexArg& base, std::int64_t exponent) {
   const Scope scope("power", base.where());
-  constexpr std::int64_t kMost = 512;
-  if (exponent > kMost || exponent < -kMost) {
+  constexpr std::int64_t kMaxExponent = 512;
+  if (exponent > kMaxExponent || exponent < -kMaxExponent) {
     const Tensor number = full({}, static_cast<double>(exponent), base.re().dtype());
     return power(base, Complex{number, zeros_like(number)});
   }

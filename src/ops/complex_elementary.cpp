@@ -22,9 +22,9 @@ Tensor is_infinite(const ComplexArg& x) { return logical_or(isinf(x.re()), isinf
 
 /// Computes exp(size) * factor, where exp(size) alone may overflow.
 Tensor exp_times(const Tensor& size, const Tensor& factor) {
-  const double most = std::floor(std::log(finfo(size.dtype()).max)) - 1;
-  const Tensor wide = size > most;
-  return where(wide, exp(size - most) * factor * std::exp(most), exp(size) * factor);
+  const double largest = std::floor(std::log(finfo(size.dtype()).max)) - 1;
+  const Tensor wide = size > largest;
+  return where(wide, exp(size - largest) * factor * std::exp(largest), exp(size) * factor);
 }
 /// Returns the imaginary part. Where the real part is -infinity the exponential is 0, and an infinite or NaN imaginary part counts as 0.
 Tensor angle_of_exp(const ComplexArg& x) { return where(logical_and(x.re() == -INFINITY, logical_not(isfinite(x.im()))), 0, x.im()); }

@@ -34,16 +34,16 @@ template <class... Args> Operands<sizeof...(Args)> operands_of(const Site& site,
 /// Returns the neighbour of x towards y in a narrow type; both are float32 values. It is one unit in the last place away, which is half as large below a power
 /// of two.
 Tensor next_of_narrow(const Tensor& x, const Tensor& y, DType type) {
-  int digits = 0, least = 0;
+  int digits = 0, min_exponent = 0;
   double largest = 0, smallest = 0;
   visit_storage(type, [&]<class T>() {
     using limits = std::numeric_limits<T>;
-    digits = limits::digits, least = limits::min_exponent;
+    digits = limits::digits, min_exponent = limits::min_exponent;
     largest = static_cast<double>(limits::max()), smallest = static_cast<double>(limits::denorm_min());
   });
   const auto [fraction, exponent] = frexp(x);
   const Tensor away = (x < y) == (x > 0), shrinks = (!away) & (abs(fraction) == 0.5);
-  const Tensor unit = ldexp(full({}, 1.0f), maximum(exponent - digits - shrinks.astype(DType::int32), least - digits));
+  const Tensor unit = ldexp(full({}, 1.0f), maximum(exponent - digits - shrinks.astype(DType::int32), min_exponent - digits));
   const Tensor moved = copysign(abs(x) + where(away, unit, -unit), x);
   const Tensor next = where(x == 0, copysign(smallest, y), where(isinf(x), copysign(largest, x), moved));
   return where(x == y, y, where(isnan(x) | isnan(y), x + y, next));

@@ -232,10 +232,10 @@ class Einsum {
   }
   void contract_cheapest() {
     std::size_t first = 0, second = 1;
-    double least = std::numeric_limits<double>::infinity();
+    double smallest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < terms_.size(); ++i)
       for (std::size_t j = i + 1; j < terms_.size(); ++j)
-        if (const double c = cost(i, j); c < least) least = c, first = i, second = j;
+        if (const double c = cost(i, j); c < smallest) smallest = c, first = i, second = j;
     const std::string needed = needed_beside(first, second);
     Term product = contracted(without(terms_[first], needed + terms_[second].labels), without(terms_[second], needed + terms_[first].labels), needed);
     terms_.erase(terms_.begin() + static_cast<std::ptrdiff_t>(second));

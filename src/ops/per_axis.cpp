@@ -5,16 +5,16 @@
 namespace sinter::ops {
 namespace {
 /// The limit of a number: larger ones fit no axis, and products of two of them fit in int64.
-constexpr std::int64_t kMostPerAxis = std::int64_t{1} << 31;
-constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // padding is stored before the convolution
+constexpr std::int64_t kMaxPerAxis = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxPadding = std::int64_t{1} << 16;  // padding is stored before the convolution
 }  // namespace
 
-std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least) {
+std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t min_value) {
   std::vector<std::int64_t> list = given.list();
   if (list.size() == 1) list.resize(axes, list.front());
   if (list.size() != axes) fail<ValueError>(site, fmt::format("{} numbers for {}, but there are {} axes; give one, or one for each", list.size(), what, axes));
   for (const std::int64_t number : list)
-    if (number < least || number > kMostPerAxis) fail<ValueError>(site, fmt::format("{} of {}; it must be from {} to 2^31", what, number, least));
+    if (number < min_value || number > kMaxPerAxis) fail<ValueError>(site, fmt::format("{} of {}; it must be from {} to 2^31", what, number, min_value));
   return list;
 }
 
@@ -23,7 +23,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, co
   if (widths.size() == 1) widths.resize(axes, widths.front());
   if (widths.size() != axes) fail<ValueError>(site, fmt::format("{} widths of padding, but there are {} axes; give one, or one for each", widths.size(), axes));
   for (const auto& [before, after] : widths)
-    if (before < 0 || after < 0 || before > kMostPerAxis || after > kMostPerAxis)
+    if (before < 0 || after < 0 || before > kMaxPerAxis || after > kMaxPerAxis)
       fail<ValueError>(site, fmt::format("padding of {} and {}; it must be from 0 to 2^31", before, after));
   return widths;
 }
@@ -42,10 +42,10 @@ Convolution convolution_of(const Site& site, const ConvOptions& given, const Sha
       before = reach / 2;
       after = reach - before;
     }
-    const std::int64_t most = x[axis + 2] + taps[axis] + kMostBeyond;
-    if (before > most || after > most)
-      fail<ShapeError>(site,
-                       fmt::format("padding of {} and {} around axis {} of shape {}; it must be at most {}", before, after, axis + 2, to_string(x), most));
+    const std::int64_t max_padding = x[axis + 2] + taps[axis] + kMaxPadding;
+    if (before > max_padding || after > max_padding)
+      fail<ShapeError>(
+          site, fmt::format("padding of {} and {} around axis {} of shape {}; it must be at most {}", before, after, axis + 2, to_string(x), max_padding));
     how.before.push_back(before);
     how.after.push_back(after);
     if (taps[axis] < 1 || how.places(axis, x[axis + 2], taps[axis]) < 1)

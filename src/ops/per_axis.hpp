@@ -11,8 +11,8 @@
 
 namespace sinter::ops {
 
-/// Returns one number for each of the axes, none below `least`.
-std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t least);
+/// Returns one number for each of the axes, none below `min_value`.
+std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t min_value);
 /// Returns the widths before and after each of the axes.
 std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, const Padding& given, std::size_t axes);
 /// Checks the options for x (batch, channels, places.., inner axes) and the taps along each axis: at least one window fits. Does not check groups.

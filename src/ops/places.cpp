@@ -106,8 +106,8 @@ Tensor spacing(const Arg& arg) {
   const Scope scope("spacing", arg.where());
   const RecordedPtr given = as_node(scope.site(), arg);
   const Tensor x = astype(Tensor(given), traits(given->dtype).real);
-  const Tensor most = copysign(Tensor(make_constant(scope.site(), neutral(Op::reduce_min, x.dtype()), Shape{})), x);
-  const Tensor beside = where(x == most, x - nextafter(x, 0.0), nextafter(x, most) - x);  // the largest number has only one neighbour
+  const Tensor largest = copysign(Tensor(make_constant(scope.site(), neutral(Op::reduce_min, x.dtype()), Shape{})), x);
+  const Tensor beside = where(x == largest, x - nextafter(x, 0.0), nextafter(x, largest) - x);  // the largest number has only one neighbour
   return where(isfinite(x), beside, std::numeric_limits<double>::quiet_NaN());
 }
 

@@ -40,7 +40,7 @@ void check_times(const Site& site, std::int64_t times) {
   if (times < 0 || times > 1000) fail<ValueError>(site, fmt::format("computed {} times; it must be from 0 to 1000", times));
 }
 
-constexpr std::int64_t kMostRoots = 1000;
+constexpr std::int64_t kMaxRoots = 1000;
 
 }  // namespace
 
@@ -131,7 +131,7 @@ Complex poly(const ComplexArg& roots) {
   const Scope scope("poly", roots.where());
   const Tensor re = coefficients(scope.site(), roots.re());
   const bool real = roots.im().empty_handle();
-  if (re.size() > kMostRoots) fail<ValueError>(scope.site(), fmt::format("{} roots; at most {} are multiplied", re.size(), kMostRoots));
+  if (re.size() > kMaxRoots) fail<ValueError>(scope.site(), fmt::format("{} roots; at most {} are multiplied", re.size(), kMaxRoots));
   const Tensor im = real ? Tensor() : coefficients(scope.site(), roots.im());
   Complex p{ones({1}, is_floating(re.dtype()) ? re.dtype() : DType::float64), {}};
   if (!real) p.im = zeros({1}, p.re.dtype());

@@ -30,9 +30,9 @@ struct Pool {
   }
 };
 
-constexpr std::int64_t kMostBeyond = std::int64_t{1} << 16;  // places of padding: each is read
-constexpr std::int64_t kMostCounts = std::int64_t{1} << 26;  // counts of places per window at the ends, computed one by one
-constexpr std::int64_t kMostUneven = std::int64_t{1} << 16;  // windows of different sizes, recorded one by one
+constexpr std::int64_t kMaxPadding = std::int64_t{1} << 16;        // places of padding: each is read
+constexpr std::int64_t kMaxCounts = std::int64_t{1} << 26;         // counts of places per window at the ends, computed one by one
+constexpr std::int64_t kMaxUnevenWindows = std::int64_t{1} << 16;  // windows of different sizes, recorded one by one
 
 /// Returns the number of pooled axes: one number stands for all axes of places, those after batch and channels.
 std::size_t axes_of(const PerAxis& given, std::size_t rank) { return given.list().size() == 1 && rank > 3 ? rank - 2 : given.list().size(); }
@@ -55,9 +55,9 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
       before = more / 2;
       after = more - before;
     }
-    if (pool.taps[axis] - size > kMostBeyond)
+    if (pool.taps[axis] - size > kMaxPadding)
       fail<ShapeError>(site, fmt::format("windows of {} over axis {} of shape {}; at most {} points of a window may lie outside it", pool.taps[axis],
-                                         pool.first + axis, to_string(shape), kMostBeyond));
+                                         pool.first + axis, to_string(shape), kMaxPadding));
     if (before >= reach || after >= reach)
       fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would contain only padding", before, after, reach));
     const std::int64_t room = size + before + after - reach, step = pool.stride[axis];
@@ -136,7 +136,7 @@ Tensor divided(const Site& site, const Tensor& sums, const Pool& pool, const Poo
       all = size_product(site, all, pool.taps[axis]);
       continue;
     }
-    check_parts(site, pool.places[axis], "windows over an axis with padding", kMostCounts);
+    check_parts(site, pool.places[axis], "windows over an axis with padding", kMaxCounts);
     std::vector<double> counts;
     for (std::int64_t i = 0; i < pool.places[axis]; ++i)
       counts.push_back(
@@ -191,7 +191,7 @@ Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tens
       y = reduced(reshape(y, apart), along + 1);
       continue;
     }
-    check_parts(site, count, "windows of several sizes", kMostUneven);
+    check_parts(site, count, "windows of several sizes", kMaxUnevenWindows);
     std::vector<Tensor> parts;
     for (std::int64_t i = 0; i < count; ++i) {
       std::vector<Index> index(axis, Slice{});
@@ -217,8 +217,8 @@ Tensor max_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how
   const Site& site = scope.site();
   const Tensor held(as_node(site, x));
   const Pool pool = pool_of(site, held.shape(), kernel_size, how);
-  const Tensor least(make_constant(site, neutral(Op::reduce_max, held.dtype()), Shape{}));
-  return over_windows(site, held, pool, least, maximum, largest);
+  const Tensor lowest(make_constant(site, neutral(Op::reduce_max, held.dtype()), Shape{}));
+  return over_windows(site, held, pool, lowest, maximum, largest);
 }
 
 Tensor avg_pool(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how) {

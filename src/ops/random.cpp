@@ -301,7 +301,7 @@ Tensor dirichlet(Key key, const Tensor& alpha, const Shape& shape, DType dtype, 
 
 namespace {
 
-constexpr double kMostVariance = 1e10;  // a table covers all numbers within ten deviations of the mean
+constexpr double kMaxVariance = 1e10;  // a table covers all numbers within ten deviations of the mean
 
 /// Samples numbers from `first` on with these cumulative weights.
 Tensor from_table(const Site& site, Key key, const Shape& shape, std::vector<double> cumulative, std::int64_t first, DType dtype) {
@@ -328,7 +328,7 @@ std::vector<double> cumulated(std::int64_t first, std::int64_t last, std::int64_
 
 Tensor poisson(Key key, const Shape& shape, double rate, DType dtype, Location where) {
   const Scope scope("random::poisson", where);
-  if (!(rate >= 0 && rate < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("a rate of {}; it must be at least 0 and below 10^10", rate));
+  if (!(rate >= 0 && rate < kMaxVariance)) fail<ValueError>(scope.site(), fmt::format("a rate of {}; it must be at least 0 and below 10^10", rate));
   if (rate == 0) return zeros(shape, dtype);
   // Outside of this range the weights are below 2^-64 of the total.
   const double width = 10 * std::sqrt(rate) + 40;
@@ -341,7 +341,7 @@ Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dty
   if (n < 0 || !(p >= 0 && p <= 1)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}", n, p));
   if (p == 0 || p == 1 || n == 0) return full(shape, Arg(p == 1 ? n : 0, where), dtype);
   const double tries = static_cast<double>(n), mean = tries * p, width = 10 * std::sqrt(mean * (1 - p)) + 40;
-  if (!(mean * (1 - p) < kMostVariance)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}: their variance must be below 10^10", n, p));
+  if (!(mean * (1 - p) < kMaxVariance)) fail<ValueError>(scope.site(), fmt::format("{} tries with probability {}: their variance must be below 10^10", n, p));
   const std::int64_t mode = std::min(n, detail::saturated((tries + 1) * p));
   const std::int64_t first = detail::saturated(std::max(0.0, mean - width)), last = std::min(n, detail::saturated(mean + width));
   return from_table(scope.site(), key, shape, cumulated(first, last, mode, [&](double k) { return (tries - k) / (k + 1) * (p / (1 - p)); }), first, dtype);
@@ -353,9 +353,9 @@ Tensor geometric(Key key, const Shape& shape, double p, DType dtype, Location wh
   if (!(p > 0 && p <= 1)) fail<ValueError>(scope.site(), fmt::format("a probability of {}", p));
   if (p == 1) return ones(shape, dtype);
   const Tensor tries = maximum(ceil(log(positive_fraction(words(key, shape), DType::float64)) / std::log1p(-p)), 1);
-  constexpr double kLeast = 0x1p-53;  // the smallest positive fraction, which bounds the number of tries
+  constexpr double kMinFraction = 0x1p-53;  // the smallest positive fraction, which bounds the number of tries
   const Scalar largest = neutral(Op::reduce_min, dtype);
-  if (std::log(kLeast) / std::log1p(-p) < largest.as_double()) return astype(tries, dtype);
+  if (std::log(kMinFraction) / std::log1p(-p) < largest.as_double()) return astype(tries, dtype);
   // As in NumPy, the type's largest value stands for numbers beyond it. One above it is a power of two, and so a double.
   const Tensor beyond = greater_equal(tries, largest.as_double());
   return sinter::where(beyond, Tensor(make_constant(scope.site(), largest, Shape{})), astype(sinter::where(beyond, 1.0, tries), dtype));

@@ -17,8 +17,8 @@ namespace {
 
 using namespace ops;
 
-constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;    // the limit of the enlargement; pixel_shuffle's channels are its square
-constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;  // the limit per axis; weights are computed one by one
+constexpr std::int64_t kMaxEnlargement = std::int64_t{1} << 20;  // the limit of the enlargement; pixel_shuffle's channels are its square
+constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;      // the limit per axis; weights are computed one by one
 
 /// Returns the position of place i of the result among the places of an axis.
 double coordinate(double i, double scale, std::int64_t size, std::int64_t result, Coordinates how, const std::pair<double, double>& region) {
@@ -88,8 +88,8 @@ Tensor smoothed(const Site& site, const Tensor& x, std::int64_t axis, std::int64
                 const std::pair<double, double>& region) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   const double reach = (how.mode == Interpolation::linear ? 1 : 2) / scale;
-  check_parts(site, size_product(site, result, size), "weights of an axis", kMostWeights);
-  check_parts(site, whole(site, static_cast<double>(result) * (2 * reach + 1), "the number of weights"), "weights of an axis", kMostWeights);
+  check_parts(site, size_product(site, result, size), "weights of an axis", kMaxWeights);
+  check_parts(site, whole(site, static_cast<double>(result) * (2 * reach + 1), "the number of weights"), "weights of an axis", kMaxWeights);
   std::vector<double> matrix(static_cast<std::size_t>(result * size));
   for (std::int64_t i = 0; i < result; ++i) {
     const double at = coordinate(static_cast<double>(i), scale, size, result, how.coordinates, region);
@@ -113,7 +113,7 @@ Tensor resized(const Site& site, const Tensor& x, std::int64_t axis, std::int64_
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   const auto inside = [&](std::int64_t place) { return std::clamp<std::int64_t>(place, 0, size - 1); };
   const int taps = how.mode == Interpolation::nearest ? 1 : how.mode == Interpolation::linear ? 2 : 4;
-  check_parts(site, size_product(site, result, taps), "places and weights of an axis", kMostWeights);
+  check_parts(site, size_product(site, result, taps), "places and weights of an axis", kMaxWeights);
   std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(taps));
   std::vector<std::vector<double>> weights(static_cast<std::size_t>(taps));
   for (std::int64_t i = 0; i < result; ++i) {
@@ -243,7 +243,7 @@ Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor) {
   const RecordedPtr node = as_node(site, x);
   const std::size_t rank = node->shape.size();
   const std::int64_t r = upscale_factor;
-  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("upscale_factor of {}; it must be from 1 to {}", r, kMostTimes));
+  if (r < 1 || r > kMaxEnlargement) fail<ValueError>(site, fmt::format("upscale_factor of {}; it must be from 1 to {}", r, kMaxEnlargement));
   if (rank < 3 || node->shape[rank - 3] % (r * r) != 0)
     fail<ShapeError>(site, fmt::format("the channels of shape {} are not a multiple of {}", to_string(node->shape), r * r));
   const std::int64_t channels = node->shape[rank - 3] / (r * r), rows = node->shape[rank - 2], columns = node->shape[rank - 1];
@@ -259,7 +259,7 @@ Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor) {
   const RecordedPtr node = as_node(site, x);
   const std::size_t rank = node->shape.size();
   const std::int64_t r = downscale_factor;
-  if (r < 1 || r > kMostTimes) fail<ValueError>(site, fmt::format("downscale_factor of {}; it must be from 1 to {}", r, kMostTimes));
+  if (r < 1 || r > kMaxEnlargement) fail<ValueError>(site, fmt::format("downscale_factor of {}; it must be from 1 to {}", r, kMaxEnlargement));
   if (rank < 3 || node->shape[rank - 2] % r != 0 || node->shape[rank - 1] % r != 0)
     fail<ShapeError>(site, fmt::format("the rows and columns of shape {} are not multiples of {}", to_string(node->shape), r));
   const std::int64_t channels = node->shape[rank - 3], rows = node->shape[rank - 2] / r, columns = node->shape[rank - 1] / r;

@@ -65,9 +65,9 @@ std::optional<Tensor> among(const Site& site, const Tensor& x, const Tensor& y) 
   if (!is_integer(y.dtype()) || y.node()->symbolic || x.size() < kTableFrom) return std::nullopt;
   const Tensor ends = astype(stack({min(y), max(y)}), DType::uint64);  // differences of these bits are right for signed numbers, too
   const auto* const bits = static_cast<const std::uint64_t*>(host_data(ends.node(), site));
-  const std::uint64_t least = bits[0], range = bits[1] - least;
+  const std::uint64_t smallest = bits[0], range = bits[1] - smallest;
   if (range >= static_cast<std::uint64_t>(6 * (x.size() + y.size()))) return std::nullopt;
-  const auto place = [&](const Tensor& number) { return astype(number, DType::uint64) - Arg(least, site.where); };
+  const auto place = [&](const Tensor& number) { return astype(number, DType::uint64) - Arg(smallest, site.where); };
   const Tensor none = zeros({static_cast<std::int64_t>(range) + 1}, DType::bool_), places = astype(reshape(place(y), {-1}), DType::int64);
   const Tensor table(make_scatter(site, Op::scatter, none.node(), {Index(places, site.where)}, Arg(true, site.where)));
   const Tensor at = place(x);

@@ -25,8 +25,8 @@ Tensor nan_extreme(const char* name, const Arg& arg, const Axes& axes, bool keep
   const Tensor x(as_node(scope.site(), arg));
   const auto extreme = largest ? static_cast<Tensor (*)(const Arg&, const Axes&, bool)>(max) : static_cast<Tensor (*)(const Arg&, const Axes&, bool)>(min);
   if (!is_floating(x.dtype())) return extreme(x, axes, keepdims);
-  const Scalar least = neutral(largest ? Op::reduce_max : Op::reduce_min, x.dtype());
-  const Tensor found = extreme(without_nan(x, least.as_double()), axes, keepdims);
+  const Scalar lowest = neutral(largest ? Op::reduce_max : Op::reduce_min, x.dtype());
+  const Tensor found = extreme(without_nan(x, lowest.as_double()), axes, keepdims);
   return where(all(isnan(x), axes, keepdims), std::numeric_limits<double>::quiet_NaN(), found);
 }
 

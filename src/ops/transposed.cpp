@@ -51,10 +51,10 @@ Tensor filters_of_phases(const Tensor& weight, std::int64_t groups, const std::v
 }
 
 void check_phases(const Site& site, std::int64_t filters, const std::vector<std::int64_t>& stride) {
-  constexpr double kMost = 0x1p40;  // filters of a convolution, each at least a byte
+  constexpr double kMaxFilters = 0x1p40;  // filters of a convolution, each at least a byte
   double all = static_cast<double>(filters);
   for (const std::int64_t s : stride) all *= static_cast<double>(s);
-  if (all > kMost)
+  if (all > kMaxFilters)
     fail<ShapeError>(site, fmt::format("{} filters with strides of {} are too many filters, one for each phase", filters, fmt::join(stride, ", ")));
 }
 

@@ -20,8 +20,8 @@ Mesh::Mesh(const World& world, std::vector<MeshAxis> axes, Location where) {
     if (std::count_if(axes.begin(), axes.end(), [&](const MeshAxis& other) { return other.name == axis.name; }) > 1)
       trace::fail<ValueError>(site, fmt::format("two axes have the name {}", axis.name));
     if (axis.size < 1 || axis.size > (1 << 20)) trace::fail<ValueError>(site, fmt::format("axis {} has {} ranks", axis.name, axis.size));
-    const int least = axes.size() == 1 ? 8 : 4;
-    if (axis.pieces == 0) axis.pieces = (least + axis.size - 1) / axis.size * axis.size;
+    const int min_pieces = axes.size() == 1 ? 8 : 4;
+    if (axis.pieces == 0) axis.pieces = (min_pieces + axis.size - 1) / axis.size * axis.size;
     if (axis.pieces > (1 << 20)) trace::fail<ValueError>(site, fmt::format("axis {} has {} pieces, more than {}", axis.name, axis.pieces, 1 << 20));
     if (axis.pieces < axis.size || axis.pieces % axis.size != 0)
       trace::fail<ValueError>(site, fmt::format("axis {} has {} pieces, which is no multiple of its {} ranks", axis.name, axis.pieces, axis.size));

@@ -227,16 +227,16 @@ class Partition::Pass {
     for (const Want& want : wants_[k])
       if (used_axes(want.work) != axes) return false;
     const auto blocks = std::make_shared<std::map<Part, Block>>();
-    std::int64_t most = 0, all = 0;
+    std::int64_t limit = 0, all = 0;
     for (const Part& part : all_parts(carried.result)) {
       constexpr std::int64_t kFew = 4096;  // computing so many elements takes less time than sending them
       const std::int64_t own = elements_of(block_of(nodes_[k]->shape, carried.result, part));
       Block& block = (*blocks)[part] = wants_[k][0].elements(part);
       for (std::size_t i = 1; i < wants_[k].size(); ++i) block = hull(std::move(block), wants_[k][i].elements(part));
-      most += own + own / 4 + kFew;
+      limit += own + own / 4 + kFew;
       all += elements_of(block);
     }
-    if (all > most) return false;
+    if (all > limit) return false;
     sources_[k].computed = [blocks](const Part& part) { return blocks->at(part); };
     for (std::size_t i = 0; i < carried.needs.size(); ++i)
       carried.wanted[i] = [blocks, need = carried.needs[i]](const Part& part) { return need(blocks->at(part)); };
@@ -744,16 +744,16 @@ class KnownPartitions {
 
   /// Forgets those that were not used for the longest time, so that memory stays bounded.
   void add(std::vector<std::uint64_t> key, All all) {
-    constexpr std::size_t kMost = 64, kMostSteps = std::size_t{1} << 16;
+    constexpr std::size_t kMaxEntries = 64, kMaxSteps = std::size_t{1} << 16;
     const std::lock_guard lock(mutex_);
     ++made_;
     entries_.insert(entries_.begin(), {hash64(key), std::move(key), std::move(all)});
-    if (entries_.size() > kMost) entries_.pop_back();
+    if (entries_.size() > kMaxEntries) entries_.pop_back();
     std::size_t steps = 0;
     std::erase_if(entries_, [&](const Entry& entry) {
       std::size_t here = 0;
       for (const KnownPartition& partition : *entry.all) here += partition.steps.size();
-      if (steps + here > kMostSteps) return true;
+      if (steps + here > kMaxSteps) return true;
       steps += here;
       return false;
     });

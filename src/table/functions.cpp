@@ -423,10 +423,11 @@ Value repeat_(const Arguments& a) {
     if (times.size() != 1 && times.size() != size) a.fail(1, fmt::format("{} repeats for {} elements along the axis", times.size(), size));
     const std::vector<std::int64_t> each = broadcast_to(reshape(astype(times, DType::int64), Shape{-1}), Shape{size}).to_vector<std::int64_t>();
     std::vector<std::int64_t> places;
-    constexpr std::int64_t kMost = std::int64_t{1} << 26;
+    constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
     for (std::size_t k = 0; k < each.size(); ++k) {
       if (each[k] < 0) a.fail(1, "a count of repeats is negative");
-      if (each[k] > kMost - static_cast<std::int64_t>(places.size())) a.fail(1, fmt::format("counts of repeats make more than {} elements", kMost));
+      if (each[k] > kMaxElements - static_cast<std::int64_t>(places.size()))
+        a.fail(1, fmt::format("counts of repeats make more than {} elements", kMaxElements));
       places.insert(places.end(), static_cast<std::size_t>(each[k]), static_cast<std::int64_t>(k));
     }
     return {take(x, from_span(places, Shape{static_cast<std::int64_t>(places.size())}, Location{}), axis)};
@@ -921,7 +922,7 @@ Value rfftfreq_(const Arguments& a) {
 Value pinv_(const Arguments& a) {
   if (const Tensor* each = a.given(3) ? a.given(3)->as<Tensor>() : nullptr; each && each->ndim() > 0) {  // a threshold for each matrix
     const auto [u, s, vh] = svd(a.operand(0), false);
-    const Tensor least = expand_dims(*each, -1) * max(s, -1, true), inverse = where(s > least, 1.0 / where(s > least, s, 1.0), 0.0);
+    const Tensor cutoff = expand_dims(*each, -1) * max(s, -1, true), inverse = where(s > cutoff, 1.0 / where(s > cutoff, s, 1.0), 0.0);
     return {matmul(matrix_transpose(vh), expand_dims(astype(inverse, s.dtype()), -1) * matrix_transpose(u))};
   }
   return {pinv(a.operand(0), number_or_none(a, a.given(3) ? 3 : 1))};

@@ -94,10 +94,10 @@ Tensor folded(const Function& function, std::optional<int> of_nothing, Tensor x,
 
 /// Applies a function that is not associative, such as subtract, to one slice after the other; with `all` each result is returned.
 Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t offset) {
-  constexpr std::int64_t kMost = 4096;
+  constexpr std::int64_t kMaxSlices = 4096;
   const std::int64_t size = x.shape()[0];
   if (size == 0) throw Fault{offset, fmt::format("{} of nothing has no value", function.name)};
-  if (size > kMost) throw Fault{offset, fmt::format("{} would combine {} slices one after the other; the limit is {}", function.name, size, kMost)};
+  if (size > kMaxSlices) throw Fault{offset, fmt::format("{} would combine {} slices one after the other; the limit is {}", function.name, size, kMaxSlices)};
   const auto slice = [&](std::int64_t k) { return std::as_const(x).at({k}, Location{}); };
   Tensor so_far = slice(0);
   std::vector<Tensor> results{so_far};

@@ -184,8 +184,8 @@ void check_shape(const Site& site, const Shape& shape, DType dtype) {
   }
 }
 
-void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t most) {
-  if (count > most) fail<ValueError>(site, fmt::format("{} {}; one call records at most {}", count, what, most));
+void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t limit) {
+  if (count > limit) fail<ValueError>(site, fmt::format("{} {}; one call records at most {}", count, what, limit));
 }
 
 std::int64_t size_product(const Site& site, std::int64_t a, std::int64_t b) {

@@ -89,9 +89,9 @@ Shape completed_shape(const Site& site, const Shape& from, Shape shape);
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim);
 /// Throws ShapeError for a negative size or more elements than fit in 2^62 bytes; where a size is 0, the product of the others is checked, too.
 void check_shape(const Site& site, const Shape& shape, DType dtype);
-/// Throws ValueError for more than `most` of `what`, such as "sections": recording takes work for each.
-inline constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
-void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t most = kMostParts);
+/// Throws ValueError for more than `limit` of `what`, such as "sections": recording takes work for each.
+inline constexpr std::int64_t kMaxParts = std::int64_t{1} << 20;
+void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t limit = kMaxParts);
 /// Returns the product of two sizes. Throws ShapeError if int64 does not hold it.
 std::int64_t size_product(const Site& site, std::int64_t a, std::int64_t b);
 /// Returns a number without its fraction as an integer; ValueError, with the argument's name, for NaN and for numbers that int64 does not hold.

@@ -116,7 +116,7 @@ namespace {
 
 /// Digits of the significand and range of the exponent, for integers and floating types.
 struct Precision {
-  int digits, least, greatest;
+  int digits, min_exponent, max_exponent;
   bool infinity;
 };
 Precision precision(DType t) {
@@ -134,7 +134,7 @@ bool lossless(DType from, DType to) {
   if (is_bool(to) || (is_floating(from) && is_integer(to))) return false;
   if (is_integer(to)) return (is_unsigned(from) || !is_unsigned(to)) && precision(from).digits <= precision(to).digits;
   const Precision f = precision(from), t = precision(to);
-  return f.digits <= t.digits && f.least >= t.least && f.greatest <= t.greatest && f.infinity <= t.infinity;
+  return f.digits <= t.digits && f.min_exponent >= t.min_exponent && f.max_exponent <= t.max_exponent && f.infinity <= t.infinity;
 }
 
 }  // namespace sinter::trace

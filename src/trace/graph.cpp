@@ -68,13 +68,13 @@ Scalar make_scalar_int(DType dtype, std::int64_t i) {
 
 Scalar neutral(Op reduction, DType dtype) {
   if (reduction == Op::reduce_sum || reduction == Op::reduce_prod) return make_scalar_int(dtype, reduction == Op::reduce_prod);
-  const bool least = reduction == Op::reduce_min;  // starts from the largest
+  const bool is_min = reduction == Op::reduce_min;  // starts from the largest
   return visit_storage(dtype, [&]<class T>() -> Scalar {
     using limits = std::numeric_limits<T>;
-    if constexpr (limits::has_infinity) return {dtype, least ? HUGE_VAL : -HUGE_VAL, 0};
-    const T most = least ? limits::max() : limits::lowest();
-    if constexpr (!limits::is_integer) return {dtype, static_cast<double>(most), 0};
-    else return {dtype, 0, static_cast<std::int64_t>(static_cast<std::uint64_t>(most))};
+    if constexpr (limits::has_infinity) return {dtype, is_min ? HUGE_VAL : -HUGE_VAL, 0};
+    const T start = is_min ? limits::max() : limits::lowest();
+    if constexpr (!limits::is_integer) return {dtype, static_cast<double>(start), 0};
+    else return {dtype, 0, static_cast<std::int64_t>(static_cast<std::uint64_t>(start))};
   });
 }
 

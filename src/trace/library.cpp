@@ -9,7 +9,7 @@
 namespace sinter::trace {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
 
 // The `shape` column.
 
@@ -187,14 +187,14 @@ bool index_of_rows(const CallTerms& call) {
 
 /// Accepts attributes by which sizes can be divided and whose sums with sizes do not overflow.
 bool are_windows(std::span<const std::int64_t> ints) {
-  constexpr std::int64_t kMostStep = std::int64_t{1} << 31, kMostPadding = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaxStep = std::int64_t{1} << 31, kMaxPadding = std::int64_t{1} << 40;
   if (ints.size() < 5 || ints.size() % 4 != 1) return false;
   const Convolution how = Convolution::of(ints);
-  const auto within = [](const std::vector<std::int64_t>& list, std::int64_t least, std::int64_t most) {
-    return std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= least && n <= most; });
+  const auto within = [](const std::vector<std::int64_t>& list, std::int64_t low, std::int64_t high) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= low && n <= high; });
   };
-  return how.groups >= 1 && within(how.stride, 1, kMostStep) && within(how.dilation, 1, kMostStep) && within(how.before, -kMostPadding, kMostPadding) &&
-         within(how.after, -kMostPadding, kMostPadding);
+  return how.groups >= 1 && within(how.stride, 1, kMaxStep) && within(how.dilation, 1, kMaxStep) && within(how.before, -kMaxPadding, kMaxPadding) &&
+         within(how.after, -kMaxPadding, kMaxPadding);
 }
 bool channels(const CallTerms& call) {
   if (!are_windows(call.ints) || !one_type(call)) return false;
@@ -226,7 +226,7 @@ bool byte_blocks(const CallTerms& call) {
 }
 bool byte_panels(const CallTerms& call) {
   const Shape& rows = call.shapes[0];
-  return rows.size() >= 2 && call.ints.size() == 1 && call.ints[0] >= 0 && call.ints[0] < kMostElements &&
+  return rows.size() >= 2 && call.ints.size() == 1 && call.ints[0] >= 0 && call.ints[0] < kMaxElements &&
          panels_hold(call.shapes[1], rows.back(), call.ints[0]) && have_types(call, {DType::uint8, DType::int8});
 }
 bool gate_sums(const CallTerms& call) {
@@ -241,7 +241,7 @@ bool square(const CallTerms& call) { return matrix(call) && rows(call.shapes[0])
 bool system_of_equations(const CallTerms& call) {
   return square(call) && same_batch(call.shapes[0], call.shapes[1]) && rows(call.shapes[1]) == rows(call.shapes[0]);
 }
-bool part_and_link(const CallTerms& call) { return call.ints.size() == 6 && call.ints[1] >= 1 && call.ints[1] < kMostElements; }
+bool part_and_link(const CallTerms& call) { return call.ints.size() == 6 && call.ints[1] >= 1 && call.ints[1] < kMaxElements; }
 bool real_row(const CallTerms& call) { return !call.shapes[0].empty() && call.shapes[0].back() >= 1 && is_real(call) && call.ints.empty(); }
 bool two_parts(const CallTerms& call) { return real_row(call) && call.shapes[1] == call.shapes[0]; }
 

@@ -14,11 +14,11 @@
 namespace sinter::trace {
 namespace {
 
-constexpr int kQuiet = 32;                 // so many nodes after an evaluation that the user asked for are not registered here
-constexpr int kWindow = 128;               // nodes, and their depth, before iterations are searched for
-constexpr std::int64_t kFewestRounds = 4;  // iterations of a known loop before it counts as found again: one may be incomplete
-constexpr int kLost = 4;                   // after so many windows without the place, its loop counts as over
-constexpr std::size_t kFirstSweep = 512;   // nodes registered before destroyed ones are removed
+constexpr int kQuiet = 32;                  // so many nodes after an evaluation that the user asked for are not registered here
+constexpr int kWindow = 128;                // nodes, and their depth, before iterations are searched for
+constexpr std::int64_t kMinIterations = 4;  // iterations of a known loop before it counts as found again: one may be incomplete
+constexpr int kLost = 4;                    // after so many windows without the place, its loop counts as over
+constexpr std::size_t kFirstSweep = 512;    // nodes registered before destroyed ones are removed
 
 /// The number of nodes since the last evaluation that the user asked for: until there are many, nothing about them is stored. It has no destructor, so that it
 /// can be read at any time.
@@ -66,7 +66,7 @@ class Loop {
   // iteration, at most `each` times.
   bool comes_again(const Recorded& node) {
     for (Known& loop : found_before_)
-      if (loop.like.may_be(node) && place_of(node) == loop.place) return ++loop.times == std::min(kFewestRounds * loop.each, loop.each + kWindow / 4);
+      if (loop.like.may_be(node) && place_of(node) == loop.place) return ++loop.times == std::min(kMinIterations * loop.each, loop.each + kWindow / 4);
     return false;
   }
 

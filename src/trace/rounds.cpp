@@ -105,12 +105,12 @@ class Timeline {
   // these the last one.
   Candidate find_place() const {
     std::vector<Candidate> candidates = candidates_for_a_place();
-    double least = candidates.empty() ? 0 : candidates.front().bytes;
-    for (const Candidate& candidate : candidates) least = std::min(least, candidate.bytes);
+    double smallest = candidates.empty() ? 0 : candidates.front().bytes;
+    for (const Candidate& candidate : candidates) smallest = std::min(smallest, candidate.bytes);
     Candidate* best = nullptr;
     int best_levels = 0;
     for (Candidate& candidate : candidates) {
-      if (candidate.bytes > least * kAlike) continue;
+      if (candidate.bytes > smallest * kAlike) continue;
       const auto& ends = candidate.ends;
       const int levels = levels_between(ends[ends.size() - 2], ends.back());
       if (best && (levels > best_levels || (levels == best_levels && ends.back() < best->ends.back()))) continue;
@@ -167,7 +167,7 @@ class Timeline {
 
   // Returns the longest chain of dependent steps among the operations after `before`, up to `last`.
   int levels_between(int before, int last) const {
-    int most = 0;
+    int largest = 0;
     std::vector<int> levels(static_cast<std::size_t>(last - before));
     for (int at = before + 1; at <= last; ++at) {
       int level = computes(at);
@@ -177,9 +177,9 @@ class Timeline {
         const int there = levels[static_cast<std::size_t>(below - before - 1)];
         level = std::max(level, there + (there > 0 && reads_elsewhere(node(at), k)));
       }
-      most = std::max(most, levels[static_cast<std::size_t>(at - before - 1)] = level);
+      largest = std::max(largest, levels[static_cast<std::size_t>(at - before - 1)] = level);
     }
-    return most;
+    return largest;
   }
 
   // Returns the results of the operations [begin, end) that later ones need: the memory behind a view, or the one view if nothing else is needed.

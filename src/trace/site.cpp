@@ -59,14 +59,14 @@ Caller::Caller(const char* function, Location where) { std::construct_at(reinter
 Caller::~Caller() { std::destroy_at(std::launder(reinterpret_cast<trace::Scope*>(scope_))); }
 
 void set_name(const Tensor& tensor, std::string_view name) {
-  constexpr std::size_t kMost = 1 << 16;  // a name lives for ever
+  constexpr std::size_t kMaxNames = 1 << 16;  // a name lives for ever
   static std::mutex mutex;
   static auto& names = *new std::set<std::string, std::less<>>;
   if (tensor.empty_handle()) throw ValueError("set_name: the tensor is empty (default-constructed); assign it first");
   const std::lock_guard lock(mutex);
   auto known = names.find(name);
   if (known == names.end()) {
-    if (names.size() == kMost) return;
+    if (names.size() == kMaxNames) return;
     known = names.emplace(name).first;
   }
   tensor.node()->label.store(known->c_str(), std::memory_order_relaxed);

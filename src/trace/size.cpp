@@ -27,7 +27,7 @@ Terms terms_of(const Size& size) {
 }
 
 // Returns a lower bound of a polynomial's value; nothing if a negative coefficient prevents one.
-std::optional<std::int64_t> least(const SizeSpace& space, const Terms& terms) {
+std::optional<std::int64_t> min_value(const SizeSpace& space, const Terms& terms) {
   std::int64_t sum = 0;
   for (const auto& [monomial, coeff] : terms) {
     if (!monomial.empty() && coeff < 0) return std::nullopt;
@@ -164,8 +164,8 @@ bool operator==(const Size& a, const Size& b) {
            const Size difference = a - b;
            if (difference.is_constant()) return difference.hint() == 0;
            const Terms& terms = difference.node()->terms;
-           if (const auto low = least(*space, terms); low && *low > 0) return 0;
-           if (const auto low = least(*space, negated(terms)); low && *low > 0) return 0;
+           if (const auto low = min_value(*space, terms); low && *low > 0) return 0;
+           if (const auto low = min_value(*space, negated(terms)); low && *low > 0) return 0;
            const bool equal = difference.hint() == 0;
            space->guard(difference, equal ? Guard::Kind::zero : Guard::Kind::not_zero);
            return equal;
@@ -181,8 +181,8 @@ bool operator<(const Size& a, const Size& b) {
            const Size difference = b - a;
            if (difference.is_constant()) return difference.hint() > 0;
            const Terms& terms = difference.node()->terms;
-           if (const auto low = least(*space, terms); low && *low > 0) return 1;
-           if (const auto low = least(*space, negated(terms)); low && *low >= 0) return 0;
+           if (const auto low = min_value(*space, terms); low && *low > 0) return 1;
+           if (const auto low = min_value(*space, negated(terms)); low && *low >= 0) return 0;
            const bool positive = difference.hint() > 0;
            space->guard(difference, positive ? Guard::Kind::positive : Guard::Kind::not_positive);
            return positive;
@@ -401,8 +401,8 @@ Size SizeSpace::polynomial(Terms terms) {
     SizeNode& node = nodes_.emplace_back();
     node.space = this;
     node.id = static_cast<int>(nodes_.size()) - 1;
-    node.low = least(*this, terms);
-    if (const auto low = least(*this, negated(terms))) node.high = -*low;
+    node.low = min_value(*this, terms);
+    if (const auto low = min_value(*this, negated(terms))) node.high = -*low;
     node.terms = std::move(terms);
     known->second = &node;
   }

@@ -51,7 +51,7 @@ class SymbolNumbers {
     for (const Slice& slice : slices)
       for (std::size_t k = 0; k < slice.ints->size(); k += 2) {
         const auto [start, fresh] = starts_.try_emplace(slice.operand << 8 | k, Start{(*slice.ints)[k], -1});
-        if (!fresh) start->second.least = std::min(start->second.least, (*slice.ints)[k]);
+        if (!fresh) start->second.smallest = std::min(start->second.smallest, (*slice.ints)[k]);
       }
     for (std::size_t at = 0; at < slices.size(); ++at) {
       const Slice& slice = slices[at];
@@ -63,16 +63,16 @@ class SymbolNumbers {
           continue;
         }
         Start& start = starts_.find(slice.operand << 8 | k)->second;
-        const std::int64_t distance = value - start.least;
+        const std::int64_t distance = value - start.smallest;
         if (value == 0) visitor.constant(0);
         else if (value == (*slice.shape)[k / 2] - 1) visitor.last_of(k / 2);
-        else if (start.least == 0 && distance < kNear) visitor.constant(value);
+        else if (start.smallest == 0 && distance < kNear) visitor.constant(value);
         else if (distance >= kNear) {
           visitor.symbol(next_++, value, Of::start);
           visitor.more(0);
         } else {
           if (start.symbol < 0) start.symbol = next_++;
-          visitor.symbol(start.symbol, start.least, Of::start);
+          visitor.symbol(start.symbol, start.smallest, Of::start);
           visitor.more(distance);
         }
       }
@@ -97,7 +97,7 @@ class SymbolNumbers {
   }
 
   struct Start {  // the least start of a node's slices along an axis, and its symbol
-    std::int64_t least;
+    std::int64_t smallest;
     int symbol;
   };
   static constexpr std::int64_t kNear = 8;

@@ -16,7 +16,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kArenaAlign - 1) / kAre
 void check(const std::vector<Lifetime>& values) {
   const Arena arena = lay_out(values);
   REQUIRE(arena.offsets.size() == values.size());
-  std::size_t end = 0, sum = 0, most = 0;
+  std::size_t end = 0, sum = 0, largest = 0;
   int moments = 0;
   for (std::size_t a = 0; a < values.size(); ++a) {
     CHECK(arena.offsets[a] % kArenaAlign == 0);
@@ -33,12 +33,12 @@ void check(const std::vector<Lifetime>& values) {
     std::size_t alive = 0;
     for (const Lifetime& value : values)
       if (value.first <= moment && moment <= value.last) alive += aligned(value.bytes);
-    most = std::max(most, alive);
+    largest = std::max(largest, alive);
   }
   CHECK(arena.bytes == end);
   CHECK(arena.sum == sum);
-  CHECK(arena.lower_bound == most);
-  CHECK(arena.bytes >= most);
+  CHECK(arena.lower_bound == largest);
+  CHECK(arena.bytes >= largest);
 }
 
 }  // namespace

@@ -169,9 +169,9 @@ TEST_CASE("reductions over any axes agree with float64") {
                 "sum");  // in double the reference errs as much
     // Beyond, float32 leaves its range. Within, a part of the product may be subnormal, with an error of half the least number, and the rest of it
     // 3 to the power of the remaining terms.
-    const double least = dtype == DType::float32 ? 1.5e-45 : 4.9e-324;
+    const double smallest = dtype == DType::float32 ? 1.5e-45 : 4.9e-324;
     if (count <= 24)
-      check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), count * least * std::pow(3, count), "prod");
+      check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), count * smallest * std::pow(3, count), "prod");
     if (count > 0) {
       const double inf = std::numeric_limits<double>::infinity();
       check_close(sn::max(x, some), reduce(ref, axes, -inf, [](double a, double b) { return std::max(a, b); }), 0, 0, "max");
@@ -220,10 +220,10 @@ TEST_CASE("softmax, log_softmax, layer_norm, rms_norm, var, std and logsumexp ov
 TEST_CASE("large reductions in two stages: rows, columns, everything, sizes that divide nothing") {
   std::mt19937 rng(test_seed() + 4);
   const auto [x, ref] = random(rng, {400003}, DType::float32, 0, 1);
-  double total = 0, most = -1;
-  for (double v : ref.v) total += v, most = std::max(most, v);
+  double total = 0, largest = -1;
+  for (double v : ref.v) total += v, largest = std::max(largest, v);
   CHECK(sn::sum(x).item<float>() == doctest::Approx(total).epsilon(1e-6));
-  CHECK(sn::max(x).item<float>() == static_cast<float>(most));
+  CHECK(sn::max(x).item<float>() == static_cast<float>(largest));
   CHECK(sn::sum(x, {}, false, DType::float64).item<double>() == doctest::Approx(total).epsilon(1e-13));
   const auto [tall, tall_ref] = random(rng, {200001, 3}, DType::float32, 0, 1);
   check_close(sn::sum(tall, 0), reduce(tall_ref, {0}, 0, [](double a, double b) { return a + b; }), 2e-6, 0, "tall columns");

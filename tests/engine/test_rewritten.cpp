@@ -18,7 +18,7 @@ using testing::pick;
 
 namespace {
 
-Tensor drawn(const Shape& shape, float most) { return testing::random_tensor(shape, -most, most); }
+Tensor drawn(const Shape& shape, float magnitude) { return testing::random_tensor(shape, -magnitude, magnitude); }
 
 Tensor bytes(const Shape& shape, DType dtype) {
   const Tensor made = (drawn(shape, 127) + (dtype == DType::uint8 ? 128.f : 0.f)).astype(dtype);
@@ -94,10 +94,10 @@ class Network {
       case 9: return add("gate", shape, [=](const Values& v) { return v[at] * sigmoid(mean(v[at], {2, 3}, true)); });
       case 10: {
         if (std::min(shape[2], shape[3]) < 3) return convolve(at);
-        const bool most = pick(0, 1);
-        return add(most ? "max_pool" : "avg_pool", {shape[0], channels, (shape[2] - 1) / 2 + 1, (shape[3] - 1) / 2 + 1}, [=](const Values& v) {
+        const bool is_max = pick(0, 1);
+        return add(is_max ? "max_pool" : "avg_pool", {shape[0], channels, (shape[2] - 1) / 2 + 1, (shape[3] - 1) / 2 + 1}, [=](const Values& v) {
           const PoolOptions how{.stride = PerAxis(2), .padding = 1};
-          return most ? max_pool2d(v[at], 3, how) : avg_pool2d(v[at], 3, how);
+          return is_max ? max_pool2d(v[at], 3, how) : avg_pool2d(v[at], 3, how);
         });
       }
       case 11: {
@@ -136,10 +136,10 @@ void check_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
   for (std::size_t k = 0; k < got.size(); ++k) {
     REQUIRE(got[k].shape() == want[k].shape());
     const auto a = got[k].to_vector<float>(), b = want[k].to_vector<float>();
-    float most = 1e-3f, worst = 0;
-    for (const float x : b) most = std::max(most, std::fabs(x));
+    float largest = 1e-3f, worst = 0;
+    for (const float x : b) largest = std::max(largest, std::fabs(x));
     for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isfinite(a[i]) ? std::fabs(a[i] - b[i]) : 1e30f);
-    CHECK(worst <= 1e-4f * most);
+    CHECK(worst <= 1e-4f * largest);
   }
 }
 

@@ -192,13 +192,13 @@ struct RandomFormula {
   }
 };
 
-std::int64_t any_size(std::int64_t least, std::int64_t most) {  // small ones as often as large ones
-  const double low = std::log(static_cast<double>(least)), high = std::log(static_cast<double>(most) + 1);
-  return std::clamp(static_cast<std::int64_t>(std::exp(std::uniform_real_distribution<double>(low, high)(testing::numbers()))), least, most);
+std::int64_t any_size(std::int64_t min_size, std::int64_t max_size) {  // small ones as often as large ones
+  const double low = std::log(static_cast<double>(min_size)), high = std::log(static_cast<double>(max_size) + 1);
+  return std::clamp(static_cast<std::int64_t>(std::exp(std::uniform_real_distribution<double>(low, high)(testing::numbers()))), min_size, max_size);
 }
-Sizes any_sizes(std::size_t names, std::int64_t most) {
+Sizes any_sizes(std::size_t names, std::int64_t max_size) {
   Sizes sizes(names);
-  for (auto& size : sizes) size = any_size(2, most);
+  for (auto& size : sizes) size = any_size(2, max_size);
   return sizes;
 }
 
@@ -209,8 +209,8 @@ RandomFormula random_formula() {
   const std::vector<std::vector<std::vector<int>>> three{{{0, 1, 2}}, {{0, 1}, {1, 2}}, {{0}, {1}, {2}}, {{2, 0}, {-1, 1}}};
   const auto& shapes = made.names == 2 ? two : three;
   made.inputs = shapes[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(shapes.size()) - 1))];
-  const auto most_planned = [&] { return made.names == 2 ? 150 : 40; };
-  for (std::int64_t count = pick(1, 3); count > 0; --count) made.planned.push_back(any_sizes(made.names, most_planned()));
+  const auto max_planned = [&] { return made.names == 2 ? 150 : 40; };
+  for (std::int64_t count = pick(1, 3); count > 0; --count) made.planned.push_back(any_sizes(made.names, max_planned()));
   if (pick(1, 12) == 1) made.planned.back().back() = pick(0, 1);
   for (std::int64_t count = pick(1, 3); count > 0; --count) {
     Decision decision{};

@@ -20,7 +20,7 @@ using Axes = std::vector<std::int64_t>;
 namespace {
 
 struct Statistics {
-  double count = 0, sum = 0, magnitude = 0, most = -std::numeric_limits<double>::infinity(), squares = 0;
+  double count = 0, sum = 0, magnitude = 0, largest = -std::numeric_limits<double>::infinity(), squares = 0;
   std::int64_t place = 0;  // of the first greatest, in the order of the reduced axes
 };
 
@@ -44,7 +44,7 @@ std::vector<Statistics> statistics(const std::vector<float>& x, const Shape& sha
     }
   };
   each([](Statistics& s, double value) {
-    if (value > s.most) s.most = value, s.place = static_cast<std::int64_t>(s.count);
+    if (value > s.largest) s.largest = value, s.place = static_cast<std::int64_t>(s.count);
     s.count += 1;
     s.sum += value;
     s.magnitude += std::abs(value);
@@ -100,13 +100,13 @@ TEST_CASE("sum, max, var and argmax over axes anywhere") {
       std::vector<Tensor> results = {sn::sum(tensor, c.axes), sn::max(tensor, c.axes), sn::var(tensor, c.axes), sn::mean(tensor * 2.f + 1.f, c.axes)};
       if (c.axes.size() == 1) results.push_back(sn::argmax(tensor, c.axes[0]));
       if (numbers()() % 2) sn::eval(results);
-      const auto sum = results[0].to_vector<float>(), most = results[1].to_vector<float>(), var = results[2].to_vector<float>(),
+      const auto sum = results[0].to_vector<float>(), maxima = results[1].to_vector<float>(), var = results[2].to_vector<float>(),
                  mean = results[3].to_vector<float>();
       REQUIRE(sum.size() == want.size());
       for (std::size_t k = 0; k < want.size(); ++k) {
         const Statistics& w = want[k];
         REQUIRE(std::abs(sum[k] - w.sum) <= 4 * (1 + std::log2(w.count)) * 0x1p-23 * w.magnitude);
-        REQUIRE(most[k] == static_cast<float>(w.most));
+        REQUIRE(maxima[k] == static_cast<float>(w.largest));
         REQUIRE(std::abs(var[k] - w.squares / w.count) <= 1e-4 * (w.squares / w.count) + 1e-12);
         REQUIRE(std::abs(mean[k] - (2 * w.sum / w.count + 1)) <= 1e-5 * (2 * w.magnitude / w.count + 1));
         if (results.size() > 4) REQUIRE(results[4].to_vector<std::int64_t>()[k] == w.place);
@@ -122,11 +122,11 @@ TEST_CASE("softmax down columns, beside its sum") {
   const std::vector<Statistics> want = statistics(x, c.shape, c.axes);
   const auto columns = static_cast<std::size_t>(c.shape[1]);
   std::vector<double> sums(columns, 0);
-  for (std::size_t i = 0; i < x.size(); ++i) sums[i % columns] += std::exp(x[i] - want[i % columns].most);
+  for (std::size_t i = 0; i < x.size(); ++i) sums[i % columns] += std::exp(x[i] - want[i % columns].largest);
   const Tensor tensor = sn::from_span(x, c.shape), soft = sn::softmax(tensor, 0), total = sn::sum(soft, {0});
   sn::eval(soft, total);
   const auto got = soft.to_vector<float>(), ones = total.to_vector<float>();
-  for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(got[i] - std::exp(x[i] - want[i % columns].most) / sums[i % columns]) <= 2e-5 * got[i]);
+  for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(got[i] - std::exp(x[i] - want[i % columns].largest) / sums[i % columns]) <= 2e-5 * got[i]);
   for (float one : ones) REQUIRE(std::abs(one - 1) < 1e-4);
 }
 
@@ -137,13 +137,13 @@ TEST_CASE("what a piece's NaN or infinity makes of a whole column") {
   x[static_cast<std::size_t>(5 * columns + 4)] = std::numeric_limits<float>::infinity();
   for (std::int64_t row = 0; row < rows; ++row) x[static_cast<std::size_t>(row * columns + 5)] = -std::numeric_limits<float>::infinity();
   const Tensor tensor = sn::from_span(x, {rows, columns});
-  const auto sum = sn::sum(tensor, {0}).to_vector<float>(), most = sn::max(tensor, {0}).to_vector<float>();
+  const auto sum = sn::sum(tensor, {0}).to_vector<float>(), maxima = sn::max(tensor, {0}).to_vector<float>();
   const auto any = sn::any(sn::isnan(tensor), {0}).to_vector<bool>();
   CHECK(std::isnan(sum[3]));
-  CHECK(std::isnan(most[3]));
+  CHECK(std::isnan(maxima[3]));
   CHECK(any[3]);
   CHECK(sum[4] == std::numeric_limits<float>::infinity());
-  CHECK(most[5] == -std::numeric_limits<float>::infinity());
+  CHECK(maxima[5] == -std::numeric_limits<float>::infinity());
   CHECK(sum[6] == 1000);
   CHECK(!any[6]);
 }

@@ -514,11 +514,11 @@ TEST_CASE("a row result that another kernel wants is a side output of the row ke
   CHECK(kernels_everywhere([](GraphBuilder& g) {
           const Shape shape{4096, 256};
           const int x = g.data(shape);
-          const int least = g.reduce(Op::reduce_min, x, {1});
-          const int is_least = g.op(Op::equal, {x, g.spread(least, shape)});
+          const int smallest = g.reduce(Op::reduce_min, x, {1});
+          const int is_smallest = g.op(Op::equal, {x, g.spread(smallest, shape)});
           const int place = g.broadcast(g.data({256}), shape);
-          const int first = g.reduce(Op::reduce_min, g.op(Op::where, {is_least, place, g.literal(1e9, shape)}), {1});
-          return std::vector<int>{first, g.reduce(Op::reduce_sum, least, {0})};
+          const int first = g.reduce(Op::reduce_min, g.op(Op::where, {is_smallest, place, g.literal(1e9, shape)}), {1});
+          return std::vector<int>{first, g.reduce(Op::reduce_sum, smallest, {0})};
         }) == 2);
 }
 

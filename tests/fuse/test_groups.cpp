@@ -111,15 +111,15 @@ TEST_CASE("the place of each row's least element, and the sum of these elements"
   for (int k = 0; k < rounds(4); ++k) {
     const Shape shape{between(2, 60), between(2, 150)};
     const auto [x, rx] = input(shape);
-    const Tensor least = sn::min(x, 1, true), places = sn::arange(shape[1]);
-    const Tensor first = sn::min(sn::where(x == least, places, std::int64_t{1} << 40), 1);
+    const Tensor smallest = sn::min(x, 1, true), places = sn::arange(shape[1]);
+    const Tensor first = sn::min(sn::where(x == smallest, places, std::int64_t{1} << 40), 1);
     const Ref low = reduce(rx, {1}, 1e9, [](double a, double b) { return std::min(a, b); });
     const Ref place = make({shape[0]}, [&](const Coords& at) {
       std::int64_t j = 0;
       while (rx.v[static_cast<std::size_t>(at[0] * shape[1] + j)] != low.v[static_cast<std::size_t>(at[0])]) ++j;
       return static_cast<double>(j);
     });
-    CHECK(check({{first, place}, {sn::sum(least), reduce(low, {0}, 0, plus)}}) == 2);
+    CHECK(check({{first, place}, {sn::sum(smallest), reduce(low, {0}, 0, plus)}}) == 2);
   }
 }
 

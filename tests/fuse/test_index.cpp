@@ -49,12 +49,12 @@ void each_point(const Point& sizes, const std::function<void(const Point&)>& vis
   }
 }
 
-std::vector<Shape> factorisations(std::int64_t count, int most) {
+std::vector<Shape> factorisations(std::int64_t count, int max_factors) {
   std::vector<Shape> all{{count}};
-  if (most == 1) return all;
+  if (max_factors == 1) return all;
   for (std::int64_t first = 1; first <= count; ++first)
-    if (count % first == 0 && (first > 1 || most > 2))
-      for (auto rest : factorisations(count / first, most - 1)) {
+    if (count % first == 0 && (first > 1 || max_factors > 2))
+      for (auto rest : factorisations(count / first, max_factors - 1)) {
         rest.insert(rest.begin(), first);
         all.push_back(rest);
       }

@@ -122,7 +122,7 @@ template <class T> void check_reduction(Op op, const Space& shape, bool lanes_ar
 }
 
 template <class T> void check_reductions(Op op, std::mt19937_64& random) {
-  const auto size = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+  const auto size = [&](std::int64_t bound) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)); };
   const Space shapes[] = {
       {{size(4)}, {size(9000)}},
       {{size(90)}, {size(700)}},
@@ -151,11 +151,11 @@ template <class T> void check_scan(Op op, const Space& shape, bool lanes_are_row
   b.stage(true);
   const int x = b.load(dtype_of<T>, at);
   b.store(b.scan(op, x), at);
-  const int least = b.reduce(Op::reduce_min, x);
+  const int smallest = b.reduce(Op::reduce_min, x);
   b.stage(false);
   std::vector<std::int64_t> point(sizes.size(), 0);
   point[0] = 1;
-  b.store(least, b.affine(point));
+  b.store(smallest, b.affine(point));
   const std::int64_t points = shape.parallel[0];
   std::int64_t row = 1;
   for (const std::int64_t size : shape.rows) row *= size;
@@ -193,7 +193,7 @@ template <class T> void check_scan(Op op, const Space& shape, bool lanes_are_row
 }
 
 template <class T> void check_scans(Op op, std::mt19937_64& random) {
-  const auto size = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+  const auto size = [&](std::int64_t bound) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)); };
   const Space shapes[] = {{{size(4)}, {size(3000)}}, {{size(70)}, {size(70)}}, {{2}, {size(40), size(70)}}, {{3}, {1}}, {{2}, {0}}};
   for (const Space& shape : shapes)
     for (const bool lanes_are_rows : {true, false}) check_scan<T>(op, shape, lanes_are_rows, random);
@@ -216,7 +216,7 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
   one_stage([&](int x) { return b.reduce(Op::reduce_max, x); });
   one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::bitwise_not, {x})); });
   one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::where, DType::int64, {x, b.index_value(at), bound})); });
-  const std::int64_t most = random() % 3 == 0 ? row / 2 : points * row;  // places beyond a smaller one do not count
+  const std::int64_t bound = random() % 3 == 0 ? row / 2 : points * row;  // places beyond a smaller one do not count
   const auto input = std::make_unique<bool[]>(points * row);
   for (std::int64_t p = 0; p < points; ++p)
     for (std::uint64_t hits = random() % 4; hits-- > 0;) input[p * row + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row))] = true;
@@ -227,15 +227,15 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
   const auto computed = [&](auto execute) {
     Results r{std::make_unique<bool[]>(points), std::make_unique<bool[]>(points), std::make_unique<std::int64_t[]>(points)};
     execute(std::vector<void*>{input.get(), input.get(), input.get(), r.any.get(), r.all.get(), r.place.get()},
-            std::vector<std::uint64_t>{static_cast<std::uint64_t>(most)});
+            std::vector<std::uint64_t>{static_cast<std::uint64_t>(bound)});
     for (std::int64_t p = 0; p < points; ++p) {
       const bool* const begin = input.get() + p * row;
       const std::int64_t first = std::find(begin, begin + row, true) - begin;
-      INFO("row ", p, " of ", row, ", first hit ", first, ", bound ", most);
+      INFO("row ", p, " of ", row, ", first hit ", first, ", bound ", bound);
       REQUIRE(r.any[p] == (first < row));
       REQUIRE(r.all[p] == (first == row));
-      const std::int64_t least = std::find(begin, begin + row, false) == begin + row ? points * row : most;  // of a row of hits none
-      REQUIRE(r.place[p] == (first < row ? std::min(least, p * row + first) : most));
+      const std::int64_t smallest = std::find(begin, begin + row, false) == begin + row ? points * row : bound;  // of a row of hits none
+      REQUIRE(r.place[p] == (first < row ? std::min(smallest, p * row + first) : bound));
     }
   };
   computed([&](const auto& pointers, const auto& scalars) { interpret(b.nest, pointers, scalars); });
@@ -439,9 +439,9 @@ TEST_CASE("scans: interpreter and compiled code agree to the bit, along rows and
 TEST_CASE("what is known before a row ends is what the whole row gives") {
   NEEDS_LLVM
   std::mt19937_64 random(test_seed());
-  for (const std::int64_t most : {20, 700, 20000})
+  for (const std::int64_t bound : {20, 700, 20000})
     for (const bool lanes_are_rows : {true, false})
-      check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)), lanes_are_rows,
+      check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)), lanes_are_rows,
                       random);
 }
 

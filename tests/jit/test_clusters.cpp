@@ -46,9 +46,9 @@ long double variance_of(const Row& x) {
 }
 /// The exponentials of a row less its largest, which it is given, and their sum.
 Row exponentials(Row x, long double* sum) {
-  const long double most = *std::max_element(x.begin(), x.end());
+  const long double largest = *std::max_element(x.begin(), x.end());
   *sum = 0;
-  for (auto& v : x) *sum += v = std::exp(v - most);
+  for (auto& v : x) *sum += v = std::exp(v - largest);
   return x;
 }
 
@@ -94,9 +94,9 @@ const std::vector<Formula>& formulas() {
       {"sum of what the largest is larger by",
        [](const Tensor& x) { return sn::sum(sn::exp(x) - sn::max(sn::exp(x), -1, true), -1) / static_cast<double>(x.shape().back()); },
        [](const Row& x) {
-         long double most = 0, sum = 0;
-         for (const auto v : x) most = std::max(most, std::exp(v));
-         for (const auto v : x) sum += std::exp(v) - most;
+         long double largest = 0, sum = 0;
+         for (const auto v : x) largest = std::max(largest, std::exp(v));
+         for (const auto v : x) sum += std::exp(v) - largest;
          return Row{sum / static_cast<long double>(x.size())};
        },
        2},
@@ -115,14 +115,14 @@ std::vector<const Formula*> some_formulas(std::size_t count) {
 
 /// The number of steps of a plan, the largest cluster among them, and the largest for which the plan was made.
 struct Looked {
-  int kernels = 0, cluster = 1, most = 1;
+  int kernels = 0, cluster = 1, max_cluster = 1;
   std::int64_t row_bytes = 0;  // that a block keeps
 };
 Looked look_at(const Tensor& y) {
   const auto planned = sn::engine::Engine::get().histories_of({y.node()}, "").front().planned;
   REQUIRE(planned);
   Looked looked;
-  looked.most = planned->limits.cluster;
+  looked.max_cluster = planned->limits.cluster;
   looked.row_bytes = planned->limits.row_bytes;
   for (const auto& step : planned->steps) {
     ++looked.kernels;
@@ -132,9 +132,9 @@ Looked look_at(const Tensor& y) {
 }
 
 /// Blocks of a cluster, at most, as the device turns out to have them.
-int most_blocks() {
-  static const int most = look_at(sn::softmax(sn::placeholder({3, 60000}, DType::float32), -1)).most;
-  return most;
+int max_blocks() {
+  static const int blocks = look_at(sn::softmax(sn::placeholder({3, 60000}, DType::float32), -1)).max_cluster;
+  return blocks;
 }
 
 /// A device that finds out for one kernel after the other that it has no room.
@@ -161,9 +161,9 @@ void check(const Formula& formula, const Tensor& x, const std::vector<Row>& valu
   for (const Row& row : values_of_x)
     for (const auto v : formula.reference(row)) want.push_back(v);
   REQUIRE(got.size() == want.size());
-  long double most = 0;
-  for (const auto v : want) most = std::max(most, std::fabs(v));
-  const long double allowed = formula.error * roundings(x.shape().back()) * rounding * most;
+  long double largest = 0;
+  for (const auto v : want) largest = std::max(largest, std::fabs(v));
+  const long double allowed = formula.error * roundings(x.shape().back()) * rounding * largest;
   std::size_t wrong = 0, first = 0;
   for (std::size_t k = want.size(); k-- > 0;)
     if (!(std::fabs(got[k] - want[k]) <= allowed)) ++wrong, first = k;
@@ -220,7 +220,7 @@ TEST_CASE("rows that no block holds") {
     const Tensor x = draw(size.rows, size.width, size.dtype, values);
     for (const Formula* formula : some_formulas(3)) check(*formula, x, values);
     check_that_each_counts(size.rows, size.width);
-    if (most_blocks() < 8 || narrow()) continue;
+    if (max_blocks() < 8 || narrow()) continue;
     const Looked looked = look_at(sn::softmax(computed_from(x), -1));
     CHECK(looked.kernels == 1);
     CHECK(looked.cluster > 1);
@@ -256,7 +256,7 @@ TEST_CASE("short rows of so many values that no block holds them") {
   std::vector<Row> values;
   const Tensor x = draw(3, pick(960, 1024), DType::float64, values);
   check(product, x, values);
-  if (most_blocks() < 8 || narrow()) return;
+  if (max_blocks() < 8 || narrow()) return;
   const Looked looked = look_at(product.of(x));
   CHECK(looked.kernels == 1);
   CHECK(looked.cluster > 1);
@@ -270,14 +270,14 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
     check(*some_formulas(1)[0], x, values);
     check_that_each_counts(3, width);
     const Looked looked = look_at(sn::softmax(x, -1));
-    const bool held = looked.most > 1 && 4 * width <= looked.most * (looked.row_bytes - 1024);
+    const bool held = looked.max_cluster > 1 && 4 * width <= looked.max_cluster * (looked.row_bytes - 1024);
     CHECK((looked.cluster > 1) == held);
     CHECK((looked.kernels == 1) == held);
   }
 }
 
 TEST_CASE("rows of every length go through clusters of every size where that is asked for") {
-  if (!on_gpu() || most_blocks() < 8 || narrow()) return;
+  if (!on_gpu() || max_blocks() < 8 || narrow()) return;
   std::vector<Row> values;
   for (const char* wish : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0",
                            "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
@@ -290,13 +290,13 @@ TEST_CASE("rows of every length go through clusters of every size where that is 
     check_that_each_counts(pick(1, 9), width);
     CHECK(look_at(sn::softmax(computed_from(x), -1)).cluster == wish[8] - '0');
     // Exact ones: the least, the largest and its first place, and whether there is a value at all.
-    const auto least = sn::min(x, -1).astype(DType::float64).to_vector<double>();
+    const auto smallest = sn::min(x, -1).astype(DType::float64).to_vector<double>();
     const auto place = sn::argmax(x, -1).astype(DType::float64).to_vector<double>();
     const Tensor none = x > 2.998046875;
     const auto any = sn::any(none, -1).astype(DType::float64).to_vector<double>();
     for (std::size_t row = 0; row < values.size(); ++row) {
       const Row& r = values[row];
-      CHECK(least[row] == static_cast<double>(*std::min_element(r.begin(), r.end())));
+      CHECK(smallest[row] == static_cast<double>(*std::min_element(r.begin(), r.end())));
       CHECK(place[row] == static_cast<double>(std::max_element(r.begin(), r.end()) - r.begin()));
       CHECK(any[row] == static_cast<double>(std::any_of(r.begin(), r.end(), [](long double v) { return static_cast<double>(v) > 2.998046875; })));
     }
@@ -329,7 +329,7 @@ TEST_CASE("the same bits again, also from a plan that is replayed, and at anothe
 }
 
 TEST_CASE("explain says what a cluster keeps") {
-  if (!on_gpu() || most_blocks() < 8) return;
+  if (!on_gpu() || max_blocks() < 8) return;
   std::vector<Row> values;
   const Tensor x = draw(160, 60000, DType::float32, values);
   const std::string told = sn::explain(sn::softmax(x, -1));

@@ -253,9 +253,9 @@ TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
           const auto check = [&](T got, T above, T below) {
             const double error = error_in_ulps(got, W(above) / W(below));
             // Rounded once, but for the last bits of the least numbers.
-            const bool least =
+            const bool smallest =
                 std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
-            if (!(error <= (least ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
+            if (!(error <= (smallest ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
           };
           if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
           check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);

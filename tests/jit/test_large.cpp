@@ -120,12 +120,12 @@ TEST_CASE("column reductions of all remainders") {
         top[j] = std::max(top[j], value);
         positive[j] |= value > 30000.f;
       }
-    const sn::Tensor in = sn::from_span(x, shape), most = sn::max(in, 0), some = sn::any(in > 30000.f, 0);
+    const sn::Tensor in = sn::from_span(x, shape), maxima = sn::max(in, 0), some = sn::any(in > 30000.f, 0);
     const auto got = sn::sum(in, 0).to_vector<float>();
     std::size_t bad = 0;
     for (std::int64_t j = 0; j < columns; ++j) bad += std::abs(got[j] - sum[j]) > 64.f;
     CHECK(bad == 0);
-    CHECK(wrong(most.to_vector<float>(), top) == 0);
+    CHECK(wrong(maxima.to_vector<float>(), top) == 0);
     const auto flags = some.to_vector<bool>();
     for (std::int64_t j = 0; j < columns; ++j) bad += flags[j] != (positive[j] != 0);
     CHECK(bad == 0);

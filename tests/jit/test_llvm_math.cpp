@@ -23,13 +23,13 @@ template <> struct Type<float> {
   using Wide = double;
   using Bits = std::uint32_t;
   static constexpr double max_ulp = 2;
-  static constexpr int digits = 24, least_exponent = -125;
+  static constexpr int digits = 24, min_exponent = -125;
 };
 template <> struct Type<double> {
   using Wide = long double;
   using Bits = std::uint64_t;
   static constexpr double max_ulp = 1;
-  static constexpr int digits = 53, least_exponent = -1021;
+  static constexpr int digits = 53, min_exponent = -1021;
 };
 template <class T> using Wide = typename Type<T>::Wide;
 
@@ -43,7 +43,7 @@ template <class T> double ulp_error(T got, Wide<T> expected) {
   if (got == 0 && expected == 0) return std::signbit(got) == std::signbit(expected) ? 0 : 1e9;
   int exponent = 0;
   std::frexp(expected, &exponent);
-  const int last = std::min(std::max(exponent, Type<T>::least_exponent), std::numeric_limits<T>::max_exponent) - Type<T>::digits;
+  const int last = std::min(std::max(exponent, Type<T>::min_exponent), std::numeric_limits<T>::max_exponent) - Type<T>::digits;
   const Wide<T> value = std::isinf(got) ? std::copysign(std::ldexp(Wide<T>(1), std::numeric_limits<T>::max_exponent), Wide<T>(got)) : Wide<T>(got);
   return static_cast<double>(std::fabs(value - expected) / std::ldexp(Wide<T>(1), last));
 }

@@ -361,10 +361,10 @@ TEST_CASE("a scan of what an earlier pass kept") {
         for (std::int64_t p = 0; p < points; ++p) {
           double total = 0;
           for (std::int64_t r = 0; r < rows; ++r) total += values.number(p * rows + r);
-          double least = INFINITY;
+          double smallest = INFINITY;
           for (std::int64_t r = 0; r < rows; ++r) {
-            least = std::min(least, values.number(p * rows + r) / total);
-            worst = std::max(worst, std::fabs(got.outputs[0].number(p * rows + r) - least) / (1e-3 + std::fabs(least)));
+            smallest = std::min(smallest, values.number(p * rows + r) / total);
+            worst = std::max(worst, std::fabs(got.outputs[0].number(p * rows + r) - smallest) / (1e-3 + std::fabs(smallest)));
           }
         }
         CHECK(worst < 1e-6);

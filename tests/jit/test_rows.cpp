@@ -18,11 +18,11 @@ namespace {
 void check(const Tensor& got, const Ref& want, double tolerance, const char* what) {
   REQUIRE(got.shape() == want.shape);
   const auto all = values(got);
-  double most = 1;
-  for (const double value : want.v) most = std::max(most, std::abs(value));
+  double largest = 1;
+  for (const double value : want.v) largest = std::max(largest, std::abs(value));
   std::size_t wrong = 0, first = 0;
   for (std::size_t k = all.size(); k-- > 0;)
-    if (!(std::abs(all[k] - want.v[k]) <= tolerance * most)) ++wrong, first = k;
+    if (!(std::abs(all[k] - want.v[k]) <= tolerance * largest)) ++wrong, first = k;
   INFO(what, ": ", wrong, " of ", all.size(), ", the first at ", first);
   if (wrong > 0) CHECK(all[first] == want.v[first]);
   CHECK(wrong == 0);
@@ -40,9 +40,9 @@ Ref by_rows(const Ref& x, const std::function<std::vector<double>(const std::vec
   return out;
 }
 std::vector<double> softmax_of(std::vector<double> row) {
-  const double most = *std::max_element(row.begin(), row.end());
+  const double largest = *std::max_element(row.begin(), row.end());
   double sum = 0;
-  for (double& value : row) sum += value = std::exp(value - most);
+  for (double& value : row) sum += value = std::exp(value - largest);
   for (double& value : row) value /= sum;
   return row;
 }
@@ -72,11 +72,11 @@ void check_rows(std::int64_t rows, std::int64_t width, DType dtype) {
   const auto [w, rw] = random(numbers(), {width}, dtype, -2, 2);
   const auto plus = [](double a, double b) { return a + b; };
   const auto larger = [](double a, double b) { return std::max(a, b); };
-  const double least = -std::numeric_limits<double>::infinity();
-  const Tensor sums = sn::sum(x, -1), most = sn::max(x, -1);
-  sn::eval(sums, most);
+  const double smallest = -std::numeric_limits<double>::infinity();
+  const Tensor sums = sn::sum(x, -1), maxima = sn::max(x, -1);
+  sn::eval(sums, maxima);
   check(sums, reduce(ref, {1}, 0, plus), tolerance * std::sqrt(static_cast<double>(width)), "sums");
-  check(most, reduce(ref, {1}, least, larger), 0, "maxima");
+  check(maxima, reduce(ref, {1}, smallest, larger), 0, "maxima");
   Ref places{{rows}, {}};
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto begin = ref.v.begin() + row * width;
@@ -88,12 +88,12 @@ void check_rows(std::int64_t rows, std::int64_t width, DType dtype) {
         zip(zip(by_rows(map(ref, [](double v) { return 2 * v; }), softmax_of), rw, [](double a, double b) { return a * b; }), Ref{{1}, {1}}, plus), tolerance,
         "softmax between points");
   // The mean is rounded relative to the values, and the rounding is then divided by the deviation, which short rows may have small.
-  double least_deviation = 1;
+  double smallest_deviation = 1;
   by_rows(ref, [&](const std::vector<double>& row) {
-    least_deviation = std::min(least_deviation, moments(row).deviation);
+    smallest_deviation = std::min(smallest_deviation, moments(row).deviation);
     return row;
   });
-  check(sn::layer_norm(x, w, w), zip(zip(by_rows(ref, normalised), rw, [](double a, double b) { return a * b; }), rw, plus), 4 * tolerance / least_deviation,
+  check(sn::layer_norm(x, w, w), zip(zip(by_rows(ref, normalised), rw, [](double a, double b) { return a * b; }), rw, plus), 4 * tolerance / smallest_deviation,
         "layer norm");
 }
 
@@ -117,9 +117,9 @@ TEST_CASE("a row's NaN is its own") {
   const auto sick = static_cast<std::size_t>(pick(0, rows - 1));
   with[sick * static_cast<std::size_t>(width) + 5] = std::nanf("");
   const Tensor bad = sn::from_span(with, {rows, width});
-  const auto most = values(sn::max(bad, -1)), soft = values(sn::softmax(bad, -1));
+  const auto maxima = values(sn::max(bad, -1)), soft = values(sn::softmax(bad, -1));
   for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
-    CHECK(std::isnan(most[row]) == (row == sick));
+    CHECK(std::isnan(maxima[row]) == (row == sick));
     CHECK(std::isnan(soft[row * static_cast<std::size_t>(width)]) == (row == sick));
   }
 }
@@ -146,17 +146,17 @@ TEST_CASE("rows that are kept over a scan") {
   for (const std::int64_t width : {1, 5, 20, 31, 33, 64, 200}) {
     const auto [x, ref] = random(numbers(), {12, width}, DType::float32, -1, 1);
     const auto soft = [](const std::vector<double>& row) {
-      double most = -1e300, sum = 0;
-      for (const double v : row) most = std::max(most, v);
+      double largest = -1e300, sum = 0;
+      for (const double v : row) largest = std::max(largest, v);
       std::vector<double> out;
-      for (const double v : row) out.push_back(std::exp(2 * v - 2 * most)), sum += out.back();
+      for (const double v : row) out.push_back(std::exp(2 * v - 2 * largest)), sum += out.back();
       for (double& v : out) v /= sum;
       return out;
     };
     const auto scanned = [&](std::vector<double> row) {
-      const double most = *std::max_element(row.begin(), row.end());
+      const double largest = *std::max_element(row.begin(), row.end());
       double so_far = 0;
-      for (double& v : row) v = so_far += v >= most ? 2 * v : v;
+      for (double& v : row) v = so_far += v >= largest ? 2 * v : v;
       return soft(row);
     };
     const auto one = [](const Tensor& t) {

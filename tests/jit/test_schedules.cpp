@@ -146,10 +146,10 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
       for (std::size_t k = 0; k < got.size(); ++k) {
         REQUIRE(got[k].size() == want[k].size());
         if (!on_gpu()) CHECK(std::memcmp(got[k].data(), unasked[k].data(), got[k].size() * sizeof(double)) == 0);
-        double most = 1;
-        for (const double w : want[k]) most = std::max(most, std::abs(w));
+        double largest = 1;
+        for (const double w : want[k]) largest = std::max(largest, std::abs(w));
         std::size_t wrong = 0;
-        for (std::size_t i = 0; i < got[k].size(); ++i) wrong += !(std::abs(got[k][i] - want[k][i]) <= 1e-5 * most);
+        for (std::size_t i = 0; i < got[k].size(); ++i) wrong += !(std::abs(got[k][i] - want[k][i]) <= 1e-5 * largest);
         CHECK(wrong == 0);
       }
     }

@@ -35,22 +35,22 @@ struct Case {
   }
 };
 
-Case random_case(bool depthwise, std::int64_t most_channels) {
+Case random_case(bool depthwise, std::int64_t max_channels) {
   Case c{};
   c.depthwise = depthwise;
-  c.batch = pick(1, 2), c.channels = pick(1, most_channels), c.filters = depthwise ? c.channels : pick(1, 70);
+  c.batch = pick(1, 2), c.channels = pick(1, max_channels), c.filters = depthwise ? c.channels : pick(1, 70);
   for (int axis = 0; axis < 2; ++axis) {
     c.taps[axis] = pick(1, 4), c.stride[axis] = pick(1, 3), c.dilation[axis] = pick(1, 2);
     c.before[axis] = pick(0, 3), c.after[axis] = pick(0, 3);
-    const std::int64_t least = std::max<std::int64_t>(1, (c.taps[axis] - 1) * c.dilation[axis] + 1 - c.before[axis] - c.after[axis]);
-    c.size[axis] = pick(least, least + 20);
+    const std::int64_t smallest = std::max<std::int64_t>(1, (c.taps[axis] - 1) * c.dilation[axis] + 1 - c.before[axis] - c.after[axis]);
+    c.size[axis] = pick(smallest, smallest + 20);
   }
   return c;
 }
 
-Case random_tiles(std::int64_t most_channels) {
+Case random_tiles(std::int64_t max_channels) {
   Case c{};
-  c.batch = pick(1, 3), c.channels = pick(2, most_channels), c.filters = pick(1, 70);
+  c.batch = pick(1, 3), c.channels = pick(2, max_channels), c.filters = pick(1, 70);
   for (int axis = 0; axis < 2; ++axis) {
     c.taps[axis] = 3, c.stride[axis] = c.dilation[axis] = 1;
     c.before[axis] = pick(0, 3), c.after[axis] = pick(0, 3);

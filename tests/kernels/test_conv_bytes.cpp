@@ -45,8 +45,8 @@ Case random_case(ByteFilterLayout layout) {
   for (int axis = 0; axis < 2; ++axis) {
     c.taps[axis] = pick(1, 4), c.stride[axis] = pick(1, 3), c.dilation[axis] = pick(1, 2);
     c.before[axis] = pick(0, 3), c.after[axis] = pick(0, 3);
-    const std::int64_t least = std::max<std::int64_t>(1, (c.taps[axis] - 1) * c.dilation[axis] + 1 - c.before[axis] - c.after[axis]);
-    c.size[axis] = pick(least, least + 20);
+    const std::int64_t smallest = std::max<std::int64_t>(1, (c.taps[axis] - 1) * c.dilation[axis] + 1 - c.before[axis] - c.after[axis]);
+    c.size[axis] = pick(smallest, smallest + 20);
   }
   return c;
 }

@@ -58,18 +58,18 @@ class Network {
 
   std::int64_t any(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng_); }
   std::int64_t pick(const Numbers& list) { return list[static_cast<std::size_t>(any(0, static_cast<std::int64_t>(list.size()) - 1))]; }
-  std::vector<float> numbers(std::int64_t count, float most) {
+  std::vector<float> numbers(std::int64_t count, float magnitude) {
     std::vector<float> list(static_cast<std::size_t>(count));
-    for (float& x : list) x = std::uniform_real_distribution<float>(-most, most)(rng_);
+    for (float& x : list) x = std::uniform_real_distribution<float>(-magnitude, magnitude)(rng_);
     return list;
   }
   Tensor random(const Shape& shape) { return from_span(numbers(element_count(shape), 1), shape); }
   std::string fresh(const char* what) { return what + std::to_string(++count_); }
-  std::string constant(const Numbers& shape, float most) {
+  std::string constant(const Numbers& shape, float magnitude) {
     const std::string name = fresh("k");
     std::int64_t size = 1;
     for (const std::int64_t axis : shape) size *= axis;
-    builder.constant(name, shape, numbers(size, most));
+    builder.constant(name, shape, numbers(size, magnitude));
     return name;
   }
   Value add(const std::string& op, const std::vector<std::string>& in, Value like, const std::vector<OnnxBuilder::Attribute>& attributes = {}) {
@@ -94,8 +94,8 @@ class Network {
   void conv_transpose(const Value& x, std::int64_t filters) {
     const std::int64_t taps = any(1, 4), stride = any(1, 2), dilation = any(1, 2), reach = (taps - 1) * dilation + 1,
                        more = any(0, std::max(stride, dilation) - 1);
-    const std::int64_t least = (std::min(x.columns, line_ ? x.columns : x.rows) - 1) * stride + reach + more,
-                       before = any(0, std::min<std::int64_t>(2, least - 1)), after = any(0, std::min<std::int64_t>(2, least - 1 - before));
+    const std::int64_t smallest = (std::min(x.columns, line_ ? x.columns : x.rows) - 1) * stride + reach + more,
+                       before = any(0, std::min<std::int64_t>(2, smallest - 1)), after = any(0, std::min<std::int64_t>(2, smallest - 1 - before));
     if (std::max(x.rows, x.columns) > 18) return;
     std::vector<std::string> in{x.name,
                                 constant(with_places({x.channels, filters}, {taps, taps}), 1.5f / std::sqrt(static_cast<float>(x.channels * taps * taps)))};
@@ -191,12 +191,12 @@ void check_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
     REQUIRE(got[k].dtype() == want[k].dtype());
     if (got[k].size() == 0) continue;
     const auto a = got[k].to_vector<float>(), b = want[k].to_vector<float>();
-    double worst = 0, most = 1;
+    double worst = 0, largest = 1;
     for (std::size_t i = 0; i < a.size(); ++i) {
-      most = std::max(most, std::fabs(static_cast<double>(b[i])));
+      largest = std::max(largest, std::fabs(static_cast<double>(b[i])));
       worst = std::max(worst, std::isfinite(a[i]) ? std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])) : 1e300);
     }
-    CHECK(worst <= 1e-4 * most);
+    CHECK(worst <= 1e-4 * largest);
   }
 }
 
@@ -461,7 +461,7 @@ TEST_CASE("a network written in C++ has the plan of the same network read from a
   const auto constant = [&](OnnxBuilder& m, const std::string& name, const Tensor& tensor) {
     m.constant(name, Numbers(tensor.shape().begin(), tensor.shape().end()), tensor.to_vector<float>());
   };
-  const auto draw = [&](const Shape& shape, float least = -0.2f, float most = 0.2f) { return testing::random_tensor(shape, least, most); };
+  const auto draw = [&](const Shape& shape, float low = -0.2f, float high = 0.2f) { return testing::random_tensor(shape, low, high); };
   const ConvOptions same{.padding = 1};
   const Numbers pads{1, 1, 1, 1};
 

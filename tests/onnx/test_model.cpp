@@ -682,7 +682,7 @@ TEST_CASE("a file of which bytes were changed is refused, or is another model") 
 }
 
 TEST_CASE("what a broken node asks for is refused at once, and the error names the node") {
-  constexpr std::int64_t k32 = std::int64_t{1} << 32, kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t k32 = std::int64_t{1} << 32, kMaxInt = std::numeric_limits<std::int64_t>::max();
   struct Broken {
     const char* what;
     OnnxBuilder model;
@@ -709,8 +709,8 @@ TEST_CASE("what a broken node asks for is refused at once, and the error names t
       .whole("c", {}, {1}, 9)
       .node("If", {"c"}, {"y"}, {{"then_branch", branch.model.graph()}, {"else_branch", body.model.graph()}});
   add("Loop without an end").node("Loop", {"", "", "x"}, {"y"}, {{"body", body.model.graph()}});
-  add("Loop of 2^63 - 1 rounds").integers("n", {kMost}).node("Loop", {"n", "", "x"}, {"y"}, {{"body", body.model.graph()}});
-  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, k32, kMost}) {
+  add("Loop of 2^63 - 1 rounds").integers("n", {kMaxInt}).node("Loop", {"n", "", "x"}, {"y"}, {{"body", body.model.graph()}});
+  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, k32, kMaxInt}) {
     add("DepthToSpace").node("DepthToSpace", {"x"}, {"y"}, {{"blocksize", bad}});
     add("SpaceToDepth").node("SpaceToDepth", {"x"}, {"y"}, {{"blocksize", bad}});
     add("Col2Im windows")
@@ -742,7 +742,7 @@ TEST_CASE("what a broken node asks for is refused at once, and the error names t
     add("Range").constant("from", {}, {0}).constant("to", {}, {bad}).constant("by", {}, {bad < 0 ? -1.f : 1.f}).node("Range", {"from", "to", "by"}, {"y"});
   }
   add("Range of no number").integers("none", {}).node("Range", {"none", "none", "none"}, {"y"});
-  add("ReverseSequence").integers("lengths", {1}).node("ReverseSequence", {"x", "lengths"}, {"y"}, {{"batch_axis", kMost}, {"time_axis", -kMost + 1}});
+  add("ReverseSequence").integers("lengths", {1}).node("ReverseSequence", {"x", "lengths"}, {"y"}, {{"batch_axis", kMaxInt}, {"time_axis", -kMaxInt + 1}});
   add("activations of another type")
       .constant("w", {1, 4, 4}, std::vector<float>(16))
       .node("Reshape", {"x", "three"}, {"r"})

@@ -49,7 +49,7 @@ TEST_CASE("float8: cast with and without saturation, quantized by a scale, read 
   };
   const std::vector<float> x = {0, 1.0625f, -1.1f, 448, 464, 465, -1e6f, 0x1p-10f, INFINITY, -INFINITY, 61441};
   const auto size = static_cast<std::int64_t>(x.size());
-  for (const auto& [type, dtype, most] : {std::tuple(17, DType::float8_e4m3fn, 448.), {19, DType::float8_e5m2, 57344.}}) {
+  for (const auto& [type, dtype, largest] : {std::tuple(17, DType::float8_e4m3fn, 448.), {19, DType::float8_e5m2, 57344.}}) {
     OnnxBuilder m(21);
     m.input("x", {-1}).output("s", {}, type).output("n", {}, type).output("q", {}, type).output("d").constant("scale", {}, {0.5f});
     constant(m, "zero", type, 0);
@@ -58,7 +58,8 @@ TEST_CASE("float8: cast with and without saturation, quantized by a scale, read 
     m.node("QuantizeLinear", {"x", "scale", "zero"}, {"q"}).node("DequantizeLinear", {"q", "scale", "zero"}, {"w"});
     m.node("Cast", {"half"}, {"h"}, {{"to", 1}}).node("Mul", {"w", "h"}, {"d"});
     const auto results = loaded(m)({from_span(x)});
-    const Tensor wide = from_span(x).astype(DType::float64), held = clip(wide, -most, most).astype(dtype), scaled = clip(wide * 2, -most, most).astype(dtype);
+    const Tensor wide = from_span(x).astype(DType::float64), held = clip(wide, -largest, largest).astype(dtype),
+                 scaled = clip(wide * 2, -largest, largest).astype(dtype);
     CHECK(results[0].dtype() == dtype);
     check_close(results[0], {size}, held.to_vector<double>(), 0);
     CHECK(all(equal(results[1], wide.astype(dtype)) | (isnan(results[1]) & isnan(wide.astype(dtype)))).item<bool>());
@@ -301,7 +302,7 @@ TEST_CASE("pools whose last window begins inside and ends beyond, a larger one t
       m.node("AveragePool", {"x"}, {"mean"},
              {{"kernel_shape", Numbers{taps}}, {"strides", Numbers{stride}}, {"pads", pads}, {"ceil_mode", 1}, {"count_include_pad", include ? 1 : 0}});
       const std::vector<float> x = floats(static_cast<std::size_t>(size));
-      std::vector<double> most, mean;
+      std::vector<double> maxima, mean;
       const std::int64_t room = size + before + after - taps;
       for (std::int64_t i = 0, count = (room + stride - 1) / stride + 1; i < count; ++i) {
         const std::int64_t start = i * stride - before;
@@ -313,13 +314,13 @@ TEST_CASE("pools whose last window begins inside and ends beyond, a larger one t
             largest = std::max(largest, static_cast<double>(x[static_cast<std::size_t>(k)])), sum += static_cast<double>(x[static_cast<std::size_t>(k)]);
           counted += inside || (include && k >= -before && k < size + after);
         }
-        most.push_back(largest);
+        maxima.push_back(largest);
         mean.push_back(sum / counted);
       }
       INFO("size ", size, " taps ", taps, " stride ", stride, " padding ", before, " ", after);
       const auto results = loaded(m)({from_span(x, {1, 1, size})});
-      const Shape shape{1, 1, static_cast<std::int64_t>(most.size())};
-      check_close(results[0], shape, most, 0);
+      const Shape shape{1, 1, static_cast<std::int64_t>(maxima.size())};
+      check_close(results[0], shape, maxima, 0);
       check_close(results[1], shape, mean);
     }
   }
@@ -475,7 +476,7 @@ TEST_CASE("the places of maxima, and the values put back at them") {
   m.node("MaxPool", {"x"}, {"most", "at"}, {{"kernel_shape", Numbers{2, 3}}, {"strides", Numbers{2, 3}}});
   m.node("MaxUnpool", {"most", "at"}, {"back"}, {{"kernel_shape", Numbers{2, 3}}, {"strides", Numbers{2, 3}}});
   const std::vector<float> x = floats(48);
-  std::vector<double> most, back(48);
+  std::vector<double> maxima, back(48);
   Numbers at;
   for (std::size_t c = 0; c < 2; ++c)
     for (std::size_t i = 0; i < 4; i += 2)
@@ -483,12 +484,12 @@ TEST_CASE("the places of maxima, and the values put back at them") {
         std::size_t best = (c * 4 + i) * 6 + j;
         for (std::size_t k = 0; k < 6; ++k)
           if (const std::size_t other = (c * 4 + i + k / 3) * 6 + j + k % 3; x[other] > x[best]) best = other;
-        most.push_back(static_cast<double>(x[best]));
+        maxima.push_back(static_cast<double>(x[best]));
         at.push_back(static_cast<std::int64_t>(best));
-        back[best] = most.back();
+        back[best] = maxima.back();
       }
   const auto results = loaded(m)({from_span(x, {1, 2, 4, 6})});
-  check_close(results[0], {1, 2, 2, 2}, most, 0);
+  check_close(results[0], {1, 2, 2, 2}, maxima, 0);
   CHECK(results[1].to_vector<std::int64_t>() == at);
   check_close(results[2], {1, 2, 4, 6}, back, 0);
 }

@@ -104,9 +104,9 @@ void add_to_rows(Doubles& x, const Doubles& bias) {
 }
 
 void soften(double* row, std::size_t length) {
-  const double most = *std::max_element(row, row + length);
+  const double largest = *std::max_element(row, row + length);
   double sum = 0;
-  for (std::size_t i = 0; i < length; ++i) sum += row[i] = std::exp(row[i] - most);
+  for (std::size_t i = 0; i < length; ++i) sum += row[i] = std::exp(row[i] - largest);
   for (std::size_t i = 0; i < length; ++i) row[i] /= sum;
 }
 

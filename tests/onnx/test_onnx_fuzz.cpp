@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t kMost = 1 << 16;  // elements of an input, or of a result that is computed
+constexpr std::int64_t kMaxElements = 1 << 16;  // elements of an input, or of a result that is computed
 
 std::string bytes_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -153,7 +153,7 @@ Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator&
     shape.push_back(size.size ? *size.size : static_cast<std::int64_t>(1 + draw.below(4)));
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {
-    if (size > kMost || (count *= size) > kMost) throw ShapeError("an input is too large to be tried");
+    if (size > kMaxElements || (count *= size) > kMaxElements) throw ShapeError("an input is too large to be tried");
   }
   for (const onnx::format::Tensor& known : sample.inputs)
     if (known.name() == input.name && known.raw_data().size() == static_cast<std::size_t>(count) * itemsize(input.dtype) && input.dtype != DType::bool_)
@@ -188,7 +188,7 @@ void try_model(const fs::path& path, const OnnxSample& sample, OnnxMutator& draw
     return;
   }
   for (const Tensor& result : naming(path, [&] { return model(inputs); }))
-    if (result.size() <= kMost) eval(result);
+    if (result.size() <= kMaxElements) eval(result);
 }
 
 /// SINTER_TEST_MUTATION: that one alone, in this process, for a debugger.

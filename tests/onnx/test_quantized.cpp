@@ -123,8 +123,8 @@ Conv random_conv(Kind kind) {
   c.x = wholes(c.batch * c.channels * c.size[0] * c.size[1], c.x_type), c.w = wholes(c.filters * c.each() * c.taps[0] * c.taps[1], c.w_type);
   c.x_zero = wholes(1, c.x_type)[0], c.x_scale = real(0.005, 0.02);
   const std::int64_t count = c.per_channel ? c.filters : 1;
-  const double most = 1 / (static_cast<double>(c.x_scale) * 128 * 128 * std::sqrt(static_cast<double>(c.each() * c.taps[0] * c.taps[1])));
-  c.w_scale = reals(count, 0.5 * most, most);
+  const double largest = 1 / (static_cast<double>(c.x_scale) * 128 * 128 * std::sqrt(static_cast<double>(c.each() * c.taps[0] * c.taps[1])));
+  c.w_scale = reals(count, 0.5 * largest, largest);
   c.w_zero = c.zeros ? wholes(count, c.w_type) : std::vector<int>(static_cast<std::size_t>(count), c.w_type == kSigned ? 0 : 128);
   return c;
 }

@@ -175,25 +175,25 @@ TEST_CASE("masks with one operand for each element they choose") {
   std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 12; ++round) {
     const auto [x, ref] = random_view(rng, random(rng, {5, 4, 3}, DType::float64, -2, 2));
-    const double least = round % 4 == 0 ? 3 : -1 + 0.5 * (round % 4);  // round 0 selects none
+    const double smallest = round % 4 == 0 ? 3 : -1 + 0.5 * (round % 4);  // round 0 selects none
     std::vector<double> want = ref.v, operands;
     for (double& v : want)
-      if (v > least) operands.push_back(std::uniform_real_distribution(0.5, 2.0)(rng));
+      if (v > smallest) operands.push_back(std::uniform_real_distribution(0.5, 2.0)(rng));
     const Tensor y = sn::from_pointer(operands.data(), {static_cast<std::int64_t>(operands.size())});
     const auto changed = [&](auto f) {
       std::vector<double> all = ref.v;
       std::size_t n = 0;
       for (double& v : all)
-        if (v > least) v = f(v, operands[n++]);
+        if (v > smallest) v = f(v, operands[n++]);
       return all;
     };
-    const Tensor mask = x > least;
+    const Tensor mask = x > smallest;
     Tensor sum = x, difference = x, product = x, quotient = x, own = x;
     sum(mask) += y;
     difference(mask) -= y;
     product(mask) *= y;
     quotient(mask) /= y;
-    own(own > least) += own(own > least);
+    own(own > smallest) += own(own > smallest);
     CHECK(values(sum) == changed([](double a, double b) { return a + b; }));
     CHECK(values(difference) == changed([](double a, double b) { return a - b; }));
     CHECK(values(product) == changed([](double a, double b) { return a * b; }));

@@ -356,8 +356,8 @@ TEST_CASE("least squares, the pseudo-inverse, ranks") {
     else CHECK(residuals.shape() == Shape{0});
     CHECK(rank.item<std::int64_t>() == std::min(shape[0], shape[1]));
     near(s, sn::svdvals(a), 1e-12);
-    const auto [largest, least] = std::pair(sn::max(s).item<double>(), sn::min(s).item<double>());
-    const double within = 1e-12 * largest / least;  // the condition number enlarges rounding errors
+    const auto [largest, smallest] = std::pair(sn::max(s).item<double>(), sn::min(s).item<double>());
+    const double within = 1e-12 * largest / smallest;  // the condition number enlarges rounding errors
     near(sn::lstsq(a, b.at({sn::Slice{}, 0})).x, x.at({sn::Slice{}, 0}), within);
     near(sn::matmul(sn::pinv(a), b), x, within);
   }

@@ -118,10 +118,10 @@ TEST_CASE_TEMPLATE("small and half powers are within the bounds of power, writte
       int exponent = 0;
       std::frexp(want, &exponent);
       const Real unit = std::ldexp(Real(1), std::max(exponent, limits::min_exponent) - kDigits<T>),
-                 most = static_cast<Real>(static_cast<double>(limits::max()));
+                 largest = static_cast<Real>(static_cast<double>(limits::max()));
       const bool right = std::isnan(want)                ? std::isnan(value)
                          : std::isinf(want) || want == 0 ? value == static_cast<double>(want) && std::signbit(value) == std::signbit(want)
-                         : std::isinf(value)             ? std::fabs(want) >= most - unit && (value < 0) == (want < 0)
+                         : std::isinf(value)             ? std::fabs(want) >= largest - unit && (value < 0) == (want < 0)
                                                          : std::fabs(value - want) <= ulps * unit;
       if (right) continue;
       ++wrong;

@@ -130,8 +130,8 @@ Options options(std::size_t axes, bool for_pool) {
     o.taps.push_back(pick(1, 4));
     o.stride.push_back(pick(1, 3));
     o.dilation.push_back(pick(1, 2));
-    const std::int64_t reach = (o.taps[k] - 1) * o.dilation[k] + 1, most = for_pool ? reach - 1 : 3;
-    o.widths.emplace_back(pick(0, most), pick(0, most));
+    const std::int64_t reach = (o.taps[k] - 1) * o.dilation[k] + 1, max_padding = for_pool ? reach - 1 : 3;
+    o.widths.emplace_back(pick(0, max_padding), pick(0, max_padding));
     o.size.push_back(pick(std::max<std::int64_t>(1, reach - o.widths[k].first - o.widths[k].second), 9) + (axes == 1 ? 40 : 0));
   }
   return o;
@@ -284,7 +284,7 @@ TEST_CASE("pools of random shapes") {
          2);
   }
   const auto [x, rx] = random(rng, {2, 3, 7, 10}, DType::float32, -1, 1);
-  const auto adaptive = [&](bool most) {
+  const auto adaptive = [&](bool is_max) {
     return make({2, 3, 3, 5}, [&](const Coords& o) {
       double sum = 0, top = -1e30, count = 0;
       for (std::int64_t i = o[2] * 7 / 3; i < ((o[2] + 1) * 7 + 2) / 3; ++i)
@@ -292,7 +292,7 @@ TEST_CASE("pools of random shapes") {
           const double v = at(rx, {o[0], o[1], i, j});
           sum += v, ++count, top = std::max(top, v);
         }
-      return most ? top : sum / count;
+      return is_max ? top : sum / count;
     });
   };
   same(sn::adaptive_avg_pool(x, {3, 5}), adaptive(false), 2);
@@ -370,7 +370,7 @@ TEST_CASE("attention: masks, causal, scale, shared heads") {
     if (kind == 3) how.mask = sn::where(sn::arange(keys) == 0, true, flags), how.scale = scale;
     const Ref want = make({batch, heads, queries, out}, [&](const Coords& p) {
       std::vector<double> weight;
-      double most = -1e300, total = 0, sum = 0;
+      double largest = -1e300, total = 0, sum = 0;
       const std::int64_t head = p[1] / (heads / own);
       for (std::int64_t j = 0; j < keys; ++j) {
         double score = 0;
@@ -380,10 +380,10 @@ TEST_CASE("attention: masks, causal, scale, shared heads") {
         if (kind == 2) score += at(ra, {p[0], 0, p[2], j});
         if (kind == 3 && j > 0 && at(rf, {p[2], j}) == 0) score = -1e300;
         weight.push_back(score);
-        most = std::max(most, score);
+        largest = std::max(largest, score);
       }
       for (std::int64_t j = 0; j < keys; ++j) {
-        const double e = std::exp(weight[static_cast<std::size_t>(j)] - most);
+        const double e = std::exp(weight[static_cast<std::size_t>(j)] - largest);
         total += e;
         sum += e * at(rv, {p[0], head, j, p[3]});
       }

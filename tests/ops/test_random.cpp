@@ -211,12 +211,12 @@ template <class Cdf> double kolmogorov(const Tensor& numbers, Cdf cdf) {
   auto x = sn::astype(numbers, DType::float64).to_vector<double>();
   std::sort(x.begin(), x.end());
   const auto n = static_cast<double>(x.size());
-  double most = 0;
+  double largest = 0;
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double p = cdf(x[k]), i = static_cast<double>(k);
-    most = std::max({most, p - i / n, (i + 1) / n - p});
+    largest = std::max({largest, p - i / n, (i + 1) / n - p});
   }
-  return most * std::sqrt(n);
+  return largest * std::sqrt(n);
 }
 
 }  // namespace

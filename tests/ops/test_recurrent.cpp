@@ -35,8 +35,8 @@ struct Case {
 
   Case(Cell of, std::int64_t t, std::int64_t b, std::int64_t n, bool back) : cell(of), steps(t), batch(b), size(n), backwards(back) {
     x = floats(t * b * gates(of) * n, -2, 2);
-    const float most = 1 / std::sqrt(static_cast<float>(n));
-    weights = floats((n + 1) * gates(of) * n, -most, most);
+    const float largest = 1 / std::sqrt(static_cast<float>(n));
+    weights = floats((n + 1) * gates(of) * n, -largest, largest);
     start = floats(states(of) * b * n);
   }
   Tensor x_tensor() const { return from_span(x, {steps, batch, gates(cell) * size}); }

@@ -327,13 +327,13 @@ TEST_CASE("isin of many integers: close together, far apart, at the ends of thei
     const auto count = static_cast<std::int64_t>(rng() % 3000) + 1;
     const Tensor bits = sn::random::bits(sn::random::Key(rng()), {on_gpu() ? 4100 : 20000}, DType::uint64),
                  others = sn::random::bits(sn::random::Key(rng()), {on_gpu() ? 9 : count}, DType::uint64);
-    const auto least = sn::iinfo(type).min;
+    const auto smallest = sn::iinfo(type).min;
     for (const std::uint64_t range : {std::uint64_t{100}, std::uint64_t{20000}, std::uint64_t{1} << 40}) {
       if (on_gpu() && range > 100) continue;
       // Ranges from the type's least number on, and up to its greatest.
-      for (const std::uint64_t from : {std::uint64_t{0}, sn::iinfo(type).max - static_cast<std::uint64_t>(least) - range + 1}) {
+      for (const std::uint64_t from : {std::uint64_t{0}, sn::iinfo(type).max - static_cast<std::uint64_t>(smallest) - range + 1}) {
         if (itemsize(type) < 8 && range > sn::iinfo(type).max) continue;
-        const auto made = [&](const Tensor& x) { return (x % range + from + static_cast<std::uint64_t>(least)).astype(type); };
+        const auto made = [&](const Tensor& x) { return (x % range + from + static_cast<std::uint64_t>(smallest)).astype(type); };
         const Tensor x = made(bits), y = made(others);
         const auto of_x = x.astype(DType::uint64).to_vector<std::uint64_t>(), of_y = y.astype(DType::uint64).to_vector<std::uint64_t>();
         const std::set<std::uint64_t> there(of_y.begin(), of_y.end());
@@ -360,13 +360,13 @@ TEST_CASE("looked up at what was looked up, and joined with it") {
       return all;
     };
     const Tensor some{-4, 3}, places{0, 1, 2, 0};
-    const Tensor t = sn::take(y, some, 0), joined = sn::concatenate({t, y}), most = sn::cummax(t, 0);
-    sn::eval(joined, most);
+    const Tensor t = sn::take(y, some, 0), joined = sn::concatenate({t, y}), maxima = sn::cummax(t, 0);
+    sn::eval(joined, maxima);
     CHECK(values(joined) == rows({1, 3, 0, 1, 2, 3, 4}));
     std::vector<double> larger = rows({1, 3});
     const auto columns = static_cast<std::size_t>(width);
     for (std::size_t k = 0; k < columns; ++k) larger[columns + k] = std::max(larger[k], larger[columns + k]);
-    CHECK(values(most) == larger);
+    CHECK(values(maxima) == larger);
     CHECK(values(sn::take(y, sn::take(places, places), 0)) == rows({0, 1, 2, 0}));
     CHECK(values(sn::take(y, sn::take(places, places) - 5, 0)) == rows({0, 1, 2, 0}));
     CHECK(values(y.at({places.at({places > 0})})) == rows({1, 2}));

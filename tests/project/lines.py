@@ -14,13 +14,13 @@ too_long, total = [], 0
 for line in (here / "lines.txt").read_text().splitlines():
     if not line or line.startswith("#"):
         continue
-    part, most = line.split()
+    part, limit = line.split()
     files = [file for file in (root / part).rglob("*")
              if (file.suffix in kinds or file.name == "CMakeLists.txt") and scripts not in file.parents and "build" not in file.relative_to(root).parts]
     lines = sum(len(file.read_text().splitlines()) for file in files)
     total += lines
-    print(f"{part:<14} {lines:>6} lines, at most {most}")
-    if lines > int(most):
+    print(f"{part:<14} {lines:>6} lines, at most {limit}")
+    if lines > int(limit):
         too_long.append(part)
 print(f"{'together':<14} {total:>6}")
 if too_long:

@@ -35,7 +35,7 @@ struct Shared {
 inline void told(Shared& shared, const std::string& what) { std::snprintf(shared.what, sizeof shared.what, "%s", what.c_str()); }
 
 /// Results of so many elements are computed; larger ones are recorded and their shapes are checked.
-inline constexpr std::int64_t kMost = 200000;
+inline constexpr std::int64_t kMaxElements = 200000;
 
 inline std::string type_of(const std::exception& e) { return std::string(typeid(e).name()) + ": " + e.what(); }
 
@@ -52,7 +52,7 @@ inline std::string fault_of(const std::string& call, Attempt attempt, Shared& sh
       double elements = 1;
       for (const std::int64_t size : result.shape()) elements *= static_cast<double>(size);
       if (elements > 0x1p62) return "more than 2^62 elements: " + to_string(result.shape());
-      if (elements <= static_cast<double>(kMost)) small.push_back(result);
+      if (elements <= static_cast<double>(kMaxElements)) small.push_back(result);
     }
     eval(small);
     ++shared.computed;

@@ -14,7 +14,7 @@ inline std::mt19937& numbers() {
   return rng;
 }
 /// Returns an integer, both bounds included.
-inline std::int64_t pick(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(numbers()); }
+inline std::int64_t pick(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(numbers()); }
 
 inline std::vector<float> floats(std::integral auto count, float low = -1, float high = 1) {
   std::vector<float> list(static_cast<std::size_t>(count));

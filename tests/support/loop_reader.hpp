@@ -90,13 +90,13 @@ class LoopReader {
 
   // ---- expressions
 
-  E expression(int least = 0) {
+  E expression(int min_precedence = 0) {
     E left = unary();
     while (true) {
       static const std::map<std::string, int> levels = {{"?", 1}, {"||", 2}, {"&&", 3}, {"^", 5}, {"&", 6},  {"==", 7}, {"<", 8}, {"<=", 8},
                                                         {">", 8}, {">=", 8}, {"+", 9},  {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10}};
       const auto found = levels.find(peek());
-      if (found == levels.end() || found->second < least) return left;
+      if (found == levels.end() || found->second < min_precedence) return left;
       const std::string symbol = take();
       if (symbol == "?") {
         const E yes = expression(2);

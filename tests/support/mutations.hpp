@@ -61,8 +61,8 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
     if (process == 0) {                                                                                  // one process for many mutations
       for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGILL, SIGBUS}) std::signal(number, SIG_DFL);  // the child must not print the test's report
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-      const rlimit most{bounds.bytes, bounds.bytes};
-      setrlimit(RLIMIT_AS, &most);
+      const rlimit limit{bounds.bytes, bounds.bytes};
+      setrlimit(RLIMIT_AS, &limit);
 #endif
       for (int k = 0; k < 500 && shared.outcomes.done < count; ++k) {
         shared.current = first + static_cast<std::uint64_t>(shared.outcomes.done++);

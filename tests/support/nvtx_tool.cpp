@@ -16,9 +16,9 @@ struct Callbacks {
 };
 
 std::mutex mutex;
-std::vector<std::string> ranges;               // "depth name", in order of their begin
-std::map<std::thread::id, int> depths;         // open ranges of each thread
-std::map<std::thread::id, int> most_negative;  // ends without a begin
+std::vector<std::string> ranges;                // "depth name", in order of their begin
+std::map<std::thread::id, int> depths;          // open ranges of each thread
+std::map<std::thread::id, int> unmatched_ends;  // ends without a begin
 
 int push(const char* name) {
   const std::lock_guard lock(mutex);
@@ -30,7 +30,7 @@ int push(const char* name) {
 int pop() {
   const std::lock_guard lock(mutex);
   int& depth = depths[std::this_thread::get_id()];
-  if (depth == 0) ++most_negative[std::this_thread::get_id()];
+  if (depth == 0) ++unmatched_ends[std::this_thread::get_id()];
   return --depth;
 }
 
@@ -52,7 +52,7 @@ extern "C" int InitializeInjectionNvtx2(const void* (*export_table)(std::uint32_
 /// The ranges so far, and how many are open or ended too often.
 extern "C" const std::vector<std::string>* nvtx_tool_ranges(int* unbalanced) {
   const std::lock_guard lock(mutex);
-  *unbalanced = static_cast<int>(most_negative.size());
+  *unbalanced = static_cast<int>(unmatched_ends.size());
   for (const auto& [thread, depth] : depths) *unbalanced += depth != 0;
   return &ranges;
 }

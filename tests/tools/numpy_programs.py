@@ -459,8 +459,8 @@ def reference(program, sizes, arrays):
 
 def tolerance(arrays, want):
     """Compares relative to the largest number in use: sums are inexact where their terms cancel."""
-    least = min([a.dtype for a in list(arrays.values()) + want if a.dtype.kind == "f"], key=lambda d: d.itemsize, default=np.dtype(float))
-    return {2: 2e-2, 4: 1e-4, 8: 1e-9}[least.itemsize]
+    smallest = min([a.dtype for a in list(arrays.values()) + want if a.dtype.kind == "f"], key=lambda d: d.itemsize, default=np.dtype(float))
+    return {2: 2e-2, 4: 1e-4, 8: 1e-9}[smallest.itemsize]
 
 
 def rounding_of_terms(program, sizes, arrays):

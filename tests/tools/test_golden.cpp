@@ -84,7 +84,7 @@ template <class T> double distance(T got, T want, bool sign_of_zero) {
 }
 
 struct Difference {
-  double most = 0;
+  double largest = 0;
   std::string text;  // of the element that is off most
 };
 Difference difference(const Tensor& got, const Expected& want, bool sign_of_zero) {
@@ -94,8 +94,8 @@ Difference difference(const Tensor& got, const Expected& want, bool sign_of_zero
     for (std::size_t k = 0; k < values.size(); ++k) {
       const T value = values[k], wanted = element<T>(want.bytes, k);
       const double off = distance(value, wanted, sign_of_zero);
-      if (off <= worst.most) continue;
-      worst.most = off;
+      if (off <= worst.largest) continue;
+      worst.largest = off;
       if constexpr (std::is_integral_v<T>) worst.text = fmt::format("element {} is {} and not {}", k, value, wanted);
       else worst.text = fmt::format("element {} is {} and not {}, {} ULP off", k, static_cast<double>(value), static_cast<double>(wanted), off);
     }
@@ -120,7 +120,7 @@ std::uint64_t hash_of(const Tensor& tensor) {
 
 struct Summary {
   int cases = 0, same_bits = 0, refused = 0;
-  double most = 0;
+  double largest = 0;
 };
 
 }  // namespace
@@ -191,9 +191,9 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
         continue;
       }
       const Difference off = difference(results[r], want, tolerance == "bits");
-      same &= off.most == 0;
-      summary.most = std::max(summary.most, off.most);
-      if (off.most > allowed) fails(expression, off.text);
+      same &= off.largest == 0;
+      summary.largest = std::max(summary.largest, off.largest);
+      if (off.largest > allowed) fails(expression, off.text);
     }
     summary.same_bits += same;
   }
@@ -202,7 +202,7 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
   Summary all;
   fmt::print("{:<22} cases  equal  refused  most ULP\n", "function");
   for (const auto& [name, summary] : functions) {
-    fmt::print("{:<22} {:5}  {:5}  {:7}  {:8}\n", name, summary.cases, summary.same_bits, summary.refused, summary.most);
+    fmt::print("{:<22} {:5}  {:5}  {:7}  {:8}\n", name, summary.cases, summary.same_bits, summary.refused, summary.largest);
     all.cases += summary.cases;
     all.same_bits += summary.same_bits;
     all.refused += summary.refused;

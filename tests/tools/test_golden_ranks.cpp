@@ -60,15 +60,15 @@ Outcome outcome(const std::string& expression, const sn::tools::Bindings& inputs
 double difference(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return INFINITY;
   const auto x = a.astype(DType::float64).to_vector<double>(), y = b.astype(DType::float64).to_vector<double>();
-  double most = 0, largest = 1;
+  double difference = 0, largest = 1;
   for (const double value : y)
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   for (std::size_t k = 0; k < x.size(); ++k) {
     if (x[k] == y[k] || (std::isnan(x[k]) && std::isnan(y[k]))) continue;
     const double off = std::abs(x[k] - y[k]) / largest;
-    most = off <= most ? most : off;
+    difference = off <= difference ? difference : off;
   }
-  return most;
+  return difference;
 }
 
 }  // namespace

@@ -106,9 +106,9 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
     const std::int64_t points_per_block = schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
     blocks = (points + points_per_block - 1) / points_per_block;
   }
-  const std::int64_t most = std::max<std::int64_t>(static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks, schedule.cluster);
+  const std::int64_t max_blocks = std::max<std::int64_t>(static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks, schedule.cluster);
   g.cluster = static_cast<unsigned>(schedule.cluster);
-  g.grid = static_cast<unsigned>(std::min(blocks * schedule.cluster, most / schedule.cluster * schedule.cluster));
+  g.grid = static_cast<unsigned>(std::min(blocks * schedule.cluster, max_blocks / schedule.cluster * schedule.cluster));
   const std::int64_t vectors = static_cast<std::int64_t>(schedule.cluster) * schedule.vector;
   const std::int64_t part = schedule.cluster > 1 ? (row + vectors - 1) / vectors * schedule.vector : row;
   if (schedule.row_steps == 0)

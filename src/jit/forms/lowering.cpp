@@ -168,8 +168,8 @@ void Lowering::count_points() {
 void Lowering::count_row_points() {
   E product;
   if (nest_.chunk_axis >= 0) {
-    const E left = let("left", index_, number(nest_.chunk_total) - axis(nest_.chunk_axis) * number(nest_.chunk_row)), most = number(nest_.chunk_row);
-    product = cast(let("cut", index_, select(left < most, select(left > 0, left, 0), most)), count_);
+    const E left = let("left", index_, number(nest_.chunk_total) - axis(nest_.chunk_axis) * number(nest_.chunk_row)), largest = number(nest_.chunk_row);
+    product = cast(let("cut", index_, select(left < largest, select(left > 0, left, 0), largest)), count_);
   } else {
     product = count_of(nest_.parallel);
   }

@@ -274,9 +274,9 @@ Value Ir::ordered(const char* order, const Value& a, const Value& b) {
   return compare(fmt::format("{}{}", kind, order).c_str(), a, b);
 }
 
-Value Ir::extremum(const Value& a, const Value& b, bool least) {
-  if (is_bool(a.dtype)) return binary(least ? "and" : "or", a, b);
-  const Value chosen = select(least ? lt(a, b) : lt(b, a), a, b);
+Value Ir::extremum(const Value& a, const Value& b, bool is_min) {
+  if (is_bool(a.dtype)) return binary(is_min ? "and" : "or", a, b);
+  const Value chosen = select(is_min ? lt(a, b) : lt(b, a), a, b);
   // If either side is NaN, the comparison is false and chooses b. So only a NaN in a has to be handled.
   return is_floating(a.dtype) ? select(isnan(a), a, chosen) : chosen;
 }

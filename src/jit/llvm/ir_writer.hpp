@@ -167,7 +167,7 @@ class Ir {
   std::string fresh(const std::string& stem);
   Value arithmetic(const char* floating, const char* integral, const char* boolean, const Value& a, const Value& b);
   Value ordered(const char* order, const Value& a, const Value& b);
-  Value extremum(const Value& a, const Value& b, bool least);
+  Value extremum(const Value& a, const Value& b, bool is_min);
   Value truncated(const Value& a, DType to);
   Value converted_by_processor(const Value& a, const Conversion& by);  // float32 to int32
   Value to_integer(const Value& a, DType to);

@@ -236,7 +236,7 @@ Value KernelWriter::masked(const Value& guard) { return mask_.ref.empty() ? guar
 Value KernelWriter::or_nowhere(const Value& pointer, const Value& guard) {
   if (nowhere_.empty()) {
     ir_.set_name("nowhere");
-    nowhere_ = ir_.alloca_of(DType::int64, kMostLanes);  // room for a vector of any type
+    nowhere_ = ir_.alloca_of(DType::int64, kMaxLanes);  // room for a vector of any type
   }
   if (pointer.lanes == 1) return ir_.emit(DType::int64, 1, fmt::format("select i1 {}, ptr {}, ptr {}", guard.ref, pointer.ref, nowhere_));
   const int lanes = pointer.lanes;

@@ -179,13 +179,13 @@ Value KernelWriter::neutral(const Reduction& reduction) {
   const DType dtype = nest_.instrs[reduction.result].dtype;
   if (reduction.op == Op::reduce_sum) return ir_.zero(dtype);
   if (reduction.op == Op::reduce_prod) return ir_.number(dtype, 1);
-  const bool least = reduction.op == Op::reduce_min;
-  if (is_bool(dtype)) return ir_.integer(dtype, least);
+  const bool is_min = reduction.op == Op::reduce_min;
+  if (is_bool(dtype)) return ir_.integer(dtype, is_min);
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  if (is_floating(dtype)) return ir_.real(dtype, least ? kInf : -kInf);
+  if (is_floating(dtype)) return ir_.real(dtype, is_min ? kInf : -kInf);
   return visit_storage(dtype, [&]<class T>() {
     using limits = std::numeric_limits<T>;
-    return ir_.integer(dtype, static_cast<std::int64_t>(least ? limits::max() : limits::lowest()));
+    return ir_.integer(dtype, static_cast<std::int64_t>(is_min ? limits::max() : limits::lowest()));
   });
 }
 

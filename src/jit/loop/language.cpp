@@ -89,7 +89,7 @@ std::string Printer::index_text(const std::vector<E>& index) {
   return out;
 }
 
-std::string Printer::text(const E& e, int least) {
+std::string Printer::text(const E& e, int min_precedence) {
   std::string out;
   int binds = kAtom;
   switch (e->kind) {
@@ -115,7 +115,7 @@ std::string Printer::text(const E& e, int least) {
       [[fallthrough]];
     default: std::tie(out, binds) = special(*e);
   }
-  return binds < least ? "(" + out + ")" : out;
+  return binds < min_precedence ? "(" + out + ")" : out;
 }
 
 void Printer::print(const std::vector<Stmt>& statements, int depth) {

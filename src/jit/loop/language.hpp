@@ -191,8 +191,8 @@ class Printer {
  protected:
   void print(const std::vector<Stmt>& statements, int depth);
   void line(int depth, const std::string& text) { text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n"; }
-  /// Returns the expression, in parentheses if it binds less tightly than `least`.
-  std::string text(const E& e, int least = 0);
+  /// Returns the expression, in parentheses if it binds less tightly than `min_precedence`.
+  std::string text(const E& e, int min_precedence = 0);
   static constexpr int kAtom = 12, kUnary = 11;
   std::string index_text(const std::vector<E>& index);
 

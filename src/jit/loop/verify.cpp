@@ -62,9 +62,9 @@ class Verifier {
   }
 
   Common all(const std::vector<E>& args) {
-    Common most = Common::grid;
-    for (const E& a : args) most = std::max(most, value(a));
-    return most;
+    Common largest = Common::grid;
+    for (const E& a : args) largest = std::max(largest, value(a));
+    return largest;
   }
   Common condition(const E& e) {
     if (e.empty()) return Common::grid;

@@ -88,8 +88,8 @@ template <class X> auto expm1_64(const X& x) {
 /// Returns e / (1 + e) or 1 / (1 + e) with e = e^-|x|, in two parts, so that neither e nor the sum nor the quotient is rounded before the end.
 template <class X> auto sigmoid_64(const X& x) {
   const auto negative = x < 0.0;
-  const auto zero = x.like(0.0), one = x.like(1.0), least = select(negative, x.like(-746.0), x.like(-60.0)), below = -abs(x);
-  const auto a = select(below < least, least, below);
+  const auto zero = x.like(0.0), one = x.like(1.0), smallest = select(negative, x.like(-746.0), x.like(-60.0)), below = -abs(x);
+  const auto a = select(below < smallest, smallest, below);
   const auto e = reduce_exp(a, zero);
   const auto subnormal = a < -708.0;  // the last multiplication makes the result subnormal
   const auto p = scaled(normal(exp_pair(e.r)), power_of_two(to_integer(select(subnormal, e.n + 64.0, e.n))));
@@ -424,8 +424,8 @@ template <class X, class Y> auto product_rest_64(const X& x, const Y& y) { retur
 template <class X, class Y> auto nextafter_64(const X& x, const Y& y) {
   const auto b = bits(x);
   const auto next = select((x < y) == (x > 0.0), b + 1, b - 1);  // away from 0, or towards 0
-  const auto least = copysign(from_bits(b.like(1)), y);
-  const auto result = select(x == y, y, select(x == 0.0, least, from_bits(next)));
+  const auto smallest = copysign(from_bits(b.like(1)), y);
+  const auto result = select(x == y, y, select(x == 0.0, smallest, from_bits(next)));
   return select(isnan(x) | isnan(y), x + y, result);
 }
 

@@ -62,10 +62,10 @@ template <int places> void depthwise_sums(const ByteDepthwiseTile& t, const std:
 }
 
 inline void depthwise(const ByteDepthwiseTile& tile) {
-  constexpr int kMost = kLanes > 8 ? 8 : 4;
+  constexpr int kUnrolled = kLanes > 8 ? 8 : 4;
   std::int64_t place = 0;
   const auto at = [&](std::int64_t p) { return tile.x + p * tile.x_place; };
-  for (; place + kMost <= tile.places; place += kMost) depthwise_sums<kMost>(tile, at(place), tile.result + place * 16);
+  for (; place + kUnrolled <= tile.places; place += kUnrolled) depthwise_sums<kUnrolled>(tile, at(place), tile.result + place * 16);
   for (; place < tile.places; ++place) depthwise_sums<1>(tile, at(place), tile.result + place * 16);
 }
 
@@ -79,10 +79,10 @@ struct Piece {
 };
 
 /// Divides the tile into pieces of at most these numbers of blocks and places, of nearly equal length, and calls compute(blocks, places, piece) for each.
-template <int most_blocks, int most_places, class Compute> inline __attribute__((always_inline)) void in_pieces(const ByteConvTile& t, Compute compute) {
-  const std::int64_t steps = (t.places + most_places - 1) / most_places;
+template <int max_blocks, int max_places, class Compute> inline __attribute__((always_inline)) void in_pieces(const ByteConvTile& t, Compute compute) {
+  const std::int64_t steps = (t.places + max_places - 1) / max_places;
   for (std::int64_t block = 0, blocks; block < t.blocks; block += blocks) {
-    blocks = t.blocks - block < most_blocks ? 1 : most_blocks;
+    blocks = t.blocks - block < max_blocks ? 1 : max_blocks;
     const auto from_block = [&](const auto* list) { return list ? list + block * 16 : nullptr; };
     for (std::int64_t step = 0; step < steps; ++step) {
       const std::int64_t place = t.places * step / steps, places = t.places * (step + 1) / steps - place;

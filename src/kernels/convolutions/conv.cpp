@@ -18,7 +18,7 @@ namespace {
 // A tile has so many places (columns of a product). Its windows, at most 128K elements laid out at once, stay in a core's L2.
 constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 17;
 /// Fewest filters (rows of a product) of a piece, and the pieces that keep several threads busy: where there are fewer tiles, they are divided by filters.
-constexpr std::int64_t kLeastFilters = 32, kPieces = 8;
+constexpr std::int64_t kMinFilters = 32, kPieces = 8;
 /// A program usually has a dozen convolutions, which share the time of opening the library that multiplies.
 constexpr double kConvolutions = 8;
 /// Elements of windows that a thread lays out at a time.
@@ -117,9 +117,10 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
   }
   const std::int64_t all_phases = any.phases[0] * any.phases[1] * any.phases[2];
   // A band consists of lines. A volume is divided into bands only where it is one plane.
-  const std::int64_t line = all_phases * any.length[2],
-                     most = p.places[0] == 1 && any.length[0] == 1 ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1]) : p.places[1];
-  const std::int64_t bands = (p.places[1] + most - 1) / most, lines = (p.places[1] + bands - 1) / bands;
+  const std::int64_t line = all_phases * any.length[2], max_lines = p.places[0] == 1 && any.length[0] == 1
+                                                                        ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1])
+                                                                        : p.places[1];
+  const std::int64_t bands = (p.places[1] + max_lines - 1) / max_lines, lines = (p.places[1] + bands - 1) / bands;
   any.places[1] = lines;
   any.length[1] = lines + reach[1] / p.stride[1];
   std::vector<std::int64_t> offsets;
@@ -169,7 +170,7 @@ template <class Word> void products(const Problem& p, DType dtype, const Word* x
   const std::int64_t matrices = p.batch * p.groups;
   const bool as_it_is = p.is_product(), each_its_own = matrices * tiles >= kPieces;
   const std::int64_t wanted = each_its_own ? 1 : std::max<std::int64_t>(1, kPieces / tiles);
-  const std::int64_t rows = std::max(std::min(kLeastFilters, p.filters), (p.filters + wanted - 1) / wanted), row_blocks = (p.filters + rows - 1) / rows;
+  const std::int64_t rows = std::max(std::min(kMinFilters, p.filters), (p.filters + wanted - 1) / wanted), row_blocks = (p.filters + rows - 1) / rows;
   const BlockProduct by = block_product(dtype, kConvolutions * p.multiply_adds());
 
   struct Piece {
@@ -210,13 +211,13 @@ template <class Word> void products(const Problem& p, DType dtype, const Word* x
       const Piece piece = piece_of(task / tiles, task % tiles, 0);
       MatmulBlock product = block_of(piece);
       const Word* const rows_of_weight = static_cast<const Word*>(product.a);
-      const std::int64_t most = std::max<std::int64_t>(1, std::min(depth, kPackedElements / piece.width));
+      const std::int64_t max_depth = std::max<std::int64_t>(1, std::min(depth, kPackedElements / piece.width));
       auto& packed = per_thread<std::vector<Word>>();
-      packed.resize(static_cast<std::size_t>(most * piece.width));
+      packed.resize(static_cast<std::size_t>(max_depth * piece.width));
       product.b = packed.data();
       product.b_leading = piece.width;
-      for (std::int64_t at = 0; at < depth; at += most) {
-        product.depth = std::min(most, depth - at);
+      for (std::int64_t at = 0; at < depth; at += max_depth) {
+        product.depth = std::min(max_depth, depth - at);
         lay_out(piece.matrix, piece.begin, piece.begin + piece.width, at, at + product.depth, packed.data());
         product.a = rows_of_weight + at;
         product.accumulate = at > 0;

@@ -23,7 +23,8 @@ constexpr int kBlocks = 1, kPlaces = 2;
 struct Steps {
   std::int64_t count, each, longer;
 
-  Steps(std::int64_t places, std::int64_t most) : count((places + most - 1) / most), each(count > 0 ? places / count : 0), longer(places - each * count) {}
+  Steps(std::int64_t places, std::int64_t max_places)
+      : count((places + max_places - 1) / max_places), each(count > 0 ? places / count : 0), longer(places - each * count) {}
   std::int64_t places(std::int64_t step) const { return each + (step < longer ? 1 : 0); }
 };
 

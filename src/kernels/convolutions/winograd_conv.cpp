@@ -20,7 +20,7 @@ constexpr std::int64_t kBandsOfThread = 4;
 struct Padded : std::vector<float> {};
 struct Transformed : std::vector<float> {};
 struct Sums : std::vector<float> {};
-template <class Memory> float* at_least(std::int64_t elements) {
+template <class Memory> float* with_capacity(std::int64_t elements) {
   auto& memory = per_thread<Memory>();
   if (std::ssize(memory) < elements) memory.resize(static_cast<std::size_t>(elements));
   return memory.data();
@@ -41,7 +41,7 @@ struct Tiles {
 /// Transforms a block of channels. The tiles of a position are adjacent, and positions are `position` elements apart.
 void transform_input(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t channel, const float* x, float* to, std::int64_t position) {
   const std::int64_t lines = 2 * band.rows + 2, line = tiles.x_columns * kWide;
-  float* const padded = at_least<Padded>(lines * line);
+  float* const padded = with_capacity<Padded>(lines * line);
   lay_out_padded(p, x + (band.image * p.channels + channel) * p.size[0] * p.size[1] * kWide, 2 * band.row, lines, tiles.x_columns, padded);
   for (std::int64_t row = 0; row < band.rows; ++row)
     host_blocks().winograd_input({padded + 2 * row * line, to + row * tiles.columns * kWide, tiles.columns, line, position});
@@ -51,7 +51,7 @@ void transform_input(const BlockedProblem& p, const Tiles& tiles, const Band& ba
 void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t block, std::int64_t blocks, const float* transformed,
               const float* weight, const float* zeros, const float* bias, float* result, const Finished& finished) {
   const std::int64_t count = tiles.of(band), plane = count * kWide, weights = p.channels * kWide * kWide;
-  float* const sums = at_least<Sums>(kWinogradPositions * blocks * plane);
+  float* const sums = with_capacity<Sums>(kWinogradPositions * blocks * plane);
   for (std::int64_t position = 0; position < kWinogradPositions; ++position) {
     ConvTile tile{};
     tile.x = transformed + position * p.channels * plane;
@@ -87,8 +87,8 @@ void convolve_winograd(const BlockedProblem& p, const float* x, const float* wei
     const std::int64_t row = tiles.rows * (number % bands) / bands;
     return Band{number / bands, row, tiles.rows * (number % bands + 1) / bands - row};
   };
-  const std::int64_t most_tiles = (tiles.rows + bands - 1) / bands * tiles.columns;
-  const std::int64_t together = std::clamp<std::int64_t>(kSums / (kWinogradPositions * kWide * most_tiles) / 2 * 2, 2, p.blocks + p.blocks % 2);
+  const std::int64_t max_tiles = (tiles.rows + bands - 1) / bands * tiles.columns;
+  const std::int64_t together = std::clamp<std::int64_t>(kSums / (kWinogradPositions * kWide * max_tiles) / 2 * 2, 2, p.blocks + p.blocks % 2);
   const std::int64_t groups = (p.blocks + together - 1) / together, all_bands = p.batch * bands;
   const std::vector<float> zeros(static_cast<std::size_t>(together * kWide));
   const auto multiply_group = [&](const Band& band, std::int64_t group, const float* transformed) {
@@ -98,7 +98,7 @@ void convolve_winograd(const BlockedProblem& p, const float* x, const float* wei
     run_tasks(threads_here, all_bands, [&](std::int64_t task) {
       const Band band = band_of(task);
       const std::int64_t plane = tiles.of(band) * kWide;
-      float* const transformed = at_least<Transformed>(kWinogradPositions * p.channels * plane);
+      float* const transformed = with_capacity<Transformed>(kWinogradPositions * p.channels * plane);
       for (std::int64_t channel = 0; channel < p.channels; ++channel)
         transform_input(p, tiles, band, channel, x, transformed + channel * plane, p.channels * plane);
       for (std::int64_t group = 0; group < groups; ++group) multiply_group(band, group, transformed);

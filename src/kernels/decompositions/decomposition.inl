@@ -141,9 +141,9 @@ Refusal eigh(const Matrix& a, bool values_only, double* out) {
 Eigen::VectorXd balance(Matrix& a) {
   const Eigen::Index n = a.rows();
   Eigen::VectorXd scale = Eigen::VectorXd::Ones(n);
-  constexpr int kMostSweeps = 100;
+  constexpr int kMaxSweeps = 100;
   bool done = false;
-  for (int sweep = 0; sweep < kMostSweeps && !done; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps && !done; ++sweep) {
     done = true;
     for (Eigen::Index i = 0; i < n; ++i) {
       const double diagonal = std::abs(a(i, i));

@@ -108,7 +108,7 @@ template <class T, Op op> struct Scan {
     const T* v = static_cast<const T*>(values);
     T* out = static_cast<T*>(results);
     Acc& total = *static_cast<Acc*>(so_far);
-    Acc step[jit::kMostLanes];
+    Acc step[jit::kMaxLanes];
     for (; n > 0; n -= lanes, v += lanes, out += lanes) {
       const std::int64_t m = std::min(n, lanes);
       for (std::int64_t i = 0; i < m; ++i) step[i] = static_cast<Acc>(v[i]);

@@ -79,11 +79,11 @@ template <bool left_signed, bool right_signed> void byte_block(const ByteBlock& 
   }
   static constexpr Tile tiles[kTile][kTile] = {SINTER_ROW(1), SINTER_ROW(2), SINTER_ROW(3), SINTER_ROW(4)};
 #undef SINTER_ROW
-  const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+  const auto smaller = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
   for (std::int64_t first = 0; first < p.columns; first += kColumns)
     for (std::int64_t row = 0; row < p.rows; row += kTile)
-      for (std::int64_t column = first; column < least(p.columns, first + kColumns); column += kTile)
-        tiles[least(kTile, p.rows - row) - 1][least(kTile, p.columns - column) - 1](p, row, column);
+      for (std::int64_t column = first; column < smaller(p.columns, first + kColumns); column += kTile)
+        tiles[smaller(kTile, p.rows - row) - 1][smaller(kTile, p.columns - column) - 1](p, row, column);
 }
 
 }  // namespace

@@ -109,11 +109,11 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
     std::vector<std::int8_t> right;
   };
   Room& room = per_thread<Room>();
-  const auto at_least = [](auto& list, std::int64_t size) {
+  const auto reserve = [](auto& list, std::int64_t size) {
     if (static_cast<std::int64_t>(list.size()) < size) list.resize(static_cast<std::size_t>(size));
   };
-  at_least(room.left, rows * deepest * kPanelDepth);
-  if (!p.laid) at_least(room.right, kPanelBlocks * kPanelColumns * deepest * kPanelDepth);
+  reserve(room.left, rows * deepest * kPanelDepth);
+  if (!p.laid) reserve(room.right, kPanelBlocks * kPanelColumns * deepest * kPanelDepth);
   std::int32_t of_rows[kPanelsRows];
   for (std::int64_t k = 0; k < p.k; k += kDepth) {
     const std::int64_t depth = std::min(kDepth, p.k - k), fours = (depth + kPanelDepth - 1) / kPanelDepth, block = kPanelColumns * fours * kPanelDepth;
@@ -182,8 +182,8 @@ void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads,
   const auto of = [&](const ByteOperand& operand, std::int64_t element) {
     return Lines{static_cast<const char*>(operand.matrix.data), 0, operand.matrix.batch_strides}.of(element, p.batch);
   };
-  const std::int64_t most_rows = std::clamp<std::int64_t>(kResultBytes / 4 / p.n / kPanelRows * kPanelRows, 2 * kPanelRows, kPanelsRows);
-  const std::int64_t row_blocks = (p.m + most_rows - 1) / most_rows, strip = kPanelBlocks * kPanelColumns;
+  const std::int64_t max_rows = std::clamp<std::int64_t>(kResultBytes / 4 / p.n / kPanelRows * kPanelRows, 2 * kPanelRows, kPanelsRows);
+  const std::int64_t row_blocks = (p.m + max_rows - 1) / max_rows, strip = kPanelBlocks * kPanelColumns;
   const std::int64_t all_work = p.elements * p.m * p.n * p.k, tasks_wanted = threads > 1 ? std::clamp<std::int64_t>(all_work / kWorthTask, 1, 4 * threads) : 1;
   const std::int64_t groups =
       std::clamp<std::int64_t>((tasks_wanted + p.elements * row_blocks - 1) / (p.elements * row_blocks), 1, std::max<std::int64_t>(1, p.n / kColumnsOfTask));

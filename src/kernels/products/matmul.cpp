@@ -16,8 +16,8 @@ namespace {
 // Blocks of c. Their sizes are multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each block costs
 // little, and small enough for many threads.
 constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
-/// If there are fewer blocks than kBlocks, they are halved while they are wider than kLeastColumns and have at least kWorthHalving multiplications.
-constexpr std::int64_t kBlocks = 8, kLeastColumns = 96, kWorthHalving = 2 << 20;
+/// If there are fewer blocks than kBlocks, they are halved while they are wider than kMinColumns and have at least kWorthHalving multiplications.
+constexpr std::int64_t kBlocks = 8, kMinColumns = 96, kWorthHalving = 2 << 20;
 /// Fewer multiplications than this are finished sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
 
@@ -46,7 +46,7 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
 }
 
 /// Fewest columns of a thin product in one task.
-constexpr std::int64_t kThinLeast = 256;
+constexpr std::int64_t kMinThinColumns = 256;
 
 }  // namespace
 
@@ -114,11 +114,11 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
   const bool thin = is_thin(dtype, a.transposed, b.transposed, m);
   const int threads_here = thread_count(threads);
   // The bits of thin products do not depend on the division of columns. Each thread gets some, in long pieces of memory.
-  const std::int64_t wide = std::max(kThinLeast, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
+  const std::int64_t wide = std::max(kMinThinColumns, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
   std::int64_t block_columns = thin ? std::min(wide, n) : kBlockColumns;
   const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows;
   // Few blocks are divided into more, by shapes alone, so that several threads have work.
-  while (!thin && block_columns > kLeastColumns && elements * row_blocks * ((n + block_columns - 1) / block_columns) < kBlocks &&
+  while (!thin && block_columns > kMinColumns && elements * row_blocks * ((n + block_columns - 1) / block_columns) < kBlocks &&
          std::min(kBlockRows, m) * block_columns * k >= kWorthHalving)
     block_columns /= 2;
   const std::int64_t column_blocks = (n + block_columns - 1) / block_columns;

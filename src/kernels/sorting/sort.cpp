@@ -195,16 +195,16 @@ template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std:
 template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* from, std::int64_t stride, std::int64_t n, int threads) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(static_cast<std::size_t>((n + kPiece - 1) / kPiece));
   in_pieces(threads, n, [&](std::int64_t begin, std::int64_t end) {
-    std::uint64_t least = to_place_key(from[begin * stride]), most = least;
+    std::uint64_t smallest = to_place_key(from[begin * stride]), largest = smallest;
     for (std::int64_t k = begin; k < end; ++k) {
       const std::uint64_t key = to_place_key(from[k * stride]);
-      least = std::min(least, key);
-      most = std::max(most, key);
+      smallest = std::min(smallest, key);
+      largest = std::max(largest, key);
     }
-    ranges[static_cast<std::size_t>(begin / kPiece)] = {least, most};
+    ranges[static_cast<std::size_t>(begin / kPiece)] = {smallest, largest};
   });
   auto all = ranges[0];
-  for (const auto& [least, most] : ranges) all = {std::min(all.first, least), std::max(all.second, most)};
+  for (const auto& [smallest, largest] : ranges) all = {std::min(all.first, smallest), std::max(all.second, largest)};
   return all;
 }
 
@@ -226,11 +226,11 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
     for (std::int64_t k = 0; k < n; ++k) to[places[to_place_key(from[k * stride])]++] = k;
     return;
   }
-  const auto [least, most] = key_range(from, stride, n, threads);
+  const auto [smallest, largest] = key_range(from, stride, n, threads);
   const int place_bits = std::bit_width(static_cast<std::uint64_t>(n - 1));
-  if (std::bit_width(most - least) + place_bits <= 64) {
+  if (std::bit_width(largest - smallest) + place_bits <= 64) {
     auto* const items = reinterpret_cast<std::uint64_t*>(to);
-    in_pieces(threads, n, [&, first = least](std::int64_t begin, std::int64_t end) {
+    in_pieces(threads, n, [&, first = smallest](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) items[k] = (to_place_key(from[k * stride]) - first) << place_bits | static_cast<std::uint64_t>(k);
     });
     quicksort_in_pieces(items, n, threads);

@@ -222,7 +222,7 @@ struct Prepared {
   std::shared_ptr<const std::string> name;  // for error messages that list the kernels that may have failed
 };
 
-constexpr std::size_t kMostWorkspace = std::size_t{32} << 20;  // recommended by NVIDIA for Hopper
+constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // recommended by NVIDIA for Hopper
 constexpr std::int64_t kBestAlignment = 256;
 constexpr Address kRowAlignment = 16;  // the alignment that kernels may assume when they read the row: the library does not ask for it
 /// Partial products are added in the type of the computation. By default the library may round them to the result's type first.
@@ -323,7 +323,7 @@ struct Products::State {
     const auto prefer = [&](int attribute, const auto& value) {
       check(api().preference_set(raw, attribute, &value, sizeof value), "choosing an algorithm", call);
     };
-    prefer(kMaxWorkspace, kMostWorkspace);
+    prefer(kMaxWorkspace, kWorkspaceBytes);
     if (call.stored != call.dtype) prefer(kReductions, kReduceWide);
     prefer(kAlignmentA, problem.alignments[1]);
     prefer(kAlignmentB, problem.alignments[0]);

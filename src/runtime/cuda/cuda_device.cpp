@@ -59,7 +59,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   void reset_peak() override { gpu_->reset_peak(); }
   void trim() override { gpu_->trim(); }
   bool lost() const override { return gpu_->lost(); }
-  fuse::Limits limits() const override { return cuda::limits_of(gpu_->info(), gpu_->most_of_cluster()); }
+  fuse::Limits limits() const override { return cuda::limits_of(gpu_->info(), gpu_->max_cluster()); }
   bool reads_host() const override { return false; }
   std::shared_ptr<void> host_memory(const BufferPtr&) override { return nullptr; }
   BufferPtr allocate(std::size_t bytes) override {

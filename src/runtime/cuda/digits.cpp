@@ -20,13 +20,13 @@ constexpr unsigned kThreads = 256;
 constexpr Number kTile = 2048;  // items of a block in a pass
 constexpr int kDigit = 8;       // bits of a pass
 constexpr Number kDigits = 1 << kDigit;
-constexpr std::size_t kMostAxes = 64;
+constexpr std::size_t kMaxAxes = 64;
 
 /// An operand as its elements lie in memory, as the kernels take it.
 struct View {
   long long offset = 0, rank = 0;
-  Number size[kMostAxes] = {};
-  long long stride[kMostAxes] = {};
+  Number size[kMaxAxes] = {};
+  long long stride[kMaxAxes] = {};
 };
 
 // The texts below are completed by definitions: KEY, PLACE and BITS are unsigned types of a key, a place, and an element's bits.
@@ -249,7 +249,7 @@ Number last_number(DType dtype) {
 }
 View view_of(const fuse::LibraryOperand& operand) {
   View view;
-  if (operand.shape.size() > kMostAxes) throw InternalError(fmt::format("an operand of {} axes", operand.shape.size()));
+  if (operand.shape.size() > kMaxAxes) throw InternalError(fmt::format("an operand of {} axes", operand.shape.size()));
   view.offset = operand.offset;
   view.rank = static_cast<long long>(operand.shape.size());
   for (std::size_t axis = 0; axis < operand.shape.size(); ++axis) {

@@ -88,7 +88,7 @@ Gpu::Gpu(int ordinal) : api_(driver()), serial_(++opened), ordinal_number_(ordin
     throw DeviceError(fmt::format("cuda:{} does not exist: there {} cuda:0{}", ordinal, count == 1 ? "is only" : "are",
                                   count == 1 ? "" : fmt::format(" to cuda:{}", count - 1)));
   info_ = device_info(api_, ordinal);
-  if (info_.clusters) most_of_cluster_ = fuse::kLargestCluster;
+  if (info_.clusters) max_cluster_ = fuse::kLargestCluster;
   check(api_.device_get(&ordinal_, ordinal), "opening it");
   check(api_.context_retain(&context_, ordinal_), "opening its context");
   try {
@@ -172,7 +172,7 @@ bool Gpu::lost() const {
 }
 
 void Gpu::have_no_room_for(int cluster) {
-  for (int most = most_of_cluster_; most >= cluster && !most_of_cluster_.compare_exchange_weak(most, cluster / 2);) {
+  for (int known = max_cluster_; known >= cluster && !max_cluster_.compare_exchange_weak(known, cluster / 2);) {
   }
   log().info("{}: the GPU has no room for clusters of {} blocks; rows are computed by smaller clusters, or read twice", name(), cluster);
 }

@@ -48,7 +48,7 @@ class Gpu {
   void note_launches(std::span<const std::shared_ptr<const std::string>> kernels);
 
   /// Returns the most blocks that a cluster may have. It is less than the device promises after a cluster had no room.
-  int most_of_cluster() const { return most_of_cluster_; }
+  int max_cluster() const { return max_cluster_; }
   void have_no_room_for(int cluster);
 
   const Driver& api() const { return api_; }
@@ -75,7 +75,7 @@ class Gpu {
   Stream stream_ = nullptr;
   Pool pool_ = nullptr;
   std::atomic<std::size_t> now_{0}, peak_{0};
-  std::atomic<int> most_of_cluster_{1};
+  std::atomic<int> max_cluster_{1};
   mutable std::mutex mutex_;                                              // guards the members below
   std::array<std::shared_ptr<const std::string>, kRemembered> launched_;  // the names of the last kernels, in a ring
   std::uint64_t launches_ = 0, passed_ = 0;                               // how many kernels were launched, and how many of them certainly ended without error

@@ -35,7 +35,7 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
 /// that many are free with the most shared memory that a longer row may take.
 void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
   const int cluster = nest.schedule.cluster;
-  if (cluster > gpu_->most_of_cluster())
+  if (cluster > gpu_->max_cluster())
     throw NoRoom(fmt::format("{}: kernel {} needs clusters of {} blocks, which this GPU lacks", gpu_->name(), *name_, cluster));
   jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, gpu_->info().sm_count);
   if (nest.schedule.row_steps == 0 && !nest.persistent.empty()) {

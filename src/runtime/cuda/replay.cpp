@@ -12,12 +12,12 @@ namespace sinter::runtime::cuda {
 namespace {
 
 /// Launches from which on a graph is worth it: launching a graph costs the driver about as much as launching two kernels.
-constexpr std::size_t kFewestOfGraph = 3;
+constexpr std::size_t kMinGraphLaunches = 3;
 
 }  // namespace
 
 CudaReplay::CudaReplay(std::shared_ptr<Gpu> gpu, std::span<const RepeatedLaunch> launches)
-    : gpu_(std::move(gpu)), as_graph_(launches.size() >= kFewestOfGraph && gpu_->api().has_graphs()) {
+    : gpu_(std::move(gpu)), as_graph_(launches.size() >= kMinGraphLaunches && gpu_->api().has_graphs()) {
   for (const RepeatedLaunch& from : launches) {
     auto& kernel = static_cast<CudaKernel&>(from.kernel);
     Launch& launch = launches_.emplace_back();

@@ -13,7 +13,7 @@ namespace sinter::runtime::opencl {
 namespace {
 
 /// Most bytes of a row that a block stages in local memory: a CPU calls megabytes of its caches local.
-constexpr std::size_t kMostStaged = 128 << 10;
+constexpr std::size_t kMaxStaged = 128 << 10;
 
 template <class T> T number(DeviceId id, unsigned what) {
   T value{};
@@ -44,7 +44,7 @@ fuse::Limits limits_of(DeviceId id, const Found& found, std::size_t work_group) 
   // Beside rows and parts, a thread has a place of 8 bytes for values that it hands to others.
   const std::size_t local = std::max<std::size_t>(found.local_bytes, 32 << 10) - static_cast<std::size_t>(limits.threads) * 8;
   limits.shared_bytes = std::min(local, fuse::kStaticShared);
-  limits.row_bytes = static_cast<std::int64_t>(std::min(local - fuse::kPartsBytes, kMostStaged));
+  limits.row_bytes = static_cast<std::int64_t>(std::min(local - fuse::kPartsBytes, kMaxStaged));
   limits.parameter_bytes = static_cast<int>(std::clamp<std::size_t>(number<std::size_t>(id, device_info::parameter_bytes), 1024, 1 << 15));
   limits.float64 = number<Flags>(id, device_info::double_config) != 0;
   limits.rounds_quotients = (number<Flags>(id, device_info::single_config) & kRoundsQuotients) != 0;

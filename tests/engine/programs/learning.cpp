@@ -277,18 +277,18 @@ void activations(Desk& d) {
 void argmin_by_where(Desk& d) {
   const int n = 9, k = 13;
   const auto [x, xv] = d.integers({n, k}, 0, 6, DType::int32);
-  const Tensor least = min(x, 1, true), at = min(where(x == least, arange(k), k), 1), total = sum(least);
+  const Tensor smallest = min(x, 1, true), at = min(where(x == smallest, arange(k), k), 1), total = sum(smallest);
   d.step(at, total);
   Numbers want(n);
-  double sum_least = 0;
+  double sum_smallest = 0;
   for (int i = 0; i < n; ++i) {
     int best = 0;
     for (int j = 1; j < k; ++j)
       if (xv[i * k + j] < xv[i * k + best]) best = j;
-    want[i] = best, sum_least += xv[i * k + best];
+    want[i] = best, sum_smallest += xv[i * k + best];
   }
   d.expect(at, want);
-  d.expect(total, sum_least);
+  d.expect(total, sum_smallest);
 }
 
 void contrastive(Desk& d) {

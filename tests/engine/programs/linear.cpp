@@ -195,9 +195,10 @@ void convolution(Desk& d) {  // a Toeplitz matrix by where
 void kernels_and_distances(Desk& d) {
   const int n = 7, k = 3;
   const auto [a, av] = d.random({n, k});
-  const Tensor gap = a(kAll, newaxis) - a, square_of = sum(gap * gap, -1), rbf = exp(-0.5 * square_of), manhattan = sum(abs(gap), -1), most = max(abs(gap), -1);
+  const Tensor gap = a(kAll, newaxis) - a, square_of = sum(gap * gap, -1), rbf = exp(-0.5 * square_of), manhattan = sum(abs(gap), -1),
+               largest = max(abs(gap), -1);
   const Tensor row = rbf(2), degree = sum(rbf, 1), laplacian = where(identity(n, DType::bool_), degree(kAll, newaxis), 0) - rbf;
-  d.step(rbf, manhattan, most, row, laplacian);
+  d.step(rbf, manhattan, largest, row, laplacian);
   Numbers wr(n * n), wm(n * n), wx(n * n), wl(n * n);
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) {
@@ -210,7 +211,7 @@ void kernels_and_distances(Desk& d) {
     }
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) wl[i * n + j] -= wr[i * n + j], wl[i * n + i] += wr[i * n + j];
-  d.expect(rbf, wr), d.expect(manhattan, wm), d.expect(most, wx), d.expect(laplacian, wl, 3), d.expect(row, Numbers(wr.begin() + 2 * n, wr.begin() + 3 * n));
+  d.expect(rbf, wr), d.expect(manhattan, wm), d.expect(largest, wx), d.expect(laplacian, wl, 3), d.expect(row, Numbers(wr.begin() + 2 * n, wr.begin() + 3 * n));
 }
 
 void batched_products(Desk& d) {

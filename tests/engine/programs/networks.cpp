@@ -46,10 +46,10 @@ Map max_pool_of(const Map& in, int taps) {
   for (int k = 0; k < in.c; ++k)
     for (int y = 0; y < out.h; ++y)
       for (int x = 0; x < out.w; ++x) {
-        double most = -1e300;
+        double largest = -1e300;
         for (int i = 0; i < taps; ++i)
-          for (int j = 0; j < taps; ++j) most = std::max(most, in.at(k, y * taps + i, x * taps + j));
-        out.at(k, y, x) = most;
+          for (int j = 0; j < taps; ++j) largest = std::max(largest, in.at(k, y * taps + i, x * taps + j));
+        out.at(k, y, x) = largest;
       }
   return out;
 }

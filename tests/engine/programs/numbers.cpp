@@ -226,9 +226,9 @@ void differences(Desk& d) {
   Numbers w1, w2, wc;
   for (int i = 1; i < n; ++i) w1.push_back(v[i] - v[i - 1]);
   for (int i = 2; i < n; ++i) w2.push_back(v[i] - 2 * v[i - 1] + v[i - 2]), wc.push_back((v[i] - v[i - 2]) / 2);
-  double up = 0, most = 0;
-  for (double a : w1) up += a > 0, most = std::max(most, std::abs(a));
-  d.expect(first, w1), d.expect(second, w2), d.expect(central, wc), d.expect(rising, up), d.expect(steepest, most);
+  double up = 0, largest = 0;
+  for (double a : w1) up += a > 0, largest = std::max(largest, std::abs(a));
+  d.expect(first, w1), d.expect(second, w2), d.expect(central, wc), d.expect(rising, up), d.expect(steepest, largest);
 }
 
 void calendars(Desk& d) {

@@ -45,11 +45,11 @@ class Desk {
     REQUIRE(got.size() == static_cast<std::int64_t>(want.size()));
     double scale = 1;
     for (double w : want) scale = std::max(scale, std::abs(w));
-    const double most = scale * slack * (got.dtype() == DType::float32 ? 1e-5 : is_floating(got.dtype()) ? 1e-12 : 0);
+    const double tolerance = scale * slack * (got.dtype() == DType::float32 ? 1e-5 : is_floating(got.dtype()) ? 1e-12 : 0);
     const auto list = values(got);
     for (std::size_t k = 0; k < list.size(); ++k) {
-      const bool close = std::abs(list[k] - want[k]) <= most || (std::isnan(list[k]) && std::isnan(want[k]));
-      if (!close) FAIL_CHECK("element " << k << " is " << list[k] << ", not " << want[k] << " (at most " << most << " off)");
+      const bool close = std::abs(list[k] - want[k]) <= tolerance || (std::isnan(list[k]) && std::isnan(want[k]));
+      if (!close) FAIL_CHECK("element " << k << " is " << list[k] << ", not " << want[k] << " (at most " << tolerance << " off)");
       if (!close) return;
     }
   }

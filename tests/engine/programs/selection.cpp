@@ -103,8 +103,8 @@ void sampled_from_the_top(Desk& d) {
 
 void equalised_histogram(Desk& d) {
   const auto [image, v] = d.integers({12, 16}, 20, 90, DType::uint8);
-  const Tensor counts = bincount(image.ravel(), {}, 256), sums = cumsum(counts), least = sums(argmax(counts > 0));
-  const Tensor map = clip(rint((sums - least).astype(d.real) / (192 - least).astype(d.real) * 255), 0, 255).astype(DType::uint8), result = map(image);
+  const Tensor counts = bincount(image.ravel(), {}, 256), sums = cumsum(counts), smallest = sums(argmax(counts > 0));
+  const Tensor map = clip(rint((sums - smallest).astype(d.real) / (192 - smallest).astype(d.real) * 255), 0, 255).astype(DType::uint8), result = map(image);
   d.step(map, result);
   const double lowest = *std::min_element(v.begin(), v.end());
   const auto up_to = [&](double a) { return static_cast<double>(std::count_if(v.begin(), v.end(), [&](double b) { return b <= a; })); };
@@ -121,9 +121,9 @@ void distribution_function(Desk& d) {
   const Tensor below = searchsorted(sort(x), q, Side::right).astype(d.real) / 45., distance = max(abs(below - (q + 2) / 4));
   d.step(below, distance);
   const auto fraction = [&](double a) { return static_cast<double>(std::count_if(v.begin(), v.end(), [&](double b) { return b <= a; })) / 45; };
-  double most = 0;
-  for (const double a : vq) most = std::max(most, std::abs(fraction(a) - (a + 2) / 4));
-  d.expect(below, table(20, [&](std::size_t i) { return fraction(vq[i]); })), d.expect(distance, most);
+  double largest = 0;
+  for (const double a : vq) largest = std::max(largest, std::abs(fraction(a) - (a + 2) / 4));
+  d.expect(below, table(20, [&](std::size_t i) { return fraction(vq[i]); })), d.expect(distance, largest);
 }
 
 void joined_tables(Desk& d) {
@@ -268,9 +268,9 @@ void connected_parts(Desk& d) {  // every node takes the least label among its n
   const auto [b, vb] = d.integers({edges}, 0, n);
   Tensor label = arange(n);
   for (int round = 0; round < n; ++round) {
-    const Tensor least = minimum(label(a), label(b)), order = argsort(least, -1, true);  // of several the least is written last
-    label(a(order)) = minimum(label(a), least)(order);
-    label(b(order)) = minimum(label(b), least)(order);
+    const Tensor smallest = minimum(label(a), label(b)), order = argsort(smallest, -1, true);  // of several the least is written last
+    label(a(order)) = minimum(label(a), smallest)(order);
+    label(b(order)) = minimum(label(b), smallest)(order);
     d.step(label);
   }
   Numbers want = table(n, [](std::size_t i) { return i; });

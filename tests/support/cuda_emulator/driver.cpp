@@ -84,7 +84,7 @@ constexpr ErrorText kErrors[] = {
 };
 
 constexpr int kSharedWithoutAsking = 48 << 10;
-constexpr int kRegisters = 65536, kMostThreads = 1024;
+constexpr int kRegisters = 65536, kMaxThreads = 1024;
 
 std::string setting(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
@@ -114,8 +114,8 @@ int device_count() { return device ? std::atoi(setting("SINTER_EMULATOR_DEVICES"
 bool is_gpu(int ordinal) { return ordinal >= 0 && ordinal < device_count(); }
 
 /// Returns the most threads that a block of the kernel may have.
-int most_threads(const Container& c) {
-  const int by_registers = c.registers > 0 ? std::min(kMostThreads, kRegisters / c.registers / 32 * 32) : kMostThreads;
+int max_threads(const Container& c) {
+  const int by_registers = c.registers > 0 ? std::min(kMaxThreads, kRegisters / c.registers / 32 * 32) : kMaxThreads;
   return c.launch_bounds > 0 ? std::min(by_registers, c.launch_bounds) : by_registers;
 }
 
@@ -151,8 +151,8 @@ struct CUmod_st {
 };
 
 namespace {
-constexpr int kMostDevices = 8;
-CUctx_st the_contexts[kMostDevices];
+constexpr int kMaxDevices = 8;
+CUctx_st the_contexts[kMaxDevices];
 CUmemPoolHandle_st the_default_pool;
 }  // namespace
 
@@ -209,7 +209,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int ordinal) {
   if (!is_gpu(ordinal)) return kInvalidDevice;
   const GpuModel& gpu = device->model;
   switch (attribute) {
-    case 1: *value = kMostThreads; break;
+    case 1: *value = kMaxThreads; break;
     case 8: *value = kSharedWithoutAsking; break;
     case 10: *value = 32; break;
     case 12: *value = kRegisters; break;
@@ -232,7 +232,7 @@ EXPORT int cuDevicePrimaryCtxRetain(CUctx_st** context, int ordinal) {
   if (!is_gpu(ordinal)) return kInvalidDevice;
   if (device->sticky) return device->sticky;
   ++device->contexts;
-  *context = &the_contexts[ordinal % kMostDevices];
+  *context = &the_contexts[ordinal % kMaxDevices];
   return kSuccess;
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int ordinal) {
@@ -449,7 +449,7 @@ EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
   NEED_CONTEXT;
   const Container& c = function->module->container();
   switch (attribute) {
-    case 0: *value = most_threads(c); break;
+    case 0: *value = max_threads(c); break;
     case 1: *value = std::max(c.shared_bytes, 0); break;
     case 3: *value = std::max(c.stack_bytes, 0); break;
     case 4: *value = std::max(c.registers, 0); break;
@@ -490,7 +490,7 @@ int refused(const CUfunc_st& function, const LaunchShape& shape) {
   };
   const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
   const Index3 &grid = shape.grid, &block = shape.block;
-  if (threads == 0 || threads > kMostThreads || block.z > 64 || grid.x == 0 || grid.x > 0x7fffffffu || grid.y == 0 || grid.y > 65535 || grid.z == 0 ||
+  if (threads == 0 || threads > kMaxThreads || block.z > 64 || grid.x == 0 || grid.x > 0x7fffffffu || grid.y == 0 || grid.y > 65535 || grid.z == 0 ||
       grid.z > 65535)
     return why(to_string("a grid of", grid) + " blocks of" + to_string("", block) + " threads"), kInvalidValue;
   if (c.launch_bounds > 0 && threads > static_cast<std::uint64_t>(c.launch_bounds))

@@ -19,7 +19,7 @@ using namespace jit::loop;
 using Kind = Expr::Kind;
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::int64_t kMostStatements = 200'000'000;
+constexpr std::int64_t kMaxStatements = 200'000'000;
 
 /// One byte for each thread of the cluster: whether it takes part.
 using Mask = std::vector<std::uint8_t>;
@@ -167,8 +167,8 @@ class Executor {
       std::int64_t first = 0;
       for (std::size_t k = 0; k < index.size(); ++k) {
         const std::int64_t i = index[k][t], extent = name.place == Name::Place::global ? 0 : name.extents[k];
-        const std::int64_t most = k + 1 == index.size() && base.kind == Kind::vector ? extent - width : extent - 1;
-        if (name.place != Name::Place::global && (i < 0 || i > most)) fail("{} accesses {}[{}] of {} elements", told(t), base.name, i, extent);
+        const std::int64_t last = k + 1 == index.size() && base.kind == Kind::vector ? extent - width : extent - 1;
+        if (name.place != Name::Place::global && (i < 0 || i > last)) fail("{} accesses {}[{}] of {} elements", told(t), base.name, i, extent);
         first = k == 0 ? i : first * extent + i;
       }
       if (base.kind != Kind::vector) first *= name.type.width;
@@ -480,7 +480,7 @@ class Executor {
   void run(const std::vector<Stmt>& body, Mask& mask) {
     for (const Stmt& s : body) {
       if (std::find(mask.begin(), mask.end(), 1) == mask.end()) return;
-      if (++statements_ > kMostStatements) fail("it does not end");
+      if (++statements_ > kMaxStatements) fail("it does not end");
       statement(s, mask);
       if (loop_ == nullptr) continue;
       for (std::size_t t = 0; t < mask.size(); ++t) mask[t] &= !loop_->skipped[t] && !loop_->left[t];
