@@ -17,7 +17,7 @@
 #include "fuse/schedule.hpp"
 #include "recordings.hpp"
 #include "trace/host_access.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::trace {
 const void* host_data(const RecordedPtr&, const Site&) { return nullptr; }  // nothing is computed here

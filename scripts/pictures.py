@@ -47,7 +47,7 @@ def modules():
 
 def way():
     """The values of a formula's way, each with the module that makes it. A plan that is found skips the right column."""
-    left = [("Tensor handles, Recorded nodes", "trace, ops"), ("structural key, symbols, leaves", "trace: Outline"), ("plan: steps, guards, numbers", "engine: Planned"),
+    left = [("Tensor handles, Recorded nodes", "trace, ops"), ("structural key, symbols, leaves", "trace: Traversal"), ("plan: steps, guards, numbers", "engine: Planned"),
             ("executable: sizes, memory plan", "engine"), ("result in memory", "runtime")]
     right = [("Graph", "trace"), ("fusion groups, split reasons", "fuse"), ("LoopNest and Schedule", "jit: lower, choose"), ("Source", "jit: CUDA C++, LLVM IR"),
              ("Binary", "jit compiles it, cache keeps it")]

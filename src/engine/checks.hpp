@@ -7,7 +7,7 @@
 
 #include "engine/planned.hpp"
 #include "runtime/executor.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::engine {
 

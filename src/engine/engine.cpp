@@ -221,53 +221,54 @@ fuse::Evaluate Engine::evaluate_now() {
   return [this](const std::vector<trace::RecordedPtr>& nodes) { evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); };
 }
 
-fuse::Rewritten Engine::finish_outline(trace::Outline& outline, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target) {
-  const bool changes = fuse::may_be_rewritten(outline.pending(), target.limits);
-  outline.finish(roots, keep);
-  for (const trace::Recorded* node : outline.computed_again()) tell_computed_again(*node);
+fuse::Rewritten Engine::finish_traversal(trace::Traversal& traversal, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target) {
+  const bool changes = fuse::may_be_rewritten(traversal.pending(), target.limits);
+  traversal.finish(roots, keep);
+  for (const trace::Recorded* node : traversal.computed_again()) tell_computed_again(*node);
   if (!changes) return {};
-  outline.release();
+  traversal.release();
   fuse::Rewritten made = fuse::rewritten(roots, target.limits, {false, evaluate_now(), {}});
-  outline.walk(made.roots);
-  outline.finish(made.roots, false);
+  traversal.walk(made.roots);
+  traversal.finish(made.roots, false);
   return made;
 }
 
-Engine::Known Engine::plan_for(trace::Outline& outline, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& now) {
+Engine::Known Engine::plan_for(trace::Traversal& traversal, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& now) {
   const bool usual = &target == &now.target;
   const Words other = usual ? Words() : now.key_for(target);
-  const PlanKeyView key{usual ? now.key.all() : other.all(), outline.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
-  if (Known known = find_plan(key, outline.symbols()); known.planned) {
+  const PlanKeyView key{usual ? now.key.all() : other.all(), traversal.key(), static_cast<std::uint64_t>(now.how.tuned ? kernels_.tunings() : -1)};
+  if (Known known = find_plan(key, traversal.symbols()); known.planned) {
     const History& usual_one = *known.history;
-    if (usual_one.sizes != outline.symbols() || !outline.was_recorded_at(*usual_one.sites)) known.history = known.others->at(outline, usual_one);
-    outline.release();
+    if (usual_one.sizes != traversal.symbols() || !traversal.was_recorded_at(*usual_one.sites)) known.history = known.others->at(traversal, usual_one);
+    traversal.release();
     return known;
   }
-  trace::Graph graph = outline.graph();
+  trace::Graph graph = traversal.graph();
   graph.passes = std::move(passes);
-  const auto sites = std::make_shared<const Sites>(outline.sites());
-  outline.release();
-  load_plans(key, {outline.leaves().size(), outline.literals().size(), outline.gathers().size(), outline.calls().size(), outline.symbols().size(), outputs},
-             target, now, sites);
-  Known known = find_plan(key, outline.symbols());
+  const auto sites = std::make_shared<const Sites>(traversal.sites());
+  traversal.release();
+  load_plans(
+      key, {traversal.leaves().size(), traversal.literals().size(), traversal.gathers().size(), traversal.calls().size(), traversal.symbols().size(), outputs},
+      target, now, sites);
+  Known known = find_plan(key, traversal.symbols());
   if (!known.planned) {
     if (log().should_log(spdlog::level::debug))
-      log().debug("a plan is made for {}{}: {}", sites->back().called, short_place(sites->back().where), why_planned(key, outline.symbols()));
+      log().debug("a plan is made for {}{}: {}", sites->back().called, short_place(sites->back().where), why_planned(key, traversal.symbols()));
     known = make_plan_for(key, graph, target, now, sites);
   }
-  known.history = std::make_shared<History>(known.planned, false, now.device, outline.symbols(), sites);
+  known.history = std::make_shared<History>(known.planned, false, now.device, traversal.symbols(), sites);
   return known;
 }
 
-std::shared_ptr<History> Engine::Others::at(const trace::Outline& outline, const History& like) {
+std::shared_ptr<History> Engine::Others::at(const trace::Traversal& traversal, const History& like) {
   const std::lock_guard lock(mutex_);
   auto found = std::find_if(histories_.begin(), histories_.end(),
-                            [&](const auto& history) { return history->sizes == outline.symbols() && outline.was_recorded_at(*history->sites); });
+                            [&](const auto& history) { return history->sizes == traversal.symbols() && traversal.was_recorded_at(*history->sites); });
   if (found == histories_.end()) {
     if (histories_.size() == kRemembered) histories_.pop_back();
     found = histories_.insert(histories_.end(), std::make_shared<History>(like));
-    (*found)->sizes = outline.symbols();
-    if (!outline.was_recorded_at(*like.sites)) (*found)->sites = std::make_shared<const Sites>(outline.sites());
+    (*found)->sizes = traversal.symbols();
+    if (!traversal.was_recorded_at(*like.sites)) (*found)->sites = std::make_shared<const Sites>(traversal.sites());
   }
   std::rotate(histories_.begin(), found, found + 1);
   return histories_.front();
@@ -741,7 +742,7 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
     const int base = planned.outputs[k];
     StoragePtr storage;
     if (planned.value(base).is_leaf()) {
-      storage = work.outline.leaves()[static_cast<std::size_t>(planned.value(base).leaf)];
+      storage = work.traversal.leaves()[static_cast<std::size_t>(planned.value(base).leaf)];
     } else {
       const auto& buffer = work.elements[base].buffer;
       storage = contents_of(now.target.device, buffer, buffer ? planned.bytes_of(base, work.numbers) : 0);
@@ -753,42 +754,42 @@ bool Engine::evaluate_roots(const Setup& now, const trace::Site& site, Workspace
 
 // Adds intermediate values that have to be stored to the roots. Returns no plan if pieces have to be evaluated before the roots.
 Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, const trace::Site& site, Workspace& work) {
-  trace::Outline& outline = work.outline;
+  trace::Traversal& traversal = work.traversal;
   timeline::Span key("key");
-  outline.walk(work.roots);
-  for (const auto& leaf : outline.leaves())
+  traversal.walk(work.roots);
+  for (const auto& leaf : traversal.leaves())
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
   constexpr std::size_t kShort = 24;  // so few operations never form a long chain
   // On ranks, a place has one plan, which depends on the recording alone: every place must run the same exchanges, each once.
   const bool of_place = ranks::Exchanges::are_running();
-  if (outline.pending().size() > kShort && !of_place) {
-    const trace::Reach reach = trace::reach_of(outline.pending());
+  if (traversal.pending().size() > kShort && !of_place) {
+    const trace::Reach reach = trace::reach_of(traversal.pending());
     if (reach.is_long()) {
-      work.pieces = trace::find_rounds(outline.pending(), reach).pieces;
+      work.pieces = trace::find_loop(traversal.pending(), reach).pieces;
       if (!work.pieces.empty()) {
-        outline.release();
+        traversal.release();
         return {};
       }
     }
   }
-  const fuse::Rewritten made = finish_outline(outline, work.roots, !of_place, target);
+  const fuse::Rewritten made = finish_traversal(traversal, work.roots, !of_place, target);
   if (key) timeline::tell_recorded();  // the passes have recorded operations
   key.stop();
-  Known known = plan_for(outline, made.counts, work.roots.size(), target, now);
+  Known known = plan_for(traversal, made.counts, work.roots.size(), target, now);
   std::function<void(const Executable&)> check;
   if (known.planned->loaded)
     check = [&](const Executable& executable) {
       ReachTerms terms;
-      for (const auto& leaf : outline.leaves()) terms.leaf_bytes.push_back(static_cast<std::int64_t>(leaf->bytes));
+      for (const auto& leaf : traversal.leaves()) terms.leaf_bytes.push_back(static_cast<std::int64_t>(leaf->bytes));
       for (const auto& root : work.roots) {
         terms.dtypes.push_back(root->dtype);
         terms.shapes.push_back(root->shape);
       }
       check_reach(executable, terms);
     };
-  known.executable = known.recurring->at(known.planned, outline.symbols(), target, kernels_, check);
+  known.executable = known.recurring->at(known.planned, traversal.symbols(), target, kernels_, check);
   work.sites = known.history->sites.get();
   run_recorded(*known.executable, target, work);
   if (timeline::on()) count_memory();
@@ -797,15 +798,15 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
 
 void Engine::run_recorded(const Executable& executable, const Target& target, Workspace& work) {
   const Planned& planned = *executable.planned;
-  const trace::Outline& outline = work.outline;
-  work.constants.assign(outline.literals().begin(), outline.literals().end());
+  const trace::Traversal& traversal = work.traversal;
+  work.constants.assign(traversal.literals().begin(), traversal.literals().end());
   for (const auto& constant : planned.made) work.constants.push_back(constant.bits());
-  work.gathers = outline.gathers();
-  work.calls = outline.calls();
+  work.gathers = traversal.gathers();
+  work.calls = traversal.calls();
   work.elements.clear();
   work.elements.resize(planned.values.size());
   for (const int value : executable.data)
-    work.elements[static_cast<std::size_t>(value)] = elements_of(outline.leaves()[static_cast<std::size_t>(planned.value(value).leaf)], target.device);
+    work.elements[static_cast<std::size_t>(value)] = elements_of(traversal.leaves()[static_cast<std::size_t>(planned.value(value).leaf)], target.device);
   run(executable, target, work);
 }
 
@@ -954,10 +955,10 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
   }
   const Setup now = setup_for(target);
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
-    trace::Outline outline;
-    outline.walk(pending);
-    const fuse::Rewritten made = finish_outline(outline, pending, false, on);
-    return plan_for(outline, made.counts, pending.size(), on, now);
+    trace::Traversal traversal;
+    traversal.walk(pending);
+    const fuse::Rewritten made = finish_traversal(traversal, pending, false, on);
+    return plan_for(traversal, made.counts, pending.size(), on, now);
   });
   told.emplace_back(*found.history, found.planned);
   return told;
@@ -978,37 +979,37 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
   const Setup now = setup_for(how.target);
   // If one of the pair is an operand of the other, only the other one becomes a root.
   const auto needs = [](const trace::RecordedPtr& root, const trace::RecordedPtr& other) {
-    const std::vector<trace::RecordedPtr> roots{root};  // the outline refers to it
-    trace::Outline outline;
-    outline.walk(roots);
-    return outline.number_of(*other) >= 0;
+    const std::vector<trace::RecordedPtr> roots{root};  // the traversal refers to it
+    trace::Traversal traversal;
+    traversal.walk(roots);
+    return traversal.number_of(*other) >= 0;
   };
   for (const int k : {0, 1})
     if (!std::any_of(wanted.begin(), wanted.end(), [&](const auto& root) { return needs(root, pair[k]); }) && (k == 1 || !needs(pair[1], pair[0])))
       wanted.push_back(pair[k]);
   int a = -1, b = -1;
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
-    trace::Outline outline;
+    trace::Traversal traversal;
     std::vector<trace::RecordedPtr> roots = wanted;
-    outline.walk(roots);
-    const auto find = [&](const std::vector<trace::RecordedPtr>& nodes) { a = outline.number_of(*nodes[0]), b = outline.number_of(*nodes[1]); };
+    traversal.walk(roots);
+    const auto find = [&](const std::vector<trace::RecordedPtr>& nodes) { a = traversal.number_of(*nodes[0]), b = traversal.number_of(*nodes[1]); };
     find(pair);
-    if (!fuse::may_be_rewritten(outline.pending(), on.limits)) {
-      outline.finish(roots, false);
-      return plan_for(outline, {}, roots.size(), on, now);
+    if (!fuse::may_be_rewritten(traversal.pending(), on.limits)) {
+      traversal.finish(roots, false);
+      return plan_for(traversal, {}, roots.size(), on, now);
     }
-    outline.release();
+    traversal.release();
     fuse::Rewritten made = fuse::rewritten(roots, on.limits, {false, evaluate_now(), pair});
-    outline.walk(made.roots);
+    traversal.walk(made.roots);
     find(made.followed);
     if (a < 0 || b < 0) {  // a pass has absorbed one of the two: the recording is planned without passes
-      outline.release();
+      traversal.release();
       made = {roots, {}, pair};
-      outline.walk(made.roots);
+      traversal.walk(made.roots);
       find(pair);
     }
-    outline.finish(made.roots, false);
-    return plan_for(outline, made.counts, roots.size(), on, now);
+    traversal.finish(made.roots, false);
+    return plan_for(traversal, made.counts, roots.size(), on, now);
   });
   return explain_boundary(Told(*found.history, found.planned), a, b, how);
 }

@@ -21,8 +21,8 @@
 #include "sinter/caller.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/tune.hpp"
-#include "trace/outline.hpp"
 #include "trace/site.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::engine {
 
@@ -109,7 +109,7 @@ class Engine {
     std::uint64_t tunings = 0;
   };
   using PlanKey = KeyOf<std::vector<std::uint64_t>>;
-  using PlanKeyView = KeyOf<std::span<const std::uint64_t>>;  // the thread's setup holds the settings, the outline the structure
+  using PlanKeyView = KeyOf<std::span<const std::uint64_t>>;  // the thread's setup holds the settings, the traversal the structure
   struct KeyHash {
     using is_transparent = void;
     std::size_t operator()(const auto& key) const { return hash64(key.structure) ^ key.tunings; }
@@ -123,8 +123,8 @@ class Engine {
   // Histories of one plan at further lines and sizes, the latest first: an evaluation at known lines and sizes copies nothing.
   class Others {
    public:
-    // Call it before the outline's release(). `like` is the history of the same plan at other lines or sizes.
-    std::shared_ptr<History> at(const trace::Outline& outline, const History& like);
+    // Call it before the traversal's release(). `like` is the history of the same plan at other lines or sizes.
+    std::shared_ptr<History> at(const trace::Traversal& traversal, const History& like);
 
    private:
     static constexpr std::size_t kRemembered = 16;
@@ -140,10 +140,10 @@ class Engine {
     std::shared_ptr<const Executable> executable = {};  // the workspace refers to its numbers, and `recurring` may drop it
   };
   fuse::Evaluate evaluate_now();
-  // Ends a walk of the roots. If passes rewrite the graph for the target, the outline becomes that of the rewritten graph, which it then refers to.
-  fuse::Rewritten finish_outline(trace::Outline& outline, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target);
-  // Finds the plan in memory or on disk, or makes it. Releases the outline.
-  Known plan_for(trace::Outline& outline, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& setup);
+  // Ends a walk of the roots. If passes rewrite the graph for the target, the traversal becomes that of the rewritten graph, which it then refers to.
+  fuse::Rewritten finish_traversal(trace::Traversal& traversal, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target);
+  // Finds the plan in memory or on disk, or makes it. Releases the traversal.
+  Known plan_for(trace::Traversal& traversal, std::vector<trace::PassCount> passes, std::size_t outputs, const Target& target, const Setup& setup);
   Known find_plan(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
   // Returns, for the log, why none of the known plans is valid for these values of the symbols.
   std::string why_planned(const PlanKeyView& key, const std::vector<std::int64_t>& symbols);
@@ -163,7 +163,7 @@ class Engine {
   };
   // Memory that successive evaluations of a thread use again.
   struct Workspace {
-    trace::Outline outline;
+    trace::Traversal traversal;
     std::vector<trace::RecordedPtr> roots;
     std::vector<std::vector<trace::RecordedPtr>> pieces;  // to be evaluated before the roots
     std::span<const std::int64_t> numbers;                // the numbers of the running executable
@@ -186,7 +186,7 @@ class Engine {
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
   // Runs the steps. The workspace holds the contents of the leaves, the constants, and the sites of checks and calls.
   void run(const Executable& executable, const Target& target, Workspace& work);
-  // Takes them from the workspace's outline, then runs the steps.
+  // Takes them from the workspace's traversal, then runs the steps.
   void run_recorded(const Executable& executable, const Target& target, Workspace& work);
   // `part`: the points at which the kernel runs; null: all points.
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags, const jit::Box* part = nullptr);
@@ -231,11 +231,11 @@ class Engine::Borrowed {
     if (!work_) work_ = std::make_unique<Workspace>();
   }
   ~Borrowed() {
-    work_->outline.clear();
+    work_->traversal.clear();
     work_->roots.clear();
     work_->elements.clear();
     work_->sites = nullptr;
-    if (work_->outline.is_small()) mine() = std::move(work_);
+    if (work_->traversal.is_small()) mine() = std::move(work_);
   }
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;

@@ -7,7 +7,7 @@
 
 #include "engine/planned.hpp"
 #include "sinter/engine.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::engine {
 

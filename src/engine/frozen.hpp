@@ -1,4 +1,4 @@
-// A plan with the sizes of its calls. Consecutive calls share all facts that do not change, and need no outline.
+// A plan with the sizes of its calls. Consecutive calls share all facts that do not change, and need no traversal.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -6,7 +6,7 @@
 
 #include "engine/executable.hpp"
 #include "engine/explain.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::engine {
 

@@ -48,11 +48,11 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   for (const auto& root : work.roots)
     if (root->spread)
       trace::fail<ShardingError>({"tune", root->where}, "sharded values are not tuned; tune the same formula of a rank's part, ranks::local(x)");
-  work.outline.walk(work.roots);
-  const fuse::Rewritten made = finish_outline(work.outline, work.roots, false, setup().target);
-  const trace::Graph graph = work.outline.graph();
-  work.outline.release();
-  for (const auto& leaf : work.outline.leaves())
+  work.traversal.walk(work.roots);
+  const fuse::Rewritten made = finish_traversal(work.traversal, work.roots, false, setup().target);
+  const trace::Graph graph = work.traversal.graph();
+  work.traversal.release();
+  for (const auto& leaf : work.traversal.leaves())
     if (!leaf) throw ValueError("tune: the value depends on a placeholder, which has a shape but no data");
   Setup now = setup();
   now.target.wait = true;
@@ -63,7 +63,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   const PlanOptions how{now.how.lowering, false, false};
   const Scheduled scheduled = schedule_and_make(graph, now.target, how, kernels_);
   const std::shared_ptr<const Planned> planned = scheduled.planned;
-  run_recorded(bound_executable(planned, work.outline.symbols(), now.target, kernels_, /*keep_all=*/true), now.target, work);
+  run_recorded(bound_executable(planned, work.traversal.symbols(), now.target, kernels_, /*keep_all=*/true), now.target, work);
   const auto& device = now.target.device;
   const TuningPlace place{device->model(), now.target.kind().generator, now.target.interpret};
 

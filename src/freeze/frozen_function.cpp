@@ -143,14 +143,14 @@ std::optional<Recording> FrozenFunction::record_otherwise(Location where) const 
   return {};
 }
 
-Outlined FrozenFunction::outline(const Recording& recording, Location where) const {
+PlannerInput FrozenFunction::planner_input(const Recording& recording, Location where) const {
   if (has_spread(recording.results))
     fail<ShardingError>(site_at(where), "the formula shards its values: it is planned for their parts when it is called, and cannot be prepared or saved");
-  trace::Outline walked;
+  trace::Traversal walked;
   std::vector<trace::RecordedPtr> results = recording.results;
   walked.walk(results);
   walked.finish(results, false);
-  Outlined made;
+  PlannerInput made;
   made.graph = walked.graph();
   made.graph.passes = recording.passes;
   std::vector<trace::NodeSite> sites = walked.sites();
@@ -183,7 +183,7 @@ Outlined FrozenFunction::outline(const Recording& recording, Location where) con
 }
 
 std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& sizes, Location where) {
-  const Outlined made = outline(record(sizes, where), where);
+  const PlannerInput made = planner_input(record(sizes, where), where);
   if (made.leaves->results.size() != outputs_.size())
     fail<ValueError>(site_at(where), fmt::format("the formula gives {} tensors now, {} when it was frozen", made.leaves->results.size(), outputs_.size()));
   const auto bind = [&](const std::shared_ptr<const Planned>& planned) {
@@ -493,7 +493,7 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
   const auto [at, added] = looked.at.try_emplace(sizes);
   if (!added) return at->second.get();
   try {
-    Outlined made = outline(record(sizes, site.where), site.where);
+    PlannerInput made = planner_input(record(sizes, site.where), site.where);
     auto look = std::make_unique<Looked>();
     look->structure = made.structure;
     const auto leaves = looked.contents.of(*made.leaves);
@@ -542,7 +542,7 @@ std::optional<SizeRules> FrozenFunction::rules_of(const trace::StructuralKey& st
 }
 
 /// Returns the plan of this recording as a file stores it, with the rules of its numbers.
-FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const Site& site) const {
+FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const PlannerInput& recorded, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
   to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->symbols), looked, site);
   to.leaves = recorded.leaves;
@@ -618,7 +618,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
   const auto holds_fewer = [&](const SizeRules& rules) { return held_sizes(rules) < held_sizes(*(best ? best->rules : plan.rules)); };
   for (const AxisSizes& sizes : sizes_near(plan.sizes)) {
     try {
-      const Outlined made = outline(record(sizes, site.where), site.where);
+      const PlannerInput made = planner_input(record(sizes, site.where), site.where);
       const auto rules = rules_of(made.structure, sizes, lows_of(trace::symbolic(made.graph).space->symbol_names()), looked,
                                   site);  // checked before planning, which takes longest
       if (!rules || !holds_fewer(*rules) || !rules->predict(plan.sizes)) continue;
@@ -643,7 +643,7 @@ std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   std::vector<FrozenPlan> saved;
   LookedAt looked;
   const auto save = [&](const FrozenPlan& plan) {
-    const FrozenPlan here = with_rules(plan, outline(record(plan.sizes, site.where), site.where), looked, site);
+    const FrozenPlan here = with_rules(plan, planner_input(record(plan.sizes, site.where), site.where), looked, site);
     std::optional<FrozenPlan> general;
     if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
     // If the general plan serves the planned sizes as well as their own plan does, their own plan is not saved. A saved plan then replaces the general one only

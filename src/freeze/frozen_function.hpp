@@ -27,7 +27,7 @@ struct Recording {
 };
 
 /// A recording in the form that planning takes, and the values that bind its plan.
-struct Outlined {
+struct PlannerInput {
   trace::Graph graph;
   trace::StructuralKey structure;
   Values values;
@@ -97,13 +97,13 @@ class FrozenFunction {
   void sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const;
   Recording record(const AxisSizes& sizes, Location where) const;
   std::optional<Recording> record_otherwise(Location where) const;
-  Outlined outline(const Recording& recording, Location where) const;
+  PlannerInput planner_input(const Recording& recording, Location where) const;
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);
   const Looked* look_at(const AxisSizes& sizes, LookedAt& looked, const trace::Site& site) const;
   std::optional<SizeRules> rules_of(const trace::StructuralKey& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows, LookedAt& looked,
                                     const trace::Site& site) const;
-  FrozenPlan with_rules(const FrozenPlan& plan, const Outlined& recorded, LookedAt& looked, const trace::Site& site) const;
+  FrozenPlan with_rules(const FrozenPlan& plan, const PlannerInput& recorded, LookedAt& looked, const trace::Site& site) const;
   std::optional<FrozenPlan> nearby(const FrozenPlan& plan, LookedAt& looked, const trace::Site& site) const;
   std::optional<Values> served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason = nullptr) const;
   std::string served_by(const FrozenPlan& plan) const;

@@ -13,8 +13,8 @@
 
 #include "freeze/engine.hpp"
 #include "trace/graph.hpp"
-#include "trace/outline.hpp"
 #include "trace/site.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::freezing {
 

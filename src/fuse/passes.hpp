@@ -8,7 +8,7 @@
 
 #include "fuse/laid_out.hpp"
 #include "fuse/limits.hpp"
-#include "trace/rounds.hpp"
+#include "trace/loop_detection.hpp"
 
 namespace sinter::fuse {
 

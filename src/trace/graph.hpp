@@ -1,5 +1,5 @@
-// Graph: operations as a plain value. Nodes are in topological order and refer to each other by number. trace/outline.hpp builds graphs from tensors, tests
-// build them by hand, and fuse/ rewrites and schedules them. The numbers of a recorded graph are constants; symbolic() replaces those that may change by
+// Graph: operations as a plain value. Nodes are in topological order and refer to each other by number. trace/structural_key.hpp builds graphs from tensors,
+// tests build them by hand, and fuse/ rewrites and schedules them. The numbers of a recorded graph are constants; symbolic() replaces those that may change by
 // symbols.
 #pragma once
 #include <cstdint>
@@ -95,7 +95,7 @@ struct Graph {
   std::shared_ptr<SizeSpace> space = {};  // owns the symbols; null where all numbers are constants
 };
 
-/// Replaces the numbers of a recorded graph by symbols of a new space (symbols.hpp), in the order in which an Outline of the same nodes has their values.
+/// Replaces the numbers of a recorded graph by symbols of a new space (symbols.hpp), in the order in which a Traversal of the same nodes has their values.
 Graph symbolic(Graph graph);
 
 using sinter::to_string;                    // for shapes

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::trace {
 namespace {
@@ -38,14 +38,14 @@ class Loop {
     ++since_cut_;
     if (place_ == 0) {
       const bool window_is_full = since_cut_ >= look_at_ && node->depth >= kWindow;
-      return window_is_full || comes_again(*node) ? look(node) : Pieces{};
+      return window_is_full || is_known_loop(*node) ? look(node) : Pieces{};
     }
-    if (std::exchange(round_is_over_, is_place(*node)) && is_last_of_piece()) return cut(node, false);
+    if (std::exchange(iteration_is_over_, is_place(*node)) && is_last_of_piece()) return cut(node, false);
     if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
     return {};
   }
 
-  Pieces about_to_look() { return place_ != 0 && std::exchange(round_is_over_, false) && is_last_of_piece() ? cut(nullptr, false) : Pieces{}; }
+  Pieces about_to_look() { return place_ != 0 && std::exchange(iteration_is_over_, false) && is_last_of_piece() ? cut(nullptr, false) : Pieces{}; }
 
   void evaluation_asked() {
     since_cut_ = 0;
@@ -64,7 +64,7 @@ class Loop {
 
   // Returns whether a known loop runs again: its place occurred often enough to find the loop, and a piece is complete. The place may occur several times per
   // iteration, at most `each` times.
-  bool comes_again(const Recorded& node) {
+  bool is_known_loop(const Recorded& node) {
     for (Known& loop : found_before_)
       if (loop.like.may_be(node) && place_of(node) == loop.place) return ++loop.times == std::min(kMinIterations * loop.each, loop.each + kWindow / 4);
     return false;
@@ -81,14 +81,14 @@ class Loop {
   Pieces look(const RecordedPtr& node) {
     std::vector<RecordedPtr> roots = held();
     roots.push_back(node);
-    Outline outline;
-    outline.walk(roots);
-    Rounds found = find_rounds(outline.pending(), reach_of(outline.pending()));
+    Traversal traversal;
+    traversal.walk(roots);
+    DetectedLoop found = find_loop(traversal.pending(), reach_of(traversal.pending()));
     place_ = found.place;
     like_ = found.like;
     each_ = found.each;
-    round_is_over_ = is_place(*node);
-    times_ = found.since - round_is_over_;
+    iteration_is_over_ = is_place(*node);
+    times_ = found.since - iteration_is_over_;
     seen_at_ = since_cut_;
     look_at_ = 2 * since_cut_;
     if (place_ != 0) remember();
@@ -181,7 +181,7 @@ class Loop {
   std::int64_t look_at_ = kWindow - kQuiet;  // nodes since then before the next search
   std::uint64_t place_ = 0;                  // the place that ends an iteration
   PlaceLike like_;
-  bool round_is_over_ = false;  // true after the last node of an iteration
+  bool iteration_is_over_ = false;  // true after the last node of an iteration
   std::int64_t each_ = 1, times_ = 0, seen_at_ = 0;
   std::array<Known, 4> found_before_;
 };

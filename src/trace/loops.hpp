@@ -1,4 +1,4 @@
-// Loop detection: finds a loop that records without end by the lines that repeat (rounds.hpp), and evaluates it whenever some iterations are complete.
+// Loop detection: finds a loop that records without end by the lines that repeat (loop_detection.hpp), and evaluates it whenever some iterations are complete.
 #pragma once
 #include <vector>
 

@@ -92,10 +92,10 @@ TEST_CASE("the structure that finds a plan is independent of literals, sizes, li
   const auto key_of = [](const std::vector<Tensor>& tensors) {
     std::vector<trace::RecordedPtr> roots;
     for (const Tensor& tensor : tensors) roots.push_back(tensor.node());
-    trace::Outline outline;
-    outline.walk(roots);
-    outline.finish(roots, false);
-    return outline.key();
+    trace::Traversal traversal;
+    traversal.walk(roots);
+    traversal.finish(roots, false);
+    return traversal.key();
   };
   const auto key = [&](const Tensor& tensor) { return key_of({tensor}); };
   const auto input = [](DType dtype = DType::float32, const Shape& shape = {20, 30}) { return placeholder(shape, dtype); };

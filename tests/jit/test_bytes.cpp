@@ -13,7 +13,7 @@
 #include "kernel_count.hpp"
 #include "runtime/host/interpreter.hpp"
 #include "sinter/ops.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sn = sinter;
 namespace jit = sinter::jit;

@@ -4,7 +4,7 @@
 
 #include "fuse/schedule.hpp"
 #include "sinter/tensor.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sinter::testing {
 

@@ -27,7 +27,7 @@
 #include "sinter/sorting.hpp"
 #include "table/arguments.hpp"
 #include "table/functions.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 using namespace sinter;
 using namespace sinter::tools;

@@ -11,7 +11,7 @@
 #include "seed.hpp"
 #include "sinter/sinter.hpp"
 #include "trace/loops.hpp"
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 namespace sn = sinter;
 using namespace sinter::trace;
@@ -30,9 +30,9 @@ Graph graph_of(const Tensor& t) { return graph_of(std::vector{t}); }
 /// Returns the lines of the graph's nodes.
 std::vector<NodeSite> sites_of(const Tensor& t) {
   const std::vector<RecordedPtr> roots{t.node()};
-  Outline outline;
-  outline.walk(roots);
-  return outline.sites();
+  Traversal traversal;
+  traversal.walk(roots);
+  return traversal.sites();
 }
 std::string text_of(const Tensor& t) { return to_string(graph_of(t)); }
 Tensor input(DType dtype = DType::float32, const Shape& shape = {2, 3}) { return sn::placeholder(shape, dtype); }

@@ -47,7 +47,7 @@ struct PlaceLike {
   bool may_be(const Recorded& node) const { return node.op == op && node.where.line == line; }
 };
 
-struct Rounds {
+struct DetectedLoop {
   std::uint64_t place = 0;  // the place of the op that ends an iteration; 0: nothing repeats
   PlaceLike like;
   std::int64_t each = 1;   // iterations per piece: occurrences of the place
@@ -58,6 +58,6 @@ struct Rounds {
 
 /// Finds the iterations of a recording. Each ends at an occurrence of one repeated place: of all such places, the one after which the fewest bytes are still
 /// needed. The operations must keep their operands meanwhile.
-Rounds find_rounds(std::span<const Pending> operations, const Reach& reach);
+DetectedLoop find_loop(std::span<const Pending> operations, const Reach& reach);
 
 }  // namespace sinter::trace

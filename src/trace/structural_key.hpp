@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "trace/loop_detection.hpp"
 #include "trace/record.hpp"
-#include "trace/rounds.hpp"
 #include "trace/symbols.hpp"
 
 namespace sinter::trace {
@@ -26,8 +26,8 @@ class NumberIndex {
     if (2 * (count_ + 1) > slots_.size()) grow();
     for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
       Slot& slot = slots_[at];
-      if (slot.round != round_) {
-        slot = {hash, round_, fresh};
+      if (slot.epoch != epoch_) {
+        slot = {hash, epoch_, fresh};
         ++count_;
         return fresh;
       }
@@ -38,13 +38,13 @@ class NumberIndex {
  private:
   struct Slot {
     std::uint64_t hash = 0;
-    std::uint32_t round = 0, number = 0;
+    std::uint32_t epoch = 0, number = 0;
   };
   void grow();
 
   std::vector<Slot> slots_;
   std::size_t count_ = 0;
-  std::uint32_t round_ = 1;  // the number of the walk; a slot of another walk counts as free
+  std::uint32_t epoch_ = 1;  // the number of the walk; a slot of another walk counts as free
 };
 
 /// A recorded gather, for the message of a failed check of its indices.
@@ -67,15 +67,15 @@ struct NodeSite {
   const char* label;
 };
 
-class Outline {
+class Traversal {
  public:
-  Outline() = default;
-  Outline(const Outline&) = delete;
-  Outline& operator=(const Outline&) = delete;
-  ~Outline() { clear(); }
+  Traversal() = default;
+  Traversal(const Traversal&) = delete;
+  Traversal& operator=(const Traversal&) = delete;
+  ~Traversal() { clear(); }
 
   /// Walks the nodes that the roots need: operands before users, in an order that depends only on structure; evaluated nodes are data leaves, equal nodes
-  /// become one (value numbering). Until release() no other thread evaluates or reads the operands of the walked nodes. The outline refers to the roots.
+  /// become one (value numbering). Until release() no other thread evaluates or reads the operands of the walked nodes. The traversal refers to the roots.
   void walk(const std::vector<RecordedPtr>& roots);
   void walk(std::vector<RecordedPtr>&& roots) = delete;
   /// Returns the operations that were walked; valid before release().

@@ -1,4 +1,4 @@
-#include "trace/outline.hpp"
+#include "trace/structural_key.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -29,25 +29,25 @@ struct NumberWriter {
 
 void NumberIndex::clear() {
   count_ = 0;
-  if (++round_ != 0) return;
+  if (++epoch_ != 0) return;
   std::fill(slots_.begin(), slots_.end(), Slot{});
-  round_ = 1;
+  epoch_ = 1;
 }
 
 void NumberIndex::grow() {
   std::vector<Slot> old(std::max<std::size_t>(64, 2 * slots_.size()));
   old.swap(slots_);
   for (const Slot& slot : old) {
-    if (slot.round != round_) continue;
+    if (slot.epoch != epoch_) continue;
     std::size_t at = slot.hash & (slots_.size() - 1);
-    while (slots_[at].round == round_) at = (at + 1) & (slots_.size() - 1);
+    while (slots_[at].epoch == epoch_) at = (at + 1) & (slots_.size() - 1);
     slots_[at] = slot;
   }
 }
 
 // The walk holds the locks of the operations that it has visited, so that their operands stay. Two threads may each hold a lock that the other needs. Then this
 // thread releases all its locks and begins again.
-void Outline::walk(const std::vector<RecordedPtr>& roots) {
+void Traversal::walk(const std::vector<RecordedPtr>& roots) {
   for (int tries = 0;; ++tries) {
     clear();
     try {
@@ -64,7 +64,7 @@ void Outline::walk(const std::vector<RecordedPtr>& roots) {
   }
 }
 
-void Outline::finish(std::vector<RecordedPtr>& roots, bool keep) {
+void Traversal::finish(std::vector<RecordedPtr>& roots, bool keep) {
   if (keep) keep_more(roots);
   if (!slices_.empty()) numbers_.starts(slices_, [](std::size_t) {}, NumberWriter{key_, symbols_});
   key_.push_back(outputs_.size());
@@ -72,7 +72,7 @@ void Outline::finish(std::vector<RecordedPtr>& roots, bool keep) {
 }
 
 // Walks depth first and without recursion, so that no chain is too long.
-void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
+void Traversal::walk_once(const std::vector<RecordedPtr>& roots) {
   for (const RecordedPtr& root : roots) {
     const std::uint32_t at = enter(root);
     while (!stack_.empty()) {
@@ -108,7 +108,7 @@ void Outline::walk_once(const std::vector<RecordedPtr>& roots) {
 }
 
 // Returns the number of a node in visited_. A leaf is complete at once; a new operation is locked and waits for its operands.
-std::uint32_t Outline::enter(const RecordedPtr& handle) {
+std::uint32_t Traversal::enter(const RecordedPtr& handle) {
   const Recorded& node = *handle;
   const auto fresh = static_cast<std::uint32_t>(visited_.size());
   const std::uint32_t known =
@@ -141,7 +141,7 @@ std::uint32_t Outline::enter(const RecordedPtr& handle) {
   return fresh;
 }
 
-std::uint32_t Outline::leaf_of(const void* identity, const StoragePtr& storage) {
+std::uint32_t Traversal::leaf_of(const void* identity, const StoragePtr& storage) {
   const auto fresh = static_cast<std::uint32_t>(identities_.size());
   const std::uint32_t leaf =
       known_leaves_.find_or_add(mix(0, reinterpret_cast<std::uintptr_t>(identity) >> 4), fresh, [&](std::uint32_t at) { return identities_[at] == identity; });
@@ -152,7 +152,7 @@ std::uint32_t Outline::leaf_of(const void* identity, const StoragePtr& storage) 
   return leaf;
 }
 
-void Outline::add_shape(const ShapePtr& shape) {
+void Traversal::add_shape(const ShapePtr& shape) {
   for (const ShapeWords& known : shapes_)
     if (known.shape == shape.get()) {
       for (std::size_t k = 0; k < known.count; ++k) key_.push_back(key_[known.begin + k]);
@@ -164,7 +164,7 @@ void Outline::add_shape(const ShapePtr& shape) {
 }
 
 // Returns the number of the last entry in the graph. If an equal entry exists, returns that entry's number and removes the last one.
-std::uint32_t Outline::number_last() {
+std::uint32_t Traversal::number_last() {
   const Entry& entry = entries_.back();
   const Recorded& node = *entry.node;
   const bool operation = entry.arity > 0;
@@ -208,7 +208,7 @@ std::uint32_t Outline::number_last() {
 // Stores a value that is computed here, held by somebody outside of the graph, and likely to be needed again. Operands come before users: if a line was
 // computed a second time below, a held value of this line above is stored at once. The result of a library call or a scan is in memory in any case, and is
 // stored the first time. Holding a view counts as holding the value behind it.
-void Outline::keep_more(std::vector<RecordedPtr>& roots) {
+void Traversal::keep_more(std::vector<RecordedPtr>& roots) {
   computed_again_.clear();
   held_.assign(pending_.size(), 0);
   for (const Visited& visited : visited_)
@@ -234,7 +234,7 @@ void Outline::keep_more(std::vector<RecordedPtr>& roots) {
   roots.insert(roots.end(), kept.begin(), kept.end());
 }
 
-Graph Outline::graph() const {
+Graph Traversal::graph() const {
   Graph graph;
   graph.leaves = static_cast<int>(leaves_.size());
   graph.outputs.assign(outputs_.begin(), outputs_.end());
@@ -254,14 +254,14 @@ Graph Outline::graph() const {
   return graph;
 }
 
-std::vector<NodeSite> Outline::sites() const {
+std::vector<NodeSite> Traversal::sites() const {
   std::vector<NodeSite> sites;
   sites.reserve(entries_.size());
   for (const Entry& entry : entries_) sites.push_back({entry.node->called, entry.node->where, entry.node->label.load(std::memory_order_relaxed)});
   return sites;
 }
 
-bool Outline::was_recorded_at(std::span<const NodeSite> sites) const {
+bool Traversal::was_recorded_at(std::span<const NodeSite> sites) const {
   return std::equal(entries_.begin(), entries_.end(), sites.begin(), sites.end(), [](const Entry& entry, const NodeSite& site) {
     const Recorded& node = *entry.node;
     return node.where.line == site.where.line && node.where.file == site.where.file && node.called == site.called &&
@@ -269,7 +269,7 @@ bool Outline::was_recorded_at(std::span<const NodeSite> sites) const {
   });
 }
 
-int Outline::number_of(const Recorded& node) const {
+int Traversal::number_of(const Recorded& node) const {
   for (const Visited& visited : visited_)
     if (visited.handle->get() == &node) return static_cast<int>(visited.id);
   return -1;
@@ -277,12 +277,12 @@ int Outline::number_of(const Recorded& node) const {
 
 // Unlocks in reverse order: a node's user was locked before the node and holds it. If the user were unlocked first, it could drop its operands while they are
 // still locked here.
-void Outline::release() {
+void Traversal::release() {
   for (auto node = locked_.rbegin(); node != locked_.rend(); ++node) (*node)->lock.unlock();
   locked_.clear();
 }
 
-void Outline::clear() {
+void Traversal::clear() {
   release();
   visited_.clear();
   stack_.clear();
@@ -305,10 +305,10 @@ void Outline::clear() {
 }
 
 Linear linearize(std::vector<RecordedPtr> roots) {
-  Outline outline;
-  outline.walk(roots);
-  outline.finish(roots, false);
-  return {outline.graph(), outline.leaves()};
+  Traversal traversal;
+  traversal.walk(roots);
+  traversal.finish(roots, false);
+  return {traversal.graph(), traversal.leaves()};
 }
 
 }  // namespace sinter::trace

@@ -1,4 +1,4 @@
-#include "trace/rounds.hpp"
+#include "trace/loop_detection.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -9,10 +9,10 @@
 namespace sinter::trace {
 namespace {
 
-constexpr std::size_t kFewest = 3;  // occurrences that a place needs to end iterations
-constexpr std::size_t kSpan = 8;    // the first and the last occurrence are at least 1/kSpan of the recording apart
-constexpr double kSmall = 8 << 10;  // bytes: up to this size, copying is cheaper than planning several assignments to parts together
-constexpr double kAlike = 1.01;     // byte counts whose ratio is smaller count as equal
+constexpr std::size_t kMinOccurrences = 3;  // occurrences that a place needs to end iterations
+constexpr std::size_t kSpan = 8;            // the first and the last occurrence are at least 1/kSpan of the recording apart
+constexpr double kSmall = 8 << 10;          // bytes: up to this size, copying is cheaper than planning several assignments to parts together
+constexpr double kAlike = 1.01;             // byte counts whose ratio is smaller count as equal
 
 bool computes(Op op) { return !is_view(op) && op != Op::iota; }
 
@@ -60,8 +60,8 @@ class Timeline {
         if (const int below = steps_[at].inputs[0]; below >= 0) needed_[below] = std::max(needed_[below], needed_[at]);
   }
 
-  Rounds rounds() const {
-    Rounds found;
+  DetectedLoop find_loop() const {
+    DetectedLoop found;
     const Candidate place = find_place();
     const std::vector<int>& ends = place.ends;
     if (ends.empty()) return found;
@@ -142,7 +142,7 @@ class Timeline {
       const auto end = std::find_if(begin, by_place.end(), [&](const auto& other) { return other.first != begin->first; });
       const std::span times(begin, end);
       begin = end;
-      if (times.size() < kFewest || static_cast<std::size_t>(times.back().second - times.front().second) < steps_.size() / kSpan) continue;
+      if (times.size() < kMinOccurrences || static_cast<std::size_t>(times.back().second - times.front().second) < steps_.size() / kSpan) continue;
       // A line that occurs several times per iteration counts as several places.
       const auto since_last = [&](std::size_t k) { return places[times[k].second + 1] - places[times[k - 1].second + 1]; };
       const auto repeats_after = [&](std::size_t step) {
@@ -151,8 +151,8 @@ class Timeline {
         return true;
       };
       std::size_t step = 1;
-      while (step * kFewest <= times.size() && !repeats_after(step)) ++step;
-      if (step * kFewest > times.size()) step = 1;
+      while (step * kMinOccurrences <= times.size() && !repeats_after(step)) ++step;
+      if (step * kMinOccurrences > times.size()) step = 1;
       for (std::size_t first = 0; first < step; ++first) {
         Candidate& candidate = found.emplace_back(Candidate{times.front().first, {}, static_cast<std::int64_t>(step), 0});
         for (std::size_t k = first; k < times.size(); k += step) candidate.ends.push_back(times[k].second);
@@ -280,6 +280,6 @@ std::uint64_t place_of(const Recorded& node) {
   return mix(hash, zeros);
 }
 
-Rounds find_rounds(std::span<const Pending> operations, const Reach& reach) { return Timeline(operations, reach).rounds(); }
+DetectedLoop find_loop(std::span<const Pending> operations, const Reach& reach) { return Timeline(operations, reach).find_loop(); }
 
 }  // namespace sinter::trace
