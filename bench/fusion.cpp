@@ -19,7 +19,7 @@ int main() {
     for (const auto& limits : {sinter::fuse::cpu_limits(), sinter::fuse::cuda_limits(90)}) {
       const auto plan = sinter::testing::plan_of(formula.record(), limits);
       counts += fmt::format(" {} |", plan.steps.size());
-      for (std::size_t s = 0; s + 1 < plan.steps.size(); ++s) reasons.emplace(name(plan.steps[s].cut().reason));
+      for (std::size_t s = 0; s + 1 < plan.steps.size(); ++s) reasons.emplace(name(plan.steps[s].boundary().reason));
     }
     fmt::print("| {} | {} |{} {} |\n", formula.name, formula.before > 0 ? fmt::format("{}", formula.before) : "", counts, fmt::join(reasons, ", "));
   }

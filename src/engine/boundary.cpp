@@ -124,9 +124,10 @@ class Boundary {
           {fmt::format("step {} is the epilogue of step {}: it runs on each piece of the library's result, which needs no pass of its own", t + 1, s + 1), ""});
       return;
     }
-    const fuse::Cut& cut = step(s).cut;
+    const fuse::Boundary& boundary = step(s).boundary;
     const bool library = step(s).library || step(t).library;
-    const fuse::Cut why = library ? fuse::Cut{fuse::CutReason::library_call, fmt::format("step {} is a library call", step(s).library ? s + 1 : t + 1)} : cut;
+    const fuse::Boundary why =
+        library ? fuse::Boundary{fuse::SplitReason::library_call, fmt::format("step {} is a library call", step(s).library ? s + 1 : t + 1)} : boundary;
     reasons_.push_back({fmt::format("step {} stores what step {} reads: {}", s + 1, t + 1, fuse::to_string(why)), std::string(fuse::remedy(why.reason))});
     if (step(s).library && !step(s).alone.empty()) reasons_.push_back({fmt::format("step {} has no epilogue: {}", s + 1, step(s).alone), ""});
     refused(s, t);
@@ -153,15 +154,17 @@ std::vector<std::string> boundaries(const Told& told) {
   const Planned& plan = *told.planned;
   if (std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return !step.follows; }) < 2) return {};
   const Origins origins(plan, *told.history.sites, &told.history.sizes);
-  const auto why = [](const fuse::Cut& cut) {
-    return cut.reason == fuse::CutReason::output_wanted ? fuse::to_string(cut) : fmt::format("{}. {}", fuse::to_string(cut), fuse::remedy(cut.reason));
+  const auto why = [](const fuse::Boundary& boundary) {
+    return boundary.reason == fuse::SplitReason::output_wanted ? fuse::to_string(boundary)
+                                                               : fmt::format("{}. {}", fuse::to_string(boundary), fuse::remedy(boundary.reason));
   };
   std::vector<std::string> reasons;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
     const std::string lines = origins.lines_text(step.computes);
     reasons.push_back(fmt::format("step {}, {}{}: {}", s + 1, step.library ? fuse::to_string(step.call) : step.nest.name,
-                                  lines.empty() ? "" : ", from " + lines, why(step.library ? fuse::Cut{fuse::CutReason::library_call, {}} : step.cut)));
+                                  lines.empty() ? "" : ", from " + lines,
+                                  why(step.library ? fuse::Boundary{fuse::SplitReason::library_call, {}} : step.boundary)));
   }
   for (const fuse::Refusal& refusal : plan.refused)
     reasons.push_back(fmt::format("steps {} and {} were tried as one kernel and refused: {}", refusal.a + 1, refusal.b + 1, why(refusal.why)));

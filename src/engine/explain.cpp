@@ -199,7 +199,7 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
       if (s + 1 < plan.steps.size() && plan.steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       if (!here) text += "   runs    on the host, which has a library for it: the operands are copied to the host, the result back\n";
-      text += fmt::format("   ends    {}\n", fuse::to_string(step.cut));
+      text += fmt::format("   ends    {}\n", fuse::to_string(step.boundary));
       continue;
     }
     const Made& made = step.made;
@@ -217,7 +217,7 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
     for (const auto& note : notes_of(plan, s)) text += fmt::format("   note    {}\n", note);
     for (const Core& core : cores)
       if (core.step == s) text += fmt::format("   overlap the points {} run before step {} waits for other ranks\n", points_text(core.points), core.before + 1);
-    text += fmt::format("   ends    {}\n", fuse::to_string(step.cut));
+    text += fmt::format("   ends    {}\n", fuse::to_string(step.boundary));
   }
   return text;
 }
@@ -300,17 +300,19 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
     for (const int value : step.writes) writer[value] = before + s;
     json lines = json::array();
     for (const Lines& one : origins.lines(step.computes)) lines.push_back({{"file", one.file}, {"first", one.first}, {"last", one.last}});
-    json entry{
-        {"step", before + s},
-        {"plan", number},
-        {"lines", lines},
-        {"lines_text", origins.lines_text(step.computes)},
-        {"computes", step.computes},
-        {"inputs", read},
-        {"outputs", written},
-        {"cut", {{"reason", std::string(fuse::name(step.cut.reason))}, {"detail", step.cut.detail}, {"remedy", std::string(fuse::remedy(step.cut.reason))}}},
-        {"bytes_moved", step.bytes_moved},
-        {"bytes_unfused", step.bytes_unfused}};
+    json entry{{"step", before + s},
+               {"plan", number},
+               {"lines", lines},
+               {"lines_text", origins.lines_text(step.computes)},
+               {"computes", step.computes},
+               {"inputs", read},
+               {"outputs", written},
+               {"cut",
+                {{"reason", std::string(fuse::name(step.boundary.reason))},
+                 {"detail", step.boundary.detail},
+                 {"remedy", std::string(fuse::remedy(step.boundary.reason))}}},
+               {"bytes_moved", step.bytes_moved},
+               {"bytes_unfused", step.bytes_unfused}};
     if (step.library) {
       entry["name"] = fuse::to_string(step.call);
       const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);

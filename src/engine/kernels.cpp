@@ -106,11 +106,11 @@ bool Kernels::find_on_disk(Compiled& entry, const jit::Source& source) {
 }
 
 // The caller holds the entry's lock.
-void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut) {
+void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& split_reason) {
   const timeline::Span span("compile", source.entry.c_str());
   try {
     entry.binary = kind.compiler()->compile(source);
-    entry.binary.note = cut;
+    entry.binary.note = split_reason;
     ++totals_.compiled;
     const auto to = disk();
     to->store(source, entry.binary);
@@ -126,12 +126,12 @@ void Kernels::compile(Compiled& entry, const jit::Source& source, const runtime:
 }
 
 // The caller holds the entry's lock. Returns false if the background thread cannot take the compile.
-bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut) {
+bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& split_reason) {
   entry->state = State::under_way;
-  if (background_.add([this, entry, source, &kind, cut] {
+  if (background_.add([this, entry, source, &kind, split_reason] {
         const std::lock_guard lock(entry->mutex);
         if (entry->state == State::done) return;  // an evaluation needed it and compiled it
-        compile(*entry, source, kind, cut);
+        compile(*entry, source, kind, split_reason);
         if (!entry->failure.empty()) ++totals_.fallbacks;
         entry->state = State::done;
       }))
@@ -141,7 +141,7 @@ bool Kernels::compile_later(const std::shared_ptr<Compiled>& entry, const jit::S
 }
 
 // The caller holds the entry's lock. Returns null if the binary does not load; the entry then has the reason.
-runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& cut) {
+runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& split_reason) {
   auto& loaded = entry.loaded[target.device.get()];
   for (bool again = true; !loaded && entry.failure.empty(); again = false) {
     try {
@@ -153,7 +153,7 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
         disk()->discard(source);
         if (target.kind().compiler()) {
           log().info("{} from the cache could not be loaded and is compiled again: {}", source.entry, error.what());
-          compile(entry, source, target.kind(), cut);
+          compile(entry, source, target.kind(), split_reason);
           continue;
         }
       }
@@ -169,7 +169,7 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
   return loaded;
 }
 
-Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::string& cut) {
+Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::string& split_reason) {
   stop_if_interrupted();
   const runtime::Kind& kind = target.kind();
   if (target.interpret) {
@@ -184,7 +184,7 @@ Made Kernels::make(const jit::LoopNest& nest, const Target& target, const std::s
   timeline::Span span("generate", nest.name.c_str());
   jit::Source source = kind.generate(nest, target.limits);
   span.stop();
-  return make(std::move(source), nest, target, cut);
+  return make(std::move(source), nest, target, split_reason);
 }
 
 std::vector<Made> Kernels::make_for(const fuse::LibraryCall& call, const Target& target) {
@@ -200,7 +200,7 @@ std::vector<Made> Kernels::make_for(const fuse::LibraryCall& call, const Target&
   return all;
 }
 
-Made Kernels::make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& cut) {
+Made Kernels::make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& split_reason) {
   Made made;
   made.source = std::move(source);
   const runtime::Kind& kind = target.kind();
@@ -238,16 +238,16 @@ Made Kernels::make(jit::Source source, const jit::LoopNest& nest, const Target& 
     } else if (!compiler) {
       warn_of_no_compiler(kind);
       entry->failure = fmt::format("no {} was found", kind.compiler_name);
-    } else if (may_run_ahead && compile_later(entry, made.source, kind, cut)) {
+    } else if (may_run_ahead && compile_later(entry, made.source, kind, split_reason)) {
       log().debug("{}: interpreted until it is compiled", made.source.entry);
       return run_ahead();
     } else {
-      compile(*entry, made.source, kind, cut);
+      compile(*entry, made.source, kind, split_reason);
     }
     entry->state = State::done;
   }
   if (target.device && entry->failure.empty()) {
-    made.kernel = load(*entry, made.source, nest, target, cut);
+    made.kernel = load(*entry, made.source, nest, target, split_reason);
     if (made.kernel && made.origin != jit::Origin::memory) made.origin = entry->binary.origin;
     if (!made.kernel && entry->failure.empty()) {
       ++totals_.fallbacks;

@@ -72,7 +72,7 @@ class Kernels {
   /// Sets the disk cache and the dump folder from now on.
   void configure(const cache::Settings& settings, const std::string& dump);
   /// Does not throw if a compiler fails: the kernel is then interpreted, with a warning.
-  Made make(const jit::LoopNest& nest, const Target& target, const std::string& cut);
+  Made make(const jit::LoopNest& nest, const Target& target, const std::string& split_reason);
   /// Makes the kernels by which the target's devices compute a library call, if they do so by kernels.
   std::vector<Made> make_for(const fuse::LibraryCall& call, const Target& target);
   /// Returns the kernel to run now: the machine code as soon as it is available. Null if Made::kernel is null. The result lives as long as `made`.
@@ -100,12 +100,12 @@ class Kernels {
   static constexpr std::size_t kMaxBytes = 64 << 20;  // bytes of keys, which contain the source, and of images
 
   std::shared_ptr<Compiled> entry_of(const jit::Source& source);
-  Made make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& cut);
+  Made make(jit::Source source, const jit::LoopNest& nest, const Target& target, const std::string& split_reason);
   void dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind);
   bool find_on_disk(Compiled& entry, const jit::Source& source);
-  void compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut);
-  bool compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& cut);
-  runtime::KernelPtr load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& cut);
+  void compile(Compiled& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& split_reason);
+  bool compile_later(const std::shared_ptr<Compiled>& entry, const jit::Source& source, const runtime::Kind& kind, const std::string& split_reason);
+  runtime::KernelPtr load(Compiled& entry, const jit::Source& source, const jit::LoopNest& nest, const Target& target, const std::string& split_reason);
 
   Totals& totals_;
   Background background_;

@@ -127,7 +127,7 @@ std::string drawing(const json& data) {
       chips += fmt::format("<text class=\"dim\" x=\"{}\" y=\"{}\">and {} more</text>\n", x, line + 14, regions[s].nodes.size() - shown);
     top[s] = y, bottom[s] = line + (regions[s].nodes.empty() ? -4 : kChip + 8);
     const std::string from = step.at("lines_text"), name = step.at("name");
-    const json& cut = step.at("cut");
+    const json& boundary = step.at("cut");
     body += fmt::format(
         "<g class=\"step {}\" data-step=\"{}\" tabindex=\"0\" role=\"button\"><title>{}</title><rect class=\"h{}\" x=\"{}\" y=\"{}\" width=\"{}\" "
         "height=\"{}\" rx=\"7\"/>"
@@ -137,8 +137,8 @@ std::string drawing(const json& data) {
         escaped(shortened(fmt::format("{}. {}{}", s + 1, name, from.empty() ? "" : ", from " + from), 102)), kLeft + 10, y + 33,
         escaped(
             shortened(fmt::format("{}: {} to {}", bytes_text(step.at("bytes_moved")), values_text(step.at("inputs")), values_text(step.at("outputs"))), 130)),
-        kLeft + 10, y + 48, escaped(shortened(fmt::format("ends: {}: {}", cut.at("reason").get<std::string>(), cut.at("detail").get<std::string>()), 130)),
-        chips);
+        kLeft + 10, y + 48,
+        escaped(shortened(fmt::format("ends: {}: {}", boundary.at("reason").get<std::string>(), boundary.at("detail").get<std::string>()), 130)), chips);
     y = bottom[s] + kGap;
   }
   for (std::size_t s = 0; s < regions.size(); ++s) {

@@ -12,7 +12,7 @@
 namespace sinter::engine {
 namespace {
 
-constexpr int kMaxRecuts = 16;
+constexpr int kMaxSplits = 16;
 
 // Nodes of one op keep their order when a graph is rewritten, so an ordinal names the same node before and after. Constants that rewriting adds come after all
 // others.
@@ -34,7 +34,7 @@ PlannedStep make_step(const std::vector<int>& ordinals, const fuse::Step& step, 
   made.nest = lowered.nest;
   for (const auto& scalar : made.nest.scalars) made.constants.push_back(ordinals[static_cast<std::size_t>(scalar.node)]);
   for (const auto& check : step.kernel.checks) made.gathers.push_back(ordinals[static_cast<std::size_t>(check.node)]);
-  made.made = kernels.make(made.nest, target, fuse::to_string(step.cut()));
+  made.made = kernels.make(made.nest, target, fuse::to_string(step.boundary()));
   return made;
 }
 
@@ -129,7 +129,7 @@ class Making {
     step.library = from.kind == fuse::Step::Kind::library;
     step.reads = from.reads();
     step.writes = from.writes();
-    step.cut = from.cut();
+    step.boundary = from.boundary();
     for (const int id : from.computes)
       if (const fuse::Node& computed = node(id); computed.op != trace::Op::constant) step.computes.push_back(computed.from);
     if (step.computes.empty())  // a copy, or a fill
@@ -341,7 +341,7 @@ class Making {
 Scheduled schedule_within(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   fuse::Graph prepared = fuse::prepare(graph, target.limits);
   fuse::Forced forced;
-  for (int recuts = 0;; ++recuts) {
+  for (int splits = 0;; ++splits) {
     Scheduled made{std::make_shared<Planned>(), fuse::schedule(std::move(prepared), target.limits, forced), {}, {}};
     kernels.totals().steps_planned += made.plan.steps.size();
     made.planned->limits = target.limits;
@@ -349,7 +349,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
     made.planned->passes = graph.passes;
     made.ordinals = ordinals_of(made.plan.graph);
     Making making(made.plan, *made.planned);
-    bool cut_again = false;
+    bool split_again = false;
     for (const fuse::Step& step : made.plan.steps) {
       const std::size_t first_number = making.numbers();
       ++kernels.totals().steps_made;
@@ -372,12 +372,12 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       span.stop();
       PlannedStep kernel = planned_kernel(step, lowered, made.ordinals, target, kernels);
       const auto& report = kernel.made.report;
-      const int node = report.spill_bytes > 0 && recuts < kMaxRecuts ? fuse::halving_node(step.kernel) : -1;
+      const int node = report.spill_bytes > 0 && splits < kMaxSplits ? fuse::halving_node(step.kernel) : -1;
       if (node >= 0) {
-        forced[node] = {fuse::CutReason::measured_spill,
+        forced[node] = {fuse::SplitReason::measured_spill,
                         fmt::format("{} used {} registers and spilled {} bytes as one kernel", kernel.nest.name, report.registers, report.spill_bytes)};
         log().info("{} spills {} bytes and is split again", kernel.nest.name, report.spill_bytes);
-        cut_again = true;
+        split_again = true;
         break;
       }
       kernel.numbers = first_number;
@@ -385,7 +385,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       making.add_figures(lowered.lowered.moved, parts_read(made.plan.graph, step.kernel, step.reads()));
       for (const fuse::Sizes* sizes : {&lowered.lowered.ints, &lowered.lowered.input_offsets, &lowered.lowered.output_offsets}) making.add_numbers(*sizes);
     }
-    if (cut_again) {
+    if (split_again) {
       prepared = std::move(made.plan.graph);
       continue;
     }

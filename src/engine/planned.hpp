@@ -61,7 +61,7 @@ struct PlannedStep {
 
   // For inspection of the plan.
   std::vector<int> computes;       // recorded nodes, ascending
-  fuse::Cut cut;                   // split reason
+  fuse::Boundary boundary;         // split reason
   std::vector<std::string> notes;  // decisions within it
   std::string alone;               // library calls: why there is no epilogue
   std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty if it is the whole value, or depends on values

@@ -41,7 +41,7 @@ std::shared_ptr<const Planned> plan_in(const jit::Binary& entry, const StoredPla
       step.call_kernels = kernels.make_for(step.call, *key.target);
       continue;
     }
-    step.made = kernels.make(step.nest, *key.target, to_string(step.cut));
+    step.made = kernels.make(step.nest, *key.target, to_string(step.boundary));
     if (step.made.report.spill_bytes > std::max(stored.reports[s].spill_bytes, 0))
       return nullptr;  // for another compiler, which may make the scheduler split the kernel in another way
   }

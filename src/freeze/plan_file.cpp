@@ -209,7 +209,7 @@ class KernelsOfFile {
     }
     if (target_name_.empty()) target_name_ = kind.generate(step.nest, target_.limits).target;
     if (auto made = loaded(kernel, step.nest)) return std::move(*made);
-    return Engine::get().kernels().make(step.nest, target_, fuse::to_string(step.cut));
+    return Engine::get().kernels().make(step.nest, target_, fuse::to_string(step.boundary));
   }
 
   /// The kernels of a library call; none where not all were compiled, so that the host computes it.

@@ -14,7 +14,7 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t kOneByOne = 64, kFarthest = 65536;
-constexpr int kMaxBoundaries = 200;
+constexpr int kMaxTries = 200;
 
 /// Sizes on which programs tend to branch.
 const Sizes& round_numbers() {
@@ -57,8 +57,8 @@ class Narrowing {
   void run() {
     for (Range& name : names_) alone(name);
     meet();
-    for (int cuts = 0; const auto other = somewhere_else(); ++cuts) {
-      if (cuts < kMaxBoundaries) end_before(*other);
+    for (int tries = 0; const auto other = somewhere_else(); ++tries) {
+      if (tries < kMaxTries) end_before(*other);
       else
         for (Range& name : names_) name.low = name.high = name.own;
     }

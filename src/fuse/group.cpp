@@ -174,8 +174,8 @@ class Builder {
     return static_cast<int>(kernel_.values.size()) - 1;
   }
 
-  int need(int id, int map, CutReason reason, std::string detail) {
-    reasons_.try_emplace(id, Cut{reason, std::move(detail)});
+  int need(int id, int map, SplitReason reason, std::string detail) {
+    reasons_.try_emplace(id, Boundary{reason, std::move(detail)});
     return load(id, map);
   }
 
@@ -209,8 +209,8 @@ class Builder {
       if ((split_ = mapped.split)) return kEnded;
       const int below = intern(std::move(mapped.map));
       if (const int count = divisions(maps_[below].map); count > kMaxDivisions && !computed_here(id, map)) {
-        reasons_.try_emplace(id, Cut{CutReason::index_expression,
-                                     fmt::format("reading through it would take {} divisions for each element; the limit is {}", count, kMaxDivisions)});
+        reasons_.try_emplace(id, Boundary{SplitReason::index_expression,
+                                          fmt::format("reading through it would take {} divisions for each element; the limit is {}", count, kMaxDivisions)});
         break;
       }
       spread |= view.op == Op::broadcast || view.op == Op::windows;
@@ -254,9 +254,9 @@ class Builder {
       seen[v] = 1;
       const Value& below = kernel_.values[v];
       const auto reason = below.kind == Value::Kind::load ? reasons_.find(below.node) : reasons_.end();
-      if (reason != reasons_.end() && reason->second.reason == CutReason::reduction_dependency && trace::is_reduction(graph_.nodes[below.node].op) &&
+      if (reason != reasons_.end() && reason->second.reason == SplitReason::reduction_dependency && trace::is_reduction(graph_.nodes[below.node].op) &&
           epilogue.elements == graph_.nodes[below.node].elements)
-        return need(id, map, CutReason::reduction_dependency, reason->second.detail);
+        return need(id, map, SplitReason::reduction_dependency, reason->second.detail);
       for (int arg : below.args) stack.push_back(arg);
     }
     return value;
@@ -266,7 +266,7 @@ class Builder {
     const Node& node = graph_.nodes[id];
     if (read_from_memory(id, map)) return load(id, map);
     if (!maps_[map].values.empty() && !worth_gathering_at(map, id))
-      return need(id, map, CutReason::gathered,
+      return need(id, map, SplitReason::gathered,
                   fmt::format("{} is gathered at many more computed places than its {} elements", trace::name(node.op), node.elements));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
@@ -281,10 +281,10 @@ class Builder {
       case Op::gather: return gather(id, map);
       case Op::scan: return scan(id, map);
       case Op::contiguous:
-        if (!computed_here(id, map)) return need(id, map, CutReason::contiguous_copy, "contiguous() or materialize() asked for it in memory");
+        if (!computed_here(id, map)) return need(id, map, SplitReason::contiguous_copy, "contiguous() or materialize() asked for it in memory");
         return eval(node.inputs[0], map);
       default:
-        if (trace::is_library(node.op)) return need(id, map, CutReason::library_call, fmt::format("{} writes its result to memory", trace::name(node.op)));
+        if (trace::is_library(node.op)) return need(id, map, SplitReason::library_call, fmt::format("{} writes its result to memory", trace::name(node.op)));
         return elementwise(id, map);
     }
   }
@@ -419,7 +419,7 @@ class Builder {
   int gather(int id, int map) {
     if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
-    if (in_range_ && !node.made) return need(id, map, CutReason::gathered, "computed indices are checked; a range of a row can only reduce");
+    if (in_range_ && !node.made) return need(id, map, SplitReason::gathered, "computed indices are checked; a range of a row can only reduce");
     const auto axis = static_cast<std::size_t>(node.axis(0));
     const int index = eval(node.inputs[1], map);
     if (index == kEnded) return kEnded;
@@ -433,7 +433,7 @@ class Builder {
     below[axis] = IndexExpr::of_value(index);
     const int below_map = intern(std::move(below));
     if (maps_[below_map].values.size() > Value::kMaxIndexed)
-      return need(id, map, CutReason::gathered, fmt::format("an element of the gathered value depends on more than {} computed indices", Value::kMaxIndexed));
+      return need(id, map, SplitReason::gathered, fmt::format("an element of the gathered value depends on more than {} computed indices", Value::kMaxIndexed));
     int value;
     {
       const Here here(*this, guard_);
@@ -463,7 +463,7 @@ class Builder {
     for (std::size_t k = 0; fits && k < at.size(); ++k) fits = k == axis || at[k].axes() >> kernel_.parallel == 0;
     if (guard_ >= 0) fits = fits && !kernel_.values[guard_].row;
     if (!fits)
-      return need(id, map, CutReason::reduction_dependency,
+      return need(id, map, SplitReason::reduction_dependency,
                   fmt::format("the points that need a scan along axis {} of {} do not follow its rows in order", axis, to_string(node.shape)));
     Map start;
     for (std::size_t k = 0; k < at.size(); ++k)
@@ -488,8 +488,8 @@ class Builder {
     return split_ || !nodes.empty();
   }
 
-  Cut growth(int id) const {
-    return {CutReason::recompute_cost,
+  Boundary growth(int id) const {
+    return {SplitReason::recompute_cost,
             fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op), context_.max_ops)};
   }
 
@@ -613,17 +613,17 @@ class Builder {
       return to_string(sizes);
     };
     if (node.chunk > 0) {
-      if (!chunk_here(node, map)) return need(id, map, CutReason::parallelism, two_stage_detail(graph_, node));
+      if (!chunk_here(node, map)) return need(id, map, SplitReason::parallelism, two_stage_detail(graph_, node));
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
-        return need(id, map, CutReason::reduction_dependency,
+        return need(id, map, SplitReason::reduction_dependency,
                     fmt::format("{} over {} is needed at each point of a row; computing it there would repeat it {} times", trace::name(node.op), reduced(),
                                 kernel_.row_points()));
       // Each parallel point must compute one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
       if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
-        return need(id, map, CutReason::reduction_dependency,
+        return need(id, map, SplitReason::reduction_dependency,
                     fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op), reduced(),
                                 element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
     }
@@ -679,8 +679,8 @@ class Builder {
     while ((!context_.merged && read_what_is_dear()) || !choose_persistent() || !within_limits()) drop_unused();
   }
 
-  void read(int node, Cut cut) {
-    reasons_.try_emplace(node, std::move(cut));
+  void read(int node, Boundary boundary) {
+    reasons_.try_emplace(node, std::move(boundary));
     for (std::size_t v = 0; v < kernel_.values.size(); ++v)
       if (Value& value = kernel_.values[v]; value.node == node && is_computed(value))
         make_load(value, node, places_[v].map, places_[v].guard, [&](int number) { return now_[number]; });
@@ -891,7 +891,7 @@ class Builder {
     const int times = places[value.node];
     const double cost = cone_cost(best), own = own_seconds(best);
     read(value.node,
-         {CutReason::recompute_cost,
+         {SplitReason::recompute_cost,
           times > 1
               ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory", trace::name(value.op),
                             times, cost, (largest + own) * 1e6, own * 1e6)
@@ -1017,7 +1017,7 @@ class Builder {
       if (again <= trip) continue;
       const std::string room = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
                                       : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
-      read(value.node, {limits_.row_bytes_are_hard ? CutReason::shared_memory : CutReason::row_too_long,
+      read(value.node, {limits_.row_bytes_are_hard ? SplitReason::shared_memory : SplitReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, storing and reading it {:.1f} us", room, again * 1e6, trip * 1e6)});
       return false;
     }
@@ -1037,18 +1037,18 @@ class Builder {
   }
 
   bool within_limits() {
-    const auto halve = [&](CutReason reason, std::string detail) {
+    const auto halve = [&](SplitReason reason, std::string detail) {
       const int node = halving_node(kernel_);
       if (node < 0 || root_maps_.contains(node)) return true;
       read(node, {reason, std::move(detail)});
       return false;
     };
-    if (kernel_.ops() > context_.max_ops) return halve(CutReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
+    if (kernel_.ops() > context_.max_ops) return halve(SplitReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
     if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
-      return halve(CutReason::parameters, fmt::format("{} bytes of kernel parameters; the limit is {}", bytes, limits_.parameter_bytes));
+      return halve(SplitReason::parameters, fmt::format("{} bytes of kernel parameters; the limit is {}", bytes, limits_.parameter_bytes));
     if (limits_.registers > 0)
       if (const int registers = estimated_registers(kernel_, 1); registers > limits_.registers)
-        return halve(CutReason::registers, fmt::format("about {} registers live at once; the limit is {}", registers, limits_.registers));
+        return halve(SplitReason::registers, fmt::format("about {} registers live at once; the limit is {}", registers, limits_.registers));
     return true;
   }
 
@@ -1103,9 +1103,9 @@ class Builder {
   tsl::robin_map<int, int> occurrences_;
   mutable std::vector<int> seen_, stack_;  // work space of each_below
   mutable int walk_ = 0;
-  bool narrowed_ = false;       // an attempt has met too many positions
-  std::map<int, Cut> reasons_;  // nodes that are read from memory, and the reasons
-  std::map<int, Cut> forced_;   // nodes without which the kernel would grow without end
+  bool narrowed_ = false;            // an attempt has met too many positions
+  std::map<int, Boundary> reasons_;  // nodes that are read from memory, and the reasons
+  std::map<int, Boundary> forced_;   // nodes without which the kernel would grow without end
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ struct Group {
 /// A node that must be in memory before the kernel can run.
 struct Materialize {
   int node = -1;
-  Cut cut;
+  Boundary boundary;
 };
 struct Built {
   Group group;

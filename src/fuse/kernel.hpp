@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fuse/cuts.hpp"
+#include "fuse/boundary.hpp"
 #include "fuse/graph.hpp"
 #include "fuse/index.hpp"
 #include "fuse/limits.hpp"
@@ -84,7 +84,7 @@ struct Kernel {
   Staging staging;                // where these buffers are
   std::vector<Check> checks;
   Chunks chunks;
-  Cut cut;                         // split reason
+  Boundary boundary;               // split reason
   std::vector<std::string> notes;  // decisions inside the kernel: which values are staged, which are read again
   int row_axes() const { return static_cast<int>(sizes.size()) - parallel; }
   Size parallel_points() const;

@@ -23,14 +23,14 @@ using namespace costs;
 namespace {
 
 // Split reasons that mean that one kernel would be too much; a merge would undo these splits.
-bool stays_cut(CutReason reason) {
+bool stays_split(SplitReason reason) {
   switch (reason) {
-    case CutReason::registers:
-    case CutReason::shared_memory:
-    case CutReason::row_too_long:
-    case CutReason::parameters:
-    case CutReason::measured_spill:
-    case CutReason::fuse_off: return true;
+    case SplitReason::registers:
+    case SplitReason::shared_memory:
+    case SplitReason::row_too_long:
+    case SplitReason::parameters:
+    case SplitReason::measured_spill:
+    case SplitReason::fuse_off: return true;
     default: return false;
   }
 }
@@ -297,18 +297,18 @@ class Merger {
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
     const int max_ops = context_.builder->context().max_ops;
     if (static_cast<int>(ops.size()) > max_ops)
-      return refuse(x, y, {CutReason::kernel_size, fmt::format("one kernel would have {} operations; the limit is {}", ops.size(), max_ops)});
-    if (stays_cut(x.kernel.cut.reason))
+      return refuse(x, y, {SplitReason::kernel_size, fmt::format("one kernel would have {} operations; the limit is {}", ops.size(), max_ops)});
+    if (stays_split(x.kernel.boundary.reason))
       for (const auto& root : x.kernel.roots)
-        if (units_[b].reads_node(root.node)) return refuse(x, y, x.kernel.cut);
+        if (units_[b].reads_node(root.node)) return refuse(x, y, x.kernel.boundary);
     const bool rows_in_y = y.kernel.row_axes() > 0;
     const Group* host = x.kernel.row_axes() > 0 || !rows_in_y ? &x : &y;
     auto aligned = align(graph_, *host, host == &x ? y : x);
     if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
     if (!aligned && (beside || (limits_.joins_short_kernels && is_short(a) && is_short(b)))) aligned = align_beside(graph_, x, y), host = &x;
-    if (!aligned) return refuse(x, y, {CutReason::other_points, fmt::format("{} against {}", points_of(x), points_of(y))});
+    if (!aligned) return refuse(x, y, {SplitReason::other_points, fmt::format("{} against {}", points_of(x), points_of(y))});
     const auto moved = between(a, b);
-    if (!moved) return refuse(x, y, {CutReason::order, "another step reads the result of the first one, and the second one reads that step's result"});
+    if (!moved) return refuse(x, y, {SplitReason::order, "another step reads the result of the first one, and the second one reads that step's result"});
 
     // A value that only the two used need not be stored any more.
     std::vector<Request> requests;
@@ -323,15 +323,15 @@ class Merger {
     for (int node : hidden) (*context_.in_memory)[node] = 0;
     Built built = requests.empty() ? Built{} : context_.builder->build(std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
     std::optional<double> seconds;
-    Cut why{CutReason::other_points, "one kernel would have no value to store"};
-    if (!built.needed.empty()) why = built.needed.front().cut;
+    Boundary why{SplitReason::other_points, "one kernel would have no value to store"};
+    if (!built.needed.empty()) why = built.needed.front().boundary;
     else if (!built.group.requests.empty()) seconds = seconds_if_better(built.group, a, b, *moved, why);
     if (!seconds) {
       for (int node : hidden) (*context_.in_memory)[node] = 1;
       return refuse(x, y, std::move(why));
     }
     for (int node : hidden) writer_[node] = -1;
-    built.group.kernel.cut = y.kernel.cut;
+    built.group.kernel.boundary = y.kernel.boundary;
     groups_[b] = std::move(built.group);
     groups_[a] = {};
     units_[a].into = b;
@@ -345,7 +345,7 @@ class Merger {
   }
 
   /// Records a merge that is not made, and returns false.
-  bool refuse(const Group& x, const Group& y, Cut why) const {
+  bool refuse(const Group& x, const Group& y, Boundary why) const {
     context_.refused->push_back({x.kernel.roots.front().node, y.kernel.roots.front().node, std::move(why)});
     return false;
   }
@@ -366,8 +366,8 @@ class Merger {
 
   // Returns the merged kernel's time if the merge is valid and faster. Another step must write each value that the merged kernel reads, and that step may
   // neither depend on the merged kernel nor be one of those that move behind it.
-  std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved, Cut& why) const {
-    why = {CutReason::order, "one kernel would need a value that it computes itself, or that a later step writes"};
+  std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved, Boundary& why) const {
+    why = {SplitReason::order, "one kernel would need a value that it computes itself, or that a later step writes"};
     for (const auto& value : merged.kernel.values) {
       if (value.kind != Value::Kind::load) continue;
       if (std::any_of(merged.kernel.roots.begin(), merged.kernel.roots.end(), [&](const Root& r) { return r.node == value.node; })) return std::nullopt;
@@ -378,7 +378,7 @@ class Merger {
     }
     const double seconds = launched_seconds(graph_, merged.kernel, limits_);
     if (seconds <= seconds_of(a) + seconds_of(b)) return seconds;
-    why = {CutReason::slower,
+    why = {SplitReason::slower,
            fmt::format("{:.1f} us as one kernel against {:.1f} us and {:.1f} us as two", seconds * 1e6, seconds_of(a) * 1e6, seconds_of(b) * 1e6)};
     return std::nullopt;
   }

@@ -290,13 +290,13 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
     longest.columns = true;
     return longest;
   }
-  Split cut = run_before(shape, axes, shape.size());
-  if (cut.inner >= 2 * kMinChunk) {
-    cut.chunk = kMinChunk;
-    return cut;
+  Split split = run_before(shape, axes, shape.size());
+  if (split.inner >= 2 * kMinChunk) {
+    split.chunk = kMinChunk;
+    return split;
   }
-  if (cut.axes == axes.size() || cut.inner < kShortPiece) return std::nullopt;
-  return cut;
+  if (split.axes == axes.size() || split.inner < kShortPiece) return std::nullopt;
+  return split;
 }
 
 class Rewriter {
@@ -314,12 +314,12 @@ class Rewriter {
       }
       Order order;
       if (limits.columns_in_registers) order = order_in_memory(graph, found->x, node.axes());
-      const auto cut = split_of(graph, found->x, node.axes(), order, stored[id] != 0, limits);
-      if (!cut) continue;
+      const auto split = split_of(graph, found->x, node.axes(), order, stored[id] != 0, limits);
+      if (!split) continue;
       if (!order.empty()) orders_[found->statistic] = orders_[static_cast<int>(id)] = order;
       found_.emplace(id, *found);
-      cuts_.emplace(id, *cut);
-      cuts_.emplace(found->statistic, *cut);
+      splits_.emplace(id, *split);
+      splits_.emplace(found->statistic, *split);
     }
   }
 
@@ -332,15 +332,15 @@ class Rewriter {
         [&](Graph& out, Node node) {
           const std::size_t here = id++;
           now_.push_back(-1);
-          const auto cut = cuts_.find(here);
-          if (cut == cuts_.end()) return now_[here] = push(out, std::move(node));
+          const auto known = splits_.find(here);
+          if (known == splits_.end()) return now_[here] = push(out, std::move(node));
           Maker make(out, node.from);
           const auto met = found_.find(here);
           const auto ordered = orders_.find(static_cast<int>(here));
           const Order order = ordered == orders_.end() ? Order() : ordered->second;
-          const int pieces = met == found_.end() ? statistic(make, node.op, in_this(out, node.inputs[0], order), cut->second)
-                                                 : moved(out, make, met->second, order, cut->second);
-          const Split& split = cut->second;
+          const int pieces = met == found_.end() ? statistic(make, node.op, in_this(out, node.inputs[0], order), known->second)
+                                                 : moved(out, make, met->second, order, known->second);
+          const Split& split = known->second;
           std::vector<int> left;  // axes along which the pieces are merged
           if (split.columns) left.push_back(0);
           for (int axis : axes_in_order(node.axes(), order))
@@ -361,65 +361,65 @@ class Rewriter {
   }
 
   /// Returns the shape with `instead` in place of the merged axes.
-  static Sizes with(const Sizes& shape, const Split& cut, std::initializer_list<Size> instead) {
-    const auto first = shape.begin() + static_cast<std::ptrdiff_t>(cut.lead);
+  static Sizes with(const Sizes& shape, const Split& split, std::initializer_list<Size> instead) {
+    const auto first = shape.begin() + static_cast<std::ptrdiff_t>(split.lead);
     Sizes sizes(shape.begin(), first);
     sizes.insert(sizes.end(), instead);
-    sizes.insert(sizes.end(), first + static_cast<std::ptrdiff_t>(cut.axes), shape.end());
+    sizes.insert(sizes.end(), first + static_cast<std::ptrdiff_t>(split.axes), shape.end());
     return sizes;
   }
 
   /// Merges these axes to one.
-  int rows(Maker& make, int x, const Split& cut) {
-    if (cut.axes == 1) return x;
-    const auto [found, fresh] = rows_.try_emplace({x, cut.lead}, -1);
-    if (fresh) found->second = make.reshape(x, with(make.shape(x), cut, {cut.inner}));
+  int rows(Maker& make, int x, const Split& split) {
+    if (split.axes == 1) return x;
+    const auto [found, fresh] = rows_.try_emplace({x, split.lead}, -1);
+    if (fresh) found->second = make.reshape(x, with(make.shape(x), split, {split.inner}));
     return found->second;
   }
 
   /// Reduces each piece of x, once for all users.
-  int statistic(Maker& make, Op op, int x, const Split& cut) {
-    const auto [found, fresh] = statistics_.try_emplace({op, x, cut.lead}, -1);
-    if (fresh) found->second = reduce(make, op, rows(make, x, cut), cut);
+  int statistic(Maker& make, Op op, int x, const Split& split) {
+    const auto [found, fresh] = statistics_.try_emplace({op, x, split.lead}, -1);
+    if (fresh) found->second = reduce(make, op, rows(make, x, split), split);
     return found->second;
   }
-  static int reduce(Maker& make, Op op, int x, const Split& cut) {
-    const int axis = static_cast<int>(cut.lead);
-    return cut.chunk > 0 ? make.reduce_chunks(op, x, axis, cut.chunk, cut.columns) : make.reduce(op, x, {axis});
+  static int reduce(Maker& make, Op op, int x, const Split& split) {
+    const int axis = static_cast<int>(split.lead);
+    return split.chunk > 0 ? make.reduce_chunks(op, x, axis, split.chunk, split.columns) : make.reduce(op, x, {axis});
   }
 
   /// Broadcasts a value of each piece over the piece's elements; x has the merged axes.
-  static int spread(Maker& make, int pieces, int x, const Split& cut) {
+  static int spread(Maker& make, int pieces, int x, const Split& split) {
     const Sizes whole = make.shape(x), shape = make.shape(pieces);
-    const std::size_t chunks = cut.columns ? 0 : shape.size() - 1;  // the axis of the pieces that counts them
+    const std::size_t chunks = split.columns ? 0 : shape.size() - 1;  // the axis of the pieces that counts them
     Sizes narrow = shape, wide = shape, flat = shape, ends = shape;
     const auto behind = static_cast<std::ptrdiff_t>(chunks + 1);
-    narrow.insert(narrow.begin() + (cut.chunk == 0 ? static_cast<std::ptrdiff_t>(shape.size()) : behind), 1);
-    if (cut.chunk == 0) return make.broadcast(make.reshape(pieces, narrow), whole);
-    wide.insert(wide.begin() + behind, cut.chunk);
-    flat[chunks] = shape[chunks] * cut.chunk;
-    ends[chunks] = cut.inner;
+    narrow.insert(narrow.begin() + (split.chunk == 0 ? static_cast<std::ptrdiff_t>(shape.size()) : behind), 1);
+    if (split.chunk == 0) return make.broadcast(make.reshape(pieces, narrow), whole);
+    wide.insert(wide.begin() + behind, split.chunk);
+    flat[chunks] = shape[chunks] * split.chunk;
+    ends[chunks] = split.inner;
     std::vector<Size> start_step;
     for (std::size_t axis = 0; axis < flat.size(); ++axis) start_step.insert(start_step.end(), {0, 1});
     const int spread = make.slice(make.reshape(make.broadcast(make.reshape(pieces, narrow), wide), flat), std::move(start_step), ends);
-    return cut.columns ? make.first_to(spread, cut.lead) : spread;
+    return split.columns ? make.first_to(spread, split.lead) : spread;
   }
 
   /// Returns the number of elements of each piece, with the type and shape of `pieces`.
-  static int count(Maker& make, int pieces, const Split& cut) {
+  static int count(Maker& make, int pieces, const Split& split) {
     const Sizes shape = make.shape(pieces);
     const DType dtype = make.dtype(pieces);
     // If all pieces have one length, the number is a literal, by which a kernel divides cheaply.
-    if (cut.columns && cut.inner.hint() % cut.chunk.hint() == 0 && cut.inner % cut.chunk == 0)
-      return make.literal(trace::make_scalar(dtype, static_cast<double>(cut.chunk.hint())), shape);
-    const int all = make.slice(make.iota(cut.inner + 1), {cut.inner, 1}, {1});
-    if (cut.chunk == 0) return make.broadcast(make.cast(all, dtype), shape);
-    const Sizes chunks{cut.columns ? shape.front() : shape.back()};
-    const int first = make.slice(make.iota(chunks[0] * cut.chunk), {0, cut.chunk}, chunks);
+    if (split.columns && split.inner.hint() % split.chunk.hint() == 0 && split.inner % split.chunk == 0)
+      return make.literal(trace::make_scalar(dtype, static_cast<double>(split.chunk.hint())), shape);
+    const int all = make.slice(make.iota(split.inner + 1), {split.inner, 1}, {1});
+    if (split.chunk == 0) return make.broadcast(make.cast(all, dtype), shape);
+    const Sizes chunks{split.columns ? shape.front() : shape.back()};
+    const int first = make.slice(make.iota(chunks[0] * split.chunk), {0, split.chunk}, chunks);
     const int left = make.op(Op::subtract, {make.broadcast(all, chunks), first});
-    const int full = make.literal(trace::make_scalar_int(DType::int64, cut.chunk.hint()), chunks);
+    const int full = make.literal(trace::make_scalar_int(DType::int64, split.chunk.hint()), chunks);
     int counted = make.cast(make.op(Op::minimum, {left, full}), dtype);
-    if (cut.columns) {
+    if (split.columns) {
       Sizes along(shape.size(), 1);
       along[0] = chunks[0];
       counted = make.reshape(counted, along);
@@ -428,7 +428,7 @@ class Rewriter {
   }
 
   /// Returns each piece's result about b.
-  int moved(Graph& out, Maker& make, Found found, const Order& order, const Split& cut) {
+  int moved(Graph& out, Maker& make, Found found, const Order& order, const Split& split) {
     const Op op = graph_.nodes[static_cast<std::size_t>(found.statistic)].op;
     const int b = now_[static_cast<std::size_t>(graph_.nodes[static_cast<std::size_t>(found.spread)].inputs[0])];
     for (int* id : {&found.x, &found.place, &found.nowhere})
@@ -436,29 +436,29 @@ class Rewriter {
     const std::size_t rank = make.shape(found.x).size();
     for (int* id : {&found.x, &found.place})
       if (*id >= 0) *id = in_this(out, *id, order);
-    const int x = rows(make, found.x, cut);
+    const int x = rows(make, found.x, split);
     Piece piece{};
-    piece.statistic = statistic(make, op, found.x, cut);
-    if (found.combiner->statistic == Op::reduce_sum) piece.count = count(make, piece.statistic, cut);
+    piece.statistic = statistic(make, op, found.x, split);
+    if (found.combiner->statistic == Op::reduce_sum) piece.count = count(make, piece.statistic, split);
     piece.centre = found.combiner->centre(make, piece);
     const Op reduction = found.combiner->reduction;
-    piece.result = reduce(make, reduction, found.combiner->f(make, found, x, spread(make, piece.centre, x, cut)), cut);
+    piece.result = reduce(make, reduction, found.combiner->f(make, found, x, spread(make, piece.centre, x, split)), split);
     // Broadcasts b, which has one value for each row, over the row's pieces.
     const Sizes shape = make.shape(piece.statistic), given = make.shape(b);
     Sizes aligned(rank, 1);
     for (std::size_t axis = 0; axis < rank; ++axis)
       if (axis + given.size() >= rank) aligned[axis] = given[axis + given.size() - rank];
     const int beside = in_order(out, make.reshape(b, aligned), order, graph_.nodes[static_cast<std::size_t>(found.statistic)].from);
-    Sizes narrow = with(make.shape(beside), cut, {});
-    if (cut.chunk > 0) narrow.insert(cut.columns ? narrow.begin() : narrow.end(), 1);
+    Sizes narrow = with(make.shape(beside), split, {});
+    if (split.chunk > 0) narrow.insert(split.columns ? narrow.begin() : narrow.end(), 1);
     return found.combiner->moved(make, found, piece, make.broadcast(make.reshape(beside, narrow), shape));
   }
 
   const Graph& graph_;
-  std::map<std::size_t, Found> found_;  // by reduction
-  std::map<std::size_t, Split> cuts_;   // of these reductions, and of the reductions on which they depend
-  std::map<int, Order> orders_;         // of these reductions, if another order is better than their own
-  std::vector<int> now_;                // old node -> new node
+  std::map<std::size_t, Found> found_;   // by reduction
+  std::map<std::size_t, Split> splits_;  // of these reductions, and of the reductions on which they depend
+  std::map<int, Order> orders_;          // of these reductions, if another order is better than their own
+  std::vector<int> now_;                 // old node -> new node
   std::map<std::pair<int, Order>, int> ordered_;
   std::map<std::pair<int, std::size_t>, int> rows_;
   std::map<std::tuple<Op, int, std::size_t>, int> statistics_;

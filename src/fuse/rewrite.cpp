@@ -58,8 +58,8 @@ Graph split_reductions(Graph graph, const Limits& limits) {
       if (shape[longest] < kMinChunk) return push(out, std::move(node));
       first.ints = {longest};
     }
-    const int cut_axis = first.axis(0);
-    first = in_chunks(out, first, first.inputs[0], cut_axis, chunk_length(out.nodes[first.inputs[0]].shape[cut_axis]));
+    const int split_axis = first.axis(0);
+    first = in_chunks(out, first, first.inputs[0], split_axis, chunk_length(out.nodes[first.inputs[0]].shape[split_axis]));
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
@@ -69,7 +69,7 @@ Graph split_reductions(Graph graph, const Limits& limits) {
     second.ints.clear();
     if (!node.shape.empty())
       for (int axis : node.axes())
-        if (axis != cut_axis) second.ints.push_back(axis < cut_axis ? axis : axis - 1);
+        if (axis != split_axis) second.ints.push_back(axis < split_axis ? axis : axis - 1);
     second.ints.push_back(static_cast<std::int64_t>(rank) - 1);
     return push(out, std::move(second));
   });

@@ -32,12 +32,12 @@ class Scheduler {
  public:
   Scheduler(Graph graph, const Limits& limits, const Forced& forced) : limits_(limits) {
     plan_.graph = std::move(graph);
-    cuts_ = forced;
+    boundaries_ = forced;
   }
 
   Plan run() {
-    if (limits_.fuse) cut_long_formulas(graph(), limits_.max_ops, cuts_);
-    else cut_everywhere();
+    if (limits_.fuse) split_long_formulas(graph(), limits_.max_ops, boundaries_);
+    else split_everywhere();
     find_reductions();
     std::set<int> work = outputs();
     if (limits_.fuse && limits_.products && limits_.product_epilogues) round_in_library();
@@ -48,7 +48,7 @@ class Scheduler {
         for (work = take_circles_apart(); !work.empty(); work = take_circles_apart()) group(std::move(work));
       merge();
       if (round == kMaxRounds) break;
-      work = cut_repeated_work();
+      work = store_repeated_work();
       if (work.empty()) break;
     }
     make_steps();
@@ -61,9 +61,9 @@ class Scheduler {
   const Graph& graph() const { return plan_.graph; }
   const Node& node(int id) const { return plan_.graph.nodes[id]; }
 
-  void cut_everywhere() {
+  void split_everywhere() {
     for (int id = 0; id < static_cast<int>(graph().nodes.size()); ++id)
-      if (computes(node(id))) cuts_.try_emplace(id, Cut{CutReason::fuse_off, "one kernel per op"});
+      if (computes(node(id))) boundaries_.try_emplace(id, Boundary{SplitReason::fuse_off, "one kernel per op"});
   }
 
   void find_reductions() {
@@ -92,7 +92,7 @@ class Scheduler {
     wanted_.assign(count, 0);
     done_.assign(count, 0);
     std::set<int> work;
-    for (const auto& [id, cut] : cuts_) in_memory_[id] = 1;
+    for (const auto& [id, boundary] : boundaries_) in_memory_[id] = 1;
     for (int output : graph().outputs) {
       const int base = alias_base(output);
       if (base != output) plan_.aliases[output] = base;
@@ -119,7 +119,7 @@ class Scheduler {
       in_memory_[id] = 1;
       for (const auto& value : group.kernel.values)
         if (value.kind == Value::Kind::load && node(value.node).op != Op::data && !done_[value.node]) work.insert(value.node);
-      group.kernel.cut = cut_of(id);
+      group.kernel.boundary = boundary_of(id);
       groups_.push_back(std::move(group));
     }
   }
@@ -131,7 +131,7 @@ class Scheduler {
       Built built = builder_.build({{id, std::move(domain.dims)}}, std::move(domain.sizes), domain.parallel, domain.chunks);
       for (const auto& needed : built.needed) {
         if (needed.node == id) throw InternalError(fmt::format("scheduler: %{} needs itself", id));
-        put_in_memory(needed.node, needed.cut, work);
+        put_in_memory(needed.node, needed.boundary, work);
       }
       // Rows were chosen for a reduction. If the reduction is read from memory after all, other axes may be better.
       const auto& values = built.group.kernel.values;
@@ -141,18 +141,18 @@ class Scheduler {
     }
   }
 
-  Cut cut_of(int id) const {
-    if (auto found = cuts_.find(id); found != cuts_.end()) return found->second;
-    if (trace::is_reduction(node(id).op) && node(id).chunk != 0) return {CutReason::parallelism, two_stage_detail(graph(), node(id))};
-    if (wanted_[id]) return {CutReason::output_wanted, "the value was asked for"};
-    return {CutReason::library_call, "a library call takes it from memory"};
+  Boundary boundary_of(int id) const {
+    if (auto found = boundaries_.find(id); found != boundaries_.end()) return found->second;
+    if (trace::is_reduction(node(id).op) && node(id).chunk != 0) return {SplitReason::parallelism, two_stage_detail(graph(), node(id))};
+    if (wanted_[id]) return {SplitReason::output_wanted, "the value was asked for"};
+    return {SplitReason::library_call, "a library call takes it from memory"};
   }
 
-  void put_in_memory(int id, const Cut& cut, std::set<int>& work) {
+  void put_in_memory(int id, const Boundary& boundary, std::set<int>& work) {
     if (in_memory_[id]) throw InternalError(fmt::format("scheduler: %{} is in memory already and needed there again", id));
     in_memory_[id] = 1;
     work.insert(id);
-    if (!trace::is_library(node(id).op)) cuts_.try_emplace(id, cut);
+    if (!trace::is_library(node(id).op)) boundaries_.try_emplace(id, boundary);
   }
 
   // A reshape (or contiguous copy) of a contiguous value in memory is the same memory.
@@ -209,7 +209,7 @@ class Scheduler {
     for (int id = 0; id < static_cast<int>(graph().nodes.size()); ++id)
       if (node(id).op == Op::cast && !in_memory_[id] && rounds_product(id)) {
         in_memory_[id] = 1;
-        cuts_.try_emplace(id, Cut{CutReason::library_call, fmt::format("the library rounds the product to {}", name(node(id).dtype))});
+        boundaries_.try_emplace(id, Boundary{SplitReason::library_call, fmt::format("the library rounds the product to {}", name(node(id).dtype))});
       }
   }
   bool is_products_own(int id) const {
@@ -303,7 +303,7 @@ class Scheduler {
 
   void need_for_library(Op op, int id, std::set<int>& work) {
     if (node(id).op == Op::data) return;
-    if (!in_memory_[id]) put_in_memory(id, {CutReason::library_call, fmt::format("{} takes its operands from memory", trace::name(op))}, work);
+    if (!in_memory_[id]) put_in_memory(id, {SplitReason::library_call, fmt::format("{} takes its operands from memory", trace::name(op))}, work);
     work.insert(id);  // it may have been split off before any kernel needed it
   }
 
@@ -339,7 +339,7 @@ class Scheduler {
 
   // Materialises a value that several kernels compute for themselves, if this is cheaper. If such values form a chain, only the last one is examined, because
   // the others are then computed once. The groups that computed it are dissolved, and all others are final. Returns the nodes that the dissolved groups wrote.
-  std::set<int> cut_repeated_work() {
+  std::set<int> store_repeated_work() {
     struct Computed {
       int node;
       std::size_t group;
@@ -360,7 +360,7 @@ class Scheduler {
     // If the order of a sum belongs to its kernel, two kernels may compute different bits. No element might then equal the maximum that another kernel found.
     std::vector<char> ordered(graph().nodes.size());
     for (const auto& [id, group] : computed) ordered[id] = !limits_.one_order && rounds_in_order(id) && (times[id] > 0 || written[id] > 0);
-    for (const auto& [id, reason] : cuts_) times[id] = 0;
+    for (const auto& [id, reason] : boundaries_) times[id] = 0;
     std::vector<char> last(graph().nodes.size());
     for (const auto& group : groups_)
       for (const auto& value : group.kernel.values)
@@ -381,7 +381,7 @@ class Scheduler {
       const auto users = std::span(begin, end);
       end = begin;
       if (ordered[id]) {
-        cuts_.try_emplace(id, Cut{CutReason::recompute_cost, "two kernels would sum it in different orders"});
+        boundaries_.try_emplace(id, Boundary{SplitReason::recompute_cost, "two kernels would sum it in different orders"});
         for (const auto& user : users) apart[user.group] = 1;
         continue;
       }
@@ -414,8 +414,8 @@ class Scheduler {
         if (stored == id || seconds <= trip(stored) || bytes <= bytes_of(stored)) continue;
         saved = seconds;
       }
-      cuts_[stored] = {CutReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
-                                                              users.size(), saved * 1e6, trip(stored) * 1e6)};
+      boundaries_[stored] = {SplitReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
+                                                                      users.size(), saved * 1e6, trip(stored) * 1e6)};
       for (const auto& user : users) apart[user.group] = 1;
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].settled = !apart[g];
@@ -441,7 +441,7 @@ class Scheduler {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (!apart[g]) continue;
       for (const auto& value : groups_[g].kernel.values)  // nodes that merging had hidden become separate as well
-        if (computes_node(value) && cuts_.contains(value.node)) in_memory_[value.node] = 1;
+        if (computes_node(value) && boundaries_.contains(value.node)) in_memory_[value.node] = 1;
       for (const auto& root : groups_[g].kernel.roots) {
         done_[root.node] = 0;
         work.insert(root.node);
@@ -462,7 +462,7 @@ class Scheduler {
     for (int id = 0; id < static_cast<int>(there.size()); ++id) {
       if (!done_[id] || there[id] || of_library_[id]) continue;
       done_[id] = 0;
-      if (!cuts_.contains(id) && !work.contains(id)) in_memory_[id] = 0;
+      if (!boundaries_.contains(id) && !work.contains(id)) in_memory_[id] = 0;
     }
   }
 
@@ -477,14 +477,14 @@ class Scheduler {
       if (number < 0) {
         step.kind = Step::Kind::library;
         step.call = std::move(calls_[static_cast<std::size_t>(-1 - number)]);
-        step.kernel.cut = {CutReason::library_call, fmt::format("a library computes {}", trace::name(step.call.op))};
+        step.kernel.boundary = {SplitReason::library_call, fmt::format("a library computes {}", trace::name(step.call.op))};
         continue;
       }
       step.kernel = std::move(groups_[static_cast<std::size_t>(number)].kernel);
       for (const auto& root : step.kernel.roots)  // each value in memory has a split reason
-        if (const auto cut = cuts_.find(root.node); cut != cuts_.end() && step.kernel.roots.size() > 1)
+        if (const auto boundary = boundaries_.find(root.node); boundary != boundaries_.end() && step.kernel.roots.size() > 1)
           step.kernel.notes.push_back(
-              fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(cut->second)));
+              fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(boundary->second)));
     }
     std::vector<Group>().swap(groups_);
   }
@@ -577,7 +577,7 @@ class Scheduler {
       for (const int id : plan_.steps[s].computes) step_of[id] = static_cast<int>(s);
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)
       for (const int id : plan_.steps[s].writes()) step_of[id] = static_cast<int>(s);
-    std::map<std::pair<int, int>, Cut> last;
+    std::map<std::pair<int, int>, Boundary> last;
     for (Refusal& refusal : refused_) {
       const auto [a, b] = std::minmax(step_of[refusal.a], step_of[refusal.b]);
       if (a >= 0 && a != b) last[{a, b}] = std::move(refusal.why);
@@ -586,7 +586,7 @@ class Scheduler {
   }
 
   Limits limits_;
-  Forced cuts_;
+  Forced boundaries_;
   Plan plan_;
   std::vector<char> in_memory_, wanted_, reduces_, done_;
   std::vector<char> of_library_;  // computed by a call

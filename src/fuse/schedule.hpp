@@ -19,7 +19,7 @@ struct Step {
   std::vector<int> computes;  // nodes
   std::vector<int> writes() const;
   std::vector<int> reads() const;
-  const Cut& cut() const { return kernel.cut; }
+  const Boundary& boundary() const { return kernel.boundary; }
 };
 
 struct Plan {
@@ -30,7 +30,7 @@ struct Plan {
 };
 
 /// Nodes that must be in memory by a decision outside of the scheduler (a compiler's report).
-using Forced = std::map<int, Cut>;
+using Forced = std::map<int, Boundary>;
 
 /// Returns the graph that schedule() takes: over symbols, with two-stage reductions as two nodes, and with other primitives for library ops that the device has
 /// no library for.

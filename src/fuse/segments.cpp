@@ -19,11 +19,11 @@ using Ops = std::shared_ptr<const std::vector<int>>;  // sorted ops that a node'
 
 class Segmenter {
  public:
-  Segmenter(const Graph& graph, int max_ops, std::map<int, Cut>& cuts)
+  Segmenter(const Graph& graph, int max_ops, std::map<int, Boundary>& boundaries)
       : graph_(graph),
         max_ops_(max_ops),
-        cuts_(cuts),
-        cut_(graph.nodes.size()),
+        boundaries_(boundaries),
+        is_boundary_(graph.nodes.size()),
         ends_(graph.nodes.size()),
         base_(graph.nodes.size()),
         segment_(graph.nodes.size()),
@@ -31,7 +31,7 @@ class Segmenter {
         pending_(graph.nodes.size()),
         length_(graph.nodes.size()),
         ops_(graph.nodes.size()) {
-    for (const auto& [id, cut] : cuts) cut_[id] = 1;
+    for (const auto& [id, boundary] : boundaries) is_boundary_[id] = 1;
     for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
       const auto& node = graph.nodes[id];
       base_[id] = trace::is_view(node.op) ? base_[node.inputs[0]] : static_cast<int>(id);
@@ -50,12 +50,12 @@ class Segmenter {
       for (int input : node.inputs)
         if (const int base = base_[input]; --pending_[base] == 0) ops_[base].reset();
     }
-    cut_shared();
+    split_shared();
   }
 
  private:
   // Decides, from the users down, which kernels would compute each node. A reduction always counts as one kernel.
-  void cut_shared() {
+  void split_shared() {
     std::vector<char> wanted(graph_.nodes.size());
     for (int output : graph_.outputs) wanted[base_[output]] = 1;
     std::vector<std::vector<int>> kernels(graph_.nodes.size());  // sorted kernels, of those that matter
@@ -64,11 +64,13 @@ class Segmenter {
       const Node& node = graph_.nodes[id];
       std::vector<int> mine = std::move(kernels[id]);
       kernels[id] = {};
-      if (!lengthens(graph_, node) && mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !cut_[id] && !wanted[id]) {
-        cut_[id] = 1;
-        cuts_.try_emplace(id, Cut{CutReason::recompute_cost, fmt::format("more than {} kernels would compute its {} ops", kManyKernels, length_[id])});
+      if (!lengthens(graph_, node) && mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !is_boundary_[id] &&
+          !wanted[id]) {
+        is_boundary_[id] = 1;
+        boundaries_.try_emplace(id,
+                                Boundary{SplitReason::recompute_cost, fmt::format("more than {} kernels would compute its {} ops", kManyKernels, length_[id])});
       }
-      if (cut_[id] || wanted[id] || !trace::is_elementwise(node.op)) mine = {id};
+      if (is_boundary_[id] || wanted[id] || !trace::is_elementwise(node.op)) mine = {id};
       for (int input : node.inputs) {
         const int base = base_[input];
         if (length_[base] == 0 || kernels[base] == mine) continue;
@@ -83,7 +85,7 @@ class Segmenter {
   // Returns the ops that would be computed together with a consumer of this node.
   bool open(int base) const {
     const Node& node = graph_.nodes[base];
-    return ops_[base] && !cut_[base] && !(node.chunk > 0 && trace::is_reduction(node.op));
+    return ops_[base] && !is_boundary_[base] && !(node.chunk > 0 && trace::is_reduction(node.op));
   }
 
   bool light(int base) const {
@@ -112,9 +114,9 @@ class Segmenter {
     }
     for (int input : inputs) {
       if (segment_[input] == segment || light(input)) continue;
-      cut_[input] = ends_[input] = 1;
-      cuts_.try_emplace(input,
-                        Cut{CutReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one; the limit is {}", count, max_ops_)
+      is_boundary_[input] = ends_[input] = 1;
+      boundaries_.try_emplace(
+          input, Boundary{SplitReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one; the limit is {}", count, max_ops_)
                                                                      : fmt::format("{} ops of an earlier kernel are still needed", ops_[input]->size())});
     }
     ops.push_back(id);  // the largest number so far, so the list stays sorted
@@ -130,8 +132,9 @@ class Segmenter {
     if (inputs.size() < 2 || !(graph_.nodes[piece].elements < graph_.nodes[rest].elements)) return;
     const auto all = joined(inputs, [](int) { return true; });
     if (static_cast<int>(all.size()) < max_ops_ || static_cast<int>(ops_[rest]->size()) >= max_ops_) return;
-    cut_[piece] = 1;
-    cuts_.try_emplace(piece, Cut{CutReason::kernel_size, fmt::format("{} ops with the parts that it is joined to; the limit is {}", all.size() + 1, max_ops_)});
+    is_boundary_[piece] = 1;
+    boundaries_.try_emplace(
+        piece, Boundary{SplitReason::kernel_size, fmt::format("{} ops with the parts that it is joined to; the limit is {}", all.size() + 1, max_ops_)});
     std::erase(inputs, piece);
   }
 
@@ -149,8 +152,8 @@ class Segmenter {
 
   const Graph& graph_;
   const int max_ops_;
-  std::map<int, Cut>& cuts_;
-  std::vector<char> cut_;
+  std::map<int, Boundary>& boundaries_;
+  std::vector<char> is_boundary_;
   std::vector<char> ends_;  // it ends its segment
   std::vector<int> base_;   // the node behind the views
   std::vector<int> segment_;
@@ -163,6 +166,6 @@ class Segmenter {
 
 bool lengthens(const Graph& graph, const Node& node) { return node.op == Op::cast && itemsize(node.dtype) > itemsize(graph.nodes[node.inputs[0]].dtype); }
 
-void cut_long_formulas(const Graph& graph, int max_ops, std::map<int, Cut>& cuts) { Segmenter(graph, max_ops, cuts).run(); }
+void split_long_formulas(const Graph& graph, int max_ops, std::map<int, Boundary>& boundaries) { Segmenter(graph, max_ops, boundaries).run(); }
 
 }  // namespace sinter::fuse

@@ -148,7 +148,7 @@ class Siblings {
       build(host, members, requests, half, last);
       return;
     }
-    built.group.kernel.cut = groups_[members[last - 1]].kernel.cut;
+    built.group.kernel.boundary = groups_[members[last - 1]].kernel.boundary;
     for (std::size_t k = first; k + 1 < last; ++k) groups_[members[k]] = {};
     groups_[members[last - 1]] = std::move(built.group);
   }

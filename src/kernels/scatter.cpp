@@ -14,7 +14,7 @@ namespace {
 // Fewest elements of a task.
 constexpr std::int64_t kTaskElements = 65536;
 // Rows of at least so many elements are divided into columns for the tasks. Each task reads all indices.
-constexpr std::int64_t kCutColumns = 16;
+constexpr std::int64_t kMinTaskColumns = 16;
 
 struct Matrix {
   explicit Matrix(const fuse::LibraryOperand& operand)
@@ -74,11 +74,12 @@ template <class T> struct Scatter {
   template <class Combine> void in_order(int threads, const Combine& combine) const {
     const std::int64_t copies =
         std::clamp<std::int64_t>(old.rows * old.columns / kTaskElements, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(old.rows, thread_count(threads))));
-    const std::int64_t cuts = old.columns < kCutColumns ? 1
-                                                        : std::clamp<std::int64_t>((old.rows + count) * old.columns / kTaskElements, 1,
-                                                                                   std::min<std::int64_t>(old.columns / kCutColumns, thread_count(threads)));
+    const std::int64_t parts = old.columns < kMinTaskColumns
+                                   ? 1
+                                   : std::clamp<std::int64_t>((old.rows + count) * old.columns / kTaskElements, 1,
+                                                              std::min<std::int64_t>(old.columns / kMinTaskColumns, thread_count(threads)));
     run_tasks(threads, copies, [&](std::int64_t task) { copy(old.rows * task / copies, old.rows * (task + 1) / copies, 0, old.columns); });
-    run_tasks(threads, cuts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / cuts, old.columns * (task + 1) / cuts, combine); });
+    run_tasks(threads, parts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / parts, old.columns * (task + 1) / parts, combine); });
   }
 
   /// Adds integers, whose sums do not depend on the order: each task adds a part of the values in a table of its own.

@@ -129,7 +129,7 @@ Results pad_of(const Call& c) {
   if (pads.size() != 2 * axes.size()) c.refuse(fmt::format("{} widths for {} axes", pads.size(), axes.size()));
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(rank);
   std::vector<Index> kept(rank, Index(Slice{}));
-  bool cuts = false;
+  bool is_cropped = false;
   for (std::size_t k = 0; k < axes.size(); ++k) {  // a negative width removes elements
     const std::size_t axis = static_cast<std::size_t>(c.axis(axes[k], x.ndim()));
     const std::int64_t size = x.size(static_cast<int>(axis));
@@ -139,10 +139,10 @@ Results pad_of(const Call& c) {
     if (size + before < 0) after += size + before, before = -size;
     widths[axis] = {std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0)};
     if (before >= 0 && after >= 0) continue;
-    cuts = true;
+    is_cropped = true;
     kept[axis] = Slice{std::max<std::int64_t>(-before, 0), std::max<std::int64_t>(size + std::min<std::int64_t>(after, 0), 0)};
   }
-  const Tensor inner = cuts ? x.at(kept, c.where()) : x;
+  const Tensor inner = is_cropped ? x.at(kept, c.where()) : x;
   const std::string mode = c.text("mode", "constant");
   if (mode == "constant") {
     if (c.has(2)) return {pad(c.at_node(inner), widths, PadMode::constant, c.at_node(reshape(c[2], {})))};

@@ -64,8 +64,8 @@ Results stft(const Call& c) {
     const Tensor all = sliding_window_view(c.at_node(signal), {length}, {1}).at({Slice{}, Slice{{}, {}, step}}, c.where());
     return c.has(2) ? multiply(c.at_node(all), c.tensor(2)) : all;
   };
-  const Parts cut{pieces(parts.re), parts.im.empty_handle() ? Tensor() : pieces(parts.im)};
-  return {side_by_side(c, transformed(c, cut, {}, -1, c.integer("onesided", 1) != 0), x.dtype())};
+  const Parts frames{pieces(parts.re), parts.im.empty_handle() ? Tensor() : pieces(parts.im)};
+  return {side_by_side(c, transformed(c, frames, {}, -1, c.integer("onesided", 1) != 0), x.dtype())};
 }
 
 /// a0 - a1 cos(t) + a2 cos(2t). If periodic, t takes a full turn in `size` steps; otherwise t is 0 at the first position and a full turn at the last.

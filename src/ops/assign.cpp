@@ -160,11 +160,11 @@ RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std
   if (!dense) {
     // Selects every step-th element of the window: an axis of (count, step) whose first column is replaced. For that the window is padded to whole steps, and
     // cut again.
-    std::vector<std::int64_t> read(2 * rank, 1), filling(2 * rank, 0), columns(4 * rank, 0), cut(2 * rank, 1);
+    std::vector<std::int64_t> read(2 * rank, 1), filling(2 * rank, 0), columns(4 * rank, 0), region(2 * rank, 1);
     Shape full(rank), apart, column;
     for (std::size_t k = 0; k < rank; ++k) {
       read[2 * k] = starts[k];
-      cut[2 * k] = 0;
+      region[2 * k] = 0;
       full[k] = block[k] * steps[k];
       filling[2 * k + 1] = full[k] - window[k];
       apart.insert(apart.end(), {block[k], steps[k]});
@@ -175,7 +175,7 @@ RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std
     const RecordedPtr old = make_slice(site, whole, std::move(read), window);
     const RecordedPtr filled = make_pad(site, old, make_constant(site, make_scalar_int(value->dtype, 0), full), std::move(filling));
     const RecordedPtr mixed = make_pad(site, make_reshape(site, value, column), make_reshape(site, filled, apart), std::move(columns));
-    value = make_slice(site, make_reshape(site, mixed, full), std::move(cut), window);
+    value = make_slice(site, make_reshape(site, mixed, full), std::move(region), window);
   }
   return put(site, value, whole, std::move(around));
 }

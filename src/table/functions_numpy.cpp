@@ -227,8 +227,8 @@ Value unpackbits_(const Arguments& a) {
   const std::int64_t count = a.integer(2, 0) < 0 ? std::max<std::int64_t>(shape.back() + a.integer(2, 0), 0) : a.integer(2, 0);
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(shape.size());
   widths.back().second = std::max<std::int64_t>(count - shape.back(), 0);
-  const Tensor cut = pad(bits, widths).at({ellipsis, Slice{0, count}}, kNowhere);
-  return {axis ? moveaxis(cut, -1, *axis) : cut};
+  const Tensor cropped = pad(bits, widths).at({ellipsis, Slice{0, count}}, kNowhere);
+  return {axis ? moveaxis(cropped, -1, *axis) : cropped};
 }
 
 namespace {

@@ -34,21 +34,21 @@ class Loop {
   Pieces recorded(const RecordedPtr& node) {
     nodes_.push_back(node);
     if (nodes_.size() >= sweep_at_) sweep();
-    if (node->depth >= kMaxPendingDepth) return cut(node, true);  // no loop was found, but memory must stay bounded
-    ++since_cut_;
+    if (node->depth >= kMaxPendingDepth) return finish_piece(node, true);  // no loop was found, but memory must stay bounded
+    ++since_evaluation_;
     if (place_ == 0) {
-      const bool window_is_full = since_cut_ >= look_at_ && node->depth >= kWindow;
+      const bool window_is_full = since_evaluation_ >= look_at_ && node->depth >= kWindow;
       return window_is_full || is_known_loop(*node) ? look(node) : Pieces{};
     }
-    if (std::exchange(iteration_is_over_, is_place(*node)) && is_last_of_piece()) return cut(node, false);
-    if (since_cut_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_cut_ + kWindow;
+    if (std::exchange(iteration_is_over_, is_place(*node)) && is_last_of_piece()) return finish_piece(node, false);
+    if (since_evaluation_ - seen_at_ > kLost * kWindow) place_ = 0, look_at_ = since_evaluation_ + kWindow;
     return {};
   }
 
-  Pieces about_to_look() { return place_ != 0 && std::exchange(iteration_is_over_, false) && is_last_of_piece() ? cut(nullptr, false) : Pieces{}; }
+  Pieces about_to_look() { return place_ != 0 && std::exchange(iteration_is_over_, false) && is_last_of_piece() ? finish_piece(nullptr, false) : Pieces{}; }
 
   void evaluation_asked() {
-    since_cut_ = 0;
+    since_evaluation_ = 0;
     look_at_ = kWindow - kQuiet;
     place_ = 0;
     for (Known& loop : found_before_) loop.times = 0;
@@ -89,15 +89,15 @@ class Loop {
     each_ = found.each;
     iteration_is_over_ = is_place(*node);
     times_ = found.since - iteration_is_over_;
-    seen_at_ = since_cut_;
-    look_at_ = 2 * since_cut_;
+    seen_at_ = since_evaluation_;
+    look_at_ = 2 * since_evaluation_;
     if (place_ != 0) remember();
     return std::move(found.pieces);
   }
 
   // Counts a completed iteration.
   bool is_last_of_piece() {
-    seen_at_ = since_cut_;
+    seen_at_ = since_evaluation_;
     return ++times_ % each_ == 0;
   }
 
@@ -148,9 +148,9 @@ class Loop {
   }
 
   // Returns the nodes that the user holds, and with `with_node` the node itself, which nobody holds yet.
-  Pieces cut(const RecordedPtr& node, bool with_node) {
+  Pieces finish_piece(const RecordedPtr& node, bool with_node) {
     Pieces pieces(1);
-    std::vector<RecordedPtr>& cut = pieces.front();
+    std::vector<RecordedPtr>& piece = pieces.front();
     std::vector<RecordedPtr> all = held();
     known_.clear();
     for (RecordedPtr& held : all) {
@@ -160,24 +160,24 @@ class Loop {
         held = inputs.front();
       }
       if (held->evaluated() || held->op == Op::data || held == node) continue;
-      const auto fresh = static_cast<std::uint32_t>(cut.size());  // views may share a base
-      if (number(held.get(), cut) == fresh) cut.push_back(std::move(held));
+      const auto fresh = static_cast<std::uint32_t>(piece.size());  // views may share a base
+      if (number(held.get(), piece) == fresh) piece.push_back(std::move(held));
     }
     nodes_.clear();
-    since_cut_ = seen_at_ = 0;
+    since_evaluation_ = seen_at_ = 0;
     look_at_ = kWindow;
     if (node) {
-      if (with_node || cut.empty()) cut.push_back(node);
+      if (with_node || piece.empty()) piece.push_back(node);
       nodes_.push_back(node);  // it belongs to the next piece
-      since_cut_ = 1;
+      since_evaluation_ = 1;
     }
-    return cut.empty() ? Pieces{} : pieces;
+    return piece.empty() ? Pieces{} : pieces;
   }
 
   std::vector<std::weak_ptr<Recorded>> nodes_;  // of this thread, in the order of recording
   NumberIndex known_;
   std::size_t sweep_at_ = kFirstSweep;
-  std::int64_t since_cut_ = 0;               // nodes since the last evaluation
+  std::int64_t since_evaluation_ = 0;        // nodes since the last evaluation
   std::int64_t look_at_ = kWindow - kQuiet;  // nodes since then before the next search
   std::uint64_t place_ = 0;                  // the place that ends an iteration
   PlaceLike like_;

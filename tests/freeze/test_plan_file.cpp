@@ -437,7 +437,7 @@ TEST_CASE("saving records the formula once for each size that it looks at, whate
 }
 
 TEST_CASE("of several plans that are right for a size, the one that was made for it is taken, then the nearest") {
-  // A sum of few long rows is cut in pieces, one of many short ones is not: other plans by an estimate.
+  // A sum of few long rows is split in pieces, one of many short ones is not: other plans by an estimate.
   const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{sum(exp(in[0]), 1)}; };
   File file("nearest.plan");
   const Function made = freeze(body, {{DType::float32, {{"rows", 2}, {"long", 40}}}});

@@ -1,4 +1,4 @@
-// Reductions to few results over axes anywhere: on a GPU they are cut so that its multiprocessors have work. Against sums in float64, on
+// Reductions to few results over axes anywhere: on a GPU they are split so that its multiprocessors have work. Against sums in float64, on
 // the executor of the environment.
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Long formulas: more ops and inputs than one kernel takes. They must be cut for stated reasons and still compute the same as
+// Long formulas: more ops and inputs than one kernel takes. They must be split for stated reasons and still compute the same as
 // plain loops in float64.
 #include <doctest/doctest.h>
 
@@ -134,17 +134,17 @@ std::size_t place(const Shape& shape, std::int64_t row, std::int64_t column) {
 
 /// Every kernel names its split reason, with the figures that decided it.
 void check_reasons(const json& plan) {
-  static const std::set<std::string> cuts = {"kernel size", "parameters", "registers", "recompute cost", "measured spill", "reduction dependency"};
+  static const std::set<std::string> reasons = {"kernel size", "parameters", "registers", "recompute cost", "measured spill", "reduction dependency"};
   for (std::size_t k = 0; k < plan["kernels"].size(); ++k) {
-    const auto& cut = plan["kernels"][k]["cut"];
-    const auto reason = cut["reason"].get<std::string>(), detail = cut["detail"].get<std::string>();
+    const auto& boundary = plan["kernels"][k]["cut"];
+    const auto reason = boundary["reason"].get<std::string>(), detail = boundary["detail"].get<std::string>();
     CAPTURE(reason);
     CAPTURE(detail);
     if (k + 1 == plan["kernels"].size()) {
       CHECK(reason == "output wanted");
       continue;
     }
-    CHECK(cuts.count(reason) == 1);
+    CHECK(reasons.count(reason) == 1);
     CHECK(std::any_of(detail.begin(), detail.end(), [](unsigned char c) { return std::isdigit(c); }));
   }
 }
@@ -206,7 +206,7 @@ void need_figures(const json& kernel) {
 }
 }  // namespace
 
-TEST_CASE("a chain of 300 ops is cut at the limit of a kernel's size for sm_90") {
+TEST_CASE("a chain of 300 ops is split at the limit of a kernel's size for sm_90") {
   Tensor b = sn::placeholder({1 << 20}, DType::float32);
   for (int k = 0; k < 300; ++k) b = b + 0.02f * static_cast<float>(k + 1);
   const json plan = explained(b, "sm_90");

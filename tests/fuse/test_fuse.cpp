@@ -13,9 +13,9 @@
 #include "trace/site.hpp"
 
 using namespace sinter;
-using fuse::CutReason;
 using fuse::Limits;
 using fuse::Plan;
+using fuse::SplitReason;
 using sinter::testing::GraphBuilder;
 using trace::Op;
 
@@ -39,9 +39,9 @@ int kernels(const Plan& plan) {
   return count;
 }
 
-bool has_cut(const Plan& plan, CutReason reason) {
+bool has_split(const Plan& plan, SplitReason reason) {
   for (const auto& step : plan.steps)
-    if (step.cut().reason == reason && !step.cut().detail.empty()) return true;
+    if (step.boundary().reason == reason && !step.boundary().detail.empty()) return true;
   return false;
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a chain over broadcast operands is one kernel, and the literal is a p
   const auto graph = g.done({g.op(Op::tanh, {z})});
   const Plan plan = plan_of(graph);
   REQUIRE(kernels(plan) == 1);
-  CHECK(plan.steps[0].cut().reason == CutReason::output_wanted);
+  CHECK(plan.steps[0].boundary().reason == SplitReason::output_wanted);
   CHECK(plan.steps[0].kernel.row_axes() == 0);
   const auto nest = jit::lower(plan.graph, plan.steps[0].kernel, fuse::cpu_limits()).nest;
   CHECK(nest.scalars.size() == 1);
@@ -105,7 +105,7 @@ TEST_CASE("variance of rows is one kernel; of everything it is read once, in chu
   CHECK(rows.steps[0].kernel.passes() == 2);
   const Plan all = plan_of(variance({2048, 1024}, {0, 1}));
   CHECK(kernels(all) <= 3);  // sums and squares about the middle of each chunk, in one pass over memory, and their merge
-  CHECK(has_cut(all, CutReason::parallelism));
+  CHECK(has_split(all, SplitReason::parallelism));
 }
 
 TEST_CASE("a reduction takes its producers and its epilogue") {
@@ -115,7 +115,7 @@ TEST_CASE("a reduction takes its producers and its epilogue") {
   const auto graph = g.done({g.op(Op::log, {sum})});
   const Plan plan = plan_of(graph);
   CHECK(kernels(plan) == 1);
-  CHECK(plan.steps[0].cut().reason == CutReason::output_wanted);
+  CHECK(plan.steps[0].boundary().reason == SplitReason::output_wanted);
 }
 
 TEST_CASE("two reductions of different rows cannot share a kernel") {
@@ -123,7 +123,7 @@ TEST_CASE("two reductions of different rows cannot share a kernel") {
   const int a = g.reduce(Op::reduce_sum, g.data({300, 500}), {1}), b = g.reduce(Op::reduce_sum, g.data({300, 70}), {1});
   const Plan plan = plan_of(g.done({g.op(Op::divide, {a, b})}));
   CHECK(kernels(plan) == 2);
-  CHECK(has_cut(plan, CutReason::reduction_dependency));
+  CHECK(has_split(plan, SplitReason::reduction_dependency));
 }
 
 TEST_CASE("what is computed from a reduction before it is spread again is its epilogue, not a kernel") {
@@ -134,7 +134,7 @@ TEST_CASE("what is computed from a reduction before it is spread again is its ep
   const int centred = g.op(Op::subtract, {x, g.broadcast(mean, {1797, 64})});
   const Plan plan = plan_of(g.done({g.softmax(centred)}));
   CHECK(kernels(plan) == 2);
-  CHECK(has_cut(plan, CutReason::reduction_dependency));
+  CHECK(has_split(plan, SplitReason::reduction_dependency));
 }
 
 TEST_CASE("siblings over the same input are one kernel with several outputs") {
@@ -165,17 +165,17 @@ TEST_CASE("work under a broadcast is not repeated when a round trip is cheaper")
   };
   const Plan many = plan_for(4096), few = plan_for(2);
   CHECK(kernels(many) == 2);
-  CHECK(has_cut(many, CutReason::recompute_cost));
+  CHECK(has_split(many, SplitReason::recompute_cost));
   CHECK(kernels(few) == 1);
 }
 
-TEST_CASE("long formulas are cut by size, and a loop's pieces are the same kernel") {
+TEST_CASE("long formulas are split by size, and a loop's pieces are the same kernel") {
   GraphBuilder g;
   int b = g.data({1000});
   for (int k = 0; k < 1024; ++k) b = g.op(Op::add, {b, g.literal(0.02, {1000})});
   const Plan plan = plan_of(g.done({b}));
   CHECK(kernels(plan) == 8);
-  CHECK(has_cut(plan, CutReason::kernel_size));
+  CHECK(has_split(plan, SplitReason::kernel_size));
   std::set<std::string> texts;
   for (const auto& step : plan.steps) texts.insert(jit::to_string(jit::lower(plan.graph, step.kernel, fuse::cpu_limits()).nest));
   CHECK(texts.size() == 1);
@@ -196,7 +196,7 @@ TEST_CASE("a stencil of a stencil is not computed again at every offset without 
   const Plan plan = plan_of(g.done({u}));
   CHECK(kernels(plan) >= 2);
   CHECK(kernels(plan) <= 12);
-  CHECK(has_cut(plan, CutReason::recompute_cost));
+  CHECK(has_split(plan, SplitReason::recompute_cost));
 }
 
 TEST_CASE("views are never kernels of their own") {
@@ -237,24 +237,24 @@ TEST_CASE("matmul is a library step between kernels; a transposed operand needs 
   REQUIRE(plan.steps.size() == 3);
   CHECK(plan.steps[1].kind == fuse::Step::Kind::library);
   CHECK(plan.steps[1].call.operands[1].strides == fuse::Sizes{1, 32});
-  CHECK(plan.steps[0].cut().reason == CutReason::library_call);
+  CHECK(plan.steps[0].boundary().reason == SplitReason::library_call);
   // A device without a library computes it as one kernel with its neighbours.
   CHECK(kernels(plan_of(g.graph, fuse::cuda_limits(90))) >= 1);
 }
 
-TEST_CASE("a row that fits nowhere is read again or cut, and says so") {
+TEST_CASE("a row that fits nowhere is read again or split, and says so") {
   GraphBuilder g;
   const std::int64_t n = 1 << 20;
   const int dear = g.op(Op::tanh, {g.op(Op::exp, {g.data({512, n})})});
   const int sum = g.reduce(Op::reduce_sum, dear, {1});
   const auto graph = g.done({g.op(Op::divide, {dear, g.broadcast(g.reshape(sum, {512, 1}), {512, n})})});
   const Plan plan = plan_of(graph);
-  CHECK(has_cut(plan, CutReason::row_too_long));
+  CHECK(has_split(plan, SplitReason::row_too_long));
   Limits nothing_behind = fuse::cpu_limits();
   nothing_behind.row_bytes_are_hard = true;
-  CHECK(has_cut(plan_of(graph, nothing_behind), CutReason::shared_memory));
+  CHECK(has_split(plan_of(graph, nothing_behind), SplitReason::shared_memory));
   const Plan cuda = plan_of(graph, fuse::cuda_limits(90));
-  CHECK((has_cut(cuda, CutReason::shared_memory) || !cuda.steps.back().kernel.notes.empty()));
+  CHECK((has_split(cuda, SplitReason::shared_memory) || !cuda.steps.back().kernel.notes.empty()));
 }
 
 TEST_CASE("a kernel carries where its values are staged") {
@@ -284,14 +284,14 @@ TEST_CASE("a kernel carries where its values are staged") {
   CHECK(staging({1000, 4096}, 0, 1, h100) == fuse::Staging{});
 }
 
-TEST_CASE("parameters and registers cut kernels of a small target") {
+TEST_CASE("parameters and registers split kernels of a small target") {
   GraphBuilder g;
   int sum = g.data({4096});
   for (int k = 0; k < 59; ++k) sum = g.op(Op::add, {sum, g.op(Op::multiply, {g.data({4096}), g.literal(k, {4096})})});
   const auto graph = g.done({sum});
   Limits few_parameters = fuse::cuda_limits(90);
   few_parameters.parameter_bytes = 600;
-  CHECK(has_cut(plan_of(graph, few_parameters), CutReason::parameters));
+  CHECK(has_split(plan_of(graph, few_parameters), SplitReason::parameters));
 
   GraphBuilder h;  // many values alive at once: all are needed again after all were computed
   std::vector<int> alive;
@@ -301,7 +301,7 @@ TEST_CASE("parameters and registers cut kernels of a small target") {
   for (int k = 0; k < 40; ++k) total = h.op(Op::multiply, {total, alive[k]});
   Limits few_registers = fuse::cuda_limits(90);
   few_registers.registers = 48;
-  CHECK(has_cut(plan_of(h.done({total}), few_registers), CutReason::registers));
+  CHECK(has_split(plan_of(h.done({total}), few_registers), SplitReason::registers));
 }
 
 TEST_CASE("a device model is printed, one property a line") {
@@ -316,7 +316,7 @@ TEST_CASE("without fusion every op is a kernel, and says so") {
   limits.fuse = false;
   const Plan plan = plan_of(g.done({g.softmax(g.data({64, 128}))}), limits);
   CHECK(kernels(plan) == 5);
-  CHECK(has_cut(plan, CutReason::fuse_off));
+  CHECK(has_split(plan, SplitReason::fuse_off));
 }
 
 TEST_CASE("a plan of many steps in a row is made (a cubic scheduler would take minutes)") {
@@ -363,7 +363,7 @@ TEST_CASE("the schedule is the same every time") {
   const auto text = [&] {
     std::string all;
     const Plan plan = plan_of(graph);
-    for (const auto& step : plan.steps) all += jit::to_string(jit::lower(plan.graph, step.kernel, fuse::cpu_limits()).nest) + fuse::to_string(step.cut());
+    for (const auto& step : plan.steps) all += jit::to_string(jit::lower(plan.graph, step.kernel, fuse::cpu_limits()).nest) + fuse::to_string(step.boundary());
     return all;
   };
   CHECK(text() == text());
@@ -404,7 +404,7 @@ std::string steps_text(const Plan& plan) {
     for (int id : step.reads()) text += " %" + std::to_string(id);
     text += " writes";
     for (int id : step.writes()) text += " %" + std::to_string(id);
-    text += " since " + fuse::to_string(step.cut()) + "\n";
+    text += " since " + fuse::to_string(step.boundary()) + "\n";
   }
   return text;
 }
@@ -583,7 +583,7 @@ TEST_CASE("coupled values of a short loop are one kernel with several outputs") 
         }) == 1);
 }
 
-TEST_CASE("a long formula of several live values is cut in few, even pieces") {
+TEST_CASE("a long formula of several live values is split into few, even pieces") {
   GraphBuilder g;
   const Shape shape{100000};
   int p = g.data(shape), m = g.data(shape), v = g.data(shape);
@@ -617,7 +617,7 @@ TEST_CASE("a hundred outputs of one input are built at once, in few kernels") {
   CHECK(roots == 100);
 }
 
-TEST_CASE("a stencil of stencils is cut between its steps, and computes each step at each place once") {
+TEST_CASE("a stencil of stencils is split between its steps, and computes each step at each place once") {
   GraphBuilder g;
   int x = g.data({100000});
   for (int step = 0; step < 30; ++step) {

@@ -32,7 +32,7 @@ void compile_for_all_targets(const LoopNest& nest) {
   }
 }
 
-/// Elementwise ops whose operands are of one dtype, cut in kernels of a few ops.
+/// Elementwise ops whose operands are of one dtype, split into kernels of a few ops.
 std::vector<std::vector<Op>> op_groups(DType dtype, std::size_t size) {
   std::vector<std::vector<Op>> groups;
   for (int n = 0; n < trace::primitive_count(); ++n) {

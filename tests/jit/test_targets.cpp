@@ -152,7 +152,7 @@ TEST_CASE("every formula compiles for every architecture in as few kernels as ex
   }
 }
 
-TEST_CASE("a kernel that spills as compiled is cut again until none does, and the verdict is remembered") {
+TEST_CASE("a kernel that spills as compiled is split again until none does, and the verdict is remembered") {
   need_nvrtc();
   const sn::testing::TemporaryFolder folder;
   // Every value is used again after the sum of all of them, and none is cheap to compute twice.
@@ -168,16 +168,16 @@ TEST_CASE("a kernel that spills as compiled is cut again until none does, and th
 
   sn::engine::Target target;
   target.limits = sn::fuse::cuda_limits(90);
-  target.limits.registers = target.limits.max_ops = 1 << 20;  // the estimates cut nothing: the compiler has the word
+  target.limits.registers = target.limits.max_ops = 1 << 20;  // the estimates split nothing: the compiler has the word
   const auto plan = [&](sn::engine::Totals& totals) {
     sn::engine::ForkGate gate;
     sn::engine::Kernels kernels(totals, gate);
     kernels.configure({folder / "cache", std::uint64_t{1} << 30}, {});
     return sn::engine::make_plan(graph, target, {}, kernels);
   };
-  const auto cuts = [](const sn::engine::Planned& planned) {
+  const auto reasons = [](const sn::engine::Planned& planned) {
     std::vector<std::string> texts;
-    for (const auto& step : planned.steps) texts.push_back(sn::fuse::to_string(step.cut));
+    for (const auto& step : planned.steps) texts.push_back(sn::fuse::to_string(step.boundary));
     return texts;
   };
   sn::engine::Totals cold, warm;
@@ -191,13 +191,13 @@ TEST_CASE("a kernel that spills as compiled is cut again until none does, and th
     CHECK(step.made.report.spill_bytes == 0);
   }
   const std::regex figures("measured spill: \\w+ used \\d+ registers and spilled [1-9]\\d* bytes as one kernel");
-  for (std::size_t s = 0; s + 1 < first->steps.size(); ++s) CHECK(std::regex_match(cuts(*first)[s], figures));
-  CHECK(first->steps.back().cut.reason == sn::fuse::CutReason::output_wanted);
+  for (std::size_t s = 0; s + 1 < first->steps.size(); ++s) CHECK(std::regex_match(reasons(*first)[s], figures));
+  CHECK(first->steps.back().boundary.reason == sn::fuse::SplitReason::output_wanted);
 
   const auto second = plan(warm);
   CHECK(warm.compiled == 0);
   CHECK(warm.from_disk == cold.compiled);
-  CHECK(cuts(*second) == cuts(*first));
+  CHECK(reasons(*second) == reasons(*first));
   REQUIRE(second->steps.size() == first->steps.size());
   for (std::size_t s = 0; s < first->steps.size(); ++s) CHECK(second->steps[s].made.source.text == first->steps[s].made.source.text);
 }

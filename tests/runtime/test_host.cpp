@@ -149,7 +149,7 @@ TEST_CASE("a buffer becomes host memory without a copy") {
   CHECK_THROWS_AS(device->upload(*other, back, 65), InternalError);
 }
 
-TEST_CASE("partition: every point once, cuts at multiples of the unit") {
+TEST_CASE("partition: every point once, boundaries at multiples of the unit") {
   std::mt19937_64 random(sinter::testing::fresh_seed());
   for (int round = 0; round < 300; ++round) {
     const std::int64_t outer = random() % 50, inner = random() % 2 ? random() % 100 : random() % 100'000;

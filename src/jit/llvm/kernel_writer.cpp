@@ -349,7 +349,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
     });
   };
 
-  if (nest_.chunk_axis >= 0) cut_rows();
+  if (nest_.chunk_axis >= 0) clip_rows();
   const Value zero = ir_.integer(DType::int64, 0), size = sizes_[row_axis];
   const auto blocks = [&](const char* stem, const Value& first, const Value& last, int rows_each, const auto& body) {
     ir_.loop(stem, first, last, rows_each, [&](const Value& row) { body(row, ir_.min(ir_.add(row, ir_.integer(DType::int64, rows_each)), last)); });
@@ -376,7 +376,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
 }
 
 void KernelWriter::write_point(int lanes) {
-  if (nest_.chunk_axis >= 0) cut_rows();
+  if (nest_.chunk_axis >= 0) clip_rows();
   for (const Stage& stage : nest_.stages) {
     if (stage.row) write_row_stage(stage, lanes);
     else write_body(stage, lanes);
@@ -384,7 +384,7 @@ void KernelWriter::write_point(int lanes) {
 }
 
 /// Limits the rows to this point's chunk. The last chunk may be shorter, or empty.
-void KernelWriter::cut_rows() {
+void KernelWriter::clip_rows() {
   ir_.set_name("chunk_rows");
   const Value full = ints_[nest_.chunk_row], zero = ir_.integer(DType::int64, 0);
   const Value left = ir_.sub(ints_[nest_.chunk_total], ir_.mul(axes_[nest_.chunk_axis], full));

@@ -37,7 +37,7 @@ class KernelWriter {
   /// Returns whether the rest of a row after whole vectors can be one more vector, in which only some lanes are row points.
   bool maskable(const Stage& stage) const;
   void write_masked(const Stage& stage, int axis, const Value& first, int lanes);
-  void cut_rows();
+  void clip_rows();
 
   // Reductions, in the order of jit/reduction_order.hpp (kernel_reductions.cpp).
   void start_reductions(const Stage& stage, int lanes, int width);

@@ -1,4 +1,4 @@
-// Split reasons. Each says why a kernel ends at a fusion boundary. Every step of a plan has one Cut, whose text holds the figures that decided it.
+// Split reasons. Each says why a kernel ends at a fusion boundary. Every step of a plan has one Boundary, whose text holds the figures that decided it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sinter::fuse {
 
-enum class CutReason : std::uint8_t {
+enum class SplitReason : std::uint8_t {
   output_wanted,         // the value was asked for
   reduction_dependency,  // a reduced value is needed at points that its own kernel does not have
   parallelism,           // a reduction with few results is split in two stages
@@ -27,23 +27,23 @@ enum class CutReason : std::uint8_t {
   order,         // a step between the two needs one of them and is needed by the other
   slower,        // one kernel would take longer than both
 };
-std::string_view name(CutReason reason);
+std::string_view name(SplitReason reason);
 /// Returns one sentence that says how the user can remove the boundary.
-std::string_view remedy(CutReason reason);
+std::string_view remedy(SplitReason reason);
 
-struct Cut {
-  CutReason reason = CutReason::output_wanted;
+struct Boundary {
+  SplitReason reason = SplitReason::output_wanted;
   std::string detail;  // "128 ops reach the limit of 128"
 };
-inline std::string to_string(const Cut& cut) {
-  std::string text(name(cut.reason));
-  return cut.detail.empty() ? text : text + ": " + cut.detail;
+inline std::string to_string(const Boundary& boundary) {
+  std::string text(name(boundary.reason));
+  return boundary.detail.empty() ? text : text + ": " + boundary.detail;
 }
 
 /// Two kernels that were tried as one and stayed two, identified by a node that each computes.
 struct Refusal {
   int a = -1, b = -1;
-  Cut why;
+  Boundary why;
 };
 
 }  // namespace sinter::fuse
