@@ -164,7 +164,7 @@ std::vector<runtime::DevicePtr> Engine::devices() {
 
 Engine::Setup::Setup(std::uint64_t of, const Options& options, Target where)
     : version(of),
-      how{{options.fast_math, jit::Wish::parse(options.schedule)}, options.tuned, options.keep_plans},
+      how{{options.fast_math, jit::ScheduleOverride::parse(options.schedule)}, options.tuned, options.keep_plans},
       schedule(options.schedule),
       target(std::move(where)),
       key(key_for(target)),

@@ -75,7 +75,7 @@ void check(const Options& options) {
   if (options.threads < 0) throw ValueError(fmt::format("threads is {}; 0 means every core", options.threads));
   cache::parse_size(options.cache_size);
   memory_limit_of(options);
-  jit::Wish::parse(options.schedule);
+  jit::ScheduleOverride::parse(options.schedule);
   fuse::without_passes({}, options.without);
   if (spdlog::level::from_str(options.log) == spdlog::level::off && options.log != "off")
     throw ValueError(fmt::format("unknown log level '{}'; known are trace, debug, info, warn, error, critical and off", options.log));

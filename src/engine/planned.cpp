@@ -60,14 +60,14 @@ LoweredStep lowered_step(const fuse::Graph& graph, const fuse::Step& step, const
   const auto runs = [&](const jit::Lowered& lowered) { return jit::to_string(lowered.nest.schedule, target.limits.backend); };
   const std::string chosen = runs(result.lowered);
   if (how.tuned && target.device && !kernels.tuning_mark().empty())
-    if (const auto wish = tuned_wish(*kernels.disk(), result.lowered, {target.device->model(), target.kind().generator, target.interpret})) {
-      result.lowered = lower({how.lowering.fast_math, how.lowering.wish.with(*wish)});
+    if (const auto overrides = tuned_override(*kernels.disk(), result.lowered, {target.device->model(), target.kind().generator, target.interpret})) {
+      result.lowered = lower({how.lowering.fast_math, how.lowering.overrides.with(*overrides)});
       if (runs(result.lowered) != chosen) {
         result.from = PlannedStep::From::tuned;
         log().debug("{}: runs by the schedule that was tuned here, {}, instead of {}", result.lowered.nest.name, runs(result.lowered), chosen);
       }
     }
-  if (!how.lowering.wish.empty() && result.from == PlannedStep::From::chosen && runs(lower({how.lowering.fast_math, {}})) != chosen)
+  if (!how.lowering.overrides.empty() && result.from == PlannedStep::From::chosen && runs(lower({how.lowering.fast_math, {}})) != chosen)
     result.from = PlannedStep::From::asked;
   return result;
 }

@@ -14,7 +14,7 @@ jit::Source source_of(const StoredPlanKey& key, std::size_t ordinal) {
   source.target = fmt::format("{}{}", cache::kPlanTarget, key.target->limits.target);
   source.generator = fmt::format("{}, {}", jit::planner(), key.target->kind().generator);
   source.options = fmt::format("{}\ninterpret {}\nfast_math {}\nschedule {}\ntuned {}\nplan {}", to_string(key.target->limits), key.target->interpret,
-                               key.how->lowering.fast_math, key.how->lowering.wish.text(), key.how->tuned ? key.tunings : "off", ordinal);
+                               key.how->lowering.fast_math, key.how->lowering.overrides.text(), key.how->tuned ? key.tunings : "off", ordinal);
   source.entry = "plan";
   source.text.assign(reinterpret_cast<const char*>(key.structure.data()), key.structure.size_bytes());
   return source;

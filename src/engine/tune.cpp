@@ -23,7 +23,7 @@ constexpr int kRounds = 9, kLastRounds = 25;
 
 struct Runner {
   PlannedStep step;
-  jit::Wish wish;
+  jit::ScheduleOverride overrides;
   std::vector<double> ratios;  // ratio to the chosen schedule's time in each round
 };
 
@@ -104,8 +104,8 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     };
     const PlannedStep base = make(chosen);
     std::vector<Runner> runners;
-    const auto enter = [&](const jit::Wish& wish, const jit::Lowered& lowered) {
-      Runner runner{{}, wish, {}};
+    const auto enter = [&](const jit::ScheduleOverride& overrides, const jit::Lowered& lowered) {
+      Runner runner{{}, overrides, {}};
       try {
         runner.step = make(lowered);
       } catch (const runtime::NoRoom&) {
@@ -117,8 +117,8 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     };
     for (std::size_t k = 1; k < candidates.size(); ++k) {
       // Whether stores that bypass the cache pay depends on the next reader, and there is none here.
-      if (candidates[k].wish.has("stream")) continue;
-      enter(candidates[k].wish, candidates[k].lowered);
+      if (candidates[k].overrides.has("stream")) continue;
+      enter(candidates[k].overrides, candidates[k].lowered);
       tell(0.3 * static_cast<double>(k) / static_cast<double>(candidates.size()));
     }
     seconds(base, 1);
@@ -149,8 +149,8 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       runners.clear();
       for (std::size_t k = 1; k < singles.size(); ++k) {
         jit::LowerOptions both = how.lowering;
-        both.wish = singles[k].wish.with(singles[0].wish);
-        enter(both.wish, jit::lower(scheduled.plan.graph, step.kernel, planned->limits, both));
+        both.overrides = singles[k].overrides.with(singles[0].overrides);
+        enter(both.overrides, jit::lower(scheduled.plan.graph, step.kernel, planned->limits, both));
       }
       for (Runner& runner : runners) last.push_back(std::move(runner));
       // Measures the finalists from the start, so that an earlier lucky measurement does not count.
@@ -161,8 +161,8 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
         told.best = jit::to_string(best.step.nest.schedule, planned->limits.backend);
         told.ratio = median(best.ratios);
         told.kept = true;
-        keep_tuned(*kernels_.disk(), chosen, place, best.wish, 1 / told.ratio);
-        log().debug("{}: {} takes {:.3f} of the time", told.name, best.wish.text(), told.ratio);
+        keep_tuned(*kernels_.disk(), chosen, place, best.overrides, 1 / told.ratio);
+        log().debug("{}: {} takes {:.3f} of the time", told.name, best.overrides.text(), told.ratio);
       }
     }
     tell(1);

@@ -39,47 +39,47 @@ std::string size_class(const jit::Lowered& lowered) {
 }
 
 // Size class -> schedule override, one for each line.
-using Wishes = std::map<std::string, std::string>;
+using OverridesBySize = std::map<std::string, std::string>;
 
-Wishes wishes_in(const jit::Binary& entry) {
+OverridesBySize overrides_in(const jit::Binary& entry) {
   std::istringstream lines(std::string(entry.image.begin(), entry.image.end()));
-  Wishes wishes;
+  OverridesBySize by_size;
   for (std::string line; std::getline(lines, line);)
-    if (const std::size_t colon = line.find(": "); colon != std::string::npos) wishes[line.substr(0, colon)] = line.substr(colon + 2);
-  return wishes;
+    if (const std::size_t colon = line.find(": "); colon != std::string::npos) by_size[line.substr(0, colon)] = line.substr(colon + 2);
+  return by_size;
 }
 
 }  // namespace
 
-std::optional<jit::Wish> tuned_wish(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place) {
+std::optional<jit::ScheduleOverride> tuned_override(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place) {
   const auto entry = disk.load(key_of(chosen.nest, place));
   if (!entry) return std::nullopt;
-  const Wishes wishes = wishes_in(*entry);
-  const auto found = wishes.find(size_class(chosen));
-  if (found == wishes.end()) return std::nullopt;
+  const OverridesBySize by_size = overrides_in(*entry);
+  const auto found = by_size.find(size_class(chosen));
+  if (found == by_size.end()) return std::nullopt;
   try {
-    return jit::Wish::parse(found->second);
+    return jit::ScheduleOverride::parse(found->second);
   } catch (const ValueError& error) {
     log().info("{}: the stored tuned schedule cannot be used: {}", chosen.nest.name, error.what());
     return std::nullopt;
   }
 }
 
-void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::Wish& wish, double gain) {
+void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::ScheduleOverride& overrides, double gain) {
   const jit::Source key = key_of(chosen.nest, place);
-  Wishes wishes;
+  OverridesBySize by_size;
   jit::Binary entry;
   if (const auto known = disk.load(key)) {
-    wishes = wishes_in(*known);
+    by_size = overrides_in(*known);
     entry.note = known->note + "\n";
   }
   const std::string sizes = size_class(chosen);
-  wishes[sizes] = wish.text();
+  by_size[sizes] = overrides.text();
   std::string text;
-  for (const auto& [size, value] : wishes) text += fmt::format("{}: {}\n", size, value);
+  for (const auto& [size, value] : by_size) text += fmt::format("{}: {}\n", size, value);
   entry.entry = chosen.nest.name;
   entry.image.assign(text.begin(), text.end());
-  entry.note += fmt::format("{}, {}: {}, {:.2f} times as fast", chosen.nest.name, sizes, wish.text(), gain);
+  entry.note += fmt::format("{}, {}: {}, {:.2f} times as fast", chosen.nest.name, sizes, overrides.text(), gain);
   disk.store(key, entry);
   disk.remember(cache::kTuningMark, std::to_string(1 + std::strtoull(tuning_mark(disk).c_str(), nullptr, 10)));
 }

@@ -17,9 +17,9 @@ struct TuningPlace {
 };
 
 /// Returns the override that turns this kernel's chosen schedule into the faster one. Its use of sizes leaves guards.
-std::optional<jit::Wish> tuned_wish(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place);
+std::optional<jit::ScheduleOverride> tuned_override(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place);
 /// `gain`: how many times faster.
-void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::Wish& wish, double gain);
+void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::ScheduleOverride& overrides, double gain);
 /// Returns a text that tells earlier stored schedules from later ones; empty if there are none.
 std::string tuning_mark(cache::DiskCache& disk);
 

@@ -138,8 +138,8 @@ class Narrowing {
   void alone(Range& name) {
     Counts counts = own();
     std::int64_t& count = counts[static_cast<std::size_t>(&name - names_.data())];
-    const auto at_count = [&](std::int64_t wished) {
-      count = wished;
+    const auto at_count = [&](std::int64_t requested) {
+      count = requested;
       return at(counts);
     };
     Counts stops;

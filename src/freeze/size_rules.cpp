@@ -307,9 +307,9 @@ class RuleFinder {
       }
       std::int64_t others_at = 0;  // a larger size with other operations; two equal numbers can cause this too, but not at all larger sizes
       bool same_beyond = false;
-      for (const std::int64_t wished :
+      for (const std::int64_t wanted :
            {first + 2 * step, first + 3 * step, first - step, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
-        const std::int64_t other = wished - wished % step + size % step;
+        const std::int64_t other = wanted - wanted % step + size % step;
         if (other < 2) continue;
         bool structure_differs = false;
         const auto there = along(axis, other, &structure_differs);

@@ -37,12 +37,12 @@ bool combines_in_any_order(const Kernel& kernel) {
   });
 }
 
-bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::vector<int>& wished, bool one_order) {
+bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::vector<int>& requested, bool one_order) {
   const int axes = static_cast<int>(kernel.sizes.size());
-  if (static_cast<int>(wished.size()) != axes) return false;
-  if (!is_order_of(wished, 0, kernel.parallel) || !is_order_of(wished, kernel.parallel, axes)) return false;
-  if (kernel.chunks.length > 0 && wished[0] != 0) return false;
-  const bool same_rows = std::equal(wished.begin() + kernel.parallel, wished.end(), chosen.begin() + kernel.parallel);
+  if (static_cast<int>(requested.size()) != axes) return false;
+  if (!is_order_of(requested, 0, kernel.parallel) || !is_order_of(requested, kernel.parallel, axes)) return false;
+  if (kernel.chunks.length > 0 && requested[0] != 0) return false;
+  const bool same_rows = std::equal(requested.begin() + kernel.parallel, requested.end(), chosen.begin() + kernel.parallel);
   return same_rows || (!fuse::has_scan(kernel) && (!one_order || combines_in_any_order(kernel)));
 }
 
@@ -74,13 +74,13 @@ bool may_panel(const LoopNest& nest) {
          nest.chunk_axis != nest.lane_axis();
 }
 
-void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule) {
+void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Schedule& schedule) {
   if (schedule.form != Form::rows) {
     schedule.form = nest.rows > 0 ? (may_panel(nest) ? Form::panels : Form::columns) : gains_from_tiles(nest) ? Form::tiles : Form::pointwise;
-    if (Form wished{}; wish.form(wished)) {
-      if (wished == Form::columns && nest.rows > 0) schedule.form = wished;
-      if (wished == Form::pointwise && nest.rows == 0) schedule.form = wished;
-      if (wished == Form::tiles && may_tile(nest)) schedule.form = wished;
+    if (Form requested{}; overrides.form(requested)) {
+      if (requested == Form::columns && nest.rows > 0) schedule.form = requested;
+      if (requested == Form::pointwise && nest.rows == 0) schedule.form = requested;
+      if (requested == Form::tiles && may_tile(nest)) schedule.form = requested;
     }
   }
   int cost = 0;
@@ -91,15 +91,15 @@ void choose_cpu_part(const LoopNest& nest, const Wish& wish, Schedule& schedule)
   const int points_unroll = cost <= 8 ? 2 : 4;
   const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
   const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
-  schedule.unroll = unrolls ? power_of_two(wish.number("unroll", unroll), 8) : 1;
-  schedule.tile = wish.number("tile", schedule.tile);
-  schedule.panel = wish.number("panel", schedule.panel);
-  schedule.panel_rows = power_of_two(wish.number("panel_rows", schedule.panel_rows), 16);
+  schedule.unroll = unrolls ? power_of_two(overrides.number("unroll", unroll), 8) : 1;
+  schedule.tile = overrides.number("tile", schedule.tile);
+  schedule.panel = overrides.number("panel", schedule.panel);
+  schedule.panel_rows = power_of_two(overrides.number("panel_rows", schedule.panel_rows), 16);
   // Tiles write scattered cache lines. Streaming stores avoid both reading lines that are overwritten and evicting each other's lines.
-  schedule.stream = wish.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream);
-  schedule.workspace = wish.number("workspace", schedule.workspace);
-  schedule.grain = wish.number("grain", schedule.grain);
-  schedule.pieces = wish.number("pieces", schedule.pieces);
+  schedule.stream = overrides.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream);
+  schedule.workspace = overrides.number("workspace", schedule.workspace);
+  schedule.grain = overrides.number("grain", schedule.grain);
+  schedule.pieces = overrides.number("pieces", schedule.pieces);
 }
 
 // ---- CUDA
@@ -154,7 +154,7 @@ Fit fit(const Lowered& lowered, int lanes, int axis, bool rows) {
   return found;
 }
 
-void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wish, Schedule& schedule) {
+void choose_vector(const Kernel& kernel, const Lowered& lowered, const ScheduleOverride& overrides, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const auto take = [&](int lanes) {
     Fit found = lanes > 1 ? fit(lowered, lanes, nest.lane_axis(), nest.rows > 0) : Fit{};
@@ -169,8 +169,8 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const Wish& wis
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
   int max_lanes = kVectorBytes / static_cast<int>(widest);
-  if (wish.has("vector")) {
-    take(power_of_two(wish.number("vector", 1), kVectorBytes));
+  if (overrides.has("vector")) {
+    take(power_of_two(overrides.number("vector", 1), kVectorBytes));
     return;
   }
   while (max_lanes > 4 && fuse::estimated_registers(kernel, max_lanes) > kVectorRegisters) max_lanes /= 2;
@@ -195,12 +195,12 @@ struct Pairs {
   int left = -1, right = -1;
   Contraction parts;
 };
-std::optional<Pairs> pairs_of(const Lowered& lowered, bool wished) {
+std::optional<Pairs> pairs_of(const Lowered& lowered, bool requested) {
   const LoopNest& nest = lowered.nest;
   const auto beside = [&](int axis) {
     return std::all_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return coefficient(nest, a.index, axis) == kOne; });
   };
-  for (const std::int64_t min_size : {std::int64_t{64}, wished ? std::int64_t{1} : kMinTileSide})
+  for (const std::int64_t min_size : {std::int64_t{64}, requested ? std::int64_t{1} : kMinTileSide})
     for (const bool neighbours : {true, false})
       for (int right = nest.parallel - 1; right >= 0; --right)
         for (int left = nest.parallel - 1; left >= 0; --left) {
@@ -212,11 +212,11 @@ std::optional<Pairs> pairs_of(const Lowered& lowered, bool wished) {
 }
 
 // Chooses the largest tiles that leave a block for every multiprocessor.
-bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
+bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
-  Form wished{};
-  const bool has_form = wish.form(wished);
-  if (nest.parallel < 2 || (has_form && wished != Form::contraction)) return false;
+  Form requested{};
+  const bool has_form = overrides.form(requested);
+  if (nest.parallel < 2 || (has_form && requested != Form::contraction)) return false;
   const std::optional<Pairs> pairs = pairs_of(lowered, has_form);
   if (!pairs) return false;
   int registers = 0;
@@ -238,14 +238,14 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   if (!has_form && kernel.row_points() > kLongOfSquare && blocks(min_side) * 2 < limits.units) return false;
   int side = 4 * min_side;
   while (side > min_side && !(fits(side) && left * 4 >= 3 * side && right * 4 >= 3 * side && blocks(side) >= limits.units)) side /= 2;
-  if (const int other = power_of_two(wish.number("side", side), 4 * min_side); fits(other)) side = other;
+  if (const int other = power_of_two(overrides.number("side", side), 4 * min_side); fits(other)) side = other;
   schedule.form = Form::contraction;
   schedule.left = pairs->left;
   schedule.right = pairs->right;
   schedule.side = side;
   schedule.threads = kContractionThreads;
   const int group = contraction_group(side);
-  Fit found = wish.number("vector", group) == 1 ? Fit{} : fit(lowered, group, pairs->right, false);
+  Fit found = overrides.number("vector", group) == 1 ? Fit{} : fit(lowered, group, pairs->right, false);
   schedule.vector = found.good ? group : 1;
   schedule.singles = found.good ? std::move(found.singles) : std::vector<int>();
   return true;
@@ -253,7 +253,8 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
 
 // Chooses blocks of 32 adjacent vectors of columns; the warps of a block share the rows. For few columns, a block gets fewer columns and more warps, so that
 // more multiprocessors have work. Cached columns get the widest vectors whose elements the registers of 256 threads hold, then as many threads as needed.
-void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, int max_threads, Schedule& schedule) {
+void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides, int max_threads,
+                    Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const bool ranges = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.first >= 0; });
   if (fuse::has_scan(kernel) || ranges) {  // a column with a scan belongs to one thread, and so does a range, which is short and combined in order
@@ -274,10 +275,10 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     const fuse::Estimating estimate;
     return points < limits.units * (kWarpOfColumns * schedule.vector);
   };
-  if (!wish.has("vector"))
+  if (!overrides.has("vector"))
     while (schedule.vector > 1 && few()) narrow();
   while (schedule.vector > 1 && !fits(256, schedule.vector)) narrow();
-  const auto wished = [&](int otherwise, int limit) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, limit); };
+  const auto requested = [&](int otherwise, int bound) { return std::clamp(overrides.number("threads", otherwise) / 32 * 32, 32, bound); };
   if (nest.persistent.empty()) {
     schedule.threads = 256;
     const auto deep = [&] {
@@ -285,7 +286,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
       return row >= schedule.threads / kWarpOfColumns * kStepsOfWarp;
     };
     while (schedule.threads < max_threads && few() && deep() && fits(2 * schedule.threads, schedule.vector)) schedule.threads *= 2;
-    schedule.threads = wished(schedule.threads, max_threads);
+    schedule.threads = requested(schedule.threads, max_threads);
     return;
   }
   const bool stores = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
@@ -308,7 +309,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     if (!few() && !stores && schedule.whole && estimate <= kRegistersOfColumn) schedule.residents = kRegistersOfBlock / kRegistersOfColumn / threads;
     return true;
   };
-  if (wish.has("threads") && keep(wished(256, limits.threads))) return;
+  if (overrides.has("threads") && keep(requested(256, limits.threads))) return;
   // If there are few columns, a block gets the most warps: each warp then waits for memory only once.
   if (few() && row > 256 / kWarpOfColumns)
     for (const int threads : {1024, 512})
@@ -321,7 +322,8 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     if (threads <= limits.threads && keep(threads)) return;
 }
 
-void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish, Schedule& schedule) {
+void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides,
+                     Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   const fuse::Size points = kernel.parallel_points(), row = kernel.row_points();
   // A grid-stride loop may step beyond the end by one grid before it stops. An index that is divided again may be as large as all points together.
@@ -332,18 +334,19 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   schedule.wide_index = takes_apart ? points * row > limit : points > limit || row > limit;
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
-  schedule.blocks = wish.number("blocks", schedule.blocks);
+  schedule.blocks = overrides.number("blocks", schedule.blocks);
   const bool ranges = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.first >= 0; });
-  if (nest.rows > 0 && !ranges && choose_squares(kernel, lowered, limits, wish, schedule)) return;
-  if (!ranges) choose_vector(kernel, lowered, wish, schedule);  // lanes of a vector would have ranges of their own
+  if (nest.rows > 0 && !ranges && choose_squares(kernel, lowered, limits, overrides, schedule)) return;
+  if (!ranges) choose_vector(kernel, lowered, overrides, schedule);  // lanes of a vector would have ranges of their own
 
-  const auto threads_of = [&](int otherwise, int limit) { return std::clamp(wish.number("threads", otherwise) / 32 * 32, 32, limit); };
+  const auto threads_of = [&](int otherwise, int bound) { return std::clamp(overrides.number("threads", otherwise) / 32 * 32, 32, bound); };
   // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
   const int max_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
   if (nest.rows == 0) {
     const bool tiles = gains_from_squares(lowered);
     schedule.form = tiles ? Form::tiles : Form::pointwise;
-    if (Form wished{}; wish.form(wished) && (wished == Form::pointwise || (wished == Form::tiles && nest.parallel > 1))) schedule.form = wished;
+    if (Form requested{}; overrides.form(requested) && (requested == Form::pointwise || (requested == Form::tiles && nest.parallel > 1)))
+      schedule.form = requested;
     if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
     // In a tile each thread reads eight elements at once.
     schedule.threads = schedule.form == Form::tiles ? power_of_two(threads_of(128, max_threads), 1024) : threads_of(256, max_threads);
@@ -352,7 +355,7 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   const bool scans = fuse::has_scan(kernel);
   if (!schedule.lanes_along_rows()) {
     schedule.form = Form::columns;
-    choose_columns(kernel, lowered, limits, wish, max_threads, schedule);
+    choose_columns(kernel, lowered, limits, overrides, max_threads, schedule);
     return;
   }
   const fuse::Size persistent_bytes = schedule.keep ? fuse::persistent_bytes(kernel) : 0;
@@ -365,9 +368,9 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kMinPart && points * (3 * schedule.cluster) <= 2 * limits.units)
       schedule.cluster *= 2;
   }
-  const int wished = power_of_two(wish.number("cluster", schedule.cluster), limits.cluster);
-  if (shareable && wished != schedule.cluster && fuse::hold(limits, wished, persistent_bytes, static_cast<int>(nest.persistent.size())))
-    schedule.cluster = wished;
+  const int requested = power_of_two(overrides.number("cluster", schedule.cluster), limits.cluster);
+  if (shareable && requested != schedule.cluster && fuse::hold(limits, requested, persistent_bytes, static_cast<int>(nest.persistent.size())))
+    schedule.cluster = requested;
   const int cluster = schedule.cluster;
   // A multiprocessor holds the parts of two rows at once where shared memory allows it. Registers must then allow it too.
   bool pairs = false;
@@ -377,26 +380,26 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   }
   const int max_row_threads = pairs ? std::min(max_threads, 512) : max_threads;
   // Cached values stay in registers while each multiprocessor still holds its blocks, or, with an override, while a thread has the registers.
-  const bool may_keep = !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && wish.number("row_steps", 1) != 0;
+  const bool may_keep = !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && overrides.number("row_steps", 1) != 0;
   const auto keep_in_registers = [&](int threads, int row_threads) {
     if (!may_keep) return false;
     const int step = cluster * row_threads * schedule.vector;
     const auto fits = [&](int steps) {
       const int registers = fuse::estimated_registers(kernel, schedule.vector, steps);
-      if (pairs && !wish.has("row_steps") && threads > 256) return false;
-      return wish.has("row_steps")
+      if (pairs && !overrides.has("row_steps") && threads > 256) return false;
+      return overrides.has("row_steps")
                  ? registers <= limits.registers
                  : steps * schedule.vector * fuse::kept_registers(kernel) <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
     // If the row's length is a multiple of a step, no step has to test for the end of the row. Otherwise the kernel is valid for all lengths up to a power of
     // two. (Without the tests ptxas computes several steps at once, which takes too many registers for doubles.)
     const bool doubles = std::any_of(nest.persistent.begin(), nest.persistent.end(), [](DType dtype) { return itemsize(dtype) == 8; });
-    int steps = power_of_two(wish.number("row_steps", 1), kMaxSteps);
+    int steps = power_of_two(overrides.number("row_steps", 1), kMaxSteps);
     const std::int64_t exact = row.hint() / step;
-    const bool may_be_whole = !doubles && row.hint() == exact * step && (wish.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMaxSteps);
+    const bool may_be_whole = !doubles && row.hint() == exact * step && (overrides.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMaxSteps);
     schedule.whole = may_be_whole && fits(static_cast<int>(exact)) && row == exact * step;
     if (schedule.whole) steps = static_cast<int>(exact);
-    while (!schedule.whole && !wish.has("row_steps") && steps < kMaxSteps && row > steps * step) steps *= 2;
+    while (!schedule.whole && !overrides.has("row_steps") && steps < kMaxSteps && row > steps * step) steps *= 2;
     schedule.row_steps = fits(steps) && row <= steps * step ? steps : 0;
     return schedule.row_steps > 0;
   };
@@ -416,9 +419,9 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   schedule.row_threads = warp ? 32 : shared_by;
   // Each lane of a very short row has up to four vectors, so that all lanes have work.
   while (warp && !scans && schedule.row_threads > kMinLanes && row <= schedule.row_threads * 2 * schedule.vector) schedule.row_threads /= 2;
-  if (wish.has("threads") || wish.has("row_threads")) {
+  if (overrides.has("threads") || overrides.has("row_threads")) {
     const int threads = threads_of(256, max_threads);
-    const int lanes = wish.number("row_threads", schedule.row_threads);
+    const int lanes = overrides.number("row_threads", schedule.row_threads);
     const int row_threads = lanes > 32 ? threads : scans ? 32 : power_of_two(lanes, 32);
     if (cluster > 1 ? row_threads > 32 : persistent_bytes * (threads / row_threads) <= limits.row_bytes) {
       schedule.threads = threads;
@@ -432,16 +435,16 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
 
 }  // namespace
 
-Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::Limits& limits, const Wish& wish) {
+Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::Limits& limits, const ScheduleOverride& overrides) {
   Arranged arranged{original, {}};
   Kernel& kernel = arranged.kernel;
   Schedule& schedule = arranged.schedule;
   schedule.axes = fuse::arrange(graph, kernel);
-  if (wish.has("axes")) {
+  if (overrides.has("axes")) {
     Kernel merged = original;
     fuse::merge_axes(merged);
-    if (may_take(merged, schedule.axes, wish.axes(), limits.one_order)) {
-      schedule.axes = wish.axes();
+    if (may_take(merged, schedule.axes, overrides.axes(), limits.one_order)) {
+      schedule.axes = overrides.axes();
       fuse::reorder(merged, schedule.axes);
       fuse::merge_axes(merged);
       kernel = std::move(merged);
@@ -449,31 +452,31 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
   }
   if (kernel.row_axes() > 0) {
     schedule.form = fuse::lanes_along_rows(graph, kernel, limits) ? Form::rows : Form::columns;
-    if (Form wished{};
-        wish.form(wished) && (wished == Form::rows || wished == Form::columns) && (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel)))
-      schedule.form = wished;
+    if (Form requested{}; overrides.form(requested) && (requested == Form::rows || requested == Form::columns) &&
+                          (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel)))
+      schedule.form = requested;
   }
-  schedule.keep = (schedule.form == Form::columns ? kernel.staging.columns : kernel.staging.blocks > 0) && wish.number("keep", 1) != 0;
+  schedule.keep = (schedule.form == Form::columns ? kernel.staging.columns : kernel.staging.blocks > 0) && overrides.number("keep", 1) != 0;
   return arranged;
 }
 
-Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish) {
+Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides) {
   Schedule schedule = arranged.schedule;
-  if (limits.backend != fuse::Backend::cpu) choose_gpu_part(graph, arranged.kernel, lowered, limits, wish, schedule);
-  else choose_cpu_part(lowered.nest, wish, schedule);
+  if (limits.backend != fuse::Backend::cpu) choose_gpu_part(graph, arranged.kernel, lowered, limits, overrides, schedule);
+  else choose_cpu_part(lowered.nest, overrides, schedule);
   return schedule;
 }
 
-Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish) {
+Schedule choose_for_cpu(const LoopNest& nest, const ScheduleOverride& overrides) {
   Schedule schedule = nest.schedule;
-  choose_cpu_part(nest, wish, schedule);
+  choose_cpu_part(nest, overrides, schedule);
   return schedule;
 }
 
-std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits) {
+std::vector<ScheduleOverride> alternatives(const LoopNest& nest, const fuse::Limits& limits) {
   const Schedule& now = nest.schedule;
-  std::vector<Wish> wishes;
-  const auto add = [&](const std::string& text) { wishes.push_back(Wish::parse(text)); };
+  std::vector<ScheduleOverride> found;
+  const auto add = [&](const std::string& text) { found.push_back(ScheduleOverride::parse(text)); };
   const auto each = [&](const char* field, int chosen, std::initializer_list<int> values) {
     for (const int value : values)
       if (value != chosen) add(fmt::format("{}={}", field, value));
@@ -497,7 +500,7 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     each("side", now.side, {32, 64, 128});
     each("blocks", now.blocks, {8});
     if (now.vector > 1) add("vector=1");
-    return wishes;
+    return found;
   }
   if (nest.rows > 0) add(now.lanes_along_rows() ? "form=columns" : "form=rows");
   if (nest.rows > 0 && limits.backend != fuse::Backend::cpu) add("form=contraction");
@@ -508,7 +511,7 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     if (now.form == Form::tiles) add("form=pointwise");
     if (now.form == Form::pointwise && !(turnable_inputs(nest).empty() && turnable_outputs(nest).empty())) add("form=tiles");
     each("blocks", now.blocks, {8, 128});
-    if (now.form != Form::rows) return wishes;
+    if (now.form != Form::rows) return found;
     if (now.row_threads == 32) each("threads", 0, {32});
     if (now.row_threads <= 32) each("row_threads", now.row_threads, {8, 16, 32});
     if (now.row_steps > 0) add("row_steps=0");
@@ -526,7 +529,7 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
     }
     for (const int threads : {64, 128, 256, 512, 1024})
       add(now.row_threads <= 32 ? fmt::format("threads={0},row_threads={0}", threads) : fmt::format("threads={},row_threads=32", threads));
-    return wishes;
+    return found;
   }
   if (now.form == Form::panels) add("form=columns");
   if (now.form == Form::tiles) add("form=pointwise");
@@ -541,7 +544,7 @@ std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits)
   each("workspace", now.workspace, {8, 16, 64});
   each("grain", now.grain, {4, 256});
   each("pieces", now.pieces, {1, 16});
-  return wishes;
+  return found;
 }
 
 }  // namespace sinter::jit

@@ -14,16 +14,16 @@ struct Arranged {
   fuse::Kernel kernel;
   Schedule schedule;
 };
-Arranged arrange(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const Wish& wish);
+Arranged arrange(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const ScheduleOverride& overrides);
 
 /// Makes all other decisions.
-Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const Wish& wish);
+Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides);
 
 /// Does the same as choose() for a CPU and a nest built by hand, whose schedule says whether it is vectorised along rows.
-Schedule choose_for_cpu(const LoopNest& nest, const Wish& wish = {});
+Schedule choose_for_cpu(const LoopNest& nest, const ScheduleOverride& overrides = {});
 
 /// Returns other possible schedules that may be faster. Each is an override that differs from the nest's schedule in one field or in two related ones. Some do
 /// not suit every kernel: lower() may turn an override into the schedule that the nest has already.
-std::vector<Wish> alternatives(const LoopNest& nest, const fuse::Limits& limits);
+std::vector<ScheduleOverride> alternatives(const LoopNest& nest, const fuse::Limits& limits);
 
 }  // namespace sinter::jit

@@ -281,7 +281,7 @@ void fix_reduction_order(LoopNest& nest, const LoopNest& as_kept) {
 
 Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
   const fuse::IndexSpace::Scope scope(kernel.space);
-  Arranged arranged = arrange(graph, kernel, limits, options.wish);
+  Arranged arranged = arrange(graph, kernel, limits, options.overrides);
   Kernel without_persistent;
   const bool drops = !arranged.schedule.keep && !arranged.kernel.persistent.empty();
   if (drops) {
@@ -294,7 +294,7 @@ Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits
   lowered.nest.fast_math = options.fast_math;
   if (drops && lowered.nest.schedule.lanes_along_rows() && limits.one_order)
     fix_reduction_order(lowered.nest, Lowering(graph, arranged.kernel, arranged.schedule).run().nest);
-  lowered.nest.schedule = choose(graph, arranged, lowered, limits, options.wish);
+  lowered.nest.schedule = choose(graph, arranged, lowered, limits, options.overrides);
   verify(lowered.nest);
   name_it(lowered.nest, run);
   return lowered;
@@ -302,13 +302,13 @@ Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits
 
 std::vector<Candidate> candidates(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options) {
   std::vector<Candidate> all;
-  all.push_back({options.wish, lower(graph, kernel, limits, options)});
+  all.push_back({options.overrides, lower(graph, kernel, limits, options)});
   std::set<std::string> seen{all[0].lowered.nest.name};  // a name identifies structure and schedule
-  for (const Wish& alternative : alternatives(all[0].lowered.nest, limits)) {
+  for (const ScheduleOverride& alternative : alternatives(all[0].lowered.nest, limits)) {
     LowerOptions other = options;
-    other.wish = options.wish.with(alternative);
+    other.overrides = options.overrides.with(alternative);
     Lowered lowered = lower(graph, kernel, limits, other);
-    if (seen.insert(lowered.nest.name).second) all.push_back({other.wish, std::move(lowered)});
+    if (seen.insert(lowered.nest.name).second) all.push_back({other.overrides, std::move(lowered)});
   }
   return all;
 }

@@ -7,7 +7,7 @@ namespace sinter::jit {
 
 struct LowerOptions {
   bool fast_math = false;
-  Wish wish;
+  ScheduleOverride overrides;
 };
 
 /// A nest with the current numbers, and their expressions for other sizes.
@@ -24,7 +24,7 @@ Lowered lower(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::
 /// Returns the ways in which this kernel can run on the device at the current sizes, each once: first the schedule by the options, then its alternatives, each
 /// with its override. Two threads must not call this for one plan.
 struct Candidate {
-  Wish wish;
+  ScheduleOverride overrides;
   Lowered lowered;
 };
 std::vector<Candidate> candidates(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options = {});

@@ -99,9 +99,9 @@ std::string to_string(const Schedule& s, fuse::Backend backend) {
   return text;
 }
 
-Wish Wish::parse(std::string_view text) {
-  Wish wish;
-  if (trimmed(text).empty()) return wish;
+ScheduleOverride ScheduleOverride::parse(std::string_view text) {
+  ScheduleOverride overrides;
+  if (trimmed(text).empty()) return overrides;
   for (std::string_view part : split(text, ',')) {
     part = trimmed(part);
     const std::size_t equals = part.find('=');
@@ -125,28 +125,28 @@ Wish Wish::parse(std::string_view text) {
       known = fmt::format(", which is {} to {}", range->min, range->max);
     }
     if (!good) throw ValueError(fmt::format("schedule '{}': '{}' is not a value of {}{}", text, value, field, known));
-    wish.fields_.emplace_back(field, value);
+    overrides.fields_.emplace_back(field, value);
   }
-  return wish;
+  return overrides;
 }
 
-std::string Wish::text() const {
+std::string ScheduleOverride::text() const {
   std::string text;
   for (const auto& [field, value] : fields_) text += fmt::format("{}{}={}", text.empty() ? "" : ",", field, value);
   return text;
 }
 
-bool Wish::has(std::string_view field) const {
+bool ScheduleOverride::has(std::string_view field) const {
   return std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return f.first == field; });
 }
 
-int Wish::number(std::string_view field, int otherwise) const {
+int ScheduleOverride::number(std::string_view field, int otherwise) const {
   for (const auto& [known, value] : fields_)
     if (known == field) return number_in(value).value_or(otherwise);
   return otherwise;
 }
 
-bool Wish::form(Form& form) const {
+bool ScheduleOverride::form(Form& form) const {
   for (const auto& [field, value] : fields_)
     if (field == "form") {
       form = form_named(value).value_or(form);
@@ -155,7 +155,7 @@ bool Wish::form(Form& form) const {
   return false;
 }
 
-std::vector<int> Wish::axes() const {
+std::vector<int> ScheduleOverride::axes() const {
   std::vector<int> axes;
   for (const auto& [field, value] : fields_)
     if (field == "axes")
@@ -163,8 +163,8 @@ std::vector<int> Wish::axes() const {
   return axes;
 }
 
-Wish Wish::with(const Wish& other) const {
-  Wish both;
+ScheduleOverride ScheduleOverride::with(const ScheduleOverride& other) const {
+  ScheduleOverride both;
   for (const auto& field : fields_)
     if (!other.has(field.first)) both.fields_.push_back(field);
   both.fields_.insert(both.fields_.end(), other.fields_.begin(), other.fields_.end());

@@ -64,11 +64,11 @@ std::string to_string(const Schedule& schedule, fuse::Backend backend);
 
 /// A schedule override: "vector=8", "form=columns, threads=128, axes=1.0". The chooser obeys the fields that are possible for the kernel and the device, and
 /// decides all others itself.
-class Wish {
+class ScheduleOverride {
  public:
-  Wish() = default;
+  ScheduleOverride() = default;
   /// Reads an override. Throws ValueError for an unknown field or a value that is no number.
-  static Wish parse(std::string_view text);
+  static ScheduleOverride parse(std::string_view text);
   std::string text() const;
   bool empty() const { return fields_.empty(); }
   /// Returns the overriding value of a field, or `otherwise`.
@@ -78,7 +78,7 @@ class Wish {
   bool form(Form& form) const;
   std::vector<int> axes() const;
   /// Joins this override and the other. Where both have a field, the other's value counts.
-  Wish with(const Wish& other) const;
+  ScheduleOverride with(const ScheduleOverride& other) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> fields_;

@@ -159,7 +159,7 @@ RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std
   for (std::size_t k = 0; k < rank; ++k) around[2 * k] = starts[k], around[2 * k + 1] = whole->shape[k] - starts[k] - window[k];
   if (!dense) {
     // Selects every step-th element of the window: an axis of (count, step) whose first column is replaced. For that the window is padded to whole steps, and
-    // cut again.
+    // cropped again.
     std::vector<std::int64_t> read(2 * rank, 1), filling(2 * rank, 0), columns(4 * rank, 0), region(2 * rank, 1);
     Shape full(rank), apart, column;
     for (std::size_t k = 0; k < rank; ++k) {

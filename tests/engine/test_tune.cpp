@@ -54,8 +54,8 @@ struct Sandbox : sn::testing::TemporaryFolder {
     return said;
   }
 
-  /// Stores `wish` as the winner for this tensor's one kernel.
-  void keep(const Tensor& y, const std::string& wish) const {
+  /// Stores `overrides` as the winner for this tensor's one kernel.
+  void keep(const Tensor& y, const std::string& overrides) const {
     auto& engine = sn::engine::Engine::get();
     const auto at = engine.frozen_target();
     const auto scheduled = sn::engine::schedule_and_make(sn::trace::linearize({y.node()}).graph, at.target, at.how, engine.kernels());
@@ -64,7 +64,7 @@ struct Sandbox : sn::testing::TemporaryFolder {
     const auto device = sn::runtime::find_kind("cpu")->open(0);
     device->set_threads(1);
     sn::cache::DiskCache disk({path / "cache", std::uint64_t{1} << 30});
-    sn::engine::keep_tuned(disk, chosen, {device->model(), sn::jit::cpu_generator(), false}, sn::jit::Wish::parse(wish), 1.5);
+    sn::engine::keep_tuned(disk, chosen, {device->model(), sn::jit::cpu_generator(), false}, sn::jit::ScheduleOverride::parse(overrides), 1.5);
   }
   Tensor x() const { return sn::load_npy((path / "x.npy").string()); }
 };

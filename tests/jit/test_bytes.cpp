@@ -142,7 +142,7 @@ void check_on(const sn::fuse::Limits& limits) {
       for (const auto& candidate : jit::candidates(plan.graph, step.kernel, limits)) {
         const jit::LoopNest& nest = candidate.lowered.nest;
         CAPTURE(jit::to_string(nest));
-        CAPTURE(candidate.wish.text());
+        CAPTURE(candidate.overrides.text());
         for (const auto& stage : nest.stages) passes += stage.row;
         CHECK(candidate.lowered.moved.now() == touched(plan.graph, nest));
       }

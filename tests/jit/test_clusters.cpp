@@ -279,16 +279,16 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
 TEST_CASE("rows of every length go through clusters of every size where that is asked for") {
   if (!on_gpu() || max_blocks() < 8 || narrow()) return;
   std::vector<Row> values;
-  for (const char* wish : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0",
-                           "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
-    CAPTURE(std::string(wish));
-    use(wish);
+  for (const char* overrides : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0",
+                                "cluster=4,row_steps=4", "cluster=8,keep=0"}) {
+    CAPTURE(std::string(overrides));
+    use(overrides);
     const DType dtype = std::array{DType::float32, DType::float16, DType::float64}[static_cast<std::size_t>(pick(0, 2))];
     const std::int64_t width = pick(0, 1) ? pick(1025, 6000) : 64 * pick(17, 90);
     const Tensor x = draw(pick(1, 9), width, dtype, values);
     for (const Formula* formula : some_formulas(2)) check(*formula, x, values);
     check_that_each_counts(pick(1, 9), width);
-    CHECK(look_at(sn::softmax(computed_from(x), -1)).cluster == wish[8] - '0');
+    CHECK(look_at(sn::softmax(computed_from(x), -1)).cluster == overrides[8] - '0');
     // Exact ones: the least, the largest and its first place, and whether there is a value at all.
     const auto smallest = sn::min(x, -1).astype(DType::float64).to_vector<double>();
     const auto place = sn::argmax(x, -1).astype(DType::float64).to_vector<double>();

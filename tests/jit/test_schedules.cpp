@@ -121,25 +121,25 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
     use(options, "");
     const auto unasked = numbers(results());
 
-    // The wishes of all kernels of the plan.
+    // The schedule overrides of all kernels of the plan.
     auto recorded = formula.of(sn::reshape(sn::from_span(data), formula.shape));
     std::vector<sn::trace::RecordedPtr> nodes;
     for (const Tensor& y : recorded) nodes.push_back(y.node());
     auto& engine = sn::engine::Engine::get();
     const auto at = engine.frozen_target();
     const auto scheduled = sn::engine::schedule_and_make(sn::trace::linearize(nodes).graph, at.target, at.how, engine.kernels());
-    std::set<std::string> wishes;
+    std::set<std::string> all;
     for (const auto& step : scheduled.plan.steps) {
       if (step.kind != sn::fuse::Step::Kind::kernel) continue;
       for (const auto& candidate : jit::candidates(scheduled.plan.graph, step.kernel, at.target.limits)) {
-        wishes.insert(candidate.wish.text());
+        all.insert(candidate.overrides.text());
         schedules.insert(jit::to_string(candidate.lowered.nest.schedule, at.target.limits.backend));
       }
     }
-    CHECK(wishes.size() > 1);
-    for (const std::string& wish : wishes) {
-      CAPTURE(wish);
-      use(options, wish);
+    CHECK(all.size() > 1);
+    for (const std::string& overrides : all) {
+      CAPTURE(overrides);
+      use(options, overrides);
       const auto got = numbers(results());
       ++tried;
       REQUIRE(got.size() == want.size());
@@ -162,29 +162,29 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
 
 TEST_CASE("explain tells the schedule, and that it was asked for") {
   const sn::Options options = sn::options();
-  const auto text = [&](const std::string& wish) {
-    use(options, wish);
+  const auto text = [&](const std::string& overrides) {
+    use(options, overrides);
     const Tensor x = sn::zeros({64, 64});
     std::string said = sn::explain(sn::exp(x + sn::arange(0, 64, 1, DType::float32)));
     sn::configure(options);
     return said;
   };
-  const std::string wish = on_gpu() ? "threads=128" : "unroll=8";
+  const std::string overrides = on_gpu() ? "threads=128" : "unroll=8";
   CHECK(text("").find("   runs    pointwise, ") != std::string::npos);
   CHECK(text("").find("(as asked)") == std::string::npos);
-  CHECK(text(wish).find(wish) != std::string::npos);
-  CHECK(text(wish).find("(as asked)") != std::string::npos);
+  CHECK(text(overrides).find(overrides) != std::string::npos);
+  CHECK(text(overrides).find("(as asked)") != std::string::npos);
   CHECK(text("panel_rows=2").find("(as asked)") == std::string::npos);  // means nothing to a pointwise kernel
 }
 
-TEST_CASE("a wish is read, written and refused") {
-  CHECK(jit::Wish::parse("form=columns, threads=128,axes=1.0").text() == "form=columns,threads=128,axes=1.0");
-  CHECK(jit::Wish::parse(" ").empty());
-  CHECK(jit::Wish::parse("vector=4,threads=64").with(jit::Wish::parse("vector=2")).text() == "threads=64,vector=2");
+TEST_CASE("a schedule override is read, written and refused") {
+  CHECK(jit::ScheduleOverride::parse("form=columns, threads=128,axes=1.0").text() == "form=columns,threads=128,axes=1.0");
+  CHECK(jit::ScheduleOverride::parse(" ").empty());
+  CHECK(jit::ScheduleOverride::parse("vector=4,threads=64").with(jit::ScheduleOverride::parse("vector=2")).text() == "threads=64,vector=2");
   for (const char* bad : {"vectors=4", "vector", "vector=", "vector=x", "vector=-1", "form=round", "axes=1,0", "axes=1..0", "vector=4,", "unroll=999999",
                           "vector=0", "threads=16", "keep=2"}) {
     CAPTURE(std::string(bad));
-    CHECK_THROWS_AS(jit::Wish::parse(bad), sn::ValueError);
+    CHECK_THROWS_AS(jit::ScheduleOverride::parse(bad), sn::ValueError);
     sn::Options options = sn::options();
     options.schedule = bad;
     CHECK_THROWS_AS(sn::configure(options), sn::ValueError);
