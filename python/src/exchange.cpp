@@ -21,7 +21,7 @@ namespace sinter::python {
 namespace {
 
 /// Allocates memory for elements, aligned for any kernel.
-std::shared_ptr<void> room(std::size_t bytes) {
+std::shared_ptr<void> new_memory(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   void* const memory = std::aligned_alloc(kAlignment, (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment);
   if (memory == nullptr) throw MemoryError(fmt::format("there is no memory for {} bytes", bytes));
@@ -117,7 +117,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
     const auto size = static_cast<Py_ssize_t>(itemsize(type.parts)) * (type.is_complex ? 2 : 1);
     const void* data = nullptr;
     if (type.is_complex) {
-      shown->pairs = room(static_cast<std::size_t>(size * array.re.size()));
+      shown->pairs = new_memory(static_cast<std::size_t>(size * array.re.size()));
       if (type.parts == DType::float32) together<float>(array.pair(), shown->pairs.get());
       else together<double>(array.pair(), shown->pairs.get());
       data = shown->pairs.get();
@@ -205,7 +205,7 @@ Array from_buffer(nb::handle object) {
   }
   Shape shape(view.shape, view.shape + view.ndim);
   const auto bytes = static_cast<std::size_t>(view.len);
-  const std::shared_ptr<void> memory = room(bytes);
+  const std::shared_ptr<void> memory = new_memory(bytes);
   if (bytes > 0 && PyBuffer_ToContiguous(memory.get(), const_cast<Py_buffer*>(&view), view.len, 'C') != 0) throw nb::python_error();
   const std::size_t count = view.itemsize == 0 ? 0 : bytes / static_cast<std::size_t>(view.itemsize);
   if (type->is_complex) return type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count);
@@ -233,7 +233,7 @@ Array from_dlpack(nb::handle object, bool copy) {
   if (copy) {  // copies into our own memory, which is independent of the other library's
     evaluate(std::vector{tensor});
     const std::size_t bytes = static_cast<std::size_t>(tensor.nbytes());
-    const std::shared_ptr<void> memory = room(bytes);
+    const std::shared_ptr<void> memory = new_memory(bytes);
     if (bytes > 0) std::memcpy(memory.get(), detail::host_address(tensor, tensor.dtype(), "from_dlpack", location()), bytes);
     return {adopt_memory(memory, memory.get(), tensor.dtype(), tensor.shape(), location()), {}, {}};
   }
@@ -255,7 +255,7 @@ void add_exchange(nb::module_& module) {
     const auto type = find_element_type(dtype);
     const std::size_t count = static_cast<std::size_t>(element_count(shape)), size = itemsize(type->parts) * (type->is_complex ? 2 : 1);
     if (data.size() != count * size) raise(PyExc_ValueError, "the bytes are not those of an array of this shape");
-    const std::shared_ptr<void> memory = room(data.size());
+    const std::shared_ptr<void> memory = new_memory(data.size());
     std::memcpy(memory.get(), data.c_str(), data.size());
     if (type->is_complex)
       return new_array(type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count));

@@ -70,17 +70,17 @@ const char* origin_text(const PlannedStep& step) {
 }
 
 // Describes the values that the schedule stages between passes over a row.
-std::string kept_text(const PlannedStep& step, const fuse::Limits& limits) {
+std::string staging_text(const PlannedStep& step, const fuse::Limits& limits) {
   const jit::LoopNest& nest = step.nest;
   if (nest.persistent.empty()) return {};
-  const std::string kept = fmt::format("stages {} value{} of a row on chip between passes", step.kept, step.kept == 1 ? "" : "s");
+  const std::string staging = fmt::format("stages {} value{} of a row on chip between passes", step.staged, step.staged == 1 ? "" : "s");
   if (nest.schedule.row_steps > 0)
-    return kept + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
+    return staging + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
   std::int64_t points = 1, bytes = 0;
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
   for (DType dtype : nest.persistent) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
-  if (nest.schedule.cluster == 1) return fmt::format("{}, in {} of at most {} bytes", kept, bytes, limits.row_bytes);
-  return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", kept, bytes, nest.schedule.cluster, limits.row_bytes);
+  if (nest.schedule.cluster == 1) return fmt::format("{}, in {} of at most {} bytes", staging, bytes, limits.row_bytes);
+  return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", staging, bytes, nest.schedule.cluster, limits.row_bytes);
 }
 
 /// Describes the decisions inside a kernel, one a line.
@@ -88,7 +88,7 @@ std::vector<std::string> notes_of(const Planned& plan, std::size_t s) {
   const PlannedStep& step = plan.steps[s];
   std::vector<std::string> notes;
   if (step.follows) notes.push_back(fmt::format("is the epilogue of step {}: runs on each piece of its result{}", s, step.in_place >= 0 ? ", in place" : ""));
-  if (std::string kept = kept_text(step, plan.limits); !kept.empty()) notes.push_back(std::move(kept));
+  if (std::string staging = staging_text(step, plan.limits); !staging.empty()) notes.push_back(std::move(staging));
   notes.insert(notes.end(), step.notes.begin(), step.notes.end());
   return notes;
 }

@@ -159,7 +159,7 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
       }
       entry.failure = error.what();
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
-    } catch (const runtime::NoRoom&) {
+    } catch (const runtime::NoClusterSpace&) {
       throw;
     } catch (const DeviceError& error) {  // no memory, or the device is lost: then copying the operands to the host fails too
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());

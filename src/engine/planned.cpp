@@ -116,7 +116,7 @@ PlannedStep planned_kernel(const fuse::Step& step, LoweredStep& lowered, const s
   PlannedStep made = make_step(ordinals, step, lowered.lowered, target, kernels);
   made.schedule_from = lowered.from;
   made.notes = step.kernel.notes;
-  made.kept = static_cast<int>(step.kernel.kept.size());
+  made.staged = static_cast<int>(step.kernel.staged.size());
   return made;
 }
 
@@ -401,7 +401,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
 Scheduled schedule_and_make(const trace::Graph& graph, const Target& target, const PlanOptions& how, Kernels& kernels) {
   try {
     return schedule_within(graph, target, how, kernels);
-  } catch (const runtime::NoRoom& error) {
+  } catch (const runtime::NoClusterSpace& error) {
     Target less = target;
     less.limits.cluster = target.device->limits().cluster;
     if (less.limits.cluster >= target.limits.cluster) throw;

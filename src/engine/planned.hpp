@@ -66,7 +66,7 @@ struct PlannedStep {
   std::string alone;               // library calls: why there is no epilogue
   std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty if it is the whole value, or depends on values
   int part_figure = 0;             // the sizes of `parts` are the figures from this one on
-  int kept = 0;                    // kernels: number of values staged between passes over a row
+  int staged = 0;                    // kernels: number of values staged between passes over a row
   double bytes_moved = 0, bytes_unfused = 0;
   std::vector<PlannedTraffic> moved, unfused;  // the same for any sizes
 };

@@ -60,7 +60,7 @@ std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, std::size_t o
     log().warn("a plan in the cache is damaged and is made again: {}", damaged.what);
   } catch (const InternalError& error) {
     log().warn("a plan in the cache is damaged and is made again: {}", error.what());
-  } catch (const runtime::NoRoom&) {
+  } catch (const runtime::NoClusterSpace&) {
     return nullptr;  // the device has less room for clusters now
   }
   disk->discard(source);

@@ -108,7 +108,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       Runner runner{{}, overrides, {}};
       try {
         runner.step = make(lowered);
-      } catch (const runtime::NoRoom&) {
+      } catch (const runtime::NoClusterSpace&) {
         return;
       }
       const bool as_base =

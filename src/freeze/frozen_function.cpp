@@ -501,7 +501,7 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
     for (const Hash128& leaf : leaves) contents.add(leaf);
     look->contents = contents.hash();
     look->whole = hash_of(made.graph, made.values.literals, leaves);
-    look->sample = {std::move(made.values), {}, room_of(made.graph, made.leaves->sites)};
+    look->sample = {std::move(made.values), {}, unread_of(made.graph, made.leaves->sites)};
     for (const trace::Node& node : made.graph.nodes)
       if (node.op == trace::Op::constant) look->sample.literals.push_back(node.scalar);
     at->second = std::move(look);

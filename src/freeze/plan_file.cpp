@@ -128,7 +128,7 @@ FilePlan described(const FrozenPlan& plan, const runtime::Kind& kind, Contents& 
 // --- reading
 
 /// Returns a name that recorded operations may point to for ever.
-const char* kept(std::string text) {
+const char* interned(std::string text) {
   static std::mutex mutex;
   static auto& names = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
@@ -153,7 +153,7 @@ void check(const FilePlan& plan, const Description& all, std::size_t axes, std::
           "the rules of the sizes");
   for (const auto& shape : rules.shapes) require(all_rules(shape), "the rules of the sizes");
   for (const auto& [a, b] : rules.alike) require(a >= 0 && a < b && static_cast<std::size_t>(b) < symbols, "the rules of the sizes");
-  for (const SizeRules::Room& room : rules.room) require(rule(room.left), "the rules of the sizes");
+  for (const SizeRules::Unread& unread : rules.unread) require(rule(unread.left), "the rules of the sizes");
   for (const auto& literal : rules.literals) require(literal.value.empty() || rule(literal.value), "the rules of the sizes");
   require(rules.shapes.size() == all.outputs.size() && plan.results.size() == all.outputs.size(), "the results");
   for (const Leaf& leaf : plan.leaves)
@@ -179,8 +179,8 @@ std::shared_ptr<const Leaves> leaves_of(const FilePlan& from, const std::shared_
     }
     leaves->storages.push_back(std::move(storage));
   }
-  for (const Place& at : from.gathers) leaves->gathers.push_back({kept(at.called), {kept(at.file), at.line}, at.axis, 0});
-  for (const Place& at : from.calls) leaves->calls.push_back({kept(at.called), {kept(at.file), at.line}});
+  for (const Place& at : from.gathers) leaves->gathers.push_back({interned(at.called), {interned(at.file), at.line}, at.axis, 0});
+  for (const Place& at : from.calls) leaves->calls.push_back({interned(at.called), {interned(at.file), at.line}});
   leaves->results = from.results;
   return leaves;
 }

@@ -61,7 +61,7 @@ std::optional<Values> SizeRules::predict(const std::vector<std::int64_t>& sizes,
         return fmt::format("a {} of the recording would be {}, which needs another plan", lows[k] == 1 ? "slice's start" : "size", values.symbols.back());
       });
   }
-  for (const Room& one : room)
+  for (const Unread& one : unread)
     if (value(one.left, whole) < 0) return refuse([&] { return fmt::format("{} would read beyond the end of its operand", one.of); });
   for (const auto& rule : gathered) values.gathered.push_back(value(rule, whole));
   for (const Literal& literal : literals)
@@ -134,15 +134,15 @@ std::vector<std::string> SizeRules::symbol_texts(const std::vector<std::string>&
   return texts;
 }
 
-std::vector<Sample::Room> room_of(const trace::Graph& graph, const std::vector<trace::NodeSite>& sites) {
-  std::vector<Sample::Room> room;
+std::vector<Sample::Unread> unread_of(const trace::Graph& graph, const std::vector<trace::NodeSite>& sites) {
+  std::vector<Sample::Unread> unread;
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
     const trace::Node& node = graph.nodes[id];
     if (node.inputs.empty()) continue;
     const trace::Sizes& operand = graph.nodes[static_cast<std::size_t>(node.inputs[0])].shape;
-    for (const std::int64_t left : trace::elements_left(node, operand)) room.push_back({left, {sites[id].called, sites[id].where}});
+    for (const std::int64_t left : trace::elements_left(node, operand)) unread.push_back({left, {sites[id].called, sites[id].where}});
   }
-  return room;
+  return unread;
 }
 
 namespace {
@@ -151,7 +151,7 @@ using Sizes = std::vector<std::int64_t>;
 
 /// The numbers of a sample in one order.
 struct Numbers {
-  std::vector<std::int64_t> whole;  // symbols, sizes that are looked up, shapes, room
+  std::vector<std::int64_t> whole;  // symbols, sizes that are looked up, shapes, unread elements
   std::vector<double> real;         // literals
   bool fits(const Numbers& other) const { return whole.size() == other.whole.size() && real.size() == other.real.size(); }
   friend bool operator==(const Numbers&, const Numbers&) = default;
@@ -165,7 +165,7 @@ Numbers numbers_of(const Sample& sample) {
     numbers.whole.push_back(static_cast<std::int64_t>(shape.size()));
     numbers.whole.insert(numbers.whole.end(), shape.begin(), shape.end());
   }
-  for (const Sample::Room& room : sample.room) numbers.whole.push_back(room.left);
+  for (const Sample::Unread& unread : sample.unread) numbers.whole.push_back(unread.left);
   // A literal that is infinite or NaN cannot follow a size, so it counts as 0 here; agrees() compares the bits of all literals.
   for (const trace::Scalar& literal : sample.literals) numbers.real.push_back(std::isfinite(literal.as_double()) ? literal.as_double() : 0);
   return numbers;
@@ -354,7 +354,7 @@ class RuleFinder {
     rules.gathered.clear();
     rules.shapes.clear();
     rules.literals.clear();
-    rules.room.clear();
+    rules.unread.clear();
     for (std::size_t k = 0; k < base_sample_.values.symbols.size(); ++k) rules.symbols.push_back(whole(next++));
     for (std::size_t k = 0; k < base_sample_.values.gathered.size(); ++k) rules.gathered.push_back(whole(next++));
     for (const Shape& shape : base_sample_.values.shapes) {
@@ -362,12 +362,12 @@ class RuleFinder {
       auto& sizes = rules.shapes.emplace_back();
       for (std::size_t k = 0; k < shape.size(); ++k) sizes.push_back(whole(next++));
     }
-    for (const Sample::Room& room : base_sample_.room) {
+    for (const Sample::Unread& unread : base_sample_.unread) {
       auto left = whole(next++);
       const bool fixed = std::all_of(left.begin() + 1, left.end(), [](std::int64_t coeff) { return coeff == 0; });
-      if (fixed || std::any_of(rules.room.begin(), rules.room.end(), [&](const SizeRules::Room& known) { return known.left == left; })) continue;
-      rules.room.push_back(
-          {std::move(left), room.of.where.line ? fmt::format("{} ({}:{})", room.of.op, room.of.where.file, room.of.where.line) : std::string(room.of.op)});
+      if (fixed || std::any_of(rules.unread.begin(), rules.unread.end(), [&](const SizeRules::Unread& known) { return known.left == left; })) continue;
+      rules.unread.push_back(
+          {std::move(left), unread.of.where.line ? fmt::format("{} ({}:{})", unread.of.op, unread.of.where.file, unread.of.where.line) : std::string(unread.of.op)});
     }
     for (std::size_t k = 0; k < base_.real.size(); ++k) {
       const trace::Scalar& scalar = base_sample_.literals[k];

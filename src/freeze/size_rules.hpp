@@ -39,11 +39,11 @@ struct SizeRules {
   };
   std::vector<Literal> literals;
   std::vector<std::vector<Multilinear<std::int64_t>>> shapes;
-  struct Room {
+  struct Unread {
     Multilinear<std::int64_t> left;  // elements that a view leaves unread, as in a slice of a table by the sequence's length
     std::string of;
   };
-  std::vector<Room> room;
+  std::vector<Unread> unread;
 
   /// Symbols that differ where the plan was made, by number, the lower one first.
   using Pair = std::pair<int, int>;
@@ -68,14 +68,14 @@ struct SizeRules {
 struct Sample {
   Values values;
   std::vector<trace::Scalar> literals;
-  struct Room {
+  struct Unread {
     std::int64_t left;
     trace::Site of;
   };
-  std::vector<Room> room;
+  std::vector<Unread> unread;
 };
 /// Returns the elements that each view and each selection leaves of its operand: a plan must not run where this is negative. `sites` are those of the nodes.
-std::vector<Sample::Room> room_of(const trace::Graph& graph, const std::vector<trace::NodeSite>& sites);
+std::vector<Sample::Unread> unread_of(const trace::Graph& graph, const std::vector<trace::NodeSite>& sites);
 
 /// Returns the rules of a plan that was made at `sizes` of these axes. `record` returns nothing for sizes that the formula does not take (then `taken` is
 /// false), or that give another structure or other contents of its leaves.

@@ -87,7 +87,7 @@ std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int 
 }
 
 // Returns how much of this a CPU saves, for lanes along a parallel axis, by storing transposed tiles along the last row axis.
-std::int64_t saved_by_squares(const Graph& graph, const Kernel& kernel, int axis, int last_row) {
+std::int64_t saved_by_transposing(const Graph& graph, const Kernel& kernel, int axis, int last_row) {
   std::int64_t saved = 0;
   for (const auto& root : kernel.roots) {
     const auto size = static_cast<std::int64_t>(itemsize(graph.nodes[root.node].dtype));
@@ -185,14 +185,14 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   const int last_parallel = kernel.parallel - 1, last_row = static_cast<int>(kernel.sizes.size()) - 1;
   auto parallel_cost = cost_along(graph, kernel, last_parallel);
   const auto row_cost = cost_along(graph, kernel, last_row);
-  if (limits.squares_in_registers) parallel_cost -= saved_by_squares(graph, kernel, last_parallel, last_row);
+  if (limits.tiles_in_registers) parallel_cost -= saved_by_transposing(graph, kernel, last_parallel, last_row);
   // Very short rows leave most lanes idle; neighbouring rows fill them.
   const Estimating estimate;
   const bool short_rows = kernel.row_points() <= limits.short_row && kernel.sizes[last_parallel] >= 64;
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }
 
-int kept_steps(const Kernel& kernel, const Limits& limits, int warps) {
+int max_staged_steps(const Kernel& kernel, const Limits& limits, int warps) {
   if (32 * warps > limits.threads) return 0;
   std::size_t parts = 0;  // number of results, which warps combine in shared memory
   for (const Value& value : kernel.values)
@@ -200,7 +200,7 @@ int kept_steps(const Kernel& kernel, const Limits& limits, int warps) {
   if (parts * static_cast<std::size_t>(warps) > limits.shared_bytes) return 0;
   const bool stores = std::any_of(kernel.roots.begin(), kernel.roots.end(), [&](const Root& root) { return root_pass(kernel, root) >= 0; });
   if (warps > 8 && estimated_registers(kernel, 1) + column_steps(warps, 1, stores) > kRegistersOfBlock / 32 / warps) return 0;
-  return column_steps(warps, kept_registers(kernel), stores);
+  return column_steps(warps, staged_registers(kernel), stores);
 }
 
 bool columns_keep(const Kernel& kernel, const Limits& limits) {
@@ -208,7 +208,7 @@ bool columns_keep(const Kernel& kernel, const Limits& limits) {
   if (kernel.persistent.empty() || has_scan(kernel)) return false;
   const Size points = kernel.row_points();
   int largest = 0;
-  for (const int warps : {8, 16, 32}) largest = std::max(largest, kept_steps(kernel, limits, warps) * warps);
+  for (const int warps : {8, 16, 32}) largest = std::max(largest, max_staged_steps(kernel, limits, warps) * warps);
   return points <= largest;
 }
 

@@ -27,7 +27,7 @@ std::vector<int> arrange(const Graph& graph, Kernel& kernel);
 bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& limits);
 /// Returns how many points of a column each of so many warps of a block stages in registers, with columns beside each other; 0 if the kernel leaves no
 /// registers for them.
-int kept_steps(const Kernel& kernel, const Limits& limits, int warps);
+int max_staged_steps(const Kernel& kernel, const Limits& limits, int warps);
 /// Returns whether lanes along columns can stage the kernel's persistent buffers: on a GPU in registers, because a column's points are distributed over a
 /// block's warps and there are no more than these hold.
 bool columns_keep(const Kernel& kernel, const Limits& limits);

@@ -292,8 +292,8 @@ Rows rows_of(const Graph& graph, int id, const std::vector<int>& axes, const Lim
 }
 
 int blocks_that_keep(const Limits& limits, const Size& bytes) {
-  constexpr int kKeptOfRow = 4;
-  return blocks_of_row(limits, bytes, kKeptOfRow, limits.cluster);
+  constexpr int kStagedOfRow = 4;
+  return blocks_of_row(limits, bytes, kStagedOfRow, limits.cluster);
 }
 
 bool too_few_for_clusters(const Size& rows, const Limits& limits) { return rows * (2 * limits.cluster) < limits.units; }

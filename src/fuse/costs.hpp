@@ -85,10 +85,10 @@ inline constexpr std::size_t kMaxLookedAt = 32;
 
 // --- registers of a GPU's thread -----------------------------------------------------------------------------------------------
 /// Most registers in which a thread stages its part of a row or column.
-inline constexpr int kKeptRegisters = 32;
+inline constexpr int kStagedRegisters = 32;
 /// Returns how many points of a column each of so many warps of a block stages, with so many registers for a point and with columns beside each other. With 32
 /// warps a thread has 64 registers. If every point is stored, each step also holds an address, so half as many points are staged.
-constexpr int column_steps(int warps, int registers, bool stores) { return (warps == 32 && stores ? kKeptRegisters / 2 : kKeptRegisters) / registers; }
+constexpr int column_steps(int warps, int registers, bool stores) { return (warps == 32 && stores ? kStagedRegisters / 2 : kStagedRegisters) / registers; }
 /// Returns the longest column, with one register for a point, that a block stages. `stores`: every point is stored after the reductions.
 constexpr int longest_column(bool stores) {
   int longest = 0;
@@ -124,10 +124,10 @@ inline constexpr std::int64_t kMinPart = 4096;
 /// Columns that a warp computes side by side, and the fewest steps of a warp over a column for which further warps are worth it.
 inline constexpr int kWarpOfColumns = 32, kStepsOfWarp = 4;
 /// Points along each side of a transposing tile.
-inline constexpr int kSquare = 32;
+inline constexpr int kTileSide = 32;
 /// Fewest points along an axis of a contraction's tile, half of the smallest tile.
 inline constexpr std::int64_t kMinTileSide = 16;
 /// Fewest row points for which a contraction with too few blocks is split.
-inline constexpr std::int64_t kLongOfSquare = 4096;
+inline constexpr std::int64_t kLongContraction = 4096;
 
 }  // namespace sinter::costs

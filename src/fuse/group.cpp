@@ -587,8 +587,8 @@ class Builder {
     Map inner(input.size());
     if (node.chunk > 0) {
       if (!chunk_here(node, map)) return std::nullopt;
-      std::size_t kept = node.chunks_first;
-      for (std::size_t k = 0; k < input.size(); ++k) inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[kept++];
+      std::size_t left = node.chunks_first;
+      for (std::size_t k = 0; k < input.size(); ++k) inner[k] = static_cast<int>(k) == node.axis(0) ? chunk_point() : outer[left++];
       return Mapped{std::move(inner)};
     }
     if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points()) return std::nullopt;
@@ -596,10 +596,10 @@ class Builder {
     for (int axis : node.axes()) reduced.push_back(input[static_cast<std::size_t>(axis)]);
     Mapped rows = reshape_map(row_dims_, row_shape_, reduced, kernel_.sizes, may_split_);
     if (rows.split) return rows;
-    std::size_t kept = 0, gone = 0;
+    std::size_t left = 0, gone = 0;
     for (std::size_t k = 0; k < input.size(); ++k) {
       const bool is_reduced = gone < node.ints.size() && node.axis(gone) == static_cast<int>(k);
-      inner[k] = is_reduced ? rows.map[gone++] : outer[kept++];
+      inner[k] = is_reduced ? rows.map[gone++] : outer[left++];
     }
     return Mapped{std::move(inner)};
   }
@@ -731,15 +731,15 @@ class Builder {
     kernel_.values.resize(next);
     places_.resize(next);
     for (auto& root : kernel_.roots) root.value = moved[root.value];
-    std::size_t kept = 0;
+    std::size_t left = 0;
     for (std::size_t k = 0; k < checked.size(); ++k) {
       if (!checked[k]) continue;
       const Check& check = kernel_.checks[k];
-      gathered_values_[kept] = moved[gathered_values_[k]];
-      kernel_.checks[kept++] = {moved[check.condition], moved[check.value], check.node};
+      gathered_values_[left] = moved[gathered_values_[k]];
+      kernel_.checks[left++] = {moved[check.condition], moved[check.value], check.node};
     }
-    kernel_.checks.resize(kept);
-    gathered_values_.resize(kept);
+    kernel_.checks.resize(left);
+    gathered_values_.resize(left);
     for (int& place : now_)
       if (place >= 0) place = moved[place];
     place_reductions();
@@ -909,10 +909,10 @@ class Builder {
   // Chooses the row values that a later pass reads from a persistent buffer, and where the buffers are. Returns false if a value is read from memory instead.
   bool choose_persistent() {
     kernel_.notes.clear();
-    if (choose_kept(false)) return true;
-    const std::vector<Kept> kept_values = kernel_.kept;
+    if (choose_staged(false)) return true;
+    const std::vector<Staged> staged_values = kernel_.staged;
     const Size bytes = persistent_bytes(kernel_);
-    if (!has_place() || !choose_kept(true)) return without_persistent(kept_values, bytes);
+    if (!has_place() || !choose_staged(true)) return without_persistent(staged_values, bytes);
     kernel_.notes.push_back(
         fmt::format("stages values of {} bytes a row instead of {}, and computes the others again from them", persistent_bytes(kernel_), bytes));
     return true;
@@ -938,15 +938,15 @@ class Builder {
   }
 
   // Chooses the row values that a later pass reads from a persistent buffer, in their own type or (`narrow`) in fewer bits. Returns whether they fit.
-  bool choose_kept(bool narrow) {
-    kernel_.kept.clear();
+  bool choose_staged(bool narrow) {
+    kernel_.staged.clear();
     kernel_.persistent.clear();
     kernel_.staging = {};
     const int passes = kernel_.passes();
     if (passes < 2 || has_ranges(kernel_)) return true;    // the pass of a range computes its points alone
     std::vector<int> computed(kernel_.values.size(), -1);  // for each value: the first pass that computes it
     std::vector<int> last_read(kernel_.values.size(), -1);
-    std::vector<char> kept(kernel_.values.size());
+    std::vector<char> staged(kernel_.values.size());
     for (int pass = 0; pass < passes; ++pass) {
       std::vector<int> stack;
       for (int v = 0; v < static_cast<int>(kernel_.values.size()); ++v) {
@@ -963,10 +963,10 @@ class Builder {
         stack.pop_back();
         if (v < 0 || seen[v] || !kernel_.values[v].row) continue;
         seen[v] = 1;
-        if (computed[v] >= 0 && computed[v] < pass && (kept[v] || row_cost(v, kept) >= kKeepCost)) {
-          const int from = narrow && !kept[v] ? narrowest_source(v) : v;
-          if (!kept[from]) kernel_.kept.push_back({from, -1});
-          kept[from] = 1;
+        if (computed[v] >= 0 && computed[v] < pass && (staged[v] || row_cost(v, staged) >= kKeepCost)) {
+          const int from = narrow && !staged[v] ? narrowest_source(v) : v;
+          if (!staged[from]) kernel_.staged.push_back({from, -1});
+          staged[from] = 1;
           last_read[from] = pass;
           if (from == v) continue;
         }
@@ -974,10 +974,10 @@ class Builder {
         for (int arg : kernel_.values[v].args) stack.push_back(arg);
       }
     }
-    std::sort(kernel_.kept.begin(), kernel_.kept.end(),
-              [&](const Kept& a, const Kept& b) { return std::pair(computed[a.value], a.value) < std::pair(computed[b.value], b.value); });
+    std::sort(kernel_.staged.begin(), kernel_.staged.end(),
+              [&](const Staged& a, const Staged& b) { return std::pair(computed[a.value], a.value) < std::pair(computed[b.value], b.value); });
     std::vector<int> busy_until;  // for each persistent buffer: the last pass that reads its present value
-    for (auto& [v, buffer] : kernel_.kept) {
+    for (auto& [v, buffer] : kernel_.staged) {
       const DType dtype = kernel_.values[v].dtype;
       for (buffer = 0; buffer < static_cast<int>(busy_until.size()); ++buffer)
         if (kernel_.persistent[buffer] == dtype && busy_until[buffer] <= computed[v]) break;
@@ -987,7 +987,7 @@ class Builder {
       }
       busy_until[buffer] = last_read[v];
     }
-    if (kernel_.kept.empty()) return true;
+    if (kernel_.staged.empty()) return true;
     const bool columns = columns_keep(kernel_, limits_);
     const Estimating estimate(!limits_.row_bytes_are_hard);
     const int blocks = columns || lanes_go_along_rows()
@@ -1000,25 +1000,25 @@ class Builder {
 
   // If the buffers do not fit, a later pass computes the values again if this is cheaper than a round trip to memory. Otherwise one value is read from memory,
   // and the result is false.
-  bool without_persistent(const std::vector<Kept>& kept_values, const Size& bytes) {
+  bool without_persistent(const std::vector<Staged>& staged_values, const Size& bytes) {
     const bool placed = has_place();
     const int passes = kernel_.passes(), max_blocks = max_blocks_of_row(kernel_, limits_);
     const Estimating estimate(!limits_.row_bytes_are_hard);
     const std::string places = fmt::format("{}{}", limits_.row_bytes, max_blocks > 1 ? fmt::format(" in each of {} blocks", max_blocks) : "");
-    kernel_.kept.clear();
+    kernel_.staged.clear();
     kernel_.persistent.clear();
     const Work now = launched_work(graph_, kernel_, limits_);
-    for (const auto& keep : kept_values) {
+    for (const auto& keep : staged_values) {
       const Value& value = kernel_.values[keep.value];
       if (value.kind != Value::Kind::op || value.node < 0 || value.ready > 0 || is_root(kernel_, keep.value) || root_maps_.contains(value.node)) continue;
       const Work with{now.bytes, now.ops + (passes - 1) * elements_of(value.node) * cone_cost(keep.value)};
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
-      const std::string room = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
+      const std::string space = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
                                       : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? SplitReason::shared_memory : SplitReason::row_too_long,
-                        fmt::format("{}; computing it again costs {:.1f} us, storing and reading it {:.1f} us", room, again * 1e6, trip * 1e6)});
+                        fmt::format("{}; computing it again costs {:.1f} us, storing and reading it {:.1f} us", space, again * 1e6, trip * 1e6)});
       return false;
     }
     kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes, with room for {}: every pass reads it again", bytes, places)
@@ -1026,10 +1026,10 @@ class Builder {
     return true;
   }
 
-  double row_cost(int value, const std::vector<char>& kept) const {
+  double row_cost(int value, const std::vector<char>& staged) const {
     double cost = 0;
     each_below(value, [&](int v, const Value& here) {
-      if (!here.row || (kept[v] && v != value)) return false;
+      if (!here.row || (staged[v] && v != value)) return false;
       cost += here.cost;
       return true;
     });

@@ -83,8 +83,8 @@ std::vector<RowPass> row_passes(const Kernel& kernel) {
     if (const int pass = root_pass(kernel, root); pass >= 0) sinks[pass].push_back(root.value);
   for (const auto& check : kernel.checks)
     if (const Value& condition = kernel.values[check.condition]; condition.row) sinks[condition.ready].push_back(check.condition);
-  std::vector<char> kept(count), filled(count);
-  for (const auto& keep : kernel.kept) kept[keep.value] = 1;
+  std::vector<char> staged(count), filled(count);
+  for (const auto& keep : kernel.staged) staged[keep.value] = 1;
   std::vector<int> seen(count, -1);
   for (int pass = 0; pass < static_cast<int>(passes.size()); ++pass) {
     std::vector<int> stack = std::move(sinks[pass]);
@@ -93,7 +93,7 @@ std::vector<RowPass> row_passes(const Kernel& kernel) {
       stack.pop_back();
       if (v < 0 || seen[v] == pass || !kernel.values[v].row) continue;
       seen[v] = pass;
-      if (kept[v] && filled[v]) {
+      if (staged[v] && filled[v]) {
         passes[pass].taken.push_back(v);
         continue;
       }
@@ -102,7 +102,7 @@ std::vector<RowPass> row_passes(const Kernel& kernel) {
     }
     std::sort(passes[pass].computed.begin(), passes[pass].computed.end());
     std::sort(passes[pass].taken.begin(), passes[pass].taken.end());
-    for (int v : passes[pass].computed) filled[v] = kept[v];
+    for (int v : passes[pass].computed) filled[v] = staged[v];
   }
   return passes;
 }
@@ -119,7 +119,7 @@ int parameter_bytes(const Kernel& kernel) {
   return accesses * 8 + (axes > 1 ? accesses * 8 * (axes - 1) : 0) + axes * 8 + scalars * 8;
 }
 
-int kept_registers(const Kernel& kernel) {
+int staged_registers(const Kernel& kernel) {
   int registers = 0;
   for (const DType dtype : kernel.persistent) registers += registers_of(dtype);
   return registers;
@@ -151,7 +151,7 @@ int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
     }
     if (last_use[v] <= v) live -= weight[v];
   }
-  return largest + staged_steps * vector * kept_registers(kernel) + 24;  // addresses, indices, and registers that the compiler itself needs
+  return largest + staged_steps * vector * staged_registers(kernel) + 24;  // addresses, indices, and registers that the compiler itself needs
 }
 
 int halving_node(const Kernel& kernel) {

@@ -56,7 +56,7 @@ struct Check {
 };
 
 /// A value in a persistent buffer. Values with disjoint live ranges share one: a pass reads a row point's persistent buffer before it writes it.
-struct Kept {
+struct Staged {
   int value = -1, buffer = -1;
 };
 
@@ -79,7 +79,7 @@ struct Kernel {
   int parallel = 0;
   std::vector<Value> values;  // operands before users
   std::vector<Root> roots;
-  std::vector<Kept> kept;         // values that a later pass reads from a persistent buffer instead of computing them again
+  std::vector<Staged> staged;         // values that a later pass reads from a persistent buffer instead of computing them again
   std::vector<DType> persistent;  // type of each persistent buffer, which has one element for each row point
   Staging staging;                // where these buffers are
   std::vector<Check> checks;
@@ -113,7 +113,7 @@ int parameter_bytes(const Kernel& kernel);
 /// Returns the 32-bit registers of a value.
 inline int registers_of(DType dtype) { return itemsize(dtype) == 8 ? 2 : 1; }
 /// Returns the registers that the values of the kernel's persistent buffers take at one point.
-int kept_registers(const Kernel& kernel);
+int staged_registers(const Kernel& kernel);
 /// Returns an upper estimate of the 32-bit registers that a thread holds at once, with `vector` elements and with values staged for so many steps over its row
 /// or column.
 int estimated_registers(const Kernel& kernel, int vector, int staged_steps = 0);

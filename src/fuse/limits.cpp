@@ -73,7 +73,7 @@ Limits cuda_limits(int sm) {
     limits.short_row = 8;
     limits.one_order = false;
     limits.hoists = false;
-    limits.squares_in_registers = false;
+    limits.tiles_in_registers = false;
     limits.joins_short_kernels = true;
     return limits;
   }
@@ -136,7 +136,7 @@ std::string to_string(const Limits& limits) {
   line("short_row", limits.short_row, "points");
   line("one_order", limits.one_order);
   line("hoists", limits.hoists);
-  line("squares_in_registers", limits.squares_in_registers);
+  line("tiles_in_registers", limits.tiles_in_registers);
   line("joins_short_kernels", limits.joins_short_kernels);
   return text;
 }

@@ -85,11 +85,11 @@ void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Sc
   }
   int cost = 0;
   for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
-  const bool squares = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
+  const bool stores_tiles = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
   // Columns without a panel read whole cache lines of each row, and several chains of additions run at once. Several points are computed at once, so that the
   // processor can work on one point while another point's chain of operations waits.
   const int points_unroll = cost <= 8 ? 2 : 4;
-  const int unroll = squares ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
+  const int unroll = stores_tiles ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
   const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
   schedule.unroll = unrolls ? power_of_two(overrides.number("unroll", unroll), 8) : 1;
   schedule.tile = overrides.number("tile", schedule.tile);
@@ -181,13 +181,13 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const ScheduleO
 
 // Returns whether transposing in shared memory helps strided accesses. Several warps share the static 48 KiB, and a tile that is mostly empty is no better than
 // strided access.
-bool gains_from_squares(const Lowered& lowered) {
+bool gains_from_tiles(const Lowered& lowered) {
   const LoopNest& nest = lowered.nest;
   std::size_t bytes = 0;
-  for (int input : turnable_inputs(nest)) bytes += kSquare * (kSquare + 1) * itemsize(nest.inputs[static_cast<std::size_t>(input)].dtype);
-  for (int output : turnable_outputs(nest)) bytes += kSquare * (kSquare + 1) * itemsize(nest.outputs[static_cast<std::size_t>(output)].dtype);
+  for (int input : turnable_inputs(nest)) bytes += kTileSide * (kTileSide + 1) * itemsize(nest.inputs[static_cast<std::size_t>(input)].dtype);
+  for (int output : turnable_outputs(nest)) bytes += kTileSide * (kTileSide + 1) * itemsize(nest.outputs[static_cast<std::size_t>(output)].dtype);
   const int axis = nest.lane_axis();
-  return bytes > 0 && bytes <= (24 << 10) && lowered.ints[axis] >= kSquare / 2 && lowered.ints[axis - 1] >= kSquare / 2;
+  return bytes > 0 && bytes <= (24 << 10) && lowered.ints[axis] >= kTileSide / 2 && lowered.ints[axis - 1] >= kTileSide / 2;
 }
 
 // Two parallel axes of a contraction. Axes that fill tiles are preferred, then pairs whose right axis has adjacent results.
@@ -212,7 +212,7 @@ std::optional<Pairs> pairs_of(const Lowered& lowered, bool requested) {
 }
 
 // Chooses the largest tiles that leave a block for every multiprocessor.
-bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides, Schedule& schedule) {
+bool choose_contraction(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
   Form requested{};
   const bool has_form = overrides.form(requested);
@@ -235,7 +235,7 @@ bool choose_squares(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   };
   const int min_side = 2 * kContractionSide;
   if (!fits(min_side)) return false;
-  if (!has_form && kernel.row_points() > kLongOfSquare && blocks(min_side) * 2 < limits.units) return false;
+  if (!has_form && kernel.row_points() > kLongContraction && blocks(min_side) * 2 < limits.units) return false;
   int side = 4 * min_side;
   while (side > min_side && !(fits(side) && left * 4 >= 3 * side && right * 4 >= 3 * side && blocks(side) >= limits.units)) side /= 2;
   if (const int other = power_of_two(overrides.number("side", side), 4 * min_side); fits(other)) side = other;
@@ -291,9 +291,9 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   }
   const bool stores = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
   const auto keep = [&](int threads) {
-    const int warps = threads / kWarpOfColumns, max_steps = fuse::kept_steps(kernel, limits, warps) / schedule.vector;
+    const int warps = threads / kWarpOfColumns, max_steps = fuse::max_staged_steps(kernel, limits, warps) / schedule.vector;
     const bool smallest = threads == 256 && schedule.vector == 1;
-    if (!smallest && fuse::estimated_registers(kernel, schedule.vector) + kKeptRegisters > kRegistersOfBlock / threads) return false;
+    if (!smallest && fuse::estimated_registers(kernel, schedule.vector) + kStagedRegisters > kRegistersOfBlock / threads) return false;
     if (!fits(threads, schedule.vector) || max_steps == 0 || row > warps * max_steps) return false;
     const std::int64_t exact = row.hint() / warps;
     const auto pieces_are_whole = [&] {
@@ -336,14 +336,14 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
   schedule.blocks = overrides.number("blocks", schedule.blocks);
   const bool ranges = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.first >= 0; });
-  if (nest.rows > 0 && !ranges && choose_squares(kernel, lowered, limits, overrides, schedule)) return;
+  if (nest.rows > 0 && !ranges && choose_contraction(kernel, lowered, limits, overrides, schedule)) return;
   if (!ranges) choose_vector(kernel, lowered, overrides, schedule);  // lanes of a vector would have ranges of their own
 
   const auto threads_of = [&](int otherwise, int bound) { return std::clamp(overrides.number("threads", otherwise) / 32 * 32, 32, bound); };
   // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
   const int max_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
   if (nest.rows == 0) {
-    const bool tiles = gains_from_squares(lowered);
+    const bool tiles = gains_from_tiles(lowered);
     schedule.form = tiles ? Form::tiles : Form::pointwise;
     if (Form requested{}; overrides.form(requested) && (requested == Form::pointwise || (requested == Form::tiles && nest.parallel > 1)))
       schedule.form = requested;
@@ -389,7 +389,7 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
       if (pairs && !overrides.has("row_steps") && threads > 256) return false;
       return overrides.has("row_steps")
                  ? registers <= limits.registers
-                 : steps * schedule.vector * fuse::kept_registers(kernel) <= kKeptRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
+                 : steps * schedule.vector * fuse::staged_registers(kernel) <= kStagedRegisters && registers <= std::min(kRowRegisters, (60 << 10) / threads);
     };
     // If the row's length is a multiple of a step, no step has to test for the end of the row. Otherwise the kernel is valid for all lengths up to a power of
     // two. (Without the tests ptxas computes several steps at once, which takes too many registers for doubles.)

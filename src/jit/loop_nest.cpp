@@ -171,7 +171,7 @@ void verify(const LoopNest& nest) {
   between(how.cluster, 1, 8, "cluster");
   // 0: not defined; 1: belongs to a parallel point, visible to later stages; 2: belongs to the current row stage
   std::vector<char> state(instrs, 0);
-  std::vector<char> kept(nest.persistent.size(), 0);
+  std::vector<char> staged(nest.persistent.size(), 0);
   for (const auto& stage : nest.stages) {
     if (stage.lanes < 0 || stage.lanes > 64 || (stage.lanes & (stage.lanes - 1)) != 0) broken(nest, "a stage's lanes are not a power of two");
     if (stage.row && nest.rows == 0) broken(nest, "a row stage without row axes");
@@ -213,7 +213,7 @@ void verify(const LoopNest& nest) {
           if (nest.instrs[instr.args[1]].row) broken(nest, instr.name + ": a scan must not start from a value of its rows");
           break;
         case Instr::Kind::persistent:
-          if (instr.input < 0 || instr.input >= static_cast<int>(nest.persistent.size()) || !kept[instr.input] || !stage.row)
+          if (instr.input < 0 || instr.input >= static_cast<int>(nest.persistent.size()) || !staged[instr.input] || !stage.row)
             broken(nest, instr.name + ": the persistent buffer holds nothing here");
           if (instr.dtype != nest.persistent[instr.input]) broken(nest, instr.name + " has another dtype than its persistent buffer");
           break;
@@ -261,7 +261,7 @@ void verify(const LoopNest& nest) {
       else if (nest.instrs[keep.value].dtype != nest.persistent[keep.buffer]) broken(nest, "a persistent buffer has another dtype than its value");
     if (stage.row)
       for (int id : stage.body) state[id] = 0;
-    for (const auto& keep : stage.keeps) kept.at(keep.buffer) = 1;
+    for (const auto& keep : stage.keeps) staged.at(keep.buffer) = 1;
     for (const auto& reduction : stage.reductions) state.at(reduction.result) = 1;
   }
 }
@@ -317,7 +317,7 @@ bool walks_apart(const LoopNest& nest, const Access& access) {
 }
 
 namespace {
-bool lies_along_squares(const LoopNest& nest, const Access& a) {
+bool lies_along_tiles(const LoopNest& nest, const Access& a) {
   return walks_apart(nest, a) && coefficient(nest, a.index, nest.lane_axis() - 1) == kOne && !uses_values(nest, a.index);
 }
 }  // namespace
@@ -329,7 +329,7 @@ std::vector<int> turnable_inputs(const LoopNest& nest) {
     const Access& a = nest.inputs[static_cast<std::size_t>(input)];
     const bool always = std::all_of(nest.instrs.begin(), nest.instrs.end(),
                                     [&](const Instr& instr) { return instr.kind != Instr::Kind::load || instr.input != input || instr.guard < 0; });
-    if (always && lies_along_squares(nest, a)) inputs.push_back(input);
+    if (always && lies_along_tiles(nest, a)) inputs.push_back(input);
   }
   return inputs;
 }
@@ -342,7 +342,7 @@ std::vector<int> turnable_outputs(const LoopNest& nest) {
     for (const Stage& stage : nest.stages)
       for (const Store& store : stage.stores)
         if (store.output == output) stores += store.guard < 0 ? 1 : 2;
-    if (stores == 1 && lies_along_squares(nest, nest.outputs[static_cast<std::size_t>(output)])) outputs.push_back(output);
+    if (stores == 1 && lies_along_tiles(nest, nest.outputs[static_cast<std::size_t>(output)])) outputs.push_back(output);
   }
   return outputs;
 }

@@ -142,7 +142,7 @@ class Lowering {
     std::vector<int> at(count, -1);  // value -> instruction, for values of a parallel point
     std::vector<int> buffer_of(count, -1);
     std::vector<char> stored(count);  // whether its persistent buffer is filled
-    for (const auto& keep : kernel_.kept) buffer_of[keep.value] = keep.buffer;
+    for (const auto& keep : kernel_.staged) buffer_of[keep.value] = keep.buffer;
     nest_.persistent = kernel_.persistent;
     nest_.checks = static_cast<int>(kernel_.checks.size());
     std::vector<char> checked(kernel_.checks.size());
@@ -268,12 +268,12 @@ void name_it(LoopNest& nest, const Kernel& kernel) {
 
 /// Fixes the lanes in which reductions along a row combine, because they decide the result: a schedule that caches nothing, and so has longer bodies, must not
 /// change them.
-void fix_reduction_order(LoopNest& nest, const LoopNest& as_kept) {
-  auto from = as_kept.stages.begin();
+void fix_reduction_order(LoopNest& nest, const LoopNest& as_staged) {
+  auto from = as_staged.stages.begin();
   for (Stage& stage : nest.stages) {
     if (!stage.row) continue;
     while (!from->row) ++from;
-    stage.lanes = row_lanes(as_kept, *from++);
+    stage.lanes = row_lanes(as_staged, *from++);
   }
 }
 
@@ -286,7 +286,7 @@ Lowered lower(const fuse::Graph& graph, const Kernel& kernel, const fuse::Limits
   const bool drops = !arranged.schedule.keep && !arranged.kernel.persistent.empty();
   if (drops) {
     without_persistent = arranged.kernel;
-    without_persistent.kept.clear();
+    without_persistent.staged.clear();
     without_persistent.persistent.clear();
   }
   const Kernel& run = drops ? without_persistent : arranged.kernel;

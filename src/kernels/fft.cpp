@@ -25,7 +25,7 @@ constexpr std::int64_t kTaskElements = 16384;
 /// Largest prime factor for a direct transform. A larger factor costs more than Bluestein's three transforms of twice the length.
 constexpr std::int64_t kLargeFactor = 50;
 /// Numbers in the tables that a thread keeps between calls.
-constexpr std::int64_t kKept = std::int64_t{1} << 19;
+constexpr std::int64_t kMaxCached = std::int64_t{1} << 19;
 
 std::int64_t largest_factor(std::int64_t n) {
   std::int64_t largest = 1;
@@ -83,21 +83,21 @@ class Transform {
   Eigen::internal::kissfft_impl<double> kiss_;
 };
 
-/// Returns the thread's own transform of this length. It is kept for later calls, because its tables take longer than the transform.
-Transform& kept_transform(std::int64_t n) {
-  thread_local std::vector<std::unique_ptr<Transform>> kept;  // the last one used is at the end
-  if (const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& transform) { return transform->length() == n; }); found != kept.end()) {
-    std::rotate(found, found + 1, kept.end());
-    return *kept.back();
+/// Returns the thread's own transform of this length. It is cached for later calls, because its tables take longer than the transform.
+Transform& cached_transform(std::int64_t n) {
+  thread_local std::vector<std::unique_ptr<Transform>> cached;  // the last one used is at the end
+  if (const auto found = std::find_if(cached.begin(), cached.end(), [&](const auto& transform) { return transform->length() == n; }); found != cached.end()) {
+    std::rotate(found, found + 1, cached.end());
+    return *cached.back();
   }
-  kept.push_back(std::make_unique<Transform>(n));
+  cached.push_back(std::make_unique<Transform>(n));
   std::int64_t all = 0;
-  for (const auto& transform : kept) all += transform->table();
-  while (kept.size() > 1 && all > kKept) {
-    all -= kept.front()->table();
-    kept.erase(kept.begin());
+  for (const auto& transform : cached) all += transform->table();
+  while (cached.size() > 1 && all > kMaxCached) {
+    all -= cached.front()->table();
+    cached.erase(cached.begin());
   }
-  return *kept.back();
+  return *cached.back();
 }
 
 template <class T> class Rows {
@@ -106,9 +106,9 @@ template <class T> class Rows {
 
   void run(std::int64_t n, std::int64_t begin, std::int64_t end) const {
     std::optional<Transform> large;
-    Transform& transform = n > kKept ? large.emplace(n) : kept_transform(n);
+    Transform& transform = n > kMaxCached ? large.emplace(n) : cached_transform(n);
     const auto count = static_cast<std::size_t>(n);
-    const std::int64_t given = call_.operands[0].shape.back(), kept = call_.shape.back();
+    const std::int64_t given = call_.operands[0].shape.back(), length = call_.shape.back();
     const bool to_real = call_.op == Op::irfft_even || call_.op == Op::irfft_odd, halves = transform.by_halves() && (to_real || call_.op == Op::rfft);
     std::vector<Complex> in(halves && !to_real ? 0 : count), out(halves && to_real ? 0 : count);
     std::vector<double> real(halves ? count : 0);
@@ -119,7 +119,7 @@ template <class T> class Rows {
       if (halves && !to_real) {
         for (std::int64_t k = 0; k < n; ++k) real[static_cast<std::size_t>(k)] = re[k * stride(0)];
         transform.from_real(real.data(), out.data());
-        write(out, row, kept, result);
+        write(out, row, length, result);
         continue;
       }
       for (std::int64_t k = 0; k < given; ++k) in[static_cast<std::size_t>(k)] = Complex(re[k * stride(0)], im ? im[k * stride(1)] : T(0));
@@ -139,15 +139,15 @@ template <class T> class Rows {
         for (std::int64_t k = 0; k < n; ++k) result[row * n + k] = static_cast<T>(out[static_cast<std::size_t>(k)].real());
         continue;
       }
-      write(out, row, kept, result);
+      write(out, row, length, result);
     }
   }
 
  private:
-  static void write(const std::vector<Complex>& out, std::int64_t row, std::int64_t kept, T* result) {
-    for (std::int64_t k = 0; k < kept; ++k) {
-      result[row * 2 * kept + k] = static_cast<T>(out[static_cast<std::size_t>(k)].real());
-      result[(row * 2 + 1) * kept + k] = static_cast<T>(out[static_cast<std::size_t>(k)].imag());
+  static void write(const std::vector<Complex>& out, std::int64_t row, std::int64_t length, T* result) {
+    for (std::int64_t k = 0; k < length; ++k) {
+      result[row * 2 * length + k] = static_cast<T>(out[static_cast<std::size_t>(k)].real());
+      result[(row * 2 + 1) * length + k] = static_cast<T>(out[static_cast<std::size_t>(k)].imag());
     }
   }
   /// Returns the address of operand `k` at row `row`.

@@ -60,12 +60,12 @@ struct Product {
 
 // The `host` and `by` columns of ops that have no file of their own.
 
-void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   const Product product(call, pointers[0], pointers[1]);
   if (of_bytes(call))
     return multiply_bytes({product.a, call.operands[0].dtype == DType::int8}, {product.b, call.operands[1].dtype == DType::int8},
-                          static_cast<std::int32_t*>(pointers[2]), product.batch, product.m, product.n, product.k, threads, finished);
-  matmul(call.dtype, product.a, product.b, pointers[2], product.batch, product.m, product.n, product.k, threads, finished);
+                          static_cast<std::int32_t*>(pointers[2]), product.batch, product.m, product.n, product.k, threads, epilogue);
+  matmul(call.dtype, product.a, product.b, pointers[2], product.batch, product.m, product.n, product.k, threads, epilogue);
 }
 std::string who_multiplies(const fuse::LibraryCall& call) {
   if (is_bool(call.dtype)) return "loops over rows";
@@ -78,12 +78,12 @@ std::string who_multiplies(const fuse::LibraryCall& call) {
   return block_product(call.dtype, multiply_adds).name;
 }
 
-void multiply_panels(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+void multiply_panels(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   const auto& [a, panels] = std::tie(call.operands[0], call.operands[1]);
   std::int64_t rows = 1;
   for (std::size_t axis = 0; axis + 1 < a.shape.size(); ++axis) rows *= a.shape[axis];
   multiply_laid_bytes(static_cast<const std::uint8_t*>(pointers[0]) + a.offset, static_cast<const std::int8_t*>(pointers[1]) + panels.offset,
-                      static_cast<std::int32_t*>(pointers[2]), rows, call.shape.back(), a.shape.back(), threads, finished);
+                      static_cast<std::int32_t*>(pointers[2]), rows, call.shape.back(), a.shape.back(), threads, epilogue);
 }
 std::string who_multiplies_panels(const fuse::LibraryCall&) { return fmt::format("bytes, right matrix in panels ({})", byte_panels().name); }
 
@@ -105,13 +105,13 @@ void receive_part(const fuse::LibraryCall& call, std::span<void* const> pointers
 std::string who_exchanges(const fuse::LibraryCall& call) { return ranks::told(call.ints); }
 
 /// Adapts a computation whose result does not come in pieces.
-template <auto compute> void whole_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished&) {
+template <auto compute> void whole_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue&) {
   compute(call, pointers, threads);
 }
 
 /// The columns of a record (trace/library_calls.def) that this file uses.
 struct HostColumns {
-  void (*run)(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
+  void (*run)(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue);
   std::string (*by)(const fuse::LibraryCall& call);
 };
 
@@ -127,9 +127,9 @@ HostColumns columns_of(const fuse::LibraryCall& call) {
 
 }  // namespace
 
-void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+void run_library_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   try {
-    columns_of(call).run(call, pointers, threads, finished);
+    columns_of(call).run(call, pointers, threads, epilogue);
   } catch (const std::bad_alloc&) {
     throw MemoryError(fmt::format("cpu: not enough memory for the intermediate values of {}", fuse::to_string(call)));
   }

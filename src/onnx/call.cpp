@@ -16,7 +16,7 @@ namespace sinter::onnx {
 namespace {
 
 /// Recorded operations point to a file's name for ever, so models that are loaded again share the name.
-const char* kept(std::string text) {
+const char* interned(std::string text) {
   static std::mutex mutex;
   static std::set<std::string>* names = new std::set<std::string>;  // never destroyed: errors at exit may name it
   const std::lock_guard lock(mutex);
@@ -26,7 +26,7 @@ const char* kept(std::string text) {
 }  // namespace
 
 Location Call::location(const Graph& graph, const Node& node) {
-  return {kept(node.name.empty() ? fmt::format("{}, {}", graph.file, node.op) : fmt::format("{}, {} '{}'", graph.file, node.op, node.name)),
+  return {interned(node.name.empty() ? fmt::format("{}, {}", graph.file, node.op) : fmt::format("{}, {} '{}'", graph.file, node.op, node.name)),
           static_cast<std::uint32_t>(node.place)};
 }
 

@@ -144,9 +144,9 @@ Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation,
   const Tensor padded = pad(Tensor(node), {{0, 0}, {0, 0}, widths[0], widths[1]});
   RecordedPtr windows = padded.node();
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    const std::int64_t room = windows->shape[axis + 2] - (taps[axis] - 1) * apart[axis] - 1;
-    if (room < 0) fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into shape {}", taps[axis], apart[axis], to_string(padded.shape())));
-    windows = make_windows(site, windows, axis + 2, room / step[axis] + 1, step[axis], taps[axis], apart[axis]);
+    const std::int64_t space = windows->shape[axis + 2] - (taps[axis] - 1) * apart[axis] - 1;
+    if (space < 0) fail<ShapeError>(site, fmt::format("{} taps, {} apart, do not fit into shape {}", taps[axis], apart[axis], to_string(padded.shape())));
+    windows = make_windows(site, windows, axis + 2, space / step[axis] + 1, step[axis], taps[axis], apart[axis]);
   }
   const Shape columns{windows->shape[0], windows->shape[1] * taps[0] * taps[1], windows->shape[2] * windows->shape[3]};
   const RecordedPtr turned = make_permute(site, windows, {0, 1, 4, 5, 2, 3});

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kSmall = 256;                      // elements of a block: writing them costs less than recording the assignment
 constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;  // waiting assignments: a kernel reads the parts of fewer in place; more take too long to inspect
-constexpr std::size_t kRoom = std::size_t{16} << 20;      // bytes that a number may be expanded to before anybody reads them
+constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;      // bytes that a number may be expanded to before anybody reads them
 
 /// Returns the elements, if nothing else refers to the storage; null otherwise.
 std::byte* sole_elements(const Storage& storage) {
@@ -119,7 +119,7 @@ StoragePtr written_out(const RecordedPtr& top) {
   if (under->evaluated()) {
     storage = under->storage;
     if (storage.use_count() != 2) return nullptr;  // held by the node and by this variable
-  } else if (under->op == Op::constant && pads.size() >= kMinWaiting && bytes_of(*top) <= kRoom) {
+  } else if (under->op == Op::constant && pads.size() >= kMinWaiting && bytes_of(*top) <= kMaxExpanded) {
     storage = filled(*under);
   }
   std::byte* const elements = storage ? sole_elements(*storage) : nullptr;

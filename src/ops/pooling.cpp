@@ -60,14 +60,14 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
                                          pool.first + axis, to_string(shape), kMaxPadding));
     if (before >= reach || after >= reach)
       fail<ValueError>(site, fmt::format("padding of {} and {} for windows of {}: a window would contain only padding", before, after, reach));
-    const std::int64_t room = size + before + after - reach, step = pool.stride[axis];
+    const std::int64_t space = size + before + after - reach, step = pool.stride[axis];
     // If sizes are rounded up, a window may begin inside and end beyond the padding; it may even be larger than the axis.
-    if ((how.ceil_mode ? room + step - 1 : room) < 0 || size == 0)
+    if ((how.ceil_mode ? space + step - 1 : space) < 0 || size == 0)
       fail<ShapeError>(site, fmt::format("windows of {} do not fit into axis {} of shape {} with padding of {} and {}", reach, pool.first + axis,
                                          to_string(shape), before, after));
-    std::int64_t places = room / step + 1;
+    std::int64_t places = space / step + 1;
     if (how.ceil_mode) {
-      places = (room + step - 1) / step + 1;
+      places = (space + step - 1) / step + 1;
       if ((places - 1) * step >= size + before) --places;  // it would begin after the end
     }
     pool.places.push_back(places);

@@ -38,7 +38,7 @@ struct Arguments {
 };
 
 /// Thrown if the device cannot do what its limits promised. The limits are corrected before the exception is thrown, and the caller plans again with them.
-class NoRoom : public DeviceError {
+class NoClusterSpace : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
@@ -84,7 +84,7 @@ class Device {
   virtual bool reads_host() const = 0;
   /// Returns a buffer's memory for the host, valid as long as the pointer lives, or null where the host cannot read it.
   virtual std::shared_ptr<void> host_memory(const BufferPtr& buffer) = 0;
-  /// Loads a binary. Throws CompileError where it is damaged or not for this device, NoRoom where the device cannot run it although its limits promised so, and
+  /// Loads a binary. Throws CompileError where it is damaged or not for this device, NoClusterSpace where the device cannot run it although its limits promised so, and
   /// DeviceError where there is no memory for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;

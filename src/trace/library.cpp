@@ -309,8 +309,8 @@ std::optional<Recurrence> Recurrence::of(std::span<const std::int64_t> ints) {
 }
 
 std::int64_t Convolution::places(std::size_t axis, std::int64_t size, std::int64_t taps) const {
-  const std::int64_t room = size + before[axis] + after[axis] - ((taps - 1) * dilation[axis] + 1);
-  return room < 0 ? 0 : room / stride[axis] + 1;
+  const std::int64_t space = size + before[axis] + after[axis] - ((taps - 1) * dilation[axis] + 1);
+  return space < 0 ? 0 : space / stride[axis] + 1;
 }
 
 std::vector<std::int64_t> Convolution::ints() const {

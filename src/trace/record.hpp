@@ -38,10 +38,10 @@ class Operands {
   template <class... Nodes>
     requires(sizeof...(Nodes) > 0 && sizeof...(Nodes) <= kMaxArity && (std::same_as<std::remove_cvref_t<Nodes>, RecordedPtr> && ...))
   Operands(Nodes&&... nodes) noexcept {
-    (std::construct_at(room_ + size_++, std::forward<Nodes>(nodes)), ...);
+    (std::construct_at(slots_ + size_++, std::forward<Nodes>(nodes)), ...);
   }
   Operands(const Operands& other) noexcept {
-    for (; size_ < other.size_; ++size_) std::construct_at(room_ + size_, other.room_[size_]);
+    for (; size_ < other.size_; ++size_) std::construct_at(slots_ + size_, other.slots_[size_]);
   }
   Operands(Operands&& other) noexcept { take(other); }
   Operands& operator=(Operands&& other) noexcept {
@@ -54,17 +54,17 @@ class Operands {
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  const RecordedPtr& operator[](std::size_t k) const { return room_[k]; }
-  const RecordedPtr& front() const { return room_[0]; }
-  const RecordedPtr* begin() const { return room_; }
-  const RecordedPtr* end() const { return room_ + size_; }
-  RecordedPtr* begin() { return room_; }
-  RecordedPtr* end() { return room_ + size_; }
+  const RecordedPtr& operator[](std::size_t k) const { return slots_[k]; }
+  const RecordedPtr& front() const { return slots_[0]; }
+  const RecordedPtr* begin() const { return slots_; }
+  const RecordedPtr* end() const { return slots_ + size_; }
+  RecordedPtr* begin() { return slots_; }
+  RecordedPtr* end() { return slots_ + size_; }
 
  private:
   void take(Operands& other) noexcept {     // requires an empty list
     size_ = std::exchange(other.size_, 0);  // a moved-from pointer is null and needs no destruction
-    for (std::uint32_t k = 0; k < size_; ++k) std::construct_at(room_ + k, std::move(other.room_[k]));
+    for (std::uint32_t k = 0; k < size_; ++k) std::construct_at(slots_ + k, std::move(other.slots_[k]));
   }
   void clear() noexcept {
     for (RecordedPtr& node : *this) std::destroy_at(&node);
@@ -72,7 +72,7 @@ class Operands {
   }
 
   union {
-    RecordedPtr room_[kMaxArity];  // the first size_ are alive
+    RecordedPtr slots_[kMaxArity];  // the first size_ are alive
   };
   std::uint32_t size_ = 0;
 };

@@ -587,7 +587,7 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
   }
 }
 
-TEST_CASE("what lies the other way round is turned by squares") {
+TEST_CASE("a transposed layout is read and written by tiles") {
   Random random;
   CAPTURE(random.seed);
   for (DType dtype : {f32, f64, b8})

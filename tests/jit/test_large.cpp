@@ -1,4 +1,4 @@
-// Kernels that write more than a cache holds take stores that go past it; transposes and column sums take squares and panels. Sizes are
+// Kernels that write more than a cache holds take stores that go past it; transposes and column sums take tiles and panels. Sizes are
 // odd, so that rows start at every alignment and nothing divides evenly.
 #include <doctest/doctest.h>
 

@@ -51,7 +51,7 @@ template <class T> void check_layout(Layout a, Layout b, Layout out, std::int64_
 
 enum class Lanes { parallel, row };
 
-/// out[i] = reduction over k of x[i, k]; the lanes walk i or k.
+/// out[i] = reduction over k of x[i, k], vectorised along i or k.
 jit::LoopNest reduction_nest(Op op, DType dtype, std::int64_t m, std::int64_t n, Lanes lanes) {
   NestBuilder b({m}, {n}, lanes == Lanes::row);
   b.stage(true);
@@ -309,7 +309,7 @@ TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows 
     }
 }
 
-TEST_CASE("columns stored along their rows: whole squares turned, and what is left over") {
+TEST_CASE("columns stored along their rows: whole tiles transposed, and the rest") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {16, 16}, {70, 35}, {33, 130}}) {
@@ -376,7 +376,7 @@ TEST_CASE("two row axes and two parallel axes") {
   }
 }
 
-TEST_CASE("chunks: the last one is short, further ones empty, wherever the lanes walk") {
+TEST_CASE("chunks: the last one is short, further ones empty, vectorised along any axis") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const std::int64_t total : {1, 99, 100, 101, 345}) {

@@ -108,13 +108,13 @@ TEST_CASE("every instruction set multiplies matrices of bytes alike, and tells o
              b.is_signed);
         std::vector<std::int32_t> c(want.size(), 77), told(want.size(), 0), then(want.size());
         std::mutex mutex;
-        const Finished finished(
+        const Epilogue epilogue(
             [&](std::int64_t begin, std::int64_t end, const void*) {
               const std::lock_guard lock(mutex);
               for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) ++told[i], then[i] = c[i];
             },
             false);
-        multiply_bytes(a, b, c.data(), batch, m, n, k, threads, finished, blocks);
+        multiply_bytes(a, b, c.data(), batch, m, n, k, threads, epilogue, blocks);
         REQUIRE(c == want);
         REQUIRE(then == want);
         REQUIRE(told == std::vector<std::int32_t>(want.size(), 1));

@@ -1,5 +1,5 @@
 // Reductions over pairs, on every executor: products of matrices in every layout, batched, of every kind of type, with prologues and epilogues; distances of
-// all pairs; convolutions. Against float64, with sizes that fill squares and sizes that do not.
+// all pairs; convolutions. Against float64, with sizes that fill tiles and sizes that do not.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ TEST_CASE("products of every kind of type") {
   }
 }
 
-TEST_CASE("small products of long rows: on a GPU pieces of the rows are squares of their own, and are added up") {
+TEST_CASE("small products of long rows: on a GPU parts of the rows are tiles of their own, and are added up") {
   for (int round = 0; round < 3; ++round) {
     const std::int64_t m = pick(16, 70), n = pick(16, 70), k = round == 0 ? 2048 : pick(513, 3000);
     CAPTURE(m);

@@ -303,8 +303,8 @@ TEST_CASE("pools whose last window begins inside and ends beyond, a larger one t
              {{"kernel_shape", Numbers{taps}}, {"strides", Numbers{stride}}, {"pads", pads}, {"ceil_mode", 1}, {"count_include_pad", include ? 1 : 0}});
       const std::vector<float> x = floats(static_cast<std::size_t>(size));
       std::vector<double> maxima, mean;
-      const std::int64_t room = size + before + after - taps;
-      for (std::int64_t i = 0, count = (room + stride - 1) / stride + 1; i < count; ++i) {
+      const std::int64_t space = size + before + after - taps;
+      for (std::int64_t i = 0, count = (space + stride - 1) / stride + 1; i < count; ++i) {
         const std::int64_t start = i * stride - before;
         if (start >= size) continue;  // it would begin behind the end
         double largest = -1e30, sum = 0, counted = 0;

@@ -97,8 +97,8 @@ Ref pool_of(const Ref& x, const Ints& taps, const Ints& stride, const Widths& wi
   const std::size_t axes = taps.size(), first = x.shape.size() - axes;
   Shape shape(x.shape.begin(), x.shape.begin() + static_cast<long>(first));
   for (std::size_t k = 0; k < axes; ++k) {
-    const std::int64_t room = x.shape[first + k] + widths[k].first + widths[k].second - dilation[k] * (taps[k] - 1) - 1;
-    std::int64_t n = (ceil_mode ? (room + stride[k] - 1) / stride[k] : room / stride[k]) + 1;
+    const std::int64_t space = x.shape[first + k] + widths[k].first + widths[k].second - dilation[k] * (taps[k] - 1) - 1;
+    std::int64_t n = (ceil_mode ? (space + stride[k] - 1) / stride[k] : space / stride[k]) + 1;
     if (ceil_mode && (n - 1) * stride[k] >= x.shape[first + k] + widths[k].first) --n;
     shape.push_back(n);
   }

@@ -211,7 +211,7 @@ TEST_CASE("reductions over several row axes, of values that vary along some axes
   }
 }
 
-TEST_CASE("chunks cut the rows off at the total, whichever axis the lanes walk") {
+TEST_CASE("chunks end the rows at the total, vectorised along any axis") {
   for (std::int64_t total : {1, 99, 100, 101, 1000, 2049, 15003})
     for (std::int64_t size : {1, 7, 100})
       for (int layout = 0; layout < 3; ++layout) {
@@ -219,7 +219,7 @@ TEST_CASE("chunks cut the rows off at the total, whichever axis the lanes walk")
         const auto seed = sinter::testing::fresh_seed();
         INFO("total ", total, " size ", size, " layout ", layout, " seed ", seed);
         auto x = random_values(total * columns, seed);
-        // 0: lanes walk the row; 1: lanes walk the columns, each chunk a point; 2: lanes walk the chunks themselves
+        // vectorised along 0: the row; 1: the columns, each chunk a point; 2: the chunks themselves
         const bool lanes_are_rows = layout == 0, lanes_are_chunks = layout == 2;
         NestBuilder b(lanes_are_chunks ? std::vector<std::int64_t>{columns, chunks} : std::vector<std::int64_t>{chunks, columns}, {size}, lanes_are_rows);
         const int chunk = lanes_are_chunks ? 1 : 0;

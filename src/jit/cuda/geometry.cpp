@@ -39,9 +39,9 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
         fmt::format("kernel {}: axis {} of size {} is not a multiple of its vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
   const std::int64_t at_once =
       nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.cluster * nest.schedule.row_threads * nest.schedule.vector;
-  const std::int64_t kept = nest.schedule.row_steps * at_once;
-  if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != kept : row > kept))
-    throw InternalError(fmt::format("kernel {}: rows of {} points, but its threads hold {}", nest.name, row, kept));
+  const std::int64_t held = nest.schedule.row_steps * at_once;
+  if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != held : row > held))
+    throw InternalError(fmt::format("kernel {}: rows of {} points, but its threads hold {}", nest.name, row, held));
   if (nest.schedule.whole && nest.chunk_axis >= 0 && ints[nest.chunk_total] % row != 0)
     throw InternalError(fmt::format("kernel {}: {} points are not in pieces of {}", nest.name, ints[nest.chunk_total], row));
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();

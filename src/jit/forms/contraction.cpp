@@ -42,14 +42,14 @@ class Pairs : public Lowering {
       outer.push_back(a);
       product = product * count_of(a);
     }
-    const E squares = let("squares", count_, product);
+    const E tiles = let("squares", count_, product);
     let("across", DType::uint32, loop::thread_x() % kContractionSide);
     let("down", DType::uint32, loop::thread_x() / kContractionSide);
     for (const auto* values : {&parts_.left, &parts_.right})
       for (const int value : *values) shared(shared_of(value).name, shared_of(value).type.dtype, {2, depth_, side_ + 4}, true);
-    each(Binding::grid, count_, "square", loop::block(), squares, loop::blocks(), [&](const E& square) {
-      let("first_across", count_, square % wide * side_);
-      const E line = let("line_of_squares", count_, square / wide);
+    each(Binding::grid, count_, "square", loop::block(), tiles, loop::blocks(), [&](const E& tile) {
+      let("first_across", count_, tile % wide * side_);
+      const E line = let("line_of_squares", count_, tile / wide);
       let("first_down", count_, line % high * side_);
       if (!outer.empty()) unflatten(let("outer", count_, line / high), outer, [&](int a) { return is_used(a); });
       count_row_points();

@@ -44,7 +44,7 @@ loop::Kernel Lowering::write(std::string note) {
   if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
   if (cluster() > 1 && form != Form::rows) fail("blocks share only whole rows, with all of their threads");
   if (schedule_.tail && (form != Form::pointwise || nest_.parallel != 1)) fail("only points along a single axis may end within a vector");
-  if (in_registers() && form != Form::columns && (form != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows and columns are kept in registers");
+  if (in_registers() && form != Form::columns && (form != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows and columns are staged in registers");
   if (schedule_.whole && !in_registers()) fail("only rows cached in registers have a fixed number of steps");
   for (const Instr& instr : nest_.instrs)
     if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
@@ -223,7 +223,7 @@ bool Lowering::is_vector(const Store& store) const {
   return store.guard < 0 && is_vector(index) && !uses_values(nest_, index) && !schedule_.is_single(nest_.inputs.size() + store.output);
 }
 
-E Lowering::kept_place(bool per_lane) const {
+E Lowering::staged_place(bool per_lane) const {
   if (!in_registers()) return cluster() > 1 ? counted("row") - counted("own_first") : counted("row");
   const E step = loop::variable("step", DType::int32);
   return per_lane ? step * width_ + lane() : step;
@@ -235,8 +235,8 @@ void Lowering::load_ahead(const Stage& stage) {
     const Instr& instr = nest_.instrs[id];
     if (instr.kind == Instr::Kind::persistent) {
       value_[id] = in_registers()
-                       ? persistent(instr.input).at({kept_place(true)})
-                       : loop::lane_of(let(instr.name, {instr.dtype, width_}, persistent(instr.input).vector_at({kept_place(false)}, width_)), lane());
+                       ? persistent(instr.input).at({staged_place(true)})
+                       : loop::lane_of(let(instr.name, {instr.dtype, width_}, persistent(instr.input).vector_at({staged_place(false)}, width_)), lane());
     } else if (instr.kind == Instr::Kind::load) {
       const Access& input = nest_.inputs[instr.input];
       const Memory from{input.name, input.dtype};
@@ -266,7 +266,7 @@ E Lowering::expression(const Instr& instr, bool per_lane) {
     }
     case Instr::Kind::index: return cast(index(instr.input, per_lane), DType::int64);
     case Instr::Kind::persistent: {  // in a scan, the thread of the row's last element may be changing it
-      const E element = persistent(instr.input).at({kept_place(false)});
+      const E element = persistent(instr.input).at({staged_place(false)});
       return scanning_ && !in_registers() ? guarded(element, counts_, 0) : element;
     }
     case Instr::Kind::scan: return scanned(instr);
@@ -341,7 +341,7 @@ void Lowering::stage_body(const Stage& stage, const E& owner) {
       store(own, combined(reduction, own, value_[reduction.value]), counts_);
     }
     for (const PersistentStore& keep : stage.keeps)
-      store(keeps.count(keep.buffer) ? loop::lane_of(keeps[keep.buffer], lane()) : persistent(keep.buffer).at({kept_place(per_lane)}), value_[keep.value],
+      store(keeps.count(keep.buffer) ? loop::lane_of(keeps[keep.buffer], lane()) : persistent(keep.buffer).at({staged_place(per_lane)}), value_[keep.value],
             scanning_ ? counts_ : E());
     if (!per_lane) return;
     for (const Store& s : stage.stores) {
@@ -349,7 +349,7 @@ void Lowering::stage_body(const Stage& stage, const E& owner) {
       else put(s, true);
     }
   });
-  for (const auto& [buffer, vector] : keeps) store(persistent(buffer).vector_at({kept_place(false)}, width_), vector);
+  for (const auto& [buffer, vector] : keeps) store(persistent(buffer).vector_at({staged_place(false)}, width_), vector);
   for (const Store& s : stage.stores) {
     const Access& output = nest_.outputs[s.output];
     if (!per_lane) put(s, false);

@@ -144,7 +144,7 @@ class Lowering {
   bool is_vector(const Store& store) const;
   void load_ahead(const Stage& stage);
   /// Returns the index of a row point in a persistent buffer. Where a cluster shares a row, a block has only its own part.
-  E kept_place(bool per_lane) const;
+  E staged_place(bool per_lane) const;
   E expression(const Instr& instr, bool per_lane);
 
   std::vector<Stmt> out_;

@@ -175,8 +175,8 @@ void KernelWriter::store_memory(const Value& pointer, const Value& value) {
 Value KernelWriter::load_access(const Access& access, int lanes) {
   const Value& base = inputs_[&access - nest_.inputs.data()];
   const int along = coefficient(nest_, access.index, nest_.lane_axis());
-  if (const auto square = transposed_.find(static_cast<int>(&access - nest_.inputs.data())); square != transposed_.end())
-    return load_memory(square->second, access.dtype, lanes);
+  if (const auto tile = transposed_.find(static_cast<int>(&access - nest_.inputs.data())); tile != transposed_.end())
+    return load_memory(tile->second, access.dtype, lanes);
   if (lanes == 1 || along == kNone || along == kOne)
     return load_memory(element_pointer(base, access.dtype, index_value(access.index, 1)), access.dtype, along == kNone ? 1 : lanes);
   if (along == kIrregular) return load_irregular(access, lanes);
@@ -344,16 +344,16 @@ void KernelWriter::load_transposed(const Access& access, const std::string& plac
   for (int k = 0; k < lanes; ++k) store_memory(element_pointer({place, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), rows[k]);
 }
 
-bool KernelWriter::stored_by_squares(const Access& access, int lanes) const { return lanes > 1 && lanes == native_lanes_ && lies_along_rows(nest_, access); }
+bool KernelWriter::stored_by_tiles(const Access& access, int lanes) const { return lanes > 1 && lanes == native_lanes_ && lies_along_rows(nest_, access); }
 
-void KernelWriter::store_transposed(const Access& access, const std::string& square, int lanes) {
+void KernelWriter::store_transposed(const Access& access, const std::string& tile, int lanes) {
   const Value& base = outputs_[&access - nest_.outputs.data()];
   const Value stride = ints_[coefficient(nest_, access.index, nest_.lane_axis())];
   ir_.set_name(access.name);
   const Value first = element_pointer(base, access.dtype, index_value(access.index, 1));
   std::vector<Value> rows;
   for (int k = 0; k < lanes; ++k)
-    rows.push_back(load_memory(element_pointer({square, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), access.dtype, lanes));
+    rows.push_back(load_memory(element_pointer({tile, DType::int64}, access.dtype, ir_.integer(DType::int64, k * lanes)), access.dtype, lanes));
   rows = transposed(std::move(rows));
   for (int k = 0; k < lanes; ++k) store_wide(element_pointer(first, access.dtype, ir_.mul(stride, ir_.integer(DType::int64, k))), rows[k]);
 }

@@ -265,23 +265,23 @@ void KernelWriter::write_tile(const Value& points, int lanes) {
       write_point(lanes);
     });
   };
-  std::map<int, std::string> squares;
+  std::map<int, std::string> tiles;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     if (transposable(nest_.inputs[k], lanes)) {
       ir_.set_name(nest_.inputs[k].name + ".square");
-      squares[static_cast<int>(k)] = ir_.alloca_of(nest_.inputs[k].dtype, lanes, lanes);
+      tiles[static_cast<int>(k)] = ir_.alloca_of(nest_.inputs[k].dtype, lanes, lanes);
     }
   ir_.set_name("whole");
-  const Value whole = squares.empty() ? zero : ir_.bit_and(points, ir_.integer(DType::int64, -lanes));
-  if (!squares.empty())
+  const Value whole = tiles.empty() ? zero : ir_.bit_and(points, ir_.integer(DType::int64, -lanes));
+  if (!tiles.empty())
     ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
       indices_.clear();
       ir_.set_name(fmt::format("p{}", outer));
       axes_[outer] = ir_.add(corner, first);
-      for (const auto& [input, place] : squares) load_transposed(nest_.inputs[input], place, lanes);
+      for (const auto& [input, place] : tiles) load_transposed(nest_.inputs[input], place, lanes);
       points_between(first, ir_.add(first, ir_.integer(DType::int64, lanes)), [&](const Value& k) {
         const Value row = ir_.mul(ir_.sub(k, first), ir_.integer(DType::int64, lanes));
-        for (const auto& [input, place] : squares) transposed_[input] = element_pointer({place, DType::int64}, nest_.inputs[input].dtype, row);
+        for (const auto& [input, place] : tiles) transposed_[input] = element_pointer({place, DType::int64}, nest_.inputs[input].dtype, row);
       });
       transposed_.clear();
     });
@@ -469,25 +469,25 @@ void KernelWriter::write_rows(const Stage& stage, int axis, int lanes) {
     end_step(stage);
   };
   for (const Store& store : stage.stores)
-    if (stored_by_squares(nest_.outputs[store.output], lanes)) {
+    if (stored_by_tiles(nest_.outputs[store.output], lanes)) {
       ir_.set_name(nest_.outputs[store.output].name + ".square");
-      squares_[store.output] = {ir_.alloca_of(nest_.outputs[store.output].dtype, lanes, lanes), {}};
+      tiles_[store.output] = {ir_.alloca_of(nest_.outputs[store.output].dtype, lanes, lanes), {}};
     }
-  if (squares_.empty()) return walk(zero, size, step);
+  if (tiles_.empty()) return walk(zero, size, step);
   // As many rows as lanes make a square tile, which is transposed and stored along the row.
   ir_.set_name("whole");
   const Value whole = ir_.bit_and(size, ir_.integer(DType::int64, -lanes));
   ir_.loop("square", zero, whole, lanes, [&](const Value& first) {
     walk(first, ir_.add(first, ir_.integer(DType::int64, lanes)), [&] {
       const Value at = ir_.mul(ir_.sub(axes_[axis], first), ir_.integer(DType::int64, lanes));
-      for (auto& [output, square] : squares_) square.row = element_pointer({square.memory, DType::int64}, nest_.outputs[output].dtype, at);
+      for (auto& [output, tile] : tiles_) tile.row = element_pointer({tile.memory, DType::int64}, nest_.outputs[output].dtype, at);
       step();
     });
     indices_.clear();
     axes_[axis] = first;
-    for (const auto& [output, square] : squares_) store_transposed(nest_.outputs[output], square.memory, lanes);
+    for (const auto& [output, tile] : tiles_) store_transposed(nest_.outputs[output], tile.memory, lanes);
   });
-  squares_.clear();
+  tiles_.clear();
   walk(whole, size, step);
 }
 
@@ -581,8 +581,8 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
     if (store.guard >= 0 || !mask_.ref.empty()) store_guarded(access, values_[store.value], store.guard < 0 ? mask_ : masked(values_[store.guard]), lanes);
-    else if (const auto square = squares_.find(store.output); square != squares_.end())
-      store_memory(square->second.row, ir_.broadcast(values_[store.value], lanes));
+    else if (const auto tile = tiles_.find(store.output); tile != tiles_.end())
+      store_memory(tile->second.row, ir_.broadcast(values_[store.value], lanes));
     else store_access(access, values_[store.value], lanes);
   }
   for (const Check& check : stage.checks) raise(check);

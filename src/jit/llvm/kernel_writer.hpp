@@ -91,8 +91,8 @@ class KernelWriter {
   bool transposable(const Access& access, int lanes) const;
   void load_transposed(const Access& access, const std::string& place, int lanes);
   /// The same for an output that is contiguous along the last row axis, in a kernel that is vectorised along a parallel axis.
-  bool stored_by_squares(const Access& access, int lanes) const;
-  void store_transposed(const Access& access, const std::string& square, int lanes);
+  bool stored_by_tiles(const Access& access, int lanes) const;
+  void store_transposed(const Access& access, const std::string& tile, int lanes);
   std::vector<Value> transposed(std::vector<Value> rows);
   void store_wide(const Value& pointer, const Value& value);
   Value load_masked(const Value& pointer, const Value& mask, const Value& fill);
@@ -133,11 +133,11 @@ class KernelWriter {
   std::map<std::pair<int, int>, Value> indices_;  // values already computed in this block, by (index, lanes)
   Value row_points_, persistent_stride_;
   std::map<int, Value> transposed_;  // by input: memory of the current point's lanes
-  struct Square {
+  struct Tile {
     std::string memory;
     Value row;  // memory for the lanes of the current row point
   };
-  std::map<int, Square> squares_;  // by output, while a tile is filled
+  std::map<int, Tile> tiles_;  // by output, while a tile is filled
   Value stream_mask_;              // a store to an address with none of these bits set bypasses the cache
   std::vector<Value> values_;      // by instruction
   std::map<const Stage*, OneSided> one_sided_;

@@ -42,9 +42,9 @@ class Image {
   std::string_view string(const Elf64_Shdr& table, std::uint64_t offset) const {
     const auto* text = reinterpret_cast<const char*>(at(table.sh_offset, table.sh_size));
     if (offset >= table.sh_size) damaged("a name outside its table");
-    const std::size_t room = table.sh_size - offset;
-    const std::size_t length = strnlen(text + offset, room);
-    if (length == room) damaged("a name without a terminating zero");
+    const std::size_t available = table.sh_size - offset;
+    const std::size_t length = strnlen(text + offset, available);
+    if (length == available) damaged("a name without a terminating zero");
     return {text + offset, length};
   }
 
@@ -182,7 +182,7 @@ class Loader {
   void relocate(const Elf64_Shdr& table) {
     if (table.sh_info >= sections_.size()) damaged("relocations of no section");
     if (place_[table.sh_info] == kNowhere) return;  // the section is not loaded
-    const std::uint64_t room = sections_[table.sh_info].sh_size;
+    const std::uint64_t available = sections_[table.sh_info].sh_size;
     std::uint8_t* const base = memory_->base() + place_[table.sh_info];
     if (sections_[table.sh_info].sh_type == SHT_NOBITS) damaged("relocations of an empty section");
     for (const Elf64_Rela& entry : image_.read<Elf64_Rela>(table.sh_offset, table.sh_size / sizeof(Elf64_Rela))) {
@@ -194,7 +194,7 @@ class Loader {
           std::find_if(architecture_->relocations.begin(), architecture_->relocations.end(), [&](const auto& known) { return known.type == type; });
       if (rule == architecture_->relocations.end()) damaged(fmt::format("relocation type {} is not known", type));
       const std::uint64_t width = rule->fix == Fix::word64 ? 8 : 4;
-      if (room < width || entry.r_offset > room - width) damaged("a relocation outside its section");
+      if (available < width || entry.r_offset > available - width) damaged("a relocation outside its section");
       std::uint8_t* const place = base + entry.r_offset;
       const std::uint64_t here = reinterpret_cast<std::uint64_t>(place);
       const std::uint64_t addend = static_cast<std::uint64_t>(entry.r_addend);

@@ -8,7 +8,7 @@
 #include "base/per_thread.hpp"
 #include "base/threads.hpp"
 #include "kernels/convolutions/blocked_problem.hpp"
-#include "kernels/pieces.hpp"
+#include "kernels/epilogue.hpp"
 
 namespace sinter::kernels {
 
@@ -54,15 +54,15 @@ inline std::vector<Stretch> stretches(const BlockedProblem& p, std::size_t axis)
 }
 
 /// Returns this thread's own memory for a piece. The memory stays in the second-level cache.
-template <class Sum> Sum* room_of_thread(std::int64_t count) {
-  auto& room = per_thread<std::vector<Sum>>();
-  if (static_cast<std::int64_t>(room.size()) < count) room.resize(static_cast<std::size_t>(count));
-  return room.data();
+template <class Sum> Sum* buffer_of_thread(std::int64_t count) {
+  auto& buffer = per_thread<std::vector<Sum>>();
+  if (static_cast<std::int64_t>(buffer.size()) < count) buffer.resize(static_cast<std::size_t>(count));
+  return buffer.data();
 }
 
 /// Computes a depthwise convolution. Taps that would read outside of x are left out, so x needs no copy with padding.
 template <class Kind>
-void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Finished& finished) {
+void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Epilogue& epilogue) {
   const auto* const x = operands.x;
   const auto* const weight = operands.weight;
   const auto* const bias = operands.bias;
@@ -76,7 +76,7 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
     typename Kind::DepthwiseTile tile{};
     typename Kind::Sum begin[kWide];
     const std::int64_t first_place = (plane * p.places[0] + row) * p.places[1] * kWide, count = (end - row) * p.places[1] * kWide;
-    typename Kind::Sum* const piece = finished.elsewhere() ? room_of_thread<typename Kind::Sum>(count) : result + first_place;
+    typename Kind::Sum* const piece = epilogue.elsewhere() ? buffer_of_thread<typename Kind::Sum>(count) : result + first_place;
     Kind::scale(tile, p, operands, block);
     tile.x_tap[0] = p.dilation[0] * p.size[1] * kWide, tile.x_tap[1] = p.dilation[1] * kWide;
     tile.x_place = p.stride[1] * kWide;
@@ -100,7 +100,7 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
         Kind::multiply(tile);
       }
     }
-    if (finished) finished(first_place, first_place + count, finished.elsewhere() ? piece : nullptr);
+    if (epilogue) epilogue(first_place, first_place + count, epilogue.elsewhere() ? piece : nullptr);
   };
   const std::int64_t all = p.batch * p.blocks * bands, together = std::max<std::int64_t>(1, kMovedTask / (rows * p.places[1] * kWide));
   run_tasks(thread_count(threads), (all + together - 1) / together, [&](std::int64_t task) {
@@ -109,7 +109,7 @@ void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& op
 }
 
 template <class Kind>
-void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Finished& finished) {
+void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Epilogue& epilogue) {
   using Weight = typename Kind::Weight;
   const auto* const x = operands.x;
   const bool padded = p.reads_outside();
@@ -130,7 +130,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   const std::int64_t blocks = std::clamp<std::int64_t>((worth / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
   const std::int64_t groups = (p.blocks + blocks - 1) / blocks;
   const std::int64_t together = std::max<std::int64_t>(1, kTapsTogether * Kind::kAtOnce * kWide / p.inner / all_taps);
-  const auto room = std::make_unique_for_overwrite<typename Kind::Element[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
+  const auto buffer = std::make_unique_for_overwrite<typename Kind::Element[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
 
   const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // images at once
   // Threads divide the larger operand: the places, each of which reads its own elements, or the filters. All threads read the other operand.
@@ -144,7 +144,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
         const std::int64_t line = by_rows ? lines * part / parts : 0, end = by_rows ? lines * (part + 1) / parts : lines;
         for (std::int64_t channel = by_rows ? 0 : p.channels * part / parts; channel < (by_rows ? p.channels : p.channels * (part + 1) / parts); ++channel)
           lay_out_padded(p, x + first_image * image_size + channel * p.size[0] * p.size[1] * p.inner, line, end - line, columns,
-                         room.get() + channel * plane + line * columns * p.inner, operands.outside);
+                         buffer.get() + channel * plane + line * columns * p.inner, operands.outside);
       });
     }
     run_tasks(threads_here, images * bands * groups, [&](std::int64_t task) {
@@ -152,18 +152,18 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
       const std::int64_t image = first_image + image_band / bands, band = image_band % bands, block = group * blocks;
       const Weight* const weight = operands.weight + image % p.groups * p.blocks * p.channels * all_taps * p.inner * kWide;
       const auto* const bias = operands.bias + image % p.groups * p.blocks * kWide;
-      const typename Kind::Element* const from = padded ? room.get() : x + image * image_size;
+      const typename Kind::Element* const from = padded ? buffer.get() : x + image * image_size;
       const std::int64_t row = one_row ? 0 : rows * band / bands, last_row = one_row ? 1 : rows * (band + 1) / bands;
       const std::int64_t place = one_row ? row_places * band / bands : 0, places = one_row ? row_places * (band + 1) / bands - place : row_places;
       const std::int64_t first = (row * row_places + place) * kWide, result_block = p.places[0] * p.places[1] * kWide;
       const std::int64_t count = (one_row ? places : (last_row - row) * row_places) * kWide, blocks_here = std::min(blocks, p.blocks - block);
-      const std::int64_t from_block = finished.elsewhere() ? count : result_block;
+      const std::int64_t from_block = epilogue.elsewhere() ? count : result_block;
       typename Kind::Sum* const piece =
-          finished.elsewhere() ? room_of_thread<typename Kind::Sum>(blocks_here * count) : result + (image * p.blocks + block) * result_block + first;
+          epilogue.elsewhere() ? buffer_of_thread<typename Kind::Sum>(blocks_here * count) : result + (image * p.blocks + block) * result_block + first;
       typename Kind::ConvTile tile{};
       tile.inner = p.inner;
       tile.far_x = flat && p.batch * image_size > kFar;
-      tile.far_result = !finished.elsewhere() && p.batch * p.blocks * result_block > kFar;
+      tile.far_result = !epilogue.elsewhere() && p.batch * p.blocks * result_block > kFar;
       tile.taps[0] = p.taps[0], tile.taps[1] = p.taps[1];
       tile.x_channel = plane;
       tile.x_tap[0] = p.dilation[0] * columns * p.inner, tile.x_tap[1] = p.dilation[1] * p.inner;
@@ -193,10 +193,10 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
           ++call;
         }
       }
-      if (!finished) return;
+      if (!epilogue) return;
       for (std::int64_t k = 0; k < tile.blocks; ++k) {
         const std::int64_t begin = (image * p.blocks + block + k) * result_block + first;
-        finished(begin, begin + count, finished.elsewhere() ? piece + k * count : nullptr);
+        epilogue(begin, begin + count, epilogue.elsewhere() ? piece + k * count : nullptr);
       }
     });
   }

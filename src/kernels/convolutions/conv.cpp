@@ -106,7 +106,7 @@ template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, 
 }
 
 /// Computes a depthwise convolution by bands of lines: a core's first caches hold a band and the elements it reads.
-void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads, const Finished& finished) {
+void depthwise(const Problem& p, DType dtype, const char* x, const char* weight, char* result, std::int64_t bytes, int threads, const Epilogue& epilogue) {
   DepthwisePlane any{};
   std::int64_t reach[3];
   for (int k = 0; k < 3; ++k) {
@@ -134,21 +134,21 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
       }
   any.taps = p.all_taps;
   any.offsets = offsets.data();
-  const std::int64_t laid_out = any.length[0] * any.length[1] * any.length[2], room = all_phases * laid_out * bytes + kDepthwiseSlack;
+  const std::int64_t laid_out = any.length[0] * any.length[1] * any.length[2], capacity = all_phases * laid_out * bytes + kDepthwiseSlack;
 
   const std::int64_t filters = p.groups * p.filters, pieces = p.batch * filters * bands, work = p.all_taps * p.all_places / bands;
   const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / std::max<std::int64_t>(work, 1));
   run_tasks(thread_count(threads), (pieces + each - 1) / each, [&](std::int64_t task) {
     auto& memory = per_thread<std::vector<char>>();
-    memory.assign(static_cast<std::size_t>(room), 0);
-    memory.resize(static_cast<std::size_t>(room + laid_out * bytes + kDepthwiseSlack));
+    memory.assign(static_cast<std::size_t>(capacity), 0);
+    memory.resize(static_cast<std::size_t>(capacity + laid_out * bytes + kDepthwiseSlack));
     DepthwisePlane one = any;
     one.padded = memory.data();
-    one.sums = memory.data() + room;
+    one.sums = memory.data() + capacity;
     std::int64_t before = -1;  // the band whose padding is in the memory now
     for (std::int64_t piece = task * each; piece < std::min(pieces, (task + 1) * each); ++piece) {
       const std::int64_t plane = piece / bands, band = piece % bands, image = plane / filters, filter = plane % filters, first = band * lines;
-      if (bands > 1 && before >= 0 && before != band) std::fill_n(memory.data(), room, 0);
+      if (bands > 1 && before >= 0 && before != band) std::fill_n(memory.data(), capacity, 0);
       before = band;
       one.places[1] = std::min(lines, p.places[1] - first);
       one.before[1] = p.before[1] - first * p.stride[1];
@@ -157,7 +157,7 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
       const std::int64_t begin = plane * p.all_places + first * p.places[2], count = p.places[0] * one.places[1] * p.places[2];
       one.result = result + begin * bytes;
       host_blocks().depthwise(dtype, one);
-      if (finished) finished(begin, begin + count);
+      if (epilogue) epilogue(begin, begin + count);
     }
   });
 }
@@ -165,7 +165,7 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
 /// Computes a matrix product for each image and group: the weights times the windows, which are laid out side by side. The pieces that threads take depend on
 /// shapes alone. Where there are many tiles of places, a piece lays out its own tile, which stays in its core's caches, and takes all filters. Where there are
 /// few, all threads lay out all windows first, and a piece takes some filters: no window is laid out twice.
-template <class Word> void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Finished& finished) {
+template <class Word> void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Epilogue& epilogue) {
   const std::int64_t depth = p.depth(), places = p.all_places, tiles = (places + kTilePlaces - 1) / kTilePlaces;
   const std::int64_t matrices = p.batch * p.groups;
   const bool as_it_is = p.is_product(), each_its_own = matrices * tiles >= kPieces;
@@ -188,10 +188,10 @@ template <class Word> void products(const Problem& p, DType dtype, const Word* x
     return product;
   };
   const auto done = [&](const Piece& piece) {
-    if (!finished) return;
+    if (!epilogue) return;
     const std::int64_t first = (piece.matrix * p.filters + piece.filter) * places + piece.begin;
-    if (piece.width == places) return finished(first, first + piece.rows * places);
-    for (std::int64_t row = 0; row < piece.rows; ++row) finished(first + row * places, first + row * places + piece.width);
+    if (piece.width == places) return epilogue(first, first + piece.rows * places);
+    for (std::int64_t row = 0; row < piece.rows; ++row) epilogue(first + row * places, first + row * places + piece.width);
   };
   const auto read_by = [&](std::int64_t matrix) { return x + matrix / p.groups * p.x_batch + matrix % p.groups * p.channels * p.x_channel; };
   const auto piece_of = [&](std::int64_t matrix, std::int64_t tile, std::int64_t block) {
@@ -246,7 +246,7 @@ template <class Word> void products(const Problem& p, DType dtype, const Word* x
   }
 }
 
-template <class Word> void convolve_words(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+template <class Word> void convolve_words(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   const Problem p(call);
   std::vector<Word> copy;
   const Word* const x = static_cast<const Word*>(pointers[0]) + call.operands[0].offset;
@@ -254,17 +254,17 @@ template <class Word> void convolve_words(const fuse::LibraryCall& call, std::sp
   Word* const result = static_cast<Word*>(pointers[2]);
   if (p.is_depthwise())
     depthwise(p, call.dtype, reinterpret_cast<const char*>(x), reinterpret_cast<const char*>(weight), reinterpret_cast<char*>(result), sizeof(Word), threads,
-              finished);
-  else products(p, call.dtype, x, weight, result, threads, finished);
+              epilogue);
+  else products(p, call.dtype, x, weight, result, threads, epilogue);
 }
 
 }  // namespace
 
-void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   if (!host_blocks().multiply(call.dtype, MatmulBlock{})) throw DTypeError(fmt::format("conv: no convolution of {}; cast it first", name(call.dtype)));
   if (element_count(call.shape) == 0) return;
-  if (itemsize(call.dtype) == 4) convolve_words<std::uint32_t>(call, pointers, threads, finished);
-  else convolve_words<std::uint64_t>(call, pointers, threads, finished);
+  if (itemsize(call.dtype) == 4) convolve_words<std::uint32_t>(call, pointers, threads, epilogue);
+  else convolve_words<std::uint64_t>(call, pointers, threads, epilogue);
 }
 
 std::string who_convolves(const fuse::LibraryCall& call) {

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "fuse/library_call.hpp"
-#include "kernels/pieces.hpp"
+#include "kernels/epilogue.hpp"
 
 namespace sinter::kernels {
 
 /// Computes a convolution. pointers: the starts of the buffers of x, of the weights and of the result. The result's bits do not depend on `threads`, because
 /// shapes alone fix the tiles. Throws DTypeError for a type that matrix products do not support.
-void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
+void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue);
 
 /// Describes the method: "implicit GEMM, oneDNN 2.6.3".
 std::string who_convolves(const fuse::LibraryCall& call);

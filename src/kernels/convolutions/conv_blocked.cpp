@@ -27,12 +27,12 @@ struct Floats {
 
 }  // namespace
 
-void convolve_blocked(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+void convolve_blocked(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   const BlockedProblem p(call);
   const auto operand = [&](std::size_t k) { return static_cast<const float*>(pointers[k]) + call.operands[k].offset; };
   float* const result = static_cast<float*>(pointers[3]);
-  if (p.winograd) return convolve_winograd(p, operand(0), operand(1), operand(2), result, threads, finished);
-  (p.depthwise ? convolve_depthwise<Floats> : convolve_dense<Floats>)(p, {operand(0), operand(1), operand(2), 0}, result, threads, finished);
+  if (p.winograd) return convolve_winograd(p, operand(0), operand(1), operand(2), result, threads, epilogue);
+  (p.depthwise ? convolve_depthwise<Floats> : convolve_dense<Floats>)(p, {operand(0), operand(1), operand(2), 0}, result, threads, epilogue);
 }
 
 }  // namespace sinter::kernels

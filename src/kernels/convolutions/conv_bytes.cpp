@@ -51,7 +51,7 @@ const ByteTiles& byte_tiles() {
   return chosen;
 }
 
-void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished) {
+void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   const BlockedProblem p(call);
   const auto operand = [&](std::size_t k) {
     return static_cast<const char*>(pointers[k]) + call.operands[k].offset * static_cast<std::int64_t>(itemsize(call.operands[k].dtype));
@@ -60,7 +60,7 @@ void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointe
   const bool scaled = call.op == trace::Op::conv_bytes_scaled;
   const BlockedOperands<Bytes> operands{reinterpret_cast<const std::uint8_t*>(operand(0)), reinterpret_cast<const std::int8_t*>(operand(1)), begin,
                                         static_cast<std::uint8_t>(begin[p.blocks * kWide]), scaled ? reinterpret_cast<const float*>(operand(3)) : nullptr};
-  (p.depthwise ? convolve_depthwise<Bytes> : convolve_dense<Bytes>)(p, operands, static_cast<std::int32_t*>(pointers.back()), threads, finished);
+  (p.depthwise ? convolve_depthwise<Bytes> : convolve_dense<Bytes>)(p, operands, static_cast<std::int32_t*>(pointers.back()), threads, epilogue);
 }
 
 }  // namespace sinter::kernels

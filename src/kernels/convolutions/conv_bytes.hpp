@@ -6,7 +6,7 @@
 
 #include "fuse/library_call.hpp"
 #include "kernels/convolutions/conv_tile.hpp"
-#include "kernels/pieces.hpp"
+#include "kernels/epilogue.hpp"
 
 namespace sinter::kernels {
 
@@ -29,6 +29,6 @@ extern const ByteTiles kByteTilesBaseline, kByteTilesAvx2, kByteTilesVnni;
 const ByteTiles& byte_tiles();
 
 /// Computes conv_bytes and conv_bytes_scaled. pointers: the starts of the operands' buffers, then of the result's.
-void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Finished& finished);
+void convolve_bytes(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue);
 
 }  // namespace sinter::kernels

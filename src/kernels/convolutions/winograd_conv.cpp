@@ -49,7 +49,7 @@ void transform_input(const BlockedProblem& p, const Tiles& tiles, const Band& ba
 
 /// Computes the blocks of filters [block, block + blocks): the products at each position, then the places.
 void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t block, std::int64_t blocks, const float* transformed,
-              const float* weight, const float* zeros, const float* bias, float* result, const Finished& finished) {
+              const float* weight, const float* zeros, const float* bias, float* result, const Epilogue& epilogue) {
   const std::int64_t count = tiles.of(band), plane = count * kWide, weights = p.channels * kWide * kWide;
   float* const sums = with_capacity<Sums>(kWinogradPositions * blocks * plane);
   for (std::int64_t position = 0; position < kWinogradPositions; ++position) {
@@ -72,13 +72,13 @@ void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std
     for (std::int64_t row = 0; row < band.rows; ++row)
       host_blocks().winograd_output({sums + k * plane + row * tiles.columns * kWide, bias + (block + k) * kWide, result + begin + 2 * row * line, p.places[1],
                                      std::min<std::int64_t>(2, rows - 2 * row), blocks * plane, line});
-    if (finished) finished(begin, begin + rows * line);
+    if (epilogue) epilogue(begin, begin + rows * line);
   }
 }
 
 }  // namespace
 
-void convolve_winograd(const BlockedProblem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Finished& finished) {
+void convolve_winograd(const BlockedProblem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Epilogue& epilogue) {
   const Tiles tiles(p);
   const int threads_here = thread_count(threads);
   const std::int64_t row_elements = kWinogradPositions * p.channels * tiles.columns * kWide;  // of a transformed row of tiles
@@ -92,7 +92,7 @@ void convolve_winograd(const BlockedProblem& p, const float* x, const float* wei
   const std::int64_t groups = (p.blocks + together - 1) / together, all_bands = p.batch * bands;
   const std::vector<float> zeros(static_cast<std::size_t>(together * kWide));
   const auto multiply_group = [&](const Band& band, std::int64_t group, const float* transformed) {
-    multiply(p, tiles, band, group * together, std::min(together, p.blocks - group * together), transformed, weight, zeros.data(), bias, result, finished);
+    multiply(p, tiles, band, group * together, std::min(together, p.blocks - group * together), transformed, weight, zeros.data(), bias, result, epilogue);
   };
   if (threads_here == 1 || all_bands >= kBandsOfThread * threads_here) {
     run_tasks(threads_here, all_bands, [&](std::int64_t task) {

@@ -81,10 +81,10 @@ struct Problem {
 };
 
 /// Reports columns [column, end) of c's rows [row, last) as complete: in one piece if they are whole rows.
-void tell(const Finished& finished, const Problem& p, std::int64_t row, std::int64_t last, std::int64_t column, std::int64_t end) {
-  if (!finished) return;
-  if (column == 0 && end == p.n) return finished(row * p.n, last * p.n);
-  for (; row < last; ++row) finished(row * p.n + column, row * p.n + end);
+void run_epilogue(const Epilogue& epilogue, const Problem& p, std::int64_t row, std::int64_t last, std::int64_t column, std::int64_t end) {
+  if (!epilogue) return;
+  if (column == 0 && end == p.n) return epilogue(row * p.n, last * p.n);
+  for (; row < last; ++row) epilogue(row * p.n + column, row * p.n + end);
 }
 
 /// Prefetches part `part` of `parts`. Parts are runs of bytes, so that a few long lines are divided too.
@@ -104,23 +104,23 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
     return ByteLines{data + first * line_step + k * depth_step, count, depth, line_step, depth_step, operand.is_signed};
   };
   const std::int64_t steps = (rows + kPanelRows - 1) / kPanelRows, deepest = (std::min(p.k, kDepth) + kPanelDepth - 1) / kPanelDepth;
-  struct Room {
+  struct Buffers {
     std::vector<std::uint8_t> left;
     std::vector<std::int8_t> right;
   };
-  Room& room = per_thread<Room>();
+  Buffers& buffers = per_thread<Buffers>();
   const auto reserve = [](auto& list, std::int64_t size) {
     if (static_cast<std::int64_t>(list.size()) < size) list.resize(static_cast<std::size_t>(size));
   };
-  reserve(room.left, rows * deepest * kPanelDepth);
-  if (!p.laid) reserve(room.right, kPanelBlocks * kPanelColumns * deepest * kPanelDepth);
+  reserve(buffers.left, rows * deepest * kPanelDepth);
+  if (!p.laid) reserve(buffers.right, kPanelBlocks * kPanelColumns * deepest * kPanelDepth);
   std::int32_t of_rows[kPanelsRows];
   for (std::int64_t k = 0; k < p.k; k += kDepth) {
     const std::int64_t depth = std::min(kDepth, p.k - k), fours = (depth + kPanelDepth - 1) / kPanelDepth, block = kPanelColumns * fours * kPanelDepth;
     const auto first_row = [&](std::int64_t step) { return rows * step / steps; };
     for (std::int64_t step = 0; step < steps; ++step) {
       const std::int64_t first = first_row(step), count = first_row(step + 1) - first;
-      panels.lay_left(lines(p.a, !p.a.matrix.transposed, left, row + first, count, k, depth), room.left.data() + first * fours * kPanelDepth,
+      panels.lay_left(lines(p.a, !p.a.matrix.transposed, left, row + first, count, k, depth), buffers.left.data() + first * fours * kPanelDepth,
                       p.b.is_signed ? nullptr : of_rows + first);
     }
     // Corrects for flipped bits: right numbers that were unsigned are 128 less, left numbers that were signed are 128 more.
@@ -129,7 +129,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
     for (std::int64_t j = 0; j < columns; j += kPanelBlocks * kPanelColumns) {
       const std::int64_t here = std::min<std::int64_t>(kPanelBlocks * kPanelColumns, columns - j);
       std::int32_t begin[kPanelBlocks * kPanelColumns]{};
-      const std::int8_t* panel = room.right.data();
+      const std::int8_t* panel = buffers.right.data();
       std::int64_t from_block = block;
       if (p.laid) {
         from_block = kPanelColumns * ((p.k + kPanelDepth - 1) / kPanelDepth) * kPanelDepth;
@@ -138,7 +138,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
       for (std::int64_t b = 0; !p.laid && b * kPanelColumns < here; ++b) {
         const ByteLines of_block =
             lines(p.b, p.b.matrix.transposed, right, column + j + b * kPanelColumns, std::min<std::int64_t>(kPanelColumns, here - b * kPanelColumns), k, depth);
-        panels.lay_right(of_block, room.right.data() + b * block, p.a.is_signed ? begin + b * kPanelColumns : nullptr);
+        panels.lay_right(of_block, buffers.right.data() + b * block, p.a.is_signed ? begin + b * kPanelColumns : nullptr);
       }
       // Prefetches the next panels meanwhile: a processor does not recognise pieces of many lines as a stream.
       const std::int64_t ahead = std::min<std::int64_t>(kPanelBlocks * kPanelColumns, columns - j - here);
@@ -154,7 +154,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
         const std::int64_t first = first_row(step);
         ask_for(next, step, steps);
         std::int32_t* const to = c + first * p.n + j;
-        PanelTile tile{room.left.data() + first * fours * kPanelDepth,
+        PanelTile tile{buffers.left.data() + first * fours * kPanelDepth,
                        panel,
                        fours,
                        first_row(step + 1) - first,
@@ -178,7 +178,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
 }
 
 /// Multiplies operands in panels. The task that multiplies a part of an operand also lays that part out.
-void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads, const Finished& finished) {
+void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads, const Epilogue& epilogue) {
   const auto of = [&](const ByteOperand& operand, std::int64_t element) {
     return Lines{static_cast<const char*>(operand.matrix.data), 0, operand.matrix.batch_strides}.of(element, p.batch);
   };
@@ -195,7 +195,7 @@ void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads,
       const std::int64_t row = p.m * block / row_blocks, rows = p.m * (block + 1) / row_blocks - row;
       const std::int64_t column = strips * group / groups * strip, end = std::min(p.n, strips * (group + 1) / groups * strip);
       multiply_panels(panels, p, of(p.a, element), of(p.b, element), row, rows, column, end - column, p.c + (element * p.m + row) * p.n + column);
-      tell(finished, p, element * p.m + row, element * p.m + row + rows, column, end);
+      run_epilogue(epilogue, p, element * p.m + row, element * p.m + row + rows, column, end);
     }
   });
 }
@@ -216,18 +216,18 @@ const ByteBlocks& byte_blocks() {
 }
 
 void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
-                    std::int64_t k, int threads, const Finished& finished, const ByteBlocks& blocks) {
+                    std::int64_t k, int threads, const Epilogue& epilogue, const ByteBlocks& blocks) {
   std::int64_t elements = 1;
   for (const std::int64_t size : batch) elements *= size;
   if (elements == 0 || m == 0 || n == 0) return;
   if (k == 0) {
     std::fill_n(c, elements * m * n, 0);
-    if (finished) finished(0, elements * m * n);
+    if (epilogue) epilogue(0, elements * m * n);
     return;
   }
   const int threads_here = thread_count(threads);
   const Problem problem{a, b, nullptr, c, batch, elements, m, n, k};
-  if (blocks.panels && (m > kFewRows || !b.matrix.transposed)) return multiply_in_panels(*blocks.panels, problem, threads_here, finished);
+  if (blocks.panels && (m > kFewRows || !b.matrix.transposed)) return multiply_in_panels(*blocks.panels, problem, threads_here, epilogue);
   const Lines left = lines_of(a.matrix, !a.matrix.transposed, batch, m, k, threads_here),
               right = lines_of(b.matrix, b.matrix.transposed, batch, n, k, threads_here);
   const std::int64_t row_blocks = (m + kRows - 1) / kRows, column_blocks = (n + kColumns - 1) / kColumns, all = elements * row_blocks * column_blocks;
@@ -249,7 +249,7 @@ void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c,
                             a.is_signed,
                             b.is_signed};
       blocks.multiply(block);
-      tell(finished, problem, element * m + row, element * m + row + block.rows, column, column + block.columns);
+      run_epilogue(epilogue, problem, element * m + row, element * m + row + block.rows, column, column + block.columns);
     }
   });
 }
@@ -257,11 +257,11 @@ void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c,
 const BytePanels& byte_panels() { return byte_blocks().panels ? *byte_blocks().panels : kBytePanelsBaseline; }
 
 void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads,
-                         const Finished& finished, const BytePanels& by) {
+                         const Epilogue& epilogue, const BytePanels& by) {
   if (m == 0 || n == 0) return;
   const ByteOperand left{{a, k, {}, false}, false}, right{{panels, 0, {}, false}, true};
   const std::vector<std::int64_t> batch;
-  multiply_in_panels(by, {left, right, panels, c, batch, 1, m, n, k}, thread_count(threads), finished);
+  multiply_in_panels(by, {left, right, panels, c, batch, 1, m, n, k}, thread_count(threads), epilogue);
 }
 
 std::string who_multiplies_bytes() { return fmt::format("bytes as they are stored ({})", byte_blocks().name); }

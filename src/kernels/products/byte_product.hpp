@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/pieces.hpp"
+#include "kernels/epilogue.hpp"
 #include "kernels/products/byte_panel.hpp"
 #include "kernels/products/matmul.hpp"
 
@@ -41,10 +41,10 @@ struct ByteOperand {
 
 /// Computes c (batch..., m, n), contiguous row-major, of int32 = a (batch..., m, k) times b (batch..., k, n) of bytes.
 void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
-                    std::int64_t k, int threads, const Finished& finished, const ByteBlocks& blocks = byte_blocks());
+                    std::int64_t k, int threads, const Epilogue& epilogue, const ByteBlocks& blocks = byte_blocks());
 /// Computes c (m, n) = a (m, k) of uint8 times int8 in the layout of ops/blocked.hpp's byte_panels.
 void multiply_laid_bytes(const std::uint8_t* a, const std::int8_t* panels, std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, int threads,
-                         const Finished& finished, const BytePanels& by = byte_panels());
+                         const Epilogue& epilogue, const BytePanels& by = byte_panels());
 /// Describes the method: "bytes as they are stored (vnni)".
 std::string who_multiplies_bytes();
 

@@ -99,7 +99,7 @@ BlockProduct block_product(DType dtype, double multiply_adds) {
 }
 
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
-            std::int64_t k, int threads, const Finished& finished) {
+            std::int64_t k, int threads, const Epilogue& epilogue) {
   if (dtype != DType::bool_ && !host_blocks().multiply(dtype, MatmulBlock{}))
     throw DTypeError(fmt::format("matmul: no product of {} matrices; cast them first", name(dtype)));
   std::int64_t elements = 1;
@@ -108,7 +108,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
   const std::size_t size = itemsize(dtype);
   if (k == 0) {
     std::memset(c, 0, static_cast<std::size_t>(elements * m * n) * size);
-    if (finished) finished(0, elements * m * n);
+    if (epilogue) epilogue(0, elements * m * n);
     return;
   }
   const bool thin = is_thin(dtype, a.transposed, b.transposed, m);
@@ -141,11 +141,11 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     if (dtype == DType::bool_) multiply_bool(block);
     else if (thin) host_blocks().multiply_thin(dtype, block);
     else multiply(product, dtype, block);
-    if (!finished) return;
+    if (!epilogue) return;
     const std::int64_t first = (element * m + row) * n + column;
-    if (block.columns == n) finished(first, first + block.rows * n);
+    if (block.columns == n) epilogue(first, first + block.rows * n);
     else
-      for (std::int64_t i = 0; i < block.rows; ++i) finished(first + i * n, first + i * n + block.columns);
+      for (std::int64_t i = 0; i < block.rows; ++i) epilogue(first + i * n, first + i * n + block.columns);
   };
   // Small products of a large batch are grouped into tasks: starting a task for each would cost more than the product.
   const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(block_columns, n)) * static_cast<double>(k);

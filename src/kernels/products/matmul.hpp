@@ -8,7 +8,7 @@
 #include "kernels/convolutions/depthwise_plane.hpp"
 #include "kernels/convolutions/windows.hpp"
 #include "kernels/convolutions/winograd.hpp"
-#include "kernels/pieces.hpp"
+#include "kernels/epilogue.hpp"
 #include "kernels/products/matmul_block.hpp"
 #include "sinter/dtype.hpp"
 
@@ -55,6 +55,6 @@ void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& ba
 /// bool is an or of ands. The result's bits do not depend on `threads`: the shape fixes the grid of blocks that threads take, and k is never divided. Throws
 /// DTypeError for a type that it does not compute.
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
-            std::int64_t k, int threads, const Finished& finished = {});
+            std::int64_t k, int threads, const Epilogue& epilogue = {});
 
 }  // namespace sinter::kernels

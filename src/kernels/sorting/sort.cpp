@@ -263,14 +263,14 @@ template <class T> void select_row(const T* from, std::int64_t stride, std::int6
     return Item{static_cast<BitsOf<T>>(largest ? ~key : key), k};
   };
   std::vector<Item> met;
-  const auto room = static_cast<std::size_t>(std::min(n, std::max<std::int64_t>(2 * count, kQuicksortFrom)));
-  met.reserve(room);
+  const auto capacity = static_cast<std::size_t>(std::min(n, std::max<std::int64_t>(2 * count, kQuicksortFrom)));
+  met.reserve(capacity);
   const auto keep_first = [&] {
     std::nth_element(met.begin(), met.begin() + (count - 1), met.end());
     met.resize(static_cast<std::size_t>(count));
   };
   std::int64_t k = 0;
-  while (met.size() < room) met.push_back(item(k++));
+  while (met.size() < capacity) met.push_back(item(k++));
   keep_first();
   while (k < n) {
     const std::int64_t end = std::min(n, k + kGlance);
@@ -285,7 +285,7 @@ template <class T> void select_row(const T* from, std::int64_t stride, std::int6
     for (; some && k < end; ++k)
       if (const Item next = item(k); next < last) {
         met.push_back(next);  // fits the reserved memory
-        if (met.size() == room) keep_first();
+        if (met.size() == capacity) keep_first();
       }
     k = end;
   }

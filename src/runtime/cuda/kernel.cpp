@@ -36,7 +36,7 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
 void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
   const int cluster = nest.schedule.cluster;
   if (cluster > gpu_->max_cluster())
-    throw NoRoom(fmt::format("{}: kernel {} needs clusters of {} blocks, which this GPU lacks", gpu_->name(), *name_, cluster));
+    throw NoClusterSpace(fmt::format("{}: kernel {} needs clusters of {} blocks, which this GPU lacks", gpu_->name(), *name_, cluster));
   jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, gpu_->info().sm_count);
   if (nest.schedule.row_steps == 0 && !nest.persistent.empty()) {
     g.shared = static_cast<std::size_t>(gpu_->info().shared_bytes) - static_shared_;
@@ -52,7 +52,7 @@ void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
   if (r != result::invalid_cluster_size) gpu_->check(r, [&] { return fmt::format("asking how many clusters of kernel {} run at once", *name_); });
   if (active > 0) return;
   gpu_->have_no_room_for(cluster);
-  throw NoRoom(fmt::format("{}: the GPU has no room for a cluster of {} blocks of kernel {}", gpu_->name(), cluster, *name_));
+  throw NoClusterSpace(fmt::format("{}: the GPU has no room for a cluster of {} blocks of kernel {}", gpu_->name(), cluster, *name_));
 }
 
 CudaKernel::~CudaKernel() {

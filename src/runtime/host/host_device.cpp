@@ -145,7 +145,7 @@ class HostDevice final : public Device {
         begin += points;
       }
     };
-    const Finished::Tell tell = [&](std::int64_t begin, std::int64_t end, const void* at) {
+    const Epilogue::Tell tell = [&](std::int64_t begin, std::int64_t end, const void* at) {
       if (!at) return walk(follower->arguments, begin, end);
       std::vector<void*> there(follower->arguments.pointers.begin(), follower->arguments.pointers.end());
       for (std::size_t k = 0; k < nest.inputs.size(); ++k)

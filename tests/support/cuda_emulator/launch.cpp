@@ -19,7 +19,7 @@
 #include <random>
 #include <vector>
 
-#include "book.hpp"
+#include "shadow_memory.hpp"
 
 namespace cuda_emulator {
 namespace {
@@ -74,7 +74,7 @@ struct Block {
   std::vector<Warp> warps;
   unsigned at_barrier = 0;
   unsigned barriers = 0;       // number of barriers passed
-  std::unique_ptr<Book> book;  // shadow memory of its shared memory
+  std::unique_ptr<ShadowMemory> shadow;  // shadow memory of its shared memory
   std::unique_ptr<unsigned char[]> image;
   std::map<std::array<unsigned, 3>, std::uint64_t> epochs;  // for a cluster: epochs by barriers, arrivals and waits
   bool ended() const {
@@ -369,15 +369,15 @@ void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, boo
   Memory::Block* const block = memory_.find(at, bytes);
   if (!block) fail(Outcome::illegal_address, told(", outside every allocation of the device" + memory_.nearest(at)));
   const std::size_t offset = at - block->address;
-  if (!block->book) block->book = std::make_unique<Book>(block->bytes);
-  const auto conflict = block->book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), false});
+  if (!block->shadow) block->shadow = std::make_unique<ShadowMemory>(block->bytes);
+  const auto conflict = block->shadow->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), false});
   const auto byte = [&](std::size_t i) { return "byte " + std::to_string(i) + " of an array of " + std::to_string(block->bytes); };
   if (conflict.with.known())
     fail(Outcome::failed,
          told(": " + byte(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
               ((in_cluster_ ? !same_block(conflict.with, use()) : conflict.with.epoch() < block_begin_) ? " of the same launch" : " with no barrier between")));
   if (write) return;
-  const std::size_t unwritten = block->book->unwritten(offset, bytes, 0);
+  const std::size_t unwritten = block->shadow->unwritten(offset, bytes, 0);
   if (unwritten == offset + bytes) return;
   for (const auto& [begin, end] : block->filled)
     if (offset >= begin && offset + bytes <= end) return;
@@ -397,12 +397,12 @@ void Launch::shared_access(Block& of, std::size_t at, const void* address, std::
   // Memory that the launch did not request is not recorded, so that the shadow memory stays small.
   const bool behind = shared_.dynamic && at >= begin + kLargestDynamicShared;
   const std::size_t offset = at - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
-  const auto conflict = of.book->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), true});
+  const auto conflict = of.shadow->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), true});
   if (conflict.with.known())
     fail(Outcome::failed, told(": shared byte " + std::to_string(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
                                " with no barrier between"));
   if (write) return;
-  if (const std::size_t unwritten = of.book->unwritten(offset, bytes, cluster_begin_); unwritten < offset + bytes)
+  if (const std::size_t unwritten = of.shadow->unwritten(offset, bytes, cluster_begin_); unwritten < offset + bytes)
     fail(Outcome::failed, told(": shared byte " + std::to_string(unwritten) + ", which no thread of the block has written"));
 }
 
@@ -667,7 +667,7 @@ Outcome Launch::run(std::string* message) {
   const std::size_t shared_bytes = static_cast<std::size_t>(shared_.end - shared_.begin);
   if (fibers && stacks().size() < cluster_.size() * threads()) stacks().resize(cluster_.size() * threads());
   for (Block& block : cluster_) {
-    block.book = std::make_unique<Book>(shared_bytes - (shared_.dynamic ? kLargestDynamicShared - shape_.dynamic_shared : 0));
+    block.shadow = std::make_unique<ShadowMemory>(shared_bytes - (shared_.dynamic ? kLargestDynamicShared - shape_.dynamic_shared : 0));
     if (in_cluster_) block.image.reset(new unsigned char[shared_bytes]);
     if (!fibers) continue;
     block.fibers.resize(threads());

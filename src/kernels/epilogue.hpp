@@ -8,22 +8,22 @@ namespace sinter::kernels {
 
 /// Is called when elements [begin, end) of a result, counted row-major, are complete. They do not change until the call returns. The thread that computed them
 /// calls, once for each element. Empty: there is no epilogue.
-class Finished {
+class Epilogue {
  public:
   /// `at`: the address of element `begin`; null: it is in the result's memory.
-  using Tell = std::function<void(std::int64_t begin, std::int64_t end, const void* at)>;
+  using Call = std::function<void(std::int64_t begin, std::int64_t end, const void* at)>;
 
-  Finished() = default;
-  Finished(std::nullptr_t) {}
-  Finished(Tell tell, bool elsewhere) : tell_(std::move(tell)), elsewhere_(elsewhere) {}
+  Epilogue() = default;
+  Epilogue(std::nullptr_t) {}
+  Epilogue(Call call, bool elsewhere) : call_(std::move(call)), elsewhere_(elsewhere) {}
 
-  explicit operator bool() const { return static_cast<bool>(tell_); }
-  void operator()(std::int64_t begin, std::int64_t end, const void* at = nullptr) const { tell_(begin, end, at); }
+  explicit operator bool() const { return static_cast<bool>(call_); }
+  void operator()(std::int64_t begin, std::int64_t end, const void* at = nullptr) const { call_(begin, end, at); }
   /// Returns whether only the epilogue reads the result. The result then has no memory, and each piece stays where it was computed.
   bool elsewhere() const { return elsewhere_; }
 
  private:
-  Tell tell_;
+  Call call_;
   bool elsewhere_ = false;
 };
 

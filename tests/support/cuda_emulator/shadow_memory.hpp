@@ -32,12 +32,12 @@ struct Now {
   bool in_cluster = false;
 };
 
-class Book {
+class ShadowMemory {
  public:
-  explicit Book(std::size_t bytes) : bytes_(bytes) { cells_ = make(count()); }
-  ~Book() { std::free(cells_); }
-  Book(const Book&) = delete;
-  Book& operator=(const Book&) = delete;
+  explicit ShadowMemory(std::size_t bytes) : bytes_(bytes) { cells_ = make(count()); }
+  ~ShadowMemory() { std::free(cells_); }
+  ShadowMemory(const ShadowMemory&) = delete;
+  ShadowMemory& operator=(const ShadowMemory&) = delete;
 
   struct Conflict {
     Use with;  // unknown: no conflict
