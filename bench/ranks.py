@@ -150,11 +150,11 @@ def plan(size, axes, make):
             inputs.append(8 * math.prod(shape) / math.prod(axes[name] for name in names if name))
             return ranks.shard(np.placeholder(np.float64, shape), mesh, names)
 
-        told = np.explain(*make(np, put), format="json")
-        calls = told["library_calls"]
+        report = np.explain(*make(np, put), format="json")
+        calls = report["library_calls"]
         sent = [SENT.match(call["library"]) for call in calls if call["name"].startswith("send_part")]
         exchanges = [(s[1], float(s[2]) * (1e3 if s[3] == "kB" else 1e6), int(s[4])) for s in sent if s]
-        found.append((len(told["kernels"]), sum("_part" not in call["name"] for call in calls), exchanges, sum(inputs) + sum(map(bytes_of, told["kernels"]))))
+        found.append((len(report["kernels"]), sum("_part" not in call["name"] for call in calls), exchanges, sum(inputs) + sum(map(bytes_of, report["kernels"]))))
 
     ranks.run(size, rank)
     return found[0]

@@ -247,10 +247,10 @@ def names_bytes(names):
 
 def measure(sinter, nvrtc, what, expression, names, target):
     with tempfile.TemporaryDirectory() as folder:
-        told = subprocess.run([sinter, "kernels", expression, *names.split(), "--target", target, "--json", "--dump", folder], capture_output=True, text=True)
-        if told.returncode:
-            sys.exit(f"{what}: {told.stderr}")
-        plan = json.loads(told.stdout[told.stdout.index("{"): told.stdout.rindex("}") + 1])
+        output = subprocess.run([sinter, "kernels", expression, *names.split(), "--target", target, "--json", "--dump", folder], capture_output=True, text=True)
+        if output.returncode:
+            sys.exit(f"{what}: {output.stderr}")
+        plan = json.loads(output.stdout[output.stdout.index("{"): output.stdout.rindex("}") + 1])
         seconds, rows = 0, []
         for kernel in plan["kernels"]:
             with open(f"{folder}/{kernel['name']}.cu") as file:
@@ -272,21 +272,21 @@ def measure(sinter, nvrtc, what, expression, names, target):
 
 def broken(found):
     """Returns the PROMISES that a pattern's kernels break."""
-    told = [f"{row['name']} spills {row['spill']} bytes" for row in found["kernels"] if row["spill"]]
+    failures = [f"{row['name']} spills {row['spill']} bytes" for row in found["kernels"] if row["spill"]]
     first = found["kernels"][0]
     for figure, bound in PROMISES.get(found["pattern"], {}).items():
         at_most = figure in ("inst", "div")
         if first[figure] > bound if at_most else first[figure] < bound:
-            told.append(f"{figure} is {first[figure]:.4g}, promised is at {'most' if at_most else 'least'} {bound}")
-    return [f"{found['pattern']}, {found['target']}: {what}" for what in told]
+            failures.append(f"{figure} is {first[figure]:.4g}, promised is at {'most' if at_most else 'least'} {bound}")
+    return [f"{found['pattern']}, {found['target']}: {what}" for what in failures]
 
 
 def check(sinter, targets, only):
     nvrtc = Nvrtc()
     patterns = [pattern for pattern in CORPUS if pattern[0] in PROMISES and only in pattern[0]]
-    told = [line for target in targets for pattern in patterns for line in broken(measure(sinter, nvrtc, *pattern, target))]
-    print("\n".join(told) or f"{len(patterns)} patterns keep their promises for {', '.join(targets)}")
-    sys.exit(1 if told else 0)
+    failures = [line for target in targets for pattern in patterns for line in broken(measure(sinter, nvrtc, *pattern, target))]
+    print("\n".join(failures) or f"{len(patterns)} patterns keep their promises for {', '.join(targets)}")
+    sys.exit(1 if failures else 0)
 
 
 def main():

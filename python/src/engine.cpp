@@ -375,12 +375,12 @@ void add_engine(nb::module_& module) {
   });
   module.def("tune_arrays", [](nb::args arrays) {
     const std::vector<Tensor> tensors = tensors_of(arrays);
-    const auto told = [](double done, std::string_view kernel) {
+    const auto report = [](double done, std::string_view kernel) {
       const std::lock_guard lock(mutex);
       tuning = {done, std::string(kernel)};
     };
-    told(0, "");
-    const std::vector<TunedKernel> tuned = released([&] { return sinter::tune(tensors, told); });
+    report(0, "");
+    const std::vector<TunedKernel> tuned = released([&] { return sinter::tune(tensors, report); });
     nb::list made;
     for (const TunedKernel& kernel : tuned) {
       nb::dict row;

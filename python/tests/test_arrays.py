@@ -862,18 +862,18 @@ def test_slices_with_large_ends():
 
 def changes_a_view(text):
     names = {"x": sinter.arange(12.0).reshape(3, 4).copy(), "np": sinter}
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         exec(text, names)
-    return [warning for warning in told if issubclass(warning.category, sinter.ViewWarning)]
+    return [warning for warning in caught if issubclass(warning.category, sinter.ViewWarning)]
 
 
 @pytest.mark.parametrize("text", ["y = x[0]; y[1] = 5", "x[0][1] = 5", "y = x[1:]; y += 1", "x.T[0] = 1", "y = x[:, None]; y *= 2", "for row in x: row[0] = 1", "y = x.reshape(4, 3); y[0] = 1",
                                   "y = x.ravel(); y[0] = 1", "y = x.transpose(1, 0); y[0] = 1", "y = x[0]; y.fill(1)", "y = x[0]; y.sort()", "y = x.swapaxes(0, 1); y += 1", "y = np.squeeze(x); y[0] = 1",
                                   "y = x.view(); y[0] = 1", "y = np.asarray(x[0]); y += 1", "y = np.flip(x); y[0] = 1", "y = np.diagonal(x).copy(); z = x[0]; z[0] = 1"])
 def test_a_changed_view_warns(text):
-    told = changes_a_view(text)
-    assert len(told) >= 1, "there is no warning"
+    caught = changes_a_view(text)
+    assert len(caught) >= 1, "there is no warning"
 
 
 @pytest.mark.parametrize("text", ["y = x[0]; y[1] = 5", "y = x[0]; y += 1", "y = x[0]; y.fill(1)", "y = x[0]; y.sort()", "y = x[0]; np.put(y, [0], 1)"])

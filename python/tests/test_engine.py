@@ -152,10 +152,10 @@ def test_methods_can_be_frozen():
 def test_explain_tells_steps_and_why():
     x = sn.placeholder(sn.float32, [128, 256])
     y = sn.softmax(sn.gelu(x), axis=-1) @ sn.placeholder(sn.float32, [256, 64])
-    told = sn.explain(y)
-    assert "library call" in told and told.data["kernels"][0]["bytes_moved"] > 0
-    assert "<svg" in told._repr_html_() and "<table" in told._repr_html_()
-    assert sn.explain(y, format="json").keys() == told.data.keys()
+    report = sn.explain(y)
+    assert "library call" in report and report.data["kernels"][0]["bytes_moved"] > 0
+    assert "<svg" in report._repr_html_() and "<table" in report._repr_html_()
+    assert sn.explain(y, format="json").keys() == report.data.keys()
 
 
 def test_explain_knows_lines_and_names():
@@ -165,11 +165,11 @@ def test_explain_knows_lines_and_names():
     line = sys._getframe().f_lineno + 1
     scaled = images * weights
     y = sn.sum(scaled, axis=0)
-    told = sn.explain(y)
-    assert f"test_engine.py:{line}-{line + 1}" in told and "images float32 (128, 256)" in told and "weights float32 (256,)" in told
-    assert y.explain() == told
-    assert told.data["schema"] == 1 and told.data["kernels"][0]["lines"][0]["first"] == line
-    assert "guards" not in told and "guards" in sn.explain(y, guards=True)
+    report = sn.explain(y)
+    assert f"test_engine.py:{line}-{line + 1}" in report and "images float32 (128, 256)" in report and "weights float32 (256,)" in report
+    assert y.explain() == report
+    assert report.data["schema"] == 1 and report.data["kernels"][0]["lines"][0]["first"] == line
+    assert "guards" not in report and "guards" in sn.explain(y, guards=True)
     assert "one step" in sn.explain_boundary(scaled, y)
 
     assert "siblings" in sn.explain_boundary(sn.sum(images, axis=1), sn.sum(images, axis=0))
@@ -225,8 +225,8 @@ def test_profile_and_counters():
         sn.eval(sn.exp(x) @ x)
     assert "matmul" in str(times) and any(step["library"] for step in times.steps())
     assert all("test_engine.py:" in step["from"] for step in times.steps())
-    told = json.loads(times.json())
-    assert told["schema"] == 1 and told["before"]["seconds"] > 0 and len(told["steps"]) == len(times.steps())
+    report = json.loads(times.json())
+    assert report["schema"] == 1 and report["before"]["seconds"] > 0 and len(report["steps"]) == len(times.steps())
     assert sn.counters()["kernels_launched"] > before
 
 

@@ -176,7 +176,7 @@ class Trouble(Exception):
 
 
 def test_an_exception_of_one_rank_ends_all():
-    told = []
+    errors = []
 
     def program(world):
         x = ranks.shard(sinter.ones(16), ranks.Mesh(world, {"data": world.size}), ("data",))
@@ -185,16 +185,16 @@ def test_an_exception_of_one_rank_ends_all():
         try:
             x.sum().item()
         except sinter.RankError as error:
-            told.append(str(error))
+            errors.append(str(error))
             raise
 
     with pytest.raises(Exception) as caught:
         ranks.run(3, program)
     assert isinstance(caught.value, (Trouble, sinter.RankError))
-    assert len(told) == 2 and all("the disk is full" in text for text in told)
+    assert len(errors) == 2 and all("the disk is full" in text for text in errors)
 
 
-def test_different_formulas_are_told(monkeypatch):
+def test_different_formulas_are_reported(monkeypatch):
     monkeypatch.setenv("SINTER_RANKS_TIMEOUT", "5")
 
     def program(world):

@@ -30,7 +30,7 @@ struct Span::Event {
   std::string name, line;
   Clock::time_point begin, end;  // end: Clock's epoch while the span is open
   int thread;
-  bool told = true, ranged = false;  // the timeline records it; a tool shows it as a range
+  bool recorded = true, ranged = false;  // the timeline records it; a tool shows it as a range
   Event* outer = nullptr;
   Sums* sums = nullptr;
   Clock::duration inside{};  // the time of the spans nested in it
@@ -212,7 +212,7 @@ void attach_tools() {
 
 Sums* sum_into(Sums* place) { return std::exchange(sums, place); }
 
-Span::operator bool() const { return event_ && event_->told; }
+Span::operator bool() const { return event_ && event_->recorded; }
 
 void Span::begin(const char* kind, const char* name) {
   event_ = new Event{kind, name, {}, Clock::now(), {}, gettid(), on(), ranges(), innermost, sums};
@@ -231,7 +231,7 @@ void Span::end() {
   std::unique_ptr<Event> event(event_);
   if (event->apart && event->sums && event->sums == sums)
     (*sums)[event->kind] += std::chrono::duration<double>(event->end - event->begin - event->inside).count();
-  if (event->told) recorder()->add(std::move(event));
+  if (event->recorded) recorder()->add(std::move(event));
 }
 void Span::rename(const char* kind, std::string name) {
   if (!event_) return;
@@ -287,7 +287,7 @@ void operation_recorded() {
   if (recorded.count++ == 0) recorded.first = recorded.last;
 }
 
-void tell_recorded() {
+void report_recorded() {
   if (recorded.count == 0) return;
   auto event = std::unique_ptr<Span::Event>(new Span::Event{"record", fmt::format("record {} operation{}", recorded.count, recorded.count == 1 ? "" : "s"), "",
                                                             recorded.first, recorded.last, gettid()});

@@ -73,8 +73,8 @@ class Span {
 void add_limit(const std::string& name, std::function<double()> measure);
 /// The value of a counter from now on.
 void count(const char* name, double value);
-/// An operation was recorded on this thread; the operations since the last evaluation are one span, which tell_recorded() ends.
+/// An operation was recorded on this thread; the operations since the last evaluation are one span, which report_recorded() ends.
 void operation_recorded();
-void tell_recorded();
+void report_recorded();
 
 }  // namespace sinter::timeline

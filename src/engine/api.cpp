@@ -45,14 +45,14 @@ std::string explain_boundary(const Tensor& a, const Tensor& b, const std::vector
 
 std::vector<std::string> dump_kernels(const std::vector<Tensor>& tensors, std::string_view directory, std::string_view target, bool assembly) {
   std::vector<std::string> paths;
-  for (const engine::Told& told : engine::Engine::get().histories_of(nodes_of(tensors), target)) {
-    const auto& [history, planned] = told;
+  for (const engine::Explained& explained : engine::Engine::get().histories_of(nodes_of(tensors), target)) {
+    const auto& [history, planned] = explained;
     if (history.kernels + history.calls == 0) continue;
     if (!planned) throw ValueError("dump_kernels: the plan of this evaluation is no longer in memory; record the formula again");
     for (const auto& step : planned->steps) {
       const auto write = [&](const jit::LoopNest& nest, const jit::Source& source) {
         const auto written =
-            engine::write_strings(std::string(directory), nest, source, runtime::kind_of(planned->limits), assembly, engine::source_notes(told, step));
+            engine::write_strings(std::string(directory), nest, source, runtime::kind_of(planned->limits), assembly, engine::source_notes(explained, step));
         paths.insert(paths.end(), written.begin(), written.end());
       };
       for (const auto& made : step.call_kernels) write(engine::nest_named(made.source.entry), made.source);

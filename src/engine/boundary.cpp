@@ -20,8 +20,11 @@ struct Reason {
 
 class Boundary {
  public:
-  Boundary(const Told& told, int a, int b, const ExplainOptions& options)
-      : plan_(*told.planned), origins_(plan_, *told.history.sites, &told.history.sizes, options.sizes), nodes_{a, b}, steps_{step_of(a), step_of(b)} {
+  Boundary(const Explained& explained, int a, int b, const ExplainOptions& options)
+      : plan_(*explained.planned),
+        origins_(plan_, *explained.history.sites, &explained.history.sizes, options.sizes),
+        nodes_{a, b},
+        steps_{step_of(a), step_of(b)} {
     explain();
   }
 
@@ -150,10 +153,10 @@ class Boundary {
 
 }  // namespace
 
-std::vector<std::string> boundaries(const Told& told) {
-  const Planned& plan = *told.planned;
+std::vector<std::string> boundaries(const Explained& explained) {
+  const Planned& plan = *explained.planned;
   if (std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return !step.follows; }) < 2) return {};
-  const Origins origins(plan, *told.history.sites, &told.history.sizes);
+  const Origins origins(plan, *explained.history.sites, &explained.history.sizes);
   const auto why = [](const fuse::Boundary& boundary) {
     return boundary.reason == fuse::SplitReason::output_wanted ? fuse::to_string(boundary)
                                                                : fmt::format("{}. {}", fuse::to_string(boundary), fuse::remedy(boundary.reason));
@@ -171,8 +174,8 @@ std::vector<std::string> boundaries(const Told& told) {
   return reasons;
 }
 
-std::string explain_boundary(const Told& told, int a, int b, const ExplainOptions& options) {
-  const Boundary boundary(told, a, b, options);
+std::string explain_boundary(const Explained& explained, int a, int b, const ExplainOptions& options) {
+  const Boundary boundary(explained, a, b, options);
   return options.format == Format::json ? boundary.json().dump(2) : boundary.text();
 }
 

@@ -8,10 +8,10 @@
 namespace sinter::engine {
 
 /// `a` and `b`: recorded nodes of the plan. Returns text or JSON, by the options.
-std::string explain_boundary(const Told& told, int a, int b, const ExplainOptions& options);
+std::string explain_boundary(const Explained& explained, int a, int b, const ExplainOptions& options);
 
 /// Says why the plan is not one kernel: a line for each step and for each merge that was refused. Returns no line if the plan is one kernel, or one library
 /// call with its epilogue.
-std::vector<std::string> boundaries(const Told& told);
+std::vector<std::string> boundaries(const Explained& explained);
 
 }  // namespace sinter::engine

@@ -224,7 +224,7 @@ fuse::Evaluate Engine::evaluate_now() {
 fuse::Rewritten Engine::finish_traversal(trace::Traversal& traversal, std::vector<trace::RecordedPtr>& roots, bool keep, const Target& target) {
   const bool changes = fuse::may_be_rewritten(traversal.pending(), target.limits);
   traversal.finish(roots, keep);
-  for (const trace::Recorded* node : traversal.computed_again()) tell_computed_again(*node);
+  for (const trace::Recorded* node : traversal.computed_again()) report_computed_again(*node);
   if (!changes) return {};
   traversal.release();
   fuse::Rewritten made = fuse::rewritten(roots, target.limits, {false, evaluate_now(), {}});
@@ -584,15 +584,15 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
   };
 
   Profile::Times* const profile = Profile::Times::current();
-  const bool told = profile || timeline::on(), ranged = timeline::ranges();
+  const bool measured = profile || timeline::on(), ranged = timeline::ranges();
   std::vector<std::int64_t> figures;
-  if (told) planned.figures.evaluate(executable.symbols, figures);
+  if (measured) planned.figures.evaluate(executable.symbols, figures);
   const auto timed = [&](std::size_t s, const fuse::LibraryCall* call, const char* part, auto&& run) {
-    if (!told && !ranged) return run();
-    if (told) device->synchronize();
+    if (!measured && !ranged) return run();
+    if (measured) device->synchronize();
     const RanStep ran{planned, s, call, part, work.numbers, figures, work.sites, device};
     timeline::Span span("kernel", ranged ? title_of(ran).c_str() : "");
-    if (!told) return run();
+    if (!measured) return run();
     if (device->reads_host()) {
       run();
     } else {
@@ -606,13 +606,13 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
       device->synchronize();
     }
     span.stop();
-    tell_step(span, ran, thread_count(options().threads));
+    report_step(span, ran, thread_count(options().threads));
     if (profile) profile->add(ran, span.seconds(), thread_count(options().threads));
   };
   Checks checks(work.gathers, device);
   auto next = executable.repeated.begin();
   for (std::size_t s = 0; s < planned.steps.size(); ++s) {
-    if (next != executable.repeated.end() && next->first == s && !told) {
+    if (next != executable.repeated.end() && next->first == s && !measured) {
       for (std::size_t k = s; k < next->last; ++k) prepare(planned.steps[k]);
       const timeline::Span span("launch", ranged ? title_of(planned, s, next->last, work.sites).c_str() : "");
       launch(*next, work);
@@ -692,7 +692,7 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
   const Surrounded surrounded;  // outside of the gate: a forking thread may hold the lock that `after` waits for, while it waits for all threads inside
   const ForkGate::Inside inside(gate);
   if (asked) trace::evaluation_asked();
-  if (timeline::on()) timeline::tell_recorded();
+  if (timeline::on()) timeline::report_recorded();
   const Setup& now = setup();
   timeline::Span span("evaluate", site.op);
   if (span && *site.where.file) span.add("line", trace::to_string(site.where));
@@ -775,7 +775,7 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     }
   }
   const fuse::Rewritten made = finish_traversal(traversal, work.roots, !of_place, target);
-  if (key) timeline::tell_recorded();  // the passes have recorded operations
+  if (key) timeline::report_recorded();  // the passes have recorded operations
   key.stop();
   Known known = plan_for(traversal, made.counts, work.roots.size(), target, now);
   std::function<void(const Executable&)> check;
@@ -921,7 +921,7 @@ Engine::Setup Engine::setup_for(std::string_view target) {
   return Setup(0, set, std::move(where));
 }
 
-std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
+std::vector<Explained> Engine::histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target) {
   const ForkGate::Inside inside(gate);
   std::vector<trace::RecordedPtr> pending;
   std::vector<std::shared_ptr<History>> known;
@@ -944,14 +944,14 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     std::erase_if(pending, [](const auto& root) { return root->spread != nullptr; });
     pending.insert(pending.end(), parts.begin(), parts.end());
   }
-  std::vector<Told> told;
-  for (const auto& history : known) told.emplace_back(*history, history->planned.lock());
+  std::vector<Explained> explained;
+  for (const auto& history : known) explained.emplace_back(*history, history->planned.lock());
   if (pending.empty()) {
-    if (told.empty()) {  // the tensors were made from existing elements
-      told.emplace_back();
-      told.back().history.device = options().device;
+    if (explained.empty()) {  // the tensors were made from existing elements
+      explained.emplace_back();
+      explained.back().history.device = options().device;
     }
-    return told;
+    return explained;
   }
   const Setup now = setup_for(target);
   const Known found = with_less_if_it_fails(now.target, [&](const Target& on) {
@@ -960,8 +960,8 @@ std::vector<Told> Engine::histories_of(const std::vector<trace::RecordedPtr>& ro
     const fuse::Rewritten made = finish_traversal(traversal, pending, false, on);
     return plan_for(traversal, made.counts, pending.size(), on, now);
   });
-  told.emplace_back(*found.history, found.planned);
-  return told;
+  explained.emplace_back(*found.history, found.planned);
+  return explained;
 }
 
 std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std::vector<trace::RecordedPtr> wanted, const ExplainOptions& how) {
@@ -1011,7 +1011,7 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
     traversal.finish(made.roots, false);
     return plan_for(traversal, made.counts, roots.size(), on, now);
   });
-  return explain_boundary(Told(*found.history, found.planned), a, b, how);
+  return explain_boundary(Explained(*found.history, found.planned), a, b, how);
 }
 
 void Engine::evaluate_fused(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site) {
@@ -1021,9 +1021,9 @@ void Engine::evaluate_fused(const std::vector<trace::RecordedPtr>& roots, const 
     if (!root->evaluated()) pending.push_back(root);
   }
   if (!pending.empty() && options().fuse)
-    for (const Told& told : histories_of(pending, {}))
-      if (told.planned)
-        if (const std::vector<std::string> reasons = boundaries(told); !reasons.empty())
+    for (const Explained& explained : histories_of(pending, {}))
+      if (explained.planned)
+        if (const std::vector<std::string> reasons = boundaries(explained); !reasons.empty())
           throw FusionError(fmt::format("{}\n  {}", trace::message(site, "the formula is not one kernel"), fmt::join(reasons, "\n  ")));
   evaluate(roots, site);
 }

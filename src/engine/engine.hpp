@@ -58,7 +58,7 @@ class Engine {
   /// Throws DeviceError if there is no such device.
   runtime::DevicePtr device_at(std::string_view kind, int ordinal, const trace::Site& site);
   /// Returns the evaluations that computed the roots, each once, then a new plan of the roots that are not evaluated. An empty `target` is the current device.
-  std::vector<Told> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
+  std::vector<Explained> histories_of(const std::vector<trace::RecordedPtr>& roots, std::string_view target);
   /// See sinter::explain_boundary().
   std::string boundary_of(const std::vector<trace::RecordedPtr>& pair, std::vector<trace::RecordedPtr> wanted, const ExplainOptions& options);
 

@@ -161,13 +161,13 @@ std::string heading(std::size_t number, const std::string& name, const std::stri
   return fmt::format("{}. {}{}\n", number, name, lines.empty() ? "" : ", from " + lines);
 }
 
-std::string text_of(const Told& told, const ExplainOptions& options) {
-  const History& history = told.history;
+std::string text_of(const Explained& explained, const ExplainOptions& options) {
+  const History& history = explained.history;
   const int kernels = history.kernels, calls = history.calls;
   if (kernels + calls == 0) return "nothing to compute: the value is in memory\n";
   std::string text = fmt::format("{} kernel{}{} on {}", kernels, kernels == 1 ? "" : "s",
                                  calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device);
-  const auto& known = told.planned;
+  const auto& known = explained.planned;
   if (!known) return text + "\nthe plan itself is no longer in memory; record the formula again to see its kernels\n";
   const Planned& plan = *known;
   text += fmt::format(", {} moved", bytes_text(plan.bytes_moved));
@@ -223,23 +223,23 @@ std::string text_of(const Told& told, const ExplainOptions& options) {
 }
 
 // Describes the plan without its steps: sizes, the recorded graph, the values in memory with their live ranges, and refused merges.
-nlohmann::json plan_json(const Told& told) {
+nlohmann::json plan_json(const Explained& explained) {
   using nlohmann::json;
-  const Planned& plan = *told.planned;
-  const Origins origins(plan, *told.history.sites, &told.history.sizes);
+  const Planned& plan = *explained.planned;
+  const Origins origins(plan, *explained.history.sites, &explained.history.sizes);
   json sizes = json::array(), nodes = json::array(), values = json::array(), refused = json::array();
   for (std::size_t k = 0; k < plan.symbols.size(); ++k) {
     const SizeRange range = origins.range(k);
     sizes.push_back(
         {{"name", plan.symbols[k]}, {"value", plan.sizes[k]}, {"low", range.low}, {"high", range.high == 0 ? json() : json(range.high)}, {"step", range.step}});
   }
-  const bool sites = told.history.sites->size() == plan.recorded.size();
+  const bool sites = explained.history.sites->size() == plan.recorded.size();
   for (std::size_t id = 0; id < plan.recorded.size(); ++id) {
     const PlannedNode& node = plan.recorded[id];
     json entry{{"op", std::string(trace::name(node.op))}, {"dtype", std::string(name(node.dtype))}, {"shape", node.shape}, {"inputs", node.inputs}};
     if (node.leaf >= 0) entry["leaf"] = node.leaf;
     if (sites) {
-      const trace::NodeSite& site = (*told.history.sites)[id];
+      const trace::NodeSite& site = (*explained.history.sites)[id];
       if (*site.label) entry["name"] = site.label;
       entry["called"] = site.called;
       if (*site.where.file) entry["file"] = site.where.file, entry["line"] = site.where.line;
@@ -276,13 +276,13 @@ nlohmann::json plan_json(const Told& told) {
 }
 
 // Appends the steps of one evaluation.
-void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nlohmann::json& calls) {
+void add_steps(const Explained& explained, std::size_t number, nlohmann::json& kernels, nlohmann::json& calls) {
   using nlohmann::json;
-  if (!told.planned) return;
-  const Planned& plan = *told.planned;
-  const Origins origins(plan, *told.history.sites, &told.history.sizes);
+  if (!explained.planned) return;
+  const Planned& plan = *explained.planned;
+  const Origins origins(plan, *explained.history.sites, &explained.history.sizes);
   const std::size_t before = kernels.size() + calls.size();
-  const std::vector<Core> cores = cores_at(plan, told.history.sizes);
+  const std::vector<Core> cores = cores_at(plan, explained.history.sizes);
   std::map<int, std::size_t> writer;  // value -> the step that writes it
   const auto described = [&](const std::vector<int>& values) {
     json list = json::array();
@@ -323,8 +323,8 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
         entry["kernels"].push_back({{"name", made.source.entry},
                                     {"registers", figure_or_null(made.report.registers)},
                                     {"spill_bytes", figure_or_null(made.report.spill_bytes)},
-                                    {"origin", origin_name(made, told.history.reused)},
-                                    {"compile_ms", told.history.reused ? 0 : made.report.compile_ms}});
+                                    {"origin", origin_name(made, explained.history.reused)},
+                                    {"compile_ms", explained.history.reused ? 0 : made.report.compile_ms}});
       entry["epilogue"] = s + 1 < plan.steps.size() && plan.steps[s + 1].follows ? json(before + s + 1) : json();
       calls.push_back(entry);
       continue;
@@ -340,8 +340,8 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
     if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
       entry["launch"] = {{"blocks", launch.blocks}, {"threads", launch.threads}};
     entry["bytes_apart"] = bytes_apart(plan, step.nest);
-    entry["origin"] = origin_name(made, told.history.reused);
-    entry["compile_ms"] = told.history.reused ? 0 : made.report.compile_ms;
+    entry["origin"] = origin_name(made, explained.history.reused);
+    entry["compile_ms"] = explained.history.reused ? 0 : made.report.compile_ms;
     entry["notes"] = notes_of(plan, s);
     for (const Core& core : cores)
       if (core.step == s) entry["core"] = {{"points", core.points}, {"before_step", before + core.before}};
@@ -352,11 +352,11 @@ void add_steps(const Told& told, std::size_t number, nlohmann::json& kernels, nl
 
 }  // namespace
 
-Told::Told(History of, std::shared_ptr<const Planned> plan) : history(std::move(of)), planned(std::move(plan)) {
+Explained::Explained(History of, std::shared_ptr<const Planned> plan) : history(std::move(of)), planned(std::move(plan)) {
   if (planned && planned->sizes != history.sizes) planned = std::make_shared<const Planned>(described_at(*planned, history.sizes));
 }
 
-std::string explain_text(const std::vector<Told>& evaluations, const ExplainOptions& options) {
+std::string explain_text(const std::vector<Explained>& evaluations, const ExplainOptions& options) {
   if (evaluations.size() == 1) return text_of(evaluations[0], options);
   std::string text;
   for (std::size_t k = 0; k < evaluations.size(); ++k)
@@ -364,21 +364,21 @@ std::string explain_text(const std::vector<Told>& evaluations, const ExplainOpti
   return text;
 }
 
-nlohmann::json explain_json(const std::vector<Told>& evaluations) {
+nlohmann::json explain_json(const std::vector<Explained>& evaluations) {
   using nlohmann::json;
   json kernels = json::array(), calls = json::array(), plans = json::array();
   std::vector<std::string> devices;
   bool in_memory = true;
   double bytes_moved = 0, bytes_unfused = 0;
-  for (const Told& told : evaluations) {
-    const History& history = told.history;
-    add_steps(told, plans.size(), kernels, calls);
-    if (told.planned) plans.push_back(plan_json(told));
+  for (const Explained& explained : evaluations) {
+    const History& history = explained.history;
+    add_steps(explained, plans.size(), kernels, calls);
+    if (explained.planned) plans.push_back(plan_json(explained));
     if (std::find(devices.begin(), devices.end(), history.device) == devices.end()) devices.push_back(history.device);
-    in_memory &= told.planned != nullptr || history.kernels + history.calls == 0;
-    if (told.planned) {
-      bytes_moved += told.planned->bytes_moved;
-      bytes_unfused += told.planned->bytes_unfused;
+    in_memory &= explained.planned != nullptr || history.kernels + history.calls == 0;
+    if (explained.planned) {
+      bytes_moved += explained.planned->bytes_moved;
+      bytes_unfused += explained.planned->bytes_unfused;
     }
   }
   return {{"schema", kExplainSchema},
@@ -391,9 +391,9 @@ nlohmann::json explain_json(const std::vector<Told>& evaluations) {
           {"bytes_unfused", bytes_unfused}};
 }
 
-std::vector<std::string> source_notes(const Told& told, const PlannedStep& step) {
-  const Planned& plan = *told.planned;
-  const Origins origins(plan, *told.history.sites, &told.history.sizes);
+std::vector<std::string> source_notes(const Explained& explained, const PlannedStep& step) {
+  const Planned& plan = *explained.planned;
+  const Origins origins(plan, *explained.history.sites, &explained.history.sizes);
   std::vector<std::string> notes;
   if (const std::string lines = origins.lines_text(step.computes); !lines.empty()) notes.push_back("from " + lines);
   for (const auto& [accesses, prefix] : {std::pair(&step.nest.inputs, "in"), std::pair(&step.nest.outputs, "out")})
@@ -411,7 +411,7 @@ std::vector<std::string> source_notes(const Told& told, const PlannedStep& step)
   return notes;
 }
 
-std::string explanation(const std::vector<Told>& evaluations, const ExplainOptions& options) {
+std::string explanation(const std::vector<Explained>& evaluations, const ExplainOptions& options) {
   switch (options.format) {
     case Format::text: return explain_text(evaluations, options);
     case Format::json: return explain_json(evaluations).dump(2);

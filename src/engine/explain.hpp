@@ -28,9 +28,9 @@ struct History {
 };
 
 /// An evaluation, and its plan at its sizes while it is examined; null if the plan is no longer in memory.
-struct Told {
-  Told() = default;
-  Told(History of, std::shared_ptr<const Planned> plan);
+struct Explained {
+  Explained() = default;
+  Explained(History of, std::shared_ptr<const Planned> plan);
   History history;
   std::shared_ptr<const Planned> planned;
 };
@@ -39,10 +39,10 @@ struct Told {
 inline constexpr int kExplainSchema = 1;
 
 /// Describes one evaluation or several.
-std::string explanation(const std::vector<Told>& evaluations, const ExplainOptions& options);
-nlohmann::json explain_json(const std::vector<Told>& evaluations);
+std::string explanation(const std::vector<Explained>& evaluations, const ExplainOptions& options);
+nlohmann::json explain_json(const std::vector<Explained>& evaluations);
 /// Returns the facts that a kernel's source, which serves other lines and sizes too, does not contain: lines, parameters, planned sizes, the launch. Each is
 /// one line.
-std::vector<std::string> source_notes(const Told& told, const PlannedStep& step);
+std::vector<std::string> source_notes(const Explained& explained, const PlannedStep& step);
 
 }  // namespace sinter::engine

@@ -177,9 +177,9 @@ json program_lines(const json& lines) {
 
 }  // namespace
 
-std::string picture_svg(const std::vector<Told>& evaluations) { return drawing(explain_json(evaluations)); }
+std::string picture_svg(const std::vector<Explained>& evaluations) { return drawing(explain_json(evaluations)); }
 
-std::string picture_html(const std::vector<Told>& evaluations) {
+std::string picture_html(const std::vector<Explained>& evaluations) {
   json data = explain_json(evaluations);
   const std::string svg = drawing(data);
   // The sources of each kernel, each text once.
@@ -190,9 +190,9 @@ std::string picture_html(const std::vector<Told>& evaluations) {
     if (fresh) texts.push_back(text);
     return at->second;
   };
-  for (const Told& told : evaluations)
-    if (told.planned)
-      for (const PlannedStep& step : told.planned->steps) {
+  for (const Explained& explained : evaluations)
+    if (explained.planned)
+      for (const PlannedStep& step : explained.planned->steps) {
         json both = json::object();
         if (!step.library) {
           both["nest"] = text_number(to_string(step.nest));
@@ -213,7 +213,7 @@ std::string picture_html(const std::vector<Told>& evaluations) {
   return page;
 }
 
-std::string picture_dot(const std::vector<Told>& evaluations) {
+std::string picture_dot(const std::vector<Explained>& evaluations) {
   const json data = explain_json(evaluations);
   const auto quoted = [](const std::string& text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); };
   std::string text = "digraph sinter {\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n";

@@ -110,7 +110,7 @@ std::string title_of(const Planned& planned, std::size_t first, std::size_t last
   return with_lines(last - first == 1 ? planned.steps[first].nest.name : fmt::format("{} kernels", last - first), lines_of(planned, nodes, sites));
 }
 
-void tell_step(timeline::Span& span, const RanStep& ran, int threads) {
+void report_step(timeline::Span& span, const RanStep& ran, int threads) {
   span.rename(kind_of(ran), span && ran.call ? fuse::to_string(*ran.call) : step_of(ran).nest.name);
   if (!span) return;
   if (*ran.part) span.add("part", ran.part);
@@ -128,7 +128,7 @@ void tell_step(timeline::Span& span, const RanStep& ran, int threads) {
   });
 }
 
-void tell_computed_again(const trace::Recorded& node) {
+void report_computed_again(const trace::Recorded& node) {
   const char* label = node.label.load(std::memory_order_relaxed);
   const std::string where = *node.where.file ? fmt::format(", recorded at {}", trace::to_string(node.where)) : "";
   const std::string value = fmt::format("{} {} {}{}", *label ? label : node.called, name(node.dtype), to_string(node.shape), where);
@@ -200,26 +200,26 @@ void Profile::Times::add(const engine::RanStep& ran, double took, int threads) {
   const engine::PlannedStep* const epilogue = engine::epilogue_of(ran);
   const std::string then = epilogue ? ", then " + epilogue->nest.name : "";
   Step& step = steps[{engine::kind_of(ran), name + then}];
-  ProfiledStep& told = step.told;
-  if (told.runs == 0) {
-    told.name = name + then;
-    told.kernel = (ran.call ? fmt::format("{} {}", trace::name(ran.call->op), sinter::name(ran.call->dtype)) : planned.nest.name) + then;
-    told.kind = engine::kind_of(ran);
-    told.library = ran.call != nullptr;
-    told.fastest = took;
+  ProfiledStep& profiled = step.profiled;
+  if (profiled.runs == 0) {
+    profiled.name = name + then;
+    profiled.kernel = (ran.call ? fmt::format("{} {}", trace::name(ran.call->op), sinter::name(ran.call->dtype)) : planned.nest.name) + then;
+    profiled.kind = engine::kind_of(ran);
+    profiled.library = ran.call != nullptr;
+    profiled.fastest = took;
     step.device = ran.device;
     step.dtype = engine::computes_in(ran);
     step.threads = threads;
   }
   if (const std::string lines = engine::lines_of(ran.planned, planned.computes, ran.sites);
-      told.from.size() < kMaxText && told.from.find(lines) == std::string::npos)
-    told.from += (told.from.empty() ? "" : "; ") + lines;
-  told.fastest = std::min(told.fastest, took);
-  ++told.runs;
-  told.seconds += took;
+      profiled.from.size() < kMaxText && profiled.from.find(lines) == std::string::npos)
+    profiled.from += (profiled.from.empty() ? "" : "; ") + lines;
+  profiled.fastest = std::min(profiled.fastest, took);
+  ++profiled.runs;
+  profiled.seconds += took;
   if (std::string_view(ran.part) == "rims") return;  // the core's figures are those of the whole step
-  told.bytes += engine::bytes_moved(ran);
-  told.operations += engine::operations_of(ran);
+  profiled.bytes += engine::bytes_moved(ran);
+  profiled.operations += engine::operations_of(ran);
 }
 
 Profile::Profile() : times_(std::make_unique<Times>()) {
@@ -250,11 +250,11 @@ std::vector<ProfiledStep> Profile::steps() const {
   const auto start = Times::Clock::now();
   std::vector<ProfiledStep> all;
   for (const auto& [key, step] : times_->steps) {
-    ProfiledStep& told = all.emplace_back(step.told);
-    const double runs = static_cast<double>(told.runs) * std::max(told.fastest, 1e-9);
+    ProfiledStep& profiled = all.emplace_back(step.profiled);
+    const double runs = static_cast<double>(profiled.runs) * std::max(profiled.fastest, 1e-9);
     const double bandwidth = engine::measured_bandwidth(*step.device, step.threads), arithmetic = engine::measured_arithmetic(*step.device, step.dtype);
-    if (bandwidth > 0) told.of_bandwidth = told.bytes / runs / bandwidth;
-    if (arithmetic > 0) told.of_arithmetic = told.operations / runs / arithmetic;
+    if (bandwidth > 0) profiled.of_bandwidth = profiled.bytes / runs / bandwidth;
+    if (arithmetic > 0) profiled.of_arithmetic = profiled.operations / runs / arithmetic;
   }
   timeline::sum_into(sums);
   times_->made += Times::Clock::now() - start;
@@ -307,11 +307,11 @@ std::string to_string(const Profile& profile, int most) {
   };
   std::string text =
       fmt::format("{:>8} {:>13} {:>7} {:>10} {:>8} {:>9} {:>10}  {}\n", "share", "time", "runs", "fastest us", "GB/s", "bandwidth", "arithmetic", "step");
-  double told = 0, rest = 0;
+  double shown = 0, rest = 0;
   std::uint64_t runs = 0;
   int lines = 0, more = 0;
   for (const auto& [all, sizes] : grouped(profile)) {
-    told += all.seconds;
+    shown += all.seconds;
     if (lines++ >= most) {
       rest += all.seconds, runs += all.runs;
       more += static_cast<int>(sizes.size());
@@ -325,7 +325,7 @@ std::string to_string(const Profile& profile, int most) {
     for (const ProfiledStep& step : sizes) text += line(step.seconds, "  " + step.name, &step, step.runs);
   }
   if (more > 0) text += line(rest, fmt::format("({} further step{})", more, more == 1 ? "" : "s"), nullptr, runs);
-  text += line(std::max(whole - told, 0.0), "(outside the steps)");
+  text += line(std::max(whole - shown, 0.0), "(outside the steps)");
   text += fmt::format("by kind: {}\n", kinds_text(times.kinds, whole));
   if (times.start_seconds > 0) text += fmt::format("before:  {}\n", kinds_text(times.start_kinds, times.start_seconds));
   for (const ComputedAgain& again : profile.computed_again())

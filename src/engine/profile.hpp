@@ -31,9 +31,9 @@ struct RanStep {
 std::string title_of(const RanStep& ran);
 std::string title_of(const Planned& planned, std::size_t first, std::size_t last, const std::vector<trace::NodeSite>* sites);
 /// Adds to the span of a completed step its kind, its name, the user's lines, its bytes, and its rate against the device's bandwidth.
-void tell_step(timeline::Span& span, const RanStep& ran, int threads);
+void report_step(timeline::Span& span, const RanStep& ran, int threads);
 /// Reports a held value that is computed a second time to the log and to this thread's profile.
-void tell_computed_again(const trace::Recorded& node);
+void report_computed_again(const trace::Recorded& node);
 
 }  // namespace engine
 
@@ -46,7 +46,7 @@ struct Profile::Times {
   void add(const engine::RanStep& ran, double seconds, int threads);
 
   struct Step {
-    ProfiledStep told;
+    ProfiledStep profiled;
     runtime::DevicePtr device;
     DType dtype{};  // the type of the step's arithmetic, which sets its arithmetic limit
     int threads = 1;

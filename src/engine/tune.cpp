@@ -74,10 +74,10 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     if (step.kind != fuse::Step::Kind::kernel) continue;
     auto candidates = jit::candidates(scheduled.plan.graph, step.kernel, planned->limits, how.lowering);
     const jit::Lowered chosen = candidates.front().lowered;
-    const auto tell = [&](double part) {
+    const auto report_progress = [&](double part) {
       if (progress) progress((static_cast<double>(all.size()) + part) / static_cast<double>(kernels), chosen.nest.name);
     };
-    tell(0);
+    report_progress(0);
     const auto make = [&](const jit::Lowered& lowered) {
       PlannedStep planned_step = make_step(scheduled.ordinals, step, lowered, now.target, kernels_);
       for (auto* accesses : {&planned_step.nest.inputs, &planned_step.nest.outputs})
@@ -119,7 +119,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       // Whether stores that bypass the cache pay depends on the next reader, and there is none here.
       if (candidates[k].overrides.has("stream")) continue;
       enter(candidates[k].overrides, candidates[k].lowered);
-      tell(0.3 * static_cast<double>(k) / static_cast<double>(candidates.size()));
+      report_progress(0.3 * static_cast<double>(k) / static_cast<double>(candidates.size()));
     }
     seconds(base, 1);
     const int times = std::clamp(static_cast<int>(kRoundSeconds / std::max(seconds(base, 1), 1e-7)), 1, 10000);
@@ -132,13 +132,13 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
           const double before = first ? 0 : seconds(base, times), own = seconds(runner.step, times);
           runner.ratios.push_back(own / (first ? seconds(base, times) : before));
         }
-        tell(from + (to - from) * (round + 1) / rounds);
+        report_progress(from + (to - from) * (round + 1) / rounds);
       }
       std::erase_if(runners_now, [&](const Runner& runner) { return static_cast<int>(runner.ratios.size()) < rounds; });
       std::sort(runners_now.begin(), runners_now.end(), [](const Runner& a, const Runner& b) { return median(a.ratios) < median(b.ratios); });
     };
-    TunedKernel told{chosen.nest.name, jit::to_string(chosen.nest.schedule, planned->limits.backend), {}, 1, static_cast<int>(runners.size()), false};
-    told.best = told.chosen;
+    TunedKernel result{chosen.nest.name, jit::to_string(chosen.nest.schedule, planned->limits.backend), {}, 1, static_cast<int>(runners.size()), false};
+    result.best = result.chosen;
     race(runners, kRounds, 0.3, 0.7);
     std::erase_if(runners, [](const Runner& runner) { return median(runner.ratios) >= kWorthKeeping; });
     if (!runners.empty()) {
@@ -158,15 +158,15 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
       race(last, kLastRounds, 0.7, 1);
       if (!last.empty() && median(last.front().ratios) < kWorthKeeping && share_below(last.front().ratios, 1) >= 0.8) {
         const Runner& best = last.front();
-        told.best = jit::to_string(best.step.nest.schedule, planned->limits.backend);
-        told.ratio = median(best.ratios);
-        told.kept = true;
-        keep_tuned(*kernels_.disk(), chosen, place, best.overrides, 1 / told.ratio);
-        log().debug("{}: {} takes {:.3f} of the time", told.name, best.overrides.text(), told.ratio);
+        result.best = jit::to_string(best.step.nest.schedule, planned->limits.backend);
+        result.ratio = median(best.ratios);
+        result.kept = true;
+        keep_tuned(*kernels_.disk(), chosen, place, best.overrides, 1 / result.ratio);
+        log().debug("{}: {} takes {:.3f} of the time", result.name, best.overrides.text(), result.ratio);
       }
     }
-    tell(1);
-    all.push_back(std::move(told));
+    report_progress(1);
+    all.push_back(std::move(result));
   }
   if (std::any_of(all.begin(), all.end(), [](const TunedKernel& kernel) { return kernel.kept; })) kernels_.tuned();
   return all;

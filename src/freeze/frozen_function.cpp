@@ -336,7 +336,7 @@ std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
 }
 
 const std::vector<std::string>& FrozenFunction::serves() const {
-  std::call_once(told_, [&] {
+  std::call_once(described_, [&] {
     for (const FrozenPlan& plan : plans_)
       if (plan.rules) serves_.push_back(served_by(plan));  // a plan without rules is not from a file: the formula is planned for any size
   });
@@ -486,7 +486,7 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
         sites[id].label = inputs_[static_cast<std::size_t>(leaves->inputs[static_cast<std::size_t>(leaf)])].name.c_str();
   }
   History history(planned, false, at_.target.device->name(), std::move(symbols), std::make_shared<const std::vector<trace::NodeSite>>(std::move(sites)));
-  return text + explanation({Told{std::move(history), planned}}, how);
+  return text + explanation({Explained{std::move(history), planned}}, how);
 }
 
 const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, const Site& site) const {

@@ -126,7 +126,7 @@ class FrozenFunction {
   std::vector<FrozenPlan> plans_;
   std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was prepared: a file's plans must serve them too
   std::atomic<int> plan_count_{0};
-  mutable std::once_flag told_;  // a file's plans do not change, so serves_ is made once, when it is first requested
+  mutable std::once_flag described_;  // a file's plans do not change, so serves_ is made once, when it is first requested
   mutable std::vector<std::string> serves_;
   mutable std::mutex mutex_;    // guards bound_
   std::vector<BoundAt> bound_;  // the most recently called first

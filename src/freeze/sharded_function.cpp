@@ -101,7 +101,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
     here.function = std::make_shared<FrozenFunction>(of_place, of_parts, std::vector<std::string>{}, site.where);
   }
   if (!plan->places.front().partition->exchanges().empty()) {
-    const auto exchanging = plan->mesh->world->exchanging(global->told());
+    const auto exchanging = plan->mesh->world->exchanging(global->description());
     global->compare();
   }
   return plan;

@@ -1016,7 +1016,7 @@ class Builder {
       const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
       const std::string space = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
-                                      : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
+                                       : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? SplitReason::shared_memory : SplitReason::row_too_long,
                         fmt::format("{}; computing it again costs {:.1f} us, storing and reading it {:.1f} us", space, again * 1e6, trip * 1e6)});
       return false;
@@ -1054,7 +1054,7 @@ class Builder {
 
   Built result() {
     Built built;
-    std::map<int, char> told;
+    std::map<int, char> reported;
     for (const auto& [node, map] : gathers_) built.group.touches.push_back({node, maps_[map].map});
     for (std::size_t v = 0; v < kernel_.values.size(); ++v) {
       const Value& value = kernel_.values[v];
@@ -1062,7 +1062,7 @@ class Builder {
       // No other kernel is known to read a value at computed positions; the gather that takes it from there is known.
       if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
       if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.contains(value.node)) continue;
-      if (told.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
+      if (reported.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
     }
     for (auto& value : kernel_.values)
       if (value.args[Value::kIndexed] >= 0 && value.kind != Value::Kind::op) value.index = with_values(value.index, now_);

@@ -102,7 +102,7 @@ void send_part(const fuse::LibraryCall& call, std::span<void* const> pointers, i
 void receive_part(const fuse::LibraryCall& call, std::span<void* const> pointers, int) {
   ranks::Exchanges::running().receive(call.ints, static_cast<std::byte*>(pointers[2]));
 }
-std::string who_exchanges(const fuse::LibraryCall& call) { return ranks::told(call.ints); }
+std::string who_exchanges(const fuse::LibraryCall& call) { return ranks::description(call.ints); }
 
 /// Adapts a computation whose result does not come in pieces.
 template <auto compute> void whole_call(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue&) {

@@ -100,14 +100,14 @@ std::vector<std::pair<Place, Block>> Exchange::sent(const Place& place) const {
   return all;
 }
 
-std::string Exchange::told() const {
+std::string Exchange::description() const {
   return fmt::format("{} of {} for {}{}", kind, to_string(DType::uint8, shape, from).substr(6), site.op,
                      *site.where.file ? fmt::format(" at {}:{}", site.where.file, site.where.line) : "");
 }
 
 std::size_t Exchanges::add(const Exchange& exchange) {
   added_.push_back({exchange.item, block_of(exchange.shape, exchange.from, part_of(exchange.from, place_)), exchange.wanted(part_of(exchange.to, place_)),
-                    exchange.sent(place_), exchange.received(place_), label(exchange), exchange.told()});
+                    exchange.sent(place_), exchange.received(place_), label(exchange), exchange.description()});
   return added_.size() - 1;
 }
 
@@ -152,7 +152,7 @@ void Exchanges::receive(std::span<const std::int64_t> ints, std::byte* elements)
       message = others_->take(mesh_->number_of(place_), {number, mesh_->number_of(from)});
     } else {
       message.resize(bytes_of(block, moves.item));
-      mesh_->world->receive(rank, tag_of(*mesh_, from, place_), message, moves.told);
+      mesh_->world->receive(rank, tag_of(*mesh_, from, place_), message, moves.description);
     }
     copy(block, block, message.data(), moves.wanted, elements, moves.item);
   }
@@ -201,7 +201,7 @@ Exchanges::Running::~Running() { now_running = before_; }
 
 bool is_far(std::span<const std::int64_t> ints) { return ints[3] > 0; }
 
-std::string told(std::span<const std::int64_t> ints) {
+std::string description(std::span<const std::int64_t> ints) {
   const auto packed = static_cast<std::uint64_t>(ints[4]);
   if (ints[0] < 0) return "nothing: it names the sizes of the parts";
   std::string over;

@@ -42,7 +42,7 @@ struct Exchange {
   /// Returns the place that sends a part to a receiver.
   Place sender(const Part& part, const Place& receiver) const;
   /// "all_gather of (8@data, 37) for sum at train.cpp:12".
-  std::string told() const;
+  std::string description() const;
 };
 
 /// Holds the messages between the places of one rank during an evaluation, and whether one of the places has failed. A message wakes its receiver alone.
@@ -71,7 +71,7 @@ struct Moves {
   Block own, wanted;
   std::vector<std::pair<Place, Block>> sent, received;  // with the other place
   std::int64_t label = 0;
-  std::string told;
+  std::string description;
 };
 
 /// The exchanges of one evaluation, for one place. The calls of the plan find them by number.
@@ -124,6 +124,6 @@ void for_each_run(const Block& which, const Block& a, const Block& b, std::size_
 /// Returns whether the elements of a call come from other ranks or go to them.
 bool is_far(std::span<const std::int64_t> ints);
 /// Describes a call by its attributes: "all_gather over data: 4.1 kB to each of 3 ranks".
-std::string told(std::span<const std::int64_t> ints);
+std::string description(std::span<const std::int64_t> ints);
 
 }  // namespace sinter::ranks

@@ -619,7 +619,7 @@ std::string Recording::described(std::size_t operation) const {
   return fmt::format("{}{} to {} at {}", node.called, literals, to_string(node.dtype, node.shape, node.spread->sharding), trace::to_string(node.where));
 }
 
-std::string Recording::told() const {
+std::string Recording::description() const {
   const Recorded& last = *roots_.front();
   return fmt::format("{}{}", last.called, *last.where.file ? fmt::format(" ({}:{})", last.where.file, last.where.line) : "");
 }
@@ -627,7 +627,7 @@ std::string Recording::told() const {
 bool Recording::compare() {
   const WorldState& world = *mesh_->world;
   if (world.size == 1) return false;
-  const std::string what = fmt::format("{}, {} operations", told(), operations());
+  const std::string what = fmt::format("{}, {} operations", description(), operations());
   std::uint64_t asked = hashes_.back(), kept = 0;
   for (std::size_t k = 0; k < roots_.size(); ++k) {
     std::uint64_t& hash = k < asked_ ? asked : kept;
@@ -868,7 +868,7 @@ void evaluate_parts(const std::vector<RecordedPtr>& roots, const Evaluate& evalu
   };
   partition(0);
   const bool exchanges = !partitions[0]->exchanges().empty();
-  const auto exchanging = exchanges ? mesh->world->exchanging(recording.told()) : std::unique_lock<std::mutex>();
+  const auto exchanging = exchanges ? mesh->world->exchanging(recording.description()) : std::unique_lock<std::mutex>();
   if (exchanges && recording.compare()) {
     key = recording.key();
     known = mesh->known->find(key);

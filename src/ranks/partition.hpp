@@ -33,7 +33,7 @@ class Recording {
   /// and the answer is true.
   bool compare();
   /// "sum (train.cpp:12)", after the first root.
-  std::string told() const;
+  std::string description() const;
 
   /// A partition depends on these words alone: the structure with its literals and source lines, and which of its leaves are the same.
   std::vector<std::uint64_t> key() const;

@@ -41,7 +41,7 @@ Tensor formula(const Tensor& x, Location where) { return exp(Arg(multiply(Arg(x,
 
 }  // namespace
 
-TEST_CASE("a kernel is told with the lines that recorded it") {
+TEST_CASE("a kernel is explained with the lines that recorded it") {
   const Tensor x = numbers({300, 70}, 1);
   const Tensor scaled = x * 3.f;
   const int line = __LINE__ - 1;
@@ -136,7 +136,7 @@ TEST_CASE("lines are the present recording's, and part of no plan, source or key
   sn::set_name(named, "weights");
   Tensor c = formula(named, first);
   CHECK(contains(sn::explain(c), "weights float32 (211, 37) to "));
-  CHECK(contains(sn::explain(a), "from one.cpp:10"));  // told as it was computed
+  CHECK(contains(sn::explain(a), "from one.cpp:10"));  // as it was computed
   const auto after = sn::counters();
   CHECK(after.plans_made == before.plans_made);
   CHECK(after.sources_generated == before.sources_generated);
@@ -167,7 +167,7 @@ TEST_CASE("lines are the present recording's, and part of no plan, source or key
   CHECK(!named_there);
 }
 
-TEST_CASE("threads that record at lines of their own are told their own") {
+TEST_CASE("threads that record at lines of their own get their own explanations") {
   const Tensor x = numbers({64, 33}, 4);
   sn::eval(formula(x, {"warm.cpp", 1}));
   std::vector<std::thread> threads;
@@ -213,7 +213,7 @@ TEST_CASE("inputs have their names, or the line that recorded them") {
   CHECK(json::parse(loaded.explain({.format = Format::json})).at("kernels").size() > 0);
 }
 
-TEST_CASE("the sizes that a plan serves are told, and are right") {
+TEST_CASE("the sizes that a plan serves are reported, and are right") {
   if (!sn::options().fuse) return;
   const Tensor x = sn::placeholder({100, 300}, DType::float32);
   const json sizes = explained({softmax(x, -1)}).at("plans")[0].at("sizes");
@@ -232,9 +232,9 @@ TEST_CASE("the sizes that a plan serves are told, and are right") {
     if (rows != 300) CHECK(made(rows, 300) == 0);
   CHECK(made(high + 1, 300) == 1);
   if (low > 2) CHECK(made(low - 1, 300) == 1);
-  const std::string told = sn::explain({softmax(x, -1)}, {.guards = true, .sizes = {{"batch", 100}}});
-  CHECK(contains(told, "planned for batch = 100, valid for "));
-  CHECK(contains(told, "guards  batch = 100, n1 = 300: "));
+  const std::string report = sn::explain({softmax(x, -1)}, {.guards = true, .sizes = {{"batch", 100}}});
+  CHECK(contains(report, "planned for batch = 100, valid for "));
+  CHECK(contains(report, "guards  batch = 100, n1 = 300: "));
   CHECK(!contains(sn::explain(softmax(x, -1)), "guards"));
 }
 
@@ -276,10 +276,10 @@ TEST_CASE("a plan that serves other sizes is described at the sizes of each eval
           for (const char* field : {"inputs", "outputs", "bytes_moved", "bytes_unfused"}) CHECK(reused.at(list)[k].at(field) == fresh.at(list)[k].at(field));
       CHECK(reused.at("plans")[0].at("nodes") == fresh.at("plans")[0].at("nodes"));
       // The axis is found, and the user's name is given, by the sizes of this evaluation.
-      const std::string told = sn::explain({formulas[f](sn::placeholder({rows, 300}, DType::float32))}, {.sizes = {{"batch", rows}}});
-      CHECK(contains(told, "planned for batch = 100, valid for "));
-      CHECK(contains(told, "shown for " + std::to_string(rows) + " instead of 100\n"));
-      CHECK(told.find("batch", told.find("   moves   ")) != std::string::npos);
+      const std::string report = sn::explain({formulas[f](sn::placeholder({rows, 300}, DType::float32))}, {.sizes = {{"batch", rows}}});
+      CHECK(contains(report, "planned for batch = 100, valid for "));
+      CHECK(contains(report, "shown for " + std::to_string(rows) + " instead of 100\n"));
+      CHECK(report.find("batch", report.find("   moves   ")) != std::string::npos);
     }
   }
 }
@@ -295,10 +295,10 @@ TEST_CASE("why two values are apart, or together") {
   CHECK(contains(library, "   change  "));
   CHECK(contains(sn::explain_boundary(x, h), "x float32 (500, 640)"));
   CHECK(contains(sn::explain_boundary(x, h), "is an input"));
-  const json told = json::parse(sn::explain_boundary(z, y, {}, {.format = Format::json}));
-  CHECK(told.at("schema") == 1);
-  CHECK(told.at("together") == false);
-  CHECK(told.at("reasons").size() >= 1);
+  const json report = json::parse(sn::explain_boundary(z, y, {}, {.format = Format::json}));
+  CHECK(report.at("schema") == 1);
+  CHECK(report.at("together") == false);
+  CHECK(report.at("reasons").size() >= 1);
 
   // Two reductions along different axes of one input read the same and run over other points.
   const Tensor rows = sum(x, 1), columns = sum(x, 0);

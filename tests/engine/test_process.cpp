@@ -199,7 +199,7 @@ TEST_CASE("the first fork may meet the first evaluation") {
 
 #endif
 
-TEST_CASE("where threads cannot be started the others do the work, and it is told once") {
+TEST_CASE("where threads cannot be started the others do the work, and it is reported once") {
   if (sn::testing::on_gpu()) return;
   const Ran ran = run_role("few_threads", "SINTER_THREADS=8 SINTER_CACHE_SIZE=0 SINTER_WAIT=on");
   if (WIFEXITED(ran.status) && WEXITSTATUS(ran.status) == sn::testing::kSkipped) {

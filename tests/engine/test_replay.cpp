@@ -286,7 +286,7 @@ TEST_CASE("sizes that alternate, and more of them than are remembered" * doctest
       }
 }
 
-TEST_CASE("an index out of range is told in a repeated evaluation too" * doctest::skip(losing)) {
+TEST_CASE("an index out of range is reported in a repeated evaluation too" * doctest::skip(losing)) {
   const Tensor x = random_tensor({10, 4});
   for (int k = 0; k < 6; ++k) {
     const std::vector<std::int64_t> list{1, k == 4 ? 10 : 9, 3};
@@ -336,7 +336,7 @@ TEST_CASE("several threads repeat the same plans, each with its own values" * do
 TEST_CASE("a device that is lost in a graph: an error that names its kernels" * doctest::skip(!losing)) {
   testing::may_fall_back = true;
   const Tensor x = random_tensor({12, 40});
-  std::string told;
+  std::string report;
   try {
     for (int k = 0; k < 20; ++k) {
       const Tensor y = normalised(x, 3);
@@ -344,11 +344,11 @@ TEST_CASE("a device that is lost in a graph: an error that names its kernels" * 
       synchronize();
     }
   } catch (const DeviceError& error) {
-    told = error.what();
+    report = error.what();
   }
-  CAPTURE(told);
-  CHECK(told.find("CUDA_ERROR_ILLEGAL_ADDRESS") != std::string::npos);
-  CHECK(told.find("at fault is one of the") != std::string::npos);
+  CAPTURE(report);
+  CHECK(report.find("CUDA_ERROR_ILLEGAL_ADDRESS") != std::string::npos);
+  CHECK(report.find("at fault is one of the") != std::string::npos);
   CHECK(counters().graph_launches > 0);
   CHECK_THROWS_WITH_AS(eval(normalised(x, 3)), doctest::Contains("the device was lost earlier"), DeviceError);
 }

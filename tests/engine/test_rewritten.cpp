@@ -269,7 +269,7 @@ TEST_CASE("several threads evaluate with weights that nobody has packed yet") {
   check_near({from_span(results[0])}, {from_span(testing::as_recorded([&] { return std::vector<Tensor>{network()}; })[0].to_vector<float>())});
 }
 
-TEST_CASE("what is between two values is told of the plan with its passes, or as recorded where one became part of the other") {
+TEST_CASE("what is between two values is reported for the plan with its passes, or as recorded where one became part of the other") {
   const Tensor x = drawn({1, 16, 8, 8}, 1), w = drawn({16, 16, 3, 3}, 1), bias = drawn({16}, 1);
   const Tensor first = conv2d(x, w), active = relu(first), second = conv2d(active, w), shifted = conv2d(x, w, bias);
   CHECK(explain_boundary(first, active, {second}).size() > 0);
@@ -279,13 +279,13 @@ TEST_CASE("what is between two values is told of the plan with its passes, or as
 
 TEST_CASE("passes are left out by name") {
   if (!testing::convolves_in_blocks()) return;
-  const auto told = [](const std::string& without) {
+  const auto report = [](const std::string& without) {
     const auto scope = testing::without_passes(without);
     const Tensor x = drawn({1, 16, 8, 8}, 1), w = drawn({16, 16, 3, 3}, 1);
     return explain(conv2d(conv2d(x, w), w));
   };
-  CHECK(told("").find("passes  block_channels 2") != std::string::npos);
-  for (const char* without : {"block_channels", "lay_out_bytes,block_channels", "all"}) CHECK(told(without).find("conv_blocked") == std::string::npos);
-  CHECK(told("lay_out_bytes").find("conv_blocked") != std::string::npos);
-  CHECK_THROWS_WITH_AS(told("no_such_pass"), doctest::Contains("block_channels, fold_channels"), ValueError);
+  CHECK(report("").find("passes  block_channels 2") != std::string::npos);
+  for (const char* without : {"block_channels", "lay_out_bytes,block_channels", "all"}) CHECK(report(without).find("conv_blocked") == std::string::npos);
+  CHECK(report("lay_out_bytes").find("conv_blocked") != std::string::npos);
+  CHECK_THROWS_WITH_AS(report("no_such_pass"), doctest::Contains("block_channels, fold_channels"), ValueError);
 }

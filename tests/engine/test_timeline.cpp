@@ -105,15 +105,15 @@ TEST_CASE("the steps of an evaluation with their lines, bytes and rates") {
   std::vector<json> steps = kinds["kernel"];
   steps.insert(steps.end(), kinds["interpret"].begin(), kinds["interpret"].end());
   REQUIRE(!steps.empty());
-  bool told = false;
+  bool reported = false;
   for (const json& step : steps) {
     const json& args = step.at("args");
     CHECK(args.at("from").get<std::string>().find("test_timeline.cpp:") != std::string::npos);
     CHECK(args.at("bytes").get<double>() > 0);
     CHECK(args.at("GB/s").get<double>() == doctest::Approx(args.at("bytes").get<double>() / step.at("dur").get<double>() / 1e3).epsilon(0.02));
-    told |= args.contains("percent of measured bandwidth");
+    reported |= args.contains("percent of measured bandwidth");
   }
-  CHECK(told);
+  CHECK(reported);
   if (sn::options().backend == "interpreter") CHECK(kinds["kernel"].empty());
 }
 
@@ -241,18 +241,18 @@ TEST_CASE("a profile as text and JSON: lines, limits, kinds, and the time of pla
   profile.restart();
   CHECK(profile.steps().empty());
   for (int k = 0; k < 3; ++k) run(x);
-  const json told = json::parse(to_json(profile));
-  check_profile(told);
-  CHECK(told.at("before").at("kinds").contains("plan"));
-  CHECK(!told.at("kinds").contains("plan"));
-  REQUIRE(!told.at("steps").empty());
-  for (const json& step : told.at("steps")) CHECK(step.at("from").get<std::string>().find("test_timeline.cpp:") != std::string::npos);
-  const auto matmul = std::find_if(told.at("steps").begin(), told.at("steps").end(), [](const json& step) { return step.at("kind") == "library"; });
-  REQUIRE(matmul != told.at("steps").end());
+  const json report = json::parse(to_json(profile));
+  check_profile(report);
+  CHECK(report.at("before").at("kinds").contains("plan"));
+  CHECK(!report.at("kinds").contains("plan"));
+  REQUIRE(!report.at("steps").empty());
+  for (const json& step : report.at("steps")) CHECK(step.at("from").get<std::string>().find("test_timeline.cpp:") != std::string::npos);
+  const auto matmul = std::find_if(report.at("steps").begin(), report.at("steps").end(), [](const json& step) { return step.at("kind") == "library"; });
+  REQUIRE(matmul != report.at("steps").end());
   CHECK(matmul->at("operations") == 3 * 2.0 * 300 * 300 * 211);
   CHECK(matmul->at("of_arithmetic").get<double>() > 0);
-  CHECK(told.at("kinds").contains("library"));
-  if (sn::options().backend == "interpreter") CHECK(told.at("kinds").contains("interpret"));
+  CHECK(report.at("kinds").contains("library"));
+  if (sn::options().backend == "interpreter") CHECK(report.at("kinds").contains("interpret"));
   const std::string text = to_string(profile);
   CHECK_MESSAGE(text.find("test_timeline.cpp:") != std::string::npos, text);
   CHECK_MESSAGE(text.find("\nbefore:  ") != std::string::npos, text);
@@ -263,10 +263,10 @@ TEST_CASE("equal kernels at several sizes are one entry, whose bytes and operati
   constexpr std::int64_t kSizes[] = {3000, 4000, 5000};
   for (const std::int64_t n : kSizes) sn::eval(sqrt(astype(arange(n), DType::float32) * 3.f));
   sn::synchronize();
-  const json told = json::parse(to_json(profile));
-  check_profile(told);
+  const json report = json::parse(to_json(profile));
+  check_profile(report);
   bool several = false;
-  for (const json& step : told.at("steps")) {
+  for (const json& step : report.at("steps")) {
     if (step.at("sizes").size() != std::size(kSizes)) continue;
     several = true;
     std::vector<double> bytes, operations;
@@ -324,10 +324,10 @@ TEST_CASE("measuring the machine's limits is no part of a profile's time") {
   CHECK(profile.seconds() - before <= std::max(0.5 * took, 0.05));
 }
 
-TEST_CASE("a held value that two evaluations compute is told, and one that was evaluated is not") {
+TEST_CASE("a held value that two evaluations compute is reported, and one that was evaluated is not") {
   const Tensor x = astype(random::uniform(random::Key(9), {40, 50}), DType::float32);
   sn::eval(x);
-  const auto told = [&](bool evaluated) {
+  const auto report = [&](bool evaluated) {
     const Profile profile;
     const Tensor held = exp(x) * x + 1.f;
     if (evaluated) sn::eval(held);
@@ -336,8 +336,8 @@ TEST_CASE("a held value that two evaluations compute is told, and one that was e
     check_profile(json::parse(to_json(profile)));
     return profile.computed_again();
   };
-  CHECK(told(true).empty());
-  const auto again = told(false);
+  CHECK(report(true).empty());
+  const auto again = report(false);
   REQUIRE(again.size() == 1);
   CHECK(again[0].times == 2);
   CHECK_MESSAGE(again[0].value.find("float32 (40, 50), recorded at ") != std::string::npos, again[0].value);

@@ -178,7 +178,7 @@ TEST_CASE("refused: other inputs than described") {
   CHECK_THROWS_AS(freeze([&](const Tensor& t) { return t + other; }, {{DType::float32, {3}}}), ValueError);
 }
 
-TEST_CASE("an index out of range is told with today's size, and the line that took it") {
+TEST_CASE("an index out of range is reported with today's size, and the line that took it") {
   const Function f = freeze([](const Tensor& x, const Tensor& i) { return take(x, i, 0) * 2.f; }, {{DType::float32, {"n", 3}}, {DType::int64, {4}}});
   const Tensor good = from_span(std::vector<std::int64_t>{0, 1, -1, 2}), bad = from_span(std::vector<std::int64_t>{0, 1, 9, 2});
   const Tensor x = random_tensor({9, 3});
@@ -279,7 +279,7 @@ TEST_CASE("a profile has each step that ran while it was there, by its own times
     for (int i = 0; i < 3; ++i) frozen({x});
     const Counters after = counters();
     const auto steps = profile.steps();
-    double told = 0;
+    double total = 0;
     for (std::size_t k = 0; k < steps.size(); ++k) {
       CHECK(steps[k].runs % 3 == 0);
       CHECK(steps[k].seconds > 0);
@@ -287,9 +287,9 @@ TEST_CASE("a profile has each step that ran while it was there, by its own times
       CHECK(steps[k].fastest > 0);
       CHECK(static_cast<double>(steps[k].runs) * steps[k].fastest <= steps[k].seconds * (1 + 1e-9));
       if (k > 0) CHECK(steps[k].seconds <= steps[k - 1].seconds);
-      told += steps[k].seconds;
+      total += steps[k].seconds;
     }
-    CHECK(told <= profile.seconds());
+    CHECK(total <= profile.seconds());
     // An epilogue is a part of its call.
     CHECK(runs_of(profile) ==
           after.kernels_launched - before.kernels_launched + after.library_calls - before.library_calls - (after.epilogues - before.epilogues));

@@ -332,11 +332,11 @@ TEST_CASE("explain says what a cluster keeps") {
   if (!on_gpu() || max_blocks() < 8) return;
   std::vector<Row> values;
   const Tensor x = draw(160, 60000, DType::float32, values);
-  const std::string told = sn::explain(sn::softmax(x, -1));
-  CAPTURE(told);
+  const std::string report = sn::explain(sn::softmax(x, -1));
+  CAPTURE(report);
   const Looked looked = look_at(sn::softmax(x, -1));
   CHECK(looked.cluster > 1);
-  CHECK(told.find(fmt::format(", cluster={}", looked.cluster)) != std::string::npos);
-  CHECK(told.find(fmt::format("in 240000 bytes over the {} blocks of a cluster, at most {} each", looked.cluster, looked.row_bytes)) != std::string::npos);
-  CHECK(told.find("1 kernel on ") != std::string::npos);
+  CHECK(report.find(fmt::format(", cluster={}", looked.cluster)) != std::string::npos);
+  CHECK(report.find(fmt::format("in 240000 bytes over the {} blocks of a cluster, at most {} each", looked.cluster, looked.row_bytes)) != std::string::npos);
+  CHECK(report.find("1 kernel on ") != std::string::npos);
 }

@@ -106,18 +106,18 @@ TEST_CASE("every instruction set multiplies matrices of bytes alike, and tells o
       for (const int threads : {1, 3}) {
         INFO(blocks.name, " ", threads, " threads, m ", m, " n ", n, " k ", k, " turned ", a.matrix.transposed, b.matrix.transposed, " signed ", a.is_signed,
              b.is_signed);
-        std::vector<std::int32_t> c(want.size(), 77), told(want.size(), 0), then(want.size());
+        std::vector<std::int32_t> c(want.size(), 77), calls(want.size(), 0), then(want.size());
         std::mutex mutex;
         const Epilogue epilogue(
             [&](std::int64_t begin, std::int64_t end, const void*) {
               const std::lock_guard lock(mutex);
-              for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) ++told[i], then[i] = c[i];
+              for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) ++calls[i], then[i] = c[i];
             },
             false);
         multiply_bytes(a, b, c.data(), batch, m, n, k, threads, epilogue, blocks);
         REQUIRE(c == want);
         REQUIRE(then == want);
-        REQUIRE(told == std::vector<std::int32_t>(want.size(), 1));
+        REQUIRE(calls == std::vector<std::int32_t>(want.size(), 1));
       }
   }
 }

@@ -58,8 +58,8 @@ void check(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, b
 
 /// As they are stored, or the right ones laid out once.
 bool multiplies_bytes(const Tensor& product) {
-  const std::string told = explain(product);
-  return told.find("bytes as they are stored") != std::string::npos || told.find("matmul_panels") != std::string::npos;
+  const std::string report = explain(product);
+  return report.find("bytes as they are stored") != std::string::npos || report.find("matmul_panels") != std::string::npos;
 }
 
 }  // namespace

@@ -343,8 +343,8 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   const Tensor exact = sn::matmul(p, q);
   one_call(exact, 0);
   check(exact, product(rp, rq), sum_scale(40), 1e-6, "float32 is no TF32");
-  const std::string told = sn::explain(exact);
-  CHECK(told.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") !=
+  const std::string report = sn::explain(exact);
+  CHECK(report.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") !=
         std::string::npos);
   const WithOptions fast([](sn::Options& options) { options.fast_math = true; });
   const Tensor rough = sn::matmul(p, q);

@@ -236,11 +236,11 @@ TEST_CASE("blocks stay from convolution to convolution, and other nodes get what
   const Model model = Model::load(m.save(file.path));
   const Tensor x = ones({1, 3, 20, 20}, DType::float32);
   const Tensor y = model({x})[0];
-  const std::string told = explain(y);
-  CHECK((told.find("conv_blocked") != std::string::npos) == testing::convolves_in_blocks());
+  const std::string report = explain(y);
+  CHECK((report.find("conv_blocked") != std::string::npos) == testing::convolves_in_blocks());
   if (!testing::convolves_in_blocks()) return;
-  CHECK(told.find(" conv (") == std::string::npos);
-  if (options().fuse) CHECK(told.find("ops     copy") == std::string::npos);  // nothing is brought into blocks, or out of them, by itself
+  CHECK(report.find(" conv (") == std::string::npos);
+  if (options().fuse) CHECK(report.find("ops     copy") == std::string::npos);  // nothing is brought into blocks, or out of them, by itself
 
   // Filters are laid out once.
   eval(y);

@@ -1014,7 +1014,7 @@ TEST_CASE("files that mean nothing") {
   CHECK_THROWS_WITH_AS(load(text), doctest::Contains("input 'x' is of string"), ModelError);
 }
 
-TEST_CASE("an operator that is missing is told with its node; the others can be looked at") {
+TEST_CASE("an operator that is missing is reported with its node; the others can be looked at") {
   OnnxBuilder m;
   m.input("x", {2})
       .output("y")

@@ -263,14 +263,14 @@ TEST_CASE("bytes stay in blocks from convolution to convolution, and so in a pla
   CHECK(fired(model) == 3);
   const Tensor x = from_span(reals(2 * 3 * 400, -2, 2), {2, 3, 20, 20});
   const Tensor y = model({x})[0];
-  const std::string told = explain(y);
+  const std::string report = explain(y);
   const auto got = y.to_vector<float>(), want = testing::as_recorded([&] { return load(m, false)({x}); })[0].to_vector<float>();
   REQUIRE(got.size() == want.size());
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::fabs(got[i] - want[i]) <= 0.0201f);  // one unit
   if (!testing::convolves_in_blocks()) return;
-  CHECK(told.find("conv_bytes") != std::string::npos);
-  CHECK(told.find(" conv (") == std::string::npos);
-  if (options().fuse) CHECK(told.find("ops     copy") == std::string::npos);
+  CHECK(report.find("conv_bytes") != std::string::npos);
+  CHECK(report.find(" conv (") == std::string::npos);
+  if (options().fuse) CHECK(report.find("ops     copy") == std::string::npos);
   File plan("chain.plan");
   freeze(model, {{"N", {2}}}).save(plan.path);
   CHECK(Function::load(plan.path)({x})[0].to_vector<float>() == got);

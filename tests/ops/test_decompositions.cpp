@@ -443,9 +443,9 @@ TEST_CASE("in the midst of programs, through views") {
   CHECK(after.host_calls - before.host_calls == (on_gpu() ? 1 : 0));
   const auto left = values(s);
   CHECK(rest.item<double>() == doctest::Approx(left[2] * left[2] + left[3] * left[3]).epsilon(1e-9));
-  const std::string told = sn::explain(rest);
-  CHECK(told.find("svd (6, 4)") != std::string::npos);
-  CHECK((told.find("on the host") != std::string::npos) == on_gpu());
+  const std::string report = sn::explain(rest);
+  CHECK(report.find("svd (6, 4)") != std::string::npos);
+  CHECK((report.find("on the host") != std::string::npos) == on_gpu());
   // Newton's iteration for the inverse, from a start that a decomposition gives.
   Tensor x = a(1).T() / (sn::norm(a(1), 1) * sn::norm(a(1), std::numeric_limits<double>::infinity()));
   for (int k = 0; k < 40; ++k) x = 2. * x - sn::matmul(sn::matmul(x, a(1)), x);

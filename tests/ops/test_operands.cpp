@@ -220,7 +220,7 @@ TEST_CASE("numbers that no integer holds are refused, or saturate where NumPy's 
   CHECK_THROWS_AS(sn::random::binomial(sn::random::Key(7), {3}, INT64_MAX, 0.5), sn::ValueError);
 }
 
-TEST_CASE("limits are told as they are") {
+TEST_CASE("limits are stated as they are") {
   const Tensor x = made({1, 4, 6});
   const std::int64_t many = std::int64_t{1} << 32;
   says<sn::ValueError>([&] { sn::max_pool(x, many); }, "max_pool: kernel_size of 4294967296; it must be from 1 to 2^31");

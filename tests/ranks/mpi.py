@@ -1,4 +1,4 @@
-"""Ranks that are processes: the same bits on any number of them, and faults that are told in seconds. mpi.py PROGRAM EXAMPLE MPIRUN [MODULE]"""
+"""Ranks that are processes: the same bits on any number of them, and faults that are reported in seconds. mpi.py PROGRAM EXAMPLE MPIRUN [MODULE]"""
 
 import os
 import subprocess
@@ -34,10 +34,10 @@ for ranks in 2, 4:
 
 words = {"exits": "rank 0 has waited 3 s for rank 1", "throws": "the disk is full", "killed": "signal 9", "alone": "has waited 3 s for rank",
          "other": "rank 1 evaluates min (", "slow": "rank 1 ends with"}
-for fault, told in words.items():
+for fault, expected in words.items():
     settings["SINTER_RANKS_TIMEOUT"] = "30" if fault == "slow" else "3"  # on a busy machine a rank that is right may be 3 s late
     code, text, seconds = run(2, program, fault)
     assert (code == 0) == (fault == "slow"), (fault, code, text)
-    assert told.lower() in text.lower() or (fault == "killed" and "killed" in text.lower()), (fault, text)
+    assert expected.lower() in text.lower() or (fault == "killed" and "killed" in text.lower()), (fault, text)
     assert seconds < 30, (fault, seconds, text)
     print(f"{fault}: {seconds:.1f} s")

@@ -143,8 +143,8 @@ TEST_CASE("the core runs between start and finish") {
     std::ifstream file(path);
     // By the line of the timeline: the exchanges and the kernels, in the order of their ends.
     std::map<std::int64_t, std::vector<std::pair<double, std::string>>> lines;
-    const nlohmann::json told = nlohmann::json::parse(file);
-    for (const nlohmann::json& event : told.at("traceEvents")) {
+    const nlohmann::json report = nlohmann::json::parse(file);
+    for (const nlohmann::json& event : report.at("traceEvents")) {
       if (event.at("ph") != "X") continue;
       const std::string kind = event.at("cat"), name = event.at("name"), part = event.at("args").value("part", "");
       if (kind != "exchange" && kind != "kernel" && kind != "interpret") continue;

@@ -553,9 +553,9 @@ TEST_CASE("what cannot be carried is an error that says what mends it") {
   });
 }
 
-TEST_CASE("faults of a rank are told on all") {
+TEST_CASE("faults of a rank are reported on all") {
   setenv("SINTER_RANKS_TIMEOUT", "0.5", 1);
-  const auto told = [](const std::function<void(const Tensor&, int)>& program) {
+  const auto report = [](const std::function<void(const Tensor&, int)>& program) {
     std::vector<std::string> texts(4);
     try {
       ranks::run(4, [&](ranks::World world) {
@@ -572,14 +572,14 @@ TEST_CASE("faults of a rank are told on all") {
     }
     return texts;
   };
-  for (const std::string& text : told([](const Tensor& x, int rank) { sn::eval(rank == 2 ? sn::max(x) : sn::sum(x)); })) {
+  for (const std::string& text : report([](const Tensor& x, int rank) { sn::eval(rank == 2 ? sn::max(x) : sn::sum(x)); })) {
     INFO(text);
     CHECK(text.find("rank 0 evaluates sum (") != std::string::npos);
     CHECK(text.find("rank 2 evaluates max (") != std::string::npos);
   }
-  // Recordings of one length on one line: the first operation that differs is told.
+  // Recordings of one length on one line: the first operation that differs is reported.
   const auto differ = [&](const std::string& a, const std::string& b, const std::function<Tensor(const Tensor&, bool)>& formula) {
-    for (const std::string& text : told([&](const Tensor& x, int rank) { sn::eval(sn::sum(formula(x, rank == 3))); })) {
+    for (const std::string& text : report([&](const Tensor& x, int rank) { sn::eval(sn::sum(formula(x, rank == 3))); })) {
       INFO(text);
       CHECK(text.find("The first difference: " + a) != std::string::npos);
       CHECK(text.find(" and " + b) != std::string::npos);
@@ -594,7 +594,7 @@ TEST_CASE("faults of a rank are told on all") {
   differ("a mesh of data in 8 pieces", "a mesh of data in 4 pieces.",
          [](const Tensor&, bool other) { return ranks::shard(sn::ones({16, 3}), ranks::Mesh(ranks::init(), {{"data", 4, other ? 4 : 8}}), {"data", ""}); });
   {
-    const auto texts = told([](const Tensor& x, int rank) {
+    const auto texts = report([](const Tensor& x, int rank) {
       if (rank == 1) throw std::runtime_error("the disk is full");
       sn::eval(sn::sum(x));
     });
@@ -603,14 +603,14 @@ TEST_CASE("faults of a rank are told on all") {
                     texts[static_cast<std::size_t>(rank)]);
   }
   {
-    const auto texts = told([](const Tensor& x, int rank) {
+    const auto texts = report([](const Tensor& x, int rank) {
       if (rank != 3) sn::eval(sn::sum(x));
     });
     CHECK_MESSAGE(texts[2].find("it has ended without taking part") != std::string::npos, texts[2]);
   }
   {  // one rank reads alone; the others live on without reading
     std::atomic<bool> over = false;
-    const auto texts = told([&](const Tensor& x, int rank) {
+    const auto texts = report([&](const Tensor& x, int rank) {
       if (rank == 0) {
         try {
           sn::sum(x).item<double>();
@@ -627,7 +627,7 @@ TEST_CASE("faults of a rank are told on all") {
   {  // two threads of one rank
     std::atomic<bool> over = false;
     std::string text;
-    for (const std::string& other : told([&](const Tensor& x, int rank) {
+    for (const std::string& other : report([&](const Tensor& x, int rank) {
            std::thread second;
            if (rank == 1)
              second = std::thread([&] {
@@ -647,7 +647,7 @@ TEST_CASE("faults of a rank are told on all") {
     CHECK_MESSAGE(text.find("two threads of rank 1 exchange elements") != std::string::npos, text);
     CHECK_MESSAGE(text.find("in max (") != std::string::npos, text);
   }
-  for (const std::string& text : told([](const Tensor& x, int rank) {  // a slow rank
+  for (const std::string& text : report([](const Tensor& x, int rank) {  // a slow rank
          if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
          CHECK(sn::sum(x).item<double>() == 48);
        }))

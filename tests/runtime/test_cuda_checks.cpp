@@ -24,7 +24,7 @@ struct Planted {
   const char* fault;
   const char* body;
   const char *right, *wrong;
-  const char* told;      // a part of the report
+  const char* expected;  // a part of the report
   bool refused = false;  // by the launch, before any thread runs
   int dynamic = 0, wrong_dynamic = 0;
   int cluster = 0;  // all blocks of which are one
@@ -193,19 +193,19 @@ TEST_CASE("each planted fault is reported, with kernel, block, thread and addres
     const Planted& planted = kPlanted[i];
     if (planted.wrong_dynamic != planted.dynamic) need_nvrtc();  // static shared memory is known from the compiler's report
     if (!runs_here(planted)) continue;
-    const std::string told = child("child: planted", fmt::format("SINTER_TEST_FAULT={}", i));
-    const std::size_t begin = std::min(told.find("cuda emulator:"), told.size());
-    const std::string report = told.substr(begin, told.find('\n', begin) - begin);
+    const std::string output = child("child: planted", fmt::format("SINTER_TEST_FAULT={}", i));
+    const std::size_t begin = std::min(output.find("cuda emulator:"), output.size());
+    const std::string report = output.substr(begin, output.find('\n', begin) - begin);
     MESSAGE(std::string(planted.fault), " -> ", report);
-    CAPTURE(told);
+    CAPTURE(output);
     CHECK(has(report, "cuda emulator: kernel k: "));
-    CHECK(has(report, planted.told));
+    CHECK(has(report, planted.expected));
     if (planted.refused) {
-      CHECK(!has(told, "LAUNCHED 0 "));
+      CHECK(!has(output, "LAUNCHED 0 "));
       continue;
     }
-    CHECK(has(told, "LAUNCHED 0 "));
-    CHECK(!has(told, "FINISHED 0"));
+    CHECK(has(output, "LAUNCHED 0 "));
+    CHECK(!has(output, "FINISHED 0"));
     CHECK(has(report, "block ("));
     CHECK(has(report, "SINTER_EMULATOR_SEED="));
     CHECK((has(report, "thread (") || has(report, " wait in a shuffle")));
@@ -218,11 +218,11 @@ TEST_CASE("each planted fault is reported, with kernel, block, thread and addres
 TEST_CASE("the same kernels without the faults run through, in every order") {
   if (skipped_on_gpu()) return;
   for (int seed : {1, 2, 3}) {
-    const std::string told = child("child: not planted", fmt::format("SINTER_EMULATOR_SEED={}", seed));
-    CAPTURE(told);
-    CHECK(!has(told, "cuda emulator:"));
+    const std::string output = child("child: not planted", fmt::format("SINTER_EMULATOR_SEED={}", seed));
+    CAPTURE(output);
+    CHECK(!has(output, "cuda emulator:"));
     for (const Planted& planted : kPlanted)
-      if (runs_here(planted)) CHECK_MESSAGE(has(told, fmt::format("{}: LAUNCHED 0 FINISHED 0", planted.fault)), std::string(planted.fault));
+      if (runs_here(planted)) CHECK_MESSAGE(has(output, fmt::format("{}: LAUNCHED 0 FINISHED 0", planted.fault)), std::string(planted.fault));
   }
 }
 
@@ -230,10 +230,10 @@ TEST_CASE("GPUs before sm_90 take no clusters") {
   if (skipped_on_gpu()) return;
   const auto clusters = std::find_if(std::begin(kPlanted), std::end(kPlanted), [](const Planted& planted) { return planted.cluster > 0; });
   for (const char* name : {"T4", "A100"}) {
-    const std::string told = child("child: planted", fmt::format("SINTER_EMULATOR_GPU={} SINTER_TEST_FAULT={}", name, clusters - std::begin(kPlanted)));
-    CAPTURE(told);
-    CHECK(has(told, "__cluster_dims__"));
-    CHECK(!has(told, "LAUNCHED 0"));
+    const std::string output = child("child: planted", fmt::format("SINTER_EMULATOR_GPU={} SINTER_TEST_FAULT={}", name, clusters - std::begin(kPlanted)));
+    CAPTURE(output);
+    CHECK(has(output, "__cluster_dims__"));
+    CHECK(!has(output, "LAUNCHED 0"));
   }
 }
 

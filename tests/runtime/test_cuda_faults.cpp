@@ -200,16 +200,16 @@ TEST_CASE("a barrier taken out of a reduction is noticed") {
     return text.substr(at, text.find('\n', at) - at);
   };
   for (const std::string which : {"child: barrier removed", "child: second barrier removed"}) {
-    const std::string told = child(which).out;
-    MESSAGE(which, " -> ", line_from(told, "cuda emulator:"));
-    CAPTURE(told);
-    CHECK(has(told, "cuda emulator: kernel sum_of_rows: block ("));
-    CHECK((has(told, "with no barrier between") || has(told, "which no thread of the block has written")));
-    CHECK(has(told, "ERROR: cuda:0"));
-    CHECK(has(told, "CUDA_ERROR_LAUNCH_FAILED (719)"));
-    CHECK(has(told, "the kernel at fault is sum_of_rows"));
-    CHECK(has(told, "AGAIN: cuda:0"));
-    CHECK(has(told, "the device was lost earlier"));
+    const std::string output = child(which).out;
+    MESSAGE(which, " -> ", line_from(output, "cuda emulator:"));
+    CAPTURE(output);
+    CHECK(has(output, "cuda emulator: kernel sum_of_rows: block ("));
+    CHECK((has(output, "with no barrier between") || has(output, "which no thread of the block has written")));
+    CHECK(has(output, "ERROR: cuda:0"));
+    CHECK(has(output, "CUDA_ERROR_LAUNCH_FAILED (719)"));
+    CHECK(has(output, "the kernel at fault is sum_of_rows"));
+    CHECK(has(output, "AGAIN: cuda:0"));
+    CHECK(has(output, "the device was lost earlier"));
   }
   // And with the emulator's checks off, by the values: no order of the threads is taken for granted.
   const std::string values = child("child: barrier removed", "SINTER_EMULATOR_CHECKS=off").out;
@@ -243,11 +243,11 @@ TEST_CASE("accesses outside the device's memory") {
   for (const char* which : {"child: past the end", "child: wild pointer"})
     for (const char* checks : {"", "SINTER_EMULATOR_CHECKS=off"}) {
       if (std::string(checks) != "" && std::string(which) == "child: past the end") continue;  // within the closed page's slack
-      const std::string told = child(which, checks).out;
-      CAPTURE(told);
-      CHECK(has(told, "cuda emulator: kernel negative: "));
-      CHECK(has(told, "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
-      CHECK(has(told, "the kernel at fault is negative"));
+      const std::string output = child(which, checks).out;
+      CAPTURE(output);
+      CHECK(has(output, "cuda emulator: kernel negative: "));
+      CHECK(has(output, "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+      CHECK(has(output, "the kernel at fault is negative"));
     }
   const testing::Ran host = child("child: host reads device memory");
   CHECK(!has(host.out, "READ"));
@@ -317,7 +317,7 @@ TEST_CASE("a GPU newer than NVRTC gets PTX; a driver older than NVRTC says what 
   const std::string old = child("child: unchanged", "SINTER_EMULATOR_DRIVER=12040").out;
   CAPTURE(old);
   CHECK(has(old, "kernel sum_of_rows cannot be loaded: CUDA_ERROR_INVALID_IMAGE (200)"));
-  for (const std::string& told : {old_for_ptx, old}) CHECK(has(told, "install a driver for its CUDA version, or name an NVRTC of the driver's"));
+  for (const std::string& output : {old_for_ptx, old}) CHECK(has(output, "install a driver for its CUDA version, or name an NVRTC of the driver's"));
 }
 
 TEST_CASE("among several NVRTCs the newest that the driver takes is found") {

@@ -87,17 +87,17 @@ TEST_CASE("a lost device: an error that names the kernel, and the process goes o
   const sn::Tensor x = sn::from_span(values), kept = sn::sqrt(sn::abs(x));
   const std::vector<float> roots = kept.to_vector<float>();
   const sn::Tensor only_there = sn::cos(x), y = sn::tanh(x);
-  std::string told;
+  std::string report;
   try {
     sn::eval(only_there);
     sn::synchronize();
     for (int k = 0; k < 100; ++k) (y + static_cast<float>(k)).to_vector<float>();
   } catch (const sn::DeviceError& error) {
-    told = error.what();
+    report = error.what();
   }
-  CAPTURE(told);
-  CHECK(told.find("CUDA_ERROR_ILLEGAL_ADDRESS") != std::string::npos);
-  CHECK(told.find("the kernel at fault is map_") != std::string::npos);
+  CAPTURE(report);
+  CHECK(report.find("CUDA_ERROR_ILLEGAL_ADDRESS") != std::string::npos);
+  CHECK(report.find("the kernel at fault is map_") != std::string::npos);
   CHECK_THROWS_WITH_AS((x * 3.f).to_vector<float>(), doctest::Contains("the device was lost earlier"), sn::DeviceError);
 
   sn::Options options = sn::options();

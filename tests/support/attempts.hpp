@@ -32,7 +32,7 @@ struct Shared {
   char what[400];
 };
 
-inline void told(Shared& shared, const std::string& what) { std::snprintf(shared.what, sizeof shared.what, "%s", what.c_str()); }
+inline void report(Shared& shared, const std::string& what) { std::snprintf(shared.what, sizeof shared.what, "%s", what.c_str()); }
 
 /// Results of so many elements are computed; larger ones are recorded and their shapes are checked.
 inline constexpr std::int64_t kMaxElements = 200000;
@@ -102,7 +102,7 @@ inline std::string said(int file) {
     std::string fault = fault_of(calls[shared.next], attempt, shared);
     if (const std::string text = said(errors); fault.empty() && text.find("failed inside") != std::string::npos) fault = text;
     if (!fault.empty()) {
-      told(shared, fault);
+      report(shared, fault);
       _exit(1);
     }
     ++shared.next;

@@ -277,11 +277,11 @@ TEST_CASE("a profile for programs, and what changed since") {
   box.save("x.npy", astype(sin(reshape(arange(4096), {64, 64})), DType::float32));
   const Outcome first = box.run({"eval", "softmax(x @ x, axis=-1)", "x=x.npy", "--profile=json"});
   REQUIRE_MESSAGE(first.code == 0, first.err);
-  const auto told = nlohmann::json::parse(first.out);
-  CHECK(told.at("schema") == 1);
-  CHECK(told.at("steps").size() == 2);
-  CHECK(told.at("steps")[0].at("runs") == 10);
-  CHECK(told.at("before").at("kinds").contains("plan"));
+  const auto report = nlohmann::json::parse(first.out);
+  CHECK(report.at("schema") == 1);
+  CHECK(report.at("steps").size() == 2);
+  CHECK(report.at("steps")[0].at("runs") == 10);
+  CHECK(report.at("before").at("kinds").contains("plan"));
   std::ofstream(box.path / "before.json") << first.out;
   const Outcome since = box.run({"eval", "softmax(x @ x + 1, axis=0)", "x=x.npy", "--since", "before.json", "-o", "y.npy"});
   REQUIRE_MESSAGE(since.code == 0, since.err);

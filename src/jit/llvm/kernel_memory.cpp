@@ -43,7 +43,7 @@ Value KernelWriter::apply(const Instr& instr) {
   const auto operand = [&](int k) { return instr.args[k] >= 0 ? values_[instr.args[k]] : Value{}; };
   const Value a = operand(0), b = operand(1), c = operand(2);
   (void)to;
-  if (const Value told = compare_lanes(instr); !told.ref.empty()) return told;
+  if (const Value compared = compare_lanes(instr); !compared.ref.empty()) return compared;
   switch (instr.op) {
 #define SINTER_ELEMENTWISE(id, arity, accepts, result, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
   case Op::id: return llvm;

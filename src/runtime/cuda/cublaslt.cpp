@@ -168,12 +168,14 @@ Batch batch_of(const fuse::LibraryCall& call) {
   return batch;
 }
 
-std::mutex told_mutex;
-std::map<std::string, std::string>& told_algorithms() {
-  static auto& told = *new std::map<std::string, std::string>;
-  return told;
+std::mutex reported_mutex;
+std::map<std::string, std::string>& reported_algorithms() {
+  static auto& reported = *new std::map<std::string, std::string>;
+  return reported;
 }
-std::string told_name(const fuse::LibraryCall& call) { return fmt::format("{} {} {}", name(call.operands[0].dtype), call.fast_math, fuse::to_string(call)); }
+std::string reported_name(const fuse::LibraryCall& call) {
+  return fmt::format("{} {} {}", name(call.operands[0].dtype), call.fast_math, fuse::to_string(call));
+}
 
 }  // namespace
 
@@ -194,8 +196,8 @@ std::string who_multiplies(const fuse::LibraryCall& call) {
       call.operands[0].dtype == call.stored ? std::string(name(call.stored)) : fmt::format("{} into {}", name(call.operands[0].dtype), name(call.stored));
   std::string text = fmt::format("cuBLASLt ({}), {}{}", std::filesystem::path(cublaslt_file()).filename().string(), types,
                                  call.fast_math && call.operands[0].dtype == DType::float32 ? " as TF32" : "");
-  const std::scoped_lock lock(told_mutex);
-  if (const auto found = told_algorithms().find(told_name(call)); found != told_algorithms().end()) text += ", " + found->second;
+  const std::scoped_lock lock(reported_mutex);
+  if (const auto found = reported_algorithms().find(reported_name(call)); found != reported_algorithms().end()) text += ", " + found->second;
   return text;
 }
 
@@ -340,7 +342,7 @@ struct Products::State {
     made.algorithm = best.algorithm;
     made.workspace = best.workspace;
     made.name = std::make_shared<std::string>(fmt::format("{} of {}", api().name, fuse::to_string(call)));
-    tell(call, best.algorithm, best.workspace);
+    report_algorithm(call, best.algorithm, best.workspace);
     return known.emplace(problem, std::move(made)).first->second;
   }
 
@@ -349,15 +351,15 @@ struct Products::State {
     check(api().description_set(description, kBiasPointer, &pointer, sizeof pointer), "describing", call);
   }
 
-  static void tell(const fuse::LibraryCall& call, const Algorithm& algorithm, std::size_t workspace) {
+  static void report_algorithm(const fuse::LibraryCall& call, const Algorithm& algorithm, std::size_t workspace) {
     const auto number = [&](int attribute) {
       std::int32_t value = 0;
       std::size_t written = 0;
       return api().algorithm_get(&algorithm, attribute, &value, sizeof value, &written) == 0 ? value : -1;
     };
-    const std::scoped_lock lock(told_mutex);
-    told_algorithms()[told_name(call)] = fmt::format("algorithm {}, tile {}, {} splits, {} bytes of workspace ({})", number(kAlgorithmId), number(kTile),
-                                                     std::max(number(kSplits), 1), workspace, api().name);
+    const std::scoped_lock lock(reported_mutex);
+    reported_algorithms()[reported_name(call)] = fmt::format("algorithm {}, tile {}, {} splits, {} bytes of workspace ({})", number(kAlgorithmId),
+                                                             number(kTile), std::max(number(kSplits), 1), workspace, api().name);
   }
 };
 

@@ -102,8 +102,8 @@ bool CudaReplay::make_graph() {
   if (r == result::success) return true;
   drop_graph();
   as_graph_ = false;
-  static std::atomic<bool> told{false};  // warns once: every further plan would give the same warning
-  log().log(told.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
+  static std::atomic<bool> reported{false};  // warns once: every further plan would give the same warning
+  log().log(reported.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
             launches_.size(), api.describe(r));
   return false;
 }

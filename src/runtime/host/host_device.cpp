@@ -145,7 +145,7 @@ class HostDevice final : public Device {
         begin += points;
       }
     };
-    const Epilogue::Tell tell = [&](std::int64_t begin, std::int64_t end, const void* at) {
+    const Epilogue::Call apply = [&](std::int64_t begin, std::int64_t end, const void* at) {
       if (!at) return walk(follower->arguments, begin, end);
       std::vector<void*> there(follower->arguments.pointers.begin(), follower->arguments.pointers.end());
       for (std::size_t k = 0; k < nest.inputs.size(); ++k)
@@ -153,7 +153,7 @@ class HostDevice final : public Device {
           there[k] = const_cast<char*>(static_cast<const char*>(at) - begin * static_cast<std::int64_t>(itemsize(nest.inputs[k].dtype)));
       walk({there, follower->arguments.ints, follower->arguments.scalars}, begin, end);
     };
-    run_library_call(call, pointers, threads_, {tell, pointers.back() == nullptr});
+    run_library_call(call, pointers, threads_, {apply, pointers.back() == nullptr});
   }
 
   void synchronize() override {}  // a launch returns when it is done

@@ -73,7 +73,7 @@ struct Block {
   std::vector<Fiber> fibers;
   std::vector<Warp> warps;
   unsigned at_barrier = 0;
-  unsigned barriers = 0;       // number of barriers passed
+  unsigned barriers = 0;                 // number of barriers passed
   std::unique_ptr<ShadowMemory> shadow;  // shadow memory of its shared memory
   std::unique_ptr<unsigned char[]> image;
   std::map<std::array<unsigned, 3>, std::uint64_t> epochs;  // for a cluster: epochs by barriers, arrivals and waits
@@ -363,47 +363,47 @@ void Launch::misaligned(const void* address, std::size_t alignment, const char* 
 }
 
 void Launch::global_access(std::uintptr_t at, std::size_t bytes, bool write, bool atomic) {
-  const auto told = [&](const std::string& more) {
+  const auto described = [&](const std::string& more) {
     return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes at " + hexadecimal(at) + more;
   };
   Memory::Block* const block = memory_.find(at, bytes);
-  if (!block) fail(Outcome::illegal_address, told(", outside every allocation of the device" + memory_.nearest(at)));
+  if (!block) fail(Outcome::illegal_address, described(", outside every allocation of the device" + memory_.nearest(at)));
   const std::size_t offset = at - block->address;
   if (!block->shadow) block->shadow = std::make_unique<ShadowMemory>(block->bytes);
   const auto conflict = block->shadow->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), false});
   const auto byte = [&](std::size_t i) { return "byte " + std::to_string(i) + " of an array of " + std::to_string(block->bytes); };
   if (conflict.with.known())
-    fail(Outcome::failed,
-         told(": " + byte(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
-              ((in_cluster_ ? !same_block(conflict.with, use()) : conflict.with.epoch() < block_begin_) ? " of the same launch" : " with no barrier between")));
+    fail(Outcome::failed, described(": " + byte(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
+                                    ((in_cluster_ ? !same_block(conflict.with, use()) : conflict.with.epoch() < block_begin_) ? " of the same launch"
+                                                                                                                              : " with no barrier between")));
   if (write) return;
   const std::size_t unwritten = block->shadow->unwritten(offset, bytes, 0);
   if (unwritten == offset + bytes) return;
   for (const auto& [begin, end] : block->filled)
     if (offset >= begin && offset + bytes <= end) return;
-  fail(Outcome::failed, told(": " + byte(unwritten) + ", which nobody has written"));
+  fail(Outcome::failed, described(": " + byte(unwritten) + ", which nobody has written"));
 }
 
 /// `at`: offset from the beginning of the block's shared memory.
 void Launch::shared_access(Block& of, std::size_t at, const void* address, std::size_t bytes, bool write, bool atomic) {
-  const auto told = [&](const std::string& more) {
+  const auto described = [&](const std::string& more) {
     const std::string whose = &of == block_ ? "" : " of " + to_string("block", unflatten(of.number, shape_.grid));
     return place() + (write ? " writes " : " reads ") + std::to_string(bytes) + " bytes" + whose + " at " +
            hexadecimal(reinterpret_cast<std::uintptr_t>(address)) + more;
   };
   const std::size_t begin = shared_.dynamic ? static_cast<std::size_t>(shared_.dynamic - shared_.begin) : 0;
   if (shared_.dynamic && at >= begin && at < begin + kLargestDynamicShared && at + bytes > begin + shape_.dynamic_shared)
-    fail(Outcome::illegal_address, told(", past the " + std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory"));
+    fail(Outcome::illegal_address, described(", past the " + std::to_string(shape_.dynamic_shared) + " bytes of dynamic shared memory"));
   // Memory that the launch did not request is not recorded, so that the shadow memory stays small.
   const bool behind = shared_.dynamic && at >= begin + kLargestDynamicShared;
   const std::size_t offset = at - (behind ? kLargestDynamicShared - shape_.dynamic_shared : 0);
   const auto conflict = of.shadow->note(offset, bytes, write, now(atomic), Order{*this, use(atomic), true});
   if (conflict.with.known())
-    fail(Outcome::failed, told(": shared byte " + std::to_string(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " + name_of(conflict.with) +
-                               " with no barrier between"));
+    fail(Outcome::failed, described(": shared byte " + std::to_string(conflict.at) + ", " + (conflict.wrote ? "written" : "read") + " by " +
+                                    name_of(conflict.with) + " with no barrier between"));
   if (write) return;
   if (const std::size_t unwritten = of.shadow->unwritten(offset, bytes, cluster_begin_); unwritten < offset + bytes)
-    fail(Outcome::failed, told(": shared byte " + std::to_string(unwritten) + ", which no thread of the block has written"));
+    fail(Outcome::failed, described(": shared byte " + std::to_string(unwritten) + ", which no thread of the block has written"));
 }
 
 bool Launch::Order::before(const Use& earlier) const {

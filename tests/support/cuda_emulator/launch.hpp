@@ -1,7 +1,7 @@
 // Runs a kernel: blocks (or clusters) run one after another in any order. The threads of a block are fibers that change at barriers and shuffles, in an order
 // that differs from one stretch to the next, so that a missing barrier shows. Every access is checked against the allocations and recorded in shadow memory
 // (shadow_memory.hpp).
-//   SINTER_EMULATOR_SEED  of the orders; a fresh one for each process unless set, told with each fault
+//   SINTER_EMULATOR_SEED  of the orders; a fresh one for each process unless set, reported with each fault
 #pragma once
 #include <cstdint>
 #include <string>

@@ -103,7 +103,7 @@ class Executor {
   template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
     throw LoopFault(fmt::format("kernel {} in loops: {}", kernel_.name, fmt::format(format, std::forward<Args>(args)...)));
   }
-  std::string told(std::size_t thread) const {
+  std::string described(std::size_t thread) const {
     return fmt::format("thread {} of block {}", static_cast<std::int64_t>(thread) % threads_, first_block_ + static_cast<std::int64_t>(thread) / threads_);
   }
   std::size_t lanes() const { return static_cast<std::size_t>(count_); }
@@ -168,24 +168,24 @@ class Executor {
       for (std::size_t k = 0; k < index.size(); ++k) {
         const std::int64_t i = index[k][t], extent = name.place == Name::Place::global ? 0 : name.extents[k];
         const std::int64_t last = k + 1 == index.size() && base.kind == Kind::vector ? extent - width : extent - 1;
-        if (name.place != Name::Place::global && (i < 0 || i > last)) fail("{} accesses {}[{}] of {} elements", told(t), base.name, i, extent);
+        if (name.place != Name::Place::global && (i < 0 || i > last)) fail("{} accesses {}[{}] of {} elements", described(t), base.name, i, extent);
         first = k == 0 ? i : first * extent + i;
       }
       if (base.kind != Kind::vector) first *= name.type.width;
-      if (in_vector[t] < 0 || in_vector[t] >= width) fail("{} accesses lane {} of a vector of {}", told(t), in_vector[t], width);
+      if (in_vector[t] < 0 || in_vector[t] >= width) fail("{} accesses lane {} of a vector of {}", described(t), in_vector[t], width);
       first += in_vector[t];
       if (base.kind == Kind::vector && name.place == Name::Place::global) {
         const std::size_t whole = std::min<std::size_t>(16, static_cast<std::size_t>(width) * item);
         if ((reinterpret_cast<std::uintptr_t>(name.pointer) + static_cast<std::uintptr_t>(first) * item) % whole != 0)
-          fail("{} accesses a vector of {} at {}[{}], which is not aligned", told(t), width, base.name, first);
+          fail("{} accesses a vector of {} at {}[{}], which is not aligned", described(t), width, base.name, first);
       }
       visit(t, at(name, base.name, t, first, run, elements, stores));
     }
   }
-  std::byte* at(Name& name, const std::string& told_name, std::size_t t, std::int64_t first, std::int64_t run, std::int64_t elements, bool stores) {
+  std::byte* at(Name& name, const std::string& shown_name, std::size_t t, std::int64_t first, std::int64_t run, std::int64_t elements, bool stores) {
     const std::size_t item = itemsize(name.type.dtype);
     const auto raced = [&](std::int64_t element) {
-      fail("{} {} {}[{}], and another thread too, without a barrier between them", told(t), stores ? "writes" : "reads", told_name, element);
+      fail("{} {} {}[{}], and another thread too, without a barrier between them", described(t), stores ? "writes" : "reads", shown_name, element);
     };
     switch (name.place) {
       case Name::Place::number: return name.memory.data();
@@ -193,14 +193,14 @@ class Executor {
         const std::int64_t from = static_cast<std::int64_t>(t) * elements + first;
         for (std::int64_t k = from; k < from + run; ++k) {
           std::uint8_t& written = name.written[static_cast<std::size_t>(k)];
-          if (!stores && !written) fail("{} reads {}[{}], which it has not written", told(t), told_name, k - from + first);
+          if (!stores && !written) fail("{} reads {}[{}], which it has not written", described(t), shown_name, k - from + first);
           written |= stores;
         }
         return name.memory.data() + static_cast<std::size_t>(from) * item;
       }
       case Name::Place::shared: {
         const std::int64_t thread = static_cast<std::int64_t>(t), each = name.share > 0 ? name.share : threads_;
-        return shared(name, told_name, t, thread / each * elements + first, run, stores);
+        return shared(name, shown_name, t, thread / each * elements + first, run, stores);
       }
       case Name::Place::global: break;
     }
@@ -208,7 +208,7 @@ class Executor {
     if (name.buffer.empty()) name.buffer = buffer_at(address);
     const std::span<std::byte> buffer = name.buffer;
     if (buffer.empty() || address < buffer.data() || address + run * static_cast<std::int64_t>(item) > buffer.data() + buffer.size())
-      fail("{} {} {}[{}], which is outside of its buffer", told(t), stores ? "writes" : "reads", told_name, first);
+      fail("{} {} {}[{}], which is outside of its buffer", described(t), stores ? "writes" : "reads", shown_name, first);
     // Elements that the launch only reads cannot race.
     const bool tracked = name.stored || std::any_of(written_.begin(), written_.end(), [&](const auto& w) { return !w.empty() && w.data() == buffer.data(); });
     for (std::int64_t k = 0; tracked && k < run; ++k) {
@@ -217,12 +217,12 @@ class Executor {
     }
     return address;
   }
-  std::byte* shared(Name& name, const std::string& told_name, std::size_t t, std::int64_t from, std::int64_t run, bool stores) {
+  std::byte* shared(Name& name, const std::string& shown_name, std::size_t t, std::int64_t from, std::int64_t run, bool stores) {
     for (std::int64_t k = from; k < from + run; ++k) {
       ShadowCell& cell = name.shadow[static_cast<std::size_t>(k)];
-      if (!stores && !cell.written()) fail("{} reads an element of {} that no thread has written", told(t), told_name);
+      if (!stores && !cell.written()) fail("{} reads an element of {} that no thread has written", described(t), shown_name);
       if (stores ? cell.write(moments_[t]) : cell.read(moments_[t]))
-        fail("{} {} an element of {}, and another thread too, without a barrier between them", told(t), stores ? "writes" : "reads", told_name);
+        fail("{} {} an element of {}, and another thread too, without a barrier between them", described(t), stores ? "writes" : "reads", shown_name);
     }
     return name.memory.data() + static_cast<std::size_t>(from) * itemsize(name.type.dtype);
   }
@@ -297,7 +297,7 @@ class Executor {
   template <class T> T logic(char op, T x, T y, std::size_t t) const {
     if constexpr (is_index<T>) {
       using U = std::make_unsigned_t<T>;
-      if ((op == '/' || op == '%') && y == 0) fail("{} divides {} by zero", told(t), x);
+      if ((op == '/' || op == '%') && y == 0) fail("{} divides {} by zero", described(t), x);
       switch (op) {
         case '+': return static_cast<T>(static_cast<U>(x) + static_cast<U>(y));
         case '-': return static_cast<T>(static_cast<U>(x) - static_cast<U>(y));
@@ -330,7 +330,7 @@ class Executor {
       if (!mask[t]) continue;
       const std::int64_t lane = static_cast<std::int64_t>(t) % kWarp, warp = static_cast<std::int64_t>(t) - lane;
       const std::int64_t from = e.kind == Kind::shuffle_xor ? lane ^ by[t] : e.kind == Kind::shuffle_up ? (lane >= by[t] ? lane - by[t] : lane) : by[t];
-      if (from < 0 || from >= kWarp) fail("{} asks for lane {} of its warp", told(t), from);
+      if (from < 0 || from >= kWarp) fail("{} asks for lane {} of its warp", described(t), from);
       std::memcpy(out.bytes.data() + t * bytes, v.bytes.data() + static_cast<std::size_t>(warp + from) * bytes, bytes);
     }
     return out;
@@ -439,7 +439,7 @@ class Executor {
         const std::size_t bytes = out.bytes.size() / lanes();
         for (std::size_t t = 0; t < mask.size(); ++t) {
           if (!mask[t]) continue;
-          if (block[t] < 0 || block[t] >= kernel_.cluster) fail("{} reads {} of block {} of its cluster", told(t), e->name, block[t]);
+          if (block[t] < 0 || block[t] >= kernel_.cluster) fail("{} reads {} of block {} of its cluster", described(t), e->name, block[t]);
           std::memcpy(out.bytes.data() + t * bytes, shared(name, e->name, t, block[t] * name.count(), 1, false), bytes);
         }
         return out;
@@ -457,7 +457,8 @@ class Executor {
       const std::int64_t last = group > threads_ ? count_ : std::min(first + group, end_of_block);
       const auto begin = mask.begin() + first, end = mask.begin() + last;
       const auto here = std::count(begin, end, 1);
-      if (here != 0 && here != last - first) fail("{} of the {} threads from {} on reach {}", here, last - first, told(static_cast<std::size_t>(first)), what);
+      if (here != 0 && here != last - first)
+        fail("{} of the {} threads from {} on reach {}", here, last - first, described(static_cast<std::size_t>(first)), what);
       first = last;
     }
   }
@@ -541,11 +542,11 @@ class Executor {
       case S::barrier: barrier(s, mask); break;
       case S::check: {
         const Mask failed = truths(s.guard, mask);
-        const std::vector<std::int64_t> told = integers(s.value, failed);
+        const std::vector<std::int64_t> values = integers(s.value, failed);
         const Name& flags = find("flags");
         auto* const at = reinterpret_cast<std::int64_t*>(flags.pointer) + 2 * s.number;
         for (std::size_t t = 0; t < mask.size(); ++t)
-          if (failed[t] && std::exchange(at[0], 1) == 0) at[1] = told[t];
+          if (failed[t] && std::exchange(at[0], 1) == 0) at[1] = values[t];
       }
     }
   }
