@@ -73,7 +73,7 @@ TEST_CASE("neighbouring axes of one layout merge into one") {
   CHECK(nest.ints == std::vector<std::int64_t>{16 * 32 * 64});
 }
 
-TEST_CASE("softmax is one kernel of three passes; its exponential is kept, not computed again") {
+TEST_CASE("softmax is one kernel of three passes; its exponential is staged, not computed again") {
   GraphBuilder g;
   const auto graph = g.done({g.softmax(g.data({4096, 1024}))});
   for (const auto& limits : {fuse::cpu_limits(), fuse::cuda_limits(90)}) {
@@ -82,7 +82,7 @@ TEST_CASE("softmax is one kernel of three passes; its exponential is kept, not c
     const auto& kernel = plan.steps[0].kernel;
     CHECK(kernel.passes() == 3);
     CHECK(kernel.row_axes() == 1);
-    CHECK(kernel.kept.size() >= 1);
+    CHECK(kernel.staged.size() >= 1);
     CHECK(kernel.persistent.size() == 1);  // the staged values never live at the same time
   }
 }

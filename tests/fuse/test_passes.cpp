@@ -304,7 +304,7 @@ void check_columns(const Tensor& x, const std::vector<double>& v, const std::vec
 
 }  // namespace
 
-TEST_CASE("short columns of every length and type, kept between passes on a GPU") {
+TEST_CASE("short columns of every length and type, staged between passes on a GPU") {
   const struct {
     Shape shape;
     std::int64_t axis;
@@ -319,7 +319,7 @@ TEST_CASE("short columns of every length and type, kept between passes on a GPU"
       check_columns(x, ref.v, {axis}, tolerance, tolerance < 1e-2);
       if (on_gpu() && shape[static_cast<std::size_t>(axis)] <= 1024) CHECK(launches(sn::softmax(x, axis)) == 1);
     }
-  // Views, values before and after, two that are kept, something else read in the last pass, NaN and infinities.
+  // Views, values before and after, two that are staged, something else read in the last pass, NaN and infinities.
   auto [x, ref] = random(rng, {300, 80}, DType::float32, -3, 4);
   const auto view_of = [&, &ref = ref](std::size_t rows, std::size_t columns, auto at) {
     std::vector<double> v;

@@ -91,7 +91,7 @@ template <class T> void check_reduction(Op op, std::int64_t m, std::int64_t n, L
   }
 }
 
-/// Softmax along the rows: maximum; exp kept in a persistent buffer and summed; quotient.
+/// Softmax along the rows: maximum; exp staged in a persistent buffer and summed; quotient.
 jit::LoopNest softmax_nest(std::int64_t m, std::int64_t n, Lanes lanes) {
   NestBuilder b({m}, {n}, lanes == Lanes::row);
   const int index = lanes == Lanes::row ? b.affine({n + 1, 1}) : b.affine({1, m + 1});

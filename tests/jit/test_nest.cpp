@@ -342,7 +342,7 @@ TEST_CASE("scans of rows and of columns, with work before and after and a sum be
         }
 }
 
-TEST_CASE("a scan of what an earlier pass kept") {
+TEST_CASE("a scan of values that an earlier pass staged") {
   Random random;
   CAPTURE(random.seed);
   for (int row_threads : {32, 128})

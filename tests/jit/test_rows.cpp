@@ -1,4 +1,4 @@
-// Rows of every length that few threads, a warp or a block share, and kept in registers or in shared memory: sums, extremes with their
+// Rows of every length that few threads, a warp or a block share, staged in registers or in shared memory: sums, extremes with their
 // places, softmax and layer norm with epilogues, against float64 on every executor.
 #include <doctest/doctest.h>
 
@@ -142,7 +142,7 @@ TEST_CASE("what is compared with the largest of a row is what that was the large
   }
 }
 
-TEST_CASE("rows that are kept over a scan") {
+TEST_CASE("rows that are staged over a scan") {
   for (const std::int64_t width : {1, 5, 20, 31, 33, 64, 200}) {
     const auto [x, ref] = random(numbers(), {12, width}, DType::float32, -1, 1);
     const auto soft = [](const std::vector<double>& row) {

@@ -115,11 +115,11 @@ int expected_registers(const sn::fuse::Kernel& kernel, const sn::jit::LoopNest& 
     for (const auto& reduction : stage.reductions) combined += sn::fuse::registers_of(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
   // Addresses of all steps, unless ptxas is told to share registers out, and at each of them what is loaded beside the row; division and functions of doubles.
   const bool doubles = std::any_of(kernel.values.begin(), kernel.values.end(), [](const auto& value) { return sn::itemsize(value.dtype) == 8; });
-  const int of_doubles = doubles ? 24 : 0, inputs = static_cast<int>(nest.inputs.size()), kept = static_cast<int>(nest.persistent.size());
+  const int of_doubles = doubles ? 24 : 0, inputs = static_cast<int>(nest.inputs.size()), staged = static_cast<int>(nest.persistent.size());
   if (schedule.form == Form::columns) {
     registers += of_doubles;
     if (schedule.row_steps == 0) registers += combined * schedule.vector;
-    else if (schedule.residents == 0) registers += (2 * schedule.vector + std::max(kept - 1, 0)) * schedule.row_steps;
+    else if (schedule.residents == 0) registers += (2 * schedule.vector + std::max(staged - 1, 0)) * schedule.row_steps;
   } else if (schedule.form == Form::rows) {
     registers += of_doubles + (schedule.threads > 256 ? 2 * schedule.row_steps : 0) + std::max(inputs - 1, 0) * schedule.row_steps;
     // The position of a block's part of a row, and its shared memory that is being loaded.
@@ -232,7 +232,7 @@ TEST_CASE("rows that a cluster holds are one kernel, on each architecture that h
       for (const int sm : {90, 100, 120}) {
         if (part && *part && turn++ % static_cast<std::size_t>(part[2] - '0') != static_cast<std::size_t>(part[0] - '0')) continue;
         const Tensor x = make(t, {200, width}), w = make(t, {width});
-        const std::int64_t kept = width * (t == DType::float64 ? 8 : 4);
+        const std::int64_t staged = width * (t == DType::float64 ? 8 : 4);
         const auto limits = sn::fuse::cuda_limits(sm);
         for (const auto& [name, y] :
              {std::pair{"softmax", sn::softmax(x, -1)}, std::pair{"layer norm", sn::layer_norm(x, w, w)}, std::pair{"rms norm", sn::rms_norm(x, w)}}) {
@@ -244,7 +244,7 @@ TEST_CASE("rows that a cluster holds are one kernel, on each architecture that h
           REQUIRE(planned);
           const auto& nest = planned->steps[0].nest;
           CAPTURE(sn::jit::to_string(nest.schedule, sn::fuse::Backend::cuda));
-          const bool holds = kept <= limits.cluster * (limits.row_bytes - 1024), one_holds = kept <= limits.row_bytes;
+          const bool holds = staged <= limits.cluster * (limits.row_bytes - 1024), one_holds = staged <= limits.row_bytes;
           CHECK((planned->steps.size() == 1) == holds);
           CHECK((nest.schedule.cluster > 1) == (holds && !one_holds));
           if (!holds) continue;
