@@ -122,7 +122,7 @@ class Boundary {
   }
 
   void boundary(int s, int t) {
-    if (step(t).follows && s + 1 == t) {
+    if (step(t).is_epilogue && s + 1 == t) {
       reasons_.push_back(
           {fmt::format("step {} is the epilogue of step {}: it runs on each piece of the library's result, which needs no pass of its own", t + 1, s + 1), ""});
       return;
@@ -155,7 +155,7 @@ class Boundary {
 
 std::vector<std::string> boundaries(const Explained& explained) {
   const Planned& plan = *explained.planned;
-  if (std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return !step.follows; }) < 2) return {};
+  if (std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return !step.is_epilogue; }) < 2) return {};
   const Origins origins(plan, *explained.history.sites, &explained.history.sizes);
   const auto why = [](const fuse::Boundary& boundary) {
     return boundary.reason == fuse::SplitReason::output_wanted ? fuse::to_string(boundary)

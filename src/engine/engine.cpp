@@ -462,7 +462,7 @@ void Engine::launch(const Repeated& repeated, Workspace& work) {
   if (repeated.replay->run(work.pointers, work.scalars)) ++totals_.graph_launches;
 }
 
-void Engine::call(const fuse::LibraryCall& call, const PlannedStep& step, const PlannedStep* follower, const Target& target, Workspace& work) {
+void Engine::call(const fuse::LibraryCall& call, const PlannedStep& step, const PlannedStep* epilogue, const Target& target, Workspace& work) {
   ++totals_.library_calls;
   try {
     work.call_pointers.clear();
@@ -474,7 +474,7 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep& step, const 
       work.call_pointers.push_back(host.room_for(call.node));
       host.device->call(call, work.call_pointers, nullptr);
       host.take_back(call.node);
-      if (follower) launch(*follower, target, work, nullptr);
+      if (epilogue) launch(*epilogue, target, work, nullptr);
       return;
     }
     for (const auto& operand : call.operands) work.call_pointers.push_back(work.elements[operand.node].data);
@@ -485,20 +485,20 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep& step, const 
       totals_.launched += target.device->call_by(call, kernels, work.call_pointers);
       return;
     }
-    runtime::Kernel* kernel = follower ? kernels_.current(follower->made, follower->nest, target) : nullptr;
+    runtime::Kernel* kernel = epilogue ? kernels_.current(epilogue->made, epilogue->nest, target) : nullptr;
     if (!kernel) {
       target.device->call(call, work.call_pointers, nullptr);
-      if (follower) launch(*follower, target, work, nullptr);
+      if (epilogue) launch(*epilogue, target, work, nullptr);
       return;
     }
-    const auto ints = bind(*follower, work, [&](int node) { return work.elements[node].data; });
+    const auto ints = bind(*epilogue, work, [&](int node) { return work.elements[node].data; });
     ++totals_.launched;
     ++totals_.epilogues;
     // If only the epilogue reads the result, the call stores no more than its pieces.
     if (fuse::pieces_of(call.op) == fuse::Pieces::loose &&
-        std::find(follower->last_reads.begin(), follower->last_reads.end(), call.node) != follower->last_reads.end() && follower->in_place < 0)
+        std::find(epilogue->last_reads.begin(), epilogue->last_reads.end(), call.node) != epilogue->last_reads.end() && epilogue->in_place < 0)
       work.call_pointers.back() = nullptr;
-    const runtime::Follower with{*kernel, follower->nest, {work.pointers, ints, work.scalars}};
+    const runtime::EpilogueKernel with{*kernel, epilogue->nest, {work.pointers, ints, work.scalars}};
     target.device->call(call, work.call_pointers, &with);
   } catch (const runtime::Refused& refused) {
     const trace::CallSite& site = work.calls[static_cast<std::size_t>(call.call)];
@@ -637,10 +637,10 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
         for (const jit::Box& rim : jit::outside(jit::all_points(step.nest, ints), mine->points)) launch(step, target, work, nullptr, &rim);
       });
     } else if (step.library) {
-      const PlannedStep* follower = s + 1 < planned.steps.size() && planned.steps[s + 1].follows ? &planned.steps[s + 1] : nullptr;
-      if (follower) prepare(*follower);
-      timed(s, &executable.library[s], "", [&] { call(executable.library[s], step, follower, target, work); });
-      if (follower) release(s++);
+      const PlannedStep* epilogue = s + 1 < planned.steps.size() && planned.steps[s + 1].is_epilogue ? &planned.steps[s + 1] : nullptr;
+      if (epilogue) prepare(*epilogue);
+      timed(s, &executable.library[s], "", [&] { call(executable.library[s], step, epilogue, target, work); });
+      if (epilogue) release(s++);
     } else {
       timed(s, nullptr, "", [&] {
         if (step.gathers.empty()) launch(step, target, work, nullptr);

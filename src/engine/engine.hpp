@@ -192,8 +192,8 @@ class Engine {
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags, const jit::Box* part = nullptr);
   void launch(const Repeated& repeated, Workspace& work);
   class OnHost;
-  // Makes a library call. `follower` is its epilogue, or null.
-  void call(const fuse::LibraryCall& call, const PlannedStep& step, const PlannedStep* follower, const Target& target, Workspace& work);
+  // Makes a library call. `epilogue` may be null.
+  void call(const fuse::LibraryCall& call, const PlannedStep& step, const PlannedStep* epilogue, const Target& target, Workspace& work);
   // Puts the pointers and literals of a launch into the workspace, and returns the launch's numbers.
   template <class AddressOf> std::span<const std::int64_t> bind(const PlannedStep& step, Workspace& work, AddressOf address_of);
   // Writes the timeline's counter of memory.

@@ -49,7 +49,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
   int moment = -1;
   for (std::size_t s = 0; s < planned->steps.size(); ++s) {
     const PlannedStep& step = planned->steps[s];
-    if (!step.follows) ++moment;
+    if (!step.is_epilogue) ++moment;
     moments.push_back(moment);
     const auto core = std::find_if(executable.cores.begin(), executable.cores.end(), [&](const Core& one) { return one.step == s; });
     const auto needed = [&](std::size_t at) {
@@ -157,7 +157,7 @@ void prepare_repeats(Executable& executable, const Target& target, Kernels& kern
     const PlannedStep& step = planned.steps[s];
     return step.library ? nullptr : kernels.current(step.made, step.nest, target);
   };
-  const auto can = [&](std::size_t s) { return kernel_of(s) && planned.steps[s].gathers.empty() && !planned.steps[s].follows; };
+  const auto can = [&](std::size_t s) { return kernel_of(s) && planned.steps[s].gathers.empty() && !planned.steps[s].is_epilogue; };
   const std::size_t count = planned.steps.size();
   auto* const device = dynamic_cast<runtime::Repeats*>(target.device.get());
   if (!device) return;

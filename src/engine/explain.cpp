@@ -87,7 +87,8 @@ std::string staging_text(const PlannedStep& step, const fuse::Limits& limits) {
 std::vector<std::string> notes_of(const Planned& plan, std::size_t s) {
   const PlannedStep& step = plan.steps[s];
   std::vector<std::string> notes;
-  if (step.follows) notes.push_back(fmt::format("is the epilogue of step {}: runs on each piece of its result{}", s, step.in_place >= 0 ? ", in place" : ""));
+  if (step.is_epilogue)
+    notes.push_back(fmt::format("is the epilogue of step {}: runs on each piece of its result{}", s, step.in_place >= 0 ? ", in place" : ""));
   if (std::string staging = staging_text(step, plan.limits); !staging.empty()) notes.push_back(std::move(staging));
   notes.insert(notes.end(), step.notes.begin(), step.notes.end());
   return notes;
@@ -196,7 +197,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
       if (library && here) text += fmt::format("   library {}\n", library(step.call));
       for (const Made& made : step.call_kernels)
         text += fmt::format("   kernel  {}{}; {}\n", made.source.entry, resources_text(made.report), binary_text(made, history.reused));
-      if (s + 1 < plan.steps.size() && plan.steps[s + 1].follows) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
+      if (s + 1 < plan.steps.size() && plan.steps[s + 1].is_epilogue) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
       if (!here) text += "   runs    on the host, which has a library for it: the operands are copied to the host, the result back\n";
       text += fmt::format("   ends    {}\n", fuse::to_string(step.boundary));
@@ -325,7 +326,7 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
                                     {"spill_bytes", figure_or_null(made.report.spill_bytes)},
                                     {"origin", origin_name(made, explained.history.reused)},
                                     {"compile_ms", explained.history.reused ? 0 : made.report.compile_ms}});
-      entry["epilogue"] = s + 1 < plan.steps.size() && plan.steps[s + 1].follows ? json(before + s + 1) : json();
+      entry["epilogue"] = s + 1 < plan.steps.size() && plan.steps[s + 1].is_epilogue ? json(before + s + 1) : json();
       calls.push_back(entry);
       continue;
     }

@@ -33,7 +33,7 @@ class Cores {
 
   Core of(std::size_t s) const {
     const PlannedStep& step = planned_.steps[s];
-    if (step.library || step.follows || step.nest.checks > 0) return {};
+    if (step.library || step.is_epilogue || step.nest.checks > 0) return {};
     std::size_t ready = 0, before = kNone;
     for (const int value : step.reads)
       if (const std::size_t by = writer_[static_cast<std::size_t>(value)]; by != kNone && !finishes(by)) ready = std::max(ready, by + 1);

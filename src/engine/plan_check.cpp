@@ -77,13 +77,13 @@ class PlanChecker {
       require(!plan_.value(value).is_leaf() && plan_.value(value).bytes >= 0, "a step writes over its input");
       there_[static_cast<std::size_t>(value)] = 1;
     }
-    require(!step.follows || (s > 0 && plan_.steps[s - 1].library && fuse::pieces_of(plan_.steps[s - 1].call.op) != fuse::Pieces::whole),
+    require(!step.is_epilogue || (s > 0 && plan_.steps[s - 1].library && fuse::pieces_of(plan_.steps[s - 1].call.op) != fuse::Pieces::whole),
             "a step that follows another");
   }
 
   void call(const PlannedStep& step) {
     const fuse::LibraryCall& call = step.call;
-    require(!step.follows && trace::is_library(call.op) && !call.operands.empty(), "a library call");
+    require(!step.is_epilogue && trace::is_library(call.op) && !call.operands.empty(), "a library call");
     require(is_value(call.node) && lists(step.writes, call.node) && plan_.value(call.node).dtype == call.stored, "a library call");
     require(call.call >= 0 && static_cast<std::size_t>(call.call) < terms_.calls, "a library call");
     require(call.operands.size() == static_cast<std::size_t>(trace::primitive(call.op).arity) + call.row, "a library call");
@@ -106,7 +106,7 @@ class PlanChecker {
         require(is_value(access.buffer) && lists(accesses == &nest.inputs ? step.reads : step.writes, access.buffer) &&
                     plan_.value(access.buffer).dtype == access.dtype,
                 "what a step reads");
-    require(!step.follows || (nest.rows == 0 && nest.checks == 0 && nest.schedule.form == jit::Form::pointwise), "a step that follows another");
+    require(!step.is_epilogue || (nest.rows == 0 && nest.checks == 0 && nest.schedule.form == jit::Form::pointwise), "a step that follows another");
     take(step, nest.ints.size() + nest.inputs.size() + nest.outputs.size());
   }
 

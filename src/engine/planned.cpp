@@ -162,7 +162,7 @@ class Making {
     find_epilogues();
     find_last_reads();
     for (PlannedStep& step : planned_.steps) {
-      if (step.follows) work_in_place(step);
+      if (step.is_epilogue) work_in_place(step);
       planned_.bytes_moved += step.bytes_moved;
       planned_.bytes_unfused += step.bytes_unfused;
     }
@@ -229,19 +229,19 @@ class Making {
       if (!steps[s].library) continue;
       const auto reader = first_reader.find(steps[s].call.node);
       if (reader == first_reader.end()) continue;
-      PlannedStep& follower = steps[reader->second];
+      PlannedStep& epilogue = steps[reader->second];
       if (fuse::pieces_of(steps[s].call.op) == fuse::Pieces::whole) {
-        if (!follower.library && !fuse::starts_exchange(steps[s].call.op) && !fuse::finishes_exchange(steps[s].call.op))
+        if (!epilogue.library && !fuse::starts_exchange(steps[s].call.op) && !fuse::finishes_exchange(steps[s].call.op))
           steps[s].alone = "it gives its result as a whole, not in pieces";
         continue;
       }
       const auto waits = [&](const PlannedStep& step) { return step.library && fuse::finishes_exchange(step.call.op); };
-      if (follower.follows) steps[s].alone = "its first reader is the epilogue of another call";
-      else if (planned_.limits.overlap && std::any_of(&steps[s], &follower, waits)) steps[s].alone = "it runs while its first reader waits for other ranks";
-      else steps[s].alone = why_not_following(follower, steps[s].call.node);
+      if (epilogue.is_epilogue) steps[s].alone = "its first reader is the epilogue of another call";
+      else if (planned_.limits.overlap && std::any_of(&steps[s], &epilogue, waits)) steps[s].alone = "it runs while its first reader waits for other ranks";
+      else steps[s].alone = why_no_epilogue(epilogue, steps[s].call.node);
       if (!steps[s].alone.empty()) continue;
-      follower.follows = true;
-      save_traffic(follower, steps[s].call.node);  // the epilogue reads a piece that is still in the cache
+      epilogue.is_epilogue = true;
+      save_traffic(epilogue, steps[s].call.node);  // the epilogue reads a piece that is still in the cache
       call_before[reader->second] = s;
       moves[s] = 1;
     }
@@ -253,7 +253,7 @@ class Making {
     steps = std::move(together);
   }
 
-  std::string why_not_following(const PlannedStep& step, int result) const {
+  std::string why_no_epilogue(const PlannedStep& step, int result) const {
     if (step.library) return "its first reader is a library call";
     const jit::LoopNest& nest = step.nest;
     if (nest.rows > 0) return "its first reader is a kernel with row axes";

@@ -56,8 +56,8 @@ struct PlannedStep {
   std::size_t numbers = 0;         // position of its numbers: nest.ints followed by the offsets of inputs and outputs; or those of the call
   std::vector<int> reads, writes;  // values
   std::vector<int> last_reads;     // values that no later step reads and that are not results
-  bool follows = false;            // runs on the pieces of the previous step (fuse::Step::follows), in the order of the nest's loops
-  int in_place = -1;               // follows: the value whose memory this step's result takes, because no other step needs it
+  bool is_epilogue = false;        // runs on the pieces of the previous step, in the order of the nest's loops
+  int in_place = -1;               // an epilogue: the value whose memory this step's result takes, because no other step needs it
 
   // For inspection of the plan.
   std::vector<int> computes;       // recorded nodes, ascending
@@ -66,7 +66,7 @@ struct PlannedStep {
   std::string alone;               // library calls: why there is no epilogue
   std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty if it is the whole value, or depends on values
   int part_figure = 0;             // the sizes of `parts` are the figures from this one on
-  int staged = 0;                    // kernels: number of values staged between passes over a row
+  int staged = 0;                  // kernels: number of values staged between passes over a row
   double bytes_moved = 0, bytes_unfused = 0;
   std::vector<PlannedTraffic> moved, unfused;  // the same for any sizes
 };

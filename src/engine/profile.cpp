@@ -47,7 +47,7 @@ std::string written_by(const RanStep& ran) {
 /// The kernel that runs on the pieces of a library call's result; null where there is none.
 const PlannedStep* epilogue_of(const RanStep& ran) {
   const auto& steps = ran.planned.steps;
-  return ran.call && ran.step + 1 < steps.size() && steps[ran.step + 1].follows ? &steps[ran.step + 1] : nullptr;
+  return ran.call && ran.step + 1 < steps.size() && steps[ran.step + 1].is_epilogue ? &steps[ran.step + 1] : nullptr;
 }
 
 /// As explain() counts them.

@@ -123,7 +123,7 @@ class Checker {
     }
     for (std::size_t s = 0; s < planned_.steps.size(); ++s) {
       if (planned_.steps[s].library) call(executable_.library[s]);
-      else kernel(planned_.steps[s], planned_.steps[s].follows ? &executable_.library[s - 1] : nullptr);
+      else kernel(planned_.steps[s], planned_.steps[s].is_epilogue ? &executable_.library[s - 1] : nullptr);
     }
   }
 

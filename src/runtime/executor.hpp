@@ -57,7 +57,7 @@ class NoAlgorithm : public DeviceError {
 };
 
 /// An epilogue kernel that runs on each piece of a library call's result as soon as the piece is complete. Its points are the result's elements, in order.
-struct Follower {
+struct EpilogueKernel {
   Kernel& kernel;
   const jit::LoopNest& nest;
   Arguments arguments;
@@ -84,15 +84,15 @@ class Device {
   virtual bool reads_host() const = 0;
   /// Returns a buffer's memory for the host, valid as long as the pointer lives, or null where the host cannot read it.
   virtual std::shared_ptr<void> host_memory(const BufferPtr& buffer) = 0;
-  /// Loads a binary. Throws CompileError where it is damaged or not for this device, NoClusterSpace where the device cannot run it although its limits promised so, and
-  /// DeviceError where there is no memory for it.
+  /// Loads a binary. Throws CompileError where it is damaged or not for this device, NoClusterSpace where the device cannot run it although its limits promised
+  /// so, and DeviceError where there is no memory for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
   /// Runs a kernel at the points of a box, if the kind launches parts.
   virtual void launch_part(Kernel&, const jit::LoopNest&, const Arguments&, const jit::Box&) { throw InternalError("the device launches no parts"); }
-  /// Runs a library call. pointers: the starts of the operands' buffers, then of the result's. Throws Refused, NoAlgorithm. A follower, which only ops with
+  /// Runs a library call. pointers: the starts of the operands' buffers, then of the result's. Throws Refused, NoAlgorithm. An epilogue, which only ops with
   /// results in pieces may have, has run when this returns.
-  virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) = 0;
+  virtual void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const EpilogueKernel* epilogue) = 0;
   /// Runs a library call by the kernels of Kind::call_sources, in their order. Returns how many it launched.
   virtual std::size_t call_by(const fuse::LibraryCall&, std::span<Kernel* const>, std::span<void* const>) {
     throw InternalError(name() + ": no kernels compute a library call here");

@@ -225,8 +225,8 @@ class Wired final : public runtime::Device {
   void copy(runtime::Buffer& to, runtime::Buffer& from, std::size_t bytes) override { host_->copy(to, from, bytes); }
   runtime::KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) override { return host_->load(nest, binary); }
   void launch(runtime::Kernel& kernel, const jit::LoopNest& nest, const runtime::Arguments& arguments) override { host_->launch(kernel, nest, arguments); }
-  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const runtime::Follower* follower) override {
-    host_->call(call, pointers, follower);
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const runtime::EpilogueKernel* epilogue) override {
+    host_->call(call, pointers, epilogue);
   }
   void synchronize() override {}
   runtime::MemoryUse memory() const override { return host_->memory(); }

@@ -88,8 +88,8 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   }
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override { static_cast<CudaKernel&>(kernel).launch(nest, arguments); }
   ReplayPtr prepare(std::span<const RepeatedLaunch> launches) override { return std::make_shared<CudaReplay>(gpu_, launches); }
-  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
-    if (!fuse::has_library(limits(), call.op, call.dtype) || follower)
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const EpilogueKernel* epilogue) override {
+    if (!fuse::has_library(limits(), call.op, call.dtype) || epilogue)
       throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
     products().multiply(call, pointers);
   }

@@ -130,11 +130,11 @@ class HostDevice final : public Device {
     });
   }
 
-  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const Follower* follower) override {
-    if (!follower) return run_library_call(call, pointers, threads_, nullptr);
-    const jit::LoopNest& nest = follower->nest;
-    const std::int64_t inner = follower->arguments.ints[static_cast<std::size_t>(nest.lane_axis())];
-    const Runner run(follower->kernel, nest, follower->arguments);
+  void call(const fuse::LibraryCall& call, std::span<void* const> pointers, const EpilogueKernel* epilogue) override {
+    if (!epilogue) return run_library_call(call, pointers, threads_, nullptr);
+    const jit::LoopNest& nest = epilogue->nest;
+    const std::int64_t inner = epilogue->arguments.ints[static_cast<std::size_t>(nest.lane_axis())];
+    const Runner run(epilogue->kernel, nest, epilogue->arguments);
     // Runs whole rows of the vector axis at once, and the two ends of a piece by themselves.
     const auto walk = [&](const Arguments& arguments, std::int64_t begin, std::int64_t end) {
       while (begin < end) {
@@ -146,12 +146,12 @@ class HostDevice final : public Device {
       }
     };
     const Epilogue::Call apply = [&](std::int64_t begin, std::int64_t end, const void* at) {
-      if (!at) return walk(follower->arguments, begin, end);
-      std::vector<void*> there(follower->arguments.pointers.begin(), follower->arguments.pointers.end());
+      if (!at) return walk(epilogue->arguments, begin, end);
+      std::vector<void*> there(epilogue->arguments.pointers.begin(), epilogue->arguments.pointers.end());
       for (std::size_t k = 0; k < nest.inputs.size(); ++k)
         if (nest.inputs[k].buffer == call.node)
           there[k] = const_cast<char*>(static_cast<const char*>(at) - begin * static_cast<std::int64_t>(itemsize(nest.inputs[k].dtype)));
-      walk({there, follower->arguments.ints, follower->arguments.scalars}, begin, end);
+      walk({there, epilogue->arguments.ints, epilogue->arguments.scalars}, begin, end);
     };
     run_library_call(call, pointers, threads_, {apply, pointers.back() == nullptr});
   }

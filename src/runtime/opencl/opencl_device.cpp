@@ -237,7 +237,7 @@ class ClDevice : public Device {
     return std::make_shared<ClKernel>(gpu_, nest, binary);
   }
   void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) override { static_cast<ClKernel&>(kernel).launch(nest, arguments); }
-  void call(const fuse::LibraryCall& call, std::span<void* const>, const Follower*) override {
+  void call(const fuse::LibraryCall& call, std::span<void* const>, const EpilogueKernel*) override {
     throw InternalError(fmt::format("{}: no library computes {} here", name(), fuse::to_string(call)));
   }
   void synchronize() override { gpu_->finish(); }

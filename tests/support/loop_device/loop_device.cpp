@@ -114,7 +114,9 @@ class LoopDevice final : public Device {
       std::abort();
     }
   }
-  void call(const fuse::LibraryCall&, std::span<void* const>, const Follower*) override { throw InternalError(name_ + ": no library computes a call here"); }
+  void call(const fuse::LibraryCall&, std::span<void* const>, const EpilogueKernel*) override {
+    throw InternalError(name_ + ": no library computes a call here");
+  }
   void synchronize() override {}
   MemoryUse memory() const override { return memory_->use(); }
   void reset_peak() override { memory_->reset_peak(); }
