@@ -366,8 +366,8 @@ class RuleFinder {
       auto left = whole(next++);
       const bool fixed = std::all_of(left.begin() + 1, left.end(), [](std::int64_t coeff) { return coeff == 0; });
       if (fixed || std::any_of(rules.unread.begin(), rules.unread.end(), [&](const SizeRules::Unread& known) { return known.left == left; })) continue;
-      rules.unread.push_back(
-          {std::move(left), unread.of.where.line ? fmt::format("{} ({}:{})", unread.of.op, unread.of.where.file, unread.of.where.line) : std::string(unread.of.op)});
+      rules.unread.push_back({std::move(left), unread.of.where.line ? fmt::format("{} ({}:{})", unread.of.op, unread.of.where.file, unread.of.where.line)
+                                                                    : std::string(unread.of.op)});
     }
     for (std::size_t k = 0; k < base_.real.size(); ++k) {
       const trace::Scalar& scalar = base_sample_.literals[k];

@@ -79,7 +79,7 @@ struct Kernel {
   int parallel = 0;
   std::vector<Value> values;  // operands before users
   std::vector<Root> roots;
-  std::vector<Staged> staged;         // values that a later pass reads from a persistent buffer instead of computing them again
+  std::vector<Staged> staged;     // values that a later pass reads from a persistent buffer instead of computing them again
   std::vector<DType> persistent;  // type of each persistent buffer, which has one element for each row point
   Staging staging;                // where these buffers are
   std::vector<Check> checks;

@@ -50,7 +50,7 @@ struct Limits {
   int short_row = 31;                // rows up to this length leave most lanes along them idle
   bool one_order = true;             // the order of a sum depends on its type and shape alone; otherwise also on its kernel and on the number of units
   bool hoists = true;                // a loop computes invariant work once; otherwise a thread computes it again for its point
-  bool tiles_in_registers = true;  // strided accesses along both axes of a square tile are transposed in registers
+  bool tiles_in_registers = true;    // strided accesses along both axes of a square tile are transposed in registers
   bool joins_short_kernels = false;  // a launch is so expensive that short kernels without common inputs are joined
 
   // The blocks of a GPU.

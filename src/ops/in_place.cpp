@@ -13,9 +13,9 @@
 namespace sinter::ops {
 namespace {
 
-constexpr std::int64_t kSmall = 256;                      // elements of a block: writing them costs less than recording the assignment
-constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;  // waiting assignments: a kernel reads the parts of fewer in place; more take too long to inspect
-constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;      // bytes that a number may be expanded to before anybody reads them
+constexpr std::int64_t kSmall = 256;                         // elements of a block: writing them costs less than recording the assignment
+constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;     // waiting assignments: a kernel reads the parts of fewer in place; more take too long to inspect
+constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;  // bytes that a number may be expanded to before anybody reads them
 
 /// Returns the elements, if nothing else refers to the storage; null otherwise.
 std::byte* sole_elements(const Storage& storage) {

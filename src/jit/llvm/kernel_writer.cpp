@@ -581,8 +581,7 @@ void KernelWriter::write_body(const Stage& stage, int lanes) {
     const Access& access = nest_.outputs[store.output];
     ir_.set_name(access.name);
     if (store.guard >= 0 || !mask_.ref.empty()) store_guarded(access, values_[store.value], store.guard < 0 ? mask_ : masked(values_[store.guard]), lanes);
-    else if (const auto tile = tiles_.find(store.output); tile != tiles_.end())
-      store_memory(tile->second.row, ir_.broadcast(values_[store.value], lanes));
+    else if (const auto tile = tiles_.find(store.output); tile != tiles_.end()) store_memory(tile->second.row, ir_.broadcast(values_[store.value], lanes));
     else store_access(access, values_[store.value], lanes);
   }
   for (const Check& check : stage.checks) raise(check);

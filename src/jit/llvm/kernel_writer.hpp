@@ -138,8 +138,8 @@ class KernelWriter {
     Value row;  // memory for the lanes of the current row point
   };
   std::map<int, Tile> tiles_;  // by output, while a tile is filled
-  Value stream_mask_;              // a store to an address with none of these bits set bypasses the cache
-  std::vector<Value> values_;      // by instruction
+  Value stream_mask_;          // a store to an address with none of these bits set bypasses the cache
+  std::vector<Value> values_;  // by instruction
   std::map<const Stage*, OneSided> one_sided_;
   std::vector<char> hoisted_;  // by instruction: computed before the loops over lanes
 

@@ -32,7 +32,7 @@ class Memory {
     std::size_t bytes = 0;       // the size that was requested
     std::uintptr_t base = 0;     // first address of its pages
     std::size_t pages_bytes = 0;
-    std::unique_ptr<ShadowMemory> shadow;                               // shadow memory, made at a kernel's first access
+    std::unique_ptr<ShadowMemory> shadow;                     // shadow memory, made at a kernel's first access
     std::vector<std::pair<std::size_t, std::size_t>> filled;  // ranges [begin, end) that copies have written
   };
   /// Returns the live allocation that holds all these bytes, or null.
