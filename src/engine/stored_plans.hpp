@@ -20,7 +20,7 @@ struct StoredPlanKey {
   std::string tunings;  // Kernels::tuning_mark
 };
 
-/// Most plans of one structure on disk.
+/// The maximum number of plans of one structure on disk.
 inline constexpr std::size_t kMaxStoredPlans = 16;
 /// Returns the plans of a structure in order, up to the first that is missing, damaged or cannot run here, or up to one that is `enough`.
 std::vector<std::shared_ptr<const Planned>> load_plans(const StoredPlanKey& key, const PlanTerms& terms, Kernels& kernels,

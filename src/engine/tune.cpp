@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kRoundSeconds = 1e-3;  // least duration of one measurement
+constexpr double kRoundSeconds = 1e-3;  // minimum duration of one measurement
 constexpr double kWorthKeeping = 0.97;  // part of the chosen schedule's time; a smaller difference is noise
 constexpr int kRounds = 9, kLastRounds = 25;
 

@@ -19,9 +19,9 @@ using trace::Convolution;
 /// For convolutions in tiles: the fewest channels and filters, the fewest places of an image, and the products for each place by the definition.
 constexpr std::int64_t kMinChannels = 32, kMinPlaces = 64;
 constexpr double kWorthTiles = 0.7;
-/// Most groups that share a block: their filters then read zeros for the others' channels.
+/// The maximum number of groups that share a block: their filters then read zeros for the others' channels.
 constexpr std::int64_t kMaxJoined = 4;
-/// Fewest places at which weights are used that every call packs anew.
+/// The minimum number of places at which weights are used that every call packs anew.
 constexpr std::int64_t kWorthLayingOut = 256;
 
 RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {

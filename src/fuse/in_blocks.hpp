@@ -11,7 +11,7 @@ namespace sinter::fuse {
 
 using trace::Op, trace::Operands, trace::Recorded, trace::RecordedPtr, trace::Scalar, trace::Site;
 
-/// Most channels of an input that is read in its own layout; pictures have few.
+/// The maximum number of channels of an input that is read in its own layout; pictures have few.
 inline constexpr std::int64_t kPlanes = 4;
 inline std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
 /// Returns whether filling up the last blocks of filters and channels causes too much work. `behind_blocks`: x is in blocks already, and there are several

@@ -107,7 +107,7 @@ void each_value(const IndexExpr& expr, const std::function<void(int value)>& vis
 int pure_axis(const IndexExpr& expr);
 /// Returns the axis' coefficient outside of any division.
 Size direct_coefficient(const IndexExpr& expr, int axis);
-/// The least and the greatest value of an expression.
+/// The smallest and the largest value of an expression.
 struct IndexRange {
   Size low, high;
 };

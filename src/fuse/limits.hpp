@@ -12,20 +12,20 @@ namespace sinter::fuse {
 enum class Backend : std::uint8_t { cpu, cuda, opencl };
 std::string_view name(Backend backend);
 
-/// Most static shared memory of a block of a CUDA device.
+/// The maximum static shared memory of a block of a CUDA device.
 inline constexpr std::size_t kStaticShared = 48 << 10;
 
 struct Limits {
   std::string target = "cpu";  // "cpu", "aarch64", "sm_90", "opencl" or an OpenCL device with its driver
   Backend backend = Backend::cpu;
   int sm = 0;                          // CUDA: the architecture
-  int max_ops = 128;                   // most elementwise ops of a kernel; it bounds compile time
+  int max_ops = 128;                   // maximum number of elementwise ops of a kernel; it bounds compile time
   int registers = 0;                   // 32-bit registers of a thread, above which values spill; 0: spilling is cheap
   int parameter_bytes = 1 << 20;       // bytes of kernel parameters
   std::int64_t row_bytes = 512 << 10;  // bytes of a row that can be staged between passes (CPU: in L2; GPU: in a block's shared memory)
   bool row_bytes_are_hard = false;     // the limit is hard; otherwise memory takes the rest
   bool columns_in_registers = false;   // columns are staged only in registers of the threads that compute them
-  int cluster = 1;                     // CUDA: most blocks that can share a row, each holding a part in its shared memory; 1: the device has no clusters
+  int cluster = 1;                     // CUDA: maximum blocks that share a row, each holding a part in its shared memory; 1: the device has no clusters
   int units = 1;                       // pieces of work that keep the device busy (CUDA: the multiprocessors)
   double bandwidth = 20e9;             // bytes of memory per second
   double throughput = 40e9;            // cheap operations per second of the whole device
@@ -54,8 +54,8 @@ struct Limits {
   bool joins_short_kernels = false;  // a launch is so expensive that short kernels without common inputs are joined
 
   // The blocks of a GPU.
-  int threads = 1024;                        // most threads of a block
-  std::size_t shared_bytes = kStaticShared;  // most shared memory of a block beside the rows that it stages
+  int threads = 1024;                        // maximum number of threads of a block
+  std::size_t shared_bytes = kStaticShared;  // maximum shared memory of a block beside the rows that it stages
   bool warps = true;                         // threads of a warp exchange values without memory; otherwise whole blocks do so through shared memory
   bool float64 = true;                       // the device computes in float64
   bool rounds_quotients = true;              // its quotients and roots of float32 are rounded correctly
@@ -67,7 +67,7 @@ std::string to_string(const Limits& limits);
 /// Part of a block's shared memory for the values that its warps combine.
 inline constexpr int kPartsBytes = 4096;
 
-/// Most blocks of a cluster that every device with clusters can run (CUDA C++ Programming Guide: larger ones are not portable).
+/// The maximum number of blocks of a cluster that every device with clusters can run (CUDA C++ Programming Guide: larger ones are not portable).
 inline constexpr int kLargestCluster = 8;
 
 /// Returns the limits of a processor. They are the same on every machine, and so are results and plans.

@@ -23,7 +23,7 @@ using namespace io;
 
 std::string without_ending(std::string name) { return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name; }
 
-/// The most bytes of one call: minizip counts them in 32 bits.
+/// The maximum number of bytes of one call: minizip counts them in 32 bits.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
 
 class Archive {

@@ -6,7 +6,7 @@
 namespace sinter::jit {
 namespace {
 
-/// The least and the greatest value of an integer or a condition over a box of points.
+/// The smallest and the largest value of an integer or a condition over a box of points.
 struct Interval {
   std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
   bool known() const { return low > std::numeric_limits<std::int64_t>::min() && high < std::numeric_limits<std::int64_t>::max(); }

@@ -19,7 +19,7 @@ namespace sinter::jit {
 inline constexpr int kBlockSteps = 64;
 inline constexpr int kRunSteps = kBlockSteps * kBlockSteps;
 
-/// Most lanes of a step.
+/// The maximum number of lanes of a step.
 inline constexpr int kMaxLanes = 64;
 
 /// Returns the lanes of a row stage that is vectorised along a row axis (L above), a power of two. For reductions of floating-point numbers, it is four vectors

@@ -51,7 +51,7 @@ struct Schedule {
   int residents = 0;          // columns with row_steps: blocks for whose registers a multiprocessor must have room; 0: no such bound
   int side = 128;             // contraction: the side of a block's tile in points; a thread has a sixteenth of it each way
   int left = -1, right = -1;  // contraction: the axes along which either operand changes; adjacent threads lie along the right axis
-  int blocks = 32;            // most blocks of the grid for each multiprocessor
+  int blocks = 32;            // maximum number of blocks of the grid for each multiprocessor
   bool wide_index = true;     // 64-bit indices
 
   bool lanes_along_rows() const { return form == Form::rows; }

@@ -11,7 +11,7 @@
 namespace sinter::kernels {
 namespace {
 
-// Fewest elements of a task.
+// The minimum number of elements of a task.
 constexpr std::int64_t kTaskElements = 65536;
 // Rows of at least so many elements are divided into columns for the tasks. Each task reads all indices.
 constexpr std::int64_t kMinTaskColumns = 16;

@@ -26,7 +26,7 @@ void expect(int code, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + std::string(text, static_cast<std::size_t>(length)));
 }
 
-/// The most bytes of one message of MPI: its counts are ints.
+/// The maximum number of bytes of one message of MPI: its counts are ints.
 constexpr std::size_t kMaxMessage = std::size_t{1} << 30;
 
 class Mpi final : public Transport {

@@ -10,7 +10,7 @@
 
 namespace sinter::trace {
 
-/// The most operations in one kernel. If a loop's iterations can be fused, so many operations are evaluated together.
+/// The maximum number of operations in one kernel. If a loop's iterations can be fused, so many operations are evaluated together.
 inline constexpr int kLoopOps = 128;
 
 /// An unevaluated operation that some roots need. Operands come before users.

@@ -50,7 +50,7 @@ struct Primitive {
   bool empty_ok;  // reductions: whether a reduction of no elements has a value
 };
 
-/// The most operands of an op.
+/// The maximum number of operands of an op.
 inline constexpr int kMaxArity = 4;
 
 [[gnu::visibility("hidden")]] extern const Primitive kPrimitives[];

@@ -25,7 +25,7 @@ inline constexpr std::int64_t kBand = 392;
 /// Multiply-adds of a task: the least that is worth a task, and the most that one thread takes at a time. Between the two, each thread gets a few tasks, so
 /// that no thread waits long for the last task.
 inline constexpr std::int64_t kMinTask = 1 << 17, kWorthTask = 1 << 20, kTasksOfThread = 6;
-/// Fewest places of a band: several tiles.
+/// The minimum number of places of a band: several tiles.
 inline constexpr std::int64_t kMinBand = 56;
 /// Elements that are worth a task where they are only moved, or multiplied by a few taps.
 inline constexpr std::int64_t kMovedTask = 16 << 10;

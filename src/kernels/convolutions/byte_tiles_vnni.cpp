@@ -52,7 +52,7 @@ void convolve(const ByteConvTile& t) {
 
 // ---- depthwise: four neighbouring places are 64 bytes; transposed, each channel's four bytes are adjacent, as the instruction needs them
 
-constexpr std::int64_t kRows = 8, kColumns = 4;  // most taps of each axis
+constexpr std::int64_t kRows = 8, kColumns = 4;  // maximum number of taps of each axis
 
 /// Transposes (4, 16) bytes to (16, 4).
 inline __m512i turned(__m512i places) {

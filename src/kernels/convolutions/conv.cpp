@@ -17,7 +17,8 @@ namespace {
 
 // A tile has so many places (columns of a product). Its windows, at most 128K elements laid out at once, stay in a core's L2.
 constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 17;
-/// Fewest filters (rows of a product) of a piece, and the pieces that keep several threads busy: where there are fewer tiles, they are divided by filters.
+/// The minimum number of filters (rows of a product) of a piece, and the pieces that keep several threads busy: where there are fewer tiles, they are divided
+/// by filters.
 constexpr std::int64_t kMinFilters = 32, kPieces = 8;
 /// A program usually has a dozen convolutions, which share the time of opening the library that multiplies.
 constexpr double kConvolutions = 8;

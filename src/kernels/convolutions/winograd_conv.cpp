@@ -13,7 +13,7 @@ namespace {
 
 /// The numbers of elements of transformed tiles, and of their sums, that are computed together: the second-level cache holds both.
 constexpr std::int64_t kTransformed = 200 << 10, kSums = 64 << 10;
-/// Fewest bands for each thread. Where there are fewer, threads divide the filters too.
+/// The minimum number of bands for each thread. Where there are fewer, threads divide the filters too.
 constexpr std::int64_t kBandsOfThread = 4;
 
 // Memory of one thread, reused from call to call.

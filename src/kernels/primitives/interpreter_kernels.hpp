@@ -9,7 +9,7 @@ namespace sinter::kernels {
 
 using trace::Op;
 
-/// Most elements of a tile. With tiles of this many float32 values, several operands stay in L1.
+/// The maximum number of elements of a tile. With tiles of this many float32 values, several operands stay in L1.
 inline constexpr std::int64_t kTile = 1024;
 
 /// Computes out[i] = op(args[0][i], args[1][i], args[2][i]) for i < n.

@@ -19,7 +19,7 @@ constexpr std::int64_t kTurnedTask = 64 << 10;
 /// Multiply-adds below which one thread takes several blocks.
 constexpr std::int64_t kWorthTask = 1 << 20;
 
-/// Most rows for which lines along the depth are multiplied without panels.
+/// The maximum number of rows for which lines along the depth are multiplied without panels.
 constexpr std::int64_t kFewRows = 8;
 /// For panels: the depth that is laid out at a time, the rows that share a panel of the right matrix, and the bytes of results in a piece for the epilogue.
 constexpr std::int64_t kDepth = 2048, kPanelsRows = 16 * kPanelRows, kResultBytes = 512 << 10;

@@ -45,7 +45,7 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
   return static_cast<const char*>(operand.data) + at * static_cast<std::int64_t>(size);
 }
 
-/// Fewest columns of a thin product in one task.
+/// The minimum number of columns of a thin product in one task.
 constexpr std::int64_t kMinThinColumns = 256;
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr std::int64_t kQuicksortFrom = 64;
 constexpr std::int64_t kLanesUpTo = 256, kLanesFrom = 4;
 // Elements that are compared with the bound in one step.
 constexpr std::int64_t kGlance = 64;
-// Fewest elements of a piece of a row that is divided among threads.
+// The minimum number of elements of a piece of a row that is divided among threads.
 constexpr std::int64_t kPiece = 65536;
 
 template <std::size_t Bytes> struct Bits;

@@ -15,7 +15,7 @@ struct CudaInfo {
   int sm_count = 0;
   std::size_t memory = 0;  // bytes
   int driver_version = 0;  // the CUDA version that the driver serves, such as 13000
-  int shared_bytes = 0;    // most shared memory that a block may ask for
+  int shared_bytes = 0;    // maximum shared memory that a block may ask for
   bool clusters = false;   // blocks can run as clusters
 };
 
@@ -24,7 +24,7 @@ struct CudaFunctionInfo {
   int registers = 0;
   int local_bytes = 0;  // stack and spills of one thread
   int static_shared = 0;
-  int max_threads = 0;  // most threads that a block of the kernel may have
+  int max_threads = 0;  // maximum number of threads that a block of the kernel may have
 };
 
 /// Lists the GPUs of this machine, by ordinal. Never throws; `why_none` receives the reason when the list is empty.

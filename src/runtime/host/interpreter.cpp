@@ -20,7 +20,7 @@ using Kind = Instr::Kind;
 
 namespace {
 
-/// Most bytes of persistent buffers that a tile of lanes may need at once, when each lane is a row of its own.
+/// The maximum number of bytes of persistent buffers that a tile of lanes may need at once, when each lane is a row of its own.
 constexpr std::int64_t kPersistentBudget = 256 << 10;
 
 /// Memory of one thread, reused from run to run.

@@ -16,7 +16,7 @@ double work_per_point(const jit::LoopNest& nest, std::int64_t row_points) {
   return once + row * static_cast<double>(row_points);
 }
 
-/// Most operations of a piece, about a quarter of a second's work. An interrupt takes effect between two pieces.
+/// The maximum number of operations of a piece, about a quarter of a second's work. An interrupt takes effect between two pieces.
 constexpr double kLongestPiece = 0x1p29;
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }

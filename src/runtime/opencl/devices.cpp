@@ -12,7 +12,7 @@
 namespace sinter::runtime::opencl {
 namespace {
 
-/// Most bytes of a row that a block stages in local memory: a CPU calls megabytes of its caches local.
+/// The maximum number of bytes of a row that a block stages in local memory: a CPU calls megabytes of its caches local.
 constexpr std::size_t kMaxStaged = 128 << 10;
 
 template <class T> T number(DeviceId id, unsigned what) {
