@@ -1,4 +1,4 @@
-// The results of library calls in pieces.
+// The epilogue of a library call, as the call sees it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace sinter::kernels {
 
-/// Is called when elements [begin, end) of a result, counted row-major, are complete. They do not change until the call returns. The thread that computed them
-/// calls, once for each element. Empty: there is no epilogue.
+/// The function that a library call calls when elements [begin, end) of its result, counted row-major, are complete. They do not change until the function
+/// returns. The thread that computed the elements makes the call; each element is in one call. Empty: there is no epilogue.
 class Epilogue {
  public:
   /// `at`: the address of element `begin`; null: it is in the result's memory.
