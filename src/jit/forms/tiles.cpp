@@ -32,16 +32,16 @@ class Tiles : public Lowering {
       if (down > 0) unflatten(let("outer", count_, line / high), axes_between(0, down), [&](int a) { return is_used(a); });
       if (!turned.empty()) {
         points(true, [&](const E& y) {
-          for (const auto& [input, tile] : turned) {
+          for (const auto& [input, memory] : turned) {
             const Access& access = nest_.inputs[input];
-            store(tile.at({y, x}), Memory{access.name, access.dtype}.at({index(access.index, false)}));
+            store(memory.at({y, x}), Memory{access.name, access.dtype}.at({index(access.index, false)}));
           }
         });
         barrier(loop::Scope::block);
       }
       points(false, [&](const E& y) {
-        for (const auto& [input, tile] : turned) loaded_[input] = tile.at({x, y});
-        for (const auto& [output, tile] : turned_back) stored_[output] = tile.at({y, x});
+        for (const auto& [input, memory] : turned) loaded_[input] = memory.at({x, y});
+        for (const auto& [output, memory] : turned_back) stored_[output] = memory.at({y, x});
         const Stage all = all_stages();
         name_point_indices(all);
         stage_body(all, inside());
@@ -50,9 +50,9 @@ class Tiles : public Lowering {
         forget_indices();
         barrier(loop::Scope::block);
         points(true, [&](const E& y) {
-          for (const auto& [output, tile] : turned_back) {
+          for (const auto& [output, memory] : turned_back) {
             const Access& access = nest_.outputs[output];
-            store(Memory{access.name, access.dtype}.at({index(access.index, false)}), tile.at({x, y}), inside());
+            store(Memory{access.name, access.dtype}.at({index(access.index, false)}), memory.at({x, y}), inside());
           }
         });
       }
