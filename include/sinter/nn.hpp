@@ -1,6 +1,6 @@
-// Neural network layers with PyTorch's names and order of arguments. x is (batch, channels, places..), with 1 to 3 axes of places, or without the batch. All
-// floating types are accepted; those of 8 and 16 bits are computed in float32 and rounded once. Wrong shapes throw ShapeError, wrong numbers ValueError, wrong
-// types DTypeError.
+// Neural network layers with PyTorch's names and order of arguments. x is (batch, channels, spatial axes..), with 1 to 3 spatial axes, or the same without the
+// batch. All floating types are accepted; those of 8 and 16 bits are computed in float32 and rounded once. Wrong shapes throw ShapeError, wrong numbers
+// ValueError, wrong types DTypeError.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace sinter {
 
-/// One number for all axes of places, or one for each: 2, or {2, 1}.
+/// One number for all spatial axes, or one for each: 2, or {2, 1}.
 class PerAxis {
  public:
   template <class T>
@@ -27,8 +27,8 @@ class PerAxis {
   std::vector<std::int64_t> list_;
 };
 
-/// The padding: 1 on both sides of every axis, {1, 2} for each axis, {{0, 1}, {0, 1}} before and after each. same() pads so that a convolution of stride 1
-/// keeps the size; if the padding is odd, the extra element is added at the end.
+/// The padding of the spatial axes: 1 (on both sides of every axis), {1, 2} (one number for each axis), or {{0, 1}, {0, 1}} (before and after each axis).
+/// same() pads so that a convolution of stride 1 keeps the size; if the padding of an axis is odd, the extra element is added at the end.
 class Padding {
  public:
   template <class T>
@@ -61,12 +61,12 @@ struct ConvOptions {
   PerAxis dilation = 1;
   std::int64_t groups = 1;
 };
-/// Returns the cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, places..). Integers are convolved in int32
-/// or int64. It is a library call that takes an epilogue where the library can. A CPU computes 3x3 taps of stride 1 over many channels and places in tiles of
-/// 2x2 places: an infinity in x, or a number near the largest ones, then makes a whole tile NaN. If groups do not fill 16 channels, the tiles of neighbouring
-/// groups become NaN, too. See docs/models.md.
+/// Returns the cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, spatial axes..). Integers are convolved in
+/// int32 or int64. The convolution is a library call, and takes an epilogue if the library supports one. A CPU computes 3x3 taps of stride 1 over many channels
+/// and positions in tiles of 2x2 positions: an infinity in x, or a number near the largest ones, then makes a whole tile NaN. If groups do not fill 16
+/// channels, the tiles of neighbouring groups become NaN, too. See docs/models.md.
 Tensor conv(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
-/// Call conv and check the number of axes.
+/// These call conv after they check the number of spatial axes.
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
 Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
 Tensor conv3d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
@@ -78,9 +78,9 @@ struct ConvTransposeOptions {
   std::int64_t groups = 1;
   PerAxis dilation = 1;
 };
-/// Returns the transpose of conv as a linear map: weight (channels, filters / groups, taps..); sizes become (size - 1) * stride - padding on both sides +
-/// dilation * (taps - 1) + output_padding + 1. It is computed as one convolution of stride 1 whose filters are the phases of the result. Taps that a phase
-/// lacks are zeros, so an infinity of x may cause NaN where no tap reads it.
+/// Returns the transpose of conv as a linear map: weight (channels, filters / groups, taps..). An axis gets the size (size - 1) * stride - padding on both
+/// sides + dilation * (taps - 1) + output_padding + 1. The result is computed as one convolution of stride 1 with filters for each phase of the result. Taps
+/// that a phase lacks are zeros, so an infinity of x may cause NaN where no tap reads it.
 Tensor conv_transpose(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
@@ -91,14 +91,14 @@ Tensor unfold(const Arg& x, const PerAxis& kernel_size, const PerAxis& dilation 
 /// Returns x @ weight.T + bias; weight is (out, in).
 Tensor linear(const Arg& x, const Tensor& weight, const Tensor& bias = {});
 
-// --- pools reduce as many of the last axes as kernel_size has numbers, or as the function's name says; one number stands for all axes
-// after batch and channels: max_pool(x, 2) of (batch, channels, rows, columns) is max_pool2d(x, 2) ----------------------------------------
+// --- pools reduce as many of the last axes as kernel_size has numbers, or as the function's name says; one number stands for all spatial
+// axes: max_pool(x, 2) of (batch, channels, rows, columns) is max_pool2d(x, 2) --------------------------------------------------------------
 
 struct PoolOptions {
   std::optional<PerAxis> stride = {};  ///< by default the kernel's size
   Padding padding = 0;
   PerAxis dilation = 1;
-  bool ceil_mode = false;         ///< true: a last window that begins inside x may extend over the end
+  bool ceil_mode = false;         ///< true: a last window that begins inside x may extend beyond the end
   bool count_include_pad = true;  ///< true: averages count the padding
   std::optional<std::int64_t> divisor_override = {};
 };
@@ -112,14 +112,14 @@ Tensor max_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& h
 Tensor avg_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
-/// Window i of n spans floor(i * size / n) to ceil((i + 1) * size / n). Throws ValueError for more than 65536 windows of several sizes.
+/// Window i of n begins at floor(i * size / n) and ends before ceil((i + 1) * size / n). Throws ValueError for more than 65536 windows of several sizes.
 Tensor adaptive_avg_pool(const Arg& x, const PerAxis& output_size);
-Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);  ///< the same windows
-/// These reduce all places; their axes remain with size 1.
+Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);  ///< the largest element of the same windows
+/// These reduce all spatial axes, which remain with size 1.
 Tensor global_avg_pool(const Arg& x);
 Tensor global_max_pool(const Arg& x);
 
-// --- norms; an empty handle for weight or bias leaves it out --------------------------------------------------------------------
+// --- norms; weight and bias may be empty handles, which leave them out --------------------------------------------------------------------
 
 /// Normalises by running statistics, at inference: (x - mean) / sqrt(var + eps) * weight + bias for each channel.
 Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
@@ -136,13 +136,13 @@ struct AttentionOptions {
   Tensor mask = {};                  ///< bool: true takes part; floating: added to the scores
   bool is_causal = false;            ///< true: a query attends only to keys up to its own index
   std::optional<double> scale = {};  ///< by default 1 / sqrt(the last axis)
-  bool enable_gqa = false;           ///< true: keys and values have fewer heads, each shared by several of the queries' heads
+  bool enable_gqa = false;           ///< true: keys and values have fewer heads than queries; several heads of the queries share each
 };
 /// Returns softmax(query @ key.T * scale + mask) @ value over the last two axes; the axes before are batches and heads.
 Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const Tensor& value, const AttentionOptions& how = {});
-/// Selects rows of weight.
+/// Returns the rows of weight that the indices name.
 Tensor embedding(const Arg& indices, const Tensor& weight);
-/// Writes 1 at the index and 0 elsewhere along a new last axis; int64 by default.
+/// Returns 1 at each index and 0 elsewhere, along a new last axis; int64 by default.
 Tensor one_hot(const Arg& indices, std::int64_t num_classes, DType dtype = DType::int64);
 
 // --- sizes ----------------------------------------------------------------------------------------------------------------------------
@@ -156,15 +156,15 @@ struct ResizeOptions {
   Coordinates coordinates = Coordinates::half_pixel;
   NearestRounding rounding = NearestRounding::round_prefer_floor;
   double cubic_a = -0.75;
-  bool exclude_outside = false;                        ///< cubic, antialias: places outside of x weigh nothing; false repeats the outermost place
-  std::vector<double> scales = {};                     ///< of each resized axis; by default the new size divided by the old one
-  bool antialias = false;                              ///< linear, cubic: a smaller result averages all places that it covers
-  std::vector<std::pair<double, double>> region = {};  ///< tf_crop_and_resize: the part of each axis that is read; 0 is its first place, 1 its last
-  double extrapolation_value = 0;                      ///< tf_crop_and_resize: the value outside of x
+  bool exclude_outside = false;                        ///< cubic, antialias: true gives positions outside of x no weight; false repeats the outermost element
+  std::vector<double> scales = {};                     ///< one for each resized axis; by default the new size divided by the old one
+  bool antialias = false;                              ///< linear, cubic: an element of a smaller result averages all positions that it covers
+  std::vector<std::pair<double, double>> region = {};  ///< tf_crop_and_resize: the part of each axis that is read; 0 is its first position, 1 its last
+  double extrapolation_value = 0;                      ///< tf_crop_and_resize: the value at positions outside of x
 };
 /// Resizes the last axes of x to these sizes.
 Tensor resize(const Arg& x, const std::vector<std::int64_t>& sizes, const ResizeOptions& how = {});
-/// Options as in PyTorch: mode is "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area"; set `size` or `scale_factor`.
+/// Options as in PyTorch: `mode` is "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area"; set `size` or `scale_factor`.
 struct InterpolateOptions {
   std::vector<std::int64_t> size = {};  ///< one number serves all axes
   std::vector<double> scale_factor = {};
@@ -173,17 +173,17 @@ struct InterpolateOptions {
   bool antialias = false;  ///< bilinear and bicubic
 };
 Tensor interpolate(const Arg& x, const InterpolateOptions& how);
-/// Rearrange (batch, channels * r * r, rows, columns) to (batch, channels, rows * r, columns * r), and back. r is from 1 to 2^20.
+/// These rearrange (batch, channels * r * r, rows, columns) to (batch, channels, rows * r, columns * r), and back. r is from 1 to 2^20.
 Tensor pixel_shuffle(const Arg& x, std::int64_t upscale_factor);
 Tensor pixel_unshuffle(const Arg& x, std::int64_t downscale_factor);
 
 // --- activations besides those of sinter/ops.hpp -----------------------------------------------------------------------------------------
 
-/// Returns x where it is not negative, and x times the weight of its channel elsewhere; weight has one number or one for each channel.
+/// Returns x where x is not negative, and x times the weight of its channel elsewhere; weight has one number in all, or one for each channel.
 Tensor prelu(const Arg& x, const Tensor& weight);
 Tensor relu6(const Arg& x);
 Tensor hardtanh(const Arg& x, double min_val = -1, double max_val = 1);
-/// Returns x where it is above the threshold, and the value elsewhere.
+/// Returns x where x is above the threshold, and `value` elsewhere.
 Tensor threshold(const Arg& x, double threshold, double value);
 /// Returns x / (1 + |x|).
 Tensor softsign(const Arg& x);

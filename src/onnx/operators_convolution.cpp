@@ -26,7 +26,7 @@ Numbers widths(const Call& c, std::size_t axes) {
   return pads;
 }
 
-/// Bounds the padding, and the number of windows that read one place, before anything is computed.
+/// Bounds the padded sizes and the number of products, before anything is computed.
 void check_size(const Call& c, const Windows& w, const Numbers& kernel, const Numbers& places) {
   Numbers padded;
   double products = 1;
@@ -86,7 +86,7 @@ ConvTransposeOptions transposed_windows(const Call& c, const Numbers& kernel, co
     for (std::size_t i = 0; i < axes; ++i) {
       const std::int64_t size = wanted.empty() ? places[i] * stride[i] : wanted[i];
       const std::int64_t total = stride[i] * (places[i] - 1) + more[i] + (kernel[i] - 1) * dilation[i] + 1 - size;
-      // A negative total adds places at the end: that is the meaning of a negative width.
+      // A negative total adds positions at the end: that is the meaning of a negative width.
       const std::int64_t half = total >= 0 ? total / 2 : 0;
       if (total < 0) more[i] -= total;
       const std::int64_t rest = total >= 0 ? total - half : 0;
@@ -159,7 +159,7 @@ Tensor places_of_maxima(const Call& c, const Tensor& maxima, const Numbers& kern
     return reshape(arange(Arg(maxima.shape()[axis], c.where())), shape);
   };
   Tensor place = add(multiply(c.at_node(along(0)), x.shape()[1]), along(1));
-  std::int64_t before = 1, behind = 1;  // taps and places of the later axes, and, if columns come first, of the earlier axes
+  std::int64_t before = 1, behind = 1;  // taps of the later axes; sizes of these or, if columns come first, of the earlier axes
   Numbers steps(axes);
   for (std::size_t k = 0; k < axes; ++k) {
     const std::size_t axis = by_columns ? k : axes - 1 - k;
@@ -184,7 +184,7 @@ Results max_pool_of(const Call& c) {
   return {maxima, places_of_maxima(c, maxima, kernel)};
 }
 
-/// Writes the values at their places into zeros.
+/// Writes the values at their indices into zeros.
 Results max_unpool(const Call& c) {
   const Tensor& x = c.tensor(0);
   const Numbers kernel = c.within(c.integers("kernel_shape"), "kernel_shape", 1), places = c.within(places_of(c, x), "the places", 0);
@@ -197,7 +197,7 @@ Results max_unpool(const Call& c) {
   flat.at({Index(reshape(c[1], {-1}), c.where())}, c.where()) = c.at_node(reshape(c[0], {-1}));
   Tensor result = reshape(c.at_node(flat), Shape(inferred.begin(), inferred.end()));
   if (!c.has(2)) return {result};
-  const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // additional places are at the ends
+  const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // additional positions are at the ends
   if (wanted.size() != inferred.size()) c.refuse(fmt::format("output_shape of {} sizes", wanted.size()));
   std::vector<std::pair<std::int64_t, std::int64_t>> more;
   for (std::size_t k = 0; k < wanted.size(); ++k) {

@@ -22,7 +22,7 @@ struct Pool {
   std::vector<std::int64_t> size;                             // the sizes of the pooled axes
 
   std::int64_t reach(std::size_t axis) const { return (taps[axis] - 1) * dilation[axis] + 1; }
-  /// Returns how many places of window i are within [low, high); place 0 is x's first.
+  /// Returns how many elements of window i lie at positions in [low, high); position 0 is the first of x.
   std::int64_t within(std::size_t axis, std::int64_t i, std::int64_t low, std::int64_t high) const {
     const std::int64_t begin = i * stride[axis] - widths[axis].first, step = dilation[axis];
     const auto before = [&](std::int64_t end) { return end <= begin ? 0 : std::min((end - begin + step - 1) / step, taps[axis]); };
@@ -30,11 +30,11 @@ struct Pool {
   }
 };
 
-constexpr std::int64_t kMaxPadding = std::int64_t{1} << 16;        // places of padding: each is read
-constexpr std::int64_t kMaxCounts = std::int64_t{1} << 26;         // counts of places per window at the ends, computed one by one
+constexpr std::int64_t kMaxBeyond = std::int64_t{1} << 16;         // positions of a window outside its axis: each is read
+constexpr std::int64_t kMaxCounts = std::int64_t{1} << 26;         // windows over an axis with padding: the elements of each are counted
 constexpr std::int64_t kMaxUnevenWindows = std::int64_t{1} << 16;  // windows of different sizes, recorded one by one
 
-/// Returns the number of pooled axes: one number stands for all axes of places, those after batch and channels.
+/// Returns the number of pooled axes: one number stands for all spatial axes, those after batch and channels.
 std::size_t axes_of(const PerAxis& given, std::size_t rank) { return given.list().size() == 1 && rank > 3 ? rank - 2 : given.list().size(); }
 
 Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, const PoolOptions& how) {
@@ -79,9 +79,9 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
 Tensor largest(const Tensor& x, const Axes& axes) { return max(x, axes); }
 Tensor total(const Tensor& x, const Axes& axes) { return sum(x, axes); }
 
-/// Combines each window to one element; `fill` is the value outside of x. A window of few places becomes as many slices, combined elementwise: the kernel is
-/// then vectorised along the result, and neighbours share their reads. Larger overlapping windows are reduced along one axis after the other, disjoint ones at
-/// once.
+/// Combines each window to one element; `fill` is the value outside of x. A window of few elements becomes as many slices, combined elementwise: the kernel
+/// is then vectorised along the result, and neighbours share their reads. Larger overlapping windows are reduced along one axis after the other, disjoint ones
+/// along all axes at once.
 Tensor over_windows(const Site& site, const Tensor& x, const Pool& pool, const Tensor& fill, Tensor (*combined)(const Arg&, const Arg&),
                     Tensor (*reduced)(const Tensor&, const Axes&)) {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(pool.first, {0, 0});
@@ -152,7 +152,7 @@ Tensor divided(const Site& site, const Tensor& sums, const Pool& pool, const Poo
   return result / static_cast<double>(all);
 }
 
-/// Returns a number for each axis that the function's name implies; one number serves all.
+/// Returns a number for each axis that the function's name implies; a single number is repeated for all axes.
 PerAxis for_axes(const PerAxis& kernel_size, std::size_t axes) {
   return kernel_size.list().size() == 1 ? PerAxis(std::vector<std::int64_t>(axes, kernel_size.list().front())) : kernel_size;
 }
