@@ -41,16 +41,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/sorting/sort_network_avx512.cpp PROPERTIES
     COMPILE_OPTIONS "${optimise};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mavx2;-mprefer-vector-width=512")
 endif()
-# The decompositions are compiled for two instruction sets; -O3 would take twice as long to compile.
-set_source_files_properties(${kernels}/decompositions/decomposition_baseline.cpp ${kernels}/decompositions/decomposition_complex.cpp PROPERTIES COMPILE_OPTIONS "-O1;-fwrapv")
 # The gates of a recurrent layer, between its products.
 set_source_files_properties(${kernels}/recurrence.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 # The transforms spend all their time in loops of their library.
 set_source_files_properties(${kernels}/fft.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set_source_files_properties(${kernels}/decompositions/decompositions.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_DECOMPOSITIONS_X86)
-  set_source_files_properties(${kernels}/decompositions/decomposition_avx2.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fwrapv;-mavx2;-mfma")
-endif()
 # The compiler vectorises the interpreter's loops; errno would prevent this for square roots. No multiply and add is contracted, so that
 # rounding is the same as in compiled kernels.
 set(exact -fno-math-errno -ffp-contract=off)
@@ -66,7 +60,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 # Templates of Eigen and of the functions make thousands of loops. With UBSan's checks a compiler takes ten minutes and more for each file.
 if(SINTER_SANITIZE MATCHES "undefined")
-  file(GLOB templates ${kernels}/decompositions/decomposition_*.cpp ${kernels}/products/matmul_*.cpp ${kernels}/primitives/interpreter_functions_*.cpp ${kernels}/primitives/interpreter_kernels.cpp ${kernels}/fft.cpp)
+  file(GLOB templates ${kernels}/products/matmul_*.cpp ${kernels}/primitives/interpreter_functions_*.cpp ${kernels}/primitives/interpreter_kernels.cpp ${kernels}/fft.cpp)
   set_property(SOURCE ${templates} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 # Every evaluation hashes the key of its plan, in debug builds too.

@@ -41,12 +41,13 @@ function(sinter_module_view name variable)
   set(${variable} ${view} PARENT_SCOPE)
 endfunction()
 
-# Two ways to compile in less time. A target that runs once for a plan, a model or a command is compiled with -O1: -O3 takes half as long again. And
-# with SINTER_UNITY several files of a module are compiled as one, which takes a third of the time, but compiles all of them anew where one changed.
+# Two ways to compile in less time. With SINTER_UNITY several files of a target are compiled as one, which takes a third of the time, but compiles all of
+# them anew where one changed. And a target that runs once for a plan, a model or a command is compiled with -O1: -O3 takes half as long again.
 option(SINTER_UNITY "compile several files of a module as one" OFF)
+set(CMAKE_UNITY_BUILD ${SINTER_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 function(sinter_quick_to_build target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SINTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # The modules that plan; repeated formulas do not enter them.

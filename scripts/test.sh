@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs the tests; ends with ctest's own summary.
 #
-#   scripts/test.sh [--long] [ARGUMENT...]      --long: also the long samples; arguments go to ctest (-R NAME runs some)
+#   scripts/test.sh [--long] [ARGUMENT...]      arguments go to ctest (-R NAME runs some)
+#
+# Without arguments, each test program draws its test cases for $SINTER_TEST_SECONDS, by default 3. With arguments it runs all its cases, and with --long
+# the tests that take long are run, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 which=(--label-exclude long)
+seconds=3
+if [ $# -gt 0 ]; then seconds=inf; fi
 setup=(--tests)
 if [ "${1:-}" = --long ]; then
   which=()
@@ -12,4 +17,5 @@ if [ "${1:-}" = --long ]; then
   shift
 fi
 scripts/build.sh "${setup[@]}"
+export SINTER_TEST_SECONDS=${SINTER_TEST_SECONDS:-$seconds}
 exec ctest --preset release "${which[@]}" "$@"

@@ -1,5 +1,7 @@
-"""The package's tests run under pytest against NumPy: PYTHONPATH=build/dev/python python -m pytest python/tests. Those marked `long` run where --long is given."""
+"""The package's tests run under pytest against NumPy: PYTHONPATH=build/dev/python python -m pytest python/tests. Those marked `long` run where --long is given. $SINTER_TEST_SECONDS draws a sample that fits ten times that time."""
 import os
+import random
+import time
 
 import pytest
 
@@ -14,7 +16,18 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes a minute or another library; runs where --long is given")
 
 
+BEGIN = time.monotonic()
+SECONDS = 10 * float(os.environ.get("SINTER_TEST_SECONDS", "inf"))  # ten times what a test program has
+
+
+def pytest_runtest_setup(item):
+    if time.monotonic() - BEGIN > SECONDS:
+        pytest.skip("SINTER_TEST_SECONDS is over")
+
+
 def pytest_collection_modifyitems(config, items):
+    if SECONDS != float("inf"):
+        random.shuffle(items)
     if not config.getoption("--long"):
         for item in items:
             if "long" in item.keywords:

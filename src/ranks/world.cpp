@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
+#include "base/beside_library.hpp"
 #include "base/interrupt.hpp"
 
 namespace sinter::ranks {
@@ -29,17 +29,9 @@ double timeout() {
   return seconds;
 }
 
-std::string folder_of_library() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&timeout), &info) == 0 || info.dli_fname == nullptr) return {};
-  return std::filesystem::path(info.dli_fname).parent_path();
-}
-
-/// Opens the module's file beside this library, or else where the loader searches.
 std::shared_ptr<Transport> open_module(const std::string& file) {
-  const std::filesystem::path beside = std::filesystem::path(folder_of_library()) / file;
   // MPI opens modules of its own, which look for its symbols among the global ones.
-  void* const module = dlopen(std::filesystem::exists(beside) ? beside.c_str() : file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  void* const module = dlopen(beside_library(file).c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr)
     throw RankError(
         fmt::format("init: the module that moves bytes between ranks does not open: {}. It is built where CMake finds MPI (libopenmpi-dev, or "

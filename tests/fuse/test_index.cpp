@@ -61,7 +61,7 @@ std::vector<Shape> factorisations(std::int64_t count, int max_factors) {
   return all;
 }
 
-Map identity(std::size_t rank) {
+Map identity_map(std::size_t rank) {
   Map map;
   for (std::size_t k = 0; k < rank; ++k) map.push_back(IndexExpr::of_axis(static_cast<int>(k)));
   return map;
@@ -98,7 +98,7 @@ TEST_CASE("a reshape there and back is the identity, for every pair of shapes") 
   for (const std::int64_t count : {12, 24, 36})
     for (const Shape& from : factorisations(count, 3))
       for (const Shape& by : factorisations(count, 3)) {
-        const Map there = fuse::reshape_map(identity(from.size()), sizes_of(from), sizes_of(by), sizes_of(from), false).map;
+        const Map there = fuse::reshape_map(identity_map(from.size()), sizes_of(from), sizes_of(by), sizes_of(from), false).map;
         const Map back = fuse::reshape_map(there, sizes_of(by), sizes_of(from), sizes_of(from), false).map;
         // An axis of size 1 may come back as 0.
         for (std::size_t k = 0; k < from.size(); ++k) {
@@ -181,7 +181,7 @@ TEST_CASE("random chains of views find the elements that moving them by hand fin
       elements = moved;
       views.push_back(std::move(view));
     }
-    Map map = identity(shape.size());
+    Map map = identity_map(shape.size());
     for (std::size_t k = views.size(); k-- > 0;) map = fuse::through(views[k].node, sizes_of(views[k].input), map, sizes_of(shape), false).map;
     const IndexExpr flat = fuse::linear(map, sizes_of(input));
     std::size_t number = 0;
@@ -199,7 +199,7 @@ TEST_CASE("composed views stay small") {
   const fuse::IndexSpace::Scope scope(std::make_shared<fuse::IndexSpace>());
   // Powers of two: a thousand reshapes and transposes are one permutation of digits.
   const fuse::Sizes from{4, 8}, to{8, 4};
-  Map map = identity(2);
+  Map map = identity_map(2);
   Node turn;
   turn.op = Op::permute;
   turn.ints = {1, 0};
@@ -249,7 +249,7 @@ TEST_CASE("views over symbols are what they are over numbers, for every size tha
       shape = view.node.shape;
       views.push_back(std::move(view));
     }
-    Map map = identity(shape.size());
+    Map map = identity_map(shape.size());
     for (std::size_t k = views.size(); k-- > 0;) map = fuse::through(views[k].node, views[k].input, map, shape, false).map;
     const IndexExpr flat = fuse::linear(map, input);
     // Every number in the expression, bound again.

@@ -563,7 +563,7 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
     const int row = b.load(f32, b.index({0, 1})), column = b.load(f32, b.index({1, 0}));
     const int transposed = b.load(f32, b.index({1, M}));
     // x.reshape(N, M).T read through its flat position: (flat % M) * N... is x[(flat % M), (flat / M)] of an (M, N) array.
-    Index x;
+    jit::Index x;
     x.terms.push_back({b.number(N), -1, flat, jit::kOne, b.number(M)});
     x.terms.push_back({jit::kOne, -1, flat, b.number(M), jit::kNone});
     const int reshaped = b.load(f32, b.general(x));

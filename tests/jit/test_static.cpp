@@ -2,8 +2,7 @@
 // the device as it is launched; no kernel takes more than 64 registers and at the same time more than a tenth above the expected number (expected_registers);
 // contiguous accesses have 16 bytes; no index is 64 bits wide where 32 suffice; no loop over a row divides.
 //
-// Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. SINTER_STATIC_PART=0/2
-// takes every second formula from the first on. The table is printed, and written to $SINTER_STATIC_TABLE where that names a file.
+// Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. The table is printed, and written to $SINTER_STATIC_TABLE where that names a file.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -16,6 +15,7 @@
 #include <map>
 #include <set>
 
+#include "cases.hpp"
 #include "engine/engine.hpp"
 #include "jit/contraction.hpp"
 #include "program.hpp"
@@ -144,15 +144,13 @@ std::string part_of_text(const std::string& text, const std::string& from) {
 }  // namespace
 
 TEST_CASE("kernels of every family compile for real architectures as they were planned") {
-  const char* part = std::getenv("SINTER_STATIC_PART");
   const char* which = std::getenv("SINTER_STATIC_ARCHITECTURES");
-  std::size_t first = 0, step = 1;
-  if (part && *part) first = static_cast<std::size_t>(part[0] - '0'), step = static_cast<std::size_t>(part[2] - '0');
   const bool everywhere = which && std::strcmp(which, "all") == 0;
   std::vector<Row> table;
   std::size_t turn = 0;
   std::vector<Case> all = corpus();
-  for (std::size_t k = first; k < all.size(); k += step) {
+  std::shuffle(all.begin(), all.end(), sinter::testing::numbers());
+  for (std::size_t k = 0; k < all.size() && !(k > 0 && sinter::testing::time_is_over()); ++k) {
     CAPTURE(all[k].name);
     for (std::size_t a = 0; a < (everywhere ? kArchitectures.size() : 1); ++a) {
       const int sm = kArchitectures[everywhere ? a : turn++ % kArchitectures.size()];
@@ -225,12 +223,9 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
 }
 
 TEST_CASE("rows that a cluster holds are one kernel, on each architecture that has clusters") {
-  const char* part = std::getenv("SINTER_STATIC_PART");
-  std::size_t turn = 0;
   for (const DType t : {DType::float32, DType::float16, DType::float64})
     for (const std::int64_t width : {60000, 100001, 131072, 262144, 400000})
       for (const int sm : {90, 100, 120}) {
-        if (part && *part && turn++ % static_cast<std::size_t>(part[2] - '0') != static_cast<std::size_t>(part[0] - '0')) continue;
         const Tensor x = make(t, {200, width}), w = make(t, {width});
         const std::int64_t staged = width * (t == DType::float64 ? 8 : 4);
         const auto limits = sn::fuse::cuda_limits(sm);

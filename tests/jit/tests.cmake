@@ -1,6 +1,6 @@
 sinter_test(test_bytes freeze)
 sinter_objects_program(test_clusters freeze)
-sinter_runs(clusters cuda=2)
+sinter_runs(clusters cuda)
 sinter_run_emulated(clusters_b200_cuda_emulated test_clusters SINTER_EMULATOR_GPU=B200)
 # Devices that have no clusters, or no room for large ones: the same results in another way.
 sinter_run_emulated(clusters_none_cuda_emulated test_clusters SINTER_EMULATOR_CLUSTERS=0)
@@ -22,11 +22,9 @@ sinter_test(test_llvm_object freeze)
 sinter_suite(masks llvm interpreter)
 sinter_suite(rows llvm interpreter cuda opencl loops)
 sinter_objects_program(test_schedules freeze)
-sinter_runs(schedules llvm interpreter cuda=4)
+sinter_runs(schedules llvm interpreter cuda)
 sinter_objects_program(test_static freeze)
-# Half of the corpus each, on two cores.
-sinter_run(static_even test_static SINTER_STATIC_PART=0/2)
-sinter_run(static_odd test_static SINTER_STATIC_PART=1/2)
+sinter_run(static test_static)
 # The promises about machine code.
 if(TARGET sinter_command)
   sinter_python(static_code ../../bench/sass.py $<TARGET_FILE:sinter_command> --target sm_80 sm_90 sm_100 --check)

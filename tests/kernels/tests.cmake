@@ -1,10 +1,10 @@
-sinter_suite(blocked llvm interpreter cuda opencl loops=1)
+sinter_suite(blocked llvm interpreter cuda opencl loops)
 sinter_run(blocked_unfused test_blocked SINTER_FUSE=off SINTER_ONEDNN=off)
-sinter_suite(byte_products llvm interpreter unfused cuda opencl loops=2)
+sinter_suite(byte_products llvm interpreter unfused cuda opencl loops)
 sinter_test(test_byte_blocks freeze)
-sinter_suite(conv_bytes llvm interpreter unfused cuda opencl loops=2)
+sinter_suite(conv_bytes llvm interpreter unfused cuda opencl loops)
 sinter_test(test_byte_tiles freeze)
-sinter_suite(products llvm interpreter unfused cuda=4 opencl)
+sinter_suite(products llvm interpreter unfused cuda opencl)
 # Products of floats by the stand-in for cuBLASLt.
 sinter_run_emulated(products_cublaslt test_products SINTER_CUBLASLT=${CMAKE_CURRENT_BINARY_DIR}/cuda_emulator/libcublaslt_emulator.so)
 sinter_run_emulated(products_cublaslt_no_epilogues test_products SINTER_EMULATOR_EPILOGUES=0

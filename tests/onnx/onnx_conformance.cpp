@@ -8,8 +8,11 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <random>
 
+#include "cases.hpp"
 #include "onnx/graph.hpp"
+#include "seed.hpp"
 #include "sinter/model.hpp"
 #include "sinter/sinter.hpp"
 
@@ -73,11 +76,13 @@ int main(int argc, char** argv) {
     if (wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string& w) { return test.starts_with(w); })) tests.push_back(entry.path());
   }
   std::sort(tests.begin(), tests.end());
+  std::shuffle(tests.begin(), tests.end(), std::mt19937(testing::test_seed()));
 
   std::map<std::string, Count> by_operator;
   std::map<std::string, int> reasons;
   Count all;
   for (const fs::path& test : tests) {
+    if (testing::time_is_over() && all.passed > 0) break;
     const std::string name = test.filename().string();
     std::string op = name;
     std::string outcome;

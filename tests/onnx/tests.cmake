@@ -1,12 +1,11 @@
 # Trained models, where protobuf is there.
 if(TARGET sinter_model)
   add_executable(onnx_conformance ${CMAKE_CURRENT_LIST_DIR}/onnx_conformance.cpp)
-  target_include_directories(onnx_conformance PRIVATE ${PROJECT_SOURCE_DIR}/tests/support)
-  target_link_libraries(onnx_conformance PRIVATE sinter_module_onnx sinter_onnx_format sinter::sinter)
+  target_link_libraries(onnx_conformance PRIVATE test_runner sinter_module_onnx sinter_onnx_format sinter::sinter)
   add_test(NAME onnx_conformance COMMAND onnx_conformance ${SINTER_TEST_VENV}/onnx_node_tests)
   set_tests_properties(onnx_conformance PROPERTIES ENVIRONMENT "SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/onnx")
 
-  sinter_suite(model llvm interpreter unfused cuda opencl loops=3)
+  sinter_suite(model llvm interpreter unfused cuda opencl loops)
   target_link_libraries(test_model PRIVATE sinter::model sinter_onnx_format)
 
   sinter_suite(model_operators llvm interpreter unfused cuda opencl loops)
@@ -15,7 +14,7 @@ if(TARGET sinter_model)
   sinter_suite(layouts llvm interpreter unfused)
   target_link_libraries(test_layouts PRIVATE sinter::model sinter_onnx_format)
 
-  sinter_suite(quantized llvm interpreter unfused cuda opencl loops=2)
+  sinter_suite(quantized llvm interpreter unfused cuda opencl loops)
   target_link_libraries(test_quantized PRIVATE sinter::model sinter_onnx_format)
 
   add_test(NAME runtime_operators COMMAND ${SINTER_TEST_VENV}/bin/python ${CMAKE_CURRENT_LIST_DIR}/runtime_operators.py $<TARGET_FILE:sinter_command>)

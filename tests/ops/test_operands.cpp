@@ -14,6 +14,7 @@
 #include "ops/blocked.hpp"
 
 #include "attempts.hpp"
+#include "cases.hpp"
 #include "says.hpp"
 #include "seed.hpp"
 
@@ -241,4 +242,4 @@ TEST_CASE("limits are stated as they are") {
   CHECK(sn::diagonal(made({3, 3}), INT64_MIN).size() == 0);
 }
 
-int main(int argc, char** argv) { return doctest::Context(argc, argv).run(); }
+int main(int argc, char** argv) { return run_cases(argc, argv); }

@@ -1,4 +1,4 @@
-sinter_suite(device cuda=all opencl)
+sinter_suite(device cuda opencl)
 sinter_run_emulated(device_lost_cuda_emulated test_device SINTER_EMULATOR_LOSE=3)
 sinter_test(test_opencl freeze)
 set_tests_properties(test_opencl PROPERTIES ENVIRONMENT "${SINTER_POCL};SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/test_opencl")

@@ -24,10 +24,4 @@ inline std::uint32_t fresh_seed() {
   return test_seed() + 0x9e3779b9u * ++calls;
 }
 
-/// $SINTER_TEST_SAMPLE: how many test cases a run draws at random; 0, all of them, without it.
-inline int test_sample() {
-  const char* const sample = std::getenv("SINTER_TEST_SAMPLE");
-  return sample ? std::atoi(sample) : 0;
-}
-
 }  // namespace sinter::testing

@@ -1,4 +1,4 @@
-// main() of the tests that need only doctest's.
-#include <doctest/doctest.h>
+// main() of the tests that need no device.
+#include "cases.hpp"
 
-int main(int argc, char** argv) { return doctest::Context(argc, argv).run(); }
+int main(int argc, char** argv) { return sinter::testing::run_cases(argc, argv); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attempts.hpp"
+#include "cases.hpp"
 #include "expression.hpp"
 #include "seed.hpp"
 #include "table/arguments.hpp"
@@ -347,4 +348,4 @@ TEST_CASE("what is made of each item or for each of a count is bounded before it
   }
 }
 
-int main(int argc, char** argv) { return doctest::Context(argc, argv).run(); }
+int main(int argc, char** argv) { return run_cases(argc, argv); }

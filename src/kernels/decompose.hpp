@@ -1,4 +1,4 @@
-// The decomposition of one matrix by Eigen, built for several instruction sets. decompositions.cpp calls it.
+// The function by which a library of its own, src/decompositions, decomposes one matrix with Eigen.
 #pragma once
 #include <cstdint>
 
@@ -16,13 +16,11 @@ struct MatrixIn {
 enum class Refusal : std::uint8_t { none, singular, indefinite, infinite, diverges };
 
 /// Decomposes one matrix. `result` is row-major, of the shape in the op's row (trace/library.cpp). `b`: the right side of solve. float32 is computed in float64
-/// too: Eigen's templates take minutes to compile, and an elimination loses digits that the result could hold.
+/// too: Eigen's templates take minutes to compile, and an elimination loses digits that the result could hold. A complex matrix has its real parts in the first
+/// half of its columns and its imaginary parts in the second, as has the result.
 using DecomposeFn = Refusal (*)(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 
-Refusal decompose_baseline(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
-Refusal decompose_avx2(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
-/// Decomposes complex matrices. A complex matrix has its real parts in the first half of its columns and its imaginary parts in the second, as has the result.
-Refusal decompose_complex(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
-bool is_of_complex_matrices(trace::Op op);
+/// The name of this function in the library.
+inline constexpr const char* kDecompose = "sinter_decompose";
 
 }  // namespace sinter::kernels

@@ -1,11 +1,16 @@
-#include "kernels/decompositions/decompositions.hpp"
+#include "kernels/decompositions.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <vector>
 
+#include "base/beside_library.hpp"
 #include "base/threads.hpp"
-#include "kernels/decompositions/decomposition.hpp"
+#include "kernels/decompose.hpp"
 #include "kernels/refused.hpp"
 #include "sinter/errors.hpp"
 
@@ -15,16 +20,17 @@ namespace {
 /// Work of fewer operations than this is finished sooner than another thread wakes up.
 constexpr double kWorthThreads = 64 << 10;
 
-DecomposeFn decomposer(trace::Op op) {
-  if (is_of_complex_matrices(op)) return &decompose_complex;
-  static const DecomposeFn chosen = [] {
-#if defined(SINTER_DECOMPOSITIONS_X86)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &decompose_avx2;
-#endif
-    return &decompose_baseline;
+/// Opens the library of decompositions, once.
+DecomposeFn decomposer() {
+  static const DecomposeFn function = [] {
+    const std::string file = beside_library("libsinter_decompositions-" SINTER_VERSION ".so");
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const found = library != nullptr ? dlsym(library, kDecompose) : nullptr;
+    if (found == nullptr)
+      throw IoError(fmt::format("the library of decompositions does not open: {}. Build the target sinter_decompositions, or install sinter whole", dlerror()));
+    return reinterpret_cast<DecomposeFn>(found);
   }();
-  return chosen;
+  return function;
 }
 
 /// Returns the operand's matrix number `element`.
@@ -65,7 +71,7 @@ void decompose(const fuse::LibraryCall& call, std::span<void* const> pointers, i
     const MatrixIn right = call.operands.size() > 1 ? matrix(call.operands[1], call.dtype, pointers[1], element) : MatrixIn{};
     void* const result = static_cast<char*>(pointers.back()) + static_cast<std::size_t>(element) * bytes;
     std::vector<double> wide(call.dtype == DType::float32 ? static_cast<std::size_t>(results) : 0);
-    const Refusal refusal = decomposer(call.op)(call.op, call.dtype, left, right, wide.empty() ? static_cast<double*>(result) : wide.data());
+    const Refusal refusal = decomposer()(call.op, call.dtype, left, right, wide.empty() ? static_cast<double*>(result) : wide.data());
     std::transform(wide.begin(), wide.end(), static_cast<float*>(result), [](double x) { return static_cast<float>(x); });
     if (refusal == Refusal::none) return;
     const std::lock_guard lock(mutex);

@@ -10,10 +10,9 @@
 #include <Eigen/QR>
 #include <Eigen/SVD>
 
-#include "kernels/decompositions/decomposition.hpp"
+#include "decompositions/variants.hpp"
 
-namespace sinter::kernels {
-using trace::Op;
+namespace sinter::decompositions {
 
 namespace {
 
@@ -160,4 +159,4 @@ bool is_of_complex_matrices(Op op) {
   }
 }
 
-}  // namespace sinter::kernels
+}  // namespace sinter::decompositions

@@ -1,4 +1,4 @@
-// The body of decomposition_{baseline,avx2}.cpp, which define SINTER_DECOMPOSE (the function's name) and rename Eigen. Otherwise the linker could choose a copy
+// The body of real_{baseline,avx2}.cpp, which define SINTER_DECOMPOSE (the function's name) and rename Eigen. Otherwise the linker could choose a copy
 // of an Eigen function that was compiled with vectors that the processor lacks.
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,9 @@
 #include <Eigen/QR>
 #include <Eigen/SVD>
 
-#include "kernels/decompositions/decomposition.hpp"
+#include "decompositions/variants.hpp"
 
-namespace sinter::kernels {
-using trace::Op;
+namespace sinter::decompositions {
 
 namespace {
 
@@ -213,4 +212,4 @@ Refusal SINTER_DECOMPOSE(Op op, DType dtype, const MatrixIn& in, const MatrixIn&
   }
 }
 
-}  // namespace sinter::kernels
+}  // namespace sinter::decompositions

@@ -1,0 +1,2 @@
+#define SINTER_DECOMPOSE decompose_baseline
+#include "decompositions/real.inl"

@@ -1,4 +1,0 @@
-// cmake/instruction_sets.cmake sets this file's instruction set.
-#define Eigen Eigen_avx2
-#define SINTER_DECOMPOSE decompose_avx2
-#include "kernels/decompositions/decomposition.inl"

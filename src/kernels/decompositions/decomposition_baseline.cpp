@@ -1,2 +1,0 @@
-#define SINTER_DECOMPOSE decompose_baseline
-#include "kernels/decompositions/decomposition.inl"

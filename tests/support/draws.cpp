@@ -1,0 +1,17 @@
+#include "draws.hpp"
+
+namespace sinter::testing {
+
+std::mt19937& numbers() {
+  static std::mt19937 rng(test_seed());
+  return rng;
+}
+std::int64_t pick(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(numbers()); }
+
+std::vector<float> floats(std::size_t count, float low, float high) {
+  std::vector<float> list(count);
+  for (float& x : list) x = std::uniform_real_distribution<float>(low, high)(numbers());
+  return list;
+}
+
+}  // namespace sinter::testing
