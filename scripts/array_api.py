@@ -47,7 +47,7 @@ def runs(sinter, name):
         return "a step"
     if "Recorded without work" in text:
         return "free"
-    return "fuses" if "Becomes part" in text else "at once"
+    return "fuses" if "Composed of primitives" in text else "at once"
 
 
 def main():
@@ -74,7 +74,7 @@ def main():
         tables.append(f"## {title.capitalize()}\n\n| standard | in expressions | in C++ | runs |\n|---|---|---|---|\n" + "\n".join(rows))
     total = sum(counts.values())
     words = {"fuses": "become part of the kernels around them", "free": "are recorded without work of their own: index algebra, or a number that is known",
-             "a step": "are steps of their own, which a library computes between kernels", "at once": "compute at once, since their result's size is a value",
+             "a step": "are steps of their own, which a library computes between kernels", "at once": "compute some of it at once, when they are recorded, or are known then",
              "in C++ alone": "are there in C++ and not in expressions", "missing": "are missing"}
     lines = ["# The Array API standard 2024.12, and sinter", "",
              f"`scripts/array_api.py` writes this page. The standard has {total} functions, including its extensions. They are divided as follows:", ""]

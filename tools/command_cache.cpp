@@ -9,6 +9,7 @@
 
 #include "cache/entry.hpp"
 #include "commands.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/errors.hpp"
 
@@ -51,7 +52,7 @@ std::string one_line(const std::string& note, std::size_t max_length) {
   return line;
 }
 
-std::string entries_text(std::size_t count) { return fmt::format("{} entr{}", count, count == 1 ? "y" : "ies"); }
+std::string entries_text(std::size_t count) { return counted(count, "entry", "entries"); }
 
 constexpr std::array<char, 8> kExportMark = {'s', 'n', 'c', 'a', 'c', 'h', 'e', '\n'};
 
@@ -114,7 +115,8 @@ int run_cache_show(const std::string& key) {
   line("what", kind_of(entry) == source.entry ? source.entry : fmt::format("{} {}", kind_of(entry), source.entry));
   line("why", binary.note);
   line("bytes", fmt::format("{}, {} of them the {}", entry.bytes, binary.image.size(), kind_of(entry) == "kernel" ? "binary" : kind_of(entry)));
-  line("used", fmt::format("{}{}, {} hits", age_text(entry.unused_seconds), entry.unused_seconds < 60 ? "" : " ago", uses_text(entry)));
+  line("used", fmt::format("{}{}, {}", age_text(entry.unused_seconds), entry.unused_seconds < 60 ? "" : " ago",
+                           entry.uses < 0 ? "- hits" : counted(entry.uses, "hit")));
   line("target", source.target);
   line("compiler", source.compiler);
   line("generator", source.generator);
@@ -122,7 +124,7 @@ int run_cache_show(const std::string& key) {
   const jit::ResourceReport& report = binary.report;
   if (report.compile_ms > 0) line("compiled", fmt::format("in {:.1f} ms", report.compile_ms));
   if (report.registers >= 0)
-    line("resources", fmt::format("{} registers, {} bytes of shared memory, {} bytes spilled", report.registers, std::max(report.shared_bytes, 0),
+    line("resources", fmt::format("{}, {} bytes of shared memory, {} bytes spilled", counted(report.registers, "register"), std::max(report.shared_bytes, 0),
                                   std::max(report.spill_bytes, 0)));
   if (kind_of(entry) == "plan") return 0;  // the text of its key is numbers
   if (kind_of(entry) == "tuned") line("schedules", std::string(binary.image.begin(), binary.image.end()));

@@ -12,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "commands.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/profile.hpp"
 #include "sinter/sinter.hpp"
 #include "table/files.hpp"
@@ -84,7 +85,7 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
   }
   const std::size_t count = evaluated.results.size();
   if (files.size() == count || (files.size() == 1 && is_archive(files[0]))) return files;
-  std::string text = fmt::format("-o {}: {} file{} for {} result{}", list, files.size(), files.size() == 1 ? "" : "s", count, count == 1 ? "" : "s");
+  std::string text = fmt::format("-o {}: {} for {}", list, counted(files.size(), "file"), counted(count, "result"));
   for (std::size_t k = 0; count > 1 && k < count; ++k) text += fmt::format("\n  {}", evaluated.labels[k]);
   if (files.size() < count) text += "\ngive each a file, with commas between: -o a.npy,b.npy";
   throw ValueError(text);
@@ -164,6 +165,7 @@ int run_eval(const EvalRequest& request) {
   if (request.explain == "json" && request.profile.format == "json")
     throw ValueError("--explain=json and --profile=json each print one object to the standard output; ask for one of them");
   request.profile.check();
+  request.shown.check(!request.explain.empty() || !request.shown.why.empty());
   apply_settings(request.device, request.backend, request.fuse);
   std::optional<Timeline> timeline;
   if (!request.trace.empty()) timeline.emplace(request.trace);

@@ -24,12 +24,29 @@ bool is_known_at_once(std::string_view name, const std::vector<Tensor>& results,
                      [](const nlohmann::json& kernel) { return kernel.at("ops").empty() && kernel.at("inputs").empty(); });
 }
 
-/// Says whether the function becomes part of a kernel or is a step between kernels, by the plan of its example.
-std::string_view role_of(std::string_view name, const std::vector<Tensor>& results) {
-  const auto plan = nlohmann::json::parse(explain(results, Format::json));
-  if (!plan.at("library_calls").empty()) return "A step of its own: a library computes it, between kernels.";
-  if (!plan.at("kernels").empty() && is_known_at_once(name, results, plan)) return "Known when the formula is recorded: no kernel computes it.";
-  return plan.at("kernels").empty() ? "Recorded without work of its own." : "Becomes part of the kernels around it.";
+/// Returns the plan of an operation on each element of the example's first result.
+nlohmann::json plan_of_reader(std::string_view example) {
+  return nlohmann::json::parse(explain({astype(evaluate(example, {}).results.front(), DType::float64) + 1.5}, Format::json));
+}
+
+/// Says how the function of an example is computed, by the example's plan and by what ran while it was recorded and computed: the counters before, between and
+/// after.
+std::string_view role_of(std::string_view name, std::string_view example, const std::vector<Tensor>& results, const Counters& before, const Counters& recorded,
+                         const Counters& computed) {
+  const bool library = computed.library_calls > before.library_calls;
+  if (recorded.library_calls + recorded.kernels_launched > before.library_calls + before.kernels_launched)
+    return library ? "Some of it is computed when it is recorded, by a library call: a step of its own, between kernels."
+                   : "Some of it is computed when it is recorded, in steps of its own; the rest becomes part of the kernels around it.";
+  const auto plan = nlohmann::json::parse(explain(results, Format::json)), more = plan_of_reader(example);
+  const auto& calls = more.at("library_calls");
+  const auto has_epilogue = [](const nlohmann::json& call) { return !call.at("epilogue").is_null(); };
+  if (library && std::any_of(calls.begin(), calls.end(), has_epilogue))
+    return "A step of its own: a library call computes it, between kernels; elementwise operations on its result can be its epilogue.";
+  if (library) return "A step of its own: a library call computes it, between kernels.";
+  if (plan.at("kernels").empty()) return "Recorded without work of its own.";
+  if (is_known_at_once(name, results, plan)) return "Known when the formula is recorded: no kernel computes it.";
+  if (more.at("kernels").size() > plan.at("kernels").size()) return "A step of its own: its result is stored in memory.";
+  return "Composed of primitives: becomes part of the kernels around it.";
 }
 
 }  // namespace
@@ -56,9 +73,13 @@ int run_help(std::string_view name) {
   settings.device = "cpu";
   settings.backend = "interpreter";
   configure(settings);
+  const Counters before = counters();
   const Evaluated evaluated = evaluate(description->example, {});
+  const Counters recorded = counters();
   eval(evaluated.results);
-  fmt::print("  {}\n  {}\n\n  $ sinter eval \"{}\"\n", description->text, role_of(function->name, evaluated.results), description->example);
+  const Counters computed = counters();
+  const std::string_view role = role_of(function->name, description->example, evaluated.results, before, recorded, computed);
+  fmt::print("  {}\n  {}\n\n  $ sinter eval \"{}\"\n", description->text, role, description->example);
   for (const Tensor& result : evaluated.results) {
     std::string text = to_string(result);
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.insert(at + 1, "  ");

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "runtime/kind.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::tools {
@@ -39,7 +40,7 @@ int run_info(const std::string& target) {
     fmt::print("  off     {}\n", reason);
   } else {
     const cache::Stats stats = cache.stats();
-    fmt::print("  holds   {} entries, {} of {}\n", stats.entries, readable_bytes(stats.bytes), readable_bytes(cache.settings().max_bytes));
+    fmt::print("  holds   {}, {} of {}\n", counted(stats.entries, "entry", "entries"), readable_bytes(stats.bytes), readable_bytes(cache.settings().max_bytes));
   }
   fmt::print("settings\n  device {}, backend {}, fuse {}, fast math {}\n", settings.device, settings.backend, settings.fuse ? "on" : "off",
              settings.fast_math ? "on" : "off");

@@ -12,10 +12,12 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "command_plan.hpp"
 #include "commands.hpp"
 #include "progress.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/freeze_model.hpp"
 #include "sinter/model.hpp"
 #include "sinter/profile.hpp"
@@ -44,7 +46,7 @@ int check(const Model& model, const std::string& file) {
   print_values("output", model.outputs());
   print_rewrites(model);
   const std::vector<MissingOperator> missing = model.missing();
-  for (const MissingOperator& op : missing) fmt::print("missing  {}: {} node{}, the first is {}\n", op.op, op.nodes, op.nodes == 1 ? "" : "s", op.first);
+  for (const MissingOperator& op : missing) fmt::print("missing  {}: {}, the first is {}\n", op.op, counted(op.nodes, "node"), op.first);
   if (missing.empty()) fmt::print("{}: sinter has every operator\n", file);
   return missing.empty() ? 0 : 1;
 }
@@ -157,6 +159,12 @@ std::map<std::string, Tensor> tensors_by_name(const std::vector<std::string>& ar
 /// `sizes`: the sizes of random inputs, unless the request gives others. A number stands for all elements of an input whose sizes are known.
 std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values, std::map<std::string, std::int64_t> sizes) {
   std::map<std::string, Tensor> inputs = tensors_by_name(request.bindings);
+  for (const auto& [name, tensor] : inputs)
+    if (std::none_of(values.begin(), values.end(), [&](const ModelValue& input) { return input.name == name; })) {
+      std::vector<std::string> known;
+      for (const ModelValue& input : values) known.push_back(to_string(input));
+      throw ValueError(fmt::format("{} has no input '{}'; there are {}", request.file, name, fmt::join(known, ", ")));
+    }
   for (const ModelValue& input : values) {
     const auto given = inputs.find(input.name);
     const auto known = [](const ModelSize& size) { return size.size.has_value(); };
@@ -180,16 +188,50 @@ namespace {
 
 ExplainOptions options_of(const ModelRequest& request) { return {.format = request.json ? Format::json : Format::text, .guards = request.shown.guards}; }
 
+/// Decides by the file's first bytes.
+bool is_plan(const std::string& path) {
+  char start[6] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == "snplan";
+}
+
 Model load_model(const ModelRequest& request) {
+  if (is_plan(request.file)) throw ValueError(fmt::format("{} is a plan, which holds its kernels; this command takes a model", request.file));
   DType precision = DType::float32;
   for (const DType dtype : {DType::float64, DType::float16, DType::bfloat16})
     if (request.precision == name(dtype)) precision = dtype;
   return Model::load(request.file, {.rewrite = request.rewrite, .without = request.without, .precision = precision, .fixed = tensors_by_name(request.fixed)});
 }
 
-void refuse_rewrites(const ModelRequest& request) {
-  if (!request.rewrite || !request.without.empty() || !request.fixed.empty())
-    throw ValueError("--no-rewrite, --without and --set are for models; a plan's nodes were rewritten when it was compiled");
+/// Loads a plan, and refuses the options that decide how it is compiled.
+Function load_plan(const ModelRequest& request, bool with_sizes = true) {
+  const std::tuple<bool, const char*, const char*> options[] = {
+      {!request.precision.empty(), "--precision", "precision was"},
+      {!request.rewrite, "--no-rewrite", "nodes were"},
+      {!request.without.empty(), "--without", "nodes were"},
+      {!request.fixed.empty(), "--set", "constants were"},
+      {!request.fuse.empty(), "--fuse", "kernels were"},
+      {!with_sizes && !request.sizes.empty(), "--size", "sizes were"},
+  };
+  for (const auto& [given, option, what] : options)
+    if (given)
+      throw ValueError(
+          fmt::format("{0} has no effect on {1}: it is a plan, whose {2} fixed when it was compiled; give {0} to sinter compile", option, request.file, what));
+  return Function::load(request.file, Location{});
+}
+
+/// Refuses a name of --size that no input's shape has.
+void refuse_unknown_sizes(const ModelRequest& request, const std::set<std::string>& known) {
+  for (const auto& [name, list] : sizes_of(request))
+    if (!known.contains(name))
+      throw ValueError(fmt::format("--size {}: no input has a size of this name; {}", name,
+                                   known.empty() ? "their sizes are fixed" : fmt::format("the names are {}", fmt::join(known, ", "))));
+}
+
+void add_size_names(std::set<std::string>& names, const std::vector<ModelValue>& inputs) {
+  for (const ModelValue& input : inputs)
+    for (std::size_t axis = 0; input.shape && axis < input.shape->size(); ++axis)
+      if (const ModelSize& size = (*input.shape)[axis]; !size.size) names.insert(size.symbol);
 }
 
 /// A model or its plan: both run by names.
@@ -243,23 +285,12 @@ Runnable runnable(const Function& function) {
               if (given == inputs.end()) throw ValueError(fmt::format("the input {} is not given", to_string(spec)));
               ordered.push_back(given->second);
             }
-            if (inputs.size() > ordered.size())
-              for (const auto& [name, tensor] : inputs)
-                if (std::none_of(function.inputs().begin(), function.inputs().end(), [&](const InputSpec& spec) { return spec.name == name; }))
-                  throw ValueError(fmt::format("the plan has no input '{}'", name));
             const std::vector<Tensor> results = function(ordered, Location{});
             std::map<std::string, Tensor> named;
             for (std::size_t k = 0; k < results.size(); ++k) named.emplace(function.outputs()[k], results[k]);
             return named;
           },
           [function](const auto&, const ExplainOptions& options) { return function.explain(options); }};
-}
-
-/// Decides by the file's first bytes.
-bool is_plan(const std::string& path) {
-  char start[6] = {};
-  std::ifstream(path, std::ios::binary).read(start, sizeof start);
-  return std::string_view(start, sizeof start) == "snplan";
 }
 
 /// Prints the sizes that a loaded function serves.
@@ -276,7 +307,7 @@ int check(const Function& function, const std::string& file) {
   print_values("input", inputs_of(function));
   for (const std::string& output : function.outputs()) fmt::print("{:<8} {}\n", "output", output);
   print_served(function);
-  fmt::print("{}: {} plan{}\n", file, function.plans(), function.plans() == 1 ? "" : "s");
+  fmt::print("{}: {}\n", file, counted(function.plans(), "plan"));
   return 0;
 }
 
@@ -284,8 +315,8 @@ void print_figures(const Function& function) {
   for (const FrozenFigures& one : function.figures()) {
     std::string sizes;
     for (const auto& [axis, size] : one.sizes) sizes += fmt::format("{}={} ", axis, size);
-    fmt::print("plan     {}{} kernels, {} library calls; memory of intermediate values {}, at least {} live at once, {} without reuse\n", sizes, one.kernels,
-               one.library_calls, readable_bytes(one.arena_bytes), readable_bytes(one.least_bytes), readable_bytes(one.apart_bytes));
+    fmt::print("plan     {}{}, {}; memory of intermediate values {}, at least {} live at once, {} without reuse\n", sizes, counted(one.kernels, "kernel"),
+               counted(one.library_calls, "library call"), readable_bytes(one.arena_bytes), readable_bytes(one.least_bytes), readable_bytes(one.apart_bytes));
   }
 }
 
@@ -351,8 +382,8 @@ int compile_model(const ModelRequest& request) {
   const Counters after = counters();
   print_figures(function);
   print_served(Function::load(request.out, Location{}));
-  fmt::print("wrote {}: {}, {} plan{}, in {:.0f} ms; {} kernels compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)),
-             function.plans(), function.plans() == 1 ? "" : "s", took, after.kernels_compiled - before.kernels_compiled,
+  fmt::print("wrote {}: {}, {}, in {:.0f} ms; {} compiled, {} from disk\n", request.out, readable_bytes(std::filesystem::file_size(request.out)),
+             counted(function.plans(), "plan"), took, counted(after.kernels_compiled - before.kernels_compiled, "kernel"),
              after.kernels_from_disk - before.kernels_from_disk);
   if (request.explain) print_explanation(function.explain(options_of(request)));
   return 0;
@@ -361,7 +392,7 @@ int compile_model(const ModelRequest& request) {
 int explain_model(const ModelRequest& request) {
   apply_settings(request.device, request.backend, request.fuse);
   if (is_plan(request.file)) {
-    const Function function = Function::load(request.file, Location{});
+    const Function function = load_plan(request, false);
     write_pictures(request.shown, [&](Format format) { return function.explain({.format = format}); });
     if (!request.json) check(function, request.file);
     print_explanation(function.explain(options_of(request)));
@@ -381,9 +412,10 @@ int explain_model(const ModelRequest& request) {
   print_rewrites(model);
   print_figures(function);
   for (const FrozenFigures& one : function.figures())
-    fmt::print("launches {} steps compute {} operations, {:.1f} in each\nmoves    {:.1f} MB, {:.1f} MB with a launch for each operation ({:.1f}x)\n",
-               one.kernels + one.library_calls, one.operations, one.operations / static_cast<double>(std::max(one.kernels + one.library_calls, 1)),
-               one.bytes_moved / 1e6, one.bytes_unfused / 1e6, one.bytes_unfused / std::max(one.bytes_moved, 1.0));
+    fmt::print("launches {} {}, {:.1f} in each\nmoves    {:.1f} MB, {:.1f} MB with a launch for each operation ({:.1f}x)\n",
+               counted(one.kernels + one.library_calls, "step computes", "steps compute"), counted(one.operations, "operation"),
+               one.operations / static_cast<double>(std::max(one.kernels + one.library_calls, 1)), one.bytes_moved / 1e6, one.bytes_unfused / 1e6,
+               one.bytes_unfused / std::max(one.bytes_moved, 1.0));
   print_explanation(function.explain(options_of(request)));
   return 0;
 }
@@ -397,8 +429,7 @@ int check_models(const ModelRequest& request, const std::vector<std::string>& fi
     if (files.size() > 1) bar.show(static_cast<double>(k) / static_cast<double>(files.size()), one.file);
     const auto answer = [&] {
       if (is_plan(one.file)) {
-        refuse_rewrites(one);
-        const Function function = Function::load(one.file, Location{});
+        const Function function = load_plan(one);
         bar.clear();
         return check(function, one.file);
       }
@@ -423,16 +454,18 @@ int warm_cache(const ModelRequest& request, const std::vector<std::string>& file
   apply_settings(request.device, request.backend);
   if (const std::string reason = cache::DiskCache(cache_settings()).disabled_reason(); !reason.empty())
     throw ValueError(fmt::format("the disk cache is off: {}", reason));
+  std::set<std::string> names;
   for (std::size_t k = 0; k < files.size(); ++k) {
     ModelRequest one = request;
     one.file = files[k];
-    if (is_plan(one.file)) throw ValueError(fmt::format("{} is a plan, which holds its kernels; warm takes models", one.file));
     const Counters before = counters();
     std::size_t planned = 0;
     {
       CompilingShown bar;
       bar.part(k, files.size());
       const Model model = load_model(one);
+      add_size_names(names, model.inputs());
+      if (k + 1 == files.size()) refuse_unknown_sizes(request, names);
       const auto all = combinations(sizes_of(one), model);
       for (const auto& sizes : all) {
         bar.part(k * all.size() + planned, files.size() * all.size(), files.size() > 1 ? fmt::format("{} of {} models", k + 1, files.size()) : "");
@@ -445,24 +478,31 @@ int warm_cache(const ModelRequest& request, const std::vector<std::string>& file
       synchronize();
     }
     const Counters after = counters();
-    fmt::print("{}: {} plan{} made, {} from disk; {} kernels compiled, {} from disk; for {} set{} of sizes\n", one.file, after.plans_made - before.plans_made,
-               after.plans_made - before.plans_made == 1 ? "" : "s", after.plans_from_disk - before.plans_from_disk,
-               after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk, planned, planned == 1 ? "" : "s");
+    fmt::print("{}: {} made, {} from disk; {} compiled, {} from disk; for {} of sizes\n", one.file, counted(after.plans_made - before.plans_made, "plan"),
+               after.plans_from_disk - before.plans_from_disk, counted(after.kernels_compiled - before.kernels_compiled, "kernel"),
+               after.kernels_from_disk - before.kernels_from_disk, counted(planned, "set"));
   }
   return 0;
 }
 
 int run_model(const ModelRequest& request) {
   request.profile.check();
+  request.shown.check(request.explain);
+  for (const auto& [name, list] : sizes_of(request)) {
+    if (!request.random) throw ValueError(fmt::format("--size {} has no effect without --random: the inputs that are given have their own sizes", name));
+    if (list.size() > 1) throw ValueError(fmt::format("--size {}: run takes one size for each name; sinter compile takes several", name));
+  }
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point loading = Clock::now();
   Runnable model;
   if (is_plan(request.file)) {
-    refuse_rewrites(request);
-    model = runnable(Function::load(request.file, Location{}));
+    model = runnable(load_plan(request));
   } else {
     model = runnable(load_model(request), request);
   }
+  std::set<std::string> names;
+  add_size_names(names, model.inputs);
+  refuse_unknown_sizes(request, names);
   const double load_ms = milliseconds(loading);
 
   std::optional<Timeline> timeline;

@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 #include "commands.hpp"
 #include "progress.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 #include "sinter/tune.hpp"
 
@@ -42,14 +43,13 @@ int run_tune(const TuneRequest& request) {
   int kept = 0;
   for (const TunedKernel& kernel : kernels) {
     fmt::print("{}\n   chosen  {}\n", kernel.name, kernel.chosen);
-    if (kernel.kept)
-      fmt::print("   best    {}\n   gain    {:.2f} times as fast; {} other schedules were timed, the best is stored\n", kernel.best, 1 / kernel.ratio,
-                 kernel.tried);
-    else fmt::print("   gain    none that can be measured; {} other schedules were timed, none is stored\n", kernel.tried);
+    const std::string tried = counted(kernel.tried, "other schedule was", "other schedules were");
+    if (kernel.kept) fmt::print("   best    {}\n   gain    {:.2f} times as fast; {} timed, the best is stored\n", kernel.best, 1 / kernel.ratio, tried);
+    else fmt::print("   gain    none that can be measured; {} timed, none is stored\n", tried);
     kept += kernel.kept;
   }
   if (kernels.empty()) fmt::print("no kernel computes this\n");
-  else if (kept > 0) fmt::print("{} schedule{} stored in {}\n", kept, kept == 1 ? "" : "s", cache_settings().directory.string());
+  else if (kept > 0) fmt::print("{} stored in {}\n", counted(kept, "schedule"), cache_settings().directory.string());
   return 0;
 }
 

@@ -26,6 +26,10 @@ struct Shown {
   bool guards = false;           // every condition on the sizes
   std::vector<std::string> why;  // two names of an expression: why they are not in one kernel
   std::string html, svg, dot;    // files for pictures of the plan; empty: no picture
+  /// Throws if `guards` has no effect, because nothing is explained.
+  void check(bool explained) const {
+    if (guards && !explained) throw ValueError("--guards has no effect without --explain: it adds the guards to an explanation");
+  }
 };
 
 /// The options of every command that profiles.

@@ -238,6 +238,7 @@ int run(int argc, char** argv) {
                    "For a name in the inputs' shapes, the sizes to plan for, or a range that plans must cover; other sizes run if a plan is valid for them")
       ->type_name("NAME=1,8|NAME=1..64");
   compile_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
+  compile_command->add_option("--fuse", model.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   compile_command->add_flag("--explain", model.explain, "Show each kernel and its split reason");
   compile_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);

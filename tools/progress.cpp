@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::tools {
@@ -43,7 +44,7 @@ CompilingShown::CompilingShown() {
       const auto steps = static_cast<double>(now.steps_planned - at_.steps_planned), ready = static_cast<double>(now.steps_made - at_.steps_made);
       const double within = steps > 0 ? std::min(ready / steps, 0.99) : 0;  // of the present part: its plan may be followed by others
       largest = std::max(largest, (static_cast<double>(part_) + within) / static_cast<double>(parts_));
-      bar.show(largest, fmt::format("compiling: {} kernels, {} from disk{}", now.kernels_compiled - before.kernels_compiled,
+      bar.show(largest, fmt::format("compiling: {}, {} from disk{}", counted(now.kernels_compiled - before.kernels_compiled, "kernel"),
                                     now.kernels_from_disk - before.kernels_from_disk, doing_));
     } while (!stopped_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stop_; }));
   });

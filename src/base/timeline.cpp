@@ -16,6 +16,7 @@
 
 #include "base/log.hpp"
 #include "base/nvtx.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::timeline {
@@ -289,8 +290,8 @@ void operation_recorded() {
 
 void report_recorded() {
   if (recorded.count == 0) return;
-  auto event = std::unique_ptr<Span::Event>(new Span::Event{"record", fmt::format("record {} operation{}", recorded.count, recorded.count == 1 ? "" : "s"), "",
-                                                            recorded.first, recorded.last, gettid()});
+  auto event =
+      std::unique_ptr<Span::Event>(new Span::Event{"record", "record " + counted(recorded.count, "operation"), "", recorded.first, recorded.last, gettid()});
   recorded.count = 0;
   recorder()->add(std::move(event));
 }

@@ -26,6 +26,7 @@
 #include "engine/retry.hpp"
 #include "ranks/partition.hpp"
 #include "sinter/control.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"
@@ -282,8 +283,8 @@ std::string Engine::why_planned(const PlanKeyView& key, const std::vector<std::i
   std::vector<std::string> changed;
   for (std::size_t k = 0; k < symbols.size(); ++k)
     if (symbols[k] != last.sizes[k]) changed.push_back(fmt::format("{} was {} and is {}", last.symbols[k], last.sizes[k], symbols[k]));
-  return fmt::format("{} plan{} of this structure do{} not serve these sizes; the last one needs {}; {}", family->members.size(),
-                     family->members.size() == 1 ? "" : "s", family->members.size() == 1 ? "es" : "", last.program.unmet(symbols, last.symbols),
+  return fmt::format("{} not serve these sizes; the last one needs {}; {}",
+                     counted(family->members.size(), "plan of this structure does", "plans of this structure do"), last.program.unmet(symbols, last.symbols),
                      fmt::join(changed, ", "));
 }
 
@@ -296,7 +297,7 @@ void Engine::load_plans(const PlanKeyView& key, const PlanTerms& terms, const Ta
   const auto plans = engine::load_plans({key.structure, &target, &now.how, kernels_.tuning_mark()}, terms, kernels_);
   totals_.plans_from_disk += plans.size();
   if (plans.empty()) return;
-  log().debug("{} plan{} for {}{} read from disk", plans.size(), plans.size() == 1 ? "" : "s", sites->back().called, short_place(sites->back().where));
+  log().debug("{} for {}{} read from disk", counted(plans.size(), "plan"), sites->back().called, short_place(sites->back().where));
   add_plans(key, plans, plans.size(), now, sites);
 }
 
@@ -341,7 +342,7 @@ Engine::Known Engine::add_plans(const PlanKeyView& key, const std::vector<std::s
   const std::size_t evicted = plans_.evicted();
   plans_.replace({{key.settings.begin(), key.settings.end()}, {key.structure.begin(), key.structure.end()}, key.tunings}, std::move(family), cost);
   if (const std::size_t more = plans_.evicted() - evicted; more > 0)
-    log().debug("the plans of {} structure{} are dropped from memory: plans may take {} MiB", more, more == 1 ? "" : "s", kMaxPlanBytes >> 20);
+    log().debug("the plans of {} are dropped from memory: plans may take {} MiB", counted(more, "structure"), kMaxPlanBytes >> 20);
   return last;
 }
 
@@ -547,7 +548,7 @@ void Engine::run(const Executable& executable, const Target& target, Workspace& 
     arena = allocate(executable.arena.bytes, [&] {
       const auto& places = executable.places;
       const auto largest = std::max_element(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-      return fmt::format("{}{}", result_name(planned, largest->value, work.roots), places.size() == 1 ? "" : fmt::format(", and {} others", places.size() - 1));
+      return fmt::format("{}{}", result_name(planned, largest->value, work.roots), places.size() == 1 ? "" : ", and " + counted(places.size() - 1, "other"));
     });
     for (const Executable::Place& place : executable.places) {
       Elements& here = element(place.value);

@@ -10,6 +10,7 @@
 #include "engine/origins.hpp"
 #include "engine/overlap.hpp"
 #include "engine/picture.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -73,7 +74,7 @@ const char* origin_text(const PlannedStep& step) {
 std::string staging_text(const PlannedStep& step, const fuse::Limits& limits) {
   const jit::LoopNest& nest = step.nest;
   if (nest.persistent.empty()) return {};
-  const std::string staging = fmt::format("stages {} value{} of a row on chip between passes", step.staged, step.staged == 1 ? "" : "s");
+  const std::string staging = fmt::format("stages {} of a row on chip between passes", counted(step.staged, "value"));
   if (nest.schedule.row_steps > 0)
     return staging + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
   std::int64_t points = 1, bytes = 0;
@@ -158,6 +159,12 @@ std::string resources_text(const jit::ResourceReport& report) {
                      std::max(report.spill_bytes, 0));
 }
 
+/// Returns whether the device computes the call. A device without kernels for sorts by digits leaves these to the host (Engine::call).
+bool has_implementation(const fuse::Limits& limits, const fuse::LibraryCall& call) {
+  const bool needs_kernels = !limits.library_calls && fuse::by_digits(call.op);
+  return fuse::has_library(limits, call.op, call.dtype) && (!needs_kernels || runtime::kind_of(limits).call_sources);
+}
+
 std::string heading(std::size_t number, const std::string& name, const std::string& lines) {
   return fmt::format("{}. {}{}\n", number, name, lines.empty() ? "" : ", from " + lines);
 }
@@ -166,8 +173,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
   const History& history = explained.history;
   const int kernels = history.kernels, calls = history.calls;
   if (kernels + calls == 0) return "nothing to compute: the value is in memory\n";
-  std::string text = fmt::format("{} kernel{}{} on {}", kernels, kernels == 1 ? "" : "s",
-                                 calls ? fmt::format(" and {} library call{}", calls, calls == 1 ? "" : "s") : "", history.device);
+  std::string text = fmt::format("{}{} on {}", counted(kernels, "kernel"), calls ? " and " + counted(calls, "library call") : "", history.device);
   const auto& known = explained.planned;
   if (!known) return text + "\nthe plan itself is no longer in memory; record the formula again to see its kernels\n";
   const Planned& plan = *known;
@@ -193,7 +199,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
     const std::string moves = fmt::format("   moves   {}: {} to {}", bytes_text(step.bytes_moved), inputs, outputs);
     if (step.library) {
       text += moves + "\n";
-      const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
+      const bool here = has_implementation(plan.limits, step.call);
       if (library && here) text += fmt::format("   library {}\n", library(step.call));
       for (const Made& made : step.call_kernels)
         text += fmt::format("   kernel  {}{}; {}\n", made.source.entry, resources_text(made.report), binary_text(made, history.reused));
@@ -210,7 +216,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
     if (step.bytes_unfused > step.bytes_moved) text += fmt::format("; one kernel per operation: {}", bytes_text(step.bytes_unfused));
     text += fmt::format("\n   runs    {}{}", jit::to_string(step.nest.schedule, plan.limits.backend), origin_text(step));
     if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
-      text += fmt::format("; {} block{} of {} threads", launch.blocks, launch.blocks == 1 ? "" : "s", launch.threads);
+      text += fmt::format("; {} of {} threads", counted(launch.blocks, "block"), launch.threads);
     jit::ResourceReport report = made.report;
     report.shared_bytes = shared_bytes(step, plan.limits);
     text += resources_text(report);
@@ -316,7 +322,7 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
                {"bytes_unfused", step.bytes_unfused}};
     if (step.library) {
       entry["name"] = fuse::to_string(step.call);
-      const bool here = fuse::has_library(plan.limits, step.call.op, step.call.dtype);
+      const bool here = has_implementation(plan.limits, step.call);
       entry["on_host"] = !here;
       if (const auto& library = runtime::kind_of(plan.limits).library; library && here) entry["library"] = library(step.call);
       entry["kernels"] = json::array();
@@ -408,7 +414,7 @@ std::vector<std::string> source_notes(const Explained& explained, const PlannedS
   if (!sizes.empty()) notes.push_back(fmt::format("planned for {}", fmt::join(sizes, ", ")));
   if (!step.nest.scalars.empty()) notes.push_back("c0, c1, .. are the literals, in the order of the operations");
   if (const runtime::Launch launch = launch_of(step, plan.limits); launch.blocks > 0)
-    notes.push_back(fmt::format("launched as {} blocks of {} threads", launch.blocks, launch.threads));
+    notes.push_back(fmt::format("launched as {} of {} threads", counted(launch.blocks, "block"), launch.threads));
   return notes;
 }
 

@@ -12,6 +12,7 @@
 #include "base/timeline.hpp"
 #include "cache/entry.hpp"
 #include "engine/tuned.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::engine {
@@ -74,7 +75,7 @@ std::shared_ptr<Compiled> Kernels::entry_of(const jit::Source& source) {
   const std::size_t evicted = entries_.evicted();
   const auto entry = entries_.insert(key, std::make_shared<Compiled>(), cost);
   if (const std::size_t more = entries_.evicted() - evicted; more > 0)
-    log().debug("{} kernel{} {} dropped from memory: kernels may take {} MiB", more, more == 1 ? "" : "s", more == 1 ? "is" : "are", kMaxBytes >> 20);
+    log().debug("{} dropped from memory: kernels may take {} MiB", counted(more, "kernel is", "kernels are"), kMaxBytes >> 20);
   return entry;
 }
 

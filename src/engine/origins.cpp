@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sinter/counted.hpp"
 #include "trace/site.hpp"
 
 namespace sinter::engine {
@@ -168,7 +169,7 @@ std::string Origins::sizes_text() const {
     parts.push_back(fmt::format("{}{}, valid for {}", named == names_.end() ? "" : named->second + " = ",
                                 grouped(size) + (named == names_.end() ? where(free[k]) : ""), range_text(range(free[k]), size)));
   }
-  return fmt::format("planned for {}{}\n{}", fmt::join(parts, "; "), free.size() > kMaxShown ? fmt::format("; and {} more sizes", free.size() - kMaxShown) : "",
+  return fmt::format("planned for {}{}\n{}", fmt::join(parts, "; "), free.size() > kMaxShown ? "; and " + counted(free.size() - kMaxShown, "more size") : "",
                      shown_text());
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/timeline.hpp"
 #include "engine/tuned.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::engine {
 namespace {
@@ -390,8 +391,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       continue;
     }
     made.values = making.finish();
-    log().debug("planned: {} node{}, {} step{}", made.plan.graph.nodes.size(), made.plan.graph.nodes.size() == 1 ? "" : "s", made.planned->steps.size(),
-                made.planned->steps.size() == 1 ? "" : "s");
+    log().debug("planned: {}, {}", counted(made.plan.graph.nodes.size(), "node"), counted(made.planned->steps.size(), "step"));
     return made;
   }
 }

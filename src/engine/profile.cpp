@@ -12,6 +12,7 @@
 #include "engine/engine.hpp"
 #include "engine/measured.hpp"
 #include "engine/origins.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 #include "trace/site.hpp"
 
@@ -324,7 +325,7 @@ std::string to_string(const Profile& profile, int most) {
     text += line(all.seconds, named(all, fmt::format("{} at {} sizes", all.kernel, sizes.size())), nullptr, all.runs);
     for (const ProfiledStep& step : sizes) text += line(step.seconds, "  " + step.name, &step, step.runs);
   }
-  if (more > 0) text += line(rest, fmt::format("({} further step{})", more, more == 1 ? "" : "s"), nullptr, runs);
+  if (more > 0) text += line(rest, fmt::format("({})", counted(more, "further step")), nullptr, runs);
   text += line(std::max(whole - shown, 0.0), "(outside the steps)");
   text += fmt::format("by kind: {}\n", kinds_text(times.kinds, whole));
   if (times.start_seconds > 0) text += fmt::format("before:  {}\n", kinds_text(times.start_kinds, times.start_seconds));

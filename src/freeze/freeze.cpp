@@ -6,6 +6,7 @@
 
 #include "freeze/frozen_function.hpp"
 #include "freeze/plan_file.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 #include "trace/site.hpp"
 
@@ -28,7 +29,7 @@ std::string to_string(const InputSpec& spec) {
 namespace detail {
 
 void refuse_inputs(std::size_t given, std::size_t taken, Location where) {
-  trace::fail<ValueError>({"freeze", where}, fmt::format("{} inputs are described, the formula takes {}", given, taken));
+  trace::fail<ValueError>({"freeze", where}, fmt::format("{} described, the formula takes {}", counted(given, "input is", "inputs are"), taken));
 }
 
 }  // namespace detail

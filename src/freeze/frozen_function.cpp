@@ -10,6 +10,7 @@
 #include "engine/retry.hpp"
 #include "freeze/served_sizes.hpp"
 #include "fuse/passes.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/ranks.hpp"
@@ -48,7 +49,8 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
     parts_.choose(recording.results, other->results);
   }
   if (outputs_.size() > recording.results.size())
-    fail<ValueError>({"freeze", where}, fmt::format("{} outputs are named, the formula gives {}", outputs_.size(), recording.results.size()));
+    fail<ValueError>({"freeze", where},
+                     fmt::format("{} named, the formula gives {}", counted(outputs_.size(), "output is", "outputs are"), recording.results.size()));
   while (outputs_.size() < recording.results.size()) outputs_.push_back(fmt::format("y{}", outputs_.size()));
   if (!shards_) bound_for(usual_, where);
 }
@@ -82,7 +84,8 @@ std::size_t FrozenFunction::axis_number(const std::string& axis) const {
 
 /// Reads the sizes of the named axes from the inputs, which must fit their specs.
 void FrozenFunction::sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const {
-  if (given.size() != inputs_.size()) fail<ValueError>(site_at(where), fmt::format("{} inputs are given; the function takes {}", given.size(), inputs_.size()));
+  if (given.size() != inputs_.size())
+    fail<ValueError>(site_at(where), fmt::format("{} given; the function takes {}", counted(given.size(), "input is", "inputs are"), inputs_.size()));
   sizes.assign(axes_.size(), -1);
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     const InputSpec& spec = inputs_[k];
@@ -185,7 +188,8 @@ PlannerInput FrozenFunction::planner_input(const Recording& recording, Location 
 std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& sizes, Location where) {
   const PlannerInput made = planner_input(record(sizes, where), where);
   if (made.leaves->results.size() != outputs_.size())
-    fail<ValueError>(site_at(where), fmt::format("the formula gives {} tensors now, {} when it was frozen", made.leaves->results.size(), outputs_.size()));
+    fail<ValueError>(site_at(where),
+                     fmt::format("the formula gives {} now, {} when it was frozen", counted(made.leaves->results.size(), "tensor"), outputs_.size()));
   const auto bind = [&](const std::shared_ptr<const Planned>& planned) {
     if (planned->loaded) return bind_checked({made.structure, sizes, planned, {}, made.leaves}, made.values, sizes, site_at(where));
     auto bound = bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
@@ -458,8 +462,9 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
     for (const FrozenFigures& one : figures()) {
       std::vector<std::string> sizes;
       for (const auto& [axis, size] : one.sizes) sizes.push_back(fmt::format("{}={}", axis, size));
-      text += fmt::format("{}{}{} kernels and {} library calls; intermediate values take {} bytes, of which at least {} are live at once, {} without reuse\n",
-                          fmt::join(sizes, " "), sizes.empty() ? "" : ": ", one.kernels, one.library_calls, one.arena_bytes, one.least_bytes, one.apart_bytes);
+      text += fmt::format("{}{}{} and {}; intermediate values take {} bytes, of which at least {} are live at once, {} without reuse\n", fmt::join(sizes, " "),
+                          sizes.empty() ? "" : ": ", counted(one.kernels, "kernel"), counted(one.library_calls, "library call"), one.arena_bytes,
+                          one.least_bytes, one.apart_bytes);
     }
   std::shared_ptr<const Planned> planned;
   std::shared_ptr<const Leaves> leaves;

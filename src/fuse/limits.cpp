@@ -86,6 +86,8 @@ Limits opencl_limits() {
   limits.backend = Backend::opencl;
   limits.sm = 0;
   limits.threads = 256;
+  // sorts_by_digits stays true, although OpenCL has no kernels for these calls (runtime::Kind::call_sources): the host computes them for the device. That takes
+  // less time than comparing all pairs.
   limits.warps = false;
   limits.parameter_bytes = 1024;  // the least that the standard allows
   limits.shared_bytes = 24 << 10;
@@ -108,7 +110,7 @@ std::string to_string(const Limits& limits) {
   line("row_bytes", limits.row_bytes);
   line("row_bytes_are_hard", limits.row_bytes_are_hard);
   line("columns_in_registers", limits.columns_in_registers);
-  line("cluster", limits.cluster, "blocks");
+  line("cluster", limits.cluster, limits.cluster == 1 ? "block" : "blocks");
   line("threads", limits.threads);
   line("shared_bytes", limits.shared_bytes);
   line("warps", limits.warps);
@@ -131,7 +133,7 @@ std::string to_string(const Limits& limits) {
   line("byte_panels", limits.byte_panels);
   line("unroll_recurrence", limits.unroll_recurrence);
   line("overlap", limits.overlap);
-  line("reread", limits.reread, "operations");
+  line("reread", limits.reread, limits.reread == 1 ? "operation" : "operations");
   line("cache_bytes", limits.cache_bytes);
   line("short_row", limits.short_row, "points");
   line("one_order", limits.one_order);

@@ -16,9 +16,9 @@ namespace sinter::jit {
 /// One lock for each library; `Library` is the library's tag.
 template <class Library> class UntilExit {
  public:
-  /// Must be called right after the library was opened.
+  /// Must be called right after the library was opened. Another compiler of the process may open the same library again.
   static void opened() {
-    std::atexit([] { in_use().lock(); });  // runs before the destructors of objects that existed before
+    [[maybe_unused]] static const int once = std::atexit([] { in_use().lock(); });  // runs before the destructors of objects that existed before
   }
   /// Returns a lock to hold during calls of the library. Throws CompileError when the process ends.
   static std::shared_lock<std::shared_mutex> inside(std::string_view library, const std::string& entry) {

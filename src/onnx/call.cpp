@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "onnx/sequences.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/whole.hpp"
 
@@ -159,7 +160,7 @@ std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::
 }
 
 std::int64_t Call::axis(std::int64_t axis, int rank) const {
-  if (axis < -rank || axis >= rank) refuse(fmt::format("axis {} is out of bounds for a tensor of {} dimensions", axis, rank));
+  if (axis < -rank || axis >= rank) refuse(fmt::format("axis {} is out of bounds for a tensor of {}", axis, sinter::counted(rank, "dimension")));
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -186,7 +187,7 @@ void check_inputs(const std::string& file, const Node& node) {
   const Inputs takes = op ? op->inputs : sequence->inputs;
   const std::size_t given = node.inputs.size();
   const auto refuse = [&](const std::string& why) { throw ModelError(fmt::format("{}: {}: {}", file, describe(node), why)); };
-  if (given > takes.max) refuse(fmt::format("{} inputs; the operator takes at most {}", given, takes.max));
+  if (given > takes.max) refuse(fmt::format("{}; the operator takes at most {}", sinter::counted(given, "input"), takes.max));
   for (std::size_t i = 0; i < takes.min; ++i)
     if (i >= given || node.inputs[i].empty()) refuse(fmt::format("input {} is missing; the operator takes at least {}", i, takes.min));
 }

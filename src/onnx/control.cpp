@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "onnx/execute.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -42,7 +43,7 @@ std::vector<NodeValue> Program::record_within(const Program& inner, const Node& 
 }
 
 std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
-  if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{} inputs; the only input must be the condition", node.inputs.size()));
+  if (node.inputs.size() != 1) refuse(graph_, node, fmt::format("{}; the only input must be the condition", sinter::counted(node.inputs.size(), "input")));
   if (operands.size() != 1 + line.branches[0].input_slots_.size() + line.branches[1].input_slots_.size())
     refuse(graph_, node, "a branch has inputs of its own");
   const auto branch = [&](bool then) {
@@ -93,7 +94,9 @@ std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, 
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
   if (given < 2 || results < 1 + carried || body.input_slots_.size() != 2 + carried + operands.size() - given)
-    refuse(graph_, node, fmt::format("{} inputs do not fit a body of {} inputs and {} outputs", given, body.graph().inputs.size(), results));
+    refuse(graph_, node,
+           fmt::format("{} not fit a body of {} and {}", sinter::counted(given, "input does", "inputs do"),
+                       sinter::counted(body.graph().inputs.size(), "input"), sinter::counted(results, "output")));
   const auto given_at = [&](std::size_t input) { return !operands[input].tensor.empty_handle(); };
   const bool counted = given_at(0);
   const std::int64_t rounds = counted ? number(node, 0, operands[0], recording) : 0;
@@ -131,10 +134,11 @@ std::vector<NodeValue> Program::record_scan(const Line& line, const Node& node, 
   const std::size_t carried = given - sequences, results = body.output_slots_.size();
   if (sequences == 0 || results < carried || body.input_slots_.size() != operands.size())
     refuse(graph_, node,
-           fmt::format("{} inputs, {} of them sequences, for a body of {} inputs and {} outputs", given, sequences, body.graph().inputs.size(), results));
+           fmt::format("{}, {} of them sequences, for a body of {} and {}", sinter::counted(given, "input"), sequences,
+                       sinter::counted(body.graph().inputs.size(), "input"), sinter::counted(results, "output")));
   const auto list = [&](const char* name, std::size_t count) {
     const auto numbers = call.integers(name, std::vector<std::int64_t>(count, 0));
-    if (numbers.size() != count) refuse(graph_, node, fmt::format("{} has {} numbers, not {}", name, numbers.size(), count));
+    if (numbers.size() != count) refuse(graph_, node, fmt::format("{} has {}, not {}", name, sinter::counted(numbers.size(), "number"), count));
     return numbers;
   };
   const auto axes = list("scan_input_axes", sequences), backwards = list("scan_input_directions", sequences);
@@ -143,7 +147,7 @@ std::vector<NodeValue> Program::record_scan(const Line& line, const Node& node, 
   for (std::size_t k = 0; k < sequences; ++k) {
     const Tensor& sequence = call.tensor(carried + k);
     const std::int64_t size = sequence.shape()[static_cast<std::size_t>(call.axis(axes[k], sequence.ndim()))];
-    if (length >= 0 && size != length) refuse(graph_, node, fmt::format("sequences of {} and {} elements", length, size));
+    if (length >= 0 && size != length) refuse(graph_, node, fmt::format("sequences of {} and {}", length, sinter::counted(size, "element")));
     length = size;
   }
   std::vector<NodeValue> state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carried));

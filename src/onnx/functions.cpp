@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "sinter/counted.hpp"
 #include "sinter/model.hpp"
 
 namespace sinter::onnx {
@@ -58,8 +59,9 @@ class Inliner {
     if (const std::int64_t opset = opset_of(function.opset_import()); opset != 0 && opset_ != 0 && opset != opset_)
       throw ModelError(fmt::format("{}: the function {} has opset {} and the model has {}; they must be the same", file_, called, opset, opset_));
     if (node.input_size() > function.input_size() || node.output_size() > function.output_size())
-      throw ModelError(fmt::format("{}: node '{}' calls {} with {} inputs and {} outputs; it has {} and {}", file_, node.name(), called, node.input_size(),
-                                   node.output_size(), function.input_size(), function.output_size()));
+      throw ModelError(fmt::format("{}: node '{}' calls {} with {} and {}; it has {} and {}", file_, node.name(), called,
+                                   sinter::counted(node.input_size(), "input"), sinter::counted(node.output_size(), "output"), function.input_size(),
+                                   function.output_size()));
     const std::string prefix = fmt::format("{}#{}/", function.name().substr(0, kShown), ++calls_), within = node.name().substr(0, kShown) + '/';
     Names names{{"", ""}};
     for (int k = 0; k < function.input_size(); ++k) names[function.input(k)] = k < node.input_size() ? node.input(k) : "";

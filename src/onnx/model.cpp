@@ -9,6 +9,7 @@
 #include "onnx/graph.hpp"
 #include "onnx/naming.hpp"
 #include "onnx/rewrite.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/engine.hpp"
 #include "sinter/ops.hpp"
 
@@ -87,7 +88,7 @@ namespace {
 /// Checks that each name has one size in all inputs.
 void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, Location where) {
   if (inputs.size() != graph.inputs.size())
-    throw ValueError(fmt::format("{} takes {} inputs, not {}{}", graph.file, graph.inputs.size(), inputs.size(), onnx::at(where)));
+    throw ValueError(fmt::format("{} takes {}, not {}{}", graph.file, sinter::counted(graph.inputs.size(), "input"), inputs.size(), onnx::at(where)));
   std::map<std::string, std::pair<std::int64_t, std::string>> symbols;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ModelValue& declared = graph.inputs[i];
@@ -146,6 +147,9 @@ std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs, Locatio
 
 std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& inputs, Location where) const {
   const onnx::Graph& graph = state_->program.graph();
+  for (const auto& [name, tensor] : inputs)
+    if (std::none_of(graph.inputs.begin(), graph.inputs.end(), [&](const ModelValue& input) { return input.name == name; }))
+      throw ValueError(fmt::format("{} has no input '{}'; there are {}{}", graph.file, name, listed(graph.inputs), onnx::at(where)));
   std::vector<Tensor> ordered;
   std::vector<ModelValue> lacking;
   for (const ModelValue& input : graph.inputs) {
@@ -156,10 +160,6 @@ std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& in
   if (!lacking.empty())
     throw ValueError(fmt::format("{}: the input{} {} {} not given{}", graph.file, lacking.size() == 1 ? "" : "s", listed(lacking),
                                  lacking.size() == 1 ? "is" : "are", onnx::at(where)));
-  for (const auto& [name, tensor] : inputs)
-    if (std::none_of(graph.inputs.begin(), graph.inputs.end(), [&](const ModelValue& input) { return input.name == name; })) {
-      throw ValueError(fmt::format("{} has no input '{}'; there are {}{}", graph.file, name, listed(graph.inputs), onnx::at(where)));
-    }
   const std::vector<Tensor> results = (*this)(ordered, where);
   eval(results, where);
   std::map<std::string, Tensor> named;

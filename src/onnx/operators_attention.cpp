@@ -6,6 +6,7 @@
 
 #include "onnx/call.hpp"
 #include "onnx/types.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -14,7 +15,8 @@ namespace {
 /// Reshapes [batch, steps, heads * size] to [batch, heads, steps, size].
 Tensor heads_apart(const Call& c, const Tensor& x, std::int64_t heads) {
   if (x.ndim() == 4) return x;
-  if (x.ndim() != 3 || heads <= 0 || x.size(2) % heads != 0) c.refuse(fmt::format("shape {} does not split into {} heads", to_string(x.shape()), heads));
+  if (x.ndim() != 3 || heads <= 0 || x.size(2) % heads != 0)
+    c.refuse(fmt::format("shape {} does not split into {}", to_string(x.shape()), sinter::counted(heads, "head")));
   return transpose(reshape(c.at_node(x), {x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
 }
 
@@ -36,7 +38,8 @@ Results attention(const Call& c) {
   if (c.has(5)) v = concatenate({c.tensor(5), v}, 2, c.where());
   const Tensor present_key = k, present_value = v;
   if (q_heads != kv_heads) {
-    if (kv_heads <= 0 || q_heads % kv_heads != 0) c.refuse(fmt::format("{} query heads are not a multiple of {} key heads", q_heads, kv_heads));
+    if (kv_heads <= 0 || q_heads % kv_heads != 0)
+      c.refuse(fmt::format("{} query heads are not a multiple of {}", q_heads, sinter::counted(kv_heads, "key head")));
     k = repeat(c.at_node(k), q_heads / kv_heads, 1), v = repeat(c.at_node(v), q_heads / kv_heads, 1);
   }
   const std::int64_t rows = q.size(2), columns = k.size(2);

@@ -8,6 +8,7 @@
 
 #include "onnx/call.hpp"
 #include "onnx/windows.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/sinter.hpp"
 
@@ -22,7 +23,7 @@ Numbers steps(const Call& c, const char* name, std::size_t axes) { return c.with
 
 Numbers widths(const Call& c, std::size_t axes) {
   const Numbers pads = c.within(c.integers("pads", Numbers(2 * axes, 0)), "pads", -Call::kFar);
-  if (pads.size() != 2 * axes) c.refuse(fmt::format("{} pads for {} axes", pads.size(), axes));
+  if (pads.size() != 2 * axes) c.refuse(fmt::format("{} for {}", sinter::counted(pads.size(), "pad"), sinter::counted(axes, "axis", "axes")));
   return pads;
 }
 
@@ -198,7 +199,7 @@ Results max_unpool(const Call& c) {
   Tensor result = reshape(c.at_node(flat), Shape(inferred.begin(), inferred.end()));
   if (!c.has(2)) return {result};
   const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // additional positions are at the ends
-  if (wanted.size() != inferred.size()) c.refuse(fmt::format("output_shape of {} sizes", wanted.size()));
+  if (wanted.size() != inferred.size()) c.refuse(fmt::format("output_shape of {}", sinter::counted(wanted.size(), "size")));
   std::vector<std::pair<std::int64_t, std::int64_t>> more;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     if (wanted[k] < inferred[k]) c.refuse(fmt::format("output_shape {} for values of {}", to_string(wanted), to_string(inferred)));
@@ -246,7 +247,7 @@ Results resize_of(const Call& c) {
   const std::string policy = c.text("keep_aspect_ratio_policy", "stretch");
   if (by_sizes) {
     const Numbers wanted = c.within(c.values(3), "the sizes", 0);
-    if (wanted.size() != axes.size()) c.refuse(fmt::format("{} sizes for {} axes", wanted.size(), axes.size()));
+    if (wanted.size() != axes.size()) c.refuse(fmt::format("{} for {}", sinter::counted(wanted.size(), "size"), sinter::counted(axes.size(), "axis", "axes")));
     double common = 0;
     for (std::size_t k = 0; k < axes.size(); ++k) {
       const auto at = static_cast<std::size_t>(axes[k]);
@@ -262,7 +263,7 @@ Results resize_of(const Call& c) {
       }
   } else {
     std::vector<float> given = c.given("scales") ? c.numbers("scales") : c.tensor(scales_input).astype(DType::float32).to_vector<float>(c.where());
-    if (given.size() != axes.size()) c.refuse(fmt::format("{} scales for {} axes", given.size(), axes.size()));
+    if (given.size() != axes.size()) c.refuse(fmt::format("{} for {}", sinter::counted(given.size(), "scale"), sinter::counted(axes.size(), "axis", "axes")));
     for (std::size_t k = 0; k < axes.size(); ++k) {
       const auto at = static_cast<std::size_t>(axes[k]);
       scales[at] = given[k];
@@ -296,7 +297,8 @@ Results resize_of(const Call& c) {
   std::vector<std::pair<double, double>> region(static_cast<std::size_t>(rank), {0.0, 1.0});
   if (how.coordinates == Coordinates::tf_crop_and_resize) {
     const std::vector<double> roi = c[1].tensor().astype(DType::float64).to_vector<double>(c.where());  // all starts, followed by all ends
-    if (roi.size() != 2 * axes.size()) c.refuse(fmt::format("a roi of {} numbers for {} axes", roi.size(), axes.size()));
+    if (roi.size() != 2 * axes.size())
+      c.refuse(fmt::format("a roi of {} for {}", sinter::counted(roi.size(), "number"), sinter::counted(axes.size(), "axis", "axes")));
     for (std::size_t k = 0; k < axes.size(); ++k) region[static_cast<std::size_t>(axes[k])] = {roi[k], roi[k + axes.size()]};
   }
 

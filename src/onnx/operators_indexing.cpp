@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "onnx/call.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -14,7 +15,7 @@ Results gather(const Call& c) { return {take(c[0], c[1], c.axis(c.integer("axis"
 Results gather_elements(const Call& c) {
   const Tensor &x = c.tensor(0), &indices = c.tensor(1);
   const std::int64_t axis = c.axis(c.integer("axis", 0), x.ndim());
-  if (indices.ndim() != x.ndim()) c.refuse(fmt::format("indices of {} dimensions into a tensor of {}", indices.ndim(), x.ndim()));
+  if (indices.ndim() != x.ndim()) c.refuse(fmt::format("indices of {} into a tensor of {}", sinter::counted(indices.ndim(), "dimension"), x.ndim()));
   std::vector<Index> covered(static_cast<std::size_t>(x.ndim()), Index(Slice{}));
   for (int i = 0; i < x.ndim(); ++i)  // the indices may cover only a part of the other axes
     if (i != axis) covered[static_cast<std::size_t>(i)] = Slice{0, indices.size(i)};
@@ -25,9 +26,10 @@ Results gather_nd(const Call& c) {
   const Tensor &x = c.tensor(0), &indices = c.tensor(1);
   const std::int64_t batch = c.integer("batch_dims", 0);
   if (indices.ndim() == 0 || batch < 0 || batch >= std::min(x.ndim(), indices.ndim()))
-    c.refuse(fmt::format("batch_dims {} does not fit a tensor of {} dimensions and indices of {}", batch, x.ndim(), indices.ndim()));
+    c.refuse(fmt::format("batch_dims {} does not fit a tensor of {} and indices of {}", batch, sinter::counted(x.ndim(), "dimension"), indices.ndim()));
   const std::int64_t depth = indices.size(indices.ndim() - 1);
-  if (depth < 1 || batch + depth > x.ndim()) c.refuse(fmt::format("indices of {} numbers into a tensor of {} dimensions", depth, x.ndim()));
+  if (depth < 1 || batch + depth > x.ndim())
+    c.refuse(fmt::format("indices of {} into a tensor of {}", sinter::counted(depth, "number"), sinter::counted(x.ndim(), "dimension")));
   std::vector<Index> places;
   for (std::int64_t k = 0; k < batch; ++k) {  // an element of a batch is read from the same batch
     Shape along(static_cast<std::size_t>(indices.ndim() - 1), 1);
@@ -122,7 +124,7 @@ Tensor counted(const Call& c, std::int64_t size, std::size_t axis, std::size_t r
 Results scatter_elements(const Call& c) {
   const Tensor &x = c.tensor(0), &indices = c.tensor(1);
   const auto axis = static_cast<std::size_t>(c.axis(c.integer("axis", 0), x.ndim()));
-  if (indices.ndim() != x.ndim()) c.refuse(fmt::format("indices of {} dimensions into a tensor of {}", indices.ndim(), x.ndim()));
+  if (indices.ndim() != x.ndim()) c.refuse(fmt::format("indices of {} into a tensor of {}", sinter::counted(indices.ndim(), "dimension"), x.ndim()));
   std::vector<Index> places;
   for (std::size_t i = 0; i < indices.shape().size(); ++i)
     places.emplace_back(i == axis ? indices : counted(c, indices.shape()[i], i, indices.shape().size()), c.where());
@@ -132,7 +134,8 @@ Results scatter_elements(const Call& c) {
 Results scatter_nd(const Call& c) {
   const Tensor &x = c.tensor(0), &indices = c.tensor(1);
   const std::int64_t depth = indices.ndim() > 0 ? indices.size(indices.ndim() - 1) : 0;
-  if (depth < 1 || depth > x.ndim()) c.refuse(fmt::format("indices of {} numbers into a tensor of {} dimensions", depth, x.ndim()));
+  if (depth < 1 || depth > x.ndim())
+    c.refuse(fmt::format("indices of {} into a tensor of {}", sinter::counted(depth, "number"), sinter::counted(x.ndim(), "dimension")));
   std::vector<Index> places;
   for (std::int64_t k = 0; k < depth; ++k) places.emplace_back(indices.at({Index(ellipsis), Index(k)}, c.where()), c.where());
   return scattered(c, places, c.tensor(2));

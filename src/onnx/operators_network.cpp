@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "onnx/call.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -28,7 +29,7 @@ Results batch_normalization(const Call& c) {
   if (c.integer("training_mode", 0) == 0) return {batch_norm(c[0], c.tensor(3), c.tensor(4), c.tensor(1), c.tensor(2), epsilon)};
   std::vector<std::int64_t> others(static_cast<std::size_t>(x.ndim()));
   std::iota(others.begin(), others.end(), 0);
-  if (others.size() < 2) c.refuse(fmt::format("a tensor of {} dimensions", others.size()));
+  if (others.size() < 2) c.refuse(fmt::format("a tensor of {}", sinter::counted(others.size(), "dimension")));
   others.erase(others.begin() + 1);
   const Tensor in = astype(c[0], traits(x.dtype()).compute);
   const Tensor m = mean(c.at_node(in), others), v = var(c.at_node(in), others);
@@ -50,7 +51,7 @@ Results scaled_channels(const Call& c) {
 
 Results group_normalization(const Call& c) {
   const std::int64_t groups = c.size("num_groups"), channels = c.tensor(0).ndim() > 1 ? c.tensor(0).size(1) : 0;
-  if (channels % groups != 0) c.refuse(fmt::format("{} channels in {} groups", channels, groups));
+  if (channels % groups != 0) c.refuse(fmt::format("{} in {}", sinter::counted(channels, "channel"), sinter::counted(groups, "group")));
   const auto parameter = [&](std::size_t i) {  // up to opset 20 there is one parameter for each group
     return c.tensor(i).size() == channels ? c.tensor(i) : repeat(c[i], channels / groups);
   };
@@ -145,7 +146,7 @@ Results mean_variance_normalization(const Call& c) {
 Results lrn(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::int64_t size = c.size("size");
-  if (x.ndim() < 2) c.refuse(fmt::format("size {} of a tensor of {} dimensions", size, x.ndim()));
+  if (x.ndim() < 2) c.refuse(fmt::format("size {} of a tensor of {}", size, sinter::counted(x.ndim(), "dimension")));
   // A window extends at most over all channels.
   const std::int64_t before = std::min((size - 1) / 2, x.size(1)), after = std::min(size - 1 - (size - 1) / 2, x.size(1));
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(x.ndim()));

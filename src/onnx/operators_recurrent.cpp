@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "onnx/call.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/recurrent.hpp"
 #include "sinter/sinter.hpp"
 
@@ -60,7 +61,7 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   std::vector<std::string>& names = s.names;
   for (std::int64_t d = 0; d < s.directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
   names = c.texts("activations", std::move(names));
-  if (names.size() != defaults.size() * static_cast<std::size_t>(s.directions)) c.refuse(fmt::format("{} activations", names.size()));
+  if (names.size() != defaults.size() * static_cast<std::size_t>(s.directions)) c.refuse(sinter::counted(names.size(), "activation"));
   for (std::string& name : names) name = small_letters(std::move(name));
   s.plain = s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
   const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});

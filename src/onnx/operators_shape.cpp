@@ -7,6 +7,7 @@
 
 #include "onnx/call.hpp"
 #include "onnx/types.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -18,7 +19,7 @@ Results reshape_to(const Call& c) {
   const bool zeros_stay = c.integer("allowzero", 0) != 0;
   for (std::size_t i = 0; i < sizes.size() && !zeros_stay; ++i) {
     if (sizes[i] != 0) continue;
-    if (static_cast<int>(i) >= x.ndim()) c.refuse(fmt::format("size {} cannot be copied from a tensor of {} dimensions", i, x.ndim()));
+    if (static_cast<int>(i) >= x.ndim()) c.refuse(fmt::format("size {} cannot be copied from a tensor of {}", i, sinter::counted(x.ndim(), "dimension")));
     sizes[i] = x.size(static_cast<int>(i));
   }
   // NumPy infers no size if another size is 0; ONNX may.
@@ -39,7 +40,7 @@ Results flatten(const Call& c) {
   const int rank = x.ndim();
   std::int64_t axis = c.integer("axis", 1);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis > rank) c.refuse(fmt::format("axis {} is out of bounds for a tensor of {} dimensions", axis, rank));
+  if (axis < 0 || axis > rank) c.refuse(fmt::format("axis {} is out of bounds for a tensor of {}", axis, sinter::counted(rank, "dimension")));
   std::int64_t rows = 1, columns = 1;
   for (int i = 0; i < rank; ++i) (i < axis ? rows : columns) *= x.size(i);
   return {reshape(c[0], {rows, columns})};
@@ -72,7 +73,8 @@ Results split_of(const Call& c) {
   else if (c.has(1)) sizes = c.values(1);
   else {
     const std::int64_t parts = c.integer("num_outputs", static_cast<std::int64_t>(c.outputs()));
-    if (parts <= 0 || parts > static_cast<std::int64_t>(c.outputs())) c.refuse(fmt::format("{} parts for {} results", parts, c.outputs()));
+    if (parts <= 0 || parts > static_cast<std::int64_t>(c.outputs()))
+      c.refuse(fmt::format("{} for {}", sinter::counted(parts, "part"), sinter::counted(c.outputs(), "result")));
     const std::int64_t each = (size + parts - 1) / parts;
     for (std::int64_t k = 0, left = size; k < parts; ++k, left -= sizes.back()) sizes.push_back(std::min(each, std::max<std::int64_t>(left, 0)));
   }
@@ -96,7 +98,7 @@ Results slice_of(const Call& c) {
   if (const auto given = c.axes("axes", 3)) axes = *given;
   if (inputs && c.has(4)) steps = c.values(4);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    c.refuse(fmt::format("{} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(), steps.size()));
+    c.refuse(fmt::format("{} starts, {} ends, {} and {} steps", starts.size(), ends.size(), sinter::counted(axes.size(), "axis", "axes"), steps.size()));
   std::vector<Index> index(static_cast<std::size_t>(x.ndim()), Index(Slice{}));
   for (std::size_t k = 0; k < starts.size(); ++k) {
     const auto axis = static_cast<std::size_t>(c.axis(axes[k], x.ndim()));
@@ -126,7 +128,7 @@ Results pad_of(const Call& c) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (c.has(3)) axes = c.values(3);
-  if (pads.size() != 2 * axes.size()) c.refuse(fmt::format("{} widths for {} axes", pads.size(), axes.size()));
+  if (pads.size() != 2 * axes.size()) c.refuse(fmt::format("{} for {}", sinter::counted(pads.size(), "width"), sinter::counted(axes.size(), "axis", "axes")));
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(rank);
   std::vector<Index> kept(rank, Index(Slice{}));
   bool is_cropped = false;
@@ -201,7 +203,7 @@ Results range(const Call& c) {
 
 Results eye_like(const Call& c) {
   const Tensor& x = c.tensor(0);
-  if (x.ndim() != 2) c.refuse(fmt::format("a tensor of {} dimensions instead of 2", x.ndim()));
+  if (x.ndim() != 2) c.refuse(fmt::format("a tensor of {} instead of 2", sinter::counted(x.ndim(), "dimension")));
   return {eye(x.size(0), x.size(1), c.within({c.integer("k", 0)}, "the attribute 'k'", -Call::kFar)[0],
               c.given("dtype") ? element_type(c, c.integer("dtype")) : x.dtype(), c.where())};
 }
@@ -213,7 +215,7 @@ Results trilu(const Call& c) {
 
 Results depth_to_space(const Call& c) {
   const Tensor& x = c.tensor(0);
-  if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} dimensions instead of 4", x.ndim()));
+  if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} instead of 4", sinter::counted(x.ndim(), "dimension")));
   const std::int64_t b = c.size("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
   if (channels % (b * b) != 0) c.refuse(fmt::format("{} channels cannot be divided into blocks of {}", channels, b));
   const std::int64_t rest = channels / (b * b);
@@ -225,7 +227,7 @@ Results depth_to_space(const Call& c) {
 
 Results space_to_depth(const Call& c) {
   const Tensor& x = c.tensor(0);
-  if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} dimensions instead of 4", x.ndim()));
+  if (x.ndim() != 4) c.refuse(fmt::format("a tensor of {} instead of 4", sinter::counted(x.ndim(), "dimension")));
   const std::int64_t b = c.size("blocksize"), n = x.size(0), channels = x.size(1), h = x.size(2), w = x.size(3);
   if (h % b != 0 || w % b != 0) c.refuse(fmt::format("an image of {} x {} cannot be divided into blocks of {}", h, w, b));
   const Tensor blocks = reshape(c[0], {n, channels, h / b, b, w / b, b});
@@ -238,7 +240,7 @@ Results center_crop_pad(const Call& c) {
   std::vector<std::int64_t> axes(static_cast<std::size_t>(x.ndim()));
   std::iota(axes.begin(), axes.end(), 0);
   axes = c.integers("axes", axes);
-  if (axes.size() != wanted.size()) c.refuse(fmt::format("{} sizes for {} axes", wanted.size(), axes.size()));
+  if (axes.size() != wanted.size()) c.refuse(fmt::format("{} for {}", sinter::counted(wanted.size(), "size"), sinter::counted(axes.size(), "axis", "axes")));
   std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(x.ndim()));
   std::vector<Index> kept(static_cast<std::size_t>(x.ndim()), Index(Slice{}));
   for (std::size_t k = 0; k < axes.size(); ++k) {

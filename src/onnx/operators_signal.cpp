@@ -6,6 +6,7 @@
 
 #include "onnx/call.hpp"
 #include "onnx/types.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -57,7 +58,8 @@ Results stft(const Call& c) {
   const Parts parts = x.ndim() == 2 ? Parts{x, {}} : parts_of(c, x);
   const std::int64_t step = c.value(1), samples = parts.re.size(1);
   const std::int64_t length = c.has(3) ? c.value(3) : c.has(2) ? c.tensor(2).size() : 0;
-  if (step < 1 || length < 1 || length > samples) c.refuse(fmt::format("pieces of {} every {} samples do not fit {} samples", length, step, samples));
+  if (step < 1 || length < 1 || length > samples)
+    c.refuse(fmt::format("pieces of {} every {} samples do not fit {}", length, step, sinter::counted(samples, "sample")));
   if (c.has(2) && c.tensor(2).shape() != Shape{length})
     c.refuse(fmt::format("window shape {} does not fit pieces of {}", to_string(c.tensor(2).shape()), length));
   const auto pieces = [&](const Tensor& signal) {

@@ -19,6 +19,7 @@
 #include "onnx/functions.hpp"
 #include "onnx/graph.hpp"
 #include "onnx/types.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter::onnx {
@@ -108,7 +109,8 @@ class Reader {
       else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::uint32_t>) return list<T>(from.uint64_data(), shape, count, what);
       else if constexpr (std::is_arithmetic_v<T>) return list<T>(from.int32_data(), shape, count, what);
       else {  // narrow floats are stored as bits in int32_data
-        if (from.int32_data_size() != count) fail(fmt::format("{} has {} numbers where its shape needs {}", what, from.int32_data_size(), count));
+        if (from.int32_data_size() != count)
+          fail(fmt::format("{} has {} where its shape needs {}", what, sinter::counted(from.int32_data_size(), "number"), count));
         std::vector<decltype(T::bits)> bits(from.int32_data().begin(), from.int32_data().end());
         return made(bits.data(), *dtype, shape, bytes);
       }
@@ -132,7 +134,7 @@ class Reader {
   }
 
   template <class T, class List> Tensor list(const List& numbers, const Shape& shape, std::int64_t count, const std::string& what) {
-    if (numbers.size() != count) fail(fmt::format("{} has {} numbers where its shape needs {}", what, numbers.size(), count));
+    if (numbers.size() != count) fail(fmt::format("{} has {} where its shape needs {}", what, sinter::counted(numbers.size(), "number"), count));
     if constexpr (std::is_same_v<T, bool>) {
       std::vector<unsigned char> flags;
       for (const auto number : numbers) flags.push_back(number != 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sinter/counted.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sinter::onnx {
@@ -56,14 +57,14 @@ std::vector<NodeValue> split(const Call& c, std::span<const NodeValue>) {
   const bool keeps = !c.has(1) && c.integer("keepdims", 1) != 0, single = !c.has(1);
   const auto check_parts = [&](std::int64_t parts) {
     constexpr std::int64_t kMaxParts = 1'000'000;
-    if (parts > kMaxParts) c.refuse(fmt::format("a sequence of {} parts; the limit is {}", parts, kMaxParts));
+    if (parts > kMaxParts) c.refuse(fmt::format("a sequence of {}; the limit is {}", sinter::counted(parts, "part"), kMaxParts));
   };
   if (!c.has(1)) check_parts(size);
   std::vector<std::int64_t> lengths(c.has(1) ? 0 : static_cast<std::size_t>(size), 1);
   if (c.has(1)) {
     const std::vector<std::int64_t> given = c.values(1);
     if (c.tensor(1).ndim() == 0) {  // pieces of this many elements; the last piece has the rest
-      if (given[0] <= 0) c.refuse(fmt::format("parts of {} elements", given[0]));
+      if (given[0] <= 0) c.refuse(fmt::format("parts of {}", sinter::counted(given[0], "element")));
       check_parts(size / given[0]);
       for (std::int64_t at = 0; at < size; at += given[0]) lengths.push_back(std::min(given[0], size - at));
     } else {

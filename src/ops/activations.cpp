@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ops/composed.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 
@@ -150,7 +151,7 @@ Tensor prelu(const Arg& x, const Tensor& weight) {
   const Shape &shape = prelu.values.shape(), &given = node_of(scope.site(), weight)->shape;
   const std::int64_t count = element_count(given), channels = shape.size() < 2 ? 1 : shape[1];
   if (given.size() > 1 || (count != 1 && count != channels))
-    fail<ShapeError>(scope.site(), fmt::format("weight of shape {} for {} channels of x of shape {}", to_string(given), channels, to_string(shape)));
+    fail<ShapeError>(scope.site(), fmt::format("weight of shape {} for {} of x of shape {}", to_string(given), counted(channels, "channel"), to_string(shape)));
   Shape along(shape.size(), 1);
   if (shape.size() > 1) along[1] = count;
   const Tensor slope = reshape(astype(weight, prelu.values.dtype()), along);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter {
@@ -81,7 +82,7 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
   const std::int64_t stretch = mode == PadMode::reflect ? size - 1 : size;
   constexpr std::int64_t kMaxStretches = 4096;
   if ((before + after) / stretch > kMaxStretches)
-    fail<ValueError>(site, fmt::format("{} elements around an axis of {} take more than {} copies of it", before + after, size, kMaxStretches));
+    fail<ValueError>(site, fmt::format("{} around an axis of {} take more than {} copies of it", counted(before + after, "element"), size, kMaxStretches));
   for (std::int64_t at = -before; at < size + after;) {
     const std::int64_t number = floor_div(at, stretch), offset = at - number * stretch;
     const std::int64_t count = std::min(stretch - offset, size + after - at);
@@ -119,7 +120,8 @@ Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>
   RecordedPtr node = arranged(site, x);
   const std::size_t rank = node->shape.size();
   if (widths.size() != rank && widths.size() != 1)
-    fail<ShapeError>(site, fmt::format("{} pairs of widths for shape {}: give one, or one for each axis", widths.size(), to_string(node->shape)));
+    fail<ShapeError>(site, fmt::format("{} for shape {}: give one, or one for each axis", counted(widths.size(), "pair of widths", "pairs of widths"),
+                                       to_string(node->shape)));
   std::vector<std::int64_t> before_after;
   Shape shape = node->shape;
   for (std::size_t k = 0; k < rank; ++k) {
@@ -187,7 +189,7 @@ Tensor roll(const Arg& x, const std::vector<std::int64_t>& shifts, const Axes& a
     return reshape(flat, node->shape);
   }
   if (shifts.size() != 1 && shifts.size() != axes.list().size())
-    fail<ValueError>(site, fmt::format("{} shifts for {} axes", shifts.size(), axes.list().size()));
+    fail<ValueError>(site, fmt::format("{} for {}", counted(shifts.size(), "shift"), counted(axes.list().size(), "axis", "axes")));
   RecordedPtr rolled = node;
   for (std::size_t n = 0; n < axes.list().size(); ++n) {  // an axis may come twice: its shifts add up
     const auto axis = static_cast<std::size_t>(checked_axis(site, axes.list()[n], static_cast<std::int64_t>(node->shape.size())));
@@ -208,7 +210,7 @@ Tensor tile(const Arg& x, const std::vector<std::int64_t>& repetitions) {
   for (std::size_t k = 0; k < rank; ++k) {
     const std::size_t no_axis = rank - node->shape.size(), no_count = rank - repetitions.size();
     const std::int64_t size = k < no_axis ? 1 : node->shape[k - no_axis], times = k < no_count ? 1 : repetitions[k - no_count];
-    if (times < 0) fail<ValueError>(site, fmt::format("{} repetitions of axis {}", times, k));
+    if (times < 0) fail<ValueError>(site, fmt::format("{} of axis {}", counted(times, "repetition"), k));
     apart.insert(apart.end(), {1, size});
     repeated.insert(repeated.end(), {times, size});
     result.push_back(size_product(site, size, times));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
 
@@ -34,7 +35,7 @@ struct Along {
 std::vector<Tensor> split_at_axis(const char* function, const Arg& arg, std::int64_t sections, std::int64_t axis, std::int64_t min_axes) {
   const Scope scope(function, arg.where());
   const Tensor x(as_node(scope.site(), arg));
-  if (x.ndim() < min_axes) fail<ShapeError>(scope.site(), fmt::format("shape {} has fewer than {} axes", to_string(x.shape()), min_axes));
+  if (x.ndim() < min_axes) fail<ShapeError>(scope.site(), fmt::format("shape {} has fewer than {}", to_string(x.shape()), counted(min_axes, "axis", "axes")));
   return split(x, sections, axis == 1 && x.ndim() == 1 ? 0 : axis);
 }
 
@@ -106,7 +107,7 @@ Tensor as_strided(const Arg& arg, const Shape& shape, const std::vector<std::int
   const Scope scope("as_strided", arg.where());
   const Tensor x(as_node(scope.site(), arg));
   check_shape(scope.site(), shape, DType::int64);
-  if (strides.size() != shape.size()) fail<ShapeError>(scope.site(), fmt::format("{} strides for shape {}", strides.size(), to_string(shape)));
+  if (strides.size() != shape.size()) fail<ShapeError>(scope.site(), fmt::format("{} for shape {}", counted(strides.size(), "stride"), to_string(shape)));
   if (element_count(shape) == 0) return zeros(shape, x.dtype());
   std::int64_t smallest = offset, largest = offset;
   for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -143,7 +144,7 @@ Tensor vander(const Arg& arg, std::optional<std::int64_t> count, bool increasing
   const Tensor x(as_node(scope.site(), arg));
   if (x.ndim() != 1) fail<ShapeError>(scope.site(), fmt::format("x must be a vector, not of shape {}", to_string(x.shape())));
   const std::int64_t n = count.value_or(x.size());
-  if (n < 0) fail<ValueError>(scope.site(), fmt::format("{} powers", n));
+  if (n < 0) fail<ValueError>(scope.site(), counted(n, "power"));
   const DType type = promote(scope.site(), x.dtype(), DType::int64);  // as in NumPy
   if (n == 0 || x.size() == 0) return zeros({x.size(), n}, type);
   // As in NumPy, products are computed one after another.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ops/composed.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 
@@ -18,7 +19,7 @@ Tensor shared_heads(const Site& site, const Tensor& x, std::int64_t heads) {
   const std::int64_t own = x.ndim() < 3 ? 1 : x.shape()[x.shape().size() - 3];
   if (own == heads) return x;
   if (own == 0 || heads % own != 0 || x.ndim() < 3)
-    fail<ShapeError>(site, fmt::format("{} heads of the query cannot share the {} heads of shape {}", heads, own, to_string(x.shape())));
+    fail<ShapeError>(site, fmt::format("{} of the query cannot share the {} of shape {}", counted(heads, "head"), counted(own, "head"), to_string(x.shape())));
   return repeat(x, heads / own, x.ndim() - 3);
 }
 

@@ -7,6 +7,7 @@
 
 #include "ops/per_axis.hpp"
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "trace/library.hpp"
 
@@ -69,7 +70,7 @@ Tensor unblock_channels(const Arg& given, std::int64_t channels) {
   const Tensor x(as_node(scope.site(), given));
   const Shape& shape = shape_of_rank(scope.site(), x, 5, "(batch, blocks, rows, columns, channels of a block)");
   if (channels < 0 || channels > shape[1] * shape[4])
-    fail<ShapeError>(scope.site(), fmt::format("{} channels of a tensor of shape {}", channels, to_string(shape)));
+    fail<ShapeError>(scope.site(), fmt::format("{} of a tensor of shape {}", counted(channels, "channel"), to_string(shape)));
   const Tensor all = reshape(permute(x, {0, 1, 4, 2, 3}), {shape[0], shape[1] * shape[4], shape[2], shape[3]});
   return channels == shape[1] * shape[4] ? all : slice(all, {Slice{}, Slice{0, channels}});
 }
@@ -82,7 +83,8 @@ Tensor block_filters(const Arg& given, FilterLayout layout) {
     case FilterLayout::blocked: return permute(split_in_blocks(split_in_blocks(filters, 1), 0), {0, 2, 4, 5, 3, 1});
     case FilterLayout::planes: return permute(split_in_blocks(filters, 0), {0, 2, 3, 4, 1});
     case FilterLayout::depthwise:
-      if (shape[1] != 1) fail<ShapeError>(scope.site(), fmt::format("depthwise filters of shape {} read {} channels each", to_string(shape), shape[1]));
+      if (shape[1] != 1)
+        fail<ShapeError>(scope.site(), fmt::format("depthwise filters of shape {} read {} each", to_string(shape), counted(shape[1], "channel")));
       return permute(split_in_blocks(reshape(filters, {shape[0], shape[2], shape[3]}), 0), {0, 2, 3, 1});
     case FilterLayout::winograd:
       if (shape[2] != 3 || shape[3] != 3)
@@ -105,7 +107,7 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
   const std::int64_t groups = rank == 6 ? given.groups : 1;
   if (!filters_read(in, taps, groups))
     fail<ShapeError>(site, fmt::format("filters of shape {}{} do not read x of shape {}; block_filters and block_channels lay them out{}", to_string(taps),
-                                       groups == 1 ? "" : fmt::format(" in {} groups", groups), to_string(in),
+                                       groups == 1 ? "" : fmt::format(" in {}", counted(groups, "group")), to_string(in),
                                        in.size() == 5 && in[4] == 1 ? "; a single channel is read as it is, by FilterLayout::planes" : ""));
   Convolution how = convolution_of(site, given, in, winograd ? std::span<const std::int64_t>(kTapsOfWinograd) : std::span(taps).subspan(first_tap, 2));
   how.groups = groups;
@@ -116,7 +118,8 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
                     to_string(how.stride), to_string(how.dilation), to_string(taps)));
   const std::int64_t blocks = taps[winograd ? 1 : 0], count = blocks * kChannelBlock;
   if (!bias.empty_handle() && (bias.dtype() != DType::float32 || bias.shape() != Shape{count}))
-    fail<ShapeError>(site, fmt::format("bias of {}{} for {} filters with those that fill the last block", name(bias.dtype()), to_string(bias.shape()), count));
+    fail<ShapeError>(
+        site, fmt::format("bias of {}{} for {} with those that fill the last block", name(bias.dtype()), to_string(bias.shape()), counted(count, "filter")));
   const RecordedPtr start = bias.empty_handle() ? make_constant(site, make_scalar_int(DType::float32, 0), {count}) : node_of(site, bias);
   if (element_count(in) == 0 || element_count(taps) == 0) {
     const std::array<Shape, 3> shapes{in, taps, start->shape};

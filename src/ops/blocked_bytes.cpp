@@ -7,6 +7,7 @@
 #include "ops/blocked.hpp"
 #include "ops/per_axis.hpp"
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "trace/library.hpp"
 
@@ -31,7 +32,8 @@ Tensor numbers_of(const Site& site, const Tensor& tensor, DType dtype, std::int6
   if (tensor.empty_handle()) return Tensor(make_constant(site, make_scalar_int(dtype, 0), {size}));
   const RecordedPtr node = node_of(site, tensor);
   if (node->dtype != dtype) fail<DTypeError>(site, fmt::format("{} of {} where it takes {}", what, name(node->dtype), name(dtype)));
-  if (element_count(node->shape) != size) fail<ShapeError>(site, fmt::format("{} of shape {} where it takes {} numbers", what, to_string(node->shape), size));
+  if (element_count(node->shape) != size)
+    fail<ShapeError>(site, fmt::format("{} of shape {} where it takes {}", what, to_string(node->shape), counted(size, "number")));
   return reshape(tensor, {size});
 }
 
@@ -82,8 +84,8 @@ Tensor matmul_panels(const Arg& x, const Tensor& panels, std::int64_t columns) {
   if (left->dtype != DType::uint8 || right->dtype != DType::int8)
     fail<DTypeError>(site, fmt::format("{} by {} where it takes uint8 by int8", name(left->dtype), name(right->dtype)));
   if (left->shape.size() < 2 || columns < 0 || !panels_hold(right->shape, left->shape.back(), columns))
-    fail<ShapeError>(site, fmt::format("x of shape {} by {} columns in panels of shape {}; byte_panels lays a matrix out", to_string(left->shape), columns,
-                                       to_string(right->shape)));
+    fail<ShapeError>(site, fmt::format("x of shape {} by {} in panels of shape {}; byte_panels lays a matrix out", to_string(left->shape),
+                                       counted(columns, "column"), to_string(right->shape)));
   Shape shape = left->shape;
   shape.back() = columns;
   if (element_count(shape) == 0 || left->shape.back() == 0) return zeros(shape, DType::int32);

@@ -7,6 +7,7 @@
 
 #include "ops/composed.hpp"
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter {
@@ -100,8 +101,8 @@ Tensor lerp(const Arg& a, const Arg& b, const Arg& t) {
 Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices, const Arg& otherwise) {
   const Scope scope("select", otherwise.where());
   if (conditions.size() != choices.size() || conditions.empty())
-    fail<ValueError>(scope.site(),
-                     fmt::format("{} conditions and {} choices: one choice for each condition, and at least one", conditions.size(), choices.size()));
+    fail<ValueError>(scope.site(), fmt::format("{} and {}: one choice for each condition, and at least one", counted(conditions.size(), "condition"),
+                                               counted(choices.size(), "choice")));
   Tensor result = where(conditions.back(), choices.back(), otherwise);
   for (std::size_t k = conditions.size() - 1; k-- > 0;) result = where(conditions[k], choices[k], result);
   return result;

@@ -6,6 +6,7 @@
 #include "ops/per_axis.hpp"
 #include "ops/recording.hpp"
 #include "ops/transposed.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 #include "trace/library.hpp"
@@ -37,8 +38,8 @@ Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::s
     fail<ShapeError>(site, fmt::format("weight of shape {}; expected (filters, channels, taps..), {} axes", to_string(taps->shape),
                                        axes == 0 ? std::string("3 to 5") : std::to_string(axes + 2)));
   if (data->shape.size() != rank && data->shape.size() != rank - 1)
-    fail<ShapeError>(site, fmt::format("x of shape {} for weight of shape {}; x must have {} axes, or {} without a batch", to_string(data->shape),
-                                       to_string(taps->shape), rank, rank - 1));
+    fail<ShapeError>(site, fmt::format("x of shape {} for weight of shape {}; x must have {}, or {} without a batch", to_string(data->shape),
+                                       to_string(taps->shape), counted(rank, "axis", "axes"), rank - 1));
   const Tensor held(data);
   const Arg held_arg(held);
   const Arg weight_arg(weight);
@@ -67,7 +68,7 @@ Tensor finished(const Site& site, RecordedPtr y, const Convolved& both, const Te
   DType result = both.result;
   if (!bias.empty_handle()) {
     const std::int64_t filters = y->shape[1];
-    if (bias.shape() != Shape{filters}) fail<ShapeError>(site, fmt::format("bias of shape {} for {} filters", to_string(bias.shape()), filters));
+    if (bias.shape() != Shape{filters}) fail<ShapeError>(site, fmt::format("bias of shape {} for {}", to_string(bias.shape()), counted(filters, "filter")));
     Shape along(y->shape.size(), 1);
     along[1] = filters;
     y = add(Tensor(y), reshape(astype(bias, both.type), along)).node();
@@ -78,9 +79,9 @@ Tensor finished(const Site& site, RecordedPtr y, const Convolved& both, const Te
 }
 
 void check_groups(const Site& site, std::int64_t groups, std::int64_t channels, std::int64_t divided, const char* what) {
-  if (groups < 1) fail<ValueError>(site, fmt::format("{} groups", groups));
+  if (groups < 1) fail<ValueError>(site, counted(groups, "group"));
   if (channels % groups != 0 || divided % groups != 0)
-    fail<ShapeError>(site, fmt::format("{} groups do not divide {} channels and {} {}", groups, channels, divided, what));
+    fail<ShapeError>(site, fmt::format("{} groups do not divide {} and {} {}", groups, counted(channels, "channel"), divided, what));
 }
 
 Tensor convolution(const char* name, std::size_t axes, const Arg& x, const Tensor& weight, const Tensor& bias, const ConvOptions& given) {
@@ -90,7 +91,7 @@ Tensor convolution(const char* name, std::size_t axes, const Arg& x, const Tenso
   const Shape &in = both.x->shape, &taps = both.weight->shape;
   check_groups(site, given.groups, in[1], taps[0], "filters");
   if (taps[1] != in[1] / given.groups)
-    fail<ShapeError>(site, fmt::format("weight of shape {} reads {} channels where x of shape {} has {}{}", to_string(taps), taps[1], to_string(in),
+    fail<ShapeError>(site, fmt::format("weight of shape {} reads {} where x of shape {} has {}{}", to_string(taps), counted(taps[1], "channel"), to_string(in),
                                        in[1] / given.groups, given.groups > 1 ? " in each group" : ""));
   Convolution how = convolution_of(site, given, in, std::span(taps).subspan(2));
   how.groups = given.groups;
@@ -104,7 +105,8 @@ Tensor transposed(const char* name, std::size_t axes, const Arg& x, const Tensor
   const Shape &in = both.x->shape, &taps = both.weight->shape;
   check_groups(site, given.groups, in[1], taps[0], "rows of weight");
   if (taps[0] != in[1])
-    fail<ShapeError>(site, fmt::format("weight of shape {} reads {} channels where x of shape {} has {}", to_string(taps), taps[0], to_string(in), in[1]));
+    fail<ShapeError>(site,
+                     fmt::format("weight of shape {} reads {} where x of shape {} has {}", to_string(taps), counted(taps[0], "channel"), to_string(in), in[1]));
   const TransposedConvolution as(site, given, in, taps);
   const Tensor windows(
       make_conv(site, as.read(Tensor(both.x)).node(), filters_of_phases(Tensor(both.weight), given.groups, as.stride, as.dilation).node(), as.how));

@@ -8,6 +8,7 @@
 
 #include "ops/recording.hpp"
 #include "sinter/adopt.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/types.hpp"
@@ -159,7 +160,7 @@ Tensor from_pointer(const void* data, DType dtype, const Shape& shape, const std
   const Site site = site_of("from_pointer", where);
   check_shape(site, shape, dtype);
   if (!strides.empty() && strides.size() != shape.size()) {
-    fail<ShapeError>(site, fmt::format("{} strides for shape {}", strides.size(), to_string(shape)));
+    fail<ShapeError>(site, fmt::format("{} for shape {}", counted(strides.size(), "stride"), to_string(shape)));
   }
   const auto bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(dtype);
   if (data == nullptr && bytes != 0) fail<ValueError>(site, "the pointer is null");
@@ -177,7 +178,7 @@ Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape&
   const Shape wanted = completed_shape(site, {static_cast<std::int64_t>(count)}, shape);
   check_shape(site, wanted, dtype);
   if (element_count(wanted) != static_cast<std::int64_t>(count)) {
-    fail<ShapeError>(site, fmt::format("{} elements do not fill shape {}", count, to_string(wanted)));
+    fail<ShapeError>(site, fmt::format("{} not fill shape {}", counted(count, "element does", "elements do"), to_string(wanted)));
   }
   return from_pointer(data, dtype, wanted, {}, where);
 }
@@ -203,7 +204,7 @@ void ListReader::open(int level, std::size_t count) {
   std::int64_t& size = shape_[static_cast<std::size_t>(level)];
   if (size == -1) size = static_cast<std::int64_t>(count);
   if (size != static_cast<std::int64_t>(count)) {
-    fail<ShapeError>({"Tensor", where_}, fmt::format("the nested lists are ragged: axis {} has {} items, then {}", level, size, count));
+    fail<ShapeError>({"Tensor", where_}, fmt::format("the nested lists are ragged: axis {} has {}, then {}", level, counted(size, "item"), count));
   }
 }
 void ListReader::append(const void* values, std::size_t count) {
@@ -228,7 +229,8 @@ class MixedReader {
 
   void row(std::initializer_list<detail::Number> numbers) {
     if (columns_ == kUnknown) columns_ = numbers.size();
-    if (columns_ != numbers.size()) fail<ShapeError>(site_, fmt::format("the nested lists are ragged: axis 1 has {} items, then {}", columns_, numbers.size()));
+    if (columns_ != numbers.size())
+      fail<ShapeError>(site_, fmt::format("the nested lists are ragged: axis 1 has {}, then {}", counted(columns_, "item"), numbers.size()));
     for (const detail::Number& number : numbers) values_.push_back(&number.value);
   }
   Tensor finish(bool nested) const {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "ops/matrices.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/statistics.hpp"
 #include "sinter/types.hpp"
@@ -38,8 +39,8 @@ Tensor solved(const Site& site, Op op, const Arg& a, const Arg& b) {
   if (vector) sides.push_back(1);
   const std::int64_t n = sides[sides.size() - 2], k = sides.back();
   if (n != m.rows)
-    fail<MatrixShapeError>(site, fmt::format("matrices of shape {} and a right side of shape {}: it must have {} rows, not {}", to_string(m.as.values.shape()),
-                                             to_string(right->shape), m.rows, n));
+    fail<MatrixShapeError>(site, fmt::format("matrices of shape {} and a right side of shape {}: it must have {}, not {}", to_string(m.as.values.shape()),
+                                             to_string(right->shape), counted(m.rows, "row"), n));
   const Shape batch_b(sides.begin(), sides.end() - 2);
   const std::array batches{&m.batch, &batch_b};
   const Shape batch = broadcast_shape(site, batches);
@@ -165,8 +166,8 @@ LstsqResult lstsq(const Arg& a, const Arg& b, std::optional<double> rcond) {
   const Matrices m = matrices(site, given);
   if (!m.batch.empty()) fail<MatrixShapeError>(site, fmt::format("shape {} is more than one matrix", to_string(given.shape())));
   if (right->shape.empty() || right->shape.size() > 2 || right->shape[0] != m.rows)
-    fail<MatrixShapeError>(site, fmt::format("a matrix of shape {} and a right side of shape {}: it must have {} rows", to_string(given.shape()),
-                                             to_string(right->shape), m.rows));
+    fail<MatrixShapeError>(site, fmt::format("a matrix of shape {} and a right side of shape {}: it must have {}", to_string(given.shape()),
+                                             to_string(right->shape), counted(m.rows, "row")));
   const bool vector = right->shape.size() == 1;
   const std::int64_t k = vector ? 1 : right->shape[1];
   const Tensor sides(make_reshape(site, make_cast(site, right, traits(type).compute), {m.rows, k}));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
 
@@ -20,7 +21,7 @@ DType real_type(DType type) { return !is_floating(type) ? DType::float64 : trait
 
 /// Moves the axis last and cuts it to n elements or pads it with zeros.
 Tensor prepared(const Site& site, const Tensor& x, std::int64_t n, std::int64_t axis) {
-  if (n < 1) fail<ValueError>(site, fmt::format("a transform of {} numbers", n));
+  if (n < 1) fail<ValueError>(site, fmt::format("a transform of {}", counted(n, "number")));
   const Tensor last = moveaxis(x, axis, -1);
   const std::int64_t size = last.shape().back();
   if (size == n) return last;
@@ -75,7 +76,7 @@ Complex real_transformed(const Site& site, const Tensor& given, std::optional<st
 Tensor real_inverse(const Site& site, const Complex& given, std::optional<std::int64_t> n, std::int64_t axis, Norm norm) {
   const Complex x = matched(site, given);
   const std::int64_t count = n ? *n : 2 * (length(site, x.re, {}, axis) - 1);
-  if (count < 1) fail<ValueError>(site, fmt::format("a transform to {} numbers", count));
+  if (count < 1) fail<ValueError>(site, fmt::format("a transform to {}", counted(count, "number")));
   const Tensor re = prepared(site, x.re, count / 2 + 1, axis), im = prepared(site, x.im, count / 2 + 1, axis);
   const Tensor result = moveaxis(Tensor(make_library(site, count % 2 == 0 ? Op::irfft_even : Op::irfft_odd, {re.node(), im.node()})), -1, axis);
   const double scale = factor(count, norm, true);
@@ -90,10 +91,10 @@ std::vector<Along> ordered(const Site& site, const Shape& shape, const Shape& s,
   const auto rank = static_cast<std::int64_t>(shape.size()), given = static_cast<std::int64_t>(s.size());
   std::vector<std::int64_t> list = axes.list();
   if (axes.all()) {
-    if (given > rank) fail<ValueError>(site, fmt::format("{} sizes for {} axes", given, rank));
+    if (given > rank) fail<ValueError>(site, fmt::format("{} for {}", counted(given, "size"), counted(rank, "axis", "axes")));
     for (std::int64_t k = s.empty() ? 0 : rank - given; k < rank; ++k) list.push_back(k);
   }
-  if (!s.empty() && s.size() != list.size()) fail<ValueError>(site, fmt::format("{} sizes for {} axes", given, list.size()));
+  if (!s.empty() && s.size() != list.size()) fail<ValueError>(site, fmt::format("{} for {}", counted(given, "size"), counted(list.size(), "axis", "axes")));
   std::vector<Along> order;
   for (std::size_t k = 0; k < list.size(); ++k) {
     const std::int64_t axis = checked_axis(site, list[k], rank);
@@ -193,13 +194,13 @@ Tensor irfftn(const Complex& x, const Shape& s, const Axes& axes, Norm norm, Loc
 
 Tensor fftfreq(std::int64_t n, double d, Location where) {
   const Scope scope("fftfreq", where);
-  if (n < 1) fail<ValueError>(scope.site(), fmt::format("a transform of {} numbers", n));
+  if (n < 1) fail<ValueError>(scope.site(), fmt::format("a transform of {}", counted(n, "number")));
   const Tensor k = arange(n);
   return astype(sinter::where(less(k, (n + 1) / 2), k, k - n), DType::float64) / (static_cast<double>(n) * d);
 }
 Tensor rfftfreq(std::int64_t n, double d, Location where) {
   const Scope scope("rfftfreq", where);
-  if (n < 1) fail<ValueError>(scope.site(), fmt::format("a transform of {} numbers", n));
+  if (n < 1) fail<ValueError>(scope.site(), fmt::format("a transform of {}", counted(n, "number")));
   return astype(arange(n / 2 + 1), DType::float64) / (static_cast<double>(n) * d);
 }
 Tensor fftshift(const Arg& x, const Axes& axes) {

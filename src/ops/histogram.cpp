@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/statistics.hpp"
@@ -56,7 +57,7 @@ struct Binned {
 
 /// Finds the bin of each element among equal ones: computes it, then compares the element with the bin's edges, because the product rounds.
 Binned equal_bins(const Site& site, const Tensor& x, std::int64_t bins, std::optional<std::pair<double, double>> range) {
-  if (bins < 1) fail<ValueError>(site, fmt::format("{} bins: at least one is needed", bins));
+  if (bins < 1) fail<ValueError>(site, fmt::format("{}: at least one is needed", counted(bins, "bin")));
   const auto [first, last] = ends_of(site, x, range);
   const Tensor edges = linspace(Arg(first, site.where), Arg(last, site.where), bins + 1, true, edge_type(x.dtype()));
   const DType type = is_floating(x.dtype()) ? traits(x.dtype()).compute : DType::float64;
@@ -78,7 +79,7 @@ Binned bins_between(const Site& site, const Tensor& x, const Tensor& edges) {
   return {where(number < n - 1, number, where(at_the_end, n - 2, -1)), list};
 }
 
-Histogram counted(const Site& site, const Binned& bins, const Tensor& weights, bool density) {
+Histogram histogram_in(const Site& site, const Binned& bins, const Tensor& weights, bool density) {
   const std::int64_t count = bins.edges.size() - 1;
   const Tensor sum = sums(site, bins.numbers, weights, count);
   const Tensor typed = weights.empty_handle() || is_bool(weights.dtype()) ? sum : astype(sum, weights.dtype());
@@ -109,13 +110,13 @@ Tensor bincount(const Arg& arg, const Tensor& weights, std::int64_t minlength) {
 Histogram histogram(const Arg& arg, std::int64_t bins, std::optional<std::pair<double, double>> range, const Tensor& weights, bool density) {
   const Scope scope("histogram", arg.where());
   const Tensor x(as_node(scope.site(), arg));
-  return counted(scope.site(), equal_bins(scope.site(), x, bins, range), weights, density);
+  return histogram_in(scope.site(), equal_bins(scope.site(), x, bins, range), weights, density);
 }
 
 Histogram histogram(const Arg& arg, const Tensor& edges, const Tensor& weights, bool density) {
   const Scope scope("histogram", arg.where());
   const Tensor x(as_node(scope.site(), arg));
-  return counted(scope.site(), bins_between(scope.site(), x, edges), weights, density);
+  return histogram_in(scope.site(), bins_between(scope.site(), x, edges), weights, density);
 }
 
 Tensor histogram_bin_edges(const Arg& arg, std::int64_t bins, std::optional<std::pair<double, double>> range) {
@@ -131,7 +132,7 @@ HistogramDd histogramdd(const Arg& arg, const std::vector<Bins>& bins, const Ten
   if (points.ndim() != 2) fail<ShapeError>(site, fmt::format("points are the rows of a matrix, not of shape {}", to_string(points.shape())));
   const auto axes = static_cast<std::size_t>(points.shape()[1]);
   if (axes == 0 || (bins.size() != 1 && bins.size() != axes))
-    fail<ValueError>(site, fmt::format("{} bins for points of {} numbers; give one, or one for each", bins.size(), axes));
+    fail<ValueError>(site, fmt::format("{} for points of {}; give one, or one for each", counted(bins.size(), "bin"), counted(axes, "number")));
   HistogramDd found;
   Tensor number = zeros({points.shape()[0]}, DType::int64), inside = ones({points.shape()[0]}, DType::bool_);
   Shape shape;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
@@ -54,7 +55,7 @@ Tensor tensordot(const Arg& a, const Arg& b, std::int64_t axes) {
   const Scope scope("tensordot", a.where());
   const Tensor x(as_node(scope.site(), a)), y(as_node(scope.site(), b));
   if (axes < 0 || axes > x.ndim() || axes > y.ndim())
-    fail<AxisError>(scope.site(), fmt::format("{} axes of shapes {} and {}", axes, to_string(x.shape()), to_string(y.shape())));
+    fail<AxisError>(scope.site(), fmt::format("{} of shapes {} and {}", counted(axes, "axis", "axes"), to_string(x.shape()), to_string(y.shape())));
   std::vector<std::int64_t> last, first;
   for (std::int64_t k = 0; k < axes; ++k) last.push_back(x.ndim() - axes + k), first.push_back(k);
   return tensordot(x, y, last, first);
@@ -63,7 +64,8 @@ Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& ax
   const Scope scope("tensordot", a.where());
   const Site& site = scope.site();
   const Tensor x(as_node(site, a)), y(as_node(site, b));
-  if (axes_a.size() != axes_b.size()) fail<AxisError>(site, fmt::format("axes_a names {} axes and axes_b {}", axes_a.size(), axes_b.size()));
+  if (axes_a.size() != axes_b.size())
+    fail<AxisError>(site, fmt::format("axes_a names {} and axes_b {}", counted(axes_a.size(), "axis", "axes"), axes_b.size()));
   checked_axes(site, Axes(axes_a), x.ndim());
   checked_axes(site, Axes(axes_b), y.ndim());
   std::vector<std::int64_t> order_a, order_b;
@@ -115,7 +117,7 @@ class Einsum {
       if (c == ',') names.emplace_back();
       else names.back() += c;
     }
-    if (names.size() != operands.size()) refuse(fmt::format("names {} operands, {} were given", names.size(), operands.size()));
+    if (names.size() != operands.size()) refuse(fmt::format("names {}, {} given", counted(names.size(), "operand"), counted(operands.size(), "was", "were")));
     for (std::size_t k = 0; k < names.size(); ++k) spread_ = std::max(spread_, ellipsis_rank(names[k], node_of(site, operands[k])->shape));
     for (std::size_t k = 0; k < names.size(); ++k) terms_.push_back(term(operands[k], expanded(names[k], node_of(site, operands[k])->shape.size())));
     result_ = arrow == std::string::npos ? implied(text) : expanded(text.substr(arrow + 2), {});
@@ -148,8 +150,8 @@ class Einsum {
     const auto dots = names.find("...");
     if (dots == std::string::npos) return 0;
     const std::size_t named = names.size() - 3;
-    if (named > shape.size()) refuse(fmt::format("names {} axes of shape {}", named, to_string(shape)));
-    if (shape.size() - named > 31) refuse(fmt::format("leaves {} axes to an ellipsis", shape.size() - named));
+    if (named > shape.size()) refuse(fmt::format("names {} of shape {}", counted(named, "axis", "axes"), to_string(shape)));
+    if (shape.size() - named > 31) refuse(fmt::format("leaves {} to an ellipsis", counted(shape.size() - named, "axis", "axes")));
     return shape.size() - named;
   }
   /// Expands the ellipsis to a name for each axis. The result has no known `rank`: its ellipsis stands for as many axes as the widest of the operands'.
@@ -163,7 +165,7 @@ class Einsum {
     }
     for (const char c : labels)
       if (c >= 32 && !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) refuse(fmt::format("has '{}' where a letter or an ellipsis is expected", c));
-    if (rank && labels.size() != *rank) refuse(fmt::format("names {} axes of a tensor with {}", labels.size(), *rank));
+    if (rank && labels.size() != *rank) refuse(fmt::format("names {} of a tensor with {}", counted(labels.size(), "axis", "axes"), *rank));
     return labels;
   }
   /// Returns the result's axes without "->": the ellipsis, then the letters that appear once, in alphabetical order.

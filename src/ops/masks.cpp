@@ -7,6 +7,7 @@
 
 #include "ops/gathers.hpp"
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
 #include "trace/host_access.hpp"
@@ -168,7 +169,8 @@ std::vector<Tensor> unravel_index(const Arg& indices, const Shape& shape) {
 
 Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Shape& shape, Location where) {
   const Scope scope("ravel_multi_index", where);
-  if (indices.size() != shape.size() || shape.empty()) fail<ShapeError>(scope.site(), fmt::format("{} indices for shape {}", indices.size(), to_string(shape)));
+  if (indices.size() != shape.size() || shape.empty())
+    fail<ShapeError>(scope.site(), fmt::format("{} for shape {}", counted(indices.size(), "index", "indices"), to_string(shape)));
   Tensor flat = within(indices[0], shape[0]);
   for (std::size_t k = 1; k < shape.size(); ++k) flat = flat * shape[k] + within(indices[k], shape[k]);
   return flat;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ops/composed.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 
@@ -14,7 +15,8 @@ using namespace ops;
 Tensor of_channels(const Site& site, const Tensor& x, const Tensor& numbers, const char* what) {
   const Shape& shape = node_of(site, numbers)->shape;
   if (shape != Shape{x.shape()[1]})
-    fail<ShapeError>(site, fmt::format("{} of shape {} for {} channels of x of shape {}", what, to_string(shape), x.shape()[1], to_string(x.shape())));
+    fail<ShapeError>(site,
+                     fmt::format("{} of shape {} for {} of x of shape {}", what, to_string(shape), counted(x.shape()[1], "channel"), to_string(x.shape())));
   Shape along(x.shape().size(), 1);
   along[1] = x.shape()[1];
   return reshape(astype(numbers, x.dtype()), along);
@@ -51,7 +53,7 @@ Tensor group_norm(const Arg& x, std::int64_t num_groups, const Tensor& weight, c
   const Site& site = scope.site();
   const Composed norm = with_channels(site, x);
   const Shape& shape = norm.values.shape();
-  if (num_groups < 1 || shape[1] % num_groups != 0) fail<ValueError>(site, fmt::format("{} groups do not divide {} channels", num_groups, shape[1]));
+  if (num_groups < 1 || shape[1] % num_groups != 0) fail<ValueError>(site, fmt::format("{} groups do not divide {}", num_groups, counted(shape[1], "channel")));
   Shape apart{shape[0], num_groups, shape[1] / num_groups};
   apart.insert(apart.end(), shape.begin() + 2, shape.end());
   std::vector<std::int64_t> axes;

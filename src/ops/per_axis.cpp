@@ -1,4 +1,5 @@
 #include "ops/per_axis.hpp"
+#include "sinter/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,9 @@ constexpr std::int64_t kMaxPadding = std::int64_t{1} << 16;  // padding is store
 std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t min_value) {
   std::vector<std::int64_t> list = given.list();
   if (list.size() == 1) list.resize(axes, list.front());
-  if (list.size() != axes) fail<ValueError>(site, fmt::format("{} numbers for {}, but there are {} axes; give one, or one for each", list.size(), what, axes));
+  if (list.size() != axes)
+    fail<ValueError>(
+        site, fmt::format("{} for {}, but there are {}; give one, or one for each", counted(list.size(), "number"), what, counted(axes, "axis", "axes")));
   for (const std::int64_t number : list)
     if (number < min_value || number > kMaxPerAxis) fail<ValueError>(site, fmt::format("{} of {}; it must be from {} to 2^31", what, number, min_value));
   return list;
@@ -21,7 +24,9 @@ std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, cons
 std::vector<std::pair<std::int64_t, std::int64_t>> per_axis(const Site& site, const Padding& given, std::size_t axes) {
   auto widths = given.widths();
   if (widths.size() == 1) widths.resize(axes, widths.front());
-  if (widths.size() != axes) fail<ValueError>(site, fmt::format("{} widths of padding, but there are {} axes; give one, or one for each", widths.size(), axes));
+  if (widths.size() != axes)
+    fail<ValueError>(site,
+                     fmt::format("{} of padding, but there are {}; give one, or one for each", counted(widths.size(), "width"), counted(axes, "axis", "axes")));
   for (const auto& [before, after] : widths)
     if (before < 0 || after < 0 || before > kMaxPerAxis || after > kMaxPerAxis)
       fail<ValueError>(site, fmt::format("padding of {} and {}; it must be from 0 to 2^31", before, after));

@@ -6,6 +6,7 @@
 
 #include "ops/recording.hpp"
 #include "sinter/arranging.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/elementary.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/linalg.hpp"
@@ -30,7 +31,8 @@ Tensor fill_diagonal(const Arg& arg, const Arg& value, bool wrap) {
 
 std::vector<Tensor> diag_indices(std::int64_t n, int ndim, Location where) {
   const Scope scope("diag_indices", where);
-  if (n < 0 || ndim < 0 || ndim > 64) fail<ValueError>(scope.site(), fmt::format("a diagonal of {} places along {} axes", n, ndim));
+  if (n < 0 || ndim < 0 || ndim > 64)
+    fail<ValueError>(scope.site(), fmt::format("a diagonal of {} along {}", counted(n, "place"), counted(ndim, "axis", "axes")));
   return std::vector<Tensor>(static_cast<std::size_t>(ndim), arange(n));
 }
 namespace {
@@ -88,7 +90,8 @@ Tensor choose(const Arg& arg, const std::vector<Tensor>& choices, IndexMode mode
 Tensor multi_dot(const std::vector<Tensor>& matrices, Location where) {
   const Scope scope("multi_dot", where);
   const Site& site = scope.site();
-  if (matrices.size() < 2 || matrices.size() > 25) fail<ValueError>(site, fmt::format("{} matrices; from 2 to 25 are multiplied", matrices.size()));
+  if (matrices.size() < 2 || matrices.size() > 25)
+    fail<ValueError>(site, fmt::format("{}; from 2 to 25 are multiplied", counted(matrices.size(), "matrix", "matrices")));
   std::string letters;  // einsum finds the order that costs least
   const auto letter = [](std::size_t k) { return std::string(1, static_cast<char>('a' + k)); };
   for (std::size_t k = 0; k < matrices.size(); ++k) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/shapes.hpp"
@@ -131,7 +132,7 @@ Complex poly(const ComplexArg& roots) {
   const Scope scope("poly", roots.where());
   const Tensor re = coefficients(scope.site(), roots.re());
   const bool real = roots.im().empty_handle();
-  if (re.size() > kMaxRoots) fail<ValueError>(scope.site(), fmt::format("{} roots; at most {} are multiplied", re.size(), kMaxRoots));
+  if (re.size() > kMaxRoots) fail<ValueError>(scope.site(), fmt::format("{}; at most {} are multiplied", counted(re.size(), "root"), kMaxRoots));
   const Tensor im = real ? Tensor() : coefficients(scope.site(), roots.im());
   Complex p{ones({1}, is_floating(re.dtype()) ? re.dtype() : DType::float64), {}};
   if (!real) p.im = zeros({1}, p.re.dtype());

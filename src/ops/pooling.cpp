@@ -7,6 +7,7 @@
 
 #include "ops/composed.hpp"
 #include "ops/per_axis.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 
@@ -44,7 +45,8 @@ Pool pool_of(const Site& site, const Shape& shape, const PerAxis& kernel_size, c
   pool.stride = how.stride ? per_axis(site, "stride", *how.stride, axes, 1) : pool.taps;
   pool.dilation = per_axis(site, "dilation", how.dilation, axes, 1);
   pool.widths = per_axis(site, how.padding, axes);
-  if (axes == 0 || shape.size() < axes + 1) fail<ShapeError>(site, fmt::format("x of shape {} needs {} axes after its channels", to_string(shape), axes));
+  if (axes == 0 || shape.size() < axes + 1)
+    fail<ShapeError>(site, fmt::format("x of shape {} needs {} after its channels", to_string(shape), counted(axes, "axis", "axes")));
   pool.first = shape.size() - axes;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const std::int64_t size = shape[pool.first + axis], reach = pool.reach(axis);
@@ -159,10 +161,12 @@ PerAxis for_axes(const PerAxis& kernel_size, std::size_t axes) {
 PerAxis checked_axes_of(const char* name, const Arg& x, const PerAxis& kernel_size, std::size_t axes) {
   const Site site = site_of(name, x.where());
   const PerAxis all = for_axes(kernel_size, axes);
-  if (all.list().size() != axes) fail<ValueError>(site, fmt::format("{} numbers for kernel_size where there are {} axes", all.list().size(), axes));
+  if (all.list().size() != axes)
+    fail<ValueError>(site, fmt::format("{} for kernel_size where there are {}", counted(all.list().size(), "number"), counted(axes, "axis", "axes")));
   const std::size_t rank = shape_of(site, x).size();
   if (rank != axes + 1 && rank != axes + 2)
-    fail<ShapeError>(site, fmt::format("x of shape {}; it has {} axes, or {} without a batch", to_string(shape_of(site, x)), axes + 2, axes + 1));
+    fail<ShapeError>(site,
+                     fmt::format("x of shape {}; it has {}, or {} without a batch", to_string(shape_of(site, x)), counted(axes + 2, "axis", "axes"), axes + 1));
   return all;
 }
 
@@ -178,7 +182,8 @@ Tensor adaptive(const char* name, const Arg& x, const PerAxis& output_size, Tens
   Tensor y(as_node(site, x));
   const std::size_t axes = axes_of(output_size, y.shape().size());
   const auto places = per_axis(site, "output_size", output_size, axes, 1);
-  if (y.shape().size() < axes + 1) fail<ShapeError>(site, fmt::format("x of shape {} needs {} axes after its channels", to_string(y.shape()), axes));
+  if (y.shape().size() < axes + 1)
+    fail<ShapeError>(site, fmt::format("x of shape {} needs {} after its channels", to_string(y.shape()), counted(axes, "axis", "axes")));
   for (std::size_t k = 0; k < axes; ++k) {
     const std::size_t axis = y.shape().size() - axes + k;
     const auto along = static_cast<std::int64_t>(axis);

@@ -12,6 +12,7 @@
 #include "base/philox.hpp"
 #include "ops/gathers.hpp"
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/sorting.hpp"
 #include "sinter/whole.hpp"
 
@@ -397,9 +398,9 @@ Tensor choice(Key key, const Arg& x, std::int64_t count, std::int64_t axis, bool
   const Tensor from(node_of(site, x.tensor()));
   const std::int64_t along = checked_axis(site, axis, from.ndim()), size = from.shape()[static_cast<std::size_t>(along)];
   if (size == 0 && count > 0) fail<ValueError>(site, fmt::format("axis {} of shape {} is empty: there is nothing to choose", axis, to_string(from.shape())));
-  if (!replace && count > size) fail<ValueError>(site, fmt::format("{} of {} elements without replacement", count, size));
+  if (!replace && count > size) fail<ValueError>(site, fmt::format("{} of {} without replacement", count, counted(size, "element")));
   if (!p.empty_handle() && node_of(site, p)->shape != Shape{size})
-    fail<ShapeError>(site, fmt::format("probabilities of shape {} for {} elements", to_string(p.shape()), size));
+    fail<ShapeError>(site, fmt::format("probabilities of shape {} for {}", to_string(p.shape()), counted(size, "element")));
   if (count == 0) return take(x, zeros({0}, DType::int64), along);
   Tensor places;
   if (p.empty_handle()) {

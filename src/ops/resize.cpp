@@ -8,6 +8,7 @@
 
 #include "ops/composed.hpp"
 #include "ops/per_axis.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/whole.hpp"
@@ -165,10 +166,12 @@ Tensor all_resized(const Site& site, const Arg& x, const std::vector<std::int64_
   const DType type = node->dtype;
   if (how.mode != Interpolation::nearest && !is_floating(type))
     fail<DTypeError>(site, fmt::format("{} can only be resized by mode nearest; cast it first", name(type)));
-  if (sizes.size() > node->shape.size()) fail<ShapeError>(site, fmt::format("{} sizes for x of shape {}", sizes.size(), to_string(node->shape)));
-  if (!how.scales.empty() && how.scales.size() != sizes.size()) fail<ValueError>(site, fmt::format("{} scales for {} sizes", how.scales.size(), sizes.size()));
+  if (sizes.size() > node->shape.size()) fail<ShapeError>(site, fmt::format("{} for x of shape {}", counted(sizes.size(), "size"), to_string(node->shape)));
+  if (!how.scales.empty() && how.scales.size() != sizes.size())
+    fail<ValueError>(site, fmt::format("{} for {}", counted(how.scales.size(), "scale"), counted(sizes.size(), "size")));
   const bool crops = how.coordinates == Coordinates::tf_crop_and_resize;
-  if (crops && how.region.size() != sizes.size()) fail<ValueError>(site, fmt::format("a region of {} axes for {} sizes", how.region.size(), sizes.size()));
+  if (crops && how.region.size() != sizes.size())
+    fail<ValueError>(site, fmt::format("a region of {} for {}", counted(how.region.size(), "axis", "axes"), counted(sizes.size(), "size")));
   Tensor y(how.mode == Interpolation::nearest ? node : make_cast(site, node, traits(type).compute));
   const std::size_t first = node->shape.size() - sizes.size();
   for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -213,7 +216,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
     for (std::size_t k = 0; k < scales.size() && k < axes; ++k)
       sizes.push_back(whole(site, static_cast<double>(held.shape()[k + 2]) * scales[k], "a size times scale_factor"));
   if (sizes.size() != axes || (!scales.empty() && scales.size() != axes))
-    fail<ValueError>(site, fmt::format("{} numbers for {} spatial axes", std::max(sizes.size(), scales.size()), axes));
+    fail<ValueError>(site, fmt::format("{} for {}", counted(std::max(sizes.size(), scales.size()), "number"), counted(axes, "spatial axis", "spatial axes")));
   ResizeOptions options;
   options.scales = scales;
   const std::string_view mode = how.mode;
@@ -230,9 +233,8 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
     options.antialias = options.exclude_outside = how.antialias;
     if (how.antialias) options.cubic_a = -0.5;  // as in Pillow
   } else {
-    fail<ValueError>(
-        site,
-        fmt::format("mode '{}' for {} spatial axes; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode, axes));
+    fail<ValueError>(site, fmt::format("mode '{}' for {}; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode,
+                                       counted(axes, "spatial axis", "spatial axes")));
   }
   return all_resized(site, held, sizes, options);
 }

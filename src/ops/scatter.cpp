@@ -9,6 +9,7 @@
 #include "ops/gathers.hpp"
 #include "ops/masks.hpp"
 #include "ops/selection.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/indexing.hpp"
 #include "sinter/ops.hpp"
 
@@ -107,7 +108,8 @@ RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, cons
       std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
   const std::size_t used = leading ? index.size() : whole->shape.size();
   if (used > whole->shape.size())
-    fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(whole->shape), whole->shape.size()));
+    fail<AxisError>(
+        site, fmt::format("{} for shape {} with {}", counted(used, "index", "indices"), to_string(whole->shape), counted(whole->shape.size(), "axis", "axes")));
   if (leading)
     if (const auto columns = beside(site, whole->shape, index)) {
       const RecordedPtr given = make_permute(site, fitted(site, value, whole->dtype, columns->part), columns->part_axes);

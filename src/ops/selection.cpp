@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::ops {
 namespace {
@@ -36,7 +37,7 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
     ellipses += i->kind() == Index::Kind::rest;
   }
   if (used > shape.size()) {
-    fail<AxisError>(site, fmt::format("{} indices for shape {} with {} axes", used, to_string(shape), shape.size()));
+    fail<AxisError>(site, fmt::format("{} for shape {} with {}", counted(used, "index", "indices"), to_string(shape), counted(shape.size(), "axis", "axes")));
   }
   if (ellipses > 1) fail<AxisError>(site, "only one ellipsis may be used");
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter {
@@ -90,7 +91,7 @@ std::vector<Tensor> array_split(const Arg& x, std::int64_t sections, std::int64_
   const Site site = site_of("array_split", x.where());
   const RecordedPtr node = as_node(site, x);
   const std::size_t along = axis_of(site, node, axis);
-  if (sections < 1) fail<ValueError>(site, fmt::format("{} sections: at least one is needed", sections));
+  if (sections < 1) fail<ValueError>(site, fmt::format("{}: at least one is needed", counted(sections, "section")));
   check_parts(site, sections, "sections");
   const std::int64_t length = node->shape[along] / sections, longer = node->shape[along] % sections;
   std::vector<std::int64_t> ends;
@@ -117,7 +118,8 @@ Tensor moveaxis(const Arg& x, const std::vector<std::int64_t>& source, const std
   const Site site = site_of("moveaxis", x.where());
   const RecordedPtr node = as_node(site, x);
   const auto rank = static_cast<std::int64_t>(node->shape.size());
-  if (source.size() != destination.size()) fail<AxisError>(site, fmt::format("{} axes are moved to {} places", source.size(), destination.size()));
+  if (source.size() != destination.size())
+    fail<AxisError>(site, fmt::format("{} moved to {}", counted(source.size(), "axis is", "axes are"), counted(destination.size(), "place")));
   checked_axes(site, Axes(source), rank);  // throws for a repeated axis
   checked_axes(site, Axes(destination), rank);
   std::vector<std::int64_t> order(node->shape.size(), -1);
@@ -187,7 +189,8 @@ Tensor sliding_window_view(const Arg& x, const Shape& window, const Axes& axes) 
   std::vector<std::int64_t> along;
   for (std::int64_t k = 0; axes.all() && k < rank; ++k) along.push_back(k);
   for (const std::int64_t axis : axes.list()) along.push_back(checked_axis(site, axis, rank));
-  if (along.size() != window.size()) fail<ShapeError>(site, fmt::format("a window of shape {} for {} axes", to_string(window), along.size()));
+  if (along.size() != window.size())
+    fail<ShapeError>(site, fmt::format("a window of shape {} for {}", to_string(window), counted(along.size(), "axis", "axes")));
   for (std::size_t n = 0; n < window.size(); ++n) {
     const auto k = static_cast<std::size_t>(along[n]);
     const std::int64_t size = node->shape[k], width = window[n];

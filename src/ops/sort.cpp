@@ -11,6 +11,7 @@
 #include "ops/composed.hpp"
 #include "ops/gathers.hpp"
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "trace/host_access.hpp"
 
@@ -54,7 +55,7 @@ Tensor first(const Tensor& x, std::int64_t axis, std::int64_t count) {
 }
 
 void check_kth(const Site& site, const Line& line, std::int64_t kth) {
-  if (kth < -line.length || kth >= line.length) fail<ValueError>(site, fmt::format("kth = {} is out of bounds for {} elements", kth, line.length));
+  if (kth < -line.length || kth >= line.length) fail<ValueError>(site, fmt::format("kth = {} is out of bounds for {}", kth, counted(line.length, "element")));
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ Tensor lexsort(const std::vector<Tensor>& keys, std::int64_t axis, Location wher
 std::pair<Tensor, Tensor> topk(const Arg& x, std::int64_t count, std::int64_t axis, bool largest) {
   const Scope scope("topk", x.where());
   const Line line(scope.site(), x, axis);
-  if (count < 0 || count > line.length) fail<ValueError>(scope.site(), fmt::format("{} of {} elements along axis {}", count, line.length, axis));
+  if (count < 0 || count > line.length) fail<ValueError>(scope.site(), fmt::format("{} of {} along axis {}", count, counted(line.length, "element"), axis));
   const Tensor order = kSelected * count <= line.length ? ordered(scope.site(), Op::argsort, line.x, line.along, {count, largest})
                                                         : first(places(scope.site(), line, largest), line.along, count);
   return {take_along_axis(line.x, order, line.along), order};

@@ -10,6 +10,7 @@
 #include "ops/composed.hpp"
 #include "ops/gathers.hpp"
 #include "ops/recording.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "sinter/sorting.hpp"
 
@@ -212,7 +213,7 @@ Tensor cov(const Arg& arg, const Tensor& y, bool rowvar, bool bias, std::optiona
   Tensor weight;
   for (const Tensor* factor : {&frequencies, &weights}) {
     if (factor->empty_handle()) continue;
-    if (factor->shape() != Shape{n}) fail<ShapeError>(site, fmt::format("weights of shape {} for {} observations", to_string(factor->shape()), n));
+    if (factor->shape() != Shape{n}) fail<ShapeError>(site, fmt::format("weights of shape {} for {}", to_string(factor->shape()), counted(n, "observation")));
     const Tensor typed = astype(*factor, x.dtype());
     weight = weight.empty_handle() ? typed : weight * typed;
   }
@@ -247,7 +248,7 @@ Tensor gradient(const Arg& arg, std::int64_t axis, const Arg& spacing, int edge_
   const std::int64_t along = checked_axis(site, axis, f.ndim()), n = f.size(static_cast<int>(along));
   if (edge_order != 1 && edge_order != 2) fail<ValueError>(site, fmt::format("edge_order is 1 or 2, not {}", edge_order));
   if (n < edge_order + 1)
-    fail<ShapeError>(site, fmt::format("a gradient of edge_order {} needs {} elements, axis {} has {}", edge_order, edge_order + 1, axis, n));
+    fail<ShapeError>(site, fmt::format("a gradient of edge_order {} needs {}, axis {} has {}", edge_order, counted(edge_order + 1, "element"), axis, n));
   const auto at = [&](const Tensor& t, std::int64_t begin, std::int64_t end) { return between(t, t.ndim() == 1 ? 0 : along, begin, end); };
   const Shape& given = shape_of(site, spacing);
   Tensor slope, first, last;  // in the middle and at the ends

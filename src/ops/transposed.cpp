@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/per_axis.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 
 namespace sinter::ops {
@@ -55,7 +56,7 @@ void check_phases(const Site& site, std::int64_t filters, const std::vector<std:
   double all = static_cast<double>(filters);
   for (const std::int64_t s : stride) all *= static_cast<double>(s);
   if (all > kMaxFilters)
-    fail<ShapeError>(site, fmt::format("{} filters with strides of {} are too many filters, one for each phase", filters, fmt::join(stride, ", ")));
+    fail<ShapeError>(site, fmt::format("{} with strides of {} are too many filters, one for each phase", counted(filters, "filter"), fmt::join(stride, ", ")));
 }
 
 TransposedConvolution::TransposedConvolution(const Site& site, const ConvTransposeOptions& given, const Shape& x, const Shape& weight)

@@ -10,6 +10,7 @@
 #include "ops/recording.hpp"
 #include "ops/selection.hpp"
 #include "sinter/control.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "trace/for_any_size.hpp"
 
@@ -22,7 +23,7 @@ Tensor permuted(const Site& site, const Arg& x, const std::vector<std::int64_t>&
   const RecordedPtr node = as_node(site, x);
   const auto ndim = static_cast<std::int64_t>(node->shape.size());
   if (static_cast<std::int64_t>(axes.size()) != ndim) {
-    fail<AxisError>(site, fmt::format("{} axes were given for shape {}; name each axis once", axes.size(), to_string(node->shape)));
+    fail<AxisError>(site, fmt::format("{} given for shape {}; name each axis once", counted(axes.size(), "axis was", "axes were"), to_string(node->shape)));
   }
   checked_axes(site, Axes(axes), ndim);
   std::vector<std::int64_t> order;

@@ -12,6 +12,7 @@
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/control.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/elementary.hpp"
@@ -420,7 +421,8 @@ Value repeat_(const Arguments& a) {
     if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats is an integer, or one for each element along the axis");
     const int axis = a.small_integer(2, 0);
     const std::int64_t size = x.size(axis, Location{});
-    if (times.size() != 1 && times.size() != size) a.fail(1, fmt::format("{} repeats for {} elements along the axis", times.size(), size));
+    if (times.size() != 1 && times.size() != size)
+      a.fail(1, fmt::format("{} for {} along the axis", sinter::counted(times.size(), "repeat"), sinter::counted(size, "element")));
     const std::vector<std::int64_t> each = broadcast_to(reshape(astype(times, DType::int64), Shape{-1}), Shape{size}).to_vector<std::int64_t>();
     std::vector<std::int64_t> places;
     constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
@@ -699,7 +701,8 @@ Value gradient_(const Arguments& a) {
   const Value* given = a.given(1);
   const Tuple one{given ? *given : Value{std::int64_t{1}}};
   const Tuple& spacings = given && given->as<Tuple>() && !given->as<Tuple>()->is_list ? *given->as<Tuple>() : one;
-  if (spacings.size() != 1 && spacings.size() != axes.size()) a.fail(1, fmt::format("{} spacings for {} axes", spacings.size(), axes.size()));
+  if (spacings.size() != 1 && spacings.size() != axes.size())
+    a.fail(1, fmt::format("{} for {}", sinter::counted(spacings.size(), "spacing"), sinter::counted(axes.size(), "axis", "axes")));
   std::vector<Tensor> slopes;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const Value& spacing = spacings[spacings.size() == 1 ? 0 : k];
@@ -751,7 +754,7 @@ std::vector<Bins> bins_of(const Arguments& a, int parameter, std::size_t axes, b
   const Tuple* each = bins.as<Tuple>();
   const Tensor* edges = bins.as<Tensor>();
   if (edges_for_all && ((each && each->size() != axes) || (edges && edges->ndim() == 1))) each = nullptr;
-  if (each && each->size() != axes) a.fail(parameter, fmt::format("bins are one for all, or one for each of {} axes", axes));
+  if (each && each->size() != axes) a.fail(parameter, fmt::format("bins are one for all, or one for each of {}", sinter::counted(axes, "axis", "axes")));
   const Tuple* ranges = a.given(parameter + 1) ? a.given(parameter + 1)->as<Tuple>() : nullptr;
   if (a.given(parameter + 1) && (!ranges || ranges->size() != axes)) a.fail(parameter + 1, "range is a pair for each axis");
   std::vector<Bins> all;

@@ -9,6 +9,7 @@
 
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/creation.hpp"
 #include "sinter/decompositions.hpp"
 #include "sinter/elementary.hpp"
@@ -86,7 +87,7 @@ Value as_strided_(const Arguments& a) {  // NumPy counts in bytes
   std::vector<std::int64_t> strides = a.list(2);
   const auto item = static_cast<std::int64_t>(itemsize(x.dtype()));
   for (std::int64_t& stride : strides) {
-    if (stride % item != 0) a.fail(2, fmt::format("a stride of {} bytes is not one of whole elements, of {} bytes each", stride, item));
+    if (stride % item != 0) a.fail(2, fmt::format("a stride of {} is not one of whole elements, of {} each", counted(stride, "byte"), counted(item, "byte")));
     stride /= item;
   }
   return {as_strided(a.operand(0), a.shape(1), strides)};
@@ -137,7 +138,8 @@ Value delete_(const Arguments& a) {
   const Tensor gone = a.tensor(1);
   std::vector<char> kept(static_cast<std::size_t>(size), 1);
   if (is_bool(gone.dtype())) {
-    if (gone.ndim() != 1 || gone.size() != size) a.fail(1, fmt::format("a mask of {} for {} elements along the axis", to_string(gone.shape()), size));
+    if (gone.ndim() != 1 || gone.size() != size)
+      a.fail(1, fmt::format("a mask of {} for {} along the axis", to_string(gone.shape()), counted(size, "element")));
     const std::vector<bool> mask = gone.to_vector<bool>(kNowhere);
     for (std::size_t k = 0; k < mask.size(); ++k) kept[k] = !mask[k];
   } else {
@@ -317,7 +319,7 @@ Value fromiter_(const Arguments& a) {
   const Tensor numbers = a.tensor(0);
   if (numbers.ndim() != 1) a.fail(0, "fromiter() takes numbers");
   const std::int64_t count = a.integer(2, -1);
-  if (count > numbers.size()) a.fail(2, fmt::format("there are {} numbers, not {}", numbers.size(), count));
+  if (count > numbers.size()) a.fail(2, fmt::format("there are {}, not {}", counted(numbers.size(), "number"), count));
   const Tensor first = count < 0 ? numbers : numbers(Slice{0, count});
   return {a.given(1) ? astype(first, *a.dtype(1)) : first};
 }
@@ -356,7 +358,7 @@ Value rollaxis_(const Arguments& a) {
   const std::int64_t rank = x.ndim(), axis = a.integer(1, 0), from = axis < 0 ? axis + rank : axis;
   std::int64_t to = a.integer(2, 0);
   if (to < 0) to += rank;
-  if (to < 0 || to > rank) a.fail(2, fmt::format("start {} is out of range for {} axes", a.integer(2, 0), rank));
+  if (to < 0 || to > rank) a.fail(2, fmt::format("start {} is out of range for {}", a.integer(2, 0), counted(rank, "axis", "axes")));
   return {moveaxis(x, axis, from < to ? to - 1 : to)};
 }
 Value tensorinv_(const Arguments& a) {

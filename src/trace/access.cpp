@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sinter/counted.hpp"
 #include "sinter/tensor.hpp"
 #include "trace/build.hpp"
 #include "trace/host_access.hpp"
@@ -54,7 +55,7 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
   const Site site{function, where};
   const RecordedPtr& node = node_of(site, tensor);
   if (element_count(node->shape) != count)
-    fail<ShapeError>(site, fmt::format("shape {} has {} elements, not {}", to_string(node->shape), element_count(node->shape), count));
+    fail<ShapeError>(site, fmt::format("shape {} has {}, not {}", to_string(node->shape), counted(element_count(node->shape), "element"), count));
   const bool exact = lossless(node->dtype, wanted);
   if (!exact && (!is_integer(node->dtype) || is_bool(wanted))) refuse_type(site, node->dtype, wanted);
   if (count == 0) return;
@@ -86,7 +87,7 @@ void refuse_shape(const Shape& shape, const char* why, const char* function, Loc
 
 Tensor::operator bool() const {
   const Site site{"operator bool", node_of({"operator bool", {}}, *this)->where};
-  if (size() != 1) fail<ShapeError>(site, fmt::format("shape {} has {} elements, not 1: any() or all() of them?", to_string(shape()), size()));
+  if (size() != 1) fail<ShapeError>(site, fmt::format("shape {} has {}, not 1: any() or all() of them?", to_string(shape()), counted(size(), "element")));
   return astype(DType::bool_, site.where).item<bool>(site.where);
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sinter/counted.hpp"
 #include "sinter/types.hpp"
 #include "sinter/whole.hpp"
 #include "trace/build.hpp"
@@ -140,10 +141,12 @@ Shape completed_shape(const Site& site, const Shape& from, Shape shape) {
     *unknown = count / known;
     known = count;
   } else if (unknown != nullptr) {
-    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {}: the -1 has no size that fits", to_string(from), count, to_string(shape)));
+    fail<ShapeError>(site,
+                     fmt::format("cannot reshape {} ({}) into {}: the -1 has no size that fits", to_string(from), counted(count, "element"), to_string(shape)));
   }
   if (known != count) {
-    fail<ShapeError>(site, fmt::format("cannot reshape {} ({} elements) into {} ({} elements)", to_string(from), count, to_string(shape), known));
+    fail<ShapeError>(
+        site, fmt::format("cannot reshape {} ({}) into {} ({})", to_string(from), counted(count, "element"), to_string(shape), counted(known, "element")));
   }
   return shape;
 }
@@ -151,7 +154,7 @@ Shape completed_shape(const Site& site, const Shape& from, Shape shape) {
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim) {
   if (axis < -ndim || axis >= ndim) {
     fail<AxisError>(site, ndim == 0 ? fmt::format("axis {} is out of bounds: the tensor is 0-d", axis)
-                                    : fmt::format("axis {} is out of bounds for {} axes (use {} to {})", axis, ndim, -ndim, ndim - 1));
+                                    : fmt::format("axis {} is out of bounds for {} (use {} to {})", axis, counted(ndim, "axis", "axes"), -ndim, ndim - 1));
   }
   return axis < 0 ? axis + ndim : axis;
 }

@@ -163,7 +163,7 @@ TEST_CASE("refused: other inputs than described") {
   const Function f = freeze([](const Tensor& x, const Tensor& y) { return x + y; }, {{DType::float32, {"n", 3}, "x"}, {DType::float32, {"n", 1}, "y"}});
   const Tensor x = random_tensor({4, 3}), y = random_tensor({4, 1});
   CHECK_NOTHROW(f(x, y));
-  CHECK_THROWS_WITH_AS(f({x}), doctest::Contains("1 inputs are given; the function takes 2"), ValueError);
+  CHECK_THROWS_WITH_AS(f({x}), doctest::Contains("1 input is given; the function takes 2"), ValueError);
   CHECK_THROWS_WITH_AS(f(x, random_tensor({5, 1})), doctest::Contains("y: float32[n, 1]"), ShapeError);
   CHECK_THROWS_WITH_AS(f(x, random_tensor({4})), doctest::Contains("test_freeze.cpp"), ShapeError);
   CHECK_THROWS_AS(f(x, random_tensor({4, 2})), ShapeError);

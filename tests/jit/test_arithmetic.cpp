@@ -216,7 +216,7 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
   one_stage([&](int x) { return b.reduce(Op::reduce_max, x); });
   one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::bitwise_not, {x})); });
   one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::where, DType::int64, {x, b.index_value(at), bound})); });
-  const std::int64_t bound = random() % 3 == 0 ? row / 2 : points * row;  // places beyond a smaller one do not count
+  const std::int64_t limit = random() % 3 == 0 ? row / 2 : points * row;  // places beyond a smaller one do not count
   const auto input = std::make_unique<bool[]>(points * row);
   for (std::int64_t p = 0; p < points; ++p)
     for (std::uint64_t hits = random() % 4; hits-- > 0;) input[p * row + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row))] = true;
@@ -227,15 +227,15 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
   const auto computed = [&](auto execute) {
     Results r{std::make_unique<bool[]>(points), std::make_unique<bool[]>(points), std::make_unique<std::int64_t[]>(points)};
     execute(std::vector<void*>{input.get(), input.get(), input.get(), r.any.get(), r.all.get(), r.place.get()},
-            std::vector<std::uint64_t>{static_cast<std::uint64_t>(bound)});
+            std::vector<std::uint64_t>{static_cast<std::uint64_t>(limit)});
     for (std::int64_t p = 0; p < points; ++p) {
       const bool* const begin = input.get() + p * row;
       const std::int64_t first = std::find(begin, begin + row, true) - begin;
-      INFO("row ", p, " of ", row, ", first hit ", first, ", bound ", bound);
+      INFO("row ", p, " of ", row, ", first hit ", first, ", bound ", limit);
       REQUIRE(r.any[p] == (first < row));
       REQUIRE(r.all[p] == (first == row));
-      const std::int64_t smallest = std::find(begin, begin + row, false) == begin + row ? points * row : bound;  // of a row of hits none
-      REQUIRE(r.place[p] == (first < row ? std::min(smallest, p * row + first) : bound));
+      const std::int64_t smallest = std::find(begin, begin + row, false) == begin + row ? points * row : limit;  // of a row of hits none
+      REQUIRE(r.place[p] == (first < row ? std::min(smallest, p * row + first) : limit));
     }
   };
   computed([&](const auto& pointers, const auto& scalars) { interpret(b.nest, pointers, scalars); });

@@ -150,6 +150,20 @@ TEST_CASE("objects for ARM are made and linked on any machine, and run on ARM al
     }
 }
 
+TEST_CASE("a new compiler registers the parts of each architecture once, whichever thread asks first") {
+  NEEDS_LLVM
+  const jit::CompilerPtr compiler = jit::find_llvm();
+  std::vector<std::thread> threads;
+  std::vector<int> good(6, 0);
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      for (const char* arch : {"aarch64", "x86-64", "aarch64"})
+        good[t] += !compiler->compile(jit::generate_llvm(function_nest(Op::exp, DType::float32, 20), jit::plainest_cpu(arch))).image.empty();
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const int count : good) CHECK(count == 3);
+}
+
 TEST_CASE("the same source gives the same bytes") {
   NEEDS_LLVM
   const jit::Source source = jit::generate_llvm(function_nest(Op::erf, DType::float32, 1), jit::host_cpu());

@@ -2,7 +2,8 @@
 // the device as it is launched; no kernel takes more than 64 registers and at the same time more than a tenth above the expected number (expected_registers);
 // contiguous accesses have 16 bytes; no index is 64 bits wide where 32 suffice; no loop over a row divides.
 //
-// Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. The table is printed, and written to $SINTER_STATIC_TABLE where that names a file.
+// Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. The table is printed, and written to
+// $SINTER_STATIC_TABLE where that names a file.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

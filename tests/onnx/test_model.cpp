@@ -1060,6 +1060,7 @@ TEST_CASE("calls that do not fit") {
   CHECK_THROWS_WITH_AS(model({x, random_tensor({5, 3})}), doctest::Contains("with N = 5, and x with 2"), ShapeError);
   CHECK_THROWS_WITH_AS(model.run({{"x", x}}), doctest::Contains("the input y: float32[N, 3] is not given"), ValueError);
   CHECK_THROWS_WITH_AS(model.run({{"x", x}, {"y", x}, {"q", x}}), doctest::Contains("has no input 'q'"), ValueError);
+  CHECK_THROWS_WITH_AS(model.run({{"x", x}, {"q", x}}), doctest::Contains("has no input 'q'; there are x: float32[N, 3], y: "), ValueError);
   OnnxBuilder inside;
   inside.input("x", {-1, 3}).output("y").constant("w", {4, 2}, floats(8)).node("MatMul", {"x", "w"}, {"y"});
   const Model wrong = Model::load(inside.save(file.path), {.rewrite = false});

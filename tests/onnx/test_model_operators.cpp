@@ -223,7 +223,7 @@ TEST_CASE("functions that cannot be written out are refused by name") {
   OnnxBuilder inputs = calls("G", {"x", "x"}), relu;
   relu.node("Relu", {"a"}, {"o"});
   add_function(inputs, "G", relu, {"a"}, {"o"});
-  refused(inputs, "calls mine.G with 2 inputs and 1 outputs; it has 1 and 1");
+  refused(inputs, "calls mine.G with 2 inputs and 1 output; it has 1 and 1");
   OnnxBuilder older = calls("G", {"x"});
   add_function(older, "G", relu, {"a"}, {"o"})->mutable_opset_import(0)->set_version(11);
   refused(older, "has opset 11 and the model has 17");

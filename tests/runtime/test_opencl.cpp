@@ -127,6 +127,26 @@ TEST_CASE("a device without float64 refuses kernels that compute in it, and no o
   CHECK_THROWS_AS(generate(d + 1), sn::DeviceError);
 }
 
+TEST_CASE("explain says of each library call whether the host computes it, as the counter does") {
+  if (!has_device()) return;
+  const On device("opencl");
+  const Tensor x = sn::random::uniform(sn::random::Key(1), {100000}), m = sn::random::uniform(sn::random::Key(2), {8, 8}),
+               places = sn::astype(sn::argsort(x), DType::int64);
+  sn::eval(x, m, places);
+  Tensor put = sn::zeros({100000});
+  put.at({places}) = x;
+  for (const Tensor& result : {sn::sort(x), sn::argsort(x), sn::inv(m), sn::svdvals(m), put, sn::matmul(m, m)}) {
+    const auto before = sn::counters();
+    sn::eval(result);
+    const auto after = sn::counters();
+    std::uint64_t on_host = 0;
+    const std::string text = sn::explain({result}, sn::Format::json), mark = "\"on_host\": true";
+    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; ++at) ++on_host;
+    CHECK(on_host == after.host_calls - before.host_calls);
+    CHECK((sn::explain({result}).find("on the host, which has a library for it") != std::string::npos) == (on_host > 0));
+  }
+}
+
 TEST_CASE("devices that are not there") {
   CHECK_THROWS_AS(On("opencl:99"), sn::DeviceError);
   CHECK_THROWS_AS(On("opencl:x"), sn::ValueError);

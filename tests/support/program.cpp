@@ -25,9 +25,7 @@ int skip_without_gpu() {
 bool on_gpu() { return options().device != "cpu"; }
 bool on_cuda() { return options().device.starts_with("cuda"); }
 
-Tensor random_tensor(const Shape& shape, float low, float high) {
-  return from_span(floats(static_cast<std::size_t>(element_count(shape)), low, high), shape);
-}
+Tensor random_tensor(const Shape& shape, float low, float high) { return from_span(floats(static_cast<std::size_t>(element_count(shape)), low, high), shape); }
 
 std::int64_t launches(const std::vector<Tensor>& tensors) {
   const auto before = counters().kernels_launched;

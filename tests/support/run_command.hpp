@@ -2,10 +2,21 @@
 #pragma once
 #include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <stdexcept>
 #include <string>
 
 namespace sinter::testing {
+
+/// Returns the first number 1 with a plural behind it in a command's output, such as "1 kernels"; empty if there is none.
+inline std::string false_plural(const std::string& text) {
+  static const std::regex plural(
+      "(^|[^\\w.,/=+-])1 ((library|further|other|more|compute) )?(kernels|calls|steps|plans|nodes|operations|results|files|entries|hits|models|sets|sizes|"
+      "schedules|inputs|outputs|tensors|blocks|values|cores|threads|units|structures|registers|axes|elements|"
+      "dimensions|indices|shifts|numbers|items|places|channels|groups|operands|matrices|rows|columns|widths|parts|bytes|slices|scales|bins|spacings)\\b");
+  std::smatch found;
+  return std::regex_search(text, found, plural) ? found.str() : "";
+}
 
 struct Ran {
   int status;       // as pclose() gives it

@@ -111,7 +111,7 @@ TEST_CASE("what does not fit") {
   const Tensor x = Tensor::ones({3, 4}), v = Tensor::ones({4});
   says<sn::ShapeError>([&] { sn::split(x, 2); }, "split: axis 0 of shape (3, 4) is not 2 equal parts; array_split() gives parts that differ by one");
   says<sn::ValueError>([&] { sn::array_split(x, 0); }, "array_split: 0 sections: at least one is needed");
-  says<sn::AxisError>([&] { sn::moveaxis(x, {0, 1}, {0}); }, "moveaxis: 2 axes are moved to 1 places");
+  says<sn::AxisError>([&] { sn::moveaxis(x, {0, 1}, {0}); }, "moveaxis: 2 axes are moved to 1 place");
   says<sn::AxisError>([&] { sn::rot90(x, 1, {0, -2}); }, "rot90: axis 0 is given twice");
   says<sn::ShapeError>([&] { sn::broadcast_arrays({x, Tensor::ones({5})}); },
                        "broadcast_arrays: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
@@ -126,7 +126,7 @@ TEST_CASE("what does not fit") {
   says<sn::ShapeError>([&] { sn::tensordot(x, x, 1); }, "tensordot: shapes (3, 4) and (3, 4): axis 1 of size 4 does not fit axis 0 of size 3");
   says<sn::ValueError>([&] { sn::einsum("ij,j->k", {x, v}); }, "einsum: 'ij,j->k' the result's 'k' is in no operand");
   says<sn::ValueError>([&] { sn::einsum("ij,i", {x, v}); }, "einsum: 'ij,i' gives 'i' the sizes 3 and 4");
-  says<sn::ValueError>([&] { sn::einsum("ij", {x, v}); }, "einsum: 'ij' names 1 operands, 2 were given");
+  says<sn::ValueError>([&] { sn::einsum("ij", {x, v}); }, "einsum: 'ij' names 1 operand, 2 were given");
   says<sn::ValueError>([&] { sn::einsum("ijk", {x}); }, "einsum: 'ijk' names 3 axes of a tensor with 2");
   says<sn::ValueError>([&] { sn::einsum("i1", {x}); }, "einsum: 'i1' has '1' where a letter or an ellipsis is expected");
   says<sn::ShapeError>([&] { sn::matrix_power(x, 2); }, "matrix_power: shape (3, 4) is no square matrix");

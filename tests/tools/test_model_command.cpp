@@ -6,8 +6,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "draws.hpp"
 #include "onnx_builder.hpp"
@@ -39,6 +41,7 @@ struct Variable {
 
 Ran run(const std::string& arguments) {
   const auto [status, out] = testing::run_command("'" SINTER_COMMAND "' " + arguments);
+  CHECK_MESSAGE(testing::false_plural(out).empty(), out);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
 }
 
@@ -105,6 +108,7 @@ TEST_CASE("a warmed model plans and compiles nothing, at each of the sizes") {
     CHECK(ran.says("   0 compiled, "));
   }
   CHECK(run("cache warm " + onnx + " --size N=1,4").says(" 0 plans made, "));
+  CHECK(run("cache warm " + onnx + " --size N=4").says("for 1 set of sizes"));
   CHECK(run("cache warm " + onnx).says("the input x: float32[N, 3, 8, 8] needs a size: --size N=1"));
   CHECK(run("cache warm " + (folder / "missing.onnx")).status == 1);
   const Variable none("SINTER_CACHE_SIZE", "0");
@@ -193,6 +197,19 @@ TEST_CASE("check, run, compile and explain") {
   CHECK(explained.says("ends "));
 }
 
+TEST_CASE("the nouns of one are singular") {
+  const TemporaryFolder folder;
+  const Variable cache("SINTER_CACHE_DIR", folder / "cache");
+  OnnxBuilder m;
+  const std::string onnx = m.input("x", {-1, 4}).output("y").node("Relu", {"x"}, {"y"}).save(folder / "one.onnx"), plan = folder / "one.plan";
+  CHECK(run("compile " + onnx + " -o " + plan + " --size N=41").says("plan     N=41 1 kernel, 0 library calls; "));
+  CHECK(run("explain " + onnx + " --size N=41").says("launches 1 step computes 1 operation, 1.0 in each"));
+  CHECK(run("run " + plan + " --random --explain").says("N=41: 1 kernel and 0 library calls; "));
+  for (const char* arguments : {"cache list", "cache stats", "info", "kernels 'exp(x)' x=f32[9]", "eval 'exp(arange(3.))' --profile --explain",
+                                "eval 'sort(arange(3.))' --explain --time 2", "eval 'arange(3.)' -o a.npy,b.npy", "cache clear"})
+    run(arguments);  // which checks what it says
+}
+
 TEST_CASE("what is refused, in words") {
   const TemporaryFolder folder;
   const std::string onnx = saved(folder), plan = folder / "net.plan";
@@ -208,6 +225,9 @@ TEST_CASE("what is refused, in words") {
   refused("run " + plan + " x=" + (folder / "x.npy"), "a size of 0 or 1 broadcasts");
   refused("run " + onnx + " z=" + (folder / "x.npy"), "x: float32[N, 3, 8, 8]");
   refused("run " + onnx, "x: float32[N, 3, 8, 8] is not given");
+  for (const std::string name : {"net.onnx", "net.plan"})  // an unknown input is named, whether or not another one is missing
+    for (const std::string rest : {"", " x=1", " --random"})
+      refused("run " + (folder / name) + " y=1" + rest, name + " has no input 'y'; there are x: float32[");
   CHECK(run("run " + onnx + " --random").says("float32 (41, 5)"));  // compile's size
   for (const std::string size : {"N", "N=", "N=x", "N=3..1", "N=1..", "N=1,,2", "M=4"})
     refused("compile " + onnx + " -o " + plan + " --size " + size, size.substr(0, 1));
@@ -216,6 +236,85 @@ TEST_CASE("what is refused, in words") {
   refused("run " + onnx + " --precision int8 --random --size N=1", "int8");
   refused("explain " + (folder / "none.onnx"), "none.onnx");
   refused("check " + (folder / "x.npy"), "x.npy");
+}
+
+TEST_CASE("each option of each command has an effect on a model and on a plan, or is refused") {
+  const TemporaryFolder folder;
+  const std::string onnx = saved(folder), plan = folder / "net.plan", since = folder / "since.json";
+  REQUIRE(run("compile " + onnx + " -o " + plan + " --size N=2").status == 0);
+  REQUIRE(run("run " + onnx + " --random --profile=json 2>/dev/null > " + since).status == 0);
+  const std::string random = " --random --size N=2";
+  struct Option {
+    std::string name, value;
+    bool plan = true;  // has an effect on a plan
+  };
+  const std::vector<Option> of_models = {
+      {"--precision", "float16", false}, {"--no-rewrite", "", false}, {"--without", "fold_batch_norm", false}, {"--set", "x=" + (folder / "x.npy"), false}};
+  const std::vector<Option> of_plans = {{"--device", "cpu"}, {"--html", folder / "p.html"}, {"--svg", folder / "p.svg"}, {"--dot", folder / "p.dot"}};
+  std::map<std::string, std::vector<Option>> commands = {
+      {"check", {}},
+      {"run",
+       {{"--output", folder / "out"},
+        {"--backend", "interpreter"},
+        {"--fuse", "off", false},
+        {"--time", "2"},
+        {"--random", ""},
+        {"--size", "N=2"},
+        {"--profile", ""},
+        {"--since", since},
+        {"--trace", folder / "trace.json"},
+        {"--explain", ""},
+        {"--guards", "--explain"}}},
+      {"explain", {{"--json", ""}, {"--guards", ""}, {"--size", "N=2", false}}},
+      {"compile", {{"--output", folder / "again.plan"}, {"--fuse", "off"}, {"--size", "N=3"}, {"--device", "cpu"}, {"--explain", ""}}}};
+  save_npy(folder / "x.npy", from_span(floats(384), {2, 3, 8, 8}));
+  for (auto& [command, options] : commands) {
+    options.insert(options.end(), of_models.begin() + (command == "check" ? 1 : 0), of_models.end());
+    if (command == "run" || command == "explain") options.insert(options.end(), of_plans.begin(), of_plans.end());
+    // No option is missing in the lists.
+    const std::string help = run(command + " --help").out;
+    std::set<std::string> known{"--help"}, shown;
+    for (const Option& option : options) known.insert(option.name);
+    for (std::size_t at = 0; (at = help.find("--", at)) != std::string::npos;) {
+      const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at);
+      const std::size_t line = help.rfind('\n', at) + 1;
+      if (help.find_first_not_of(' ', line) == at || help[at - 1] == ',') shown.insert(help.substr(at, end - at));
+      at = end;
+    }
+    CHECK_MESSAGE(shown == known, help);
+    for (const Option& option : options)
+      for (const std::string& file : {onnx, plan}) {
+        const std::string arguments = command + " " + file +
+                                      (command == "run"       ? option.name == "--set" ? " --random" : random
+                                       : command == "compile" ? " -o " + (folder / "other.plan")
+                                                              : "") +
+                                      " " + option.name + " " + option.value;
+        if ((option.name == "--output" || option.name == "--size" || option.name == "--random") && command != "explain") continue;  // below
+        const Ran ran = run(arguments);
+        INFO(arguments, "\n", ran.out);
+        const bool takes = file == onnx || (option.plan && command != "compile");
+        CHECK((ran.status == 0) == takes);
+        if (!takes && command == "compile") CHECK(ran.says("net.plan is a plan, which holds its kernels"));
+        else if (!takes) CHECK_MESSAGE((ran.says(option.name + " has no effect on ") && ran.says("give " + option.name + " to sinter compile")), ran.out);
+      }
+  }
+  // Options that have an effect only beside another one, and sizes that nothing has.
+  const auto refused = [&](const std::string& arguments, const std::string& what) {
+    const Ran ran = run(arguments);
+    INFO(arguments, "\n", ran.out);
+    CHECK(ran.status == 1);
+    CHECK(ran.says(what));
+  };
+  for (const std::string& file : {onnx, plan}) {
+    refused("run " + file + " x=" + (folder / "x.npy") + " --size N=2", "--size N has no effect without --random");
+    refused("run " + file + " --random --size N=2,3", "--size N: run takes one size");
+    refused("run " + file + " --random --size M=2", "--size M: no input has a size of this name; the names are N");
+    refused("run " + file + random + " --guards", "--guards has no effect without --explain");
+    CHECK(run("run " + file + random + " --time 2").status == 0);
+  }
+  refused("eval 'arange(3) + 1' --guards", "--guards has no effect without --explain");
+  refused("cache warm " + onnx + " --size N=1 --size M=2", "--size M: no input has a size of this name; the names are N");
+  refused("cache warm " + plan, "net.plan is a plan, which holds its kernels");
 }
 
 TEST_CASE("a terminal shows what is compiled, and nothing of it at the end; a log gets none of it") {

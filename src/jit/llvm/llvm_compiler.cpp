@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "jit/compiler.hpp"
 #include "jit/library.hpp"
@@ -153,20 +154,23 @@ class LlvmCompiler final : public Compiler {
     passes_ = old ? kPassesUpTo17 : kPasses;
   }
 
-  /// Registers LLVM's part for an architecture. LLVM ignores a second time.
+  /// Registers LLVM's part for an architecture, once.
   void initialize(const Architecture& architecture) {
     const std::lock_guard lock(initializing_);
+    if (initialized_.contains(&architecture)) return;
     for (const char* part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter"}) {
       const auto function = reinterpret_cast<void (*)()>(dlsym(api_.library, fmt::format("LLVMInitialize{}{}", architecture.component, part).c_str()));
       if (!function)
         throw CompileError(fmt::format("{} generates no code for {}: it was built without LLVM's target {}", path_, architecture.name, architecture.component));
       function();
     }
+    initialized_.insert(&architecture);
   }
 
   std::string path_, identity_;
   std::once_flag opened_;
   std::mutex initializing_;
+  std::set<const Architecture*> initialized_;
   Api api_;
   const char* passes_ = kPasses;
 };

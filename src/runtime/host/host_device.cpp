@@ -17,6 +17,7 @@
 #include "runtime/host/memory_pool.hpp"
 #include "runtime/host/partition.hpp"
 #include "runtime/host/scratch.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime {
@@ -86,7 +87,7 @@ class HostDevice final : public Device {
   explicit HostDevice(int threads) { set_threads(threads); }
 
   std::string name() const override { return "cpu"; }
-  std::string model() const override { return fmt::format("{}, {} threads", jit::host_processor(), threads_.load()); }
+  std::string model() const override { return fmt::format("{}, {}", jit::host_processor(), counted(threads_.load(), "thread")); }
   fuse::Limits limits() const override {
     fuse::Limits limits = fuse::cpu_limits();
     limits.channel_blocks = limits.fold_channels = limits.block_bytes = limits.scale_bytes = jit::host_cpu().vector_bytes >= 32;

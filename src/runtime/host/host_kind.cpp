@@ -7,6 +7,7 @@
 #include "kernels/products/onednn.hpp"
 #include "runtime/host/host_device.hpp"
 #include "runtime/kind.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::runtime {
 namespace {
@@ -41,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& ne
         [] {
           const jit::CpuTarget cpu = jit::host_cpu();
           const kernels::OneDnn* library = kernels::onednn();
-          return std::vector{fmt::format("cpu     {}, {}-byte vectors, {} cores, matrices by {}", cpu.arch, cpu.vector_bytes, thread_count(0),
+          return std::vector{fmt::format("cpu     {}, {}-byte vectors, {}, matrices by {}", cpu.arch, cpu.vector_bytes, counted(thread_count(0), "core"),
                                          library ? library->version + " and Eigen" : "Eigen (install libdnnl for faster ones, or set SINTER_ONEDNN)")};
         },
 });

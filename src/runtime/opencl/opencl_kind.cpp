@@ -7,6 +7,7 @@
 #include "runtime/opencl/compiler.hpp"
 #include "runtime/opencl/devices.hpp"
 #include "runtime/opencl/opencl_device.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::runtime {
 namespace {
@@ -19,8 +20,9 @@ std::vector<std::string> describe() {
   try {
     std::vector<std::string> lines;
     for (const opencl::Found& found : opencl::devices())
-      lines.push_back(fmt::format("opencl:{}  {}, {} compute units, {} MiB, driver {}{}{}", lines.size(), found.name, found.limits.units, found.memory >> 20,
-                                  found.driver, found.limits.float64 ? "" : ", no float64", found.unusable.empty() ? "" : "; not usable: " + found.unusable));
+      lines.push_back(fmt::format("opencl:{}  {}, {}, {} MiB, driver {}{}{}", lines.size(), found.name, counted(found.limits.units, "compute unit"),
+                                  found.memory >> 20, found.driver, found.limits.float64 ? "" : ", no float64",
+                                  found.unusable.empty() ? "" : "; not usable: " + found.unusable));
     if (lines.empty()) lines.push_back(fmt::format("opencl  none: the loader {} finds no device", opencl::driver().path));
     return lines;
   } catch (const DeviceError& error) {
