@@ -12,7 +12,6 @@
 #include <random>
 #include <set>
 
-#include "cases.hpp"
 #include "engine/engine.hpp"
 #include "jit/lower.hpp"
 #include "program.hpp"
@@ -102,8 +101,7 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
   plain.fuse = false;
   std::size_t tried = 0;
   std::set<std::string> schedules;
-  std::vector<Formula> chosen = formulas();
-  std::shuffle(chosen.begin(), chosen.end(), numbers());
+  const std::vector<Formula> chosen = shuffled(formulas());
   std::size_t formulas_tried = 0;
   for (const Formula& formula : chosen) {
     if (formulas_tried > 0 && time_is_over()) break;

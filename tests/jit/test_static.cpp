@@ -16,7 +16,6 @@
 #include <map>
 #include <set>
 
-#include "cases.hpp"
 #include "engine/engine.hpp"
 #include "jit/contraction.hpp"
 #include "program.hpp"
@@ -149,8 +148,7 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
   const bool everywhere = which && std::strcmp(which, "all") == 0;
   std::vector<Row> table;
   std::size_t turn = 0;
-  std::vector<Case> all = corpus();
-  std::shuffle(all.begin(), all.end(), sinter::testing::numbers());
+  const std::vector<Case> all = sinter::testing::shuffled(corpus());
   for (std::size_t k = 0; k < all.size() && !(k > 0 && sinter::testing::time_is_over()); ++k) {
     CAPTURE(all[k].name);
     for (std::size_t a = 0; a < (everywhere ? kArchitectures.size() : 1); ++a) {

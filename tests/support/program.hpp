@@ -5,6 +5,7 @@
 #include <sinter/sinter.hpp>
 #include <vector>
 
+#include "cases.hpp"
 #include "draws.hpp"
 #include "with_options.hpp"
 

@@ -24,7 +24,7 @@ template <class Kind> struct BlockedOperands {
 inline constexpr std::int64_t kBand = 392;
 /// Multiply-adds of a task: the least that is worth a task, and the most that one thread takes at a time. Between the two, each thread gets a few tasks, so
 /// that no thread waits long for the last task.
-inline constexpr std::int64_t kMinTask = 1 << 17, kWorthTask = 1 << 20, kTasksOfThread = 6;
+inline constexpr std::int64_t kMinTask = 1 << 17, kMaxTask = 1 << 20, kTasksOfThread = 6;
 /// The minimum number of places of a band: several tiles.
 inline constexpr std::int64_t kMinBand = 56;
 /// Elements that are worth a task where they are only moved, or multiplied by a few taps.
@@ -122,7 +122,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   const int threads_here = thread_count(threads);
   const std::int64_t work_of_place = (p.channels * p.inner * all_taps * kWide + Kind::kAtOnce - 1) / Kind::kAtOnce,
                      all_work = p.batch * rows * row_places * work_of_place * p.blocks;
-  const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kMinTask, kWorthTask) : kWorthTask;
+  const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kMinTask, kMaxTask) : kMaxTask;
   const std::int64_t fit = threads_here > 1 ? std::clamp(worth / (2 * work_of_place), kMinBand, kBand) : kBand;
   const std::int64_t rows_fit = std::max<std::int64_t>(1, fit / row_places), bands = one_row ? (row_places + fit - 1) / fit : (rows + rows_fit - 1) / rows_fit;
   const std::int64_t band_places = one_row ? (row_places + bands - 1) / bands : row_places, band_rows = one_row ? 1 : (rows + bands - 1) / bands;  // at most

@@ -25,7 +25,7 @@ constexpr double kConvolutions = 8;
 /// Elements of windows that a thread lays out at a time.
 constexpr std::int64_t kLaidOut = 32 << 10;
 /// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
-constexpr std::int64_t kWorthTask = 64 << 10;
+constexpr std::int64_t kConvTask = 64 << 10;
 /// Filters of one channel from which on they are a product's rows and not computed tap by tap.
 constexpr std::int64_t kRowsOfProduct = 16;
 /// Elements that a band of a depthwise convolution's lines lays out.
@@ -138,7 +138,7 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
   const std::int64_t laid_out = any.length[0] * any.length[1] * any.length[2], capacity = all_phases * laid_out * bytes + kDepthwiseSlack;
 
   const std::int64_t filters = p.groups * p.filters, pieces = p.batch * filters * bands, work = p.all_taps * p.all_places / bands;
-  const std::int64_t each = std::max<std::int64_t>(1, kWorthTask / std::max<std::int64_t>(work, 1));
+  const std::int64_t each = std::max<std::int64_t>(1, kConvTask / std::max<std::int64_t>(work, 1));
   run_tasks(thread_count(threads), (pieces + each - 1) / each, [&](std::int64_t task) {
     auto& memory = per_thread<std::vector<char>>();
     memory.assign(static_cast<std::size_t>(capacity), 0);

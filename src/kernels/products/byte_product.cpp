@@ -17,7 +17,7 @@ constexpr std::int64_t kRows = 64, kColumns = 512;
 /// Bytes that are worth a task of their own for transposing.
 constexpr std::int64_t kTurnedTask = 64 << 10;
 /// Multiply-adds below which one thread takes several blocks.
-constexpr std::int64_t kWorthTask = 1 << 20;
+constexpr std::int64_t kProductTask = 1 << 20;
 
 /// The maximum number of rows for which lines along the depth are multiplied without panels.
 constexpr std::int64_t kFewRows = 8;
@@ -184,11 +184,11 @@ void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads,
   };
   const std::int64_t max_rows = std::clamp<std::int64_t>(kResultBytes / 4 / p.n / kPanelRows * kPanelRows, 2 * kPanelRows, kPanelsRows);
   const std::int64_t row_blocks = (p.m + max_rows - 1) / max_rows, strip = kPanelBlocks * kPanelColumns;
-  const std::int64_t all_work = p.elements * p.m * p.n * p.k, tasks_wanted = threads > 1 ? std::clamp<std::int64_t>(all_work / kWorthTask, 1, 4 * threads) : 1;
+  const std::int64_t all_work = p.elements * p.m * p.n * p.k, tasks_wanted = threads > 1 ? std::clamp<std::int64_t>(all_work / kProductTask, 1, 4 * threads) : 1;
   const std::int64_t groups =
       std::clamp<std::int64_t>((tasks_wanted + p.elements * row_blocks - 1) / (p.elements * row_blocks), 1, std::max<std::int64_t>(1, p.n / kColumnsOfTask));
   const std::int64_t all = p.elements * row_blocks * groups, strips = (p.n + strip - 1) / strip,
-                     together = std::max<std::int64_t>(1, kWorthTask / std::max<std::int64_t>(1, all_work / all));
+                     together = std::max<std::int64_t>(1, kProductTask / std::max<std::int64_t>(1, all_work / all));
   run_tasks(threads, (all + together - 1) / together, [&](std::int64_t task) {
     for (std::int64_t number = task * together; number < std::min(all, (task + 1) * together); ++number) {
       const std::int64_t element = number / (row_blocks * groups), block = number / groups % row_blocks, group = number % groups;
@@ -231,7 +231,7 @@ void multiply_bytes(const ByteOperand& a, const ByteOperand& b, std::int32_t* c,
   const Lines left = lines_of(a.matrix, !a.matrix.transposed, batch, m, k, threads_here),
               right = lines_of(b.matrix, b.matrix.transposed, batch, n, k, threads_here);
   const std::int64_t row_blocks = (m + kRows - 1) / kRows, column_blocks = (n + kColumns - 1) / kColumns, all = elements * row_blocks * column_blocks;
-  const std::int64_t together = std::max<std::int64_t>(1, kWorthTask / (std::min(m, kRows) * std::min(n, kColumns) * k));
+  const std::int64_t together = std::max<std::int64_t>(1, kProductTask / (std::min(m, kRows) * std::min(n, kColumns) * k));
   run_tasks(threads_here, (all + together - 1) / together, [&](std::int64_t task) {
     for (std::int64_t number = task * together; number < std::min(all, (task + 1) * together); ++number) {
       const std::int64_t element = number / (row_blocks * column_blocks), row = number / column_blocks % row_blocks * kRows,
