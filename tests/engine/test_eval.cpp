@@ -95,8 +95,8 @@ const Unary kUnary[] = {
 
 TEST_CASE("unary functions over random views agree with float64") {
   std::mt19937 rng(test_seed());
-  for (const auto& f : kUnary)
-    for (int round = 0; round < rounds(6); ++round) {
+  for (const auto& f : shuffled(std::vector(std::begin(kUnary), std::end(kUnary))))
+    for (int round = 0; round < rounds(6) && !time_is_over(); ++round) {
       const DType dtype = round % 3 == 2 ? DType::float64 : DType::float32;
       const auto [x, ref] = random_view(rng, random(rng, random_shape(rng), dtype, f.low, f.high));
       // Compositions round several times, and cancel near their zeros.
@@ -134,8 +134,8 @@ TEST_CASE("binary operators over broadcast views agree with float64") {
       {"greater", sn::greater, +[](double a, double b) { return double(a > b); }, -3, 3, true},
       {"greater_equal", sn::greater_equal, +[](double a, double b) { return double(a >= b); }, -3, 3, true},
   };
-  for (const auto& f : list)
-    for (int round = 0; round < rounds(8); ++round) {
+  for (const auto& f : shuffled(std::vector(std::begin(list), std::end(list))))
+    for (int round = 0; round < rounds(8) && !time_is_over(); ++round) {
       const DType types[] = {DType::float32, DType::float64, DType::int32, DType::int64};
       const DType dtype = types[f.integers ? round % 4 : round % 2];
       auto a = random_view(rng, random(rng, random_shape(rng), dtype, f.low, f.high));
@@ -153,7 +153,7 @@ TEST_CASE("binary operators over broadcast views agree with float64") {
 
 TEST_CASE("reductions over any axes agree with float64") {
   std::mt19937 rng(test_seed() + 2);
-  for (int round = 0; round < rounds(120); ++round) {
+  for (int round = 0; round < rounds(120) && !time_is_over(); ++round) {
     const DType types[] = {DType::float32, DType::float64, DType::int32, DType::int64};
     const DType dtype = types[round % 4];
     const auto [x, ref] = random_view(rng, random(rng, random_shape(rng), dtype, -2, 3));

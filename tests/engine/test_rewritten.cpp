@@ -146,7 +146,7 @@ void check_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
 }  // namespace
 
 TEST_CASE("random networks give what they give as they are recorded, evaluated and frozen") {
-  for (int round = 0; round < (testing::on_gpu() ? 2 : 12); ++round) {
+  for (int round = 0; round < (testing::on_gpu() ? 2 : 12) && !testing::time_is_over(); ++round) {
     const Network network;
     INFO(network.text);
     const Tensor x = drawn(network.input, 1);
@@ -164,7 +164,7 @@ TEST_CASE("random networks give what they give as they are recorded, evaluated a
 }
 
 TEST_CASE("convolutions and products of bytes give the same bits as they are recorded, whatever their zero points") {
-  for (int round = 0; round < (testing::on_gpu() ? 2 : 12); ++round) {
+  for (int round = 0; round < (testing::on_gpu() ? 2 : 12) && !testing::time_is_over(); ++round) {
     const DType x_type = pick(0, 1) ? DType::uint8 : DType::int8, w_type = pick(0, 1) ? DType::int8 : DType::uint8;
     const auto wide = [](const Tensor& t) { return t.astype(DType::int32); };
     const std::int64_t channels = pick(1, 40), filters = pick(1, 40);

@@ -37,7 +37,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
   const auto seed = test_seed();
   std::mt19937 rng(seed);
   const auto pick = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
-  for (int round = 0; round < (sn::options().backend == "interpreter" ? 150 : 15); ++round) {
+  for (int round = 0; round < (sn::options().backend == "interpreter" ? 150 : 15) && !time_is_over(); ++round) {
     const DType dtype =
         std::vector{DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8, DType::float16}[static_cast<std::size_t>(pick(6))];
     const int rows = 1 + pick(6), columns = 1 + pick(9);

@@ -142,7 +142,7 @@ const std::vector<DType> kTypes{DType::float32, DType::float64, DType::float16, 
 }  // namespace
 
 TEST_CASE("convolutions of random shapes") {
-  for (int round = 0; round < rounds(60); ++round) {
+  for (int round = 0; round < rounds(60) && !time_is_over(); ++round) {
     const std::size_t axes = static_cast<std::size_t>(pick(1, 3));
     const Options o = options(axes, false);
     const std::int64_t groups = pick(1, 3), channels = groups * pick(1, 3), filters = groups * pick(1, 4), batch = pick(1, 3);
@@ -211,7 +211,7 @@ TEST_CASE("integers convolve, bool does not; batches and channels may be left ou
 }
 
 TEST_CASE("transposed convolutions of random shapes") {
-  for (int round = 0; round < rounds(50); ++round) {
+  for (int round = 0; round < rounds(50) && !time_is_over(); ++round) {
     const std::size_t axes = static_cast<std::size_t>(pick(1, round % 5 == 0 ? 3 : 2));
     const std::int64_t groups = pick(1, 2), channels = groups * pick(1, 3), filters = pick(1, 3), batch = pick(1, 2);
     Shape sx{batch, channels}, sw{channels, filters};
@@ -237,7 +237,7 @@ TEST_CASE("transposed convolutions of random shapes") {
 }
 
 TEST_CASE("pools of random shapes") {
-  for (int round = 0; round < rounds(40); ++round) {
+  for (int round = 0; round < rounds(40) && !time_is_over(); ++round) {
     const std::size_t axes = static_cast<std::size_t>(pick(1, 3));
     const Options o = options(axes, true);
     const bool ceil_mode = pick(0, 1), count_pad = pick(0, 1);
@@ -352,7 +352,7 @@ TEST_CASE("norms over channels and groups") {
 }
 
 TEST_CASE("attention: masks, causal, scale, shared heads") {
-  for (int round = 0; round < rounds(8); ++round) {
+  for (int round = 0; round < rounds(8) && !time_is_over(); ++round) {
     const std::int64_t batch = pick(1, 2), own = pick(1, 2), heads = own * pick(1, 2), queries = pick(1, 6), keys = pick(1, 7), features = pick(1, 9),
                        out = pick(1, 5);
     const DType type = round % 2 ? DType::float32 : DType::float64;
@@ -435,7 +435,7 @@ TEST_CASE("resize: PyTorch's and ONNX's examples") {
 }
 
 TEST_CASE("resize of random shapes along both axes") {
-  for (int round = 0; round < rounds(12); ++round) {
+  for (int round = 0; round < rounds(12) && !time_is_over(); ++round) {
     const std::int64_t h = pick(1, 6), w = pick(1, 6), oh = pick(1, 9), ow = pick(1, 9);
     const auto how = static_cast<sn::Coordinates>(pick(0, 3));
     const bool cubic = pick(0, 1);

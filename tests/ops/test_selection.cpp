@@ -125,7 +125,7 @@ TEST_CASE("assigned at integers: the last one counts") {
 }
 
 TEST_CASE("indices that count along an axis, alone or beside others") {
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < 24 && !time_is_over(); ++round) {
     // Each of three indices changes along one of three axes of the common shape, which two of them may share.
     const auto draw = [&](std::int64_t below) { return static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(below)); };
     const Shape rows{1 + draw(4), 1 + draw(4), 1 + draw(4)};
@@ -420,7 +420,7 @@ TEST_CASE("searched and interpolated in tables of every length") {
 }
 
 TEST_CASE("in the midst of a program, through views") {
-  for (int round = 0; round < (on_gpu() ? 2 : 8); ++round) {
+  for (int round = 0; round < (on_gpu() ? 2 : 8) && !time_is_over(); ++round) {
     const auto [x, rx] = random_view(rng, random(rng, {5, 6}, DType::float64, -3, 3));
     const std::int64_t n = x.ndim() == 0 ? 1 : x.size(0);
     if (x.size() == 0 || x.ndim() == 0) continue;

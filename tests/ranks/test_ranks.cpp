@@ -351,7 +351,7 @@ TEST_CASE("one rank may read a whole value alone") {
 TEST_CASE("random programs") {
   std::mt19937 random(fresh_seed());
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  for (int round = 0; round < (sn::options().backend == "interpreter" ? 20 : 5); ++round) {
+  for (int round = 0; round < (sn::options().backend == "interpreter" ? 20 : 5) && !time_is_over(); ++round) {
     const std::int64_t n = 1 + pick(90);
     CAPTURE(n);
     const Tensor x0 = numbers({n, 4}, random()), w0 = numbers({n, 4}, random()), m0 = numbers({4, 4}, random());

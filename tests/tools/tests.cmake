@@ -15,6 +15,13 @@ if(TARGET sinter_command)
   add_dependencies(test_cli sinter_command)
 endif()
 
+# Without the library of decompositions beside it, libsinter says what is missing.
+if(TARGET sinter_command)
+  set(alone ${CMAKE_CURRENT_BINARY_DIR}/libsinter_alone)
+  add_test(NAME decompositions_missing COMMAND sh -c "mkdir -p ${alone} && cp -L $<TARGET_FILE:sinter> ${alone}/$<TARGET_SONAME_FILE_NAME:sinter> && \
+    LD_LIBRARY_PATH=${alone} $<TARGET_FILE:sinter_command> eval 'eigvalsh(eye(3))' 2>&1 | grep 'Build the target sinter_decompositions'")
+endif()
+
 # The page of --html, in a browser.
 if(TARGET sinter_command)
   sinter_python(picture test_picture.py $<TARGET_FILE:sinter_command>)
