@@ -44,10 +44,12 @@ endfunction()
 # Two ways to compile in less time. With SINTER_UNITY several files of a target are compiled as one, which takes a third of the time, but compiles all of
 # them anew where one changed. And a target that runs once for a plan, a model or a command is compiled with -O1: -O3 takes half as long again.
 option(SINTER_UNITY "compile several files of a module as one" OFF)
-set(CMAKE_UNITY_BUILD ${SINTER_UNITY})
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+function(sinter_few_files target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SINTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
 function(sinter_quick_to_build target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  sinter_few_files(${target})
 endfunction()
 
 # The modules that plan; repeated formulas do not enter them.
@@ -66,8 +68,8 @@ function(sinter_module name)
   target_compile_options(sinter_module_${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
   target_link_libraries(sinter_module_${name} PUBLIC
     sinter_warnings fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
-  if(name STREQUAL runtime)  # names of one device have other meanings in another's files
-    set_target_properties(sinter_module_runtime PROPERTIES UNITY_BUILD OFF)
+  if(NOT name STREQUAL runtime)  # names of one device have other meanings in another's files
+    sinter_few_files(sinter_module_${name})
   endif()
   if(name IN_LIST SINTER_PLANNING_MODULES)
     sinter_quick_to_build(sinter_module_${name})
