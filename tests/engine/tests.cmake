@@ -49,4 +49,4 @@ set(data ${PROJECT_SOURCE_DIR}/examples/data)
 list(APPEND second_processes "$<TARGET_FILE:example_demo>,${data}/digits_images.npy"
      "$<TARGET_FILE:example_mlp>,${data}/digits_images.npy,${data}/digits_labels.npy")
 sinter_python(second_process second_process.py ${second_processes})
-sinter_suite(rewritten llvm interpreter unfused cuda_long opencl loops)
+sinter_suite(rewritten llvm interpreter unfused cuda_long opencl loops_long)

@@ -1,4 +1,4 @@
-sinter_suite(blocked llvm interpreter cuda_long opencl loops)
+sinter_suite(blocked llvm interpreter cuda_long opencl loops_long)
 sinter_run(blocked_unfused test_blocked SINTER_FUSE=off SINTER_ONEDNN=off)
 sinter_suite(byte_products llvm interpreter unfused cuda_long opencl loops)
 sinter_test(test_byte_blocks freeze)
