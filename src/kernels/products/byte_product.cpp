@@ -184,7 +184,8 @@ void multiply_in_panels(const BytePanels& panels, const Problem& p, int threads,
   };
   const std::int64_t max_rows = std::clamp<std::int64_t>(kResultBytes / 4 / p.n / kPanelRows * kPanelRows, 2 * kPanelRows, kPanelsRows);
   const std::int64_t row_blocks = (p.m + max_rows - 1) / max_rows, strip = kPanelBlocks * kPanelColumns;
-  const std::int64_t all_work = p.elements * p.m * p.n * p.k, tasks_wanted = threads > 1 ? std::clamp<std::int64_t>(all_work / kProductTask, 1, 4 * threads) : 1;
+  const std::int64_t all_work = p.elements * p.m * p.n * p.k,
+                     tasks_wanted = threads > 1 ? std::clamp<std::int64_t>(all_work / kProductTask, 1, 4 * threads) : 1;
   const std::int64_t groups =
       std::clamp<std::int64_t>((tasks_wanted + p.elements * row_blocks - 1) / (p.elements * row_blocks), 1, std::max<std::int64_t>(1, p.n / kColumnsOfTask));
   const std::int64_t all = p.elements * row_blocks * groups, strips = (p.n + strip - 1) / strip,
