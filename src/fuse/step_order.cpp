@@ -9,13 +9,13 @@ namespace sinter::fuse {
 
 std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups, const std::vector<FixedStep>& calls) {
   using Exchange = FixedStep::Exchange;
-  struct Step {
+  struct Waiting {
     int writes, step;  // the first node
     int waits = 0;
     std::vector<int> readers, before;
     int turn = 1;  // among the steps that can come next, the lowest turn is first
   };
-  std::vector<Step> steps;
+  std::vector<Waiting> steps;
   for (std::size_t g = 0; g < groups.size(); ++g) steps.push_back({groups[g].requests[0].node, static_cast<int>(g)});
   for (std::size_t c = 0; c < calls.size(); ++c) steps.push_back({calls[c].writes, -1 - static_cast<int>(c)});
   std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return std::pair(a.writes, a.step) < std::pair(b.writes, b.step); });

@@ -1,6 +1,6 @@
 sinter_test(test_bytes freeze)
 sinter_objects_program(test_clusters freeze)
-sinter_runs(clusters cuda)
+sinter_runs(clusters cuda_long)
 sinter_run_emulated(clusters_b200_cuda_emulated test_clusters SINTER_EMULATOR_GPU=B200)
 # Devices that have no clusters, or no room for large ones: the same results in another way.
 sinter_run_emulated(clusters_none_cuda_emulated test_clusters SINTER_EMULATOR_CLUSTERS=0)
