@@ -18,7 +18,7 @@ std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups
   std::vector<Waiting> steps;
   for (std::size_t g = 0; g < groups.size(); ++g) steps.push_back({groups[g].requests[0].node, static_cast<int>(g)});
   for (std::size_t c = 0; c < calls.size(); ++c) steps.push_back({calls[c].writes, -1 - static_cast<int>(c)});
-  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return std::pair(a.writes, a.step) < std::pair(b.writes, b.step); });
+  std::sort(steps.begin(), steps.end(), [](const Waiting& a, const Waiting& b) { return std::pair(a.writes, a.step) < std::pair(b.writes, b.step); });
 
   std::vector<int> writer(graph.nodes.size(), -1);
   for (std::size_t s = 0; s < steps.size(); ++s) {
@@ -39,7 +39,7 @@ std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups
       for (const int node : calls[static_cast<std::size_t>(-1 - step)].reads) reads(node);
   }
 
-  const auto exchange = [&](const Step& step) { return step.step < 0 ? calls[static_cast<std::size_t>(-1 - step.step)].exchange : Exchange::none; };
+  const auto exchange = [&](const Waiting& step) { return step.step < 0 ? calls[static_cast<std::size_t>(-1 - step.step)].exchange : Exchange::none; };
   std::vector<int> needed;  // for the starts of exchanges
   std::vector<char> seen(steps.size());
   for (std::size_t s = 0; s < steps.size(); ++s) {
@@ -50,7 +50,7 @@ std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups
     const auto s = static_cast<std::size_t>(needed.back());
     needed.pop_back();
     if (std::exchange(seen[s], 1)) continue;
-    Step& step = steps[s];
+    Waiting& step = steps[s];
     if (step.turn == 1) step.turn = 0;
     needed.insert(needed.end(), step.before.begin(), step.before.end());
   }
@@ -61,7 +61,7 @@ std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups
   for (std::size_t s = 0; s < steps.size(); ++s)
     if (steps[s].waits == 0) add(static_cast<int>(s));
   while (!ready.empty()) {
-    const Step& next = steps[static_cast<std::size_t>(ready.top().second)];
+    const Waiting& next = steps[static_cast<std::size_t>(ready.top().second)];
     ready.pop();
     order.push_back(next.step);
     for (const int reader : next.readers)
