@@ -71,10 +71,9 @@ function(sinter_module name)
   target_compile_options(sinter_module_${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
   target_link_libraries(sinter_module_${name} PUBLIC
     sinter_warnings fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
-  if(NOT name STREQUAL runtime)  # names of one device have other meanings in another's files
-    sinter_few_files(sinter_module_${name})
-  endif()
   if(name IN_LIST SINTER_PLANNING_MODULES)
     sinter_quick_to_build(sinter_module_${name})
+  elseif(NOT name STREQUAL runtime)  # names of one device have other meanings in another's files
+    sinter_few_files(sinter_module_${name})
   endif()
 endfunction()

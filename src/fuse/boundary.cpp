@@ -32,8 +32,7 @@ std::string_view remedy(SplitReason reason) {
       return "The value is stored because it was asked for; a program that neither evaluates nor holds it lets it stay inside a kernel.";
     case SplitReason::reduction_dependency:
       return "The reduced value is needed at points that its kernel does not have; reduce along the axes that the later operations keep, or keep the reduced "
-             "axis "
-             "(keepdims) in the same order.";
+             "axis (keepdims) in the same order.";
     case SplitReason::parallelism:
       return "The reduction has too few results to keep the device busy in one kernel; more results at once (a batch) need no second stage.";
     case SplitReason::row_too_long: return "A shorter row, or a narrower dtype, fits in the cache that stages it.";

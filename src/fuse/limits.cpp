@@ -86,8 +86,8 @@ Limits opencl_limits() {
   limits.backend = Backend::opencl;
   limits.sm = 0;
   limits.threads = 256;
-  // sorts_by_digits stays true, although OpenCL has no kernels for these calls (runtime::Kind::call_sources): the host computes them for the device. That takes
-  // less time than comparing all pairs.
+  // sorts_by_digits stays true, although no OpenCL kernel computes these calls (runtime::Kind::call_sources). The host computes them instead, which takes less
+  // time than comparing all pairs on the device.
   limits.warps = false;
   limits.parameter_bytes = 1024;  // the least that the standard allows
   limits.shared_bytes = 24 << 10;

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "sinter/counted.hpp"
+
 namespace sinter::ranks {
 namespace {
 
@@ -212,8 +214,8 @@ std::string description(std::span<const std::int64_t> ints) {
   if (!is_far(ints)) return fmt::format("{} over {}: within this rank", kind, over);
   const double bytes = static_cast<double>(ints[2]) / static_cast<double>(ints[3]);
   const bool large = bytes >= 1e5;
-  return fmt::format("{} over {}: {:.1f} {} {} each of {} place{} of other ranks", kind, over, large ? bytes / 1e6 : bytes / 1e3, large ? "MB" : "kB",
-                     (ints[4] & kFinish) != 0 ? "from" : "to", ints[3], ints[3] == 1 ? "" : "s");
+  return fmt::format("{} over {}: {:.1f} {} {} each of {} of other ranks", kind, over, large ? bytes / 1e6 : bytes / 1e3, large ? "MB" : "kB",
+                     (ints[4] & kFinish) != 0 ? "from" : "to", counted(ints[3], "place"));
 }
 
 }  // namespace sinter::ranks

@@ -1,4 +1,4 @@
-// What test programs over the public library share. Their main() runs the test cases on one device.
+// Functions for test programs that use the public library. Such a program runs its test cases on one device.
 #pragma once
 #include <doctest/doctest.h>
 
