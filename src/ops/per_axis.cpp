@@ -7,7 +7,6 @@ namespace sinter::ops {
 namespace {
 /// The limit of a number: larger ones fit no axis, and products of two of them fit in int64.
 constexpr std::int64_t kMaxPerAxis = std::int64_t{1} << 31;
-constexpr std::int64_t kMaxPadding = std::int64_t{1} << 16;  // padding is stored before the convolution
 }  // namespace
 
 std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t min_value) {

@@ -11,6 +11,9 @@
 
 namespace sinter::ops {
 
+/// The largest width of padding beyond what windows need: padding is stored before a convolution or a pool.
+inline constexpr std::int64_t kMaxPadding = std::int64_t{1} << 16;
+
 /// Returns one number for each of the axes, none below `min_value`.
 std::vector<std::int64_t> per_axis(const Site& site, std::string_view what, const PerAxis& given, std::size_t axes, std::int64_t min_value);
 /// Returns the widths before and after each of the axes.
