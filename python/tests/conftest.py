@@ -1,4 +1,4 @@
-"""The package's tests run under pytest against NumPy: PYTHONPATH=build/dev/python python -m pytest python/tests. Those marked `long` run where --long is given. $SINTER_TEST_SECONDS draws a sample that fits ten times that time."""
+"""The package's tests run under pytest against NumPy: PYTHONPATH=build/dev/python python -m pytest python/tests. Those marked `long` run where --long is given. $SINTER_TEST_SECONDS draws a sample that fits five times that time."""
 import os
 import random
 import time
@@ -17,7 +17,7 @@ def pytest_configure(config):
 
 
 BEGIN = time.monotonic()
-SECONDS = 10 * float(os.environ.get("SINTER_TEST_SECONDS", "inf"))  # ten times what a test program has
+SECONDS = 5 * float(os.environ.get("SINTER_TEST_SECONDS", "inf"))  # five times what a test program has
 
 
 def pytest_runtest_setup(item):

@@ -1,7 +1,7 @@
-sinter_suite(freeze llvm interpreter unfused cuda opencl loops)
+sinter_suite(freeze llvm interpreter unfused cuda_long opencl loops)
 sinter_program(test_plan_file)
 target_include_directories(test_plan_file SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
-sinter_runs(plan_file llvm interpreter unfused cuda opencl)
+sinter_runs(plan_file llvm interpreter unfused cuda_long opencl)
 # Which sizes a plan serves does not depend on who runs it.
 sinter_program(test_plan_sizes)
 sinter_run(plan_sizes test_plan_sizes SINTER_BACKEND=interpreter)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 
+#include "draws.hpp"
 #include "kernels/primitives/interpreter_functions.hpp"
 #include "llvm_runner.hpp"
 #include "nest_builder.hpp"
@@ -134,8 +135,7 @@ template <class T> void check_reductions(Op op, std::mt19937_64& random) {
       {{1}, {9000, 2}},
       {{3}, {0}},
   };
-  for (const Space& shape : shapes)
-    for (const bool lanes_are_rows : {true, false}) check_reduction<T>(op, shape, lanes_are_rows, random() % 3 == 0, random);
+  for (const auto& [shape, lanes_are_rows] : sampled(shapes, std::array{true, false})) check_reduction<T>(op, shape, lanes_are_rows, random() % 3 == 0, random);
 }
 
 // ---- scans
@@ -195,8 +195,7 @@ template <class T> void check_scan(Op op, const Space& shape, bool lanes_are_row
 template <class T> void check_scans(Op op, std::mt19937_64& random) {
   const auto size = [&](std::int64_t bound) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)); };
   const Space shapes[] = {{{size(4)}, {size(3000)}}, {{size(70)}, {size(70)}}, {{2}, {size(40), size(70)}}, {{3}, {1}}, {{2}, {0}}};
-  for (const Space& shape : shapes)
-    for (const bool lanes_are_rows : {true, false}) check_scan<T>(op, shape, lanes_are_rows, random);
+  for (const auto& [shape, lanes_are_rows] : sampled(shapes, std::array{true, false})) check_scan<T>(op, shape, lanes_are_rows, random);
 }
 
 // ---- reductions that end early
@@ -316,7 +315,7 @@ template <class T, class R> void check_primitive(Op op, const jit::CpuTarget& cp
 }
 
 template <class T> void check_primitives(int accepted, std::mt19937_64& random) {
-  for (int number = 0; number < trace::primitive_count(); ++number) {
+  for (const std::int64_t number : sampled(integers(0, trace::primitive_count() - 1))) {
     const Op op = static_cast<Op>(number);
     const trace::Primitive& row = trace::primitive(op);
     if (row.kind != trace::OpKind::elementwise || !(row.accepts & accepted)) continue;
@@ -359,7 +358,7 @@ TEST_CASE_TEMPLATE("functions: the interpreter's code for each instruction set h
   std::mt19937_64 random(test_seed());
   const auto x = operands<T>(40001, random), y = operands<T>(40001, random);
   for (const jit::CpuTarget& cpu : cpu_levels())
-    for (int number = 0; number < trace::primitive_count(); ++number) {
+    for (const std::int64_t number : sampled(integers(0, trace::primitive_count() - 1))) {
       const Op op = static_cast<Op>(number);
       const kernels::TileFn function = functions_of(cpu)(op, dtype_of<T>);
       if (!function) continue;
@@ -386,7 +385,7 @@ TEST_CASE_TEMPLATE("a function that a kernel takes many times is one function th
   std::mt19937_64 random(test_seed());
   const auto x = operands<T>(1003, random), y = operands<T>(1003, random);
   for (const jit::CpuTarget& cpu : cpu_levels())
-    for (const Op op : {Op::sin, Op::tanh, Op::lgamma, Op::atan2}) {
+    for (const Op op : sampled(std::array{Op::sin, Op::tanh, Op::lgamma, Op::atan2})) {
       CAPTURE(trace::name(op));
       CAPTURE(cpu.vector_bytes);
       const bool two = trace::primitive(op).arity == 2;
@@ -439,10 +438,9 @@ TEST_CASE("scans: interpreter and compiled code agree to the bit, along rows and
 TEST_CASE("what is known before a row ends is what the whole row gives") {
   NEEDS_LLVM
   std::mt19937_64 random(test_seed());
-  for (const std::int64_t bound : {20, 700, 20000})
-    for (const bool lanes_are_rows : {true, false})
-      check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)), lanes_are_rows,
-                      random);
+  for (const auto& [bound, lanes_are_rows] : sampled(std::array{20, 700, 20000}, std::array{true, false}))
+    check_early_end(1 + static_cast<std::int64_t>(random() % 70), 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)), lanes_are_rows,
+                    random);
 }
 
 TEST_CASE("sums of a constant, which err in one direction, are bounded by the logarithm of their length") {
@@ -450,17 +448,16 @@ TEST_CASE("sums of a constant, which err in one direction, are bounded by the lo
   const std::int64_t n = 3'000'000;
   const std::vector<float> x(n, 0.1f);
   const double expected = static_cast<double>(0.1f) * static_cast<double>(n);
-  for (const Space& shape : {Space{{1}, {n}}, Space{{1}, {n / 2, 2}}, Space{{1}, {n, 1}}})
-    for (const bool lanes_are_rows : {true, false}) {
-      NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
-      b.stage(true);
-      const int sum = b.reduce(Op::reduce_sum, b.load(DType::float32, shape.rows.size() == 2 ? b.affine({0, shape.rows[1], 1}) : b.affine({0, 1})));
-      b.stage(false);
-      b.store(sum, b.affine({}));
-      float compiled = 0, interpreted = 0;
-      run(b.nest, compile(b.nest, jit::host_cpu())->entry(), {const_cast<float*>(x.data()), &compiled}, {});
-      interpret(b.nest, {const_cast<float*>(x.data()), &interpreted});
-      CHECK(compiled == interpreted);
-      CHECK(std::fabs(compiled - expected) <= 4 * std::log2(static_cast<double>(n)) * 0x1p-23 * expected);
-    }
+  for (const auto& [shape, lanes_are_rows] : sampled(std::array{Space{{1}, {n}}, Space{{1}, {n / 2, 2}}, Space{{1}, {n, 1}}}, std::array{true, false})) {
+    NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
+    b.stage(true);
+    const int sum = b.reduce(Op::reduce_sum, b.load(DType::float32, shape.rows.size() == 2 ? b.affine({0, shape.rows[1], 1}) : b.affine({0, 1})));
+    b.stage(false);
+    b.store(sum, b.affine({}));
+    float compiled = 0, interpreted = 0;
+    run(b.nest, compile(b.nest, jit::host_cpu())->entry(), {const_cast<float*>(x.data()), &compiled}, {});
+    interpret(b.nest, {const_cast<float*>(x.data()), &interpreted});
+    CHECK(compiled == interpreted);
+    CHECK(std::fabs(compiled - expected) <= 4 * std::log2(static_cast<double>(n)) * 0x1p-23 * expected);
+  }
 }

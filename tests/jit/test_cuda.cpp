@@ -7,6 +7,7 @@
 #include "cuda_fixture.hpp"
 #include "cuda_nests.hpp"
 #include "cuda_reference.hpp"
+#include "draws.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "jit/cuda/report.hpp"
 #include "sinter/half.hpp"
@@ -18,14 +19,16 @@ namespace {
 
 constexpr DType f32 = DType::float32, f64 = DType::float64, i32 = DType::int32, i64 = DType::int64, b8 = DType::bool_;
 
+/// In a sample (cases.hpp), for one of the targets.
 void compile_for_all_targets(const LoopNest& nest) {
   need_nvrtc();
+  const std::vector<int> targets = testing::is_sample() ? std::vector{testing::shuffled(kTargets)[0]} : kTargets;
   // From several threads at once, as a plan's kernels are.
   std::vector<std::future<jit::ResourceReport>> reports;
-  for (int sm : kTargets) reports.push_back(std::async(std::launch::async, [&nest, sm] { return compiler().compile(jit::generate_cuda(nest, sm)).report; }));
-  for (std::size_t i = 0; i < kTargets.size(); ++i) {
+  for (int sm : targets) reports.push_back(std::async(std::launch::async, [&nest, sm] { return compiler().compile(jit::generate_cuda(nest, sm)).report; }));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
     const jit::ResourceReport report = reports[i].get();
-    INFO("sm_", kTargets[i], "\n", jit::generate_cuda(nest, kTargets[i]).text);
+    INFO("sm_", targets[i], "\n", jit::generate_cuda(nest, targets[i]).text);
     CHECK(report.spill_bytes == 0);
     CHECK(report.registers > 0);
     CHECK(report.registers <= 65536 / nest.schedule.threads);
@@ -64,22 +67,20 @@ LoopNest elementwise(const std::vector<Op>& ops, DType dtype, std::int64_t count
 TEST_CASE("every elementwise op on every dtype, one and four elements at a time") {
   Random random;
   CAPTURE(random.seed);
-  for (DType dtype : {f32, f64, i32, i64, b8}) {
+  for (const DType dtype : testing::sampled(std::array{f32, f64, i32, i64, b8})) {
     const std::size_t count = 4 * 600;
     const Array left = test_values(dtype, count, random, 0), right = test_values(dtype, count, random, 1);
     const Array choice = test_values(b8, count, random, 0);
-    for (const std::vector<Op>& ops : op_groups(dtype, 6)) {
-      for (int vector : {1, 4}) {
-        const LoopNest nest = elementwise(ops, dtype, count, vector);
-        const std::vector<Array> results = run(nest, {left, right, choice}, std::vector<std::size_t>(ops.size(), count));
-        for (std::size_t k = 0; k < ops.size(); ++k) {
-          int wrong = 0;
-          for (std::size_t i = 0; i < count && wrong < 3; ++i) {
-            const std::string fault = check_value(ops[k], dtype, left, right, choice, results[k], i);
-            if (fault.empty()) continue;
-            ++wrong;
-            FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ", vectors of ", vector, ": ", fault);
-          }
+    for (const auto& [ops, vector] : testing::sampled(op_groups(dtype, 6), std::array{1, 4})) {
+      const LoopNest nest = elementwise(ops, dtype, count, vector);
+      const std::vector<Array> results = run(nest, {left, right, choice}, std::vector<std::size_t>(ops.size(), count));
+      for (std::size_t k = 0; k < ops.size(); ++k) {
+        int wrong = 0;
+        for (std::size_t i = 0; i < count && wrong < 3; ++i) {
+          const std::string fault = check_value(ops[k], dtype, left, right, choice, results[k], i);
+          if (fault.empty()) continue;
+          ++wrong;
+          FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ", vectors of ", vector, ": ", fault);
         }
       }
     }
@@ -210,57 +211,56 @@ TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
         std::ldexp(random.uniform(1, 2), static_cast<int>(random.integer(0, 2) ? random.integer(-6, 6) : random.integer(-range - 10, range - 1))));
     return random.integer(0, 1) ? size : -size;
   };
-  for (const jit::Form form : {jit::Form::rows, jit::Form::columns, jit::Form::pointwise})
-    for (const int vector : {1, t == f32 ? 4 : 2}) {
-      // A sum of one divisor and zeros is the divisor; then every element is divided by it, and the quotients by a literal.
-      const std::int64_t points = 4 * random.integer(4, 40), row = 4 * random.integer(4, 60);
-      const bool by_columns = form == jit::Form::columns;
-      NestBuilder n("quotients", form == jit::Form::pointwise ? std::vector<std::int64_t>{points, row} : std::vector<std::int64_t>{points},
-                    form == jit::Form::pointwise ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{row});
-      n.nest.schedule.form = form;
-      const int x = by_columns ? n.index({1, points}) : n.index({row, 1});
-      int divisor = -1;
-      if (form != jit::Form::pointwise) {
-        n.stage(true);
-        divisor = n.reduce(Op::reduce_max, n.load(t, x));
-      }
-      n.stage(form != jit::Form::pointwise);
-      const int a = n.load(t, x), literal = n.scalar(t);
-      const int quotient = divisor < 0 ? a : n.op(Op::divide, {a, divisor});
-      n.store(quotient, x);
-      n.store(n.op(Op::divide, {a, literal}), x);
-      n.nest.schedule.vector = vector;
-      if (form != jit::Form::pointwise) share_rows(n.nest, by_columns ? 256 : 32);
-      const std::size_t count = static_cast<std::size_t>(points * row);
-      std::vector<T> given(count), over(count);
-      for (T& v : given) v = any();
-      std::vector<T> largest(static_cast<std::size_t>(points));
-      const auto at = [&](std::int64_t p, std::int64_t r) { return static_cast<std::size_t>(by_columns ? r * points + p : p * row + r); };
-      for (std::int64_t p = 0; p < points; ++p) {
-        largest[static_cast<std::size_t>(p)] = any();
-        for (std::int64_t r = 0; r < row; ++r) given[at(p, r)] = any(), over[at(p, r)] = largest[static_cast<std::size_t>(p)];
-      }
-      const T by = any();
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &by, sizeof by);
-      std::vector<Array> inputs;
-      if (divisor >= 0) inputs.emplace_back(over);
-      inputs.emplace_back(given);
-      const std::vector<Array> y = run(n.nest, inputs, {count, count}, {bits});
-      CAPTURE(by);
-      for (std::int64_t p = 0; p < points; ++p)
-        for (std::int64_t r = 0; r < row; ++r) {
-          const auto check = [&](T got, T above, T below) {
-            const double error = error_in_ulps(got, W(above) / W(below));
-            // Rounded once, but for the last bits of the least numbers.
-            const bool smallest =
-                std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
-            if (!(error <= (smallest ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
-          };
-          if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
-          check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);
-        }
+  for (const auto& [form, vector] : testing::sampled(std::array{jit::Form::rows, jit::Form::columns, jit::Form::pointwise}, std::array{1, t == f32 ? 4 : 2})) {
+    // A sum of one divisor and zeros is the divisor; then every element is divided by it, and the quotients by a literal.
+    const std::int64_t points = 4 * random.integer(4, 40), row = 4 * random.integer(4, 60);
+    const bool by_columns = form == jit::Form::columns;
+    NestBuilder n("quotients", form == jit::Form::pointwise ? std::vector<std::int64_t>{points, row} : std::vector<std::int64_t>{points},
+                  form == jit::Form::pointwise ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{row});
+    n.nest.schedule.form = form;
+    const int x = by_columns ? n.index({1, points}) : n.index({row, 1});
+    int divisor = -1;
+    if (form != jit::Form::pointwise) {
+      n.stage(true);
+      divisor = n.reduce(Op::reduce_max, n.load(t, x));
     }
+    n.stage(form != jit::Form::pointwise);
+    const int a = n.load(t, x), literal = n.scalar(t);
+    const int quotient = divisor < 0 ? a : n.op(Op::divide, {a, divisor});
+    n.store(quotient, x);
+    n.store(n.op(Op::divide, {a, literal}), x);
+    n.nest.schedule.vector = vector;
+    if (form != jit::Form::pointwise) share_rows(n.nest, by_columns ? 256 : 32);
+    const std::size_t count = static_cast<std::size_t>(points * row);
+    std::vector<T> given(count), over(count);
+    for (T& v : given) v = any();
+    std::vector<T> largest(static_cast<std::size_t>(points));
+    const auto at = [&](std::int64_t p, std::int64_t r) { return static_cast<std::size_t>(by_columns ? r * points + p : p * row + r); };
+    for (std::int64_t p = 0; p < points; ++p) {
+      largest[static_cast<std::size_t>(p)] = any();
+      for (std::int64_t r = 0; r < row; ++r) given[at(p, r)] = any(), over[at(p, r)] = largest[static_cast<std::size_t>(p)];
+    }
+    const T by = any();
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &by, sizeof by);
+    std::vector<Array> inputs;
+    if (divisor >= 0) inputs.emplace_back(over);
+    inputs.emplace_back(given);
+    const std::vector<Array> y = run(n.nest, inputs, {count, count}, {bits});
+    CAPTURE(by);
+    for (std::int64_t p = 0; p < points; ++p)
+      for (std::int64_t r = 0; r < row; ++r) {
+        const auto check = [&](T got, T above, T below) {
+          const double error = error_in_ulps(got, W(above) / W(below));
+          // Rounded once, but for the last bits of the least numbers.
+          const bool smallest =
+              std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
+          if (!(error <= (smallest ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
+        };
+        if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
+        check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);
+      }
+  }
 }
 
 TEST_CASE("floats are rounded to narrow types and used as floats again") {
@@ -317,8 +317,8 @@ TEST_CASE("casts between all dtypes") {
 }
 
 TEST_CASE("elementwise kernels compile for every target without spilling") {
-  for (DType dtype : {f32, f64, i32, i64, b8})
-    for (const std::vector<Op>& ops : op_groups(dtype, 12)) compile_for_all_targets(elementwise(ops, dtype, 64, dtype == f32 ? 4 : 1));
+  for (const DType dtype : testing::sampled(std::array{f32, f64, i32, i64, b8}))
+    for (const std::vector<Op>& ops : testing::sampled(op_groups(dtype, 12))) compile_for_all_targets(elementwise(ops, dtype, 64, dtype == f32 ? 4 : 1));
 }
 
 namespace {
@@ -354,45 +354,43 @@ LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int v
 TEST_CASE("softmax of rows: a block or a warp to a row") {
   Random random;
   CAPTURE(random.seed);
-  for (int row_threads : {32, 128, 256})
-    for (int vector : {1, 2, 4})
-      for (bool persistent : {true, false}) {
-        const bool whole = persistent && random.integer(0, 1);
-        const int whole_steps = static_cast<int>(random.integer(1, 5));
-        const std::int64_t rows = random.integer(1, 40), columns = whole ? whole_steps * row_threads * vector : 4 * random.integer(1, 400);
-        CAPTURE(whole);
-        CAPTURE(row_threads);
-        CAPTURE(vector);
-        CAPTURE(persistent);
-        LoopNest nest = softmax(rows, columns, row_threads, vector, persistent, vector != 4);
-        if (whole) {
-          nest.schedule.row_steps = whole_steps;
-          nest.schedule.whole = true;
-        } else if (persistent && random.integer(0, 1)) {  // a persistent buffer in registers: as many steps as the row takes, or more
-          const std::int64_t step = row_threads * vector;
-          nest.schedule.row_steps = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
-        }
-        CAPTURE(nest.schedule.row_steps);
-        const std::vector<float> x = random.floats(rows * columns);
-        std::vector<Array> inputs(nest.inputs.size(), Array(x));
-        const std::vector<Array> y = run(nest, inputs, {static_cast<std::size_t>(rows), x.size()}, {bits_of(1.0f)});
-        double worst = 0;
-        for (std::int64_t r = 0; r < rows; ++r) {
-          double sum = 0, max = -1e300;
-          for (std::int64_t c = 0; c < columns; ++c) max = std::max(max, double{x[r * columns + c]});
-          for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x[r * columns + c] - max);
-          worst = std::max(worst, std::abs(y[0].number(r) - sum) / sum);
-          for (std::int64_t c = 0; c < columns; ++c) {
-            const double expected = std::exp(x[r * columns + c] - max) / sum;
-            const double error = std::abs(y[1].number(r * columns + c) - expected) / expected;
-            worst = std::isnan(error) ? error : std::max(worst, error);
-          }
-        }
-        // A term errs by its difference, up to 8 and so rounded by 4 * 2^-24, and its exponential (2 ULP); their sum by the roundings on the way of one
-        // term (a thread's steps and its lanes, five shuffles, the warps) more; the reciprocal and the product by one each.
-        const double added = std::ceil(static_cast<double>(columns) / (row_threads * vector)) + vector + 5 + row_threads / 32;
-        CHECK(worst <= (2 * 8 + added + 2) * 0x1p-24);
+  for (const auto& [row_threads, vector, persistent] : testing::sampled(std::array{32, 128, 256}, std::array{1, 2, 4}, std::array{true, false})) {
+    const bool whole = persistent && random.integer(0, 1);
+    const int whole_steps = static_cast<int>(random.integer(1, 5));
+    const std::int64_t rows = random.integer(1, 40), columns = whole ? whole_steps * row_threads * vector : 4 * random.integer(1, 400);
+    CAPTURE(whole);
+    CAPTURE(row_threads);
+    CAPTURE(vector);
+    CAPTURE(persistent);
+    LoopNest nest = softmax(rows, columns, row_threads, vector, persistent, vector != 4);
+    if (whole) {
+      nest.schedule.row_steps = whole_steps;
+      nest.schedule.whole = true;
+    } else if (persistent && random.integer(0, 1)) {  // a persistent buffer in registers: as many steps as the row takes, or more
+      const std::int64_t step = row_threads * vector;
+      nest.schedule.row_steps = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
+    }
+    CAPTURE(nest.schedule.row_steps);
+    const std::vector<float> x = random.floats(rows * columns);
+    std::vector<Array> inputs(nest.inputs.size(), Array(x));
+    const std::vector<Array> y = run(nest, inputs, {static_cast<std::size_t>(rows), x.size()}, {bits_of(1.0f)});
+    double worst = 0;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      double sum = 0, max = -1e300;
+      for (std::int64_t c = 0; c < columns; ++c) max = std::max(max, double{x[r * columns + c]});
+      for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x[r * columns + c] - max);
+      worst = std::max(worst, std::abs(y[0].number(r) - sum) / sum);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const double expected = std::exp(x[r * columns + c] - max) / sum;
+        const double error = std::abs(y[1].number(r * columns + c) - expected) / expected;
+        worst = std::isnan(error) ? error : std::max(worst, error);
       }
+    }
+    // A term errs by its difference, up to 8 and so rounded by 4 * 2^-24, and its exponential (2 ULP); their sum by the roundings on the way of one
+    // term (a thread's steps and its lanes, five shuffles, the warps) more; the reciprocal and the product by one each.
+    const double added = std::ceil(static_cast<double>(columns) / (row_threads * vector)) + vector + 5 + row_threads / 32;
+    CHECK(worst <= (2 * 8 + added + 2) * 0x1p-24);
+  }
 }
 
 TEST_CASE("row softmax compiles for every target without spilling") {
@@ -450,37 +448,36 @@ LoopNest columns(std::int64_t rows, std::int64_t columns, int vector, int row_th
 TEST_CASE("reductions of columns") {
   Random random;
   CAPTURE(random.seed);
-  for (int row_threads : {32, 256})
-    for (int vector : {1, 4}) {
-      const std::int64_t rows = random.integer(1, 300), n = 4 * random.integer(1, 100);
-      CAPTURE(row_threads);
-      CAPTURE(vector);
-      CAPTURE(rows);
-      CAPTURE(n);
-      const std::vector<float> x = random.floats(rows * n), bias = random.floats(n), one = random.floats(1);
-      const std::vector<Array> y =
-          run(columns(rows, n, vector, row_threads, vector == 1), {x, bias, one, x}, {static_cast<std::size_t>(n), static_cast<std::size_t>(n), x.size()});
-      double worst = 0;
-      bool same_max = true;
-      for (std::int64_t c = 0; c < n; ++c) {
-        double sum = bias[c] + double{one[0]}, max = -1e300;
-        for (std::int64_t r = 0; r < rows; ++r) {
-          sum += x[r * n + c];
-          max = std::max(max, double{x[r * n + c]});
-        }
-        same_max &= y[1].number(c) == max;
-        double size = std::abs(bias[c]) + std::abs(one[0]);
-        for (std::int64_t r = 0; r < rows; ++r) size += std::abs(x[r * n + c]);
-        const double allowed = static_cast<double>(rows + 2) * 0x1p-24 * size;  // a rounding for each addition, in whatever order
-        worst = std::max(worst, std::abs(y[0].number(c) - sum) / allowed);
-        for (std::int64_t r = 0; r < rows; ++r) {
-          const double want = x[r * n + c] - sum, error = std::abs(y[2].number(r * n + c) - want) / (allowed * (1 + 0x1p-24) + 0x1p-24 * std::abs(want));
-          worst = std::isnan(error) ? error : std::max(worst, error);
-        }
+  for (const auto& [row_threads, vector] : testing::sampled(std::array{32, 256}, std::array{1, 4})) {
+    const std::int64_t rows = random.integer(1, 300), n = 4 * random.integer(1, 100);
+    CAPTURE(row_threads);
+    CAPTURE(vector);
+    CAPTURE(rows);
+    CAPTURE(n);
+    const std::vector<float> x = random.floats(rows * n), bias = random.floats(n), one = random.floats(1);
+    const std::vector<Array> y =
+        run(columns(rows, n, vector, row_threads, vector == 1), {x, bias, one, x}, {static_cast<std::size_t>(n), static_cast<std::size_t>(n), x.size()});
+    double worst = 0;
+    bool same_max = true;
+    for (std::int64_t c = 0; c < n; ++c) {
+      double sum = bias[c] + double{one[0]}, max = -1e300;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        sum += x[r * n + c];
+        max = std::max(max, double{x[r * n + c]});
       }
-      CHECK(same_max);
-      CHECK(worst <= 1);
+      same_max &= y[1].number(c) == max;
+      double size = std::abs(bias[c]) + std::abs(one[0]);
+      for (std::int64_t r = 0; r < rows; ++r) size += std::abs(x[r * n + c]);
+      const double allowed = static_cast<double>(rows + 2) * 0x1p-24 * size;  // a rounding for each addition, in whatever order
+      worst = std::max(worst, std::abs(y[0].number(c) - sum) / allowed);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const double want = x[r * n + c] - sum, error = std::abs(y[2].number(r * n + c) - want) / (allowed * (1 + 0x1p-24) + 0x1p-24 * std::abs(want));
+        worst = std::isnan(error) ? error : std::max(worst, error);
+      }
     }
+    CHECK(same_max);
+    CHECK(worst <= 1);
+  }
   compile_for_all_targets(columns(300, 128, 4, 256, false));
   compile_for_all_targets(columns(300, 128, 1, 256, true));
 }
@@ -518,37 +515,36 @@ TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
   CAPTURE(random.seed);
   // Two parallel and two row axes over x[a, r, b, s], so that no flat order is contiguous.
   const std::int64_t A = random.integer(1, 5), B = random.integer(1, 9), R = random.integer(1, 30), S = random.integer(1, 9);
-  for (DType dtype : {f32, f64, i32, i64, b8})
-    for (bool by_columns : {false, true}) {
-      NestBuilder b(fmt::format("reduce_{}", name(dtype)), {A, B}, {R, S});
-      if (by_columns) b.nest.schedule.form = jit::Form::columns;
-      share_rows(b.nest, by_columns ? 128 : 64);
-      b.stage(true);
-      const int x = b.load(dtype, b.index({R * B * S, S, B * S, 1}));
-      std::vector<int> results;
-      const std::vector<Op> ops = {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max};
-      for (Op op : ops) results.push_back(b.reduce(op, x));
-      b.stage(false);
-      for (int r : results) b.store(r, b.index({B, 1, 0, 0}));
-      Array values(dtype, A * R * B * S);
-      for (std::size_t i = 0; i < values.count(); ++i) {
-        const double v = random.uniform(0.5, 1.5);
-        if (dtype == f32) values.set(i, random.integer(0, 400) == 0 ? NAN : static_cast<float>(v));
-        else if (dtype == f64) values.set(i, v);
-        else if (dtype == i32) values.set(i, static_cast<std::int32_t>(random.integer(-3000, 3000)));
-        else if (dtype == i64) values.set(i, random.integer(-3000000000, 3000000000));
-        else values.set(i, static_cast<std::uint8_t>(random.integer(0, 9) > 0));
-      }
-      const std::vector<Array> y = run(b.nest, {values}, std::vector<std::size_t>(4, A * B));
-      for (std::size_t k = 0; k < ops.size(); ++k)
-        for (std::int64_t p = 0; p < A * B; ++p) {
-          std::vector<std::size_t> row;
-          for (std::int64_t r = 0; r < R; ++r)
-            for (std::int64_t s = 0; s < S; ++s) row.push_back(((p / B * R + r) * B + p % B) * S + s);
-          const std::string fault = check_reduction(ops[k], values, row, y[k], p);
-          if (!fault.empty()) FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ": ", fault);
-        }
+  for (const auto& [dtype, by_columns] : testing::sampled(std::array{f32, f64, i32, i64, b8}, std::array{false, true})) {
+    NestBuilder b(fmt::format("reduce_{}", name(dtype)), {A, B}, {R, S});
+    if (by_columns) b.nest.schedule.form = jit::Form::columns;
+    share_rows(b.nest, by_columns ? 128 : 64);
+    b.stage(true);
+    const int x = b.load(dtype, b.index({R * B * S, S, B * S, 1}));
+    std::vector<int> results;
+    const std::vector<Op> ops = {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max};
+    for (Op op : ops) results.push_back(b.reduce(op, x));
+    b.stage(false);
+    for (int r : results) b.store(r, b.index({B, 1, 0, 0}));
+    Array values(dtype, A * R * B * S);
+    for (std::size_t i = 0; i < values.count(); ++i) {
+      const double v = random.uniform(0.5, 1.5);
+      if (dtype == f32) values.set(i, random.integer(0, 400) == 0 ? NAN : static_cast<float>(v));
+      else if (dtype == f64) values.set(i, v);
+      else if (dtype == i32) values.set(i, static_cast<std::int32_t>(random.integer(-3000, 3000)));
+      else if (dtype == i64) values.set(i, random.integer(-3000000000, 3000000000));
+      else values.set(i, static_cast<std::uint8_t>(random.integer(0, 9) > 0));
     }
+    const std::vector<Array> y = run(b.nest, {values}, std::vector<std::size_t>(4, A * B));
+    for (std::size_t k = 0; k < ops.size(); ++k)
+      for (std::int64_t p = 0; p < A * B; ++p) {
+        std::vector<std::size_t> row;
+        for (std::int64_t r = 0; r < R; ++r)
+          for (std::int64_t s = 0; s < S; ++s) row.push_back(((p / B * R + r) * B + p % B) * S + s);
+        const std::string fault = check_reduction(ops[k], values, row, y[k], p);
+        if (!fault.empty()) FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ": ", fault);
+      }
+  }
 }
 
 TEST_CASE("views: steps backwards, broadcast, transposed, and indices with division and remainder") {
@@ -590,72 +586,70 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
 TEST_CASE("a transposed layout is read and written by tiles") {
   Random random;
   CAPTURE(random.seed);
-  for (DType dtype : {f32, f64, b8})
-    for (int threads : {32, 256, 1024}) {
-      const std::int64_t A = random.integer(1, 5), B = random.integer(1, 80), C = random.integer(1, 80);
-      CAPTURE(A);
-      CAPTURE(B);
-      CAPTURE(C);
-      // out0[a, b, c] = in0[a, c, b] + in1[b, c] + in2[c, a, b], of bool: or; out1[c, a, b] and out2[a, c, b + 1] what of it are two.
-      NestBuilder n(fmt::format("turned_{}", name(dtype)), {A, B, C});
-      n.stage(false);
-      const int one = n.load(dtype, n.index({B * C, 1, B})), two = n.load(dtype, n.index({0, C, 1})), three = n.load(dtype, n.index({B, 1, A * B}));
-      const int first = n.op(Op::add, {one, two});
-      n.store(n.op(Op::add, {first, three}), n.index({B * C, C, 1}));
-      n.store(first, n.index({B, 1, A * B}));
-      n.store(three, n.index({(B + 1) * C, 1, B + 1}, 1));
-      n.nest.schedule.form = jit::Form::tiles;
-      n.nest.schedule.threads = threads;
-      n.nest.schedule.wide_index = threads == 32;
-      const auto count = static_cast<std::size_t>(A * B * C);
-      const auto made = [&](std::size_t size) {
-        Array values(dtype, size);
-        for (std::size_t i = 0; i < size; ++i) {
-          if (dtype == f32) values.set(i, static_cast<float>(random.integer(-1000, 1000)));
-          else if (dtype == f64) values.set(i, static_cast<double>(random.integer(-1000, 1000)));
-          else values.set(i, static_cast<std::uint8_t>(random.integer(0, 3) == 0));
+  for (const auto& [dtype, threads] : testing::sampled(std::array{f32, f64, b8}, std::array{32, 256, 1024})) {
+    const std::int64_t A = random.integer(1, 5), B = random.integer(1, 80), C = random.integer(1, 80);
+    CAPTURE(A);
+    CAPTURE(B);
+    CAPTURE(C);
+    // out0[a, b, c] = in0[a, c, b] + in1[b, c] + in2[c, a, b], of bool: or; out1[c, a, b] and out2[a, c, b + 1] what of it are two.
+    NestBuilder n(fmt::format("turned_{}", name(dtype)), {A, B, C});
+    n.stage(false);
+    const int one = n.load(dtype, n.index({B * C, 1, B})), two = n.load(dtype, n.index({0, C, 1})), three = n.load(dtype, n.index({B, 1, A * B}));
+    const int first = n.op(Op::add, {one, two});
+    n.store(n.op(Op::add, {first, three}), n.index({B * C, C, 1}));
+    n.store(first, n.index({B, 1, A * B}));
+    n.store(three, n.index({(B + 1) * C, 1, B + 1}, 1));
+    n.nest.schedule.form = jit::Form::tiles;
+    n.nest.schedule.threads = threads;
+    n.nest.schedule.wide_index = threads == 32;
+    const auto count = static_cast<std::size_t>(A * B * C);
+    const auto made = [&](std::size_t size) {
+      Array values(dtype, size);
+      for (std::size_t i = 0; i < size; ++i) {
+        if (dtype == f32) values.set(i, static_cast<float>(random.integer(-1000, 1000)));
+        else if (dtype == f64) values.set(i, static_cast<double>(random.integer(-1000, 1000)));
+        else values.set(i, static_cast<std::uint8_t>(random.integer(0, 3) == 0));
+      }
+      return values;
+    };
+    const Array x = made(count), y = made(static_cast<std::size_t>(B * C)), z = made(count);
+    const std::vector<Array> got = run(n.nest, {x, y, z}, {count, count, static_cast<std::size_t>(A * (B + 1) * C)});
+    int wrong = 0;
+    for (std::int64_t a = 0; a < A; ++a)
+      for (std::int64_t b = 0; b < B; ++b)
+        for (std::int64_t c = 0; c < C; ++c) {
+          const double first_two = x.number((a * C + c) * B + b) + y.number(b * C + c), third = z.number((c * A + a) * B + b), sum = first_two + third;
+          wrong += got[0].number((a * B + b) * C + c) != (dtype == b8 ? sum > 0 : sum);
+          wrong += got[1].number((c * A + a) * B + b) != (dtype == b8 ? first_two > 0 : first_two);
+          wrong += got[2].number((a * C + c) * (B + 1) + b + 1) != third;
         }
-        return values;
-      };
-      const Array x = made(count), y = made(static_cast<std::size_t>(B * C)), z = made(count);
-      const std::vector<Array> got = run(n.nest, {x, y, z}, {count, count, static_cast<std::size_t>(A * (B + 1) * C)});
-      int wrong = 0;
-      for (std::int64_t a = 0; a < A; ++a)
-        for (std::int64_t b = 0; b < B; ++b)
-          for (std::int64_t c = 0; c < C; ++c) {
-            const double first_two = x.number((a * C + c) * B + b) + y.number(b * C + c), third = z.number((c * A + a) * B + b), sum = first_two + third;
-            wrong += got[0].number((a * B + b) * C + c) != (dtype == b8 ? sum > 0 : sum);
-            wrong += got[1].number((c * A + a) * B + b) != (dtype == b8 ? first_two > 0 : first_two);
-            wrong += got[2].number((a * C + c) * (B + 1) + b + 1) != third;
-          }
-      CHECK(wrong == 0);
-      if (threads == 256) compile_for_all_targets(n.nest);
-    }
+    CHECK(wrong == 0);
+    if (threads == 256) compile_for_all_targets(n.nest);
+  }
 }
 
 TEST_CASE("vectors beside accesses that start between them, and the last points of an odd size") {
   Random random;
   CAPTURE(random.seed);
-  for (int lanes : {2, 4})
-    for (std::int64_t count : {1, 3, 4, 5, 8191}) {
-      NestBuilder b("between", {count});
-      b.stage(false);
-      const int sum = b.op(Op::add, {b.load(f32, b.index({1})), b.load(f32, b.index({1}, 1))});
-      b.store(b.op(Op::add, {sum, b.load(f32, b.index({0}))}), b.index({1}));
-      b.store(sum, b.index({1}, 1));
-      b.nest.schedule.vector = lanes;
-      b.nest.schedule.tail = true;
-      b.nest.schedule.singles = {1, 4};
-      b.nest.schedule.wide_index = lanes == 2;
-      const std::vector<float> x = random.floats(count), later = random.floats(count + 1), shared = random.floats(1);
-      const std::vector<Array> y = run(b.nest, {x, later, shared}, {static_cast<std::size_t>(count), static_cast<std::size_t>(count + 1)});
-      int wrong = 0;
-      for (std::int64_t i = 0; i < count; ++i) {
-        wrong += y[0].at<float>(i) != x[i] + later[i + 1] + shared[0];
-        wrong += y[1].at<float>(i + 1) != x[i] + later[i + 1];
-      }
-      CHECK(wrong == 0);
+  for (const auto& [lanes, count] : testing::sampled(std::array{2, 4}, std::array<std::int64_t, 5>{1, 3, 4, 5, 8191})) {
+    NestBuilder b("between", {count});
+    b.stage(false);
+    const int sum = b.op(Op::add, {b.load(f32, b.index({1})), b.load(f32, b.index({1}, 1))});
+    b.store(b.op(Op::add, {sum, b.load(f32, b.index({0}))}), b.index({1}));
+    b.store(sum, b.index({1}, 1));
+    b.nest.schedule.vector = lanes;
+    b.nest.schedule.tail = true;
+    b.nest.schedule.singles = {1, 4};
+    b.nest.schedule.wide_index = lanes == 2;
+    const std::vector<float> x = random.floats(count), later = random.floats(count + 1), shared = random.floats(1);
+    const std::vector<Array> y = run(b.nest, {x, later, shared}, {static_cast<std::size_t>(count), static_cast<std::size_t>(count + 1)});
+    int wrong = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      wrong += y[0].at<float>(i) != x[i] + later[i + 1] + shared[0];
+      wrong += y[1].at<float>(i + 1) != x[i] + later[i + 1];
     }
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("sizes of nothing and of one") {

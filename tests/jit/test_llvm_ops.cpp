@@ -190,7 +190,7 @@ template <class From, class To> void check_cast(std::uint64_t seed) {
 
 /// Calls f.operator()<T>() for the C++ type of every dtype.
 template <class Function> void for_each_type(Function&& f) {
-  for (int i = 0; i < kDTypeCount; ++i) visit_storage(static_cast<DType>(i), f);
+  for (const std::int64_t number : sampled(integers(0, kDTypeCount - 1))) visit_storage(static_cast<DType>(number), f);
 }
 
 template <class From> void check_casts(std::uint64_t seed) {
@@ -221,8 +221,8 @@ template <class T> void check_where(std::uint64_t seed) {
 TEST_CASE("every elementwise op on every type") {
   NEEDS_LLVM
   const std::uint32_t seed = test_seed();
-  for (int k = 0; k < trace::primitive_count(); ++k) {
-    const Op op = static_cast<Op>(k);
+  for (const std::int64_t number : sampled(integers(0, trace::primitive_count() - 1))) {
+    const Op op = static_cast<Op>(number);
     const trace::Primitive& row = trace::primitive(op);
     // Without a fused multiply-add, a product's rest of 0 has another sign; small powers test the rest (test_elementwise).
     if (!trace::is_elementwise(op) || op == Op::cast || op == Op::where || op == Op::product_rest) continue;

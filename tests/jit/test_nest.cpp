@@ -134,51 +134,52 @@ int affine(NestBuilder& b, std::vector<std::int64_t> strides, std::int64_t const
 TEST_CASE("padding in two dimensions: what lies outside is never read") {
   Random random;
   CAPTURE(random.seed);
-  for (DType dtype : {kF32, kF64, kI32, kI64, kBool})
-    for (int vector : {1, 4})
-      for (const auto& [m, n, low, high] : std::vector<std::array<std::int64_t, 4>>{{3, 5, 2, 1}, {1, 1, 0, 3}, {40, 300, 1, 7}, {0, 4, 3, 5}}) {
-        const std::int64_t rows = m + low + high, columns = n + low + high;
-        if (columns % vector != 0) continue;
-        NestBuilder b({rows, columns});
-        b.nest.schedule.vector = vector;
-        b.stage(false);
-        const int inside = b.op(Op::bitwise_and, {within(b, b.affine({1, 0}), low, low + m), within(b, b.affine({0, 1}), low, low + n)});
-        const int fill = b.scalar(dtype);
-        const int at = affine(b, {n, 1}, -(low * n + low));
-        const int turned = affine(b, {1, std::max<std::int64_t>(m, 2)}, -(low * std::max<std::int64_t>(m, 2) + low));
-        const int straight = b.guarded(b.load(dtype, at), inside, fill);
-        const int zeroed = b.guarded(b.load(dtype, turned), inside);
-        b.store(straight, b.affine({columns, 1}));
-        b.store(zeroed, b.affine({columns, 1}));
-        b.store_if(inside, straight, b.affine({columns, 1}));
-        const Array x = random_array(dtype, m * n, random), y = random_array(dtype, std::max<std::int64_t>(m, 2) * n, random);
-        Array seven(dtype, 1);
-        if (dtype == kF32) seven.set(0, 7.f);
-        else if (dtype == kF64) seven.set(0, 7.);
-        else if (dtype == kI32) seven.set<std::int32_t>(0, 7);
-        else if (dtype == kI64) seven.set<std::int64_t>(0, 7);
-        else seven.set<std::uint8_t>(0, 1);
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, seven.bytes.data(), seven.bytes.size());
-        const auto size = static_cast<std::size_t>(rows * columns);
-        everywhere(b.nest, {x, y}, {size, size, size},
-                   [&](const Result& got) {
-                     int wrong = 0;
-                     for (std::int64_t i = 0; i < rows; ++i)
-                       for (std::int64_t j = 0; j < columns; ++j) {
-                         const std::int64_t k = i - low, l = j - low, p = i * columns + j;
-                         const bool in = k >= 0 && k < m && l >= 0 && l < n;
-                         wrong += got.outputs[0].number(p) != (in ? x.number(k * n + l) : seven.number(0));
-                         wrong += got.outputs[1].number(p) != (in ? y.number(k + l * std::max<std::int64_t>(m, 2)) : 0);
-                         Array untouched(dtype, 1);
-                         std::fill(untouched.bytes.begin(), untouched.bytes.end(), std::byte{0xa5});
-                         const double expected = in ? x.number(k * n + l) : untouched.number(0), stored = got.outputs[2].number(p);
-                         wrong += !(stored == expected);
-                       }
-                     CHECK(wrong == 0);
-                   },
-                   {bits});
-      }
+  for (const auto& [dtype, vector, sizes] :
+       testing::sampled(std::array{kF32, kF64, kI32, kI64, kBool}, std::array{1, 4},
+                        std::vector<std::array<std::int64_t, 4>>{{3, 5, 2, 1}, {1, 1, 0, 3}, {40, 300, 1, 7}, {0, 4, 3, 5}})) {
+    const auto& [m, n, low, high] = sizes;
+    const std::int64_t rows = m + low + high, columns = n + low + high;
+    if (columns % vector != 0) continue;
+    NestBuilder b({rows, columns});
+    b.nest.schedule.vector = vector;
+    b.stage(false);
+    const int inside = b.op(Op::bitwise_and, {within(b, b.affine({1, 0}), low, low + m), within(b, b.affine({0, 1}), low, low + n)});
+    const int fill = b.scalar(dtype);
+    const int at = affine(b, {n, 1}, -(low * n + low));
+    const int turned = affine(b, {1, std::max<std::int64_t>(m, 2)}, -(low * std::max<std::int64_t>(m, 2) + low));
+    const int straight = b.guarded(b.load(dtype, at), inside, fill);
+    const int zeroed = b.guarded(b.load(dtype, turned), inside);
+    b.store(straight, b.affine({columns, 1}));
+    b.store(zeroed, b.affine({columns, 1}));
+    b.store_if(inside, straight, b.affine({columns, 1}));
+    const Array x = random_array(dtype, m * n, random), y = random_array(dtype, std::max<std::int64_t>(m, 2) * n, random);
+    Array seven(dtype, 1);
+    if (dtype == kF32) seven.set(0, 7.f);
+    else if (dtype == kF64) seven.set(0, 7.);
+    else if (dtype == kI32) seven.set<std::int32_t>(0, 7);
+    else if (dtype == kI64) seven.set<std::int64_t>(0, 7);
+    else seven.set<std::uint8_t>(0, 1);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, seven.bytes.data(), seven.bytes.size());
+    const auto size = static_cast<std::size_t>(rows * columns);
+    everywhere(b.nest, {x, y}, {size, size, size},
+               [&](const Result& got) {
+                 int wrong = 0;
+                 for (std::int64_t i = 0; i < rows; ++i)
+                   for (std::int64_t j = 0; j < columns; ++j) {
+                     const std::int64_t k = i - low, l = j - low, p = i * columns + j;
+                     const bool in = k >= 0 && k < m && l >= 0 && l < n;
+                     wrong += got.outputs[0].number(p) != (in ? x.number(k * n + l) : seven.number(0));
+                     wrong += got.outputs[1].number(p) != (in ? y.number(k + l * std::max<std::int64_t>(m, 2)) : 0);
+                     Array untouched(dtype, 1);
+                     std::fill(untouched.bytes.begin(), untouched.bytes.end(), std::byte{0xa5});
+                     const double expected = in ? x.number(k * n + l) : untouched.number(0), stored = got.outputs[2].number(p);
+                     wrong += !(stored == expected);
+                   }
+                 CHECK(wrong == 0);
+               },
+               {bits});
+  }
 }
 
 TEST_CASE("a guard that is the same for all lanes, and one that is false everywhere") {
@@ -212,56 +213,57 @@ TEST_CASE("a guard that is the same for all lanes, and one that is false everywh
 TEST_CASE("gathers: rows of a table, single elements, an index of an index; a bad one raises its flag and reads nothing") {
   Random random;
   CAPTURE(random.seed);
-  for (std::int64_t bad : {std::int64_t{0}, std::int64_t{1000}, std::int64_t{-3}})
-    for (const auto& [count, width] : std::vector<std::array<std::int64_t, 2>>{{1, 1}, {7, 300}, {300, 7}, {64, 64}}) {
-      const std::int64_t size = 50;
-      NestBuilder b({count, width});
-      b.stage(false);
-      const int which = b.load(kI64, b.affine({1, 0}));
-      jit::Index zero, end;
-      end.constant = b.parameter(size);
-      const auto valid = [&](int value) {
-        const int low = b.index_value(b.add(zero)), high = b.index_value(b.add(end));
-        return b.op(Op::bitwise_and, {b.op(Op::less_equal, kBool, {low, value}), b.op(Op::less, kBool, {value, high})});
-      };
-      const int fine = valid(which);
-      b.check(fine, which);
-      jit::Index table;  // which * width + column
-      table.terms = {{b.parameter(width), -1, -1, kOne, jit::kNone, which}, {kOne, 1}};
-      const int element = b.guarded(b.load(kF32, b.add(table)), fine);
-      const int again = b.load(kI64, b.affine({0, 1}));  // one index for each column, itself looked up by the row's
-      jit::Index mixed;
-      mixed.terms = {{kOne, -1, -1, kOne, jit::kNone, again}};
-      const int both = valid(again);
-      b.check(both, again);
-      const int single = b.guarded(b.load(kF32, b.add(mixed)), both);
-      b.store(element, b.affine({width, 1}));
-      b.store(single, b.affine({width, 1}));
-      jit::Index position;  // (which * 3 + column) / 2 % 5
-      position.terms = {{b.parameter(3), -1, -1, kOne, jit::kNone, which}, {kOne, 1}};
-      jit::Index folded;
-      folded.terms = {{kOne, -1, b.add(position), b.parameter(2), b.parameter(5)}};
-      b.store_if(fine, b.index_value(b.add(folded)), b.affine({width, 1}));
+  for (const auto& [bad, sizes] :
+       testing::sampled(std::array<std::int64_t, 3>{0, 1000, -3}, std::vector<std::array<std::int64_t, 2>>{{1, 1}, {7, 300}, {300, 7}, {64, 64}})) {
+    const auto& [count, width] = sizes;
+    const std::int64_t size = 50;
+    NestBuilder b({count, width});
+    b.stage(false);
+    const int which = b.load(kI64, b.affine({1, 0}));
+    jit::Index zero, end;
+    end.constant = b.parameter(size);
+    const auto valid = [&](int value) {
+      const int low = b.index_value(b.add(zero)), high = b.index_value(b.add(end));
+      return b.op(Op::bitwise_and, {b.op(Op::less_equal, kBool, {low, value}), b.op(Op::less, kBool, {value, high})});
+    };
+    const int fine = valid(which);
+    b.check(fine, which);
+    jit::Index table;  // which * width + column
+    table.terms = {{b.parameter(width), -1, -1, kOne, jit::kNone, which}, {kOne, 1}};
+    const int element = b.guarded(b.load(kF32, b.add(table)), fine);
+    const int again = b.load(kI64, b.affine({0, 1}));  // one index for each column, itself looked up by the row's
+    jit::Index mixed;
+    mixed.terms = {{kOne, -1, -1, kOne, jit::kNone, again}};
+    const int both = valid(again);
+    b.check(both, again);
+    const int single = b.guarded(b.load(kF32, b.add(mixed)), both);
+    b.store(element, b.affine({width, 1}));
+    b.store(single, b.affine({width, 1}));
+    jit::Index position;  // (which * 3 + column) / 2 % 5
+    position.terms = {{b.parameter(3), -1, -1, kOne, jit::kNone, which}, {kOne, 1}};
+    jit::Index folded;
+    folded.terms = {{kOne, -1, b.add(position), b.parameter(2), b.parameter(5)}};
+    b.store_if(fine, b.index_value(b.add(folded)), b.affine({width, 1}));
 
-      std::vector<std::int64_t> rows(count), columns(width);
-      for (auto& r : rows) r = random.integer(0, size - 1);
-      for (auto& c : columns) c = random.integer(0, size - 1);
-      if (bad != 0) rows[count / 2] = bad;
-      const Array x = random_array(kF32, size * width, random), y = random_array(kF32, size, random);
-      const auto elements = static_cast<std::size_t>(count * width);
-      everywhere(b.nest, {integers(rows), x, integers(columns), y}, {elements, elements, elements}, [&](const Result& got) {
-        int wrong = 0;
-        for (std::int64_t i = 0; i < count; ++i)
-          for (std::int64_t j = 0; j < width; ++j) {
-            const bool in = rows[i] >= 0 && rows[i] < size;
-            wrong += got.outputs[0].number(i * width + j) != (in ? x.number(rows[i] * width + j) : 0);
-            wrong += got.outputs[1].number(i * width + j) != y.number(columns[j]);
-            if (in) wrong += got.outputs[2].number(i * width + j) != static_cast<double>((rows[i] * 3 + j) / 2 % 5);
-          }
-        CHECK(wrong == 0);
-        CHECK(got.flags == std::vector<std::int64_t>{bad != 0, bad, 0, 0});
-      });
-    }
+    std::vector<std::int64_t> rows(count), columns(width);
+    for (auto& r : rows) r = random.integer(0, size - 1);
+    for (auto& c : columns) c = random.integer(0, size - 1);
+    if (bad != 0) rows[count / 2] = bad;
+    const Array x = random_array(kF32, size * width, random), y = random_array(kF32, size, random);
+    const auto elements = static_cast<std::size_t>(count * width);
+    everywhere(b.nest, {integers(rows), x, integers(columns), y}, {elements, elements, elements}, [&](const Result& got) {
+      int wrong = 0;
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t j = 0; j < width; ++j) {
+          const bool in = rows[i] >= 0 && rows[i] < size;
+          wrong += got.outputs[0].number(i * width + j) != (in ? x.number(rows[i] * width + j) : 0);
+          wrong += got.outputs[1].number(i * width + j) != y.number(columns[j]);
+          if (in) wrong += got.outputs[2].number(i * width + j) != static_cast<double>((rows[i] * 3 + j) / 2 % 5);
+        }
+      CHECK(wrong == 0);
+      CHECK(got.flags == std::vector<std::int64_t>{bad != 0, bad, 0, 0});
+    });
+  }
 }
 
 namespace {
@@ -287,89 +289,86 @@ std::vector<double> prefixes(Op op, const std::vector<double>& values) {
 TEST_CASE("scans of rows and of columns, with work before and after and a sum beside them") {
   Random random;
   CAPTURE(random.seed);
-  for (DType dtype : {kF32, kF64, kI32, kI64})
-    for (Op op : {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max})
-      for (bool lanes_are_rows : {true, false})
-        for (int row_threads : {32, 128}) {
-          if (!lanes_are_rows && row_threads != 32) continue;
-          for (const auto& [points, rows] : std::vector<std::array<std::int64_t, 2>>{{1, 1}, {3, 5}, {2, 700}, {70, 40}}) {
-            NestBuilder b({points}, {rows}, lanes_are_rows);
-            share_rows(b.nest, row_threads);
-            const int at = lanes_are_rows ? b.affine({rows, 1}) : b.affine({1, points});
-            b.stage(true);
-            const int x = b.load(dtype, at), before = b.op(Op::negative, {x});
-            const int prefix = b.scan(op, before), after = b.op(Op::subtract, {prefix, x});
-            const int total = b.reduce(Op::reduce_max, prefix);
-            b.store(after, at);
-            const int buffer = b.keep(prefix);
-            if (!lanes_are_rows) {  // a kernel of columns keeps nothing on CUDA
-              b.nest.stages.back().keeps.clear();
-              b.nest.persistent.clear();
-            }
-            b.stage(false);
-            b.store(total, b.affine({1}));
-            b.stage(true);
-            b.store(lanes_are_rows ? b.persistent(buffer) : b.load_again(0), at);
-            Array values(dtype, points * rows);
-            for (std::size_t i = 0; i < values.count(); ++i) {
-              if (dtype == kF32) values.set(i, static_cast<float>(random.uniform(0.9, 1.1)));
-              else if (dtype == kF64) values.set(i, random.uniform(0.9, 1.1));
-              else if (dtype == kI32) values.set(i, static_cast<std::int32_t>(op == Op::reduce_prod ? random.integer(0, 1) * 2 - 1 : random.integer(-99, 99)));
-              else values.set(i, op == Op::reduce_prod ? random.integer(0, 1) * 2 - 1 : random.integer(-99, 99));
-            }
-            const auto size = static_cast<std::size_t>(points * rows);
-            const double tolerance = dtype == kF32 ? 2e-7 * static_cast<double>(rows + 2) : dtype == kF64 ? 1e-13 : 0;
-            everywhere(b.nest, {values}, {size, static_cast<std::size_t>(points), size}, [&](const Result& got) {
-              double worst = 0;
-              for (std::int64_t p = 0; p < points; ++p) {
-                std::vector<double> row;
-                const auto place = [&](std::int64_t r) { return lanes_are_rows ? p * rows + r : r * points + p; };
-                for (std::int64_t r = 0; r < rows; ++r) row.push_back(-values.number(place(r)));
-                const auto expected = prefixes(op, row);
-                double largest = expected[0];
-                for (std::int64_t r = 0; r < rows; ++r) {
-                  largest = std::max(largest, expected[r]);
-                  const double scale = 1 + std::fabs(expected[r]);
-                  const double last = lanes_are_rows ? expected[r] : values.number(place(r));
-                  for (double error : {got.outputs[0].number(place(r)) - (expected[r] - values.number(place(r))), got.outputs[2].number(place(r)) - last})
-                    worst = std::isnan(error) ? 1e9 : std::max(worst, std::fabs(error) / scale);
-                }
-                worst = std::max(worst, std::fabs(got.outputs[1].number(p) - largest) / (1 + std::fabs(largest)));
-              }
-              CHECK(worst <= tolerance);
-            });
-          }
+  for (const auto& [dtype, op, row_threads, sizes] :  // no threads share a row where lanes walk across the rows
+       testing::sampled(std::array{kF32, kF64, kI32, kI64}, std::array{Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max}, std::array{0, 32, 128},
+                        std::vector<std::array<std::int64_t, 2>>{{1, 1}, {3, 5}, {2, 700}, {70, 40}})) {
+    const auto& [points, rows] = sizes;
+    const bool lanes_are_rows = row_threads != 0;
+    NestBuilder b({points}, {rows}, lanes_are_rows);
+    share_rows(b.nest, lanes_are_rows ? row_threads : 32);
+    const int at = lanes_are_rows ? b.affine({rows, 1}) : b.affine({1, points});
+    b.stage(true);
+    const int x = b.load(dtype, at), before = b.op(Op::negative, {x});
+    const int prefix = b.scan(op, before), after = b.op(Op::subtract, {prefix, x});
+    const int total = b.reduce(Op::reduce_max, prefix);
+    b.store(after, at);
+    const int buffer = b.keep(prefix);
+    if (!lanes_are_rows) {  // a kernel of columns keeps nothing on CUDA
+      b.nest.stages.back().keeps.clear();
+      b.nest.persistent.clear();
+    }
+    b.stage(false);
+    b.store(total, b.affine({1}));
+    b.stage(true);
+    b.store(lanes_are_rows ? b.persistent(buffer) : b.load_again(0), at);
+    Array values(dtype, points * rows);
+    for (std::size_t i = 0; i < values.count(); ++i) {
+      if (dtype == kF32) values.set(i, static_cast<float>(random.uniform(0.9, 1.1)));
+      else if (dtype == kF64) values.set(i, random.uniform(0.9, 1.1));
+      else if (dtype == kI32) values.set(i, static_cast<std::int32_t>(op == Op::reduce_prod ? random.integer(0, 1) * 2 - 1 : random.integer(-99, 99)));
+      else values.set(i, op == Op::reduce_prod ? random.integer(0, 1) * 2 - 1 : random.integer(-99, 99));
+    }
+    const auto size = static_cast<std::size_t>(points * rows);
+    const double tolerance = dtype == kF32 ? 2e-7 * static_cast<double>(rows + 2) : dtype == kF64 ? 1e-13 : 0;
+    everywhere(b.nest, {values}, {size, static_cast<std::size_t>(points), size}, [&](const Result& got) {
+      double worst = 0;
+      for (std::int64_t p = 0; p < points; ++p) {
+        std::vector<double> row;
+        const auto place = [&](std::int64_t r) { return lanes_are_rows ? p * rows + r : r * points + p; };
+        for (std::int64_t r = 0; r < rows; ++r) row.push_back(-values.number(place(r)));
+        const auto expected = prefixes(op, row);
+        double largest = expected[0];
+        for (std::int64_t r = 0; r < rows; ++r) {
+          largest = std::max(largest, expected[r]);
+          const double scale = 1 + std::fabs(expected[r]);
+          const double last = lanes_are_rows ? expected[r] : values.number(place(r));
+          for (double error : {got.outputs[0].number(place(r)) - (expected[r] - values.number(place(r))), got.outputs[2].number(place(r)) - last})
+            worst = std::isnan(error) ? 1e9 : std::max(worst, std::fabs(error) / scale);
         }
+        worst = std::max(worst, std::fabs(got.outputs[1].number(p) - largest) / (1 + std::fabs(largest)));
+      }
+      CHECK(worst <= tolerance);
+    });
+  }
 }
 
 TEST_CASE("a scan of values that an earlier pass staged") {
   Random random;
   CAPTURE(random.seed);
-  for (int row_threads : {32, 128})
-    for (const std::int64_t rows : {1, 7, 33, 700}) {
-      const std::int64_t points = 5;
-      NestBuilder b({points}, {rows}, true);
-      share_rows(b.nest, row_threads);
-      const int at = b.affine({rows, 1});
-      b.stage(true);
-      const int x = b.load(kF64, at), sum = b.reduce(Op::reduce_sum, x), buffer = b.keep(x);
-      b.stage(true);
-      b.store(b.scan(Op::reduce_min, b.op(Op::divide, {b.persistent(buffer), sum})), at);
-      const Array values = random_array(kF64, points * rows, random);
-      everywhere(b.nest, {values}, {static_cast<std::size_t>(points * rows)}, [&](const Result& got) {
-        double worst = 0;
-        for (std::int64_t p = 0; p < points; ++p) {
-          double total = 0;
-          for (std::int64_t r = 0; r < rows; ++r) total += values.number(p * rows + r);
-          double smallest = INFINITY;
-          for (std::int64_t r = 0; r < rows; ++r) {
-            smallest = std::min(smallest, values.number(p * rows + r) / total);
-            worst = std::max(worst, std::fabs(got.outputs[0].number(p * rows + r) - smallest) / (1e-3 + std::fabs(smallest)));
-          }
+  for (const auto& [row_threads, rows] : testing::sampled(std::array{32, 128}, std::array<std::int64_t, 4>{1, 7, 33, 700})) {
+    const std::int64_t points = 5;
+    NestBuilder b({points}, {rows}, true);
+    share_rows(b.nest, row_threads);
+    const int at = b.affine({rows, 1});
+    b.stage(true);
+    const int x = b.load(kF64, at), sum = b.reduce(Op::reduce_sum, x), buffer = b.keep(x);
+    b.stage(true);
+    b.store(b.scan(Op::reduce_min, b.op(Op::divide, {b.persistent(buffer), sum})), at);
+    const Array values = random_array(kF64, points * rows, random);
+    everywhere(b.nest, {values}, {static_cast<std::size_t>(points * rows)}, [&](const Result& got) {
+      double worst = 0;
+      for (std::int64_t p = 0; p < points; ++p) {
+        double total = 0;
+        for (std::int64_t r = 0; r < rows; ++r) total += values.number(p * rows + r);
+        double smallest = INFINITY;
+        for (std::int64_t r = 0; r < rows; ++r) {
+          smallest = std::min(smallest, values.number(p * rows + r) / total);
+          worst = std::max(worst, std::fabs(got.outputs[0].number(p * rows + r) - smallest) / (1e-3 + std::fabs(smallest)));
         }
-        CHECK(worst < 1e-6);
-      });
-    }
+      }
+      CHECK(worst < 1e-6);
+    });
+  }
 }
 
 TEST_CASE("a scan over several row axes goes in row-major order; over no rows nothing happens; NaN stays") {

@@ -47,7 +47,7 @@ double sum_scale(std::int64_t k) { return 4 * static_cast<double>(std::max<std::
 }  // namespace
 
 TEST_CASE("products of matrices in every layout, with what comes before and after") {
-  for (int round = 0; round < 4; ++round) {
+  for (const std::int64_t round : sampled(integers(0, 3))) {
     const std::int64_t m = pick(1, 100), n = round % 2 ? 4 * pick(4, 33) : pick(1, 130), k = pick(1, 90);
     CAPTURE(m);
     CAPTURE(n);
@@ -95,7 +95,7 @@ TEST_CASE("products of every kind of type") {
 }
 
 TEST_CASE("small products of long rows: on a GPU parts of the rows are tiles of their own, and are added up") {
-  for (int round = 0; round < 3; ++round) {
+  for (const std::int64_t round : sampled(integers(0, 2))) {
     const std::int64_t m = pick(16, 70), n = pick(16, 70), k = round == 0 ? 2048 : pick(513, 3000);
     CAPTURE(m);
     CAPTURE(n);
@@ -137,7 +137,7 @@ TEST_CASE("batches, of which one operand may have one") {
 }
 
 TEST_CASE("slices and transpositions of a product, alone, one of another, and before other operations") {
-  for (int round = 0; round < 4; ++round) {
+  for (const std::int64_t round : sampled(integers(0, 3))) {
     const std::int64_t batch = pick(1, 3), m = pick(1, 60), n = pick(1, 60), k = pick(1, 40);
     CAPTURE(m);
     CAPTURE(n);
@@ -274,7 +274,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
                return sum;
              }),
         sum_scale(23), 1e-6, "broadcast, turned, shifted");
-  for (const DType half : {DType::float16, DType::bfloat16}) {
+  for (const DType half : sampled(std::array{DType::float16, DType::bfloat16})) {
     const auto [x, rx] = drawn({17, 40}, half);
     const auto [y, ry] = drawn({40, 26}, half);
     const Tensor product_of = sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)), DType::float32);
@@ -289,7 +289,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     sn::eval(x);
     return values(x);
   };
-  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
+  for (const DType dtype : sampled(std::array{DType::float32, DType::float16, DType::bfloat16})) {
     INFO(sn::name(dtype));
     const std::int64_t m = pick(1, 40), n = pick(2, 40), k = pick(1, 40);
     const auto [x, rx] = drawn({2, m, k}, dtype);

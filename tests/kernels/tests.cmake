@@ -1,8 +1,8 @@
 sinter_suite(blocked llvm interpreter cuda_long opencl loops_long)
 sinter_run(blocked_unfused test_blocked SINTER_FUSE=off SINTER_ONEDNN=off)
-sinter_suite(byte_products llvm interpreter unfused cuda_long opencl loops)
+sinter_suite(byte_products llvm interpreter unfused cuda_long opencl loops_long)
 sinter_test(test_byte_blocks freeze)
-sinter_suite(conv_bytes llvm interpreter unfused cuda_long opencl loops)
+sinter_suite(conv_bytes llvm interpreter unfused cuda_long opencl loops_long)
 sinter_test(test_byte_tiles freeze)
 sinter_suite(products llvm interpreter unfused cuda_long opencl)
 # Products of floats by the stand-in for cuBLASLt.

@@ -5,7 +5,7 @@ if(TARGET sinter_model)
   add_test(NAME onnx_conformance COMMAND onnx_conformance ${SINTER_TEST_VENV}/onnx_node_tests)
   set_tests_properties(onnx_conformance PROPERTIES ENVIRONMENT "SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/onnx")
 
-  sinter_suite(model llvm interpreter unfused cuda_long opencl loops)
+  sinter_suite(model llvm interpreter unfused cuda_long opencl loops_long)
   target_link_libraries(test_model PRIVATE sinter::model sinter_onnx_format)
 
   sinter_suite(model_operators llvm interpreter unfused cuda_long opencl loops)

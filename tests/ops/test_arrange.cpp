@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 
+#include "draws.hpp"
 #include "program.hpp"
 #include "reference.hpp"
 #include "seed.hpp"
@@ -47,7 +48,7 @@ bool fused() { return sn::options().fuse; }
 
 TEST_CASE("pads under views, views under pads, pads of pads, with work around them") {
   std::mt19937 rng(fresh_seed());
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 12 && !time_is_over(); ++round) {
     const auto [x, ref] = random_view(rng, random(rng, {3, 4, 6}, DType::float32, -2, 2));
     std::vector<std::pair<std::int64_t, std::int64_t>> widths(ref.shape.size(), {1, 2}), more(ref.shape.size(), {2, 0});
     const auto padded = [](const Ref& r, std::int64_t before, std::int64_t after, double value) {
@@ -144,7 +145,7 @@ TEST_CASE("pieces with functions of their own, joined within rows, within column
 
 TEST_CASE("rows of every short length, of which few fill vectors, and places compared with numbers far from any") {
   std::mt19937 rng(fresh_seed());
-  for (const DType dtype : {DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64})
+  for (const DType dtype : sampled({DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64}))
     for (const std::int64_t n : on_gpu() ? std::vector<std::int64_t>{1, 33} : std::vector<std::int64_t>{1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 100, 130}) {
       if (on_gpu() && dtype != DType::uint8 && dtype != DType::float32) continue;
       const std::string what = fmt::format("{}, {}", sn::name(dtype), n);
@@ -176,36 +177,36 @@ TEST_CASE("rows of every short length, of which few fill vectors, and places com
 
 TEST_CASE("take, take_along_axis, indexing with a tensor") {
   std::mt19937 rng(fresh_seed());
-  for (DType dtype : kTypes)
+  for (const DType dtype : sampled(kTypes))
     for (DType index_type : {DType::int64, DType::int32})
-      for (const Shape& shape : {Shape{7}, Shape{1}, Shape{3, 5}, Shape{2, 3, 40}})
-        for (const Shape& places : {Shape{}, Shape{4}, Shape{0}, Shape{1, 3}, Shape{5, 2}})
-          for (std::size_t k = 0; k < shape.size(); ++k) {
-            const auto [x, ref] = random(rng, shape, dtype, -9, 9);
-            const auto [i, i_ref] = random(rng, places, index_type, static_cast<double>(-shape[k]), static_cast<double>(shape[k]));
-            const Ref &r = ref, &ir = i_ref;
-            Shape result(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(k));
-            result.insert(result.end(), places.begin(), places.end());
-            result.insert(result.end(), shape.begin() + static_cast<std::ptrdiff_t>(k) + 1, shape.end());
-            const Ref expected = make(result, [&](const Coords& at) {
-              const auto place = static_cast<std::int64_t>(
-                  ir.v[flat(places, Coords(at.begin() + static_cast<std::ptrdiff_t>(k), at.begin() + static_cast<std::ptrdiff_t>(k + places.size())))]);
-              Coords from(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(k));
-              from.push_back(place < 0 ? place + shape[k] : place);
-              from.insert(from.end(), at.begin() + static_cast<std::ptrdiff_t>(k + places.size()), at.end());
-              return r.v[flat(shape, from)];
-            });
-            const std::string what = fmt::format("{} {} at {} axis {}", name(dtype), sn::to_string(shape), sn::to_string(places), k);
-            same(sn::take(x, i, static_cast<std::int64_t>(k)), expected, what);
-            same(sn::take(x, i, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())), expected, what + " from the end");
-            if (dtype == DType::bool_) continue;
-            // With prologue and epilogue, and a computed index.
-            near(sn::take(x + x, i + 0, static_cast<std::int64_t>(k)) + 1, map(expected, [](double v) { return 2 * v + 1; }), 1e-6, what + " with work");
-            std::vector<Index> index(k, Slice{});
-            index.push_back(i);
-            same(x.at(index), expected, what + " as an index");
-          }
-  for (DType dtype : kTypes)
+      for (const auto& [shape, places] :
+           sampled(std::array{Shape{7}, Shape{1}, Shape{3, 5}, Shape{2, 3, 40}}, std::array{Shape{}, Shape{4}, Shape{0}, Shape{1, 3}, Shape{5, 2}}))
+        for (std::size_t k = 0; k < shape.size(); ++k) {
+          const auto [x, ref] = random(rng, shape, dtype, -9, 9);
+          const auto [i, i_ref] = random(rng, places, index_type, static_cast<double>(-shape[k]), static_cast<double>(shape[k]));
+          const Ref &r = ref, &ir = i_ref;
+          Shape result(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(k));
+          result.insert(result.end(), places.begin(), places.end());
+          result.insert(result.end(), shape.begin() + static_cast<std::ptrdiff_t>(k) + 1, shape.end());
+          const Ref expected = make(result, [&](const Coords& at) {
+            const auto place = static_cast<std::int64_t>(
+                ir.v[flat(places, Coords(at.begin() + static_cast<std::ptrdiff_t>(k), at.begin() + static_cast<std::ptrdiff_t>(k + places.size())))]);
+            Coords from(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(k));
+            from.push_back(place < 0 ? place + shape[k] : place);
+            from.insert(from.end(), at.begin() + static_cast<std::ptrdiff_t>(k + places.size()), at.end());
+            return r.v[flat(shape, from)];
+          });
+          const std::string what = fmt::format("{} {} at {} axis {}", name(dtype), sn::to_string(shape), sn::to_string(places), k);
+          same(sn::take(x, i, static_cast<std::int64_t>(k)), expected, what);
+          same(sn::take(x, i, static_cast<std::int64_t>(k) - static_cast<std::int64_t>(shape.size())), expected, what + " from the end");
+          if (dtype == DType::bool_) continue;
+          // With prologue and epilogue, and a computed index.
+          near(sn::take(x + x, i + 0, static_cast<std::int64_t>(k)) + 1, map(expected, [](double v) { return 2 * v + 1; }), 1e-6, what + " with work");
+          std::vector<Index> index(k, Slice{});
+          index.push_back(i);
+          same(x.at(index), expected, what + " as an index");
+        }
+  for (const DType dtype : sampled(kTypes))
     for (const auto& [shape, places, axis] : std::vector<std::tuple<Shape, Shape, std::int64_t>>{
              {{7}, {3}, 0}, {{3, 5}, {3, 9}, 1}, {{3, 5}, {4, 5}, 0}, {{3, 5}, {1, 2}, -1}, {{1, 5}, {6, 2}, 1}, {{2, 3, 4}, {2, 0, 4}, 1}}) {
       const auto k = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
@@ -244,7 +245,7 @@ TEST_CASE("take, take_along_axis, indexing with a tensor") {
 
 TEST_CASE("several tensors in one index broadcast against each other") {
   std::mt19937 rng(fresh_seed());
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 4 && !time_is_over(); ++round) {
     const Shape shape{2 + static_cast<std::int64_t>(rng() % 4), 3, 5, 4};
     const auto [x, ref] = random_view(rng, random(rng, shape, DType::float32, -9, 9));
     if (ref.shape.size() != 4 || ref.v.empty() || ref.shape[1] < 2) continue;
@@ -353,8 +354,8 @@ TEST_CASE("scans along every axis") {
       {"cummin", sn::cummin, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }, true},
   };
   for (const Row& row : rows)
-    for (DType dtype : kTypes)
-      for (const Shape& shape : kShapes) {
+    for (const DType dtype : sampled(kTypes))
+      for (const Shape& shape : sampled(kShapes)) {
         const bool product = row.name == std::string("cumprod");
         auto [x, ref] = random(rng, shape, dtype, product ? 0.9 : -9, product ? 1.1 : 9);
         const double tolerance = dtype == DType::float32 ? (sinter::testing::on_gpu() ? 1e-5 : 3e-6) : 1e-12;  // a block adds stretches of 32 in float32
@@ -421,7 +422,7 @@ TEST_CASE("long scans, of one row and of many, are accurate") {
 
 TEST_CASE("every element type is arranged, gathered and scanned") {
   std::mt19937 rng(fresh_seed());
-  for (const auto& row : sn::kDTypes) {
+  for (const auto& row : sampled(sn::kDTypes)) {
     const DType dtype = static_cast<DType>(&row - sn::kDTypes);
     const std::string what(name(dtype));
     auto made = random(rng, {2, 37}, DType::int32, 0, 2.99);  // sums are exact in the type of the computation

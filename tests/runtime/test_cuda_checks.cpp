@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cuda_fixture.hpp"
+#include "draws.hpp"
 #include "run_command.hpp"
 #include "runtime/cuda/driver.hpp"
 
@@ -189,7 +190,7 @@ TEST_CASE("child: not planted" * doctest::skip()) {
 
 TEST_CASE("each planted fault is reported, with kernel, block, thread and address") {
   if (skipped_on_gpu()) return;
-  for (std::size_t i = 0; i < std::size(kPlanted); ++i) {
+  for (const std::int64_t i : sinter::testing::sampled(sinter::testing::integers(0, std::ssize(kPlanted) - 1))) {
     const Planted& planted = kPlanted[i];
     if (planted.wrong_dynamic != planted.dynamic) need_nvrtc();  // static shared memory is known from the compiler's report
     if (!runs_here(planted)) continue;
@@ -217,7 +218,7 @@ TEST_CASE("each planted fault is reported, with kernel, block, thread and addres
 
 TEST_CASE("the same kernels without the faults run through, in every order") {
   if (skipped_on_gpu()) return;
-  for (int seed : {1, 2, 3}) {
+  for (const int seed : sinter::testing::sampled({1, 2, 3})) {
     const std::string output = child("child: not planted", fmt::format("SINTER_EMULATOR_SEED={}", seed));
     CAPTURE(output);
     CHECK(!has(output, "cuda emulator:"));

@@ -11,4 +11,7 @@ int run_cases(int argc, char** argv);
 /// Says whether the time for the sample is over. A test case that goes through a long list in a random order stops then; it never is without a bound.
 bool time_is_over();
 
+/// Says whether the time is bounded at all.
+bool is_sample();
+
 }  // namespace sinter::testing

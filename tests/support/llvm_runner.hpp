@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "draws.hpp"
 #include "jit/choose.hpp"
 #include "jit/compiler.hpp"
 #include "jit/loop_nest.hpp"
@@ -22,7 +23,7 @@ inline jit::Compiler* llvm_compiler() {
 }
 #define NEEDS_LLVM REQUIRE_MESSAGE(llvm_compiler(), "no LLVM was found: scripts/setup.sh installs it");
 
-/// Returns this processor, and descriptions of older ones: AVX2 with FMA, and plain x86-64.
+/// Returns this processor, and descriptions of older ones: AVX2 with FMA, and plain x86-64. In a sample (cases.hpp), one of them.
 inline std::vector<jit::CpuTarget> cpu_levels() {
   std::vector<jit::CpuTarget> levels{jit::host_cpu()};
   const auto without = [](jit::CpuTarget cpu, const std::string& from, int vector_bytes) {
@@ -33,6 +34,7 @@ inline std::vector<jit::CpuTarget> cpu_levels() {
   };
   if (levels[0].vector_bytes == 64) levels.push_back(without(levels[0], "+avx512f", 32));
   if (levels[0].vector_bytes >= 32) levels.push_back({levels[0].arch, "", 16});
+  if (is_sample()) return {levels[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(levels.size()) - 1))]};
   return levels;
 }
 

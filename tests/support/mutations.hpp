@@ -14,6 +14,8 @@
 #include <sinter/errors.hpp>
 #include <string>
 
+#include "cases.hpp"
+
 namespace sinter::testing {
 
 /// Returns their number: SINTER_TEST_MUTATIONS, else the test's own.
@@ -55,7 +57,8 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
   Shared& shared = *new (memory) Shared{};
   report_of_mutations = &shared;
   int failures = 0;
-  while (shared.outcomes.done < count && failures < bounds.faults) {
+  const auto enough = [&] { return shared.outcomes.done >= count || (shared.outcomes.done >= 50 && time_is_over()); };
+  while (!enough() && failures < bounds.faults) {
     const pid_t process = fork();
     REQUIRE(process >= 0);
     if (process == 0) {                                                                                  // one process for many mutations
@@ -64,7 +67,7 @@ template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first,
       const rlimit limit{bounds.bytes, bounds.bytes};
       setrlimit(RLIMIT_AS, &limit);
 #endif
-      for (int k = 0; k < 500 && shared.outcomes.done < count; ++k) {
+      for (int k = 0; k < 500 && !enough(); ++k) {
         shared.current = first + static_cast<std::uint64_t>(shared.outcomes.done++);
         shared.what[0] = 0;
         alarm(bounds.seconds);

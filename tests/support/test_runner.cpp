@@ -39,6 +39,7 @@ double passed() { return std::chrono::duration<double>(std::chrono::steady_clock
 
 }  // namespace
 
+bool is_sample() { return limit < std::numeric_limits<double>::infinity(); }
 bool time_is_over() { return passed() >= limit; }
 
 int run_cases(int argc, char** argv) {

@@ -18,8 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "draws.hpp"
 #include "run_command.hpp"
 #include "seed.hpp"
+#include "split.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
 #include "temporary_folder.hpp"
@@ -797,8 +799,7 @@ TEST_CASE("help says of every function whether it fuses, or is computed by a lib
     std::istringstream words(names);
     for (std::string name; words >> name;) roles[name] = role;
   }
-  std::istringstream lines(box.run({"functions"}).out);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : sinter::testing::sampled(sinter::testing::split(box.run({"functions"}).out, '\n'))) {
     const std::string name = line.substr(0, line.find('('));
     const auto found = roles.find(name);
     const std::string role = found == roles.end() ? "Composed of primitives: becomes part of the kernels around it." : found->second;

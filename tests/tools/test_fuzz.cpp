@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "draws.hpp"
 #include "program.hpp"
 #include "reference.hpp"
 #include "seed.hpp"
@@ -442,35 +443,33 @@ TEST_CASE("random programs agree between executors and with the unfused run") {
   const std::uint64_t compiled = sn::counters().kernels_launched, interpreted = sn::counters().fallbacks;
   sn::eval(sn::ones({3}) + sn::arange(3));
   const bool has_compiler = sn::counters().fallbacks == interpreted;
-  for (int k = 0; k < count; ++k) {
+  for (const auto& [k, type] : sinter::testing::sampled(sinter::testing::integers(0, count - 1), sinter::testing::integers(0, sn::kDTypeCount - 1))) {
     const std::uint32_t seed = first + static_cast<std::uint32_t>(k);
-    for (int type = 0; type < sn::kDTypeCount; ++type) {
-      const auto dtype = static_cast<DType>(type);
-      INFO("SINTER_TEST_SEED=" << seed << " dtype " << std::string(sn::name(dtype)));
-      const auto got = run(seed, dtype, mine);
-      if (!sn::is_storage_only(dtype)) {
-        const auto want = run(seed, dtype, oracle);
-        REQUIRE(difference(got, want) == "");
-        // The unfused run compiles one kernel per op: every fourth program.
-        if (k % 4 == 0) REQUIRE(difference(run(seed, dtype, unfused), want) == "");
-      }
-      if (!on_gpu) {
-        // A second run: a held value that was computed twice is stored from then on, so the first run may be fused otherwise than the next ones.
-        const auto again = run(seed, dtype, mine), same_bits = run(seed, dtype, twin);
-        REQUIRE(same_bits.size() == again.size());
-        for (std::size_t o = 0; o < again.size(); ++o)
-          for (std::size_t i = 0; i < again[o].values.size(); ++i) {
-            const double x = again[o].values[i], y = same_bits[o].values[i];
-            const bool equal = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
-            if (!equal) {
-              INFO("output ", o, " element ", i, ": ", x, " on ", mine.backend, ", ", y, " on ", twin.backend);
-              REQUIRE(equal);
-            }
-          }
-      }
-      sn::configure(mine);
-      if (has_compiler) REQUIRE(sn::counters().fallbacks == interpreted);
+    const auto dtype = static_cast<DType>(type);
+    INFO("SINTER_TEST_SEED=" << seed << " dtype " << std::string(sn::name(dtype)));
+    const auto got = run(seed, dtype, mine);
+    if (!sn::is_storage_only(dtype)) {
+      const auto want = run(seed, dtype, oracle);
+      REQUIRE(difference(got, want) == "");
+      // The unfused run compiles one kernel per op: every fourth program.
+      if (k % 4 == 0) REQUIRE(difference(run(seed, dtype, unfused), want) == "");
     }
+    if (!on_gpu) {
+      // A second run: a held value that was computed twice is stored from then on, so the first run may be fused otherwise than the next ones.
+      const auto again = run(seed, dtype, mine), same_bits = run(seed, dtype, twin);
+      REQUIRE(same_bits.size() == again.size());
+      for (std::size_t o = 0; o < again.size(); ++o)
+        for (std::size_t i = 0; i < again[o].values.size(); ++i) {
+          const double x = again[o].values[i], y = same_bits[o].values[i];
+          const bool equal = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+          if (!equal) {
+            INFO("output ", o, " element ", i, ": ", x, " on ", mine.backend, ", ", y, " on ", twin.backend);
+            REQUIRE(equal);
+          }
+        }
+    }
+    sn::configure(mine);
+    if (has_compiler) REQUIRE(sn::counters().fallbacks == interpreted);
   }
   CHECK(sn::counters().kernels_launched > compiled);
   MESSAGE(drawn().size() << " of the table's " << elementwise().size() << " elementwise functions were drawn");

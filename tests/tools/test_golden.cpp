@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "draws.hpp"
 #include "expression.hpp"
 #include "program.hpp"
 #include "seed.hpp"
@@ -131,7 +132,11 @@ TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
   Reader reader(sn::load_npy(std::string(SINTER_GOLDEN) + "/cases.npy").to_vector<std::uint8_t>());
   // Kernels take a compiler each: one in so many cases there, another beginning each time. SINTER_GOLDEN_STRIDE=1 runs all.
   const char* asked = std::getenv("SINTER_GOLDEN_STRIDE");
-  const auto stride = asked ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10)) : on_gpu() ? 150u : sn::options().backend == "llvm" ? 9u : 1u;
+  const auto stride = asked                             ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10))
+                      : on_gpu()                        ? 150u
+                      : sn::options().backend != "llvm" ? 1u
+                      : is_sample()                     ? 60u
+                                                        : 9u;
   const std::uint32_t seed = test_seed();
   const std::uint32_t first = seed % stride;
   sn::tools::Bindings inputs;

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "draws.hpp"
 #include "program.hpp"
 
 namespace {
@@ -73,7 +74,7 @@ TEST_CASE("random formulas of few literals and shared operands, many of them ali
   std::mt19937 rng(wanted ? static_cast<unsigned>(std::atoi(wanted)) : 20u);
   const int rounds = sinter::testing::on_gpu() ? 30 : 400;
   const auto before = sn::counters();
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds && !sinter::testing::time_is_over(); ++round) {
     CAPTURE(round);
     const std::int64_t count = 3 + static_cast<std::int64_t>(rng() % 3);
     const std::vector<Pair> leaves = {leaf(rng, count), leaf(rng, count)};
@@ -132,7 +133,7 @@ TEST_CASE("a repeated index that is out of range names its own line") {
   }
 }
 
-TEST_CASE("a million repeated evaluations do not grow the process") {
+TEST_CASE("a million repeated evaluations do not grow the process; in a sample, a hundred thousand") {
   const Tensor x = {1.f, 2.f, 3.f, 4.f};
   const auto some = [&](int times) {
     Tensor held = x;
@@ -144,7 +145,7 @@ TEST_CASE("a million repeated evaluations do not grow the process") {
     }
     CHECK(std::isfinite(held.to_vector<float>()[3]));
   };
-  const int times = sinter::testing::on_gpu() ? 2000 : 1000000;
+  const int times = sinter::testing::on_gpu() ? 2000 : sinter::testing::is_sample() ? 100000 : 1000000;
   some(times / 100 + 200);
   const auto before = sn::counters();
   const std::size_t resident = resident_bytes();
@@ -198,7 +199,7 @@ TEST_CASE("deep chains are dropped without recursion, in whatever order their ha
 
 TEST_CASE("threads evaluate overlapping formulas from both ends at once") {
   const int rounds = sinter::testing::on_gpu() ? 5 : 200;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds && !sinter::testing::time_is_over(); ++round) {
     const Tensor x = {1.f, 2.f, 3.f};
     std::vector<Tensor> chain{x + static_cast<float>(round)}, back{x * 2.f};
     for (int k = 1; k < 24; ++k) {
