@@ -10,6 +10,9 @@
 #include "draws.hpp"
 #include "program.hpp"
 
+using sinter::testing::integers;
+using sinter::testing::sampled;
+
 namespace {
 
 constexpr DType kRead[] = {DType::bool_, DType::int8, DType::uint8, DType::int16, DType::float16, DType::int32, DType::float32, DType::int64, DType::float64};
