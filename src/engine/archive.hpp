@@ -12,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/planned.hpp"
@@ -27,7 +28,6 @@ struct Damaged {
 struct Enumerators {
   static int of(DType) { return kDTypeCount; }
   static int of(trace::Op) { return trace::primitive_count(); }
-  static int of(jit::Form) { return static_cast<int>(jit::Form::panels) + 1; }
   static int of(jit::Instr::Kind) { return static_cast<int>(jit::Instr::Kind::scan) + 1; }
   static int of(fuse::Backend) { return static_cast<int>(fuse::Backend::opencl) + 1; }
   static int of(fuse::SplitReason) { return static_cast<int>(fuse::SplitReason::slower) + 1; }
@@ -75,6 +75,14 @@ template <class Derived> class Archive {
   void one(Shape& x) { one(static_cast<std::vector<std::int64_t>&>(x)); }
   template <class T> void one(std::vector<T>& x) {
     self().list(x, [this](T& element) { one(element); });
+  }
+  /// The number of the alternative, then the alternative.
+  template <class... T> void one(std::variant<T...>& x) {
+    auto number = static_cast<std::uint32_t>(x.index());
+    self().raw(&number, sizeof number);
+    if (number >= sizeof...(T)) throw Damaged{"an alternative"};
+    if (number != x.index()) x = std::array<std::variant<T...>, sizeof...(T)>{T()...}[number];
+    std::visit([this](auto& alternative) { one(alternative); }, x);
   }
   template <class A, class B> void one(std::pair<A, B>& x) {
     one(x.first);

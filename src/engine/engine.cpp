@@ -446,7 +446,7 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   std::vector<std::int64_t> raised(2 * nest.checks);
   if (flags) work.pointers.push_back(raised.data());
   jit::LoopNest on_host = nest;
-  if (on_host.schedule.form == jit::Form::contraction) on_host.schedule.form = jit::Form::columns;  // the host's form for the same nest
+  if (on_host.schedule.is<jit::ContractionForm>()) on_host.schedule.form = jit::ColumnsForm();  // the host's form for the same nest
   const auto kernel = host.device->load(on_host, {});
   host.device->launch(*kernel, on_host, {work.pointers, ints, work.scalars});
   for (const auto& access : nest.outputs) host.take_back(access.buffer);

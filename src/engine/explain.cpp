@@ -75,13 +75,13 @@ std::string staging_text(const PlannedStep& step, const fuse::Limits& limits) {
   const jit::LoopNest& nest = step.nest;
   if (nest.persistent.empty()) return {};
   const std::string staging = fmt::format("stages {} of a row on chip between passes", counted(step.staged, "value"));
-  if (nest.schedule.row_steps > 0)
-    return staging + (nest.schedule.cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", nest.schedule.cluster) : ", in registers");
+  const int cluster = nest.schedule.cluster();
+  if (nest.schedule.steps().count > 0) return staging + (cluster > 1 ? fmt::format(", in registers of the {} blocks of a cluster", cluster) : ", in registers");
   std::int64_t points = 1, bytes = 0;
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
   for (DType dtype : nest.persistent) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
-  if (nest.schedule.cluster == 1) return fmt::format("{}, in {} of at most {} bytes", staging, bytes, limits.row_bytes);
-  return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", staging, bytes, nest.schedule.cluster, limits.row_bytes);
+  if (cluster == 1) return fmt::format("{}, in {} of at most {} bytes", staging, bytes, limits.row_bytes);
+  return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", staging, bytes, cluster, limits.row_bytes);
 }
 
 /// Describes the decisions inside a kernel, one a line.
@@ -107,14 +107,14 @@ int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
 
 // Returns the bytes that neighbouring lanes access at addresses that are not contiguous.
 std::int64_t bytes_apart(const Planned& plan, const jit::LoopNest& nest) {
-  const bool tiles = nest.schedule.form == jit::Form::tiles;
+  const bool tiles = nest.schedule.is<jit::TilesForm>();
   const std::vector<int> inputs = tiles ? jit::turnable_inputs(nest) : std::vector<int>(), outputs = tiles ? jit::turnable_outputs(nest) : std::vector<int>();
   const auto turned = [&](const jit::Access& access) {
     return std::any_of(inputs.begin(), inputs.end(), [&](int input) { return &nest.inputs[static_cast<std::size_t>(input)] == &access; }) ||
            std::any_of(outputs.begin(), outputs.end(), [&](int output) { return &nest.outputs[static_cast<std::size_t>(output)] == &access; });
   };
   std::int64_t bytes = 0;
-  const bool gathers = nest.schedule.form == jit::Form::contraction;  // tiles are loaded first, along whichever axis the operand is contiguous
+  const bool gathers = nest.schedule.is<jit::ContractionForm>();  // tiles are loaded first, along whichever axis the operand is contiguous
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const jit::Access& access : *accesses) {
       if (gathers && accesses == &nest.inputs) continue;

@@ -106,7 +106,7 @@ class PlanChecker {
         require(is_value(access.buffer) && lists(accesses == &nest.inputs ? step.reads : step.writes, access.buffer) &&
                     plan_.value(access.buffer).dtype == access.dtype,
                 "what a step reads");
-    require(!step.is_epilogue || (nest.rows == 0 && nest.checks == 0 && nest.schedule.form == jit::Form::pointwise), "a step that follows another");
+    require(!step.is_epilogue || (nest.rows == 0 && nest.checks == 0 && nest.schedule.is<jit::PointwiseForm>()), "a step that follows another");
     take(step, nest.ints.size() + nest.inputs.size() + nest.outputs.size());
   }
 

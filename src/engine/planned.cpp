@@ -267,7 +267,7 @@ class Making {
       return input.buffer != result ||
              (instr.guard < 0 && offset_of(step, static_cast<std::size_t>(instr.input)) == 0 && counts_points(nest, ints, input.index));
     };
-    if (nest.schedule.form != jit::Form::pointwise || !std::all_of(nest.instrs.begin(), nest.instrs.end(), as_it_lies))
+    if (!nest.schedule.is<jit::PointwiseForm>() || !std::all_of(nest.instrs.begin(), nest.instrs.end(), as_it_lies))
       return "its first reader does not read it element by element in the order of memory";
     return {};
   }

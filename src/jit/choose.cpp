@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <optional>
 
 #include "fuse/arrange.hpp"
@@ -21,14 +23,6 @@ using fuse::Value;
 
 // ---- the limits of a schedule override
 
-bool is_order_of(const std::vector<int>& order, int first, int last) {
-  std::vector<int> part(order.begin() + first, order.begin() + last);
-  std::sort(part.begin(), part.end());
-  for (int k = first; k < last; ++k)
-    if (part[k - first] != k) return false;
-  return true;
-}
-
 // Returns whether a CPU may combine rows in any order. The order is part of the result wherever combining rounds or tells equal values apart.
 bool combines_in_any_order(const Kernel& kernel) {
   return std::none_of(kernel.values.begin(), kernel.values.end(), [](const Value& v) {
@@ -38,19 +32,20 @@ bool combines_in_any_order(const Kernel& kernel) {
 }
 
 bool may_take(const Kernel& kernel, const std::vector<int>& chosen, const std::vector<int>& requested, bool one_order) {
-  const int axes = static_cast<int>(kernel.sizes.size());
-  if (static_cast<int>(requested.size()) != axes) return false;
-  if (!is_order_of(requested, 0, kernel.parallel) || !is_order_of(requested, kernel.parallel, axes)) return false;
+  std::vector<int> usual(kernel.sizes.size());
+  std::iota(usual.begin(), usual.end(), 0);
+  const auto rows = usual.begin() + kernel.parallel;
+  if (requested.size() != usual.size() || !std::is_permutation(usual.begin(), rows, requested.begin()) ||
+      !std::is_permutation(rows, usual.end(), requested.begin() + kernel.parallel))
+    return false;
   if (kernel.chunks.length > 0 && requested[0] != 0) return false;
   const bool same_rows = std::equal(requested.begin() + kernel.parallel, requested.end(), chosen.begin() + kernel.parallel);
   return same_rows || (!fuse::has_scan(kernel) && (!one_order || combines_in_any_order(kernel)));
 }
 
-int power_of_two(int value, int limit) {
-  int power = 1;
-  while (2 * power <= std::min(value, limit)) power *= 2;
-  return power;
-}
+int threads_of(const ScheduleOverride& overrides, int otherwise, int bound) { return std::clamp(overrides.number("threads", otherwise) / 32 * 32, 32, bound); }
+
+int power_of_two(int value, int limit) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(value, limit)))); }
 
 // ---- CPU
 
@@ -75,28 +70,30 @@ bool may_panel(const LoopNest& nest) {
 }
 
 void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Schedule& schedule) {
-  if (schedule.form != Form::rows) {
-    schedule.form = nest.rows > 0 ? (may_panel(nest) ? Form::panels : Form::columns) : gains_from_tiles(nest) ? Form::tiles : Form::pointwise;
-    if (Form requested{}; overrides.form(requested)) {
-      if (requested == Form::columns && nest.rows > 0) schedule.form = requested;
-      if (requested == Form::pointwise && nest.rows == 0) schedule.form = requested;
-      if (requested == Form::tiles && may_tile(nest)) schedule.form = requested;
-    }
+  if (!schedule.is<RowsForm>()) {
+    const bool tiles = may_tile(nest) && (overrides.asks_for<TilesForm>() || (gains_from_tiles(nest) && !overrides.asks_for<PointwiseForm>()));
+    if (nest.rows > 0) schedule.form = may_panel(nest) && !overrides.asks_for<ColumnsForm>() ? Form(PanelsForm()) : ColumnsForm();
+    else schedule.form = tiles ? Form(TilesForm()) : PointwiseForm();
   }
-  int cost = 0;
-  for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
-  const bool stores_tiles = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
-  // Columns without a panel read whole cache lines of each row, and several chains of additions run at once. Several points are computed at once, so that the
-  // processor can work on one point while another point's chain of operations waits.
-  const int points_unroll = cost <= 8 ? 2 : 4;
-  const int unroll = stores_tiles ? 1 : schedule.form == Form::columns ? 4 : schedule.form == Form::pointwise ? points_unroll : 1;
-  const bool unrolls = schedule.form == Form::columns || schedule.form == Form::pointwise;
-  schedule.unroll = unrolls ? power_of_two(overrides.number("unroll", unroll), 8) : 1;
-  schedule.tile = overrides.number("tile", schedule.tile);
-  schedule.panel = overrides.number("panel", schedule.panel);
-  schedule.panel_rows = power_of_two(overrides.number("panel_rows", schedule.panel_rows), 16);
-  // Tiles write scattered cache lines. Streaming stores avoid both reading lines that are overwritten and evicting each other's lines.
-  schedule.stream = overrides.number("stream", schedule.form == Form::tiles ? 8 : schedule.stream);
+  const auto unroll = [&](int otherwise) { return power_of_two(overrides.number("unroll", otherwise), 8); };
+  if (auto* pointwise = std::get_if<PointwiseForm>(&schedule.form)) {
+    // Several points are computed at once, so that the processor can work on one point while another point's chain of operations waits.
+    int cost = 0;
+    for (const Stage& stage : nest.stages) cost += cost_of(nest, stage);
+    pointwise->unroll = unroll(cost <= 8 ? 2 : 4);
+  } else if (auto* tiles = std::get_if<TilesForm>(&schedule.form)) {
+    tiles->tile = overrides.number("tile", tiles->tile);
+    // Tiles write scattered cache lines. Streaming stores avoid both reading lines that are overwritten and evicting each other's lines.
+    schedule.stream = 8;
+  } else if (auto* columns = std::get_if<ColumnsForm>(&schedule.form)) {
+    // Columns without a panel read whole cache lines of each row, and several chains of additions run at once.
+    const bool stores_tiles = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Access& a) { return lies_along_rows(nest, a); });
+    columns->unroll = unroll(stores_tiles ? 1 : 4);
+  } else if (auto* panels = std::get_if<PanelsForm>(&schedule.form)) {
+    panels->panel = overrides.number("panel", panels->panel);
+    panels->panel_rows = power_of_two(overrides.number("panel_rows", panels->panel_rows), 16);
+  }
+  schedule.stream = overrides.number("stream", schedule.stream);
   schedule.workspace = overrides.number("workspace", schedule.workspace);
   schedule.grain = overrides.number("grain", schedule.grain);
   schedule.pieces = overrides.number("pieces", schedule.pieces);
@@ -108,7 +105,7 @@ void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Sc
 struct Fit {
   bool good = false;         // most bytes are read and written by vectors
   std::vector<int> singles;  // accesses that cannot use vectors, inputs first
-  bool tail = false;
+  bool tail = false;         // the last points are fewer than a vector
 };
 
 // Decides which accesses can use vectors along `axis`. Counts the accesses at every row point, or (not `rows`) those before and after the rows.
@@ -161,7 +158,7 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const ScheduleO
     if (!found.good) return false;
     schedule.vector = lanes;
     schedule.singles = std::move(found.singles);
-    schedule.tail = found.tail;
+    if (found.tail) schedule.as<PointwiseForm>().tail = true;
     return true;
   };
   if (fuse::has_scan(kernel)) return;
@@ -214,9 +211,8 @@ std::optional<Pairs> pairs_of(const Lowered& lowered, bool requested) {
 // Chooses the largest tiles that leave a block for every multiprocessor.
 bool choose_contraction(const Kernel& kernel, const Lowered& lowered, const fuse::Limits& limits, const ScheduleOverride& overrides, Schedule& schedule) {
   const LoopNest& nest = lowered.nest;
-  Form requested{};
-  const bool has_form = overrides.form(requested);
-  if (nest.parallel < 2 || (has_form && requested != Form::contraction)) return false;
+  const bool has_form = overrides.has("form");
+  if (nest.parallel < 2 || (has_form && !overrides.asks_for<ContractionForm>())) return false;
   const std::optional<Pairs> pairs = pairs_of(lowered, has_form);
   if (!pairs) return false;
   int registers = 0;
@@ -239,10 +235,7 @@ bool choose_contraction(const Kernel& kernel, const Lowered& lowered, const fuse
   int side = 4 * min_side;
   while (side > min_side && !(fits(side) && left * 4 >= 3 * side && right * 4 >= 3 * side && blocks(side) >= limits.units)) side /= 2;
   if (const int other = power_of_two(overrides.number("side", side), 4 * min_side); fits(other)) side = other;
-  schedule.form = Form::contraction;
-  schedule.left = pairs->left;
-  schedule.right = pairs->right;
-  schedule.side = side;
+  schedule.form = ContractionForm{side, pairs->left, pairs->right};
   schedule.threads = kContractionThreads;
   const int group = contraction_group(side);
   Fit found = overrides.number("vector", group) == 1 ? Fit{} : fit(lowered, group, pairs->right, false);
@@ -278,7 +271,6 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
   if (!overrides.has("vector"))
     while (schedule.vector > 1 && few()) narrow();
   while (schedule.vector > 1 && !fits(256, schedule.vector)) narrow();
-  const auto requested = [&](int otherwise, int bound) { return std::clamp(overrides.number("threads", otherwise) / 32 * 32, 32, bound); };
   if (nest.persistent.empty()) {
     schedule.threads = 256;
     const auto deep = [&] {
@@ -286,7 +278,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
       return row >= schedule.threads / kWarpOfColumns * kStepsOfWarp;
     };
     while (schedule.threads < max_threads && few() && deep() && fits(2 * schedule.threads, schedule.vector)) schedule.threads *= 2;
-    schedule.threads = requested(schedule.threads, max_threads);
+    schedule.threads = threads_of(overrides, schedule.threads, max_threads);
     return;
   }
   const bool stores = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row && !stage.stores.empty(); });
@@ -300,16 +292,17 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
       const auto total = static_cast<std::size_t>(nest.chunk_total);
       return nest.chunk_axis < 0 || (lowered.ints[total].hint() % row.hint() == 0 && lowered.ints[total] % row == 0);
     };
-    schedule.whole = exact >= 1 && row.hint() == exact * warps && pieces_are_whole() && row == exact * warps;
-    schedule.row_steps = schedule.whole ? static_cast<int>(exact) : 1;
-    while (!schedule.whole && row > schedule.row_steps * warps) schedule.row_steps *= 2;
+    auto& [unroll, steps, residents] = schedule.as<ColumnsForm>();
+    steps.whole = exact >= 1 && row.hint() == exact * warps && pieces_are_whole() && row == exact * warps;
+    steps.count = steps.whole ? static_cast<int>(exact) : 1;
+    while (!steps.whole && row > steps.count * warps) steps.count *= 2;
     schedule.threads = threads;
     // Without this bound ptxas would take more registers for addresses, and a multiprocessor would hold half of the blocks.
-    const int estimate = fuse::estimated_registers(kernel, schedule.vector, schedule.row_steps);
-    if (!few() && !stores && schedule.whole && estimate <= kRegistersOfColumn) schedule.residents = kRegistersOfBlock / kRegistersOfColumn / threads;
+    const int estimate = fuse::estimated_registers(kernel, schedule.vector, steps.count);
+    if (!few() && !stores && steps.whole && estimate <= kRegistersOfColumn) residents = kRegistersOfBlock / kRegistersOfColumn / threads;
     return true;
   };
-  if (overrides.has("threads") && keep(requested(256, limits.threads))) return;
+  if (overrides.has("threads") && keep(threads_of(overrides, 256, limits.threads))) return;
   // If there are few columns, a block gets the most warps: each warp then waits for memory only once.
   if (few() && row > 256 / kWarpOfColumns)
     for (const int threads : {1024, 512})
@@ -339,39 +332,34 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   if (nest.rows > 0 && !ranges && choose_contraction(kernel, lowered, limits, overrides, schedule)) return;
   if (!ranges) choose_vector(kernel, lowered, overrides, schedule);  // lanes of a vector would have ranges of their own
 
-  const auto threads_of = [&](int otherwise, int bound) { return std::clamp(overrides.number("threads", otherwise) / 32 * 32, 32, bound); };
   // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
   const int max_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
   if (nest.rows == 0) {
-    const bool tiles = gains_from_tiles(lowered);
-    schedule.form = tiles ? Form::tiles : Form::pointwise;
-    if (Form requested{}; overrides.form(requested) && (requested == Form::pointwise || (requested == Form::tiles && nest.parallel > 1)))
-      schedule.form = requested;
-    if (schedule.form == Form::tiles) schedule.vector = 1, schedule.singles.clear(), schedule.tail = false;
+    const bool gains = gains_from_tiles(lowered), tiles = overrides.asks_for<TilesForm>() ? nest.parallel > 1 : gains && !overrides.asks_for<PointwiseForm>();
+    if (tiles) schedule.form = TilesForm(), schedule.vector = 1, schedule.singles.clear();
     // In a tile each thread reads eight elements at once.
-    schedule.threads = schedule.form == Form::tiles ? power_of_two(threads_of(128, max_threads), 1024) : threads_of(256, max_threads);
+    schedule.threads = tiles ? power_of_two(threads_of(overrides, 128, max_threads), 1024) : threads_of(overrides, 256, max_threads);
     return;
   }
   const bool scans = fuse::has_scan(kernel);
-  if (!schedule.lanes_along_rows()) {
-    schedule.form = Form::columns;
+  if (!schedule.is<RowsForm>()) {
     choose_columns(kernel, lowered, limits, overrides, max_threads, schedule);
     return;
   }
+  auto& rows = schedule.as<RowsForm>();
   const fuse::Size persistent_bytes = schedule.keep ? fuse::persistent_bytes(kernel) : 0;
   // The blocks of a cluster share a row that one block cannot cache. (An override may ask for clusters for other rows.)
   const bool shareable = fuse::max_blocks_of_row(kernel, limits) > 1 && row > 1024;
-  if (schedule.keep) schedule.cluster = kernel.staging.blocks;
+  if (schedule.keep) rows.cluster = kernel.staging.blocks;
   // Few long rows get more blocks each, as long as this gives work to at least 1.5 times as many multiprocessors.
   if (!nest.persistent.empty() && shareable) {
     const fuse::Estimating estimate;
-    while (schedule.cluster < limits.cluster && row >= 2 * schedule.cluster * kMinPart && points * (3 * schedule.cluster) <= 2 * limits.units)
-      schedule.cluster *= 2;
+    while (rows.cluster < limits.cluster && row >= 2 * rows.cluster * kMinPart && points * (3 * rows.cluster) <= 2 * limits.units) rows.cluster *= 2;
   }
-  const int requested = power_of_two(overrides.number("cluster", schedule.cluster), limits.cluster);
-  if (shareable && requested != schedule.cluster && fuse::hold(limits, requested, persistent_bytes, static_cast<int>(nest.persistent.size())))
-    schedule.cluster = requested;
-  const int cluster = schedule.cluster;
+  const int requested = power_of_two(overrides.number("cluster", rows.cluster), limits.cluster);
+  if (shareable && requested != rows.cluster && fuse::hold(limits, requested, persistent_bytes, static_cast<int>(nest.persistent.size())))
+    rows.cluster = requested;
+  const int cluster = rows.cluster;
   // A multiprocessor holds the parts of two rows at once where shared memory allows it. Registers must then allow it too.
   bool pairs = false;
   if (cluster > 1) {
@@ -397,11 +385,11 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     int steps = power_of_two(overrides.number("row_steps", 1), kMaxSteps);
     const std::int64_t exact = row.hint() / step;
     const bool may_be_whole = !doubles && row.hint() == exact * step && (overrides.has("row_steps") ? exact == steps : exact >= 1 && exact <= kMaxSteps);
-    schedule.whole = may_be_whole && fits(static_cast<int>(exact)) && row == exact * step;
-    if (schedule.whole) steps = static_cast<int>(exact);
-    while (!schedule.whole && !overrides.has("row_steps") && steps < kMaxSteps && row > steps * step) steps *= 2;
-    schedule.row_steps = fits(steps) && row <= steps * step ? steps : 0;
-    return schedule.row_steps > 0;
+    const bool whole = rows.steps.whole = may_be_whole && fits(static_cast<int>(exact)) && row == exact * step;
+    if (whole) steps = static_cast<int>(exact);
+    while (!whole && !overrides.has("row_steps") && steps < kMaxSteps && row > steps * step) steps *= 2;
+    rows.steps.count = fits(steps) && row <= steps * step ? steps : 0;
+    return rows.steps.count > 0;
   };
   // A short row is computed by one warp, and a block has eight warps. A row that fills much of a multiprocessor gets more threads, because few fit at once.
   const bool warp = row <= 1024 && persistent_bytes * 32 <= limits.row_bytes;
@@ -416,21 +404,21 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   };
   while (!warp && shared_by <= 256 && shared_by > kMinRowThreads && many() && keep_in_registers(shared_by / 2, shared_by / 2)) shared_by /= 2;
   schedule.threads = shared_by;
-  schedule.row_threads = warp ? 32 : shared_by;
+  rows.row_threads = warp ? 32 : shared_by;
   // Each lane of a very short row has up to four vectors, so that all lanes have work.
-  while (warp && !scans && schedule.row_threads > kMinLanes && row <= schedule.row_threads * 2 * schedule.vector) schedule.row_threads /= 2;
+  while (warp && !scans && rows.row_threads > kMinLanes && row <= rows.row_threads * 2 * schedule.vector) rows.row_threads /= 2;
   if (overrides.has("threads") || overrides.has("row_threads")) {
-    const int threads = threads_of(256, max_threads);
-    const int lanes = overrides.number("row_threads", schedule.row_threads);
+    const int threads = threads_of(overrides, 256, max_threads);
+    const int lanes = overrides.number("row_threads", rows.row_threads);
     const int row_threads = lanes > 32 ? threads : scans ? 32 : power_of_two(lanes, 32);
     if (cluster > 1 ? row_threads > 32 : persistent_bytes * (threads / row_threads) <= limits.row_bytes) {
       schedule.threads = threads;
-      schedule.row_threads = row_threads;
+      rows.row_threads = row_threads;
     }
   }
   // A block whose warps have rows of their own walks them together only with parts of a warp for each, and only then its threads can meet.
-  if (!limits.warps && schedule.row_threads == 32 && schedule.threads > 32) (scans ? schedule.threads : schedule.row_threads) = scans ? 32 : 16;
-  keep_in_registers(schedule.threads, schedule.row_threads);
+  if (!limits.warps && rows.row_threads == 32 && schedule.threads > 32) (scans ? schedule.threads : rows.row_threads) = scans ? 32 : 16;
+  keep_in_registers(schedule.threads, rows.row_threads);
 }
 
 }  // namespace
@@ -443,20 +431,20 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
   if (overrides.has("axes")) {
     Kernel merged = original;
     fuse::merge_axes(merged);
-    if (may_take(merged, schedule.axes, overrides.axes(), limits.one_order)) {
-      schedule.axes = overrides.axes();
+    if (may_take(merged, schedule.axes, overrides.numbers("axes"), limits.one_order)) {
+      schedule.axes = overrides.numbers("axes");
       fuse::reorder(merged, schedule.axes);
       fuse::merge_axes(merged);
       kernel = std::move(merged);
     }
   }
   if (kernel.row_axes() > 0) {
-    schedule.form = fuse::lanes_along_rows(graph, kernel, limits) ? Form::rows : Form::columns;
-    if (Form requested{}; overrides.form(requested) && (requested == Form::rows || requested == Form::columns) &&
-                          (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel)))
-      schedule.form = requested;
+    bool rows = fuse::lanes_along_rows(graph, kernel, limits);
+    if (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel))
+      rows = overrides.asks_for<RowsForm>() || (rows && !overrides.asks_for<ColumnsForm>());
+    schedule.form = rows ? Form(RowsForm()) : ColumnsForm();
   }
-  schedule.keep = (schedule.form == Form::columns ? kernel.staging.columns : kernel.staging.blocks > 0) && overrides.number("keep", 1) != 0;
+  schedule.keep = (schedule.is<ColumnsForm>() ? kernel.staging.columns : kernel.staging.blocks > 0) && overrides.number("keep", 1) != 0;
   return arranged;
 }
 
@@ -477,9 +465,8 @@ std::vector<ScheduleOverride> alternatives(const LoopNest& nest, const fuse::Lim
   const Schedule& now = nest.schedule;
   std::vector<ScheduleOverride> found;
   const auto add = [&](const std::string& text) { found.push_back(ScheduleOverride::parse(text)); };
-  const auto each = [&](const char* field, int chosen, std::initializer_list<int> values) {
-    for (const int value : values)
-      if (value != chosen) add(fmt::format("{}={}", field, value));
+  const auto form = [&](std::string_view other, bool possible) {
+    if (possible && other != name(now.form)) add(fmt::format("form={}", other));
   };
   // Tries each axis for the lanes.
   const int axes = static_cast<int>(now.axes.size());
@@ -494,56 +481,39 @@ std::vector<ScheduleOverride> alternatives(const LoopNest& nest, const fuse::Lim
       add(fmt::format("axes={}", fmt::join(order, ".")));
     }
   }
-  if (now.form == Form::contraction) {
-    add("form=rows");
-    add("form=columns");
-    each("side", now.side, {32, 64, 128});
-    each("blocks", now.blocks, {8});
-    if (now.vector > 1) add("vector=1");
-    return found;
-  }
-  if (nest.rows > 0) add(now.lanes_along_rows() ? "form=columns" : "form=rows");
-  if (nest.rows > 0 && limits.backend != fuse::Backend::cpu) add("form=contraction");
+  const bool on_gpu = limits.backend != fuse::Backend::cpu;
+  form(RowsForm::kName, nest.rows > 0);
+  form(ColumnsForm::kName, nest.rows > 0);
+  form(ContractionForm::kName, nest.rows > 0 && on_gpu);
+  form(PointwiseForm::kName, nest.rows == 0);
+  form(TilesForm::kName, nest.rows == 0 && !(on_gpu && turnable_inputs(nest).empty() && turnable_outputs(nest).empty()));
   if (!nest.persistent.empty()) add("keep=0");
-  if (limits.backend != fuse::Backend::cpu) {
-    each("vector", now.vector, {1, 2, 4, 8, 16});
-    each("threads", now.threads, {64, 128, 256, 512, 1024});
-    if (now.form == Form::tiles) add("form=pointwise");
-    if (now.form == Form::pointwise && !(turnable_inputs(nest).empty() && turnable_outputs(nest).empty())) add("form=tiles");
-    each("blocks", now.blocks, {8, 128});
-    if (now.form != Form::rows) return found;
-    if (now.row_threads == 32) each("threads", 0, {32});
-    if (now.row_threads <= 32) each("row_threads", now.row_threads, {8, 16, 32});
-    if (now.row_steps > 0) add("row_steps=0");
-    if (now.row_threads > 32 && limits.cluster > 1) each("cluster", now.cluster, {1, 2, 4, 8});
+  const auto* rows = std::get_if<RowsForm>(&now.form);
+  const bool by_blocks = rows && rows->row_threads > 32;
+  for (const Field& field : fields()) {
+    const bool suits = field.name == "row_threads" ? !by_blocks : field.name == "cluster" ? by_blocks && limits.cluster > 1 : true;
+    if (!suits || (field.on == Field::On::gpu) != on_gpu) continue;
+    for (const int chosen : field.values(now))
+      for (const int value : field.tried)
+        if (value != chosen) add(fmt::format("{}={}", field.name, value));
+  }
+  if (on_gpu && rows) {
+    if (rows->row_threads == 32) add("threads=32");
+    if (rows->steps.count > 0) add("row_steps=0");
     if (!nest.persistent.empty()) {  // cached in registers, with the chosen number of threads or another
       std::int64_t row = 1;
       for (int axis = nest.parallel; axis < nest.axes(); ++axis) row *= nest.ints[axis];
       const auto steps = [&](int threads) {
         int number = 1;
-        while (number < 32 && number * now.cluster * threads * now.vector < row) number *= 2;
+        while (number < 32 && number * rows->cluster * threads * now.vector < row) number *= 2;
         return number;
       };
-      add(fmt::format("row_steps={}", steps(now.row_threads)));
+      add(fmt::format("row_steps={}", steps(rows->row_threads)));
       for (const int threads : {64, 128, 512, 1024}) add(fmt::format("threads={0},row_threads={0},row_steps={1}", threads, steps(threads)));
     }
     for (const int threads : {64, 128, 256, 512, 1024})
-      add(now.row_threads <= 32 ? fmt::format("threads={0},row_threads={0}", threads) : fmt::format("threads={},row_threads=32", threads));
-    return found;
+      add(by_blocks ? fmt::format("threads={},row_threads=32", threads) : fmt::format("threads={0},row_threads={0}", threads));
   }
-  if (now.form == Form::panels) add("form=columns");
-  if (now.form == Form::tiles) add("form=pointwise");
-  if (now.form == Form::pointwise) add("form=tiles");
-  if (now.form == Form::pointwise || now.form == Form::columns) each("unroll", now.unroll, {1, 2, 4, 8});
-  if (now.form == Form::tiles) each("tile", now.tile, {8, 16, 32, 128});
-  if (now.form == Form::panels) {
-    each("panel", now.panel, {16, 32, 128});
-    each("panel_rows", now.panel_rows, {1, 2, 8});
-  }
-  each("stream", now.stream, {0, 1 << 20});
-  each("workspace", now.workspace, {8, 16, 64});
-  each("grain", now.grain, {4, 256});
-  each("pieces", now.pieces, {1, 16});
   return found;
 }
 

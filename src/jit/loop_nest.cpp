@@ -106,14 +106,17 @@ void verify(const LoopNest& nest) {
   const int instrs = static_cast<int>(nest.instrs.size());
   if (nest.parallel < 1 || nest.rows < 0) broken(nest, "needs a parallel axis");
   if (static_cast<int>(nest.ints.size()) < nest.axes()) broken(nest, "an axis has no size");
-  const Form form = nest.schedule.form;
-  if ((nest.rows > 0) != (form == Form::rows || form == Form::columns || form == Form::panels || form == Form::contraction))
-    broken(nest, "does not have the form of its schedule");
-  if (form == Form::tiles && nest.parallel < 2) broken(nest, "tiles have two axes");
-  const auto is_parallel = [&](int axis) { return axis >= 0 && axis < nest.parallel; };
-  if (form == Form::contraction &&
-      !(is_parallel(nest.schedule.left) && is_parallel(nest.schedule.right) && nest.schedule.left != nest.schedule.right && nest.schedule.side >= 32))
-    broken(nest, "a contraction needs two parallel axes and a side of at least 32");
+  const Schedule& schedule = nest.schedule;
+  if (const std::string field = impossible_field(schedule); !field.empty()) broken(nest, "its schedule has " + field);
+  if ((nest.rows == 0) != (schedule.is<PointwiseForm>() || schedule.is<TilesForm>())) broken(nest, "does not have the form of its schedule");
+  if (schedule.is<PointwiseForm>() && schedule.as<PointwiseForm>().tail && nest.parallel > 1)
+    broken(nest, "only points along a single axis may end within a vector");
+  const Steps steps = schedule.steps();
+  if (steps.whole && steps.count == 0) broken(nest, "only rows cached in registers have a fixed number of steps");
+  if (schedule.is<TilesForm>() && nest.parallel < 2) broken(nest, "tiles have two axes");
+  if (const auto* pairs = std::get_if<ContractionForm>(&schedule.form);
+      pairs && (pairs->left == pairs->right || std::max(pairs->left, pairs->right) >= nest.parallel))
+    broken(nest, "a contraction needs two parallel axes");
   if (nest.chunk_axis >= 0 && (nest.chunk_axis >= nest.parallel || nest.chunk_row < nest.parallel || nest.chunk_row >= nest.axes() || nest.chunk_total < 0 ||
                                nest.chunk_total >= static_cast<int>(nest.ints.size())))
     broken(nest, "the chunked axes are out of range");
@@ -157,18 +160,6 @@ void verify(const LoopNest& nest) {
       broken(nest, instr.name + " has a guard that does not exist");
   }
   if (nest.checks < 0) broken(nest, "a negative number of checks");
-  const Schedule& how = nest.schedule;
-  const auto between = [&](int value, int low, int high, const char* what) {
-    if (value < low || value > high) broken(nest, fmt::format("its schedule has {} for {}", value, what));
-  };
-  between(how.unroll, 1, 64, "unroll");
-  between(how.tile, 1, 1 << 16, "tile");
-  between(how.panel, 1, 1 << 12, "panel");
-  between(how.panel_rows, 1, 64, "panel_rows");
-  between(how.workspace, 1, 1 << 16, "workspace");
-  between(how.grain, 1, 1 << 30, "grain");
-  between(how.pieces, 1, 1 << 16, "pieces");
-  between(how.cluster, 1, 8, "cluster");
   // 0: not defined; 1: belongs to a parallel point, visible to later stages; 2: belongs to the current row stage
   std::vector<char> state(instrs, 0);
   std::vector<char> staged(nest.persistent.size(), 0);
@@ -205,7 +196,7 @@ void verify(const LoopNest& nest) {
           use_index(instr.input, instr.name.c_str());
           break;
         case Instr::Kind::scan:
-          if (!stage.row) broken(nest, instr.name + ": only row stages scan");
+          if (!stage.row || steps.count > 0) broken(nest, instr.name + ": only row stages scan, in a loop");
           if (!trace::is_reduction(instr.op)) broken(nest, instr.name + ": a scan combines as a reduction does");
           use_as(instr.args[0], instr.dtype, "a scan");
           if (instr.args[1] < 0) break;

@@ -141,7 +141,7 @@ struct LoopNest {
 
   int axes() const { return parallel + rows; }
   /// Returns the axis along which the nest is vectorised: the last row axis, or the last parallel axis; for a contraction, its right axis.
-  int lane_axis() const { return schedule.form == Form::contraction ? schedule.right : (schedule.lanes_along_rows() ? axes() : parallel) - 1; }
+  int lane_axis() const { return schedule.is<ContractionForm>() ? schedule.as<ContractionForm>().right : (schedule.is<RowsForm>() ? axes() : parallel) - 1; }
 };
 
 /// Returns the nest in readable form. The text is deterministic and contains no parameter value.

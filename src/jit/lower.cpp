@@ -250,11 +250,11 @@ void name_it(LoopNest& nest, const Kernel& kernel) {
     nest.ops.push_back((value.kind == Value::Kind::scan ? "scan_" : "") + std::string(trace::name(value.op)));
     if (seen.size() < 5 && std::find(seen.begin(), seen.end(), nest.ops.back()) == seen.end()) seen.push_back(nest.ops.back());
   }
-  nest.name = nest.rows == 0                            ? "map"
-              : kernel.chunks.length > 0                ? "chunk"
-              : nest.schedule.form == Form::contraction ? "contract"
-              : nest.schedule.lanes_along_rows()        ? "row"
-                                                        : "column";
+  nest.name = nest.rows == 0                        ? "map"
+              : kernel.chunks.length > 0            ? "chunk"
+              : nest.schedule.is<ContractionForm>() ? "contract"
+              : nest.schedule.lanes_along_rows()    ? "row"
+                                                    : "column";
   for (const auto& op : seen) nest.name += "_" + op;
   if (seen.empty()) nest.name += "_copy";
   // Kernels with equal ops and different structure or schedule get different names, by FNV-1a of the readable form.

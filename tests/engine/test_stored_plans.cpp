@@ -9,6 +9,7 @@
 #include <random>
 
 #include "cache/entry.hpp"
+#include "engine/archive.hpp"
 #include "engine/stored_plans.hpp"
 #include "mutations.hpp"
 #include "seed.hpp"
@@ -115,6 +116,23 @@ TEST_CASE("plans of one structure lie side by side, and each is found by its gua
   CHECK(sums({3'000'001}, 0) == 0);
   CHECK(sums({101}, 0) == 0);
   CHECK(sums({101, 3'000'001, 99}, 0) == 0);
+}
+
+TEST_CASE("a schedule of each form is written and read, and one of another form is refused") {
+  for (const jit::Form& form : {jit::Form(jit::PointwiseForm{4, true}), jit::Form(jit::TilesForm{8}), jit::Form(jit::RowsForm{64, 2, {8, true}}),
+                                jit::Form(jit::ColumnsForm{2, {4, false}, 1}), jit::Form(jit::ContractionForm{64, 0, 1}), jit::Form(jit::PanelsForm{16, 2})}) {
+    jit::Schedule given, read;
+    given.form = form;
+    given.singles = {0, 2};
+    engine::ArchiveWriter writer;
+    writer(given);
+    engine::ArchiveReader reader(writer.bytes);
+    reader(read);
+    CHECK(reader.at_end());
+    for (const auto backend : {fuse::Backend::cpu, fuse::Backend::cuda}) CHECK(to_string(read, backend) == to_string(given, backend));
+    writer.bytes[0] = static_cast<char>(std::variant_size_v<jit::Form>);
+    CHECK_THROWS_AS(engine::ArchiveReader(writer.bytes)(read), engine::Damaged);
+  }
 }
 
 TEST_CASE("an entry with a wrong number in it is refused, or computes something within its buffers") {

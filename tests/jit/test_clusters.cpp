@@ -126,7 +126,7 @@ Looked look_at(const Tensor& y) {
   looked.row_bytes = planned->limits.row_bytes;
   for (const auto& step : planned->steps) {
     ++looked.kernels;
-    looked.cluster = std::max(looked.cluster, step.nest.schedule.cluster);
+    looked.cluster = std::max(looked.cluster, step.nest.schedule.cluster());
   }
   return looked;
 }

@@ -211,26 +211,26 @@ TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
         std::ldexp(random.uniform(1, 2), static_cast<int>(random.integer(0, 2) ? random.integer(-6, 6) : random.integer(-range - 10, range - 1))));
     return random.integer(0, 1) ? size : -size;
   };
-  for (const auto& [form, vector] : testing::sampled(std::array{jit::Form::rows, jit::Form::columns, jit::Form::pointwise}, std::array{1, t == f32 ? 4 : 2})) {
+  for (const auto& [form, vector] :
+       testing::sampled(std::array<jit::Form, 3>{jit::RowsForm(), jit::ColumnsForm(), jit::PointwiseForm()}, std::array{1, t == f32 ? 4 : 2})) {
     // A sum of one divisor and zeros is the divisor; then every element is divided by it, and the quotients by a literal.
     const std::int64_t points = 4 * random.integer(4, 40), row = 4 * random.integer(4, 60);
-    const bool by_columns = form == jit::Form::columns;
-    NestBuilder n("quotients", form == jit::Form::pointwise ? std::vector<std::int64_t>{points, row} : std::vector<std::int64_t>{points},
-                  form == jit::Form::pointwise ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{row});
+    const bool by_columns = std::holds_alternative<jit::ColumnsForm>(form), by_rows = by_columns || std::holds_alternative<jit::RowsForm>(form);
+    NestBuilder n("quotients", by_rows ? std::vector{points} : std::vector{points, row}, by_rows ? std::vector{row} : std::vector<std::int64_t>());
     n.nest.schedule.form = form;
     const int x = by_columns ? n.index({1, points}) : n.index({row, 1});
     int divisor = -1;
-    if (form != jit::Form::pointwise) {
+    if (by_rows) {
       n.stage(true);
       divisor = n.reduce(Op::reduce_max, n.load(t, x));
     }
-    n.stage(form != jit::Form::pointwise);
+    n.stage(by_rows);
     const int a = n.load(t, x), literal = n.scalar(t);
     const int quotient = divisor < 0 ? a : n.op(Op::divide, {a, divisor});
     n.store(quotient, x);
     n.store(n.op(Op::divide, {a, literal}), x);
     n.nest.schedule.vector = vector;
-    if (form != jit::Form::pointwise) share_rows(n.nest, by_columns ? 256 : 32);
+    if (by_rows) share_rows(n.nest, by_columns ? 256 : 32);
     const std::size_t count = static_cast<std::size_t>(points * row);
     std::vector<T> given(count), over(count);
     for (T& v : given) v = any();
@@ -363,14 +363,14 @@ TEST_CASE("softmax of rows: a block or a warp to a row") {
     CAPTURE(vector);
     CAPTURE(persistent);
     LoopNest nest = softmax(rows, columns, row_threads, vector, persistent, vector != 4);
+    auto& steps = nest.schedule.as<jit::RowsForm>().steps;
     if (whole) {
-      nest.schedule.row_steps = whole_steps;
-      nest.schedule.whole = true;
-    } else if (persistent && random.integer(0, 1)) {  // a persistent buffer in registers: as many steps as the row takes, or more
+      steps = {whole_steps, true};
+    } else if (persistent && columns <= 30 * row_threads * vector && random.integer(0, 1)) {  // in registers: as many steps as the row takes, or more
       const std::int64_t step = row_threads * vector;
-      nest.schedule.row_steps = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
+      steps.count = static_cast<int>((columns + step - 1) / step + random.integer(0, 2));
     }
-    CAPTURE(nest.schedule.row_steps);
+    CAPTURE(steps.count);
     const std::vector<float> x = random.floats(rows * columns);
     std::vector<Array> inputs(nest.inputs.size(), Array(x));
     const std::vector<Array> y = run(nest, inputs, {static_cast<std::size_t>(rows), x.size()}, {bits_of(1.0f)});
@@ -402,18 +402,19 @@ TEST_CASE("row softmax compiles for every target without spilling") {
 
 TEST_CASE("what lies in registers takes no shared and no local memory") {
   LoopNest nest = softmax(64, 1024, 32, 4, true, false);
-  nest.schedule.row_steps = 8;
+  auto& steps = nest.schedule.as<jit::RowsForm>().steps;
+  steps.count = 8;
   compile_for_all_targets(nest);
   CHECK(jit::cuda::geometry(nest, nest.ints, 132).shared == 0);
-  nest.schedule.row_steps = 4;  // half of the row
+  steps.count = 4;  // half of the row
   CHECK_THROWS_AS(jit::cuda::geometry(nest, nest.ints, 132), InternalError);
-  nest.schedule.row_steps = 8;
-  nest.schedule.whole = true;
+  steps.count = 8;
+  steps.whole = true;
   compile_for_all_targets(nest);
   CHECK(jit::cuda::geometry(nest, nest.ints, 132).shared == 0);
-  nest.schedule.row_steps = 9;  // the last one has no points
+  steps.count = 9;  // the last one has no points
   CHECK_THROWS_AS(jit::cuda::geometry(nest, nest.ints, 132), InternalError);
-  nest.schedule.row_steps = 8;
+  steps.count = 8;
   need_nvrtc();
   const jit::ResourceReport report = compiler().compile(jit::generate_cuda(nest, 90)).report;
   CHECK(report.stack_bytes <= 0);
@@ -425,7 +426,7 @@ namespace {
 /// out0[c] = sum of column c, out1[c] = its maximum, out2[r, c] = x - sum.
 LoopNest columns(std::int64_t rows, std::int64_t columns, int vector, int row_threads, bool wide) {
   NestBuilder b("columns", {columns}, {rows});
-  b.nest.schedule.form = jit::Form::columns;
+  b.nest.schedule.form = jit::ColumnsForm();
   const int x = b.index({1, columns});
   b.stage(true);
   const int value = b.load(f32, x);
@@ -491,7 +492,7 @@ TEST_CASE("a long reduction in chunks, the last one shorter") {
       const std::int64_t chunk = 4 * random.integer(20, 500), total = chunk * random.integer(2, 9) + random.integer(1, 79);
       const std::int64_t chunks = (total + chunk - 1) / chunk;
       NestBuilder b("chunks", {chunks}, {chunk});
-      if (by_columns) b.nest.schedule.form = jit::Form::columns;
+      if (by_columns) b.nest.schedule.form = jit::ColumnsForm();
       b.nest.chunk_axis = 0;
       b.nest.chunk_row = 1;
       b.nest.chunk_total = b.number(total);
@@ -517,7 +518,7 @@ TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
   const std::int64_t A = random.integer(1, 5), B = random.integer(1, 9), R = random.integer(1, 30), S = random.integer(1, 9);
   for (const auto& [dtype, by_columns] : testing::sampled(std::array{f32, f64, i32, i64, b8}, std::array{false, true})) {
     NestBuilder b(fmt::format("reduce_{}", name(dtype)), {A, B}, {R, S});
-    if (by_columns) b.nest.schedule.form = jit::Form::columns;
+    if (by_columns) b.nest.schedule.form = jit::ColumnsForm();
     share_rows(b.nest, by_columns ? 128 : 64);
     b.stage(true);
     const int x = b.load(dtype, b.index({R * B * S, S, B * S, 1}));
@@ -599,7 +600,7 @@ TEST_CASE("a transposed layout is read and written by tiles") {
     n.store(n.op(Op::add, {first, three}), n.index({B * C, C, 1}));
     n.store(first, n.index({B, 1, A * B}));
     n.store(three, n.index({(B + 1) * C, 1, B + 1}, 1));
-    n.nest.schedule.form = jit::Form::tiles;
+    n.nest.schedule.form = jit::TilesForm();
     n.nest.schedule.threads = threads;
     n.nest.schedule.wide_index = threads == 32;
     const auto count = static_cast<std::size_t>(A * B * C);
@@ -638,7 +639,7 @@ TEST_CASE("vectors beside accesses that start between them, and the last points 
     b.store(b.op(Op::add, {sum, b.load(f32, b.index({0}))}), b.index({1}));
     b.store(sum, b.index({1}, 1));
     b.nest.schedule.vector = lanes;
-    b.nest.schedule.tail = true;
+    b.nest.schedule.as<jit::PointwiseForm>().tail = true;
     b.nest.schedule.singles = {1, 4};
     b.nest.schedule.wide_index = lanes == 2;
     const std::vector<float> x = random.floats(count), later = random.floats(count + 1), shared = random.floats(1);
@@ -706,7 +707,7 @@ TEST_CASE("geometry") {
 
 TEST_CASE("nests that the printer refuses") {
   LoopNest nest = softmax(8, 128, 256, 4, true, false);
-  nest.schedule.form = jit::Form::columns;
+  nest.schedule.form = jit::ColumnsForm();
   CHECK_THROWS_AS(jit::generate_cuda(nest, 90), InternalError);
   nest = softmax(8, 128, 100, 4, true, false);
   CHECK_THROWS_AS(jit::generate_cuda(nest, 90), InternalError);

@@ -7,9 +7,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <random>
+#include <regex>
 #include <set>
 
 #include "engine/engine.hpp"
@@ -187,6 +190,56 @@ TEST_CASE("a schedule override is read, written and refused") {
     sn::Options options = sn::options();
     options.schedule = bad;
     CHECK_THROWS_AS(sn::configure(options), sn::ValueError);
+  }
+}
+
+TEST_CASE("every field has limits, which overrides and plans keep, and a row in the documents") {
+  std::ifstream in(SINTER_SCHEDULES_MD);
+  const std::string document{std::istreambuf_iterator<char>(in), {}};
+  for (const jit::Field& field : jit::fields()) {
+    CAPTURE(std::string(field.name));
+    CHECK(std::regex_search(document, std::regex(fmt::format("\\n\\| ([a-z_]+, )?{}(, [a-z_]+)? \\| ", field.name))));
+    const auto refuses = [&](std::int64_t value) {
+      try {
+        return jit::ScheduleOverride::parse(fmt::format("{}={}", field.name, value)).empty();
+      } catch (const sn::ValueError&) {
+        return true;
+      }
+    };
+    CHECK(refuses(field.min) != field.is(jit::Field::asked));
+    CHECK(refuses(field.max) != field.is(jit::Field::asked));
+    CHECK(refuses(field.min - 1));
+    CHECK(refuses(std::int64_t{field.max} + 1));
+    for (const int tried : field.tried) CHECK(!refuses(tried));
+  }
+  for (const bool of_rows : {false, true}) {
+    const auto refused = [&](auto change) {
+      jit::LoopNest nest;
+      nest.parallel = 2;
+      nest.rows = of_rows;
+      nest.ints = {8, 8, 8};
+      if (of_rows) nest.schedule.form = jit::ColumnsForm();
+      change(nest.schedule);
+      try {
+        jit::verify(nest);
+      } catch (const sn::InternalError&) {
+        return true;
+      }
+      return false;
+    };
+    CHECK(!refused([](jit::Schedule&) {}));
+    CHECK(refused([](jit::Schedule& s) { s.vector = 3; }));
+    CHECK(refused([](jit::Schedule& s) { s.threads = 33; }));
+    CHECK(refused([](jit::Schedule& s) { s.axes = {0, -1}; }));
+    CHECK(refused([](jit::Schedule& s) { s.pieces = 0; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::PanelsForm{.panel = 1 << 20}; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::RowsForm{.cluster = 3, .steps = {}}; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::RowsForm{.steps = {33, false}}; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::ColumnsForm{.steps = {0, true}}; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::ContractionForm{.left = 0, .right = 2}; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::PointwiseForm{.tail = true}; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::TilesForm{.tile = 0}; }));
+    CHECK(refused([](jit::Schedule& s) { s.form = jit::TilesForm(); }) == of_rows);
   }
 }
 

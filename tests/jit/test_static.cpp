@@ -108,27 +108,28 @@ std::vector<Case> corpus() {
 /// Returns the most registers of a thread, within a tenth, if they are more than 64: the estimate of fusion; for a contraction, the accumulators of its tile
 /// and the operands of both sides; and the registers that ptxas was found to reserve besides.
 int expected_registers(const sn::fuse::Kernel& kernel, const sn::jit::LoopNest& nest, const sn::fuse::Limits& limits) {
-  using sn::jit::Form;
   const auto& schedule = nest.schedule;
-  int registers = sn::fuse::estimated_registers(kernel, schedule.vector, schedule.row_steps), combined = 0;
+  const sn::jit::Steps steps = schedule.steps();
+  int registers = sn::fuse::estimated_registers(kernel, schedule.vector, steps.count), combined = 0, residents = 0;
   for (const auto& stage : nest.stages)
     for (const auto& reduction : stage.reductions) combined += sn::fuse::registers_of(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
   // Addresses of all steps, unless ptxas is told to share registers out, and at each of them what is loaded beside the row; division and functions of doubles.
   const bool doubles = std::any_of(kernel.values.begin(), kernel.values.end(), [](const auto& value) { return sn::itemsize(value.dtype) == 8; });
   const int of_doubles = doubles ? 24 : 0, inputs = static_cast<int>(nest.inputs.size()), staged = static_cast<int>(nest.persistent.size());
-  if (schedule.form == Form::columns) {
+  if (schedule.is<sn::jit::ColumnsForm>()) {
+    residents = schedule.as<sn::jit::ColumnsForm>().residents;
     registers += of_doubles;
-    if (schedule.row_steps == 0) registers += combined * schedule.vector;
-    else if (schedule.residents == 0) registers += (2 * schedule.vector + std::max(staged - 1, 0)) * schedule.row_steps;
-  } else if (schedule.form == Form::rows) {
-    registers += of_doubles + (schedule.threads > 256 ? 2 * schedule.row_steps : 0) + std::max(inputs - 1, 0) * schedule.row_steps;
+    if (steps.count == 0) registers += combined * schedule.vector;
+    else if (residents == 0) registers += (2 * schedule.vector + std::max(staged - 1, 0)) * steps.count;
+  } else if (schedule.is<sn::jit::RowsForm>()) {
+    registers += of_doubles + (schedule.threads > 256 ? 2 * steps.count : 0) + std::max(inputs - 1, 0) * steps.count;
     // The position of a block's part of a row, and its shared memory that is being loaded.
-    if (schedule.cluster > 1) registers += schedule.vector * (schedule.row_steps == 0 ? 12 : schedule.whole ? schedule.row_steps + 1 : 0);
-  } else if (schedule.form == Form::contraction) {
-    const int each = schedule.side / sn::jit::kContractionSide;
+    if (schedule.cluster() > 1) registers += schedule.vector * (steps.count == 0 ? 12 : steps.whole ? steps.count + 1 : 0);
+  } else if (schedule.is<sn::jit::ContractionForm>()) {
+    const int each = schedule.as<sn::jit::ContractionForm>().side / sn::jit::kContractionSide;
     registers += combined * (each * (each + 2) + 8) + 8;
   }
-  return std::min(registers, std::min(limits.registers, kRegistersOfMultiprocessor / schedule.threads / std::max(schedule.residents, 1)));
+  return std::min(registers, std::min(limits.registers, kRegistersOfMultiprocessor / schedule.threads / std::max(residents, 1)));
 }
 
 struct Row {
@@ -186,16 +187,16 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
         // All these arrays have fewer elements than 32 bits count.
         CHECK(!schedule.wide_index);
         // In whole vectors of 16 bytes of the widest type.
-        if (all[k].contiguous && schedule.form == sn::jit::Form::pointwise) {
+        if (all[k].contiguous && schedule.is<sn::jit::PointwiseForm>()) {
           std::size_t widest = 0;
           for (const auto* accesses : {&nest.inputs, &nest.outputs})
             for (const auto& access : *accesses) widest = std::max(widest, sn::itemsize(access.dtype));
           CHECK(static_cast<std::size_t>(schedule.vector) * widest == 16);
           CHECK(schedule.singles.empty());
-          CHECK(!schedule.tail);
+          CHECK(!schedule.as<sn::jit::PointwiseForm>().tail);
         }
         // With one row axis there is nothing to split.
-        if (nest.rows == 1 && schedule.form != sn::jit::Form::contraction && !schedule.lanes_along_rows()) {
+        if (nest.rows == 1 && !schedule.is<sn::jit::ContractionForm>() && !schedule.lanes_along_rows()) {
           const std::string loop = part_of_text(made.source.text, "for (unsigned int row = ");
           CHECK(loop.substr(0, loop.find("\n    }\n")).find(" % s") == std::string::npos);
         }
@@ -240,14 +241,14 @@ TEST_CASE("rows that a cluster holds are one kernel, on each architecture that h
           CAPTURE(sn::jit::to_string(nest.schedule, sn::fuse::Backend::cuda));
           const bool holds = staged <= limits.cluster * (limits.row_bytes - 1024), one_holds = staged <= limits.row_bytes;
           CHECK((planned->steps.size() == 1) == holds);
-          CHECK((nest.schedule.cluster > 1) == (holds && !one_holds));
+          CHECK((nest.schedule.cluster() > 1) == (holds && !one_holds));
           if (!holds) continue;
           const auto& report = planned->steps[0].made.report;
           const auto launch = sn::runtime::kind_of(planned->limits).launch(nest, planned->limits);
           CHECK(report.spill_bytes == 0);
           CHECK((report.registers + 7) / 8 * 8 * launch.threads <= kRegistersOfMultiprocessor);
           CHECK(report.shared_bytes + launch.shared_bytes <= limits.row_bytes + sn::fuse::kPartsBytes);
-          CHECK(launch.blocks % nest.schedule.cluster == 0);
+          CHECK(launch.blocks % nest.schedule.cluster() == 0);
           CHECK(planned->steps[0].made.source.text.find("__cluster_dims__(") != std::string::npos);
           // Read once and written once, and a layer norm's weights a few times at most.
           const double moved = 2.0 * 200.0 * static_cast<double>(width * static_cast<std::int64_t>(sn::itemsize(t)));

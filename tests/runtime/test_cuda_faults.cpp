@@ -346,7 +346,6 @@ TEST_CASE("rows around the 48 KiB that a block has without asking") {
     const int value = b.load(f32, x), buffer = b.keep(value), sum = b.reduce(Op::reduce_sum, value);
     b.stage(true);
     b.store(b.op(Op::divide, {b.persistent(buffer), sum}), x);
-    b.nest.schedule.row_threads = 256;
     const Array input(Random().floats(2 * columns, 0.5, 1.5));
     const std::vector<Array> y = run(b.nest, {input}, {static_cast<std::size_t>(2 * columns)});
     for (int row = 0; row < 2; ++row) {

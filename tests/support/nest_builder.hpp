@@ -16,9 +16,9 @@ using trace::Op;
 
 /// The number of threads that share a row or a column: a warp of a block of eight, or a block.
 inline void share_rows(jit::LoopNest& nest, int threads) {
-  const bool warp = nest.schedule.lanes_along_rows() && threads == 32;
-  nest.schedule.row_threads = threads;
-  nest.schedule.threads = warp ? 256 : threads;
+  auto* const rows = std::get_if<jit::RowsForm>(&nest.schedule.form);
+  if (rows) rows->row_threads = threads;
+  nest.schedule.threads = rows && threads == 32 ? 256 : threads;
 }
 
 class NestBuilder {
@@ -30,7 +30,7 @@ class NestBuilder {
     nest.rows = static_cast<int>(rows.size());
     nest.ints = parallel;
     nest.ints.insert(nest.ints.end(), rows.begin(), rows.end());
-    nest.schedule.form = rows.empty() ? jit::Form::pointwise : lanes_are_rows ? jit::Form::rows : jit::Form::columns;
+    nest.schedule.form = rows.empty() ? jit::Form(jit::PointwiseForm()) : lanes_are_rows ? jit::Form(jit::RowsForm()) : jit::ColumnsForm();
   }
 
   int parameter(std::int64_t value) {

@@ -33,19 +33,21 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 }
 
 void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, std::int64_t points, std::int64_t row) {
+  const Schedule& schedule = nest.schedule;
   const std::int64_t walked = ints[nest.lane_axis()];
-  if (nest.schedule.vector > 1 && !nest.schedule.tail && points > 0 && walked % nest.schedule.vector != 0)
+  const auto* pointwise = std::get_if<PointwiseForm>(&schedule.form);
+  if (schedule.vector > 1 && !(pointwise && pointwise->tail) && points > 0 && walked % schedule.vector != 0)
     throw InternalError(
-        fmt::format("kernel {}: axis {} of size {} is not a multiple of its vectors of {}", nest.name, nest.lane_axis(), walked, nest.schedule.vector));
-  const std::int64_t at_once =
-      nest.schedule.form == Form::columns ? nest.schedule.threads / kWarp : nest.schedule.cluster * nest.schedule.row_threads * nest.schedule.vector;
-  const std::int64_t held = nest.schedule.row_steps * at_once;
-  if (nest.schedule.row_steps > 0 && (nest.schedule.whole ? row != held : row > held))
-    throw InternalError(fmt::format("kernel {}: rows of {} points, but its threads hold {}", nest.name, row, held));
-  if (nest.schedule.whole && nest.chunk_axis >= 0 && ints[nest.chunk_total] % row != 0)
-    throw InternalError(fmt::format("kernel {}: {} points are not in pieces of {}", nest.name, ints[nest.chunk_total], row));
+        fmt::format("kernel {}: axis {} of size {} is not a multiple of its vectors of {}", nest.name, nest.lane_axis(), walked, schedule.vector));
+  if (const Steps steps = schedule.steps(); steps.count > 0) {
+    const auto* rows = std::get_if<RowsForm>(&schedule.form);
+    const std::int64_t held = steps.count * (rows ? rows->cluster * rows->row_threads * schedule.vector : schedule.threads / kWarp);
+    if (steps.whole ? row != held : row > held) throw InternalError(fmt::format("kernel {}: rows of {} points, but its threads hold {}", nest.name, row, held));
+    if (steps.whole && nest.chunk_axis >= 0 && ints[nest.chunk_total] % row != 0)
+      throw InternalError(fmt::format("kernel {}: {} points are not in pieces of {}", nest.name, ints[nest.chunk_total], row));
+  }
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
-  if (nest.schedule.wide_index) return;
+  if (schedule.wide_index) return;
   for (int i : used_ints(nest))
     if (ints[i] > limit || ints[i] < -limit) throw InternalError(fmt::format("kernel {}: parameter {} is {}: more than 32 bits", nest.name, i, ints[i]));
   if (points > limit || row > limit)
@@ -53,10 +55,6 @@ void check_promises(const LoopNest& nest, std::span<const std::int64_t> ints, st
 }
 
 }  // namespace
-
-bool within_warps(const LoopNest& nest) { return nest.schedule.form == Form::rows && nest.schedule.row_threads <= kWarp; }
-
-int rows_per_block(const LoopNest& nest) { return nest.schedule.threads / nest.schedule.row_threads; }
 
 std::vector<int> used_ints(const LoopNest& nest) {
   std::vector<bool> used(nest.ints.size(), false), seen(nest.indices.size(), false);
@@ -88,32 +86,33 @@ Geometry geometry(const LoopNest& nest, std::span<const std::int64_t> ints, int 
   check_promises(nest, ints, points, row);
 
   const Schedule& schedule = nest.schedule;
-  const bool two_dimensions = schedule.form == Form::columns || schedule.form == Form::tiles;
+  const bool two_dimensions = schedule.is<ColumnsForm>() || schedule.is<TilesForm>();
   Geometry g;
   g.block_x = static_cast<unsigned>(two_dimensions ? kWarp : schedule.threads);
   g.block_y = static_cast<unsigned>(two_dimensions ? schedule.threads / kWarp : 1);
   std::int64_t blocks = 0;
-  if (schedule.form == Form::contraction) {
+  if (const auto* pairs = std::get_if<ContractionForm>(&schedule.form)) {
     blocks = 1;
     for (int axis = 0; axis < nest.parallel; ++axis) {
       const std::int64_t size = ints[static_cast<std::size_t>(axis)];
-      blocks *= axis == schedule.left || axis == schedule.right ? (size + schedule.side - 1) / schedule.side : size;
+      blocks *= axis == pairs->left || axis == pairs->right ? (size + pairs->side - 1) / pairs->side : size;
     }
-  } else if (schedule.form == Form::tiles) {
+  } else if (schedule.is<TilesForm>()) {
     const auto tiles = [&](int axis) { return (ints[static_cast<std::size_t>(axis)] + kWarp - 1) / kWarp; };
     blocks = product(ints.first(nest.parallel - 2)) * tiles(nest.parallel - 2) * tiles(nest.parallel - 1);
   } else {
-    const std::int64_t points_per_block = schedule.form == Form::rows ? rows_per_block(nest) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
+    const std::int64_t points_per_block = schedule.is<RowsForm>() ? rows_per_block(schedule) : static_cast<std::int64_t>(g.block_x) * schedule.vector;
     blocks = (points + points_per_block - 1) / points_per_block;
   }
-  const std::int64_t max_blocks = std::max<std::int64_t>(static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks, schedule.cluster);
-  g.cluster = static_cast<unsigned>(schedule.cluster);
-  g.grid = static_cast<unsigned>(std::min(blocks * schedule.cluster, max_blocks / schedule.cluster * schedule.cluster));
-  const std::int64_t vectors = static_cast<std::int64_t>(schedule.cluster) * schedule.vector;
-  const std::int64_t part = schedule.cluster > 1 ? (row + vectors - 1) / vectors * schedule.vector : row;
-  if (schedule.row_steps == 0)
+  const int cluster = schedule.cluster();
+  const std::int64_t max_blocks = std::max<std::int64_t>(static_cast<std::int64_t>(std::max(sm_count, 1)) * schedule.blocks, cluster);
+  g.cluster = static_cast<unsigned>(cluster);
+  g.grid = static_cast<unsigned>(std::min(blocks * cluster, max_blocks / cluster * cluster));
+  const std::int64_t vectors = static_cast<std::int64_t>(cluster) * schedule.vector;
+  const std::int64_t part = cluster > 1 ? (row + vectors - 1) / vectors * schedule.vector : row;
+  if (schedule.steps().count == 0)
     for (DType buffer : nest.persistent) g.shared += (static_cast<std::size_t>(part) * itemsize(buffer) + 15) / 16 * 16;
-  if (schedule.form == Form::rows) g.shared *= static_cast<std::size_t>(rows_per_block(nest));
+  if (schedule.is<RowsForm>()) g.shared *= static_cast<std::size_t>(rows_per_block(schedule));
   return g;
 }
 

@@ -11,14 +11,8 @@ namespace sinter::jit::cuda {
 
 inline constexpr int kWarp = 32;
 
-// A GPU has five of the forms of a schedule. pointwise: a thread for each vector of points; tiles: a block for 32 x 32 points of the last two axes; rows: a
-// block, a warp or a part of a warp for each point; columns: 32 adjacent threads along the last parallel axis, and the block's second dimension shares the
-// rows; contraction: a block for each tile of two parallel axes.
-
-/// Returns whether the form is rows with a warp, or 8 or 16 lanes of a warp, for each row. A block then has several rows.
-bool within_warps(const LoopNest& nest);
 /// Returns the number of rows that a block computes at a time.
-int rows_per_block(const LoopNest& nest);
+inline int rows_per_block(const Schedule& schedule) { return schedule.threads / schedule.as<RowsForm>().row_threads; }
 
 /// Returns which numbers of LoopNest::ints are parameters. The kernel's parameters are, in this order:
 ///   1. a pointer for each input, then for each output, with offsets added, then the flags of checks where there are any;

@@ -21,10 +21,10 @@ class Columns : public RowLowering {
     across_ = kWarp;
     sharing_ = schedule_.threads / kWarp;
     thread_ = loop::thread_y();
-    clamps_ = !schedule_.whole;
+    clamps_ = !steps_.whole;
     lanes_of_divisors_ = width_ > 1;
     // Cached columns take about half of a thread's 64 registers. A multiprocessor then holds as many warps as a block has, or twice as many.
-    if (in_registers()) residents_ = schedule_.residents;
+    if (in_registers()) residents_ = schedule_.as<ColumnsForm>().residents;
     count_points();
     if (sharing_ > 1) declare_parts({sharing_, kWarp * width_});
     declare_persistent_registers();
@@ -35,7 +35,7 @@ class Columns : public RowLowering {
     each(Binding::grid, count_, "first", loop::cast(loop::block(), count_) * (kWarp * width_), points, step, [&](const E& first) {
       const E own = first + (width_ > 1 ? loop::thread_x() * width_ : loop::thread_x());
       const E inside = let("inside", DType::bool_, own < points);
-      if (schedule_.whole) row_owner_ = inside;  // a thread past the last column computes all rows of the last column again
+      if (steps_.whole) row_owner_ = inside;  // a thread past the last column computes all rows of the last column again
       let("point", count_, select(inside, own, points - width_));
       unflatten_point();
       count_row_points();
@@ -110,6 +110,6 @@ class Columns : public RowLowering {
 
 }  // namespace
 
-loop::Kernel columns(const LoopNest& nest, int sm) { return Columns(nest, sm).write("a thread per column, the block's y shares its rows"); }
+loop::Kernel lower(const LoopNest& nest, const ColumnsForm&, int sm) { return Columns(nest, sm).write("a thread per column, the block's y shares its rows"); }
 
 }  // namespace sinter::jit::forms

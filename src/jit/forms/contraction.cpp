@@ -11,19 +11,19 @@ namespace {
 
 class Pairs : public Lowering {
  public:
-  Pairs(const LoopNest& nest, int sm)
+  Pairs(const LoopNest& nest, const ContractionForm& form, int sm)
       : Lowering(nest, sm),
-        side_(schedule_.side),
+        side_(form.side),
         each_(side_ / kContractionSide),
         depth_(contraction_depth(side_)),
         group_(contraction_group(side_)),
         brought_(depth_ * side_ / kContractionThreads),
-        left_(schedule_.left),
-        right_(schedule_.right) {}
+        left_(form.left),
+        right_(form.right) {}
 
  private:
   void check() const override {
-    if (schedule_.threads != kContractionThreads || (side_ & (side_ - 1)) != 0) fail(fmt::format("tiles of side {} for {} threads", side_, schedule_.threads));
+    if (schedule_.threads != kContractionThreads) fail(fmt::format("tiles of side {} for {} threads", side_, schedule_.threads));
     if (width_ != 1 && width_ != group_) fail("a thread stores all its neighbouring points at once, or one by one");
   }
 
@@ -213,9 +213,8 @@ class Pairs : public Lowering {
 
 }  // namespace
 
-loop::Kernel contraction(const LoopNest& nest, int sm) {
-  return Pairs(nest, sm).write(
-      fmt::format("a block per {0} x {0} points, of which a thread has {1} x {1}", nest.schedule.side, nest.schedule.side / kContractionSide));
+loop::Kernel lower(const LoopNest& nest, const ContractionForm& form, int sm) {
+  return Pairs(nest, form, sm).write(fmt::format("a block per {0} x {0} points, of which a thread has {1} x {1}", form.side, form.side / kContractionSide));
 }
 
 }  // namespace sinter::jit::forms

@@ -7,11 +7,12 @@
 
 namespace sinter::jit::forms {
 
-loop::Kernel pointwise(const LoopNest& nest, int sm);
-loop::Kernel tiles(const LoopNest& nest, int sm);
-loop::Kernel rows(const LoopNest& nest, int sm);
-loop::Kernel columns(const LoopNest& nest, int sm);
-loop::Kernel contraction(const LoopNest& nest, int sm);
+loop::Kernel lower(const LoopNest& nest, const PointwiseForm& form, int sm);
+loop::Kernel lower(const LoopNest& nest, const TilesForm& form, int sm);
+loop::Kernel lower(const LoopNest& nest, const RowsForm& form, int sm);
+loop::Kernel lower(const LoopNest& nest, const ColumnsForm& form, int sm);
+loop::Kernel lower(const LoopNest& nest, const ContractionForm& form, int sm);
+[[noreturn]] loop::Kernel lower(const LoopNest& nest, const PanelsForm& form, int sm);  // only the CPU has panels
 
 /// Lowers the nest for an architecture (90 for sm_90), by the form of its schedule. The result is verified.
 loop::Kernel lower(const LoopNest& nest, int sm);

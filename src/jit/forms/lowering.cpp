@@ -10,18 +10,13 @@ using Kind = Expr::Kind;
 using loop::cast;
 
 loop::Kernel lower(const LoopNest& nest, int sm) {
-  loop::Kernel kernel = [&] {
-    switch (nest.schedule.form) {
-      case Form::pointwise: return pointwise(nest, sm);
-      case Form::tiles: return tiles(nest, sm);
-      case Form::rows: return rows(nest, sm);
-      case Form::columns: return columns(nest, sm);
-      case Form::contraction: return contraction(nest, sm);
-      default: throw InternalError(fmt::format("CUDA kernel {}: only the CPU has the form '{}'", nest.name, name(nest.schedule.form)));
-    }
-  }();
+  loop::Kernel kernel = std::visit([&](const auto& form) { return lower(nest, form, sm); }, nest.schedule.form);
   loop::verify(kernel);
   return kernel;
+}
+
+loop::Kernel lower(const LoopNest& nest, const PanelsForm&, int) {
+  throw InternalError(fmt::format("CUDA kernel {}: only the CPU has the form 'panels'", nest.name));
 }
 
 Lowering::Lowering(const LoopNest& nest, int sm)
@@ -38,16 +33,6 @@ void Lowering::fail(std::string_view what) const { throw InternalError(fmt::form
 
 loop::Kernel Lowering::write(std::string note) {
   jit::verify(nest_);
-  const int threads = schedule_.threads;
-  const Form form = schedule_.form;
-  if (width_ < 1 || width_ > 16 || (width_ & (width_ - 1)) != 0) fail(fmt::format("vectors of {} elements", width_));
-  if (threads % kWarp != 0 || threads < kWarp || threads > 1024) fail(fmt::format("{} threads to a block", threads));
-  if (cluster() > 1 && form != Form::rows) fail("blocks share only whole rows, with all of their threads");
-  if (schedule_.tail && (form != Form::pointwise || nest_.parallel != 1)) fail("only points along a single axis may end within a vector");
-  if (in_registers() && form != Form::columns && (form != Form::rows || nest_.chunk_axis >= 0)) fail("only whole rows and columns are staged in registers");
-  if (schedule_.whole && !in_registers()) fail("only rows cached in registers have a fixed number of steps");
-  for (const Instr& instr : nest_.instrs)
-    if (instr.kind == Instr::Kind::scan && in_registers()) fail("a scan goes over its row in a loop");
   check();
 
   body();
@@ -63,7 +48,7 @@ loop::Kernel Lowering::write(std::string note) {
   if (nest_.checks > 0) kernel.parameters.push_back({"flags", DType::int64, P::output});
   for (int i : cuda::used_ints(nest_)) kernel.parameters.push_back({fmt::format("s{}", i), index_, P::number});
   for (std::size_t i = 0; i < nest_.scalars.size(); ++i) kernel.parameters.push_back({fmt::format("c{}", i), nest_.scalars[i].dtype, P::number});
-  kernel.threads = threads;
+  kernel.threads = schedule_.threads;
   kernel.across = across_;
   kernel.residents = residents_;
   kernel.cluster = cluster();

@@ -19,7 +19,7 @@ class Lowering {
  public:
   Lowering(const LoopNest& nest, int sm);
   virtual ~Lowering() = default;
-  /// Writes the kernel: checks the schedule, then the form's own body.
+  /// Writes the kernel: checks the nest, then the form's own body.
   loop::Kernel write(std::string note);
 
  protected:
@@ -118,8 +118,8 @@ class Lowering {
   E combined(const Reduction& reduction, const E& a, const E& b) const { return combined(reduction.op, result(reduction).dtype, a, b); }
   static E combined(Op op, DType dtype, const E& a, const E& b) { return loop::primitive(trace::primitive(op).combine, dtype, {a, b}); }
 
-  bool in_registers() const { return nest_.schedule.row_steps > 0; }
-  int cluster() const { return nest_.schedule.cluster; }
+  bool in_registers() const { return schedule_.steps().count > 0; }
+  int cluster() const { return schedule_.cluster(); }
   Memory persistent(int buffer) const { return {fmt::format("persistent{}", buffer), nest_.persistent[buffer]}; }
 
   const LoopNest& nest_;
@@ -187,6 +187,7 @@ class RowLowering : public Lowering {
   /// between; a single stage needs its own.
   void guard_reuse(bool shared_parts);
 
+  const Steps steps_ = schedule_.steps();
   // The form decides how the threads share a row.
   int sharing_ = 1;           // threads of a row
   int along_ = 1;             // neighbouring points of a row that a thread takes at once

@@ -20,7 +20,7 @@ class Pointwise : public Lowering {
     };
     if (width_ == 1) return each(Binding::grid, count_, "point", thread, points, step, point);
     each(Binding::grid, count_, "vector", thread, points / width_, step, [&](const E& vector) { point(let("point", count_, vector * width_)); });
-    if (!schedule_.tail) return;
+    if (!schedule_.as<PointwiseForm>().tail) return;
     by_lanes_ = false;
     forget_indices();
     each(Binding::grid, count_, "point", points / width_ * width_ + thread, points, step, point);
@@ -29,6 +29,6 @@ class Pointwise : public Lowering {
 
 }  // namespace
 
-loop::Kernel pointwise(const LoopNest& nest, int sm) { return Pointwise(nest, sm).write("a thread per point"); }
+loop::Kernel lower(const LoopNest& nest, const PointwiseForm&, int sm) { return Pointwise(nest, sm).write("a thread per point"); }
 
 }  // namespace sinter::jit::forms

@@ -19,7 +19,7 @@ void RowLowering::declare_parts(const std::vector<int>& extents) {
 }
 
 void RowLowering::declare_persistent_registers() {
-  for (std::size_t i = 0; i < nest_.persistent.size(); ++i) registers(fmt::format("persistent{}", i), nest_.persistent[i], schedule_.row_steps * width_);
+  for (std::size_t i = 0; i < nest_.persistent.size(); ++i) registers(fmt::format("persistent{}", i), nest_.persistent[i], steps_.count * width_);
 }
 
 void RowLowering::thread_loop(const Stage& stage, const E& end) {
@@ -62,7 +62,7 @@ E RowLowering::decided(const Stage& stage) const {
 }
 
 void RowLowering::steps_loop(const Stage& stage) {
-  unrolled("step", 0, schedule_.row_steps, [&](const E& step) {
+  unrolled("step", 0, steps_.count, [&](const E& step) {
     const E at = loop::cast(step, count_) * sharing_ + thread_, vectors = along_ > 1 ? at * along_ : at, place = first_.empty() ? vectors : first_ + vectors;
     // A later pass may read inputs that the first pass did not. Without a test ptxas would load them for all steps at once, beside the cached values.
     const auto has = [&](Instr::Kind kind) { return std::any_of(stage.body.begin(), stage.body.end(), [&](int id) { return nest_.instrs[id].kind == kind; }); };
@@ -77,7 +77,7 @@ void RowLowering::steps_loop(const Stage& stage) {
       return;
     }
     const E row = let("row", count_, place);
-    if (!schedule_.whole || reads_again) next(row >= end_);
+    if (!steps_.whole || reads_again) next(row >= end_);
     unflatten_row(stage);
     stage_body(stage, row_owner_);
   });

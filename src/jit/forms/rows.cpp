@@ -8,25 +8,27 @@ namespace {
 
 class Rows : public RowLowering {
   using RowLowering::RowLowering;
+  const RowsForm& form_ = schedule_.as<RowsForm>();
 
   void check() const override {
-    const int threads = schedule_.threads, row_threads = schedule_.row_threads;
+    const int threads = schedule_.threads, row_threads = form_.row_threads;
+    if (in_registers() && nest_.chunk_axis >= 0) fail("only whole rows and columns are staged in registers");
     if (row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads)
       fail(fmt::format("{} threads of {} to a row", row_threads, threads));
     const bool scans = std::any_of(nest_.stages.begin(), nest_.stages.end(), [&](const Stage& stage) { return has_scan(nest_, stage); });
     if (scans && (width_ > 1 || row_threads < kWarp)) fail("a scan needs whole warps, with one point for each thread");
     if (cluster() == 1) return;
-    if (sm_ < 90 || cluster() > 8 || (cluster() & (cluster() - 1)) != 0) fail(fmt::format("clusters of {} blocks for sm_{}", cluster(), sm_));
+    if (sm_ < 90) fail(fmt::format("clusters of {} blocks for sm_{}", cluster(), sm_));
     if (row_threads != threads || threads <= kWarp || nest_.chunk_axis >= 0) fail("blocks share only whole rows, with all of their threads");
     if (scans) fail("a scan needs one block for its row");
   }
   bool has_lanes(const Stage& stage) const override { return stage.row; }
 
-  bool by_warps() const { return cuda::within_warps(nest_); }
-  int warps() const { return schedule_.row_threads / kWarp; }
+  bool by_warps() const { return form_.row_threads <= kWarp; }
+  int warps() const { return form_.row_threads / kWarp; }
 
   void body() override {
-    sharing_ = cuda::within_warps(nest_) ? schedule_.row_threads : schedule_.threads;
+    sharing_ = form_.row_threads;
     along_ = width_;
     lanes_share_ = true;
     count_points();
@@ -35,7 +37,7 @@ class Rows : public RowLowering {
     declare_persistent();
     name_literal_divisors(false);
     const E points = counted("points"), block = loop::cast(loop::block(), count_), blocks = loop::cast(loop::blocks(), count_);
-    const int at_once = cuda::rows_per_block(nest_);
+    const int at_once = cuda::rows_per_block(schedule_);
     if (by_warps() && sharing_ < kWarp) {
       // All lanes of a warp must take part in its shuffles. Lanes past the last row compute the last row again and store nothing.
       each(Binding::grid, count_, "first", block * at_once, points, blocks * at_once, [&](const E& first) {
@@ -111,7 +113,7 @@ class Rows : public RowLowering {
       else row_loop(stage);
       combine_row(stage);
     }
-    if (cluster() == 1) guard_reuse(schedule_.row_threads > kWarp);
+    if (cluster() == 1) guard_reuse(!by_warps());
     else if (last_reducing_stage()) barrier(loop::Scope::cluster_wait, "before this block's parts are written again, or gone with it");
   }
 
@@ -135,10 +137,10 @@ class Rows : public RowLowering {
     start_scans(stage);
     // A pass by vectors gives the elements to other threads than this loop.
     const auto meet = [&] {
-      if (!nest_.persistent.empty()) barrier(schedule_.row_threads > kWarp ? loop::Scope::block : loop::Scope::warp);
+      if (!nest_.persistent.empty()) barrier(by_warps() ? loop::Scope::warp : loop::Scope::block);
     };
     meet();
-    each(Binding::serial, count_, "first", 0, end_, schedule_.row_threads, [&](const E& first) {
+    each(Binding::serial, count_, "first", 0, end_, form_.row_threads, [&](const E& first) {
       counts_ = let("in_row", DType::bool_, first + thread_ < end_);
       let("row", count_, select(counts_, first + thread_, end_ - 1));
       unflatten_row(stage);
@@ -192,7 +194,7 @@ class Rows : public RowLowering {
         unrolled("lane", 1, width_, [&](const E& lane) { store(own, combined(reduction, own, parts.at({lane}))); });
       }
       // The tree over a warp's lanes: with the lane 16 away, then 8, 4, 2, 1. All lanes have the same tree.
-      const int lanes = std::min(schedule_.row_threads, kWarp);
+      const int lanes = std::min(form_.row_threads, kWarp);
       within({.kind = Stmt::Kind::loop, .type = DType::int32, .name = "distance", .binding = Binding::unrolled, .change = Change::half, .first = lanes / 2},
              [&] {
                const E other = let("other", r.dtype, loop::make(Expr::Kind::shuffle_xor, r.dtype, {own, loop::variable("distance", DType::int32)}));
@@ -244,12 +246,11 @@ class Rows : public RowLowering {
 
 }  // namespace
 
-loop::Kernel rows(const LoopNest& nest, int sm) {
-  const Schedule& s = nest.schedule;
-  return Rows(nest, sm).write(s.cluster > 1               ? fmt::format("a cluster of {} blocks per row", s.cluster)
-                              : !cuda::within_warps(nest) ? "a block per row"
-                              : s.row_threads == kWarp    ? "a warp per row"
-                                                          : fmt::format("{} threads per row", s.row_threads));
+loop::Kernel lower(const LoopNest& nest, const RowsForm& form, int sm) {
+  return Rows(nest, sm).write(form.cluster > 1            ? fmt::format("a cluster of {} blocks per row", form.cluster)
+                              : form.row_threads > kWarp  ? "a block per row"
+                              : form.row_threads == kWarp ? "a warp per row"
+                                                          : fmt::format("{} threads per row", form.row_threads));
 }
 
 }  // namespace sinter::jit::forms

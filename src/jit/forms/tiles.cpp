@@ -79,7 +79,7 @@ class Tiles : public Lowering {
 
 }  // namespace
 
-loop::Kernel tiles(const LoopNest& nest, int sm) {
+loop::Kernel lower(const LoopNest& nest, const TilesForm&, int sm) {
   return Tiles(nest, sm).write("a block per 32 x 32 points; what lies the other way round is turned in shared memory");
 }
 

@@ -143,7 +143,7 @@ Value KernelWriter::outer_points_at_once(const Value& first, const Value& end) {
   const int axis = nest_.parallel - 2;
   ir_.set_name("tile");
   const Value left = ir_.min(ir_.sub(sizes_[axis], axes_[axis]), ir_.sub(end, first));
-  return ir_.min(left, ir_.integer(DType::int64, nest_.schedule.tile));
+  return ir_.min(left, ir_.integer(DType::int64, nest_.schedule.as<TilesForm>().tile));
 }
 
 /// Adds the step to the last outer axis and carries. The step ends exactly at that axis' end.
@@ -212,7 +212,7 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
   hoist_invariants();
   Value begin{"%inner_begin", DType::int64};
   const Value end{"%inner_end", DType::int64};
-  for (int width : widths(nest_.schedule.unroll)) {
+  for (int width : widths(nest_.schedule.unroll())) {
     ir_.set_name("inner.stop");
     const Value stop = width == 1 ? end : ir_.add(begin, ir_.bit_and(ir_.sub(end, begin), ir_.integer(DType::int64, -width)));
     if (width == 1 && masks_the_rest()) {
@@ -230,7 +230,7 @@ void KernelWriter::write_lanes_of_parallel_axis(const Value& points) {
       break;
     }
     if (panelled()) {
-      const int panel = width * nest_.schedule.panel;
+      const int panel = width * nest_.schedule.as<PanelsForm>().panel;
       ir_.loop(fmt::format("panel{}", width).c_str(), begin, stop, panel,
                [&](const Value& first) { write_panel(first, ir_.min(ir_.add(first, ir_.integer(DType::int64, panel)), stop), width); });
       begin = stop;
@@ -294,6 +294,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   const auto row_stage = std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
   const int row_axis = nest_.parallel;
   const auto in_panel = [](DType dtype) { return is_bool(dtype) ? DType::int32 : dtype; };  // a vector of bits is not whole bytes
+  const auto& form = nest_.schedule.as<PanelsForm>();
   struct Panel {
     const Reduction* reduction;
     DType dtype;
@@ -306,7 +307,7 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
     Panel panel{&reduction, result.dtype, {}};
     for (const char* level : {"steps", "block", "run"}) {
       ir_.set_name(fmt::format("{}.{}", result.name, level));
-      panel.levels.push_back(ir_.alloca_of(in_panel(result.dtype), lanes, nest_.schedule.panel));
+      panel.levels.push_back(ir_.alloca_of(in_panel(result.dtype), lanes, form.panel));
       if (!rounds(reduction.op, result.dtype)) break;
     }
     panels.push_back(std::move(panel));
@@ -361,8 +362,8 @@ void KernelWriter::write_panel(const Value& begin, const Value& end, int lanes) 
   blocks("run", zero, size, kRunSteps, [&](const Value& run, const Value& run_end) {
     blocks("block", run, run_end, kBlockSteps, [&](const Value& block, const Value& block_end) {
       ir_.set_name("rows.whole");
-      const Value whole = ir_.bit_and(block_end, ir_.integer(DType::int64, -nest_.schedule.panel_rows));
-      rows(block, whole, nest_.schedule.panel_rows);
+      const Value whole = ir_.bit_and(block_end, ir_.integer(DType::int64, -form.panel_rows));
+      rows(block, whole, form.panel_rows);
       rows(whole, block_end, 1);
       fold(0);
     });

@@ -106,10 +106,10 @@ class KernelWriter {
 
   /// Returns whether lanes have a stride somewhere. Neighbouring points of the axis outside are then computed together, in blocks, so that all elements of a
   /// cache line are used while it is in the cache (a transpose in tiles).
-  bool tiled() const { return nest_.schedule.form == Form::tiles; }
+  bool tiled() const { return nest_.schedule.is<TilesForm>(); }
   /// Returns whether several rows are read at once along the lanes' axis, into a panel of accumulators in the first-level cache. The kernel is vectorised along
   /// a parallel axis, and memory is fast only along that axis.
-  bool panelled() const { return nest_.schedule.form == Form::panels; }
+  bool panelled() const { return nest_.schedule.is<PanelsForm>(); }
   bool rows_are_lanes() const { return nest_.schedule.lanes_along_rows(); }
   /// Returns the vector widths to loop over, widest first, ending with 1.
   std::vector<int> widths(int vectors) const;

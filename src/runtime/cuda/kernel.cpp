@@ -24,7 +24,7 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
     check_binary(api.module_function(&function_, module_, name_->c_str()), "is not in its module");
     static_shared_ = static_cast<std::size_t>(attribute(function_attribute::static_shared));
     shared_allowed_ = kSharedWithoutAsking - std::min(static_shared_, kSharedWithoutAsking);
-    if (nest.schedule.cluster > 1) find_room_for_clusters(nest);
+    if (nest.schedule.cluster() > 1) find_room_for_clusters(nest);
   } catch (...) {
     api.module_unload(module_);
     throw;
@@ -34,11 +34,11 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
 /// Checks that the device can run a cluster of this kernel. The blocks of a cluster run at once on neighbouring multiprocessors, so the driver is asked whether
 /// that many are free with the most shared memory that a longer row may take.
 void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
-  const int cluster = nest.schedule.cluster;
+  const int cluster = nest.schedule.cluster();
   if (cluster > gpu_->max_cluster())
     throw NoClusterSpace(fmt::format("{}: kernel {} needs clusters of {} blocks, which this GPU lacks", gpu_->name(), *name_, cluster));
   jit::cuda::Geometry g = jit::cuda::geometry(nest, nest.ints, gpu_->info().sm_count);
-  if (nest.schedule.row_steps == 0 && !nest.persistent.empty()) {
+  if (nest.schedule.steps().count == 0 && !nest.persistent.empty()) {
     g.shared = static_cast<std::size_t>(gpu_->info().shared_bytes) - static_shared_;
     ask_for_shared(g.shared);
   }

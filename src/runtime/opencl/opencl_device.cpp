@@ -197,7 +197,7 @@ class ClKernel : public Kernel {
     for (const int used : used_ints_) gpu_->check(api.argument(kernel_, next++, nest.schedule.wide_index ? 8 : 4, &arguments.ints[used]), doing);
     for (std::size_t i = 0; i < nest.scalars.size(); ++i)
       gpu_->check(api.argument(kernel_, next++, itemsize(nest.scalars[i].dtype), &arguments.scalars[i]), doing);
-    if (!nest.persistent.empty() && nest.schedule.row_steps == 0)
+    if (!nest.persistent.empty() && nest.schedule.steps().count == 0)
       gpu_->check(api.argument(kernel_, next++, std::max<std::size_t>(g.shared, 16), nullptr), doing);
     const std::size_t all[] = {std::size_t{g.grid} * g.block_x, g.block_y}, group[] = {g.block_x, g.block_y};
     gpu_->check(api.launch(gpu_->queue(), kernel_, 2, nullptr, all, group, 0, nullptr, nullptr), doing);
