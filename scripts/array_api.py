@@ -45,7 +45,7 @@ def runs(sinter, name):
     text = subprocess.run([sinter, "help", name], capture_output=True, text=True, check=True).stdout
     if "A step of its own" in text:
         return "a step"
-    if "Recorded without work" in text:
+    if "takes no work" in text:
         return "free"
     return "fuses" if "Composed of primitives" in text else "at once"
 

@@ -57,7 +57,7 @@ WRITTEN = {
 
 ARRAY = '''
 class DType:
-    """An element type. Called with a value, it makes an array of this type."""
+    """An element type. A call with a value makes an array of this type."""
     @property
     def name(self) -> builtins.str: ...
     @property

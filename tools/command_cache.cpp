@@ -104,7 +104,7 @@ int run_cache_show(const std::string& key) {
   cache::DiskCache cache(cache_settings());
   require_on(cache);
   const auto entries = key.empty() ? std::vector<cache::Listed>() : cache.list(key);
-  if (entries.empty()) throw ValueError(fmt::format("no entry's key begins with '{}'; `sinter cache list` shows them", key));
+  if (entries.empty()) throw ValueError(fmt::format("no entry has a key that begins with '{}'; `sinter cache list` shows the keys", key));
   if (entries.size() > 1) throw ValueError(fmt::format("the keys of {} begin with '{}'; give more digits", entries_text(entries.size()), key));
   const cache::Listed& entry = entries.front();
   const auto& [source, binary] = std::tie(entry.source, entry.binary);
@@ -124,8 +124,8 @@ int run_cache_show(const std::string& key) {
   const jit::ResourceReport& report = binary.report;
   if (report.compile_ms > 0) line("compiled", fmt::format("in {:.1f} ms", report.compile_ms));
   if (report.registers >= 0)
-    line("resources", fmt::format("{}, {} bytes of shared memory, {} bytes spilled", counted(report.registers, "register"), std::max(report.shared_bytes, 0),
-                                  std::max(report.spill_bytes, 0)));
+    line("resources", fmt::format("{}, {} of shared memory, {} spilled", counted(report.registers, "register"),
+                                  counted(std::max(report.shared_bytes, 0), "byte"), counted(std::max(report.spill_bytes, 0), "byte")));
   if (kind_of(entry) == "plan") return 0;  // the text of its key is numbers
   if (kind_of(entry) == "tuned") line("schedules", std::string(binary.image.begin(), binary.image.end()));
   fmt::print("\n{}\n", source.text);

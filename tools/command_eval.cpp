@@ -57,7 +57,8 @@ void print_timings(const Timings& timings, const Counters& cold, const std::vect
   const double min = timings.rest_ms.front(), median = timings.rest_ms[timings.rest_ms.size() / 2];
   const double bytes = nlohmann::json::parse(explain(results, Format::json)).value("bytes_moved", 0.0);
   fmt::print(to, "min     {:10.3f} ms   {:.2f} GB/s\n", min, bytes / min * 1e-6);
-  fmt::print(to, "median  {:10.3f} ms   {:.2f} GB/s   ({} more, {:.0f} bytes moved)\n", median, bytes / median * 1e-6, timings.rest_ms.size(), bytes);
+  fmt::print(to, "median  {:10.3f} ms   {:.2f} GB/s   ({} more, {} moved)\n", median, bytes / median * 1e-6, timings.rest_ms.size(),
+             counted(static_cast<std::int64_t>(bytes), "byte"));
 }
 
 std::string archive_name(const std::string& label, std::size_t number) {
@@ -77,9 +78,9 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
     if (file.empty()) throw ValueError(fmt::format("-o {}: a file's name is empty", list));
     if (const std::string ending = std::filesystem::path(file).extension().string(); !ending.empty() && !is_file_name(file))
       throw ValueError(
-          fmt::format("-o {}: files that end with {} are unknown; known are .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm and .pgm", file, ending));
+          fmt::format("-o {}: sinter cannot write files that end with {}; it writes .npy, .npz, .safetensors, .csv, .tsv, .png, .ppm and .pgm", file, ending));
     if (std::find(files.begin(), files.end(), file) != files.end())
-      throw ValueError(fmt::format("-o {}: {} is named twice, the second result would replace the first", list, file));
+      throw ValueError(fmt::format("-o {}: {} is named twice; the second result would replace the first", list, file));
     files.push_back(std::move(file));
     begin = end + 1;
   }
@@ -151,8 +152,9 @@ void print_explanation(const Evaluated& evaluated, const ExplainOptions& options
     if (found != evaluated.variables.end()) return found->second;
     std::vector<std::string_view> names;
     for (const auto& [known, tensor] : evaluated.variables) names.push_back(known);
-    throw ValueError(fmt::format("--why {}: no value of the expression has this name; it has {}; give a part of it a name first, as in 'm = x.mean(); x - m'",
-                                 name, fmt::join(names, ", ")));
+    throw ValueError(fmt::format(
+        "--why {}: no value of the expression has this name; the names are {}. Give a part of the expression a name first, as in 'm = x.mean(); x - m'", name,
+        fmt::join(names, ", ")));
   };
   print_explanation(explain_boundary(named(shown.why[0]), named(shown.why[1]), evaluated.results, options), to);
 }

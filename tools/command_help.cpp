@@ -35,15 +35,15 @@ std::string_view role_of(std::string_view name, std::string_view example, const 
                          const Counters& computed) {
   const bool library = computed.library_calls > before.library_calls;
   if (recorded.library_calls + recorded.kernels_launched > before.library_calls + before.kernels_launched)
-    return library ? "Some of it is computed when it is recorded, by a library call: a step of its own, between kernels."
-                   : "Some of it is computed when it is recorded, in steps of its own; the rest becomes part of the kernels around it.";
+    return library ? "Computed in part when it is recorded, by a library call: a step of its own, between kernels."
+                   : "Computed in part when it is recorded, in steps of its own; the rest becomes part of the kernels around it.";
   const auto plan = nlohmann::json::parse(explain(results, Format::json)), more = plan_of_reader(example);
   const auto& calls = more.at("library_calls");
   const auto has_epilogue = [](const nlohmann::json& call) { return !call.at("epilogue").is_null(); };
   if (library && std::any_of(calls.begin(), calls.end(), has_epilogue))
     return "A step of its own: a library call computes it, between kernels; elementwise operations on its result can be its epilogue.";
   if (library) return "A step of its own: a library call computes it, between kernels.";
-  if (plan.at("kernels").empty()) return "Recorded without work of its own.";
+  if (plan.at("kernels").empty()) return "Recorded, but takes no work: it is index algebra, or a known value.";
   if (is_known_at_once(name, results, plan)) return "Known when the formula is recorded: no kernel computes it.";
   if (more.at("kernels").size() > plan.at("kernels").size()) return "A step of its own: its result is stored in memory.";
   return "Composed of primitives: becomes part of the kernels around it.";

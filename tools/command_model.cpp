@@ -60,7 +60,7 @@ std::string file_name(const std::string& output) {
 
 /// Returns random numbers of the input's type: floats between -1 and 1, and zeros for integers, because these are often positions in a table.
 Tensor made_up(const ModelValue& input, const std::map<std::string, std::int64_t>& sizes, std::uint64_t seed) {
-  if (!input.shape) throw ValueError(fmt::format("the input {} has no shape, so it cannot be made up", to_string(input)));
+  if (!input.shape) throw ValueError(fmt::format("the input {} has no shape, so random numbers cannot be made for it", to_string(input)));
   Shape shape;
   for (const ModelSize& size : *input.shape) {
     const auto given = sizes.find(size.symbol);
@@ -163,7 +163,7 @@ std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const 
     if (std::none_of(values.begin(), values.end(), [&](const ModelValue& input) { return input.name == name; })) {
       std::vector<std::string> known;
       for (const ModelValue& input : values) known.push_back(to_string(input));
-      throw ValueError(fmt::format("{} has no input '{}'; there are {}", request.file, name, fmt::join(known, ", ")));
+      throw ValueError(fmt::format("{} has no input '{}'; its inputs are {}", request.file, name, fmt::join(known, ", ")));
     }
   for (const ModelValue& input : values) {
     const auto given = inputs.find(input.name);
@@ -196,7 +196,7 @@ bool is_plan(const std::string& path) {
 }
 
 Model load_model(const ModelRequest& request) {
-  if (is_plan(request.file)) throw ValueError(fmt::format("{} is a plan, which holds its kernels; this command takes a model", request.file));
+  if (is_plan(request.file)) throw ValueError(fmt::format("{} is a plan file, which already holds its kernels; this command takes a model", request.file));
   DType precision = DType::float32;
   for (const DType dtype : {DType::float64, DType::float16, DType::bfloat16})
     if (request.precision == name(dtype)) precision = dtype;
@@ -295,10 +295,10 @@ Runnable runnable(const Function& function) {
 
 /// Prints the sizes that a loaded function serves.
 void print_served(const Function& function) {
-  const std::vector<std::string> serves = function.serves(), ends = function.ends();
+  const std::vector<std::string> serves = function.serves(), limits = function.limits();
   for (std::size_t k = 0; k < serves.size(); ++k) {
     fmt::print("serves   {}\n", serves[k]);
-    std::istringstream lines(ends[k]);
+    std::istringstream lines(limits[k]);
     for (std::string line; std::getline(lines, line);) fmt::print("         {}\n", line);
   }
 }
@@ -345,7 +345,7 @@ Function planned(const ModelRequest& request, const Model& model, bool single, s
       if (!size.size && !sizes.contains(name) && std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) unsaid.push_back(name);
     }
   if (unsaid.empty()) return frozen();
-  const std::string advice = fmt::format("--size {0}=8, {0}=1,8 or {0}=1..64 gives them", unsaid[0]);
+  const std::string advice = fmt::format("choose sizes by --size {0}=8, {0}=1,8 or {0}=1..64", unsaid[0]);
   try {
     const Function function = frozen();
     std::map<std::string, std::string> chosen;

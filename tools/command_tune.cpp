@@ -40,16 +40,16 @@ int run_tune(const TuneRequest& request) {
   Progress bar;
   const std::vector<TunedKernel> kernels = tune(evaluated.results, [&](double done, std::string_view kernel) { bar.show(done, kernel); });
   bar.clear();
-  int kept = 0;
+  int stored = 0;
   for (const TunedKernel& kernel : kernels) {
     fmt::print("{}\n   chosen  {}\n", kernel.name, kernel.chosen);
     const std::string tried = counted(kernel.tried, "other schedule was", "other schedules were");
-    if (kernel.kept) fmt::print("   best    {}\n   gain    {:.2f} times as fast; {} timed, the best is stored\n", kernel.best, 1 / kernel.ratio, tried);
+    if (kernel.stored) fmt::print("   best    {}\n   gain    {:.2f} times as fast; {} timed, the best is stored\n", kernel.best, 1 / kernel.ratio, tried);
     else fmt::print("   gain    none that can be measured; {} timed, none is stored\n", tried);
-    kept += kernel.kept;
+    stored += kernel.stored;
   }
-  if (kernels.empty()) fmt::print("no kernel computes this\n");
-  else if (kept > 0) fmt::print("{} stored in {}\n", counted(kept, "schedule"), cache_settings().directory.string());
+  if (kernels.empty()) fmt::print("no kernel computes this expression, so there is nothing to tune\n");
+  else if (stored > 0) fmt::print("{} stored in {}\n", counted(stored, "schedule"), cache_settings().directory.string());
   return 0;
 }
 

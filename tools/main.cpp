@@ -26,19 +26,20 @@ constexpr const char* kEnvironment = R"(
 
 Environment (a flag overrides its variable):
   SINTER_DEVICE       cpu, cuda, cuda:N, opencl or opencl:N
-  SINTER_BACKEND      llvm or interpreter: how the CPU computes
+  SINTER_BACKEND      llvm or interpreter: how the CPU runs kernels
   SINTER_FUSE         on, or off for one kernel per operation
   SINTER_FAST_MATH    on for approximate math
   SINTER_THREADS      0 is every core
   SINTER_MEMORY       the most memory that tensors may hold, such as 4G
   SINTER_SCHEDULE     schedule overrides, applied where possible: unroll=4 or vector=2,threads=128
   SINTER_TUNED        off to ignore the schedules that `sinter tune` stored
-  SINTER_WAIT         on (the default of commands): wait for the compiler; off: interpret meanwhile; results have the same bits
-  SINTER_CACHE_DIR    the folder of the cache; SINTER_CACHE_SIZE: its limit, such as 512M; 0 turns the cache off
+  SINTER_WAIT         on (the default of this command): wait for the compiler; off: interpret kernels until they are compiled, with the same bits
+  SINTER_CACHE_DIR    the folder of the cache
+  SINTER_CACHE_SIZE   the limit of the cache, such as 512M; 0 turns it off
   SINTER_DUMP         a folder that receives every kernel's source
   SINTER_LOG          trace, debug, info, warn, error or off
   SINTER_TRACE        a file that receives a timeline of the process
-  SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the library's file, if the loader does not find it
+  SINTER_LLVM, SINTER_NVRTC, SINTER_CUDA_DRIVER   the file of the library, if the loader does not find it
 )";
 
 std::string names_of_functions() {
@@ -62,8 +63,8 @@ std::string examples(std::initializer_list<const char*> lines) {
 
 std::string function_list() {
   return "\nThe expression has NumPy's syntax; statements end with ; or a newline, # starts a comment.\n"
-         "The last statement is the result; commas in it (y, y[:, 0:3]) give several, computed together.\n"
-         "The statements before it assign: a = x + 1, q, r = divmod(x, 3), a += 1, a[0] = 2.\n"
+         "The last statement is the result. If it has commas (y, y[:, 0:3]), it has several results, which are computed together.\n"
+         "The statements before it assign: a = x + 1; q, r = divmod(x, 3); a += 1; a[0] = 2.\n"
          "@FILE in place of the expression reads it from a file, @- from the standard input.\n"
          "python -c 'import sinter as np; …' runs programs, with loops and functions.\n"
          "Write -- before an expression that starts with -.\n\nFunctions (sinter help NAME describes one):\n" +
@@ -79,7 +80,7 @@ std::string read_expression(const std::string& path) {
 
 /// Unless -f gave the expression, it is the first argument, or in the file that @FILE names.
 void split(const std::vector<std::string>& positional, const std::string& file, std::string& expression, std::vector<std::string>& bindings) {
-  if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression is required, @FILE, or -f FILE");
+  if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression, @FILE or -f FILE is required");
   if (!file.empty()) expression = read_expression(file);
   else if (positional[0].starts_with('@')) expression = read_expression(positional[0].substr(1));
   else if (std::error_code too_long; std::filesystem::is_regular_file(positional[0], too_long))
@@ -111,9 +112,9 @@ std::string no_such_command(const CLI::App& app) {
     list += (list.empty() ? "" : ", ") + command->get_name();
   }
   const std::vector<std::string> rest = app.remaining();
-  if (rest.empty()) return fmt::format("a command is missing; there are {}", list);
+  if (rest.empty()) return fmt::format("a command is missing; the commands are {}", list);
   const std::string near = tools::nearest(rest[0], known);
-  return fmt::format("unknown command '{}'; {}", rest[0], near.empty() ? "there are " + list : fmt::format("did you mean {}?", near));
+  return fmt::format("unknown command '{}'; {}", rest[0], near.empty() ? "the commands are " + list : fmt::format("did you mean {}?", near));
 }
 
 int run(int argc, char** argv) {
@@ -128,12 +129,12 @@ int run(int argc, char** argv) {
 
   const auto show_options = [](CLI::App* command, tools::Shown& shown, bool names) {
     command->add_flag("--guards", shown.guards, "With an explanation, show every condition on the sizes under which the plan is valid");
-    command->add_option("--html", shown.html, "Write a page that shows the plan: regions, sources, reasons, live ranges; it needs no network")
+    command->add_option("--html", shown.html, "Write a page that shows the plan: regions, sources, reasons, live ranges; the page needs no network")
         ->type_name("FILE");
     command->add_option("--svg", shown.svg, "Write the plan as a drawing")->type_name("FILE");
     command->add_option("--dot", shown.dot, "Write the plan for Graphviz")->type_name("FILE");
     if (names)
-      command->add_option("--why", shown.why, "Say why two values, by their names in the expression, are not computed by one kernel")
+      command->add_option("--why", shown.why, "Say why one kernel does not compute both of two values, given by their names in the expression")
           ->expected(2)
           ->type_name("A B");
   };
@@ -141,7 +142,7 @@ int run(int argc, char** argv) {
   const auto profile_options = [](CLI::App* command, tools::ProfileRequest& profile, std::string_view runs) {
     command
         ->add_flag("--profile{text}", profile.format,
-                   fmt::format("Show the time of each step in N more {} (10 without --time), and its share of the machine's limits; =json for programs", runs))
+                   fmt::format("Time each step in N more {} (10 without --time), and compare it with the machine's limits; =json prints JSON", runs))
         ->check(CLI::IsMember({"text", "json"}))
         ->type_name("[=text|json]");
     command->add_option("--since", profile.since, "Compare each step's fastest run with an earlier output of --profile=json")->type_name("FILE");
@@ -154,9 +155,10 @@ int run(int argc, char** argv) {
   eval_command->add_option("-o,--output", eval.out, "Write the result here instead of printing it; several results need one file each")
       ->type_name("OUT[,OUT2…]");
   eval_command->add_option("--device", eval.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
-  eval_command->add_option("--backend", eval.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
+  eval_command->add_option("--backend", eval.backend, "How the CPU runs kernels: compiled by LLVM, or interpreted")
+      ->check(CLI::IsMember({"llvm", "interpreter"}));
   eval_command->add_option("--fuse", eval.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
-  eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and its split reason; =json for programs")
+  eval_command->add_flag("--explain{text}", eval.explain, "Show each kernel and its split reason; =json prints JSON")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("[=text|json]");
   show_options(eval_command, eval.shown, true);
@@ -175,14 +177,14 @@ int run(int argc, char** argv) {
                        function_list());
 
   tools::KernelsRequest kernels;
-  CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile without data and without a GPU");
+  CLI::App* kernels_command = app.add_subcommand("kernels", "Plan, generate and compile the kernels of an expression, without data and without a GPU");
   kernels_command->add_option("EXPR", positional, "The expression, then the types of its names")->type_name("NAME=f32[4096,1024] NAME=f32[B,1024] NAME=NUMBER");
   kernels_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   kernels_command->add_option("--target", kernels.target, "The target to compile for")
       ->type_name("cpu|x86-64|aarch64|opencl|sm_75|sm_80|sm_86|sm_89|sm_90|sm_100|sm_120")
       ->capture_default_str();
   kernels_command->add_option("--dump", kernels.dump, "Write every kernel's source into this folder")->type_name("DIR");
-  kernels_command->add_flag("--json", kernels.json, "The plan as JSON");
+  kernels_command->add_flag("--json", kernels.json, "Print the plan as JSON");
   show_options(kernels_command, kernels.shown, true);
   kernels_command->footer(examples({"sinter kernels 'layer_norm(x, w, b)' x=f32[4096,1024] w=f32[1024] b=f32[1024] --target sm_90 --dump kernels/",
                                     "sinter kernels 'softmax(x, axis=-1)' x=f32[B,1024] --guards",
@@ -190,11 +192,12 @@ int run(int argc, char** argv) {
                           function_list());
 
   tools::TuneRequest tune;
-  CLI::App* tune_command = app.add_subcommand("tune", "Time other schedules of the kernels on this machine and store the fastest");
+  CLI::App* tune_command = app.add_subcommand("tune", "Time other schedules of an expression's kernels on this machine, and store the fastest");
   tune_command->add_option("EXPR", positional, "The expression, then the values of its names")->type_name("NAME=FILE.npy NAME=NUMBER NAME=f32[4096,1024]");
   tune_command->add_option("-f,--file", file, "Read the expression from a file")->type_name("FILE");
   tune_command->add_option("--device", tune.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
-  tune_command->add_option("--backend", tune.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
+  tune_command->add_option("--backend", tune.backend, "How the CPU runs kernels: compiled by LLVM, or interpreted")
+      ->check(CLI::IsMember({"llvm", "interpreter"}));
 
   tune_command->footer(examples({"sinter tune 'softmax(x, axis=-1)' x=f32[4096,1024]", "sinter cache tuned"}));
 
@@ -205,17 +208,18 @@ int run(int argc, char** argv) {
   const auto rewrite_options = [&model](CLI::App* command) {
     command->add_flag("--no-rewrite", [&model](std::int64_t) { model.rewrite = false; }, "Run the nodes of the file without rewrites");
     command->add_option("--set", model.fixed, "Make an input a constant of the model")->type_name("NAME=NUMBER|NAME=FILE.npy");
-    command->add_option("--without", model.without, "Rewrites to leave out, by the names that check shows")->type_name("NAME,...")->delimiter(',');
+    command->add_option("--without", model.without, "Rewrites to leave out, by the names that `sinter check` prints")->type_name("NAME,...")->delimiter(',');
   };
   CLI::App* run_command = app.add_subcommand("run", "Run a trained model (an .onnx file or its plan file) on .npy files");
   run_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx|MODEL.plan")->required();
   run_command->add_option("INPUTS", model.bindings, "The inputs")->type_name("NAME=FILE.npy");
   run_command->add_option("-o,--output", model.out, "Write each output to NAME.npy in this folder instead of printing it")->type_name("DIR");
   run_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
-  run_command->add_option("--backend", model.backend, "How the CPU computes")->check(CLI::IsMember({"llvm", "interpreter"}));
+  run_command->add_option("--backend", model.backend, "How the CPU runs kernels: compiled by LLVM, or interpreted")
+      ->check(CLI::IsMember({"llvm", "interpreter"}));
   run_command->add_option("--fuse", model.fuse, "off: one kernel per operation")->check(CLI::IsMember({"on", "off"}));
   run_command->add_flag("--random", model.random, "Use random numbers for inputs that are not given");
-  run_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has, for --random")->type_name("NAME=8");
+  run_command->add_option("--size", model.sizes, "With --random: the size of a name in the inputs' shapes")->type_name("NAME=8");
   run_command->add_option("--time", model.time, "Run N times and show the first, the fastest and the median")->type_name("N")->check(CLI::Range(1, 1000000));
   profile_options(run_command, model.profile, "runs");
   run_command->add_option("--trace", model.trace, "Write a timeline for chrome://tracing and ui.perfetto.dev")->type_name("FILE");
@@ -232,7 +236,7 @@ int run(int argc, char** argv) {
   CLI::App* compile_command =
       app.add_subcommand("compile", "Plan and compile a trained model for this machine, into a file that runs without planning or compiling");
   compile_command->add_option("MODEL", model.file, "The model")->type_name("MODEL.onnx")->required();
-  compile_command->add_option("-o,--output", model.out, "The plan")->type_name("MODEL.plan")->required();
+  compile_command->add_option("-o,--output", model.out, "The plan file to write")->type_name("MODEL.plan")->required();
   compile_command
       ->add_option("--size", model.sizes,
                    "For a name in the inputs' shapes, the sizes to plan for, or a range that plans must cover; other sizes run if a plan is valid for them")
@@ -247,9 +251,9 @@ int run(int argc, char** argv) {
       {"sinter compile resnet50.onnx -o resnet50.plan --size N=1", "sinter compile minilm.onnx -o minilm.plan --size batch=1..64 --size sequence=1..512"}));
   CLI::App* explain_command = app.add_subcommand("explain", "Explain the plan of a trained model: rewrites, layouts, steps, and the split reason of each step");
   explain_command->add_option("MODEL", model.file, "The model, or its plan file")->type_name("MODEL.onnx|MODEL.plan")->required();
-  explain_command->add_flag("--json", model.json, "The plan as JSON");
+  explain_command->add_flag("--json", model.json, "Print the plan as JSON");
   show_options(explain_command, model.shown, false);
-  explain_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has")->type_name("NAME=8");
+  explain_command->add_option("--size", model.sizes, "The size of a name in the inputs' shapes")->type_name("NAME=8");
   explain_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   explain_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")
       ->check(precisions);
@@ -284,9 +288,9 @@ int run(int argc, char** argv) {
   CLI::App* import_command = cache_command->add_subcommand("import", "Import exported entries; they are machine code, so the file has to be trusted");
   import_command->add_option("FILE", cache_file)->required();
 #ifdef SINTER_MODELS
-  CLI::App* warm_command = cache_command->add_subcommand("warm", "Plan and compile models into the cache, so that their first run does not");
+  CLI::App* warm_command = cache_command->add_subcommand("warm", "Plan and compile models into the cache, so that their first run need not");
   warm_command->add_option("MODEL", models)->type_name("MODEL.onnx ...")->required();
-  warm_command->add_option("--size", model.sizes, "The size that a name in the inputs' shapes has; several sizes are planned one after another")
+  warm_command->add_option("--size", model.sizes, "The size of a name in the inputs' shapes; several sizes are planned one after another")
       ->type_name("NAME=1,8");
   warm_command->add_option("--device", model.device, "cpu, cuda, cuda:N, opencl or opencl:N")->type_name("cpu|cuda|cuda:N|opencl|opencl:N");
   warm_command->add_option("--precision", model.precision, "The type that stores float32 values and weights; 16-bit types are computed in float32")

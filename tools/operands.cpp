@@ -130,7 +130,7 @@ Value Parser::named(Token name) {
 void Parser::unknown(const Token& name, bool qualified) const {
   if (std::string advice = advice_on_name(name.text); !advice.empty()) throw Fault{name.offset, std::move(advice)};
   if (name.text == "complex256" || name.text == "object" || name.text == "longdouble")
-    throw Fault{name.offset, fmt::format("'{}' is not an element type here; known are bool, int32, int64, float32 and float64", name.text)};
+    throw Fault{name.offset, fmt::format("'{}' is not an element type here; write one such as int64, float32 or bool", name.text)};
   std::vector<std::string_view> known;
   for (const Bindings* names : {&bindings_, &assigned_})
     for (const auto& [word, value] : *names)

@@ -9,8 +9,9 @@
 
 namespace sinter {
 
-/// Returns a tensor that uses row-major elements in place. `owner` keeps them alive as long as anything needs them. Nobody may write the elements meanwhile;
-/// each bool must be 0 or 1. Throws ValueError for a pointer that is null or not aligned to the type.
+/// Returns a tensor that uses row-major elements where they lie. The tensor holds `owner`, which keeps the elements alive. Nobody may write the elements as
+/// long as the tensor, or a recording that reads it, exists. Elements of type bool must be 0 or 1. Throws ValueError for a pointer that is null or not aligned
+/// to the type.
 Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType dtype, const Shape& shape, Location where = Location::current());
 
 /// Moves the vector's elements into a tensor.

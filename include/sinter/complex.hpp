@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-/// re + i im; both have one shape or shapes that broadcast.
+/// The complex numbers re + i * im. Both tensors have one shape, or shapes that broadcast.
 struct Complex {
   Tensor re, im;
 };
@@ -43,20 +43,21 @@ Complex tan(const ComplexArg& x);
 Complex sinh(const ComplexArg& x);
 Complex cosh(const ComplexArg& x);
 Complex tanh(const ComplexArg& x);
-Complex asin(const ComplexArg& x);  ///< the inverse functions have C's branch cuts, where the sign of a zero selects the side
+Complex asin(const ComplexArg& x);  ///< the inverse functions have C's branch cuts; on a cut, the sign of a zero selects the side
 Complex acos(const ComplexArg& x);
 Complex atan(const ComplexArg& x);
 Complex asinh(const ComplexArg& x);
 Complex acosh(const ComplexArg& x);
 Complex atanh(const ComplexArg& x);
-/// Returns exp(exponent log(base)); the overload for integers uses products if the exponent lies within [-512, 512].
+/// Returns exp(exponent * log(base)). The overload for integers computes products instead, if the exponent lies within [-512, 512].
 Complex power(const ComplexArg& base, const ComplexArg& exponent);
 Complex power(const ComplexArg& base, std::int64_t exponent);
 Complex matmul(const ComplexArg& a, const ComplexArg& b);
 /// Returns radius * (cos(angle) + i sin(angle)).
 Complex polar(const Arg& radius, const Arg& angle);
 
-// For real numbers, as in NumPy: real and conj return x itself, imag zeros of x's type, and angle pi where x is negative, else 0.
+// These take real numbers, as in NumPy: real and conj return x itself, imag returns zeros of x's type, and angle returns pi where x is negative and 0
+// elsewhere.
 Tensor real(const Arg& x);
 Tensor imag(const Arg& x);
 Tensor conj(const Arg& x);

@@ -5,7 +5,7 @@
 
 namespace sinter {
 
-/// `several`: the plural; empty: `one` with an s.
+/// Returns the count with its noun. `one` is the singular, `several` the plural; if that is empty, the plural is `one` with an s.
 template <class Count> std::string counted(Count count, std::string_view one, std::string_view several = {}) {
   std::string text = std::to_string(count) + " ";
   if (count == 1 || several.empty()) text += one;

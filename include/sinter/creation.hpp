@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-/// Returns zeros, because a tensor always has a value; they cost a kernel nothing.
+/// Returns zeros, because a tensor always has a value. A kernel reads no memory for them.
 Tensor empty(const Shape& shape, DType dtype = DType::float64, Location where = Location::current());
 /// These have x's shape, and by default x's type.
 Tensor empty_like(const Arg& x, std::optional<DType> dtype = {});

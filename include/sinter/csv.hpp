@@ -8,7 +8,7 @@
 namespace sinter {
 
 struct CsvOptions {
-  /// The separator of fields; 0 selects the first comma, semicolon or tab of the first line, or spaces if the line has none of them.
+  /// The separator of fields. 0 selects the comma, semicolon or tab that comes first in the first line, or spaces if the line has none of them.
   char delimiter = 0;
   enum class Header : std::uint8_t { find, yes, no } header = Header::find;  ///< find: a first line without a number is a header
   DType dtype = DType::float64;
@@ -21,11 +21,11 @@ struct Csv {
   Tensor column(const std::string& name, Location where = Location::current()) const;
 };
 
-/// Reads one row per line. Blank lines and lines that begin with # are skipped (the last one before the numbers is a header if it names each field). An empty
-/// field is NaN, or an IoError if the dtype has no NaN. Fields may be quoted. Throws IoError naming the file and the faulty line.
+/// Reads one row per line. Blank lines and lines that begin with # are skipped; but if the last such line before the numbers names each field, it is a header.
+/// An empty field is NaN; if the dtype has no NaN, it throws IoError. Fields may be quoted. Throws IoError naming the file and the faulty line.
 Csv load_csv(const std::string& path, const CsvOptions& options = {}, Location where = Location::current());
-/// Evaluates and writes a vector, one field per line, or (lines, fields); each number has the fewest digits that read back to it. `names` adds a header line.
-/// The file is replaced as a whole or not at all.
+/// Evaluates the tensor and writes it. A vector gives one field per line; a matrix has shape (lines, fields). Each number is written with the fewest digits
+/// that give the same number when they are read. `names` adds a header line. The file is replaced as a whole or not at all.
 void save_csv(const std::string& path, const Tensor& tensor, const std::vector<std::string>& names = {}, char delimiter = ',',
               Location where = Location::current());
 

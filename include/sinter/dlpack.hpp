@@ -63,16 +63,17 @@ struct Unversioned {
   void (*deleter)(Unversioned*);
 };
 
-/// Evaluates the tensor, waits until every stream can read the elements, and shares them, row-major and read-only, because a tensor is a value. With `copy` the
-/// consumer gets elements of its own and may write them. The consumer calls the deleter once.
+/// Evaluates the tensor, waits until every stream can read the elements, and shares them in row-major order. They are read-only, because a tensor is a value.
+/// With `copy` the consumer gets a copy, which it may write. The consumer calls the deleter once.
 Versioned* to_versioned(const Tensor& tensor, bool copy = false, Location where = Location::current());
-/// Returns a copy, because the consumer may write.
+/// Does the same without flags. It always returns a copy, because this structure cannot say that elements are read-only.
 Unversioned* to_unversioned(const Tensor& tensor, Location where = Location::current());
 
-/// Takes ownership: the deleter is called when nobody needs the elements any more, and for elements on a GPU when every kernel that reads them is done. The
-/// elements are used in place if their strides are those of a contiguous array with its axes in some order, on the CPU or on a GPU of this process; otherwise
-/// they are copied. Nobody may write them meanwhile; the caller first waits for streams that write them. Throws, and leaves the ownership with
-/// the caller: DTypeError for elements that sinter does not have, DeviceError for another device, ValueError for a malformed tensor or another major version.
+/// Returns a tensor of these elements and takes ownership of them. sinter calls the deleter when no tensor needs the elements any more; on a GPU, when every
+/// kernel that reads them is done. The elements are used in place if they lie on the CPU or on a GPU of this process, and if they are contiguous in some order
+/// of the axes; otherwise they are copied. Nobody may write the elements meanwhile. If a stream still writes them, wait for it before the call. If the function
+/// throws, the caller keeps the ownership: DTypeError for elements of a type that sinter lacks, DeviceError for another device, ValueError for a malformed
+/// tensor or another major version.
 Tensor from_dlpack(Versioned* managed, Location where = Location::current());
 Tensor from_dlpack(Unversioned* managed, Location where = Location::current());
 

@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-/// Returns a row-major view of an evaluated tensor's elements; 0-d and 1-D tensors are one row. It is valid while the handle lives.
+/// Returns a row-major view of an evaluated tensor's elements; a 0-d or 1-D tensor becomes one row. It is valid while the handle lives.
 template <Element Scalar>
 Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> eigen_map(const Tensor& tensor, Location where = Location::current(),
                                                                                                   const char* function = "eigen_map") {
@@ -19,7 +19,7 @@ Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::Row
 }
 template <Element Scalar> void eigen_map(const Tensor&&, Location = Location::current(), const char* = "") = delete;
 
-/// Copies to an Eigen matrix, array or vector; a 1-D tensor becomes a column where the type is a column vector.
+/// Copies the elements to an Eigen matrix, array or vector. A 1-D tensor becomes a column if the Eigen type is a column vector, and else a row.
 template <class Matrix> Matrix to_eigen(const Tensor& tensor, Location where = Location::current()) {
   using Scalar = typename Matrix::Scalar;
   const auto view = eigen_map<Scalar>(tensor, where, "to_eigen");

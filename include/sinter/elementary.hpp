@@ -1,4 +1,4 @@
-// Small functions of NumPy that are one expression of others.
+// Small functions of NumPy, each of which is one expression of other functions.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,8 @@
 
 namespace sinter {
 
-/// Rounds to a number of decimals, half to even, as NumPy: x * 10^d is rounded and divided. Negative decimals round to tens, hundreds, ...
+/// Rounds to a number of decimals, half to even, as NumPy does: x * 10^d is rounded and divided by 10^d. Negative numbers of decimals round to tens, hundreds,
+/// ...
 Tensor round(const Arg& x, int decimals);
 /// Rounds towards zero: trunc.
 Tensor fix(const Arg& x);
@@ -20,15 +21,15 @@ Tensor popcount(const Arg& x);
 Tensor float_power(const Arg& a, const Arg& b);
 Tensor isposinf(const Arg& x);
 Tensor isneginf(const Arg& x);
-/// Returns one bool: whether shapes and elements are equal; equal_nan treats NaN as equal to itself.
+/// Returns one bool: whether shapes and elements are equal. With equal_nan, NaN equals NaN.
 Tensor array_equal(const Arg& a, const Arg& b, bool equal_nan = false);
-/// argmax and argmin that skip NaN; if all elements are NaN they return the first place (NumPy raises).
+/// These are argmax and argmin without NaN. If all elements are NaN, they return the first place, where NumPy raises an exception.
 Tensor nanargmax(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 Tensor nanargmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 
 /// Returns the sum of products of the flat tensors.
 Tensor vdot(const Arg& a, const Arg& b);
-/// Multiply matrices by vectors, and vectors by matrices; the other axes broadcast.
+/// matvec multiplies matrices by vectors, vecmat vectors by matrices; the other axes broadcast.
 Tensor matvec(const Arg& a, const Arg& x);
 Tensor vecmat(const Arg& x, const Arg& a);
 

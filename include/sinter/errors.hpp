@@ -1,5 +1,5 @@
-// The exceptions of sinter: every failure that a user can cause or meet is one of these. Messages name the op, the shapes and dtypes, the user's file and line,
-// and a remedy.
+// The exceptions of sinter: every failure that a user can cause or meet throws one of these. Messages name the op, the shapes and dtypes, the user's file and
+// line, and a remedy.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -18,7 +18,7 @@ struct ShapeError : Error {
 struct DTypeError : Error {
   using Error::Error;
 };
-/// An axis out of range, a repeated axis, more indices than axes.
+/// An axis is out of range or repeated, or there are more indices than axes.
 struct AxisError : Error {
   using Error::Error;
 };
@@ -42,7 +42,7 @@ struct CompileError : Error {
 struct DeviceError : Error {
   using Error::Error;
 };
-/// No memory for a tensor, on a device or on the host, or Options::memory forbids it. The message gives the number of bytes requested.
+/// There is no memory for a tensor on a device or on the host, or Options::memory forbids it. The message gives the number of bytes requested.
 struct MemoryError : DeviceError {
   using DeviceError::DeviceError;
 };

@@ -5,7 +5,7 @@
 
 #include "sinter/print.hpp"
 
-/// Formats "{}" as to_string(tensor) and "{:.3}" with three digits after the point.
+/// Formats "{}" as to_string(tensor) does, and "{:.3}" with three digits after the point.
 template <> struct fmt::formatter<sinter::Tensor> {
   constexpr auto parse(format_parse_context& context) {
     auto at = context.begin();

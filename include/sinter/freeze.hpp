@@ -17,7 +17,7 @@
 
 namespace sinter {
 
-/// A size of an input: a number, or a name, which stands for any size, the same wherever the name appears.
+/// A size of an input: a number, or a name that stands for any size. Wherever the same name appears, the size is the same.
 struct AxisSize {
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -41,17 +41,17 @@ std::string to_string(const InputSpec& spec);  ///< "x: float32[batch, 3, 224, 2
 
 /// The cost of a call at one combination of sizes.
 struct FrozenFigures {
-  std::map<std::string, std::int64_t> sizes;  ///< of the named axes
+  std::map<std::string, std::int64_t> sizes;  ///< the sizes of the named axes
   int kernels = 0, library_calls = 0;
-  int operations = 0;             ///< operations that these kernels and calls compute; without fusion each would be a launch
+  int operations = 0;             ///< operations that these kernels and calls compute; without fusion each would be a launch of its own
   double bytes_moved = 0;         ///< to and from memory, at these sizes
-  double bytes_unfused = 0;       ///< the same with one launch for each operation
-  std::uint64_t arena_bytes = 0;  ///< one block for all intermediate values
-  std::uint64_t least_bytes = 0;  ///< the most bytes that are live at one step: no block can be smaller
-  std::uint64_t apart_bytes = 0;  ///< the sum over all values if each had a block of its own
+  double bytes_unfused = 0;       ///< the bytes that one launch for each operation would move
+  std::uint64_t arena_bytes = 0;  ///< size of the one block that holds all intermediate values
+  std::uint64_t least_bytes = 0;  ///< the most bytes that are live at one step; the block cannot be smaller
+  std::uint64_t apart_bytes = 0;  ///< the bytes that all intermediate values would take in blocks of their own
 };
 
-/// A frozen formula: a counted handle. Any number of threads may call it at once.
+/// A handle on a frozen formula; copies share the formula. Any number of threads may call it at once.
 class Function {
  public:
   using Formula = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
@@ -73,33 +73,32 @@ class Function {
   }
 
   /// Writes the function to a file: its plans, machine code, and the tensors that it has captured. A loaded function also accepts sizes without a plan of their
-  /// own, by rules that save() finds: it records the formula at several sizes, and a named axis is dynamic if the operations are the same and every number of
-  /// the recording is a sum of products of the named axes' sizes. If a formula behaves differently at some sizes (if (x.size(0) * x.size(1) > 1000) ...), the
-  /// accepted sizes end there: the recordings at the corners of the accepted ranges, and at many sizes within, are the same. A difference at single sizes, far
-  /// from the tested ones, is not detected (docs/models.md lists the tested sizes). Prepared sizes are always accepted. `note` is any text that belongs to the
-  /// function, for a program to read after load(). Throws IoError, and ValueError for a function that was itself loaded.
+  /// own. For this, save() records the formula at several sizes. A named axis is dynamic if all recordings have the same operations, and every number in them
+  /// is a sum of products of the named axes' sizes. If the recording differs at some sizes (if (x.size(0) * x.size(1) > 1000) ...), the accepted ranges exclude
+  /// them: save() compares the recordings at the corners of the ranges and at many sizes within. A difference at a few sizes far from the tested ones is not
+  /// detected (docs/models.md lists the tested sizes). Prepared sizes are always accepted. `note` is any text that belongs to the function, for a program to
+  /// read after load(). Throws IoError, and ValueError for a function that was itself loaded.
   void save(std::string_view path, Location where = Location::current()) const { save(path, {}, where); }
   void save(std::string_view path, std::string_view note, Location where = Location::current()) const;
-  /// Reads a function without its formula, for the present device. It opens no compiler. The file is mapped and checked for damage; it holds machine code, so
-  /// trust it only as you would trust a program. Throws IoError for a file that is damaged or of another version of sinter, DeviceError for a file of another
-  /// device. Kernels of another processor are compiled again; without a compiler it throws DeviceError.
+  /// Reads a function without its formula, for the present device. It opens no compiler. The file is mapped and checked for damage. It holds machine code, so
+  /// load only a file that you would also run as a program. Throws IoError for a file that is damaged or of another version of sinter, DeviceError for a file
+  /// of another device. Kernels for another processor are compiled again; if there is no compiler, load() throws DeviceError.
   static Function load(std::string_view path, Location where = Location::current());
 
-  /// Makes plans for these sizes of the named axes now; names that are left out have the specs' sizes.
+  /// Makes the plan for these sizes of the named axes now. A name that is left out has the size of its spec.
   void prepare(const std::map<std::string, std::int64_t>& sizes, Location where = Location::current()) const;
 
   const std::vector<InputSpec>& inputs() const;     ///< names, types and shapes, in the order of a call
-  const std::string& note() const;                  ///< of a loaded function; empty for others
-  const std::vector<std::string>& outputs() const;  ///< names: y0, y1, ... unless freeze() received others
+  const std::string& note() const;                  ///< the note that save() stored in a loaded function's file; else empty
+  const std::vector<std::string>& outputs() const;  ///< the results' names: y0, y1, ... unless freeze() received others
   int plans() const;                                ///< number of plans made or loaded
   /// Returns the figures of each bound combination of sizes, the latest call first.
   std::vector<FrozenFigures> figures() const;
-  /// Returns the sizes for which each plan of a loaded function is valid: "batch 4 to 7, seq = 16". The range of a name applies while the other names have the
-  /// planned sizes.
+  /// Returns the sizes for which each plan of a loaded function is valid: "batch 4 to 7, seq = 16". Each range holds if the other names have the planned sizes.
   std::vector<std::string> serves() const;
-  /// Returns for each plan of a loaded function one line per name: the size of the plan, the sizes that give the same plan, and the reason why it is not valid
-  /// for others.
-  std::vector<std::string> ends() const;
+  /// Explains the ranges of serves(). For each plan of a loaded function, returns one line per name: the planned size, the sizes for which the scheduler would
+  /// make the same plan, and why the plan is not valid for the next size.
+  std::vector<std::string> limits() const;
   /// Returns explain() of the plan that was called last; the text begins with the figures. A loaded function knows no source lines.
   std::string explain(const ExplainOptions& options = {}) const;
 
@@ -109,8 +108,8 @@ class Function {
   std::shared_ptr<State> state_;
 };
 
-/// Records the formula on placeholders, computes the parts that depend on no input, plans the rest and compiles it, for the present device. The formula is
-/// stored, and called again for new sizes. Captured tensors are stored with their present values.
+/// Records the formula on placeholders, computes the parts that depend on no input, and plans and compiles the rest for the present device. The function keeps
+/// the formula, and records it again for new sizes. Tensors that the formula captures keep the values that they have now.
 Function freeze(Function::Formula formula, const std::vector<InputSpec>& specs, std::vector<std::string> outputs = {}, Location where = Location::current());
 
 namespace detail {
@@ -126,7 +125,7 @@ template <class F, std::size_t... I> constexpr bool takes(std::index_sequence<I.
 inline std::vector<Tensor> as_list(Tensor result) { return {std::move(result)}; }
 inline std::vector<Tensor> as_list(std::vector<Tensor> results) { return results; }
 
-/// Counts the tensors that the formula takes one by one, up to eight.
+/// Returns how many tensors the formula takes as separate arguments, at most eight; 0 for none of these.
 template <class F, std::size_t N = 1> constexpr std::size_t arity() {
   if constexpr (takes<F>(std::make_index_sequence<N>())) return N;
   else if constexpr (N < 8) return arity<F, N + 1>();

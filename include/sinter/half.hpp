@@ -9,31 +9,31 @@
 
 namespace sinter {
 
-/// The layout of a narrow floating type: a sign, an exponent and a fraction, as in IEEE 754. A finite-only type has numbers where others have infinities and
-/// NaN; its code of all ones is NaN, and numbers beyond its range become NaN.
+/// The layout of a narrow floating type: a sign, an exponent and a fraction, as in IEEE 754. A finite-only type has no infinities: most of the codes that stand
+/// for infinities and NaN in other types are numbers. Its only NaN is the code of all ones, and numbers beyond its range become NaN.
 struct FloatFormat {
   int exponent = 0, fraction = 0;  ///< bits
   bool finite_only = false;
 
   // Constants of the conversions, in C++ here and in the code generated for CPUs and GPUs. Codes exclude the sign.
-  constexpr int bits() const { return 1 + exponent + fraction; }                                     ///< of an element
-  constexpr int shift() const { return 23 - fraction; }                                              ///< extra bits of a float's fraction
-  constexpr int bias() const { return (1 << (exponent - 1)) - 1; }                                   ///< of the exponent
-  constexpr std::uint32_t rebias() const { return static_cast<std::uint32_t>(127 - bias()) << 23; }  ///< from this type's exponent to a float's
+  constexpr int bits() const { return 1 + exponent + fraction; }                                     ///< the bits of an element
+  constexpr int shift() const { return 23 - fraction; }                                              ///< how many more bits the fraction of a float has
+  constexpr int bias() const { return (1 << (exponent - 1)) - 1; }                                   ///< the bias of the exponent
+  constexpr std::uint32_t rebias() const { return static_cast<std::uint32_t>(127 - bias()) << 23; }  ///< float's bias minus this one
   constexpr std::uint32_t sign() const { return 1u << (exponent + fraction); }
-  constexpr std::uint32_t overflow() const { return finite_only ? sign() - 1 : sign() - (1u << fraction); }   ///< infinity, or NaN
+  constexpr std::uint32_t overflow() const { return finite_only ? sign() - 1 : sign() - (1u << fraction); }   ///< the code of infinity; NaN if there is none
   constexpr std::uint32_t nan() const { return finite_only ? sign() - 1 : sign() - (1u << (fraction - 1)); }  ///< the NaN that operations give
   constexpr std::uint32_t normal() const { return 1u << fraction; }                                           ///< the smallest normal number
   constexpr std::uint32_t normal_as_float() const { return rebias() + (1u << 23); }                           ///< the same as a float's bits
-  /// Returns the bits of a power of two as a float whose last place is the smallest number of the type: adding it rounds a subnormal number.
+  /// Returns the bits of a float, a power of two, whose last place is the smallest number of this type. Adding this float rounds a subnormal number.
   constexpr std::uint32_t rounder() const { return rebias() + (static_cast<std::uint32_t>(1 + shift()) << 23); }
-  /// Returns whether a NaN keeps the upper bits of the float's payload, as processors convert it (16 bits), or only its sign (8 bits).
+  /// Returns true if a NaN is converted with the upper bits of its payload, as processors do for 16 bits. For 8 bits only the sign of a NaN is converted.
   constexpr bool keeps_payload() const { return bits() == 16; }
 };
 
 namespace detail {
 
-/// Returns a float that rounds to the same value of 16 bits or fewer as x does: its last bit records what was lost (round to odd).
+/// Rounds x to a float by round-to-odd: the last bit is 1 if the result is not exact. Rounding that float to 16 bits or fewer gives the same as rounding x.
 constexpr float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const double back = nearest;

@@ -1,4 +1,4 @@
-// Products and norms, expressed by views, matmul or one fused reduction.
+// Products and norms. Each is composed of views and matmul, or is one fused reduction.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@ Tensor inner(const Arg& a, const Arg& b);
 Tensor tensordot(const Arg& a, const Arg& b, std::int64_t axes = 2);
 /// Sums products over these axes of a and of b, pair by pair.
 Tensor tensordot(const Arg& a, const Arg& b, const std::vector<std::int64_t>& axes_a, const std::vector<std::int64_t>& axes_b);
-/// Evaluates subscripts as in einsum("ij,jk->ik", {a, b}): letters name axes, axes that the result does not name are summed, "..." stands for axes that
-/// broadcast. Operands are multiplied in pairs, the pair with the smallest product first. Throws ValueError for more than 64 operands.
+/// Evaluates subscripts as in einsum("ij,jk->ik", {a, b}): letters name axes, "..." stands for axes that broadcast, and axes that the result does not name are
+/// summed. Operands are multiplied in pairs; the pair with the smallest product comes first. Throws ValueError for more than 64 operands.
 Tensor einsum(std::string_view subscripts, const std::vector<Tensor>& operands, Location where = Location::current());
 template <std::derived_from<Tensor>... T> Tensor einsum(std::string_view subscripts, detail::First first, const T&... operands) {
   return einsum(subscripts, std::vector<Tensor>{first.tensor, operands...}, first.where);
@@ -33,7 +33,7 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, Location where = Location:
 Tensor matrix_trace(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
 /// Exchanges the last two axes.
 Tensor matrix_transpose(const Arg& x);
-/// Returns x @ x @ ... n times, by squaring; for a negative n, the power -n of the inverse.
+/// Returns the product of n factors x, by squaring. A negative n gives the power -n of the inverse.
 Tensor matrix_power(const Arg& x, std::int64_t n);
 /// Returns the cross product of vectors of 3 numbers along an axis; the other axes broadcast.
 Tensor cross(const Arg& a, const Arg& b, std::int64_t axis = -1);
@@ -50,7 +50,7 @@ class NormOrder {
     requires std::is_arithmetic_v<Number>
   NormOrder(Number number) : number_(static_cast<double>(number)) {}
   NormOrder(const char* name) : name_(name) {}
-  std::optional<double> number() const { return number_; }  ///< nothing for a name
+  std::optional<double> number() const { return number_; }  ///< nullopt for a name
   std::string_view name() const { return name_; }           ///< empty for a number
 
  private:
@@ -58,10 +58,11 @@ class NormOrder {
   std::string_view name_;
 };
 
-/// Returns a norm of the matrices in the last two axes: "fro" is the root of the sum of squares; 1 and -1 are the largest and smallest sum of a column's
-/// magnitudes; infinity and -infinity those of a row's; 2 and -2 are the largest and smallest singular value; "nuc" is their sum.
+/// Returns a norm of the matrices in the last two axes: "fro" is the root of the sum of squares. 1 and -1 are the largest and the smallest sum of magnitudes in
+/// a column; infinity and -infinity are those in a row. 2 and -2 are the largest and the smallest singular value; "nuc" is the sum of the singular values.
 Tensor matrix_norm(const Arg& x, bool keepdims = false, NormOrder ord = "fro");
-/// Follows NumPy's linalg.norm: without `ord` the root of the sum of squares; with it a vector's norm for one axis, a matrix's norm for two.
+/// Follows NumPy's linalg.norm. Without `ord` it returns the root of the sum of squares. With `ord` it returns vector_norm if there is one axis, and
+/// matrix_norm if there are two.
 Tensor norm(const Arg& x, std::optional<NormOrder> ord = {}, const Axes& axes = {}, bool keepdims = false);
 
 }  // namespace sinter

@@ -4,7 +4,7 @@
 
 namespace sinter {
 
-/// A place in the user's program; a defaulted argument of this type is the caller's own line.
+/// A place in the user's program. As a default argument, Location::current() gives the line of the caller.
 struct Location {
   const char* file = "";
   std::uint32_t line = 0;

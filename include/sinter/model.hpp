@@ -13,14 +13,14 @@
 
 namespace sinter {
 
-/// Thrown for a model that cannot be read, that is invalid (a cycle, an unknown value), or that has an operator that sinter lacks. The message names the file
+/// Thrown for a model that cannot be read, that is invalid (a cycle, an unknown value), or that uses an operator that sinter lacks. The message names the file
 /// and the node.
 struct ModelError : Error {
   using Error::Error;
 };
 
-/// A size of a model's input or output: a number, or a name that stands for any number. A size that has no name in the file, or "?", is named
-/// by its input or output and axis, "x.0".
+/// A size of a model's input or output: a number, or a name that stands for any number. A size without a name in the file, or with the name "?", is named after
+/// its input or output and its axis: "x.0".
 struct ModelSize {
   std::optional<std::int64_t> size;
   std::string symbol;
@@ -36,7 +36,7 @@ std::string to_string(const ModelValue& value);  ///< "x: float32[N, 3, 224, 224
 
 /// An operator, or an operator's variant, that a model has and sinter lacks.
 struct MissingOperator {
-  std::string op;     ///< with its domain, unless that is ONNX's own
+  std::string op;     ///< the operator's name, preceded by its domain unless that is ONNX's own
   std::string first;  ///< the name and place of the first node with this operator
   int nodes = 0;      ///< number of the model's nodes with this operator
 };
@@ -56,15 +56,15 @@ struct ModelOptions {
   /// types of inputs and outputs do not change.
   DType precision = DType::float32;
   /// A node whose result would have more elements is refused before anything is computed for it. This bounds the memory that a broken or hostile file can
-  /// request. The windows of a pool or a convolution may take 1024 times as many products.
-  std::int64_t most_elements = std::int64_t{1} << 36;
-  /// If, Loop and Scan are unrolled at each call; they are refused where they unroll to more nodes than this.
-  std::int64_t most_unrolled = 200'000;
-  /// Inputs that always have this value: they become constants of the model, and are inputs no more. A number stands for all elements of its input.
+  /// request. The windows of a pool or a convolution may take at most 1024 times this number of products.
+  std::int64_t max_elements = std::int64_t{1} << 36;
+  /// If, Loop and Scan are unrolled at each call; a model whose unrolled nodes would be more than this is refused.
+  std::int64_t max_unrolled = 200'000;
+  /// Values for inputs that never change: these inputs become constants of the model. A number stands for all elements of its input.
   std::map<std::string, Tensor> fixed = {};
 };
 
-/// A trained model: a counted, immutable value. Any number of threads may call it at once.
+/// A trained model. It never changes, and copies share it. Any number of threads may call it at once.
 class Model {
  public:
   /// Reads an .onnx file (opsets 11 to 21, other versions where the operators did not change), with its external data. Throws IoError for a file that cannot be
@@ -73,13 +73,12 @@ class Model {
 
   const std::vector<ModelValue>& inputs() const;   ///< names, types and shapes, in the order of a call
   const std::vector<ModelValue>& outputs() const;  ///< in the order of the results
-  /// Return the number of nodes in the file, and the number after the rewrites.
-  int nodes_in_file() const;
-  int nodes() const;                             ///< after the rewrites
-  const std::vector<Rewrite>& rewrites() const;  ///< what was done to the nodes, and how often
-  std::vector<MissingOperator> missing() const;  ///< operators of the file that sinter lacks
+  int nodes_in_file() const;                       ///< the number of nodes in the file
+  int nodes() const;                               ///< the number of nodes after the rewrites
+  const std::vector<Rewrite>& rewrites() const;    ///< the rewrites, and how often each was applied
+  std::vector<MissingOperator> missing() const;    ///< operators of the file that sinter lacks
 
-  /// Records the model on these inputs, in the order of inputs(). It computes nothing except sizes that depend on the data. Throws DTypeError and ShapeError
+  /// Records the model on these inputs, in the order of inputs(). Nothing is computed, except sizes that depend on the data. Throws DTypeError and ShapeError
   /// for inputs that the model does not accept, ModelError with the node's name where a node fails.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, Location where = Location::current()) const;
   /// Does the same with inputs and outputs by name, and computes all outputs.

@@ -28,7 +28,8 @@ class PerAxis {
 };
 
 /// The padding of the spatial axes: 1 (on both sides of every axis), {1, 2} (one number for each axis), or {{0, 1}, {0, 1}} (before and after each axis).
-/// same() pads so that a convolution of stride 1 keeps the size; if the padding of an axis is odd, the extra element is added at the end.
+/// same() pads so that a convolution keeps the size, for which its stride must be 1, and so that a pool gives ceil(size / stride). If the padding of an axis is
+/// odd, the extra element is added at the end.
 class Padding {
  public:
   template <class T>
@@ -40,7 +41,7 @@ class Padding {
   }
   Padding(std::vector<std::pair<std::int64_t, std::int64_t>> before_after) : widths_(std::move(before_after)) {}
   Padding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> before_after) : widths_(before_after) {}
-  static Padding same() {  /// Pads so that the result has the size of x divided by the stride.
+  static Padding same() {  /// Pads as described above.
     Padding padding(0);
     padding.same_ = true;
     return padding;
@@ -63,7 +64,7 @@ struct ConvOptions {
 };
 /// Returns the cross-correlation: weight (filters, channels / groups, taps..), bias (filters,) -> (batch, filters, spatial axes..). Integers are convolved in
 /// int32 or int64. The convolution is a library call, and takes an epilogue if the library supports one. A CPU computes 3x3 taps of stride 1 over many channels
-/// and positions in tiles of 2x2 positions: an infinity in x, or a number near the largest ones, then makes a whole tile NaN. If groups do not fill 16
+/// and positions in tiles of 2x2 positions. An infinity in x, or a number near the largest of the type, then makes a whole tile NaN. If groups do not fill 16
 /// channels, the tiles of neighbouring groups become NaN, too. See docs/models.md.
 Tensor conv(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& how = {});
 /// These call conv after they check the number of spatial axes.
@@ -78,9 +79,10 @@ struct ConvTransposeOptions {
   std::int64_t groups = 1;
   PerAxis dilation = 1;
 };
-/// Returns the transpose of conv as a linear map: weight (channels, filters / groups, taps..). An axis gets the size (size - 1) * stride - padding on both
-/// sides + dilation * (taps - 1) + output_padding + 1. The result is computed as one convolution of stride 1 with filters for each phase of the result. Taps
-/// that a phase lacks are zeros, so an infinity of x may cause NaN where no tap reads it.
+/// Returns the transpose of conv as a linear map: weight (channels, filters / groups, taps..). The result's size along an axis is (size - 1) * stride -
+/// (padding before + padding after) + dilation * (taps - 1) + output_padding + 1. It is computed as one convolution of stride 1: with a stride s, every s-th
+/// element of the result is one phase, and each phase has filters of its own. Taps that a phase lacks are zeros, so an infinity of x may cause NaN where no tap
+/// reads it.
 Tensor conv_transpose(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
 Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const ConvTransposeOptions& how = {});
@@ -112,14 +114,15 @@ Tensor max_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& h
 Tensor avg_pool1d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool2d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
 Tensor avg_pool3d(const Arg& x, const PerAxis& kernel_size, const PoolOptions& how = {});
-/// Window i of n begins at floor(i * size / n) and ends before ceil((i + 1) * size / n). Throws ValueError for more than 65536 windows of several sizes.
+/// Returns the mean of each of n windows along an axis, n being the output size. Window i begins at floor(i * size / n) and ends before ceil((i + 1) * size /
+/// n). Throws ValueError if an axis has more than 65536 windows and they differ in size.
 Tensor adaptive_avg_pool(const Arg& x, const PerAxis& output_size);
 Tensor adaptive_max_pool(const Arg& x, const PerAxis& output_size);  ///< the largest element of the same windows
-/// These reduce all spatial axes, which remain with size 1.
+/// These reduce all spatial axes, which stay as axes of size 1.
 Tensor global_avg_pool(const Arg& x);
 Tensor global_max_pool(const Arg& x);
 
-// --- norms; weight and bias may be empty handles, which leave them out --------------------------------------------------------------------
+// --- norms; an empty handle leaves out weight or bias --------------------------------------------------------------------
 
 /// Normalises by running statistics, at inference: (x - mean) / sqrt(var + eps) * weight + bias for each channel.
 Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
@@ -136,7 +139,7 @@ struct AttentionOptions {
   Tensor mask = {};                  ///< bool: true takes part; floating: added to the scores
   bool is_causal = false;            ///< true: a query attends only to keys up to its own index
   std::optional<double> scale = {};  ///< by default 1 / sqrt(the last axis)
-  bool enable_gqa = false;           ///< true: keys and values have fewer heads than queries; several heads of the queries share each
+  bool enable_gqa = false;           ///< true: keys and values have fewer heads than queries; several heads of the queries share one head of them
 };
 /// Returns softmax(query @ key.T * scale + mask) @ value over the last two axes; the axes before are batches and heads.
 Tensor scaled_dot_product_attention(const Arg& query, const Tensor& key, const Tensor& value, const AttentionOptions& how = {});
@@ -158,7 +161,7 @@ struct ResizeOptions {
   double cubic_a = -0.75;
   bool exclude_outside = false;                        ///< cubic, antialias: true gives positions outside of x no weight; false repeats the outermost element
   std::vector<double> scales = {};                     ///< one for each resized axis; by default the new size divided by the old one
-  bool antialias = false;                              ///< linear, cubic: an element of a smaller result averages all positions that it covers
+  bool antialias = false;                              ///< linear, cubic: if the result is smaller, each element is a mean over all positions that it covers
   std::vector<std::pair<double, double>> region = {};  ///< tf_crop_and_resize: the part of each axis that is read; 0 is its first position, 1 its last
   double extrapolation_value = 0;                      ///< tf_crop_and_resize: the value at positions outside of x
 };

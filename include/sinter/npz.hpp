@@ -6,12 +6,13 @@
 
 namespace sinter {
 
-/// Returns all tensors of an archive, stored or deflated, in archive order, by name without ".npy". Throws IoError naming the file, the name and the fault.
+/// Returns all tensors of an archive, in its order; each has its name without ".npy". Members may be stored or deflated. Throws IoError naming the file, the
+/// name and the fault.
 NamedTensors load_npz(const std::string& path, Location where = Location::current());
 /// Returns one of them; an unknown name is an IoError that lists the names in the archive.
 Tensor load_npz(const std::string& path, const std::string& name, Location where = Location::current());
-/// Evaluates the tensors and writes them; `compressed` deflates them, as np.savez_compressed. The file is replaced as a whole or not at all. Throws ValueError
-/// for a repeated name.
+/// Evaluates the tensors and writes them; `compressed` deflates them, as np.savez_compressed does. The file is replaced as a whole or not at all. Throws
+/// ValueError for a repeated name.
 void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed = false, Location where = Location::current());
 
 }  // namespace sinter

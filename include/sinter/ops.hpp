@@ -33,7 +33,7 @@ Tensor operator+(const Arg& x);
 Tensor operator-(const Arg& x);
 Tensor operator~(const Arg& x);
 Tensor operator!(const Arg& x);     ///< logical_not
-Tensor operator!(const Tensor& x);  ///< the same; Tensor's operator bool requires an exact match
+Tensor operator!(const Tensor& x);  ///< the same; without this overload, !x would call Tensor's operator bool
 
 // --- arithmetic ------------------------------------------------------------------------------------------------------
 Tensor add(const Arg& a, const Arg& b);
@@ -63,7 +63,7 @@ std::pair<Tensor, Tensor> divmod(const Arg& a, const Arg& b);
 /// Like minimum and maximum, but if one operand is NaN, they return the other one.
 Tensor fmin(const Arg& a, const Arg& b);
 Tensor fmax(const Arg& a, const Arg& b);
-/// Take integers. The result is not negative, unless the type cannot hold it: as in NumPy, gcd(-128, 0) of int8 is -128.
+/// These take integers. The result is not negative, unless the type cannot hold it: as in NumPy, gcd(-128, 0) of int8 is -128.
 Tensor gcd(const Arg& a, const Arg& b);
 Tensor lcm(const Arg& a, const Arg& b);
 /// Returns a + t * (b - a), exactly b where t is 1.
@@ -73,7 +73,8 @@ Tensor clip(const Arg& x, const Arg& low, const Arg& high);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
 /// Returns for each element the first choice whose condition is true, or `otherwise`.
 Tensor select(const std::vector<Tensor>& conditions, const std::vector<Tensor>& choices, const Arg& otherwise = 0);
-/// Returns for each element the value of the last true condition, in x's type. A further value is for elements without a true condition; by default it is 0.
+/// Returns for each element the value of the last true condition, in x's type. One value more than conditions is the value of elements without a true
+/// condition; without it they are 0.
 Tensor piecewise(const Arg& x, const std::vector<Tensor>& conditions, const std::vector<Tensor>& values);
 /// Returns 0 below 0, 1 above, and `at_zero` at 0.
 Tensor heaviside(const Arg& x, const Arg& at_zero);
@@ -93,7 +94,7 @@ std::pair<Tensor, Tensor> modf(const Arg& x);
 // --- parts of a floating number --------------------------------------------------------------------------------------
 /// Returns the magnitude of a with the sign of b.
 Tensor copysign(const Arg& a, const Arg& b);
-/// Returns the sign bit: true for -0.0, too.
+/// Returns true if the sign bit is set, which it is for -0.0, too.
 Tensor signbit(const Arg& x);
 /// Returns the next number after a towards b.
 Tensor nextafter(const Arg& a, const Arg& b);
@@ -102,7 +103,7 @@ Tensor ldexp(const Arg& x, const Arg& n);
 /// Returns fraction and exponent with x = fraction * 2^exponent, the fraction in [1/2, 1) and the exponent an int32.
 std::pair<Tensor, Tensor> frexp(const Arg& x);
 
-// --- mathematics: as in NumPy bool and 8-bit integers become float16, 16-bit ones float32, larger ones float64; for sinc all become float64 --
+// --- mathematics: as in NumPy, bool and 8-bit integers give float16, 16-bit integers float32, wider ones float64; sinc always gives float64 --
 Tensor sqrt(const Arg& x);
 Tensor rsqrt(const Arg& x);
 Tensor exp(const Arg& x);
@@ -214,7 +215,7 @@ Tensor squeeze(const Arg& x, const Axes& axes = {});
 Tensor broadcast_to(const Arg& x, const Shape& shape);
 Tensor flip(const Arg& x, const Axes& axes = {});
 Tensor slice(const Arg& x, const std::vector<Index>& index);  ///< x.at(index)
-/// Makes a row-major copy when it is evaluated; it is never folded into another kernel's reads.
+/// Makes a row-major copy when it is evaluated. Kernels that use the copy read it from memory, and never compute it themselves.
 Tensor contiguous(const Arg& x);
 
 // --- arranging: guarded reads inside the kernel that uses the result ---------------------------------------------------
@@ -264,10 +265,10 @@ Tensor diagonal(const Arg& x, std::int64_t offset = 0, std::int64_t axis1 = 0, s
 Tensor diag(const Arg& x, std::int64_t k = 0);
 
 // --- elements at computed places ---------------------------------------------------------------------------------------
-/// The treatment of an index out of range. `raise` throws an IndexError with the op, the line, the index and the size when the value is computed; negative
-/// indices down to -size count from the end.
+/// Says what happens to an index out of range. `raise` throws an IndexError with the op, the line, the index and the size when the value is computed; negative
+/// indices down to -size count from the end. `wrap` takes the index modulo the size, and `clip` takes the nearest index in range.
 enum class IndexMode : std::uint8_t { raise, wrap, clip };
-/// Replaces the axis by the indices' axes; without an axis it uses the flat tensor.
+/// Selects elements along an axis; the axes of the indices replace that axis in the result. Without an axis it selects from the flat tensor.
 Tensor take(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = {}, IndexMode mode = IndexMode::raise);
 /// Returns result[.., i, ..] = x[.., indices[.., i, ..], ..]; all other axes broadcast. Without an axis it uses the flat tensor.
 Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int64_t> axis = -1);
@@ -278,7 +279,8 @@ Tensor argmin(const Arg& x, std::optional<std::int64_t> axis = {}, bool keepdims
 // --- linear algebra --------------------------------------------------------------------------------------------------
 /// Multiplies matrices as NumPy does: 1-D operands are vectors, leading axes broadcast.
 Tensor matmul(const Arg& a, const Arg& b);
-/// Sums products over the last axis of a and the second to last of b (a vector's only axis) and retains all other axes; a 0-d operand multiplies.
+/// Sums products over the last axis of a and the second to last of b (a vector's only axis) and keeps all other axes. A 0-d operand multiplies every element of
+/// the other one.
 Tensor dot(const Arg& a, const Arg& b);
 
 // --- compositions ----------------------------------------------------------------------------------------------------
@@ -319,7 +321,8 @@ Tensor full(const Shape& shape, const Arg& value, std::optional<DType> dtype = {
 Tensor arange(const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, std::optional<DType> dtype = {});
 Tensor arange(const Arg& start, const Arg& stop, const Arg& step, std::optional<DType> dtype = {});
-/// By default the dtype is float32 when every floating bound is a float, float64 otherwise. Between tensors, the points are along a new first axis.
+/// By default the dtype is float32 when every floating bound is a float, float64 otherwise. If start or stop is a tensor, the points lie along a new first
+/// axis.
 Tensor linspace(const Arg& start, const Arg& stop, std::int64_t count = 50, bool endpoint = true, std::optional<DType> dtype = {});
 /// Returns a tensor with a shape and a type but no value: it can be planned, explained and compiled for, but never evaluated.
 Tensor placeholder(const Shape& shape, DType dtype, Location where = Location::current());

@@ -8,24 +8,26 @@
 
 namespace sinter {
 
-/// The digits of floating-point numbers. maxprec: as many as distinguish a number from all others, at most `precision`; fixed: exactly `precision`; unique: as
-/// maxprec without a limit; maxprec_equal: as maxprec, the same number for all elements.
-enum class FloatMode : std::uint8_t { maxprec, fixed, unique, maxprec_equal };
+/// The number of digits of a floating-point number.
+enum class FloatMode : std::uint8_t {
+  maxprec,        ///< as many as distinguish the number from all others, at most `precision`
+  fixed,          ///< exactly `precision`
+  unique,         ///< as many as distinguish the number from all others
+  maxprec_equal,  ///< as maxprec, with the same number of digits for all elements
+};
 
-/// NumPy's set_printoptions: the most digits after the point; the number of elements up to which all are shown, and how many are shown at each end of an axis
-/// beyond it; characters in a line; whether small numbers are written without an exponent; '+' or ' ' in front of numbers that are not negative; the words for
-/// NaN and infinity. In addition: the text between elements, and the indentation of all lines but the first. With ", " and 6 an array is written as in NumPy's
-/// repr after "array(".
+/// The options of NumPy's set_printoptions, and two more: separator and indent. With separator ", " and indent 6 an array is written as in NumPy's repr after
+/// "array(".
 struct PrintOptions {
-  int precision = 8;
-  std::int64_t threshold = 1000;
-  std::int64_t edgeitems = 3;
-  int linewidth = 75;
-  bool suppress = false;
-  std::string separator = " ";
-  int indent = 0;
+  int precision = 8;              ///< the most digits after the point
+  std::int64_t threshold = 1000;  ///< an array of more elements is abbreviated
+  std::int64_t edgeitems = 3;     ///< elements that an abbreviated array shows at each end of an axis
+  int linewidth = 75;             ///< characters in a line
+  bool suppress = false;          ///< true: small numbers are written without an exponent
+  std::string separator = " ";    ///< the text between elements
+  int indent = 0;                 ///< spaces at the beginning of all lines but the first
   FloatMode floatmode = FloatMode::maxprec;
-  char sign = '-';
+  char sign = '-';  ///< '+' or ' ': this character precedes numbers that are not negative
   std::string nan = "nan", infinity = "inf";
 };
 PrintOptions printoptions();  ///< the options now

@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-/// Writes an array of this shape whose elements have the texts that `element` gives for their row-major places.
+/// Writes an array of this shape. `element` returns the text of the element at a row-major place.
 std::string to_string(const Shape& shape, const std::function<std::string(std::int64_t)>& element, const PrintOptions& options,
                       Location where = Location::current());
 

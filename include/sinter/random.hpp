@@ -33,15 +33,15 @@ class Key {
 /// Returns integers whose bits are all random.
 Tensor bits(Key key, const Shape& shape, DType dtype = DType::uint32, Location where = Location::current());
 
-/// Returns numbers in [low, high), at the resolution of the type's significand near 1: multiples of 2^-24 (float32) or 2^-53 (float64) of high - low. low and
-/// high broadcast to the shape. As in NumPy, rounding may give `high` itself unless low and high are 0 and 1.
+/// Returns numbers in [low, high): low + (high - low) * u. u is in [0, 1) and has as many random bits as the type's significand has bits, 24 for float32 and 53
+/// for float64. low and high broadcast to the shape. As in NumPy, rounding may give `high` itself, unless low is 0 and high is 1.
 Tensor uniform(Key key, const Shape& shape, const Arg& low = 0, const Arg& high = 1, DType dtype = DType::float64);
 inline Tensor uniform(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
   return uniform(key, shape, Arg(0, where), Arg(1, where), dtype);
 }
 
-/// Applies Box and Muller's transform to two uniform numbers: of 32 bits each for float32 and narrower types (so that no value is beyond 6.66 standard
-/// deviations), of 53 for float64 (8.57). mean and std broadcast to the shape.
+/// Returns normally distributed numbers, by Box and Muller's transform of two uniform numbers. For float32 and narrower types these have 32 bits, so no value
+/// is beyond 6.66 standard deviations; for float64 they have 53 bits, and the limit is 8.57. mean and std broadcast to the shape.
 Tensor normal(Key key, const Shape& shape, const Arg& mean = 0, const Arg& std = 1, DType dtype = DType::float64);
 inline Tensor normal(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
   return normal(key, shape, Arg(0, where), Arg(1, where), dtype);
@@ -50,10 +50,10 @@ inline Tensor normal(Key key, const Shape& shape, DType dtype, Location where = 
 /// Returns integers in [low, high). The probability of a value is off by less than one part in 2^64 / (high - low).
 Tensor integers(Key key, const Shape& shape, std::int64_t low, std::int64_t high, DType dtype = DType::int64, Location where = Location::current());
 
-/// Returns true with probability p, a number or a tensor that broadcasts to the shape.
+/// Returns bool elements that are true with probability p. p is a number, or a tensor that broadcasts to the shape.
 Tensor bernoulli(Key key, const Shape& shape, const Arg& p = 0.5);
 
-/// Returns numbers with mean `scale`, which broadcasts to the shape.
+/// Returns exponentially distributed numbers with mean `scale`, which broadcasts to the shape.
 Tensor exponential(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
 inline Tensor exponential(Key key, const Shape& shape, DType dtype, Location where = Location::current()) {
   return exponential(key, shape, Arg(1, where), dtype);
@@ -67,7 +67,7 @@ Tensor gumbel(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale 
 Tensor cauchy(Key key, const Shape& shape, const Arg& loc = 0, const Arg& scale = 1, DType dtype = DType::float64);
 Tensor rayleigh(Key key, const Shape& shape, const Arg& scale = 1, DType dtype = DType::float64);
 Tensor weibull(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
-/// Follows NumPy: samples Lomax's distribution, from 0 on.
+/// Samples Lomax's distribution, which begins at 0, as NumPy's pareto does.
 Tensor pareto(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
 /// Returns exp of a normal number.
 Tensor lognormal(Key key, const Shape& shape, const Arg& mean = 0, const Arg& sigma = 1, DType dtype = DType::float64);
@@ -76,32 +76,32 @@ Tensor truncated_normal(Key key, const Shape& shape, const Arg& low, const Arg& 
 /// Returns 1 or -1.
 Tensor rademacher(Key key, const Shape& shape, DType dtype = DType::int64, Location where = Location::current());
 
-/// Samples the gamma distribution with `a` > 0 by Marsaglia and Tsang's rejection (ACM TOMS 26, 2000): each element makes six tries, and all fail at most once
-/// in 10^7 times. For a below 1 it multiplies by a power of a uniform number. float32 and float64 compute in their type.
+/// Samples the gamma distribution with `a` > 0 by Marsaglia and Tsang's rejection (ACM TOMS 26, 2000). Each element makes six tries; the probability that all
+/// six fail is at most 10^-7. If `a` is below 1, the function multiplies by a power of a uniform number. float32 is computed in float32, float64 in float64.
 Tensor gamma(Key key, const Shape& shape, const Arg& a, const Arg& scale = 1, DType dtype = DType::float64);
 /// Returns log(gamma(key, shape, a)), also where gamma itself would underflow to 0.
 Tensor loggamma(Key key, const Shape& shape, const Arg& a, DType dtype = DType::float64);
 Tensor beta(Key key, const Shape& shape, const Arg& a, const Arg& b, DType dtype = DType::float64);
 Tensor chisquare(Key key, const Shape& shape, const Arg& df, DType dtype = DType::float64);
 Tensor standard_t(Key key, const Shape& shape, const Arg& df, DType dtype = DType::float64);
-/// Returns positive numbers whose sum along the last axis of `shape`, which is alpha's, is 1.
+/// Returns positive numbers that sum to 1 along the last axis. `shape` is the shape of the result, to which alpha broadcasts; by default it is alpha's shape.
 Tensor dirichlet(Key key, const Tensor& alpha, const Shape& shape = {}, DType dtype = DType::float64, Location where = Location::current());
 
-/// Return whole numbers by looking up a uniform number of 53 bits in a table of the cumulative distribution function. Throw ValueError for a variance of 10^10
-/// or more.
+/// These return whole numbers: they look up a uniform number of 53 bits in a table of the cumulative distribution function. They throw ValueError for a
+/// variance of 10^10 or more.
 Tensor poisson(Key key, const Shape& shape, double rate = 1, DType dtype = DType::int64, Location where = Location::current());
 Tensor binomial(Key key, const Shape& shape, std::int64_t n, double p, DType dtype = DType::int64, Location where = Location::current());
 /// Returns the number of tries until the first success, from 1 on; a number beyond the type becomes the type's largest value, as in NumPy.
 Tensor geometric(Key key, const Shape& shape, double p, DType dtype = DType::int64, Location where = Location::current());
-/// Draws, once for each row, the number of an element along the axis with probability softmax(logits). A longer `shape`, which must end with the shape of the
-/// rows, gives each row more draws.
+/// Draws for each row an index along the axis, with the probabilities softmax(logits). By default each row gives one index, and the result has the shape of the
+/// rows. A longer `shape` gives more; it must end with the shape of the rows.
 Tensor categorical(Key key, const Arg& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = {});
 
-/// Return the numbers from 0 to n - 1, or the slices of x along an axis, in random order: sorted by 64 random bits.
+/// These return the numbers from 0 to n - 1, or the slices of x along an axis, in random order, which is the order of 64 random bits each.
 Tensor permutation(Key key, std::int64_t n, Location where = Location::current());
 Tensor permutation(Key key, const Tensor& x, std::int64_t axis = 0, Location where = Location::current());
-/// Draws elements of an axis of x with or without replacement. The probabilities p are a vector as long as the axis that need not sum to 1. Without
-/// replacement, the function adds Gumbel numbers to the logarithm of p.
+/// Draws elements of an axis of x with or without replacement. p is a vector of probabilities, one for each element of the axis; its sum need not be 1. Without
+/// replacement, the function adds Gumbel numbers to the logarithm of p and takes the elements with the largest sums.
 Tensor choice(Key key, const Arg& x, std::int64_t count, std::int64_t axis = 0, bool replace = true, const Tensor& p = {});
 
 }  // namespace sinter::random

@@ -1,5 +1,5 @@
-// Set functions: the distinct elements of a tensor in ascending order, and unions, intersections and differences of them. All functions evaluate their
-// argument, because the number of distinct elements depends on the data. Only isin stays lazy, except for many integers.
+// Set functions: the distinct elements of a tensor in ascending order, and unions, intersections and differences of them. All functions except isin and in1d
+// evaluate their arguments, because the number of distinct elements depends on the data. isin and in1d only record, unless they use a table (see below).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ namespace sinter {
 struct Unique {
   Tensor values;   ///< ascending
   Tensor indices;  ///< the place where each value first appears in the flat tensor (or along the axis)
-  Tensor inverse;  ///< the number of each element among the values; has x's shape, or is a vector along the axis
+  Tensor inverse;  ///< for each element, the index of its value in `values`; has x's shape, or is a vector along the axis
   Tensor counts;   ///< how often each value appears
 };
 /// Follows the Array API: every NaN counts as a value of its own.
@@ -20,17 +20,19 @@ Unique unique_all(const Arg& x);
 Tensor unique_values(const Arg& x);
 std::pair<Tensor, Tensor> unique_counts(const Arg& x);   ///< values, counts
 std::pair<Tensor, Tensor> unique_inverse(const Arg& x);  ///< values, inverse
-/// Follows NumPy: all NaN count as one value, unless equal_nan is false. With an axis, the function returns the distinct slices in the order of their elements.
+/// Follows NumPy: all NaN count as one value, unless equal_nan is false. With an axis, the function returns the distinct slices in lexicographic order.
 Tensor unique(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_nan = true);
 /// Returns unique together with indices, inverse and counts.
 Unique unique_with(const Arg& x, std::optional<std::int64_t> axis = {}, bool equal_nan = true);
 
-/// Tests whether each element is (with `invert`, is not) among the elements of the other tensor; NaN never is. The function sorts the other tensor and searches
-/// in it. For more than a few integers in a narrow range it uses a table instead, for which it evaluates the range.
+/// Tests whether each element is (with `invert`, is not) among the elements of test_elements; NaN never is. The function sorts test_elements and searches in
+/// them. If the types are integers and `element` has at least 4096 elements, it evaluates the range of test_elements first, and uses a table instead if the
+/// range is narrow.
 Tensor isin(const Arg& element, const Arg& test_elements, bool invert = false);
 /// Applies isin to the flat tensor.
 Tensor in1d(const Arg& element, const Arg& test_elements, bool invert = false);
-/// These return, in ascending order, the distinct elements that are in both flat tensors, in either, in a alone, and in exactly one.
+/// These return distinct elements of the flat tensors in ascending order: intersect1d those in both, union1d those in either, setdiff1d those in a but not in
+/// b, setxor1d those in exactly one.
 Tensor intersect1d(const Arg& a, const Arg& b);
 Tensor union1d(const Arg& a, const Arg& b);
 Tensor setdiff1d(const Arg& a, const Arg& b);

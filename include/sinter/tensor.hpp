@@ -76,8 +76,8 @@ class Tensor {
 
   /// Holds one number: 0-d, of the number's C++ type.
   template <Element E> Tensor(E value, Location where = Location::current());
-  /// Copies nested lists: Tensor x = {{1.f, 2.f}, {3.f, 4.f}}; the element type is the C++ type of the values; several types are promoted to one. Braces always
-  /// list values: Tensor{2, 3} holds 2 and 3; Tensor::zeros({2, 3}) has that shape.
+  /// Copies nested lists: Tensor x = {{1.f, 2.f}, {3.f, 4.f}}. The element type is the C++ type of the values; values of several types are promoted to one
+  /// type. Braces always list values: Tensor{2, 3} holds 2 and 3; Tensor::zeros({2, 3}) has that shape.
   template <Element E> Tensor(std::initializer_list<E> values, Location where = Location::current());
   template <Element E> Tensor(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current());
   template <Element E> Tensor(std::initializer_list<std::initializer_list<std::initializer_list<E>>> values, Location where = Location::current());
@@ -95,7 +95,7 @@ class Tensor {
   std::int64_t size() const { return element_count(shape()); }
   std::int64_t size(int axis, Location where = Location::current()) const;  ///< elements along an axis; negative axes count from the end
   DType dtype() const;                                                      ///< the type of the elements
-  bool empty_handle() const;                                                ///< true for a default-constructed handle, which stands for no tensor
+  bool empty_handle() const;                                                ///< true for an empty handle: default-constructed, it refers to no tensor
 
   // --- methods of NumPy's arrays
   Tensor T(Location where = Location::current()) const;   ///< reverses all axes
@@ -146,8 +146,8 @@ class Tensor {
   void put(const Arg& indices, const Arg& values, Location where = Location::current()) &;
 
   /// Indexes as NumPy does, by integers (which drop an axis), Slice{start, stop, step}, newaxis, ellipsis, and tensors of integers, which broadcast against
-  /// each other. It never copies. On a named handle it returns a Part, which is a Tensor and can be assigned to: x(0) = y, x(Slice{0, 2}) += 5.f, x(mask) =
-  /// 0.f.
+  /// each other. Indexing never copies. On a named handle it returns a Part, which is a Tensor and can be assigned to: x(0) = y, x(Slice{0, 2}) += 5.f, x(mask)
+  /// = 0.f.
   Tensor operator()(const Index& i0) const&;
   Tensor operator()(const Index& i0, const Index& i1) const&;
   Tensor operator()(const Index& i0, const Index& i1, const Index& i2) const&;
@@ -166,8 +166,8 @@ class Tensor {
   Rows begin(Location where = Location::current()) const;
   Rows end(Location where = Location::current()) const;  ///< after the last row
 
-  /// Compound assignment re-binds this handle; other handles keep the old value. As in NumPy the shape and the element type stay: a result of a higher kind (i
-  /// += 0.5 on integers) is a DTypeError, a larger result a ShapeError.
+  /// Compound assignment re-binds this handle; other handles keep the old value. As in NumPy, the shape and the element type do not change: a result of a
+  /// higher kind (i += 0.5 on integers) throws DTypeError, and a larger result throws ShapeError.
   Tensor& operator+=(const Arg& other) &;
   Tensor& operator-=(const Arg& other) &;
   Tensor& operator*=(const Arg& other) &;
@@ -179,12 +179,14 @@ class Tensor {
   Tensor& operator<<=(const Arg& other) &;
   Tensor& operator>>=(const Arg& other) &;
 
-  /// Evaluates and returns the elements, row-major. E is the C++ type of dtype() or one that holds all its values (float64 for float32). Integers convert to
-  /// any type of numbers that holds the present values. Throws DTypeError otherwise; astype converts.
+  /// Evaluates the tensor and returns its elements, row-major. E is the C++ type of dtype(), or a type that holds all values of that type (float64 for
+  /// float32). Integers also convert to any other type of numbers, if it holds the values that the tensor has. Otherwise the function throws DTypeError;
+  /// convert with astype first.
   template <Element E> std::vector<E> to_vector(Location where = Location::current()) const;
   template <Element E> void copy_to(std::span<E> out, Location where = Location::current()) const;  ///< out.size() must be size()
   template <Element E> E item(Location where = Location::current()) const;                          ///< the only element
-  /// Returns whether the only element is not zero, as in Python's `if x:`. Evaluates. Throws ShapeError for several elements: use any(x) or all(x).
+  /// Evaluates the tensor and returns whether its only element is not zero, as in Python's `if x:`. Throws ShapeError for several elements: use any(x) or
+  /// all(x).
   explicit operator bool() const;
   /// Returns the elements without a copy: E must be the C++ type of dtype(). The span is valid while this handle lives and is not re-bound.
   template <Element E> std::span<const E> data(Location where = Location::current()) const&;
@@ -194,14 +196,14 @@ class Tensor {
 
  private:
   friend class Part;
-  /// Holds a std::shared_ptr, constructed in trace/record.cpp, because the header `memory` took a fifth of the time to compile sinter.hpp.
+  /// Holds a std::shared_ptr, constructed in trace/record.cpp, because including <memory> here took a fifth of the time that sinter.hpp takes to compile.
   alignas(void*) unsigned char held_[2 * sizeof(void*)];
 };
 
 namespace detail {
-/// Evaluates and returns the host address of the contents, whose type must be `wanted`. Errors name `function`.
+/// Evaluates the tensor and returns the host address of its elements, whose type must be `wanted`. Errors name `function`.
 const void* host_address(const Tensor& tensor, DType wanted, const char* function, Location where);
-/// Copies the elements, converted where the type `wanted` holds all of them. There must be `count` elements.
+/// Copies the elements and converts them to `wanted`, as to_vector does. Throws ShapeError unless there are `count` elements.
 void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t count, const char* function, Location where);
 [[noreturn]] void refuse_shape(const Shape& shape, const char* why, const char* function, Location where);
 }  // namespace detail
@@ -215,7 +217,7 @@ struct First {
 };
 }  // namespace detail
 
-/// Copies a contiguous range; the shape must hold exactly as many elements, one size of it may be -1.
+/// Copies a contiguous range. The shape must have as many elements as the range; one of its sizes may be -1.
 Tensor from_bytes(const void* data, DType dtype, std::size_t count, const Shape& shape, Location where);
 template <class Range> Tensor from_span(const Range& range, const Shape& shape = {-1}, Location where = Location::current()) {  /// Copies a vector or an array.
   std::span elements(range);
@@ -223,8 +225,8 @@ template <class Range> Tensor from_span(const Range& range, const Shape& shape =
 }
 
 /// An operand: a tensor, a C++ scalar, a contiguous range or a braced list of scalars. Scalars are weak as in NumPy 2: they take the tensor's dtype unless
-/// their kind (bool < integer < floating) is higher. Then an integer becomes int64, and a floating scalar keeps its C++ type: 1.f float32, 1.0 float64. An Arg
-/// is made implicitly at the call and remembers the caller's file and line. It refers to its tensor, so it is a parameter type and must not be stored.
+/// their kind (bool < integer < floating) is higher. Then an integer becomes int64, and a floating scalar keeps its C++ type: 1.f is float32, 1.0 is float64.
+/// An Arg is made implicitly at the call and remembers the caller's file and line. It refers to its tensor, so it is a parameter type and must not be stored.
 class Arg {
  public:
   enum class Kind : std::uint8_t { tensor, boolean, integer, floating, too_large };
@@ -246,10 +248,10 @@ class Arg {
     }
   }
 
-  /// Copies a range: x + std::vector{1.f, 2.f}. `room` is as below.
+  /// Copies a range: x + std::vector{1.f, 2.f}. Leave out `room`: it holds the copy for as long as the call that receives the Arg.
   template <Elements R> Arg(const R& values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = from_span(values, {-1}, where), where) {}
-  /// Takes a braced list, as Tensor does: sn::dot(x, {0.2, 0.8}). `room` is a temporary of the call that receives the Arg, and lives as long as the call.
+  /// Takes a braced list, as Tensor does: sn::dot(x, {0.2, 0.8}). Leave out `room`, as above.
   template <Element E> Arg(std::initializer_list<E> values, Location where = Location::current(), Tensor&& room = Tensor())
       : Arg(room = Tensor(values, where), where) {}
   template <Element E> Arg(std::initializer_list<std::initializer_list<E>> values, Location where = Location::current(), Tensor&& room = Tensor())
@@ -262,8 +264,8 @@ class Arg {
   Kind kind() const { return kind_; }                       ///< the form of the operand
   bool is_tensor() const { return kind_ == Kind::tensor; }  ///< false for a number
   const Tensor& tensor() const { return *tensor_; }         ///< valid only if is_tensor()
-  std::int64_t integer() const { return integer_; }         ///< boolean, integer; for too_large the bits of a std::uint64_t
-  double floating() const { return floating_; }             ///< floating
+  std::int64_t integer() const { return integer_; }         ///< the value of a bool or an integer; of too_large, the bits of its std::uint64_t
+  double floating() const { return floating_; }             ///< the value of a floating scalar
   double as_double() const {                                /// Converts a number of any kind.
     if (kind_ == Kind::too_large) return static_cast<double>(static_cast<std::uint64_t>(integer_));
     return kind_ == Kind::floating ? floating_ : static_cast<double>(integer_);
@@ -302,17 +304,17 @@ class Index {
   Index(NewAxis, Location where = Location::current()) : kind_(Kind::inserted), where_(where) {}
   Index(Ellipsis, Location where = Location::current()) : kind_(Kind::rest), where_(where) {}
   /// Selects by a tensor. A bool tensor selects the places where it is true, which evaluates it. An integer tensor replaces the axis by the tensor's axes, as
-  /// take() does. Several such tensors together look up one element each: x(i, j)[k] = x(i[k], j[k]). If a slice lies between them (an integer counts as such a
-  /// tensor here), their axes come first, as in NumPy.
+  /// take() does. Several integer tensors are read side by side: x(i, j)[k] = x(i[k], j[k]). If a slice lies between two of them, their axes come first in the
+  /// result, as in NumPy; an integer counts as a tensor for this rule.
   Index(const Tensor& places, Location where = Location::current()) : kind_(Kind::places), places_(places), where_(where) {}
   template <Elements R> Index(const R& places, Location where = Location::current()) : Index(from_span(places, {-1}, where), where) {}
   /// Lists places in braces: x({0, 2}) is NumPy's x[[0, 2]], and x(0, 2) its x[0, 2].
   template <Element E> Index(std::initializer_list<E> places, Location where = Location::current()) : Index(Tensor(places, where), where) {}
 
   Kind kind() const { return kind_; }                ///< the form of the index
-  std::int64_t integer() const { return integer_; }  ///< of an integer
-  const Tensor& places() const { return places_; }   ///< of a tensor of integers or a mask
-  const Slice& slice() const { return slice_; }      ///< of a slice
+  std::int64_t integer() const { return integer_; }  ///< valid only for Kind::integer
+  const Tensor& places() const { return places_; }   ///< valid only for Kind::places: integers or a mask
+  const Slice& slice() const { return slice_; }      ///< valid only for Kind::slice
   Location where() const { return where_; }
 
  private:
@@ -327,10 +329,9 @@ class Index {
 /// value in which that part is y, broadcast and cast to x's type as NumPy does (a float into integers is a DTypeError). Other handles keep the old value. `auto
 /// row = x(0)` is a handle of its own: assigning to it re-binds it and leaves x alone.
 /// With a bool tensor, x(mask) selects the elements where the mask is true, or slices over the axes that the mask lacks. Their number is known only when the
-/// mask is computed: reading x(mask) evaluates the mask, assigning one value to it does not. An assigned tensor has one value for all elements, or one value
-/// for each; the second evaluates the mask.
-/// If the index has tensors of integers, the last value for a place counts, as in NumPy: x(i) += 1 adds 1 once even where i names a place several times. add_at
-/// (sinter/indexing.hpp) adds each time.
+/// mask is computed. So reading x(mask) evaluates the mask. Assigning one value for all selected elements does not evaluate it; assigning a tensor with a value
+/// for each selected element does. If the index has tensors of integers, the last value for a place counts, as in NumPy: x(i) += 1 adds 1 once even where i
+/// names a place several times. add_at (sinter/indexing.hpp) adds each time.
 class Part : public Tensor {
  public:
   Part(const Part&) = default;

@@ -17,15 +17,15 @@ struct OverflowError : ValueError {
 /// Returns the common type of two tensors of these types. Throws DTypeError if there is no common type.
 DType promote_types(DType a, DType b, Location where = Location::current());
 
-/// A tensor, a number or a type, of which only the type matters. It stores no tensor.
+/// A tensor, a number or a type. Only the type matters, and no tensor is stored.
 class TypeOperand {
  public:
   TypeOperand(DType dtype) : dtype_(dtype), is_dtype_(true) {}
   TypeOperand(const Tensor& tensor) : dtype_(tensor.dtype()), is_dtype_(true) {}
   template <Element E> TypeOperand(E value) : number_(value) {}
-  bool is_dtype() const { return is_dtype_; }    ///< false for a number
-  DType dtype() const { return dtype_; }         ///< of a type or a tensor
-  const Arg& number() const { return number_; }  ///< of a number
+  bool is_dtype() const { return is_dtype_; }    ///< true for a type or a tensor, false for a number
+  DType dtype() const { return dtype_; }         ///< valid only if is_dtype()
+  const Arg& number() const { return number_; }  ///< valid only if not is_dtype()
 
  private:
   DType dtype_{};
@@ -36,16 +36,21 @@ class TypeOperand {
 DType result_type(std::initializer_list<TypeOperand> operands, Location where = Location::current());
 DType result_type(const TypeOperand* first, std::size_t count, Location where = Location::current());
 
-/// The allowed casts: none, to a type that holds the values (float64 is allowed for 64-bit integers), within a kind or to a higher one, all.
-enum class Casting : std::uint8_t { no, safe, same_kind, unsafe };
+/// The casts that can_cast() allows.
+enum class Casting : std::uint8_t {
+  no,         ///< none
+  safe,       ///< to a type that holds all values; also from 64-bit integers to float64
+  same_kind,  ///< the safe ones, and all casts within a kind or to a higher kind
+  unsafe,     ///< all
+};
 bool can_cast(DType from, DType to, Casting casting = Casting::safe);
 
-/// Returns the bytes of x as elements of another type, NumPy's x.view(dtype). If the size differs, the last axis becomes longer or shorter. Evaluates x; the
-/// memory is shared. As bool, every byte that is not 0 is true.
+/// Returns the bytes of x as elements of another type: NumPy's x.view(dtype). If the types have different sizes, the last axis becomes longer or shorter.
+/// Evaluates x, and shares its memory. If the new type is bool, every byte that is not 0 is true.
 Tensor view(const Arg& x, DType dtype);
 
-/// Tests the kind of a type: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" (no type is), "numeric". Throws
-/// ValueError for another word.
+/// Tests the kind of a type: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" (false for every type), "numeric".
+/// Throws ValueError for another word.
 bool isdtype(DType dtype, std::string_view kind, Location where = Location::current());
 
 struct FloatInfo {

@@ -1,5 +1,5 @@
-// Conversions of floating numbers to integers on the host. C++ leaves the cast of NaN, and of a number that the integer type does not hold, undefined. Every
-// number from a user, a file or a computation is converted by these functions.
+// Conversions of floating numbers to integers on the host. C++ leaves the cast of NaN, and of a number that the integer type does not hold, undefined. sinter
+// converts every number from a user, a file or a computation by these functions.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@ inline std::int64_t whole(double number, const std::string& what) {
   if (const auto result = whole(number)) return *result;
   char text[32];
   std::snprintf(text, sizeof text, "%g", number);
-  throw ValueError(what + " is " + text + ", which is no integer of 64 bits");
+  throw ValueError(what + " is " + text + ", which is not a 64-bit integer");
 }
 
 /// Returns the number without its fraction, clamped to int64, as NumPy's random numbers saturate; `of_nan` for NaN.

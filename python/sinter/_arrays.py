@@ -17,7 +17,7 @@ def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, 
         from ._types import can_cast
 
         if not can_cast(self.dtype, wanted, casting):
-            raise _core.DTypeError(f"astype: {self.dtype.name} is not cast to {wanted.name} under casting='{casting}'")
+            raise _core.DTypeError(f"astype: casting='{casting}' does not allow a cast from {self.dtype.name} to {wanted.name}")
     if self.dtype == wanted:
         return _core.same(self)
     if self.dtype.kind == "c" and wanted.kind != "c":
@@ -29,7 +29,7 @@ def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, 
 
 
 def _compress(self, condition, axis=None, out=None):
-    """The slices along an axis where the condition holds."""
+    """Returns the slices along an axis where the condition is true."""
     return _table["compress"](condition, self, axis=axis, out=out)
 
 
@@ -44,7 +44,7 @@ def _changer(name):
 
 
 def _item(self, *args):
-    """The element at a place, or the only one, as a number of Python."""
+    """Returns the element at a place, or the only element, as a number of Python."""
     return self._item(*args)
 
 
@@ -54,7 +54,7 @@ def _tolist(self):
 
 
 def _fill(self, value):
-    """Gives this handle an array of its shape and type with this value everywhere."""
+    """Gives the handle a new array of the same shape and type, full of this value."""
     self._assign(_table["full_like"](self, value))
 
 
@@ -66,14 +66,14 @@ def _bits(self):
 
 
 def _numpy(self, dtype=None, copy=None):
-    """The elements as a NumPy array: read-only and without a copy where they are real numbers on the CPU."""
+    """Returns the elements as a NumPy array. Real numbers on the CPU are not copied; that array is read-only."""
     import numpy
 
     if self.dtype.name.startswith(("bfloat16", "float8")):
         made = numpy.asarray(_bits(self)).view(self.dtype.dtype)
     else:
         if copy is False and self.dtype.kind == "c":
-            raise _core.ValueError("complex arrays are two planes: NumPy's array of them is a copy, and copy=False forbids it")
+            raise _core.ValueError("a complex array is stored as two real arrays, so NumPy's array has to be a copy, and copy=False forbids it")
         made = numpy.asarray(memoryview(self))
     if dtype is not None and made.dtype != dtype:
         if copy is False:
@@ -105,7 +105,7 @@ def _ufunc(self, ufunc, method, *inputs, out=(), **keywords):
 
 
 def _function(self, function, types, arguments, keywords):
-    """The same for NumPy's other functions."""
+    """Does the same for NumPy's other functions."""
     import sinter
 
     if function.__name__ == "copyto" and not isinstance(arguments[0], Array):
@@ -132,7 +132,7 @@ def _format(self, spec):
     if self.ndim == 0:
         return format(self.item(), spec)
     if spec:
-        raise TypeError("a format is for one number; this array has several")
+        raise TypeError("a format applies to one number; this array has several")
     return str(self)
 
 
@@ -151,12 +151,12 @@ def _rounded(self, ndigits=None):
 
 
 def _tobytes(self, order="C"):
-    """The bytes of the elements, row after row; for order='F' column after column."""
+    """Returns the bytes of the elements in row-major order; with order='F' in column-major order."""
     return _bits(self).tobytes("C" if order == "K" else order)
 
 
 def _to_device(self, device, /, *, stream=None):
-    """The array on its own device: a process has one device, which options() names."""
+    """Returns the array itself: a process has only one device, which options() names."""
     _core.check_device(device)
     return self
 
@@ -181,7 +181,7 @@ def _explain(self, target=""):
 
 
 class _Flags:
-    """The flags by which NumPy's programs ask for the layout of the elements: row after row, and read-only for others."""
+    """Describes the layout of the elements as NumPy's flags do: row-major, and read-only for other libraries."""
 
     def __init__(self, array):
         one_way = array.ndim < 2 or sum(size > 1 for size in array.shape) < 2
@@ -197,7 +197,7 @@ class _Flags:
 
 
 def complete(array):
-    """Adds all this to the class."""
+    """Adds these methods to the class."""
     for name in _NAMES:
         setattr(array, name, _methods[name])
     for name in _CHANGES:

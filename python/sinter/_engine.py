@@ -14,22 +14,22 @@ __all__ = ("configure counters dump_kernels eval explain explain_boundary Explan
 
 
 def eval(*arrays):
-    """Computes the arrays now, together: common parts are computed once."""
+    """Computes the arrays now, together. Parts that they have in common are computed once."""
     _core.eval(*arrays)
 
 
 def options():
-    """The settings as they are."""
+    """Returns the present settings."""
     return _core.options()
 
 
 def configure(**settings):
-    """Changes settings, by the names that options() shows."""
+    """Changes settings; their names are those that options() shows."""
     _core.configure(**settings)
 
 
 def counters():
-    """The counters of this process: plans, compilations, launches, bytes."""
+    """Returns the counters of this process: plans, compilations, launches, bytes."""
     return _core.counters()
 
 
@@ -39,12 +39,12 @@ def reset_peak():
 
 
 def trim():
-    """Returns to the system the memory that is reserved for later arrays."""
+    """Gives the memory that is reserved for later arrays back to the system."""
     _core.trim()
 
 
 def interrupt():
-    """Stops the evaluations that are running, or the next one."""
+    """Stops the evaluations that are running; if none is running, the next one stops."""
     _core.interrupt()
 
 
@@ -59,12 +59,12 @@ def set_name(array, name):
 
 
 def placeholder(dtype, shape):
-    """An array without elements, for explain() and dump_kernels()."""
+    """Returns an array with a shape and a dtype but no elements, for explain() and dump_kernels()."""
     return _core.placeholder(dtype, list(shape))
 
 
 def dump_kernels(*arrays, directory, target="", assembly=False):
-    """Writes the sources that are compiled, and returns their paths."""
+    """Writes the sources of the kernels into the directory, and returns the paths of the files."""
     return _core.dump_kernels(*arrays, directory=os.fspath(directory), target=target, assembly=assembly)
 
 
@@ -124,7 +124,7 @@ def _encoded(form):
         if isinstance(parts[1], DType):
             return ["dtype", parts[1].name]
         if parts[0] not in (type(None), bool, int, str):
-            raise _core.DTypeError(f"save: a plan keeps arrays, numbers, strings, dtypes and None, and tuples, lists and dictionaries of them, not {parts[0].__name__}")
+            raise _core.DTypeError(f"save: a plan file stores arrays, numbers, strings, dtypes and None, and tuples, lists and dictionaries of them, but not {parts[0].__name__}")
         return ["value", parts[1]]
     return ["namedtuple", kind.__name__, list(kind._fields), *map(_encoded, parts)]
 
@@ -196,8 +196,8 @@ class _Recorded:
         except _core.ValueError as error:
             if "placeholder" not in str(error):
                 raise
-            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} asks for values of its arguments while it is recorded; np.where() chooses between values, "
-                                   f"and what needs a value stays outside ({error})") from None
+            raise _core.ValueError(f"freeze: {getattr(self._formula, '__name__', 'the function')} asks for values of its arguments while it is recorded. Choose between values by np.where(), "
+                                   f"and do what needs a value outside the frozen function ({error})") from None
         finally:
             _recording.depth -= 1
         if len(self._forms) > 4096:
@@ -226,12 +226,13 @@ class _Recorded:
             except _core.Error:
                 pass  # the function refuses other sizes
         if len(results) > 1:
-            raise _core.ValueError("save: the function returns numbers that are not the same for all sizes of its arguments; a plan keeps one of them, so return arrays")
+            raise _core.ValueError("save: the function returns numbers that are not the same for all sizes of its arguments, but a plan file stores only one number; return arrays instead")
         self.function.save(os.fspath(path), json.dumps({"arguments": _encoded(self._arguments), "results": json.loads(results.pop())}))
 
 
 class FrozenFunction:
-    """A function that is traced once for each combination of its arguments' forms, dtypes, ranks and equal sizes. Other sizes use a plan whose guards they meet."""
+    """A function that is recorded once for each combination of its arguments: their structure, the dtypes and numbers of axes of arrays, which of
+    the arrays' sizes are equal, and the values of all arguments that are not arrays. Other sizes use a plan whose guards they meet."""
 
     def __init__(self, formula):
         functools.update_wrapper(self, formula)
@@ -254,7 +255,7 @@ class FrozenFunction:
         try:
             recorded = self._recorded.get(key)
         except TypeError as error:
-            raise _core.DTypeError(f"freeze: an argument that is no array has to be hashable, since it is part of what was recorded ({error})") from None
+            raise _core.DTypeError(f"freeze: an argument that is not an array has to be hashable, because it is part of the recording ({error})") from None
         if recorded is None:
             while len(self._recorded) >= _MOST_FORMS:
                 self._recorded.pop(next(iter(self._recorded)), None)
@@ -274,11 +275,11 @@ class FrozenFunction:
 
     def _called(self, what):
         if self._last is None:
-            raise _core.ValueError(f"{what}: the function was not called yet, so nothing is recorded")
+            raise _core.ValueError(f"{what}: the function was not called yet, so there is no recording")
         return self._last
 
     def save(self, path):
-        """Writes the plans and machine code of the form called last; load_plan reads them, and compiles nothing."""
+        """Writes the plans and machine code for the arguments of the last call to a file. load_plan reads the file and compiles nothing."""
         self._called("save").save(path)
 
     def explain(self):
@@ -287,7 +288,7 @@ class FrozenFunction:
 
 
 class _Method(functools.partial):
-    """A frozen function of a class, with its first argument."""
+    """A frozen function of a class, bound to an object of the class."""
 
     def save(self, path):
         self.func.save(path)
@@ -297,7 +298,7 @@ class _Method(functools.partial):
 
 
 def freeze(function):
-    """A decorator: the function is recorded once, planned and compiled, and then called without recording."""
+    """A decorator. The first call records, plans and compiles the function; later calls only run its kernels."""
     return FrozenFunction(function)
 
 
@@ -313,7 +314,7 @@ class LoadedFunction:
     def __call__(self, *arguments, **keywords):
         if self._form is None:  # a function saved from C++, or a model, returns a tuple of results
             if keywords:
-                raise _core.DTypeError("load_plan: this plan knows no names of its arguments; give the arrays in their order")
+                raise _core.DTypeError("load_plan: this plan file has no names of arguments; pass the arrays in order")
             return self._function(*map(asarray, arguments))
         saved, leaves = self._form["arguments"], []
         names = [key[1] for key in saved[2][1]]
@@ -321,7 +322,7 @@ class LoadedFunction:
             keywords = {name: keywords[name] for name in names}
         given = _encoded(_flatten((arguments, keywords), leaves))
         if given != saved:
-            raise _core.ValueError(f"load_plan: the plan was saved of a call with {_called_with(saved)}; this call has {_called_with(given)}")
+            raise _core.ValueError(f"load_plan: the plan was saved after a call with {_called_with(saved)}, but this call has {_called_with(given)}")
         return _unflatten(_decoded(self._form["results"]), iter(self._function(*leaves)))
 
     def explain(self):
@@ -329,16 +330,17 @@ class LoadedFunction:
         return self._function.explain()
 
     def inputs(self):
-        """The dtypes and shapes of the arrays that it takes, with the names of sizes that may differ."""
+        """Returns the dtypes and shapes of the arrays that the function takes. A size that may differ has a name."""
         return self._function.inputs()
 
     def serves(self):
-        """The sizes that each plan of the file serves."""
+        """Returns the sizes for which each plan of the file is valid."""
         return self._function.serves()
 
 
 def load_plan(path):
-    """A function that was saved. It takes the arguments of the saved call, with other values and sizes in the arrays, and gives results of the same form. Nothing is compiled."""
+    """Loads a function that was saved, and compiles nothing. It takes arguments of the same structure as the saved call: the arrays may have other values
+    and sizes. Its results have the same structure as those of the saved call."""
     return LoadedFunction(os.fspath(path))
 
 
@@ -384,15 +386,15 @@ def explain(*arrays, target="", format="text", guards=False):
 
 
 def explain_boundary(a, b, *wanted, target=""):
-    """Explains why one kernel does not compute two arrays that are not computed yet, when they, or the arrays in `wanted`, are evaluated: the rule, its
-    figures, and what would change it."""
+    """Explains why no single kernel computes both arrays when they, or the arrays in `wanted`, are evaluated: the rule with its figures, and the change
+    that would join them. Neither array may be computed yet."""
     _name_arrays()
     return _core.explain_boundary(a, b, *wanted, target=target)
 
 
 def fused(function):
     """A decorator: each call computes the arrays that the function returns by one kernel, or raises FusionError with the reasons before anything runs.
-    Operands that are recorded and not computed become part of the kernel, too."""
+    Operands that are recorded but not computed yet become part of the kernel."""
 
     @functools.wraps(function)
     def call(*arguments, **keywords):
@@ -405,7 +407,7 @@ def fused(function):
 
 
 def kernels(function, specs, target="", directory=None):
-    """The sources that a function of placeholders would be compiled from, by name. `specs` are (dtype, shape) for each argument; target='sm_90' needs no GPU."""
+    """Returns the sources of the function's kernels, by file name. `specs` holds (dtype, shape) for each argument. No GPU is needed for target='sm_90'."""
     import tempfile
 
     inputs = [_core.placeholder(dtype, list(shape)) for dtype, shape in specs]
@@ -428,15 +430,15 @@ class profile:
         self._times = None
 
     def restart(self):
-        """Counts from now on. The time so far, in which plans were made and kernels compiled, is reported separately."""
+        """Begins to count anew. The time until now, in which plans were made and kernels compiled, is reported separately."""
         self._times.restart()
 
     def json(self):
-        """Everything as JSON (docs/measuring.md)."""
+        """Returns the whole profile as JSON (docs/measuring.md)."""
         return self._times.json() if self._times else self._json
 
     def steps(self):
-        """A dictionary for each kernel or library call, the most time first."""
+        """Returns a dictionary for each kernel or library call, the longest total time first."""
         return self._times.steps() if self._times else self._steps
 
     def __str__(self):
@@ -459,7 +461,7 @@ class timeline:
 
 
 def tune(*arrays):
-    """Measures how the kernels of these arrays run best, and keeps the fastest schedules in the disk cache. A notebook and a terminal show the part that is done."""
+    """Times other schedules of the kernels of these arrays, and stores faster ones in the disk cache. A notebook and a terminal show the progress."""
     def part():
         done, kernel = _core.tuning()
         return f"{100 * done:3.0f} %  {kernel}"
@@ -471,11 +473,11 @@ def tune(*arrays):
 # --- models
 
 class Model:
-    """A trained model, read from an .onnx file; called with arrays in the order of its inputs, or by their names."""
+    """A trained model, read from an .onnx file. Call it with arrays in the order of its inputs, or with their names as keywords."""
 
     def __init__(self, path, without=()):
         if not hasattr(_core, "load_model"):
-            raise _core.ModelError("Model: this build of sinter has no importer of models; it needs protobuf when it is built")
+            raise _core.ModelError("Model: this build of sinter cannot read models, because protobuf was missing when it was built")
         self._model = _core.load_model(os.fspath(path), list(without))
         self.inputs, self.outputs = self._model.inputs(), self._model.outputs()
 
@@ -483,6 +485,6 @@ class Model:
         names = self._model.input_names()
         given = dict(zip(names, inputs)) | named
         if len(inputs) + len(named) != len(names) or set(given) != set(names):
-            raise _core.ValueError(f"Model: the inputs are {', '.join(names)}")
+            raise _core.ValueError(f"Model: each input has to be given once; the inputs are {', '.join(names)}")
         results = self._model([asarray(given[name]) for name in names])
         return results[0] if len(results) == 1 else results

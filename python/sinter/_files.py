@@ -17,7 +17,7 @@ _CODES = {name: ("<" if name not in ("bool", "int8", "uint8") else "|") + code f
 
 
 class _MissingFile(_core.IoError, FileNotFoundError):
-    """A file that is not there, for callers who expect Python's own error."""
+    """Raised for a file that does not exist. It is also Python's FileNotFoundError, for callers who expect that."""
 
 
 _MissingFile.__name__ = _MissingFile.__qualname__ = "FileNotFoundError"
@@ -45,19 +45,19 @@ def _read_npy(stream, name):
     try:
         start = stream.read(8)
         if start[:6] != _MAGIC:
-            raise ValueError("it does not begin as an .npy file does")
+            raise ValueError("its first bytes are not those of an .npy file")
         form = "<H" if start[6] == 1 else "<I"
         header = ast.literal_eval(_take(stream, *struct.unpack(form, stream.read(struct.calcsize(form)))).decode("latin1"))
         order, code, shape, reversed_order = header["descr"][0], header["descr"][1:], header["shape"], header["fortran_order"]
         if order == ">" and code[1:] != "1" or code not in _NAMES:
-            raise ValueError(f"elements of the type {header['descr']} are not read")
+            raise ValueError(f"elements of type {header['descr']} are not supported")
         dtype = _core.find_dtype(_NAMES[code])
         count = math.prod(shape)
         data = _take(stream, count * dtype.itemsize)
         if len(data) != count * dtype.itemsize:
-            raise ValueError(f"it has {len(data)} bytes of elements, and {count * dtype.itemsize} belong to the shape {shape}")
+            raise ValueError(f"it has {len(data)} bytes of elements, but the shape {shape} needs {count * dtype.itemsize}")
     except (ValueError, SyntaxError, KeyError, TypeError, IndexError, RecursionError, MemoryError, struct.error) as fault:
-        raise _core.IoError(f"load: {name} is not read as .npy: {fault}") from None
+        raise _core.IoError(f"load: {name} cannot be read as .npy: {fault}") from None
     return _core.from_bytes(data, dtype, shape[::-1]).T if reversed_order else _core.from_bytes(data, dtype, shape)
 
 
@@ -87,7 +87,7 @@ class Archive(Mapping):
                 with zipfile.ZipFile(file) as members:
                     self.files = [name.removesuffix(".npy") for name in members.namelist()]
         except (ValueError, TypeError, RecursionError, NotImplementedError, struct.error, zipfile.BadZipFile) as fault:
-            raise _core.IoError(f"load: {file} is no archive: {fault}") from None
+            raise _core.IoError(f"load: {file} is not an archive: {fault}") from None
 
     def __getitem__(self, name):
         if name not in self.files:
@@ -103,7 +103,7 @@ class Archive(Mapping):
         except _core.IoError:
             raise
         except (OSError, EOFError, RuntimeError, ValueError, LookupError, zipfile.BadZipFile, zlib.error) as fault:
-            raise _core.IoError(f"load: {name} of the archive is not read: {fault}") from None
+            raise _core.IoError(f"load: {name} of the archive cannot be read: {fault}") from None
 
     def __iter__(self):
         return iter(self.files)
@@ -150,7 +150,7 @@ def load(file, mmap_mode=None, allow_pickle=False):
 
 
 def save(file, arr):
-    """Writes an array in the format of the name's ending; without an ending, and into an open file, as .npy."""
+    """Writes an array. The ending of the name selects the format; without an ending, and into an open file, the format is .npy."""
     array = asarray(arr)
     if hasattr(file, "write"):
         return _write_npy(file, array)
@@ -163,12 +163,12 @@ def save(file, arr):
 
 
 def _save_archive(file, args, kwds, compressed):
-    """Writes arrays under arr_0, arr_1, … and under their keywords."""
+    """Writes arrays with the names arr_0, arr_1, … and keywords with their own names."""
     import zipfile
 
     named = {f"arr_{k}": asarray(x) for k, x in enumerate(args)}
     if taken := named.keys() & kwds.keys():
-        raise _core.ValueError(f"savez: the name {min(taken)} is given to an array without a name")
+        raise _core.ValueError(f"savez: the keyword {min(taken)} is also the name that an array without a keyword gets")
     named |= {name: asarray(x) for name, x in kwds.items()}
     path = file if hasattr(file, "write") else os.fspath(file)
     if isinstance(path, str) and path.endswith(".safetensors"):
@@ -220,9 +220,9 @@ def _read_text(function, fname, dtype, comments, delimiter, skiprows, usecols, u
             words = words if usecols is None else [words[column] for column in ([usecols] if isinstance(usecols, int) else usecols)]
             rows.append([number(word, found.kind) for word in words])
         except (ValueError, IndexError) as fault:
-            raise _core.ValueError(f"{function}: line {place + 1} is not read: {fault}") from None
+            raise _core.ValueError(f"{function}: line {place + 1} cannot be read: {fault}") from None
         if len(rows[-1]) != len(rows[0]):
-            raise _core.ValueError(f"{function}: line {place + 1} has {len(rows[-1])} numbers, and the lines before it have {len(rows[0])}")
+            raise _core.ValueError(f"{function}: line {place + 1} has {len(rows[-1])} numbers, but the lines before it have {len(rows[0])}")
     made = asarray(rows, dtype=found)
     if made.ndim > ndmin:
         made = squeeze(made)
@@ -243,7 +243,7 @@ def loadtxt(fname, dtype=float, comments="#", delimiter=None, skiprows=0, usecol
 
 
 def genfromtxt(fname, dtype=float, comments="#", delimiter=None, skip_header=0, usecols=None, unpack=False, ndmin=0, max_rows=None, filling_values=None):
-    """As loadtxt, but a field that is not a number becomes NaN, or -1 for integers, or `filling_values`."""
+    """Does the same as loadtxt, except that a field that is not a number becomes `filling_values`; by default this is NaN, or -1 for integers."""
     def number(word, kind):
         try:
             return _number(word, kind)
@@ -257,7 +257,7 @@ def savetxt(fname, X, fmt="%.18e", delimiter=" ", newline="\n", header="", foote
     """Writes the numbers of an array with one or two axes, a line for each row. `fmt` is a format for each number, or a list of one for each column."""
     rows = asarray(X)
     if rows.ndim > 2:
-        raise _core.ShapeError(f"savetxt: an array of shape {rows.shape} is not written as lines; reshape it to one or two axes")
+        raise _core.ShapeError(f"savetxt: an array of shape {rows.shape} cannot be written as lines; reshape it to one or two axes")
     rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
     if isinstance(fmt, (list, tuple)):
         if len(fmt) != rows.shape[1]:

@@ -21,7 +21,8 @@ def _public(function):
 
 @_public
 def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
-    """An array of an object: an array, a number, nested lists, or another library's array, whose elements are copied. copy=False shares them or raises."""
+    """Makes an array of an array, a number, nested lists, or another library's array. The elements are copied; copy=False shares them, or raises if that is
+    not possible."""
     _core.check_device(device)
     if isinstance(obj, Array):
         if dtype is not None and not obj.dtype == dtype:
@@ -51,7 +52,7 @@ def _check_range(numbers, limits, name):
 
 @_public
 def array(object, dtype=None, *, copy=True, order=None, ndmin=0, subok=False):
-    """An array of an object, as asarray makes it; `ndmin` axes at least."""
+    """Makes an array as asarray does, with at least `ndmin` axes."""
     made = asarray(object, dtype)
     if isinstance(object, Array) and made is object:
         made = _core.same(made)
@@ -72,7 +73,7 @@ asanyarray = asarray
 
 @_public
 def from_dlpack(x, /, *, device=None, copy=None):
-    """An array over the elements of another library's array, which are shared: nobody may write them from then on. copy=True copies them."""
+    """Makes an array that shares the elements of another library's array. Nobody may write these elements from then on. copy=True copies them instead."""
     return _core.from_dlpack(x, device=device, copy=copy)
 
 
@@ -83,7 +84,7 @@ def _changes(name):
     @_functools.wraps(function)
     def changed(a, *arguments, **keywords):
         if not isinstance(a, Array):
-            raise _core.DTypeError(f"{name}() changes an array of sinter, which {type(a).__name__} is not")
+            raise _core.DTypeError(f"{name}() can only change an array of sinter, and its argument is of type {type(a).__name__}")
         a._assign(function(a, *arguments, **keywords))
 
     return changed
@@ -127,9 +128,9 @@ def broadcast_arrays(*arrays, subok=False):
 
 @_public
 def vectorize(pyfunc, otypes=None, excluded=None, signature=None):
-    """A function of numbers as a function of arrays: it is called for each element."""
+    """Makes a function of arrays from a function of numbers, which is called for each element."""
     if signature is not None or excluded is not None:
-        raise _core.ValueError("vectorize: signature= and excluded= are not there; apply_along_axis goes along an axis")
+        raise _core.ValueError("vectorize: signature= and excluded= are not supported; for vectors along an axis use apply_along_axis")
 
     @_functools.wraps(pyfunc)
     def over_arrays(*operands):
@@ -145,7 +146,7 @@ def vectorize(pyfunc, otypes=None, excluded=None, signature=None):
 
 @_public
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
-    """The function of each vector along an axis."""
+    """Applies the function to each vector along an axis."""
     arr = _table["moveaxis"](asarray(arr), axis, -1)
     rows = arr.reshape(-1, arr.shape[-1])
     results = _table["stack"]([asarray(func1d(row, *args, **kwargs)) for row in rows])
@@ -156,7 +157,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 @_public
 def apply_over_axes(func, a, axes):
-    """The function over one axis after the other, each kept with size 1."""
+    """Applies the function over one axis after the other; each axis stays with size 1."""
     for axis in (axes if isinstance(axes, (tuple, list)) else [axes]):
         result = func(a, axis)
         a = result if result.ndim == a.ndim else _table["expand_dims"](result, axis)
@@ -165,7 +166,7 @@ def apply_over_axes(func, a, axes):
 
 @_public
 def fromfunction(function, shape, *, dtype=float, **kwargs):
-    """The function of the coordinates of each element."""
+    """Calls the function with arrays of the coordinates of all elements."""
     grids = _table["meshgrid"](*[_table["arange"](size, dtype=dtype) for size in shape], indexing="ij") if len(shape) > 1 else [_table["arange"](shape[0], dtype=dtype)]
     return function(*grids, **kwargs)
 
@@ -194,12 +195,12 @@ def _reduceat(self, array, indices, axis=0, dtype=None, out=None):
 
 
 def _outer(self, A, B, /):
-    """The function of each element of the first array with each of the second one."""
+    """Applies the function to each element of the first array with each element of the second one."""
     return _method_of_ufunc(self, "outer", A, B)
 
 
 def _at(self, a, indices, b=None, /):
-    """Applies the function at these places of the array's handle, once for each time that a place is named."""
+    """Gives the array's handle the value with the function applied at these places, once for each time that the indices name a place."""
     return _method_of_ufunc(self, "at", a, indices, b)
 
 
@@ -259,13 +260,13 @@ s_, index_exp = _Places(False), _Places(True)
 
 
 def _range(part):
-    """The numbers of start:stop:step; an imaginary step counts them."""
+    """Returns the numbers of start:stop:step. If the step is imaginary, it is the number of points."""
     start, step = part.start or 0, 1 if part.step is None else part.step
     return _table["linspace"](start, part.stop, int(abs(step))) if isinstance(step, complex) else _table["arange"](start, part.stop, step)
 
 
 class _Grid:
-    """mgrid[0:3, 0:4] and ogrid."""
+    """The class of mgrid and ogrid: mgrid[0:3, 0:4]."""
 
     def __init__(self, whole):
         self._whole = whole
@@ -281,7 +282,7 @@ class _Grid:
 
 
 class _Joined:
-    """r_[a, 0, 1:5] along the first axis, c_[a, b] as columns."""
+    """The class of r_ and c_: r_[a, 0, 1:5] joins along the first axis, c_[a, b] joins vectors as columns."""
 
     def __init__(self, columns):
         self._columns = columns

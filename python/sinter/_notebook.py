@@ -26,9 +26,9 @@ def _is_picture(x):
 
 
 def array_html(x):
-    """Shape, type, bytes and whether the array is computed; its values when they are few or computed already, and a picture of bytes in two axes."""
+    """Shows shape, type, bytes and whether the array is computed. Shows the values if they are few or computed already, and a 2-D array of bytes as a picture."""
     state = "computed" if x.evaluated else "not computed"
-    head = f"<b>{' × '.join(map(str, x.shape)) or 'number'}</b> {x.dtype.name}, {x.nbytes:,} bytes, {state}"
+    head = f"<b>{' × '.join(map(str, x.shape)) or 'number'}</b> {x.dtype.name}, {x.nbytes:,} byte{'' if x.nbytes == 1 else 's'}, {state}"
     if not x.evaluated and x.size > 1000:
         return f"<div>{head}; <code>print(x)</code> computes it</div>"
     try:
@@ -40,7 +40,8 @@ def array_html(x):
 
 
 def array_bundle(x):
-    """The HTML and the plain text of an array for a Jupyter kernel, which would compute the array otherwise; nothing for other shells, which call repr()."""
+    """Returns the HTML and the plain text of an array for a Jupyter kernel, which would otherwise call repr() and so compute the array. Returns nothing for
+    other shells."""
     if not in_notebook():
         return {}
     shown = array_html(x)  # computes the values of a small array
@@ -68,16 +69,16 @@ def _table(data):
         kind = "library" if "library" in step else "kernel"
         what = ", ".join(step.get("ops", [])) or step["name"]
         cells = [step["step"] + 1, kind, what, "<br>".join(map(html.escape, map(_operand, step["inputs"]))), "<br>".join(map(html.escape, map(_operand, step["outputs"]))),
-                 _bytes(step["bytes_moved"]), f"{html.escape(step['cut']['reason'])}: {html.escape(step['cut']['detail'])}"]
+                 _bytes(step["bytes_moved"]), f"{html.escape(step['boundary']['reason'])}: {html.escape(step['boundary']['detail'])}"]
         rows.append("".join(f"<td style='text-align:left;vertical-align:top'>{cell}</td>" for cell in cells))
-    heads = ["step", "", "operations", "reads", "writes", "moves", "why it ends"]
+    heads = ["step", "", "operations", "reads", "writes", "moves", "split reason"]
     return "<table><tr>" + "".join(f"<th style='text-align:left'>{head}</th>" for head in heads) + "</tr>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
 
 
 def explanation_html(explanation):
-    """The figures, the graph, the table, and the whole text, which a click shows."""
+    """Shows the figures, the graph and the table; a click shows the whole text."""
     data = explanation.data
     head = html.escape(explanation.splitlines()[0]) if explanation else "nothing is left to compute"
     if not _steps(data):
         return f"<div>{head}</div>"
-    return f"<div><b>{head}</b></div>{explanation._drawing()}{_table(data)}<details><summary>all that is known</summary><pre>{html.escape(explanation)}</pre></details>"
+    return f"<div><b>{head}</b></div>{explanation._drawing()}{_table(data)}<details><summary>the whole text</summary><pre>{html.escape(explanation)}</pre></details>"

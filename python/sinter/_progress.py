@@ -10,7 +10,7 @@ __all__ = ["progress"]
 
 
 def in_notebook():
-    """Whether this runs in a Jupyter kernel."""
+    """Returns whether the program runs in a Jupyter kernel."""
     return "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
 
 
@@ -79,7 +79,7 @@ class progress:
 
 
 class _EachCell:
-    """Progress from before a cell runs until after it."""
+    """Shows the progress while a cell runs."""
 
     def __init__(self):
         self._running = None
@@ -103,7 +103,7 @@ def load_ipython_extension(shell):
 
 
 def unload_ipython_extension(shell):
-    """%unload_ext sinter: cells show no progress any more."""
+    """%unload_ext sinter: cells no longer show their progress."""
     shell.events.unregister("pre_run_cell", _each_cell.before)
     shell.events.unregister("post_run_cell", _each_cell.after)
     _each_cell.after()

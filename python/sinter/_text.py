@@ -10,9 +10,9 @@ __all__ = ["array2string", "array_repr", "array_str", "base_repr", "binary_repr"
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, suppress=None, nanstr=None, infstr=None, formatter=None, sign=None, floatmode=None, *,
                      legacy=None, override_repr=None):
-    """Sets NumPy's options for text. `formatter` holds functions of an element by kinds of types; each call without it removes them."""
+    """Sets NumPy's options for text. `formatter` maps kinds of types to functions that format an element; a call without it removes these functions."""
     if legacy or override_repr:
-        raise _core.ValueError("set_printoptions: legacy and override_repr are not there")
+        raise _core.ValueError("set_printoptions: legacy and override_repr are not supported")
     _core.set_printoptions(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth, suppress=suppress, nanstr=nanstr, infstr=infstr, formatter=formatter,
                            sign=sign, floatmode=floatmode)
 
@@ -55,9 +55,9 @@ def array2string(a, max_line_width=None, precision=None, suppress_small=None, se
 
 
 def base_repr(number, base=2, padding=0):
-    """An integer in digits of a base up to 36."""
+    """Returns an integer as text, in the digits of a base up to 36."""
     if not 2 <= base <= 36:
-        raise _core.ValueError(f"base_repr: the base is 2 to 36, not {base}")
+        raise _core.ValueError(f"base_repr: the base must be from 2 to 36, not {base}")
     number, rest = int(number), abs(int(number))
     digits = ""
     while rest:
@@ -72,11 +72,11 @@ def binary_repr(num, width=None):
     if num < 0 and width is not None:
         shortest = (-num - 1).bit_length() + 1
         if width < shortest:
-            raise _core.ValueError(f"binary_repr: {num} needs {shortest} digits, and the width is {width}")
+            raise _core.ValueError(f"binary_repr: {num} needs {shortest} digits, but the width is {width}")
         return format(num + (1 << width), f"0{width}b")
     digits = format(num, f"0{width or 0}b")
     if width is not None and len(digits) > width:
-        raise _core.ValueError(f"binary_repr: {num} needs {len(digits)} digits, and the width is {width}")
+        raise _core.ValueError(f"binary_repr: {num} needs {len(digits)} digits, but the width is {width}")
     return digits
 
 
@@ -85,15 +85,15 @@ def frombuffer(buffer, dtype=float, count=-1, offset=0):
     found, data = _core.find_dtype(dtype), memoryview(buffer).cast("B")[offset:]
     size = found.itemsize
     if count < 0 and len(data) % size:
-        raise _core.ValueError(f"frombuffer: {len(data)} bytes are no whole number of elements of {size} bytes")
+        raise _core.ValueError(f"frombuffer: {len(data)} bytes are not a whole number of elements of {size} bytes")
     count = len(data) // size if count < 0 else count
     if count * size > len(data):
-        raise _core.ValueError(f"frombuffer: {count} elements of {size} bytes are more than {len(data)} bytes")
+        raise _core.ValueError(f"frombuffer: {count} elements of {size} bytes need more than {len(data)} bytes")
     return _core.from_bytes(bytes(data[: count * size]), found, (count,))
 
 
 def fromstring(string, dtype=float, count=-1, *, sep):
-    """An array of the numbers in a text with separators."""
+    """Makes an array of the numbers in a text, which has separators between them."""
     words = [word for word in (string.split() if not sep.strip() else string.split(sep)) if word.strip()]
     words = words if count < 0 else words[:count]
     whole = _core.find_dtype(dtype).kind in "biu"

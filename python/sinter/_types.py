@@ -31,7 +31,7 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
 
 
 def dtype(of):
-    """The element type that a name, a type of Python or NumPy, or an array stands for."""
+    """Returns the element type of a name, a type of Python or NumPy, or an array."""
     return _core.find_dtype(of.dtype if isinstance(of, Array) else of)
 
 
@@ -57,12 +57,12 @@ DType.type = property(lambda self: self.dtype.type, doc="The class of NumPy's sc
 
 
 def isdtype(dtype, kind):
-    """Whether a type is another one, or of a kind such as 'real floating', or any of a tuple of these."""
+    """Returns whether a type equals another type, or is of a kind such as 'real floating'. In a tuple of types and kinds, one match is enough."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str):
         if kind not in _KINDS:
-            raise _core.ValueError(f"isdtype: there is no kind '{kind}'; there are {', '.join(map(repr, _KINDS))}")
+            raise _core.ValueError(f"isdtype: unknown kind '{kind}'; the kinds are {', '.join(map(repr, _KINDS))}")
         return _core.find_dtype(dtype).kind in _KINDS[kind]
     return _core.find_dtype(dtype) == kind
 
@@ -112,7 +112,7 @@ def promote_types(type1, type2):
 def result_type(*arrays_and_dtypes):
     """The common type of arrays, types and numbers; numbers are weak."""
     if not arrays_and_dtypes:
-        raise _core.ValueError("result_type: there is neither an array nor a type")
+        raise _core.ValueError("result_type: an array or a type has to be given")
     strong, weak = [], []
     for each in arrays_and_dtypes:
         if type(each) in (bool, int, float, complex):
@@ -143,12 +143,12 @@ def can_cast(from_, to, casting="safe"):
 
 @contextlib.contextmanager
 def errstate(**kinds):
-    """NumPy's setting of warnings. Arithmetic here never warns, so nothing changes."""
+    """Accepts NumPy's settings of warnings and ignores them, because arithmetic of sinter never warns."""
     yield
 
 
 def seterr(**kinds):
-    """NumPy's setting of warnings. Arithmetic here never warns, so nothing changes."""
+    """Accepts NumPy's settings of warnings and ignores them, because arithmetic of sinter never warns."""
     return {"divide": "ignore", "over": "ignore", "under": "ignore", "invalid": "ignore"}
 
 

@@ -27,7 +27,7 @@ class Key(int):
             raise _core.DTypeError(f"Key: a seed is an integer, not {type(seed).__name__}") from None
 
     def fold_in(self, number):
-        """The key for a number: a step of training, say."""
+        """Returns the key for a number, for example a step of training."""
         return Key(_core.fold_in(int(self), int(number)))
 
     def split(self, count=2):
@@ -39,12 +39,12 @@ class Key(int):
 
 
 def shuffle(x, axis=0, *, key):
-    """Gives the array's handle its slices along an axis in random order."""
+    """Gives the array's handle a new value: its slices along an axis in random order."""
     x._assign(_table["permutation"](x, axis, key=key))
 
 
 class Generator:
-    """NumPy's generator: each call draws under a key of its own, made from the seed and the number of the call."""
+    """NumPy's generator. Each call uses a key of its own, which is made from the seed and the number of the call."""
 
     def __init__(self, seed):
         self._key, self._calls = Key(seed), 0

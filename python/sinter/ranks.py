@@ -23,7 +23,8 @@ _ends_all = False  # whether an exception of this process ends all ranks
 
 
 def init():
-    """The ranks that mpirun started, or one rank without it; within run(), the ranks of that call. An exception that leaves one rank's program ends all ranks."""
+    """Returns the world of the ranks that mpirun started; without mpirun, a world of one rank; within run(), the ranks of that call. An exception that leaves one
+    rank's program ends all ranks."""
     global _ends_all
     world = _ranks.init()
     if not _ends_all and world.size > 1:
@@ -39,7 +40,7 @@ def init():
 
 
 def run(ranks, program):
-    """Calls program(world) on this many threads, each of which is a rank. The first exception of a rank ends the other ranks when they wait, and is raised."""
+    """Calls program(world) on this many threads, each of which is a rank. The first exception of a rank ends the other ranks when they next wait, and run() raises it."""
     _ranks.run(ranks, program)
 
 
@@ -59,7 +60,7 @@ def local(x):
 
 
 def sharding(x):
-    """The name of the mesh axis of each axis; None for axes that are whole."""
+    """Returns for each axis the name of the mesh axis along which it is sharded; None for an axis that is whole."""
     return _ranks.sharding(x)
 
 
@@ -74,15 +75,16 @@ def load_npy(path, mesh, axes):
 
 
 def save_npy(path, x):
-    """Writes one .npy file from all ranks, each its own part. Returns when the file is complete."""
+    """Writes one .npy file from all ranks; each rank writes its own part. The function returns when the file is complete."""
     _ranks.save_npy(_os.fspath(path), x)
 
 
 def load_safetensors(path, mesh, axes):
-    """The arrays of a safetensors file by name. axes[name] gives the mesh axes of an array, of which each rank reads only its part; the others are whole."""
+    """Returns the arrays of a safetensors file by name. axes[name] gives the mesh axes of an array, and each rank reads only its part of it. Arrays that axes
+    does not name are whole on every rank."""
     return _ranks.load_safetensors(_os.fspath(path), mesh, axes)
 
 
 def save_safetensors(path, arrays):
-    """Writes one safetensors file of a dict of arrays from all ranks, each its own parts. Returns when the file is complete."""
+    """Writes the arrays of a dict to one safetensors file from all ranks; each rank writes its own parts. The function returns when the file is complete."""
     _ranks.save_safetensors(_os.fspath(path), arrays)

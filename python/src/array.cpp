@@ -87,9 +87,10 @@ void warn_of_view(Array& array) {
   const nb::object base = array.base();
   array.base.reset();
   if (base.is_none()) return;
-  if (PyErr_WarnEx(view_warning,
-                   "this array was a view of another one, which NumPy would change too; here each array is a value: assign to the other one's part instead",
-                   stack_level()) != 0)
+  if (PyErr_WarnEx(
+          view_warning,
+          "this array was a view of another array, which NumPy would change, too; in sinter each array is a value: assign to a part of the other array instead",
+          stack_level()) != 0)
     throw nb::python_error();
 }
 
@@ -111,11 +112,11 @@ template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) 
     const Array* computed = as_array(result);
     if (!computed) return result;
     if (computed->is_complex() != array.is_complex() || !can_cast(computed->re.dtype(), array.re.dtype(), Casting::same_kind))
-      throw DTypeError(
-          fmt::format("{}: {} is not assigned to an array of {}; write x = x … y", op.name, type_name(type_of(*computed)), type_name(type_of(array))));
+      throw DTypeError(fmt::format("{}: a value of {} cannot be assigned to an array of {}; write x = x … y", op.name, type_name(type_of(*computed)),
+                                   type_name(type_of(array))));
     if (computed->re.shape() != array.re.shape())
-      throw ShapeError(
-          fmt::format("{}: a result of shape {} is not assigned to an array of {}", op.name, to_string(computed->re.shape()), to_string(array.re.shape())));
+      throw ShapeError(fmt::format("{}: a result of shape {} cannot be assigned to an array of shape {}", op.name, to_string(computed->re.shape()),
+                                   to_string(array.re.shape())));
     const Here here(op.name);
     array.re = astype(computed->re, array.re.dtype());
     if (array.is_complex()) array.im = astype(computed->im, array.im.dtype());
@@ -178,8 +179,7 @@ PyObject* compare(PyObject* a, PyObject* b, int op) noexcept {
 int truth(PyObject* self) noexcept {
   return guarded_int([&] {
     const Array array = *nb::inst_ptr<Array>(self);
-    if (array.re.size() != 1)
-      throw ValueError(fmt::format("the truth of an array of {} elements is not one value; x.any() or x.all() says what is meant", array.re.size()));
+    if (array.re.size() != 1) throw ValueError(fmt::format("an array of {} elements is neither true nor false; use x.any() or x.all()", array.re.size()));
     const int result = PyObject_IsTrue(to_number(array).ptr());
     if (result < 0) throw nb::python_error();
     return result;
@@ -187,12 +187,13 @@ int truth(PyObject* self) noexcept {
 }
 /// As in NumPy, float(), int() and complex() of several elements raise a TypeError.
 void check_one(const Array& array) {
-  if (array.re.size() != 1) throw DTypeError(fmt::format("only an array of one element is a number; this one is of shape {}", to_string(array.re.shape())));
+  if (array.re.size() != 1)
+    throw DTypeError(fmt::format("only an array of one element converts to a number; this array has shape {}", to_string(array.re.shape())));
 }
 template <PyObject* (*Convert)(PyObject*)> PyObject* number(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
     const Array array = *nb::inst_ptr<Array>(self);
-    if (array.is_complex()) raise(PyExc_TypeError, "a complex number is no real one; x.real is its real part");
+    if (array.is_complex()) raise(PyExc_TypeError, "a complex number does not convert to a real one; x.real is its real part");
     check_one(array);
     return nb::steal(Convert(to_number(array).ptr()));
   });
@@ -201,14 +202,14 @@ PyObject* index_number(PyObject* self) noexcept {
   return guarded([&]() -> nb::object {
     const Array& array = *nb::inst_ptr<Array>(self);
     if (array.is_complex() || array.re.ndim() != 0 || !is_integer(array.re.dtype()))
-      raise(PyExc_TypeError, "only an array of integers without axes is an index of Python's lists");
+      raise(PyExc_TypeError, "only a 0-d array of integers can be an index of Python's lists");
     return to_number(array);
   });
 }
 Py_ssize_t length(PyObject* self) noexcept {
   const Array& array = *nb::inst_ptr<Array>(self);
   if (array.re.ndim() == 0) {
-    PyErr_SetString(PyExc_TypeError, "an array without axes has no length");
+    PyErr_SetString(PyExc_TypeError, "a 0-d array has no length");
     return -1;
   }
   return array.re.shape()[0];
@@ -231,12 +232,11 @@ Index index_item(nb::handle item, bool& places) {
   if (PySlice_Check(o)) return Index(*value_of(item).as<Slice>(), Location{});
   if (!as_array(item) && !PyList_Check(o) && !PyTuple_Check(o) && !PyObject_CheckBuffer(o) && nb::hasattr(item, "__index__") && !PyBool_Check(o))
     return integer(integer_of(item).ptr());
-  if (PyUnicode_Check(o) || PyFloat_Check(o))
-    raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or of truths");
+  if (PyUnicode_Check(o) || PyFloat_Check(o)) raise(PyExc_IndexError, "an index is an integer, a slice, an ellipsis, None, or an array of integers or bools");
   Array array = array_of(item);
-  if (array.is_complex()) raise(PyExc_IndexError, "complex numbers are no places");
+  if (array.is_complex()) raise(PyExc_IndexError, "complex numbers cannot be indices");
   if (array.re.size() == 0 && PyList_Check(o)) array.re = astype(array.re, DType::int64);  // x[[]]
-  if (!is_bool(array.re.dtype()) && !is_integer(array.re.dtype())) raise(PyExc_IndexError, "arrays of places are of integers or of truths");
+  if (!is_bool(array.re.dtype()) && !is_integer(array.re.dtype())) raise(PyExc_IndexError, "an index array holds integers or bools");
   places = true;
   return Index(array.re, Location{});
 }
@@ -294,7 +294,7 @@ void assign_to(Tensor& handle, const std::vector<Index>& index, const Arg& value
 /// Casts real numbers to the array's type, whichever it is, as NumPy does. Complex numbers do not fit into an array of real ones.
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   return guarded_int([&] {
-    if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted; sinter.delete(x, places) makes an array without them");
+    if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted; sinter.delete(x, places) returns an array without them");
     Array& array = *nb::inst_ptr<Array>(self);
     warn_of_view(array);
     bool places = false;
@@ -309,7 +309,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
       return 0;
     }
     const Array given = array_of(value);
-    if (given.is_complex() && !array.is_complex()) throw DTypeError("assign: complex numbers do not fit into an array of real ones; x.real does");
+    if (given.is_complex() && !array.is_complex()) throw DTypeError("assign: complex numbers cannot be assigned to an array of real numbers; assign x.real");
     const bool complex = array.is_complex();
     const Tensor real = astype(given.re, dtype), imaginary = complex && given.is_complex() ? astype(given.im, dtype) : Tensor();
     assign_to(array.re, index, Arg(real, Location{}));
@@ -415,8 +415,8 @@ void add_array(nb::module_& module) {
   for (const PyType_Slot* more = buffer_slots(); more->slot != 0; ++more) put(more->slot, more->pfunc);
   slots[count] = {0, nullptr};
 
-  view_warning = PyErr_NewExceptionWithDoc("sinter.ViewWarning", "A view is changed, and the array behind it is not: NumPy would change both.",
-                                           PyExc_UserWarning, nullptr);
+  view_warning = PyErr_NewExceptionWithDoc(
+      "sinter.ViewWarning", "An assignment changes a view, but not the array that it is a view of; NumPy would change both.", PyExc_UserWarning, nullptr);
   module.attr("ViewWarning") = nb::handle(view_warning);
 
   nb::class_<Array> type(module, "Array", nb::type_slots(slots), nb::is_weak_referenceable(),
@@ -432,10 +432,10 @@ void add_array(nb::module_& module) {
       .def_prop_ro("size", [](const Array& x) { return x.re.size(); })
       .def_prop_ro("dtype", [](const Array& x) { return dtype_object(type_of(x)); })
       .def_prop_ro(
-          "itemsize", [](const Array& x) { return x.re.itemsize() * (x.is_complex() ? 2 : 1); }, "The bytes of an element.")
+          "itemsize", [](const Array& x) { return x.re.itemsize() * (x.is_complex() ? 2 : 1); }, "The number of bytes of an element.")
       .def_prop_ro("nbytes", [](const Array& x) { return x.re.nbytes() * (x.is_complex() ? 2 : 1); })
-      .def_prop_ro("T", &turned<&Tensor::T>, "All axes reversed.")
-      .def_prop_ro("mT", &turned<&Tensor::mT>, "The last two axes exchanged.")
+      .def_prop_ro("T", &turned<&Tensor::T>, "The array with all axes reversed.")
+      .def_prop_ro("mT", &turned<&Tensor::mT>, "The array with the last two axes exchanged.")
       .def_prop_ro("real", [](nb::handle x) { return view_of(x, part(*nb::inst_ptr<Array>(x), false)); })
       .def_prop_ro("imag",
                    [](nb::handle x) {

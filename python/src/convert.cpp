@@ -235,7 +235,7 @@ Value value_of(nb::handle object) {
   if (nb::hasattr(object, "__index__")) return number_of(integer_of(object).ptr());
   if (nb::hasattr(object, "__array__")) return value_of(from_buffer(object.attr("__array__")()));
   if (PyIter_Check(o)) return value_of(list_of(o));
-  throw Fault{0, fmt::format("an object of type {} is no array, number, list of these, or option", kind_of(object)), true};
+  throw Fault{0, fmt::format("an object of type {} is not an array, a number, a list of these, or an option", kind_of(object)), true};
 }
 
 nb::object object_of(const Value& value) {
@@ -288,7 +288,8 @@ nb::object to_list(Array array) {
 }
 
 nb::object to_number(Array array) {
-  if (array.re.size() != 1) throw ValueError(fmt::format("only an array of one element is a number; this one is of shape {}", to_string(array.re.shape())));
+  if (array.re.size() != 1)
+    throw ValueError(fmt::format("only an array of one element converts to a number; this array has shape {}", to_string(array.re.shape())));
   if (array.re.ndim() == 0) return to_list(array);
   return to_list(Array{reshape(array.re, Shape{}), array.is_complex() ? reshape(array.im, Shape{}) : Tensor(), {}});
 }

@@ -64,12 +64,12 @@ nb::object as_type(nb::object array, ElementType type) {
 nb::object dtype_object(ElementType type) { return nb::borrow(objects[number(type)]); }
 
 void add_dtypes(nb::module_& module) {
-  nb::class_<ElementType> type(module, "DType", "An element type. Called with a value, it makes an array of this type.");
+  nb::class_<ElementType> type(module, "DType", "An element type. A call with a value makes an array of this type.");
   dtype_type = type.ptr();
   type.def_prop_ro("name", &type_name)
-      .def_prop_ro("itemsize", &size_of, "The bytes of an element.")
+      .def_prop_ro("itemsize", &size_of, "The number of bytes of an element.")
       .def_prop_ro(
-          "kind", [](ElementType t) { return std::string(1, kind(t)); }, "'b', 'i', 'u', 'f' or 'c', as NumPy has it.")
+          "kind", [](ElementType t) { return std::string(1, kind(t)); }, "The kind of the type, as in NumPy: 'b', 'i', 'u', 'f' or 'c'.")
       .def_prop_ro("alignment", [](ElementType t) { return static_cast<int>(itemsize(t.parts)); })
       .def_prop_ro("str", [](ElementType t) { return fmt::format("{}{}{}", size_of(t) == 1 ? '|' : '<', kind(t), size_of(t)); })
       .def_prop_ro("hasobject", [](ElementType) { return false; })

@@ -141,7 +141,7 @@ std::vector<Tensor> tensors_of(nb::args arrays) {
   std::vector<Tensor> tensors;
   for (nb::handle object : arrays) {
     const Array* array = as_array(object);
-    if (!array) raise(PyExc_TypeError, "these are arrays of sinter");
+    if (!array) raise(PyExc_TypeError, "the arguments must be arrays of sinter");
     tensors.push_back(array->re);
     if (array->is_complex()) tensors.push_back(array->im);
   }
@@ -158,8 +158,8 @@ std::vector<Tensor> tensors_in(nb::handle sequence) {
   std::vector<Tensor> tensors;
   for (nb::handle object : sequence) {
     const Array* array = as_array(object);
-    if (!array) raise(PyExc_TypeError, "these are arrays of sinter");
-    if (array->is_complex()) raise(PyExc_TypeError, "complex arrays do not go through a frozen function; give their real and imaginary parts");
+    if (!array) raise(PyExc_TypeError, "the arguments must be arrays of sinter");
+    if (array->is_complex()) raise(PyExc_TypeError, "a frozen function does not take complex arrays; pass their real and imaginary parts");
     tensors.push_back(array->re);
   }
   return tensors;
@@ -188,7 +188,7 @@ struct Formula {
 InputSpec spec_of(nb::handle given) {
   InputSpec spec;
   const auto type = find_element_type(given[0]);
-  if (!type || type->is_complex) raise(PyExc_TypeError, "a spec is (dtype, shape, name), of a real dtype");
+  if (!type || type->is_complex) raise(PyExc_TypeError, "a spec is (dtype, shape, name), and the dtype must be real");
   spec.dtype = type->parts;
   for (nb::handle size : nb::object(given[1])) {
     if (PyLong_Check(size.ptr())) spec.shape.emplace_back(nb::cast<std::int64_t>(size));
@@ -221,7 +221,7 @@ void configure_with(nb::kwargs changes) {
       option = nb::cast<std::remove_reference_t<decltype(option)>>(value);
       known = true;
     });
-    if (!known) throw ValueError(fmt::format("there is no option '{}'; sinter.options() shows those that there are", given));
+    if (!known) throw ValueError(fmt::format("there is no option '{}'; sinter.options() shows all options", given));
   }
   configure(wanted);
 }
@@ -230,7 +230,7 @@ Format format_named(const std::string& name) {
   for (const auto& [known, format] :
        {std::pair("text", Format::text), {"json", Format::json}, {"html", Format::html}, {"svg", Format::svg}, {"dot", Format::dot}})
     if (name == known) return format;
-  throw ValueError(fmt::format("explain: there is no format '{}'; there are text, json, html, svg and dot", name));
+  throw ValueError(fmt::format("explain: unknown format '{}'; the formats are text, json, html, svg and dot", name));
 }
 
 nb::dict counters_dict() {
@@ -307,7 +307,7 @@ void add_engine(nb::module_& module) {
       "placeholder",
       [](nb::handle dtype, const Shape& shape) {
         const auto type = find_element_type(dtype);
-        if (!type || type->is_complex) raise(PyExc_TypeError, "a placeholder is of a real dtype");
+        if (!type || type->is_complex) raise(PyExc_TypeError, "the dtype of a placeholder must be real");
         return new_array(sinter::placeholder(shape, type->parts, location()));
       },
       nb::arg("dtype"), nb::arg("shape"));
@@ -385,7 +385,7 @@ void add_engine(nb::module_& module) {
     for (const TunedKernel& kernel : tuned) {
       nb::dict row;
       row["name"] = kernel.name, row["chosen"] = kernel.chosen, row["best"] = kernel.best, row["ratio"] = kernel.ratio, row["tried"] = kernel.tried,
-      row["kept"] = kernel.kept;
+      row["stored"] = kernel.stored;
       made.append(row);
     }
     return made;

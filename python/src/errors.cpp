@@ -56,7 +56,7 @@ void set_error() noexcept {
   } catch (const FormulaError& e) {
     e.original->restore();
   } catch (const nb::cast_error&) {
-    PyErr_SetString(PyExc_TypeError, "an argument is of a type that is not taken here");
+    PyErr_SetString(PyExc_TypeError, "an argument has a type that this function does not take");
   } catch (const table::Fault& fault) {
     PyErr_SetString(fault.of_kind ? dtype_error : value_error, (fault.message + at_caller_line()).c_str());
   } catch (const FusionError& e) {
@@ -96,7 +96,7 @@ void set_error() noexcept {
   } catch (const Error& e) {
     PyErr_SetString(of_name(e), e.what());
   } catch (const std::bad_alloc&) {
-    PyErr_SetString(memory_error, "there is no memory for this");
+    PyErr_SetString(memory_error, "there is not enough memory");
   } catch (const std::exception& e) {
     PyErr_SetString(internal_error, e.what());
   }
@@ -107,23 +107,25 @@ void add_errors(nb::module_& module) {
   shape_error = add(module, "ShapeError", "Shapes that do not fit.", {error, PyExc_ValueError});
   dtype_error = add(module, "DTypeError", "An element type, or a kind of argument, that the function does not take.", {error, PyExc_TypeError});
   axis_error = add(module, "AxisError", "An axis that is out of range or given twice, or more indices than axes.", {error, PyExc_ValueError, PyExc_IndexError});
-  index_error =
-      add(module, "IndexError", "An index that is out of range; an element of an index array is found when the value is computed.", {error, PyExc_IndexError});
-  value_error = add(module, "ValueError", "A value that has no meaning.", {error, PyExc_ValueError});
+  index_error = add(module, "IndexError", "An index that is out of range. For an element of an index array, the error is raised when the value is computed.",
+                    {error, PyExc_IndexError});
+  value_error = add(module, "ValueError", "A value that is not meaningful for the function.", {error, PyExc_ValueError});
   io_error = add(module, "IoError", "A file that is missing, unreadable, or malformed.", {error, PyExc_OSError});
   compile_error = add(module, "CompileError", "A compiler refused a kernel; the message has its log.", {error, PyExc_RuntimeError});
   device_error = add(module, "DeviceError", "A device that is missing or failed.", {error, PyExc_RuntimeError});
   memory_error = add(module, "MemoryError", "There is no memory for an array.", {device_error, PyExc_MemoryError});
   fusion_error = add(module, "FusionError", "A formula that needs more than one kernel; the message says why.", {error, PyExc_RuntimeError});
   interrupted = add(module, "Interrupted", "An evaluation was stopped by interrupt().", {error, PyExc_RuntimeError});
-  internal_error = add(module, "InternalError", "A mistake in sinter itself, which is worth a report.", {error, PyExc_RuntimeError});
+  internal_error = add(module, "InternalError", "A mistake in sinter itself; please report it.", {error, PyExc_RuntimeError});
   model_error = add(module, "ModelError", "A model that cannot be read, or an operator that sinter lacks.", {error, PyExc_ValueError});
-  linear_algebra_error = add(module, "LinAlgError", "A matrix that has no such decomposition.", {error, PyExc_ValueError});
-  matrix_shape_error = add(module, "MatrixShapeError", "Shapes that are not matrices, not square, or do not fit each other, in linear algebra.",
+  linear_algebra_error = add(module, "LinAlgError", "A matrix that does not have the decomposition or the inverse.", {error, PyExc_ValueError});
+  matrix_shape_error = add(module, "MatrixShapeError", "Operands of linear algebra that are not matrices, are not square, or do not fit each other.",
                            {shape_error, linear_algebra_error});
-  sharding_error = add(module, "ShardingError", "An operation that cannot carry the shardings of its arrays over ranks.", {error, PyExc_ValueError});
-  rank_error = add(module, "RankError", "Ranks that do not do the same, a rank that others wait for, or one that has ended.", {error, PyExc_RuntimeError});
-  overflow_error = add(module, "OverflowError", "A number outside the range of the integer type that it shall get.", {value_error, PyExc_OverflowError});
+  sharding_error =
+      add(module, "ShardingError", "An operation whose arrays are sharded over the ranks in ways that do not fit each other.", {error, PyExc_ValueError});
+  rank_error = add(module, "RankError", "Ranks recorded different operations, or a rank did not come to an exchange in time, or has ended.",
+                   {error, PyExc_RuntimeError});
+  overflow_error = add(module, "OverflowError", "A number outside the range of the integer type to which it is converted.", {value_error, PyExc_OverflowError});
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

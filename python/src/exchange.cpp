@@ -11,6 +11,7 @@
 
 #include "core.hpp"
 #include "sinter/adopt.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/dlpack.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
@@ -24,7 +25,7 @@ namespace {
 std::shared_ptr<void> new_memory(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   void* const memory = std::aligned_alloc(kAlignment, (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment);
-  if (memory == nullptr) throw MemoryError(fmt::format("there is no memory for {} bytes", bytes));
+  if (memory == nullptr) throw MemoryError(fmt::format("there is no memory for {}", counted(bytes, "byte")));
   return {memory, [](void* p) { std::free(p); }};
 }
 
@@ -108,9 +109,10 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
     const Array array = *as_array(nb::handle(self));
     const ElementType type = type_of(array);
     view->obj = nullptr;
-    if (flags & PyBUF_WRITABLE) raise(PyExc_BufferError, "an array of sinter is a value: its buffer can be read, not written");
+    if (flags & PyBUF_WRITABLE) raise(PyExc_BufferError, "an array of sinter is a value: its buffer can be read, but not written");
     const char* const format = format_of(type);
-    if (format == nullptr) raise(PyExc_BufferError, fmt::format("the buffer protocol has no {}; numpy.asarray(x) goes by __array__", type_name(type)).c_str());
+    if (format == nullptr)
+      raise(PyExc_BufferError, fmt::format("the buffer protocol has no {}; numpy.asarray(x) works, because it uses __array__", type_name(type)).c_str());
     evaluate(array);
     auto shown = std::make_unique<Shown>();
     shown->tensor = array.re;
@@ -154,10 +156,10 @@ void forget_capsule(PyObject* capsule) {
 }
 
 nb::object to_capsule(Array array, nb::object stream, nb::object version, nb::object device, std::optional<bool> copy) {
-  if (array.is_complex()) raise(PyExc_BufferError, "complex arrays are two planes, which DLPack cannot share; x.real and x.imag can be");
+  if (array.is_complex()) raise(PyExc_BufferError, "a complex array is stored as two arrays, which DLPack cannot share as one; share x.real and x.imag");
   if (!device.is_none()) {
     const auto [type, number] = nb::cast<std::pair<int, int>>(device);
-    if (type != 1) raise(PyExc_BufferError, "sinter shares elements on the device where they are");
+    if (type != 1) raise(PyExc_BufferError, "sinter shares elements only on the device where they are");
   }
   (void)stream;  // the elements are complete for any stream
   evaluate(array);
@@ -167,7 +169,7 @@ nb::object to_capsule(Array array, nb::object stream, nb::object version, nb::ob
   if (!versioned && copy && !*copy) {
     auto* const made = static_cast<dlpack::Unversioned*>(managed);
     made->deleter(made);
-    raise(PyExc_BufferError, "without a copy a consumer has to know DLPack 1.0, which can say that elements are read-only");
+    raise(PyExc_BufferError, "without a copy the consumer has to support DLPack 1.0, which can mark elements as read-only");
   }
   return nb::steal(PyCapsule_New(managed, versioned ? "dltensor_versioned" : "dltensor", forget_capsule));
 }
@@ -188,11 +190,11 @@ const PyType_Slot* buffer_slots() { return slots; }
 
 Array from_buffer(nb::handle object) {
   if (nb::hasattr(object, "dtype") && !find_element_type(object.attr("dtype")))
-    throw DTypeError(fmt::format("elements of {} are no elements of sinter's arrays", nb::cast<std::string>(nb::str(object.attr("dtype")))));
+    throw DTypeError(fmt::format("arrays of sinter cannot have elements of type {}", nb::cast<std::string>(nb::str(object.attr("dtype")))));
   const Buffer buffer(object);
   if (!buffer.open) {  // NumPy's arrays of types without a letter in the protocol, such as bfloat16 of ml_dtypes
     const auto type = nb::hasattr(object, "dtype") ? find_element_type(object.attr("dtype")) : std::nullopt;
-    if (!type || type->is_complex || itemsize(type->parts) > 2) raise(PyExc_TypeError, "elements of this type are no elements of sinter's arrays");
+    if (!type || type->is_complex || itemsize(type->parts) > 2) raise(PyExc_TypeError, "arrays of sinter cannot have elements of this type");
     const Array bits = from_buffer(object.attr("view")(itemsize(type->parts) == 2 ? "uint16" : "uint8"));
     return {view(bits.re, type->parts), {}, {}};
   }
@@ -201,7 +203,7 @@ Array from_buffer(nb::handle object) {
   if (!type) {
     if (view.format && (view.format[0] == '>' || view.format[0] == '!'))
       return from_buffer(object.attr("astype")(object.attr("dtype").attr("newbyteorder")("=")));
-    throw DTypeError(fmt::format("elements of format '{}' are no elements of sinter's arrays", view.format ? view.format : ""));
+    throw DTypeError(fmt::format("arrays of sinter cannot have elements of format '{}'", view.format ? view.format : ""));
   }
   Shape shape(view.shape, view.shape + view.ndim);
   const auto bytes = static_cast<std::size_t>(view.len);
@@ -223,7 +225,8 @@ Array from_dlpack(nb::handle object, bool copy) {
   const auto take = [&]<class Managed>(const char* name, const char* used) {
     auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
     if (managed == nullptr) throw nb::python_error();
-    if (managed->tensor.dtype.code == dlpack::Code::complex) raise(PyExc_TypeError, "DLPack's complex numbers are pairs; give their real and imaginary parts");
+    if (managed->tensor.dtype.code == dlpack::Code::complex)
+      raise(PyExc_TypeError, "sinter cannot share complex numbers of DLPack; pass their real and imaginary parts");
     const Tensor tensor = dlpack::from_dlpack(managed, location());
     PyCapsule_SetName(capsule.ptr(), used);
     return tensor;
@@ -243,7 +246,8 @@ Array from_dlpack(nb::handle object, bool copy) {
 void check_device(nb::handle device) {
   if (device.is_none()) return;
   if (nb::isinstance<nb::str>(device) && nb::cast<std::string>(device) == "cpu") return;
-  throw ValueError(fmt::format("there is no device '{}' for an array; options() tells where arrays are computed", nb::cast<std::string>(nb::str(device))));
+  throw ValueError(
+      fmt::format("there is no device '{}' for an array; options() shows the device that computes arrays", nb::cast<std::string>(nb::str(device))));
 }
 
 void add_exchange(nb::module_& module) {
@@ -254,7 +258,7 @@ void add_exchange(nb::module_& module) {
   module.def("from_bytes", [](nb::bytes data, nb::handle dtype, const Shape& shape) {
     const auto type = find_element_type(dtype);
     const std::size_t count = static_cast<std::size_t>(element_count(shape)), size = itemsize(type->parts) * (type->is_complex ? 2 : 1);
-    if (data.size() != count * size) raise(PyExc_ValueError, "the bytes are not those of an array of this shape");
+    if (data.size() != count * size) raise(PyExc_ValueError, "the number of bytes does not fit this shape and type");
     const std::shared_ptr<void> memory = new_memory(data.size());
     std::memcpy(memory.get(), data.c_str(), data.size());
     if (type->is_complex)
@@ -268,7 +272,7 @@ void add_exchange(nb::module_& module) {
         const nb::object made = new_array(array_of(object));
         if (dtype.is_none()) return made;
         const auto type = find_element_type(dtype);
-        if (!type) throw DTypeError(fmt::format("asarray: this is no element type: {}", nb::cast<std::string>(nb::str(dtype))));
+        if (!type) throw DTypeError(fmt::format("asarray: this is not an element type: {}", nb::cast<std::string>(nb::str(dtype))));
         if (type->is_complex == as_array(made)->is_complex() && type->parts == as_array(made)->re.dtype()) return made;
         return as_type(made, *type);
       },
@@ -279,7 +283,7 @@ void add_exchange(nb::module_& module) {
       "find_dtype",
       [](nb::handle object) {
         const auto type = find_element_type(object);
-        if (!type) throw DTypeError(fmt::format("this is no element type: {}", nb::cast<std::string>(nb::str(object))));
+        if (!type) throw DTypeError(fmt::format("this is not an element type: {}", nb::cast<std::string>(nb::str(object))));
         return dtype_object(*type);
       },
       nb::arg("object").none());

@@ -106,7 +106,7 @@ std::vector<Argument> arguments_of(PyObject* self, PyObject* const* given, Py_ss
     if (name == "out") {
       if (PyTuple_Check(value.ptr()) && PyTuple_Size(value.ptr()) == 1) value = nb::borrow(PyTuple_GetItem(value.ptr(), 0));
       if (value.is_none()) continue;
-      if (!as_array(value)) raise(PyExc_TypeError, "out is an array of sinter");
+      if (!as_array(value)) raise(PyExc_TypeError, "out must be an array of sinter");
       out = value;
     }
     arguments.push_back({name, value_of(value)});
@@ -153,7 +153,7 @@ nb::object call_ufunc(const Function& function, PyObject* arguments, PyObject* k
   return invoke(function, nullptr, given.data(), count, names.ptr());
 }
 const Function& function_of(PyObject* ufunc) {
-  if (!nb::inst_ready(nb::handle(ufunc))) raise(PyExc_TypeError, "functions of the table are made by sinter alone");
+  if (!nb::inst_ready(nb::handle(ufunc))) raise(PyExc_TypeError, "only sinter can make functions of the table");
   return *nb::inst_ptr<Ufunc>(ufunc)->function;
 }
 PyObject* ufunc_called(PyObject* self, PyObject* arguments, PyObject* keywords) noexcept {

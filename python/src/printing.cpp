@@ -30,7 +30,7 @@ nb::dict& formatters() {
 
 template <class T> T option_of(std::string_view name, nb::handle value) {
   T read{};
-  if (!nb::try_cast(value, read)) raise(PyExc_TypeError, fmt::format("the print option {} is of another type", name).c_str());
+  if (!nb::try_cast(value, read)) raise(PyExc_TypeError, fmt::format("the value of the print option {} has the wrong type", name).c_str());
   return read;
 }
 /// Reads a number of elements or characters; infinity is allowed.

@@ -8,7 +8,7 @@ namespace sinter::python {
 namespace {
 
 std::vector<std::string> names_in(nb::handle axes) {
-  if (PyUnicode_Check(axes.ptr())) throw DTypeError("the axes are a name, or None, for each axis of the array, in a tuple or a list");
+  if (PyUnicode_Check(axes.ptr())) throw DTypeError("axes must be a tuple or a list with a name, or None, for each axis of the array");
   std::vector<std::string> names;
   for (nb::handle name : nb::object(nb::borrow(axes))) names.push_back(name.is_none() ? std::string() : nb::cast<std::string>(name));
   return names;
@@ -57,13 +57,13 @@ void add_ranks(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("_ranks");
   nb::class_<ranks::World>(module, "World")
       .def_prop_ro("rank", &ranks::World::rank, "The number of this rank, from 0.")
-      .def_prop_ro("size", &ranks::World::size, "How many ranks there are.")
+      .def_prop_ro("size", &ranks::World::size, "The number of ranks.")
       .def("abort", &ranks::World::abort, nb::arg("message"), "Ends the processes of all ranks with this message.");
   nb::class_<ranks::Mesh>(module, "Mesh")
       .def(
           "__init__", [](ranks::Mesh* made, const ranks::World& world, const nb::dict& axes) { new (made) ranks::Mesh(world, axes_of(axes), location()); },
           nb::arg("world"), nb::arg("axes"))
-      .def_prop_ro("axes", &dict_of, "The number of ranks and of pieces of each axis.")
+      .def_prop_ro("axes", &dict_of, "For each axis, the number of its ranks and of its pieces.")
       .def_prop_ro("world", &ranks::Mesh::world);
   module.def("init", [] {
     const Released outside;

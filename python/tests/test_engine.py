@@ -207,7 +207,7 @@ def test_pictures_hold_any_name_safely():
     assert json.loads(page.split('type="application/json">')[1].split("</script>")[0])["schema"] == 1
     dot = sn.explain(y, format="dot")
     assert dot.startswith("digraph") and dot.count("{") == dot.count("}") and "matmul" in dot
-    with pytest.raises(sn.ValueError, match="there is no format"):
+    with pytest.raises(sn.ValueError, match="unknown format"):
         sn.explain(y, format="pdf")
 
 

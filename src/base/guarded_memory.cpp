@@ -40,7 +40,8 @@ std::size_t first_changed(const unsigned char* bytes, std::size_t count) {
 }
 
 [[noreturn]] void report(std::size_t bytes, const char* where, std::size_t distance) {
-  std::fprintf(stderr, "sinter: memory guard: a buffer of %zu bytes was written %zu bytes %s\n", bytes, distance, where);
+  std::fprintf(stderr, "sinter: memory guard: a buffer of %zu byte%s was written %zu byte%s %s\n", bytes, bytes == 1 ? "" : "s", distance,
+               distance == 1 ? "" : "s", where);
   std::abort();
 }
 

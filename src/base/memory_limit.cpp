@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter {
@@ -19,7 +20,7 @@ void claim_memory(std::size_t bytes, const char* device) {
   const std::size_t allowed = limit, before = held.fetch_add(bytes);
   if (allowed == 0 || (before <= allowed && bytes <= allowed - before)) return;
   held -= bytes;
-  throw MemoryError(fmt::format("{}: no memory for {} bytes (tensors hold {}, and SINTER_MEMORY allows {})", device, bytes, before, allowed));
+  throw MemoryError(fmt::format("{}: no memory for {} (tensors hold {}, and SINTER_MEMORY allows {})", device, counted(bytes, "byte"), before, allowed));
 }
 
 void release_memory(std::size_t bytes) noexcept { held -= bytes; }

@@ -6,6 +6,7 @@
 
 #include "base/guarded_memory.hpp"
 #include "base/memory_limit.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter {
@@ -29,7 +30,7 @@ std::shared_ptr<void> allocate_host(std::size_t bytes) {
   AlignedMemory memory = aligned_memory(bytes);
   if (!memory) {
     release_memory(bytes);
-    throw MemoryError(fmt::format("out of host memory: {} bytes were asked for", bytes));
+    throw MemoryError(fmt::format("out of host memory: no memory for {}", counted(bytes, "byte")));
   }
   count(bytes);
   return {memory.release(), [bytes](void* block) {

@@ -47,7 +47,7 @@ FileInfo info_of(const std::string& name, const struct stat& status) {
 
 /// Returns the reason why other users could have written the content; empty if they could not.
 std::string distrust(const struct stat& status) {
-  if (status.st_uid != geteuid()) return fmt::format("is owned by another user (uid {}, this process is uid {})", status.st_uid, geteuid());
+  if (status.st_uid != geteuid()) return fmt::format("is owned by another user (uid {}; this process has uid {})", status.st_uid, geteuid());
   if (status.st_mode & kOthersMayWrite) return fmt::format("is writable by others (mode {:04o}); chmod go-w makes it usable", status.st_mode & 07777);
   return {};
 }

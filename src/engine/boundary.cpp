@@ -77,24 +77,24 @@ class Boundary {
     const std::string a = called(nodes_[0]), b = called(nodes_[1]);
     if (s < 0 || t < 0) {
       headline_ = fmt::format("{} is an input, which no kernel computes; {}", s < 0 ? a : b,
-                              s < 0 && t < 0 ? "the other one is an input" : "kernels read it from memory");
+                              s < 0 && t < 0 ? "the other value is an input, too" : "kernels read it from memory");
       return;
     }
     // A kernel may compute a value for itself although another one stores it.
     const int shared = s == t ? s : in_step(nodes_[0], t) ? t : in_step(nodes_[1], s) ? s : -1;
     if (shared >= 0) {
       together_ = true;
-      headline_ = fmt::format("{} and {} are computed by one step, {}", a, b, shared + 1);
+      headline_ = fmt::format("{} and {} are computed by one step, step {}", a, b, shared + 1);
       if (s != t)
-        reasons_.push_back({fmt::format("step {} computes the other one, too, because another step needs it in memory", s == shared ? t + 1 : s + 1), ""});
+        reasons_.push_back({fmt::format("step {} computes one of them once more, because another step needs it in memory", s == shared ? t + 1 : s + 1), ""});
       return;
     }
-    headline_ = fmt::format("{} is computed by step {}, {} by step {}", a, s + 1, b, t + 1);
+    headline_ = fmt::format("{} is computed by step {}; {} is computed by step {}", a, s + 1, b, t + 1);
     const std::vector<int> path = s < t ? path_between(s, t) : path_between(t, s);
     if (path.empty()) {
       reasons_.push_back(
-          {fmt::format("neither step {} nor step {} reads what the other computes: they would be joined only as siblings, which read the same values{}", s + 1,
-                       t + 1, plan_.limits.joins_short_kernels ? " or are short and read results of one kernel" : ""),
+          {fmt::format("neither step {} nor step {} reads a result of the other; such steps are joined only if they are siblings, which read the same values{}",
+                       s + 1, t + 1, plan_.limits.joins_short_kernels ? ", or if both are short and read results of one kernel" : ""),
            ""});
       refused(std::min(s, t), std::max(s, t));
     }
@@ -124,7 +124,8 @@ class Boundary {
   void boundary(int s, int t) {
     if (step(t).is_epilogue && s + 1 == t) {
       reasons_.push_back(
-          {fmt::format("step {} is the epilogue of step {}: it runs on each piece of the library's result, which needs no pass of its own", t + 1, s + 1), ""});
+          {fmt::format("step {} is the epilogue of step {}: it runs on each piece of the library's result, without a further pass over memory", t + 1, s + 1),
+           ""});
       return;
     }
     const fuse::Boundary& boundary = step(s).boundary;

@@ -82,12 +82,13 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
   if (!dtype)
     fail<DTypeError>(site, fmt::format("sinter has no dtype for elements of code {} with {} bits in {} lanes", static_cast<int>(view.dtype.code),
                                        view.dtype.bits, view.dtype.lanes));
-  if (view.ndim < 0 || view.ndim > 64 || (view.ndim > 0 && view.shape == nullptr)) fail<ValueError>(site, fmt::format("{} axes, or no shape", view.ndim));
+  if (view.ndim < 0 || view.ndim > 64 || (view.ndim > 0 && view.shape == nullptr))
+    fail<ValueError>(site, fmt::format("the tensor has {} axes, or no shape", view.ndim));
   const Shape shape(view.shape, view.shape + view.ndim);
   trace::check_shape(site, shape, *dtype);
   const bool on_gpu = view.device.type == DeviceType::cuda;
   const bool readable = view.device.type == DeviceType::cpu || view.device.type == DeviceType::cuda_host || view.device.type == DeviceType::cuda_managed;
-  if (!on_gpu && !readable) fail<DeviceError>(site, fmt::format("elements on a device of type {} are out of reach", static_cast<int>(view.device.type)));
+  if (!on_gpu && !readable) fail<DeviceError>(site, fmt::format("elements on a device of DLPack's type {} cannot be used", static_cast<int>(view.device.type)));
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t k = shape.size(); k-- > 1;) strides[k - 1] = strides[k] * shape[k];
   if (view.strides != nullptr) strides.assign(view.strides, view.strides + view.ndim);
@@ -102,7 +103,7 @@ template <class Managed> Tensor imported(Managed* managed, const Site& site) {
     own();
     return zeros(shape, *dtype, site.where);
   }
-  if (view.data == nullptr) fail<ValueError>(site, fmt::format("shape {} with no elements: the pointer is null", to_string(shape)));
+  if (view.data == nullptr) fail<ValueError>(site, fmt::format("shape {} has elements, but the pointer is null", to_string(shape)));
   char* const data = static_cast<char*>(view.data) + view.byte_offset;
   const auto order = dense_order(shape, strides);
   const DType held = is_bool(*dtype) ? DType::uint8 : *dtype;                                           // sinter requires a bool to be 0 or 1

@@ -283,8 +283,8 @@ std::string Engine::why_planned(const PlanKeyView& key, const std::vector<std::i
   std::vector<std::string> changed;
   for (std::size_t k = 0; k < symbols.size(); ++k)
     if (symbols[k] != last.sizes[k]) changed.push_back(fmt::format("{} was {} and is {}", last.symbols[k], last.sizes[k], symbols[k]));
-  return fmt::format("{} not serve these sizes; the last one needs {}; {}",
-                     counted(family->members.size(), "plan of this structure does", "plans of this structure do"), last.program.unmet(symbols, last.symbols),
+  return fmt::format("{} not valid for these sizes; the last one requires {}; {}",
+                     counted(family->members.size(), "plan of this structure is", "plans of this structure are"), last.program.unmet(symbols, last.symbols),
                      fmt::join(changed, ", "));
 }
 
@@ -934,7 +934,7 @@ std::vector<Explained> Engine::histories_of(const std::vector<trace::RecordedPtr
   }
   if (!target.empty() && (!known.empty() || pending.empty()))
     throw ValueError(
-        "explain: the tensor is evaluated already, nothing can be planned for another target; record it again, over placeholders if there "
+        "explain: the tensor is evaluated already, so nothing can be planned for another target; record it again, over placeholders if there "
         "is no data");
   if (std::any_of(pending.begin(), pending.end(), [](const auto& root) { return root->spread != nullptr; })) {
     std::vector<trace::RecordedPtr> parts;

@@ -81,7 +81,7 @@ std::string staging_text(const PlannedStep& step, const fuse::Limits& limits) {
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) points *= nest.ints[static_cast<std::size_t>(axis)];
   for (DType dtype : nest.persistent) bytes += points * static_cast<std::int64_t>(itemsize(dtype));
   if (cluster == 1) return fmt::format("{}, in {} of at most {} bytes", staging, bytes, limits.row_bytes);
-  return fmt::format("{}, in {} bytes over the {} blocks of a cluster, at most {} each", staging, bytes, cluster, limits.row_bytes);
+  return fmt::format("{}, in {} over the {} blocks of a cluster, at most {} each", staging, counted(bytes, "byte"), cluster, limits.row_bytes);
 }
 
 /// Describes the decisions inside a kernel, one a line.
@@ -89,7 +89,7 @@ std::vector<std::string> notes_of(const Planned& plan, std::size_t s) {
   const PlannedStep& step = plan.steps[s];
   std::vector<std::string> notes;
   if (step.is_epilogue)
-    notes.push_back(fmt::format("is the epilogue of step {}: runs on each piece of its result{}", s, step.in_place >= 0 ? ", in place" : ""));
+    notes.push_back(fmt::format("this is the epilogue of step {}: it runs on each piece of that step's result{}", s, step.in_place >= 0 ? ", in place" : ""));
   if (std::string staging = staging_text(step, plan.limits); !staging.empty()) notes.push_back(std::move(staging));
   notes.insert(notes.end(), step.notes.begin(), step.notes.end());
   return notes;
@@ -143,7 +143,7 @@ std::string guards_text(const Planned& plan, const Origins& origins) {
   std::vector<std::string> planned;
   for (std::size_t k = 0; k < names.size(); ++k) planned.push_back(fmt::format("{} = {}", names[k], plan.sizes[k]));
   return fmt::format("guards  {}: {}\n", fmt::join(planned, ", "),
-                     guards.empty() ? "none, the plan serves all sizes" : fmt::format("{}", fmt::join(guards, ", ")));
+                     guards.empty() ? "none, so the plan is valid for all sizes" : fmt::format("{}", fmt::join(guards, ", ")));
 }
 
 /// "passes  block_channels 3, fold_channels 6".
@@ -155,8 +155,8 @@ std::string passes_text(const Planned& plan) {
 
 std::string resources_text(const jit::ResourceReport& report) {
   if (report.registers < 0) return {};
-  return fmt::format("; {} registers, {} bytes of shared memory, {} bytes spilled", report.registers, std::max(report.shared_bytes, 0),
-                     std::max(report.spill_bytes, 0));
+  return fmt::format("; {}, {} of shared memory, {} spilled", counted(report.registers, "register"), counted(std::max(report.shared_bytes, 0), "byte"),
+                     counted(std::max(report.spill_bytes, 0), "byte"));
 }
 
 /// Returns whether the device computes the call. A device without kernels for sorts by digits leaves these to the host (Engine::call).
@@ -205,8 +205,9 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
         text += fmt::format("   kernel  {}{}; {}\n", made.source.entry, resources_text(made.report), binary_text(made, history.reused));
       if (s + 1 < plan.steps.size() && plan.steps[s + 1].is_epilogue) text += fmt::format("   epilogue step {} runs on each piece of the result\n", s + 2);
       else if (!step.alone.empty()) text += fmt::format("   epilogue none: {}\n", step.alone);
-      if (!here) text += "   runs    on the host, which has a library for it: the operands are copied to the host, the result back\n";
-      text += fmt::format("   ends    {}\n", fuse::to_string(step.boundary));
+      if (!here)
+        text += "   runs    on the host, because the device has no library for it: the operands are copied to the host, and the result is copied back\n";
+      text += fmt::format("   split   {}\n", fuse::to_string(step.boundary));
       continue;
     }
     const Made& made = step.made;
@@ -224,7 +225,7 @@ std::string text_of(const Explained& explained, const ExplainOptions& options) {
     for (const auto& note : notes_of(plan, s)) text += fmt::format("   note    {}\n", note);
     for (const Core& core : cores)
       if (core.step == s) text += fmt::format("   overlap the points {} run before step {} waits for other ranks\n", points_text(core.points), core.before + 1);
-    text += fmt::format("   ends    {}\n", fuse::to_string(step.boundary));
+    text += fmt::format("   split   {}\n", fuse::to_string(step.boundary));
   }
   return text;
 }
@@ -314,7 +315,7 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
                {"computes", step.computes},
                {"inputs", read},
                {"outputs", written},
-               {"cut",
+               {"boundary",
                 {{"reason", std::string(fuse::name(step.boundary.reason))},
                  {"detail", step.boundary.detail},
                  {"remedy", std::string(fuse::remedy(step.boundary.reason))}}},

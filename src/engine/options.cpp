@@ -63,7 +63,7 @@ Place place_of(const Options& options) {
     known.emplace_back(each->name);
     if (each->numbered) known.push_back(fmt::format("{}:N", each->name));
   }
-  throw ValueError(fmt::format("unknown device '{}'; known are {}", device, fmt::join(known, ", ")));
+  throw ValueError(fmt::format("unknown device '{}'; the devices are {}", device, fmt::join(known, ", ")));
 }
 
 std::uint64_t memory_limit_of(const Options& options) { return options.memory.empty() ? 0 : std::max<std::uint64_t>(cache::parse_size(options.memory), 1); }
@@ -71,14 +71,14 @@ std::uint64_t memory_limit_of(const Options& options) { return options.memory.em
 void check(const Options& options) {
   place_of(options);
   if (options.backend != "llvm" && options.backend != "interpreter")
-    throw ValueError(fmt::format("unknown backend '{}'; known are llvm and interpreter", options.backend));
+    throw ValueError(fmt::format("unknown backend '{}'; the backends are llvm and interpreter", options.backend));
   if (options.threads < 0) throw ValueError(fmt::format("threads is {}; 0 means every core", options.threads));
   cache::parse_size(options.cache_size);
   memory_limit_of(options);
   jit::ScheduleOverride::parse(options.schedule);
   fuse::without_passes({}, options.without);
   if (spdlog::level::from_str(options.log) == spdlog::level::off && options.log != "off")
-    throw ValueError(fmt::format("unknown log level '{}'; known are trace, debug, info, warn, error, critical and off", options.log));
+    throw ValueError(fmt::format("unknown log level '{}'; the levels are trace, debug, info, warn, error, critical and off", options.log));
 }
 
 Options options_from_environment() {

@@ -26,7 +26,7 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string range_text(const SizeRange& range, std::int64_t planned) {
-  if (range.low == planned && range.high == planned) return grouped(planned) + " alone";
+  if (range.low == planned && range.high == planned) return "exactly " + grouped(planned);
   const std::string steps = range.step > 1 ? fmt::format(" in steps of {}", range.step) : "";
   return range.high == 0 ? fmt::format("{} or more{}", grouped(range.low), steps) : fmt::format("{} to {}{}", grouped(range.low), grouped(range.high), steps);
 }

@@ -127,7 +127,7 @@ std::string drawing(const json& data) {
       chips += fmt::format("<text class=\"dim\" x=\"{}\" y=\"{}\">and {} more</text>\n", x, line + 14, regions[s].nodes.size() - shown);
     top[s] = y, bottom[s] = line + (regions[s].nodes.empty() ? -4 : kChip + 8);
     const std::string from = step.at("lines_text"), name = step.at("name");
-    const json& boundary = step.at("cut");
+    const json& boundary = step.at("boundary");
     body += fmt::format(
         "<g class=\"step {}\" data-step=\"{}\" tabindex=\"0\" role=\"button\"><title>{}</title><rect class=\"h{}\" x=\"{}\" y=\"{}\" width=\"{}\" "
         "height=\"{}\" rx=\"7\"/>"

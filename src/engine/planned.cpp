@@ -233,7 +233,7 @@ class Making {
       PlannedStep& epilogue = steps[reader->second];
       if (fuse::pieces_of(steps[s].call.op) == fuse::Pieces::whole) {
         if (!epilogue.library && !fuse::starts_exchange(steps[s].call.op) && !fuse::finishes_exchange(steps[s].call.op))
-          steps[s].alone = "it gives its result as a whole, not in pieces";
+          steps[s].alone = "this call gives its result as a whole, not in pieces";
         continue;
       }
       const auto waits = [&](const PlannedStep& step) { return step.library && fuse::finishes_exchange(step.call.op); };
@@ -375,9 +375,9 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       const auto& report = kernel.made.report;
       const int node = report.spill_bytes > 0 && splits < kMaxSplits ? fuse::halving_node(step.kernel) : -1;
       if (node >= 0) {
-        forced[node] = {fuse::SplitReason::measured_spill,
-                        fmt::format("{} used {} registers and spilled {} bytes as one kernel", kernel.nest.name, report.registers, report.spill_bytes)};
-        log().info("{} spills {} bytes and is split again", kernel.nest.name, report.spill_bytes);
+        forced[node] = {fuse::SplitReason::measured_spill, fmt::format("as one kernel, {} used {} and spilled {}", kernel.nest.name,
+                                                                       counted(report.registers, "register"), counted(report.spill_bytes, "byte"))};
+        log().info("{} spills {} and is split again", kernel.nest.name, counted(report.spill_bytes, "byte"));
         split_again = true;
         break;
       }

@@ -133,7 +133,7 @@ void report_computed_again(const trace::Recorded& node) {
   const char* label = node.label.load(std::memory_order_relaxed);
   const std::string where = *node.where.file ? fmt::format(", recorded at {}", trace::to_string(node.where)) : "";
   const std::string value = fmt::format("{} {} {}{}", *label ? label : node.called, name(node.dtype), to_string(node.shape), where);
-  log().debug("computed 2 times though it is held: {}; eval() it before its first use (it is stored from now on)", value);
+  log().debug("a handle holds {}, and yet it was computed twice; call eval() on it before its first use (it is stored from now on)", value);
   if (Profile::Times* const profile = Profile::Times::current()) profile->again[value] += 2;
 }
 
@@ -330,7 +330,7 @@ std::string to_string(const Profile& profile, int most) {
   text += fmt::format("by kind: {}\n", kinds_text(times.kinds, whole));
   if (times.start_seconds > 0) text += fmt::format("before:  {}\n", kinds_text(times.start_kinds, times.start_seconds));
   for (const ComputedAgain& again : profile.computed_again())
-    text += fmt::format("warning: computed {} times though it is held: {}; eval() it before its first use\n", again.times, again.value);
+    text += fmt::format("warning: a handle holds {1}, and yet it was computed {0} times; call eval() on it before its first use\n", again.times, again.value);
   return text;
 }
 

@@ -89,7 +89,7 @@ void store_plan(const StoredPlanKey& key, std::size_t ordinal, const Planned& pl
   writer(stored);
   jit::Binary entry;
   entry.entry = "plan";
-  entry.note = fmt::format("{}, {} bytes moved:", counted(planned.steps.size(), "step"), planned.bytes_moved);
+  entry.note = fmt::format("{}, {} moved:", counted(planned.steps.size(), "step"), counted(static_cast<std::int64_t>(planned.bytes_moved), "byte"));
   for (const PlannedStep& step : planned.steps) entry.note += fmt::format(" {}", step.library ? trace::name(step.call.op) : std::string_view(step.nest.name));
   entry.image.assign(writer.bytes.begin(), writer.bytes.end());
   disk.store(source_of(key, ordinal), entry);

@@ -44,7 +44,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
   Workspace work;
   for (const auto& root : roots)
     if (root && !root->evaluated()) work.roots.push_back(root);
-  if (work.roots.empty()) throw ValueError("tune: the tensors are evaluated already, no kernel computes them; record them again");
+  if (work.roots.empty()) throw ValueError("tune: the tensors are evaluated already, so no kernel computes them; record them again");
   for (const auto& root : work.roots)
     if (root->spread)
       trace::fail<ShardingError>({"tune", root->where}, "sharded values are not tuned; tune the same formula of a rank's part, ranks::local(x)");
@@ -160,7 +160,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
         const Runner& best = last.front();
         result.best = jit::to_string(best.step.nest.schedule, planned->limits.backend);
         result.ratio = median(best.ratios);
-        result.kept = true;
+        result.stored = true;
         keep_tuned(*kernels_.disk(), chosen, place, best.overrides, 1 / result.ratio);
         log().debug("{}: {} takes {:.3f} of the time", result.name, best.overrides.text(), result.ratio);
       }
@@ -168,7 +168,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     report_progress(1);
     all.push_back(std::move(result));
   }
-  if (std::any_of(all.begin(), all.end(), [](const TunedKernel& kernel) { return kernel.kept; })) kernels_.tuned();
+  if (std::any_of(all.begin(), all.end(), [](const TunedKernel& kernel) { return kernel.stored; })) kernels_.tuned();
   return all;
 }
 

@@ -29,7 +29,7 @@ std::string to_string(const InputSpec& spec) {
 namespace detail {
 
 void refuse_inputs(std::size_t given, std::size_t taken, Location where) {
-  trace::fail<ValueError>({"freeze", where}, fmt::format("{} described, the formula takes {}", counted(given, "input is", "inputs are"), taken));
+  trace::fail<ValueError>({"freeze", where}, fmt::format("{} described, but the formula takes {}", counted(given, "input is", "inputs are"), taken));
 }
 
 }  // namespace detail
@@ -57,7 +57,7 @@ const std::string& Function::note() const { return State::of(state_, {}).note();
 int Function::plans() const { return State::of(state_, {}).plans(); }
 std::vector<FrozenFigures> Function::figures() const { return State::of(state_, {}).figures(); }
 std::vector<std::string> Function::serves() const { return State::of(state_, {}).serves(); }
-std::vector<std::string> Function::ends() const { return State::of(state_, {}).ends(); }
+std::vector<std::string> Function::limits() const { return State::of(state_, {}).limits(); }
 std::string Function::explain(const ExplainOptions& options) const { return State::of(state_, {}).explain(options); }
 
 }  // namespace sinter

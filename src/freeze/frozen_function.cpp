@@ -50,7 +50,7 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
   }
   if (outputs_.size() > recording.results.size())
     fail<ValueError>({"freeze", where},
-                     fmt::format("{} named, the formula gives {}", counted(outputs_.size(), "output is", "outputs are"), recording.results.size()));
+                     fmt::format("{} named, but the formula gives {}", counted(outputs_.size(), "output is", "outputs are"), recording.results.size()));
   while (outputs_.size() < recording.results.size()) outputs_.push_back(fmt::format("y{}", outputs_.size()));
   if (!shards_) bound_for(usual_, where);
 }
@@ -189,7 +189,7 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   const PlannerInput made = planner_input(record(sizes, where), where);
   if (made.leaves->results.size() != outputs_.size())
     fail<ValueError>(site_at(where),
-                     fmt::format("the formula gives {} now, {} when it was frozen", counted(made.leaves->results.size(), "tensor"), outputs_.size()));
+                     fmt::format("the formula gives {} now, but gave {} when it was frozen", counted(made.leaves->results.size(), "tensor"), outputs_.size()));
   const auto bind = [&](const std::shared_ptr<const Planned>& planned) {
     if (planned->loaded) return bind_checked({made.structure, sizes, planned, {}, made.leaves}, made.values, sizes, site_at(where));
     auto bound = bind_plan(planned, made.leaves, made.values, at_.target, Engine::get().kernels());
@@ -347,7 +347,7 @@ const std::vector<std::string>& FrozenFunction::serves() const {
   return serves_;
 }
 
-std::vector<std::string> FrozenFunction::ends() const {
+std::vector<std::string> FrozenFunction::limits() const {
   std::vector<std::string> all;
   for (const FrozenPlan& plan : plans_) {
     if (!plan.rules) continue;
@@ -462,9 +462,9 @@ std::string FrozenFunction::explain(const ExplainOptions& options) const {
     for (const FrozenFigures& one : figures()) {
       std::vector<std::string> sizes;
       for (const auto& [axis, size] : one.sizes) sizes.push_back(fmt::format("{}={}", axis, size));
-      text += fmt::format("{}{}{} and {}; intermediate values take {} bytes, of which at least {} are live at once, {} without reuse\n", fmt::join(sizes, " "),
-                          sizes.empty() ? "" : ": ", counted(one.kernels, "kernel"), counted(one.library_calls, "library call"), one.arena_bytes,
-                          one.least_bytes, one.apart_bytes);
+      text += fmt::format("{}{}{} and {}; intermediate values take {} (at least {} are live at once; without reuse they would take {})\n",
+                          fmt::join(sizes, " "), sizes.empty() ? "" : ": ", counted(one.kernels, "kernel"), counted(one.library_calls, "library call"),
+                          counted(one.arena_bytes, "byte"), one.least_bytes, one.apart_bytes);
     }
   std::shared_ptr<const Planned> planned;
   std::shared_ptr<const Leaves> leaves;

@@ -75,7 +75,7 @@ class FrozenFunction {
   int plans() const { return plan_count_; }
   std::vector<FrozenFigures> figures() const;
   const std::vector<std::string>& serves() const;
-  std::vector<std::string> ends() const;
+  std::vector<std::string> limits() const;
   std::string explain(const ExplainOptions& options) const;
 
   const std::vector<InputSpec>& inputs() const { return inputs_; }

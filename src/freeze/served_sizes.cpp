@@ -342,9 +342,9 @@ void narrow(SizeRules& rules, const Sizes& sizes, const std::vector<std::string>
   Narrowing(rules, sizes, effort, look).run();
   for (std::size_t axis = 0; axis < sizes.size(); ++axis)
     if (rules.held[axis] < 0)
-      rules.why[axis] =
-          fmt::format("the formula is known to record the same operations for {} from {} to {}{}; beyond, it records others, refuses, or was not tried",
-                      axes[axis], rules.first[axis], rules.last[axis], rules.steps[axis] == 1 ? "" : fmt::format(", by {}", rules.steps[axis]));
+      rules.why[axis] = fmt::format(
+          "the formula is known to record the same operations for {} from {} to {}{}; outside this range it records other operations, throws, or was not tried",
+          axes[axis], rules.first[axis], rules.last[axis], rules.steps[axis] == 1 ? "" : fmt::format(", by {}", rules.steps[axis]));
 }
 
 }  // namespace sinter::freezing

@@ -47,7 +47,7 @@ std::optional<Values> SizeRules::predict(const std::vector<std::int64_t>& sizes,
     if (held[k] >= 0 && held[k] != sizes[k]) return refuse([&] { return why[k]; });
     if (held[k] < 0 && sizes[k] < 2) return refuse([] { return "a size of 0 or 1 broadcasts or is empty, which needs another plan"; });
     if (held[k] < 0 && sizes[k] % steps[k] != rests[k])
-      return refuse([&] { return fmt::format("planned for every {}{} size, including {}", steps[k], steps[k] == 2 ? "nd" : "th", first[k]); });
+      return refuse([&] { return fmt::format("the plan is valid for every {}{} size, such as {}", steps[k], steps[k] == 2 ? "nd" : "th", first[k]); });
   }
   const auto counts = counts_of(*this, sizes);
   const auto real = products<double>(counts);

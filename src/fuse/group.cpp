@@ -15,6 +15,7 @@
 #include "base/hash.hpp"
 #include "fuse/arrange.hpp"
 #include "fuse/costs.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
@@ -209,8 +210,9 @@ class Builder {
       if ((split_ = mapped.split)) return kEnded;
       const int below = intern(std::move(mapped.map));
       if (const int count = divisions(maps_[below].map); count > kMaxDivisions && !computed_here(id, map)) {
-        reasons_.try_emplace(id, Boundary{SplitReason::index_expression,
-                                          fmt::format("reading through it would take {} divisions for each element; the limit is {}", count, kMaxDivisions)});
+        reasons_.try_emplace(
+            id, Boundary{SplitReason::index_expression,
+                         fmt::format("reading through the views would take {} divisions for each element; the limit is {}", count, kMaxDivisions)});
         break;
       }
       spread |= view.op == Op::broadcast || view.op == Op::windows;
@@ -267,7 +269,7 @@ class Builder {
     if (read_from_memory(id, map)) return load(id, map);
     if (!maps_[map].values.empty() && !worth_gathering_at(map, id))
       return need(id, map, SplitReason::gathered,
-                  fmt::format("{} is gathered at many more computed places than its {} elements", trace::name(node.op), node.elements));
+                  fmt::format("{} has {}, and is gathered at many more computed places", trace::name(node.op), counted(node.elements.hint(), "element")));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
       case Op::iota: {
@@ -419,7 +421,8 @@ class Builder {
   int gather(int id, int map) {
     if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
-    if (in_range_ && !node.made) return need(id, map, SplitReason::gathered, "computed indices are checked; a range of a row can only reduce");
+    if (in_range_ && !node.made)
+      return need(id, map, SplitReason::gathered, "a kernel that reduces ranges of a row cannot check the computed indices of a gather");
     const auto axis = static_cast<std::size_t>(node.axis(0));
     const int index = eval(node.inputs[1], map);
     if (index == kEnded) return kEnded;
@@ -489,8 +492,8 @@ class Builder {
   }
 
   Boundary growth(int id) const {
-    return {SplitReason::recompute_cost,
-            fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op), context_.max_ops)};
+    return {SplitReason::recompute_cost, fmt::format("{} is needed at many offsets; with all of them the kernel would have more than {} ops",
+                                                     trace::name(graph_.nodes[id].op), context_.max_ops)};
   }
 
   // Returns the nodes to read from memory so that the kernel holds no more ops than allowed: where the fewest values are open at once, as far below the roots
@@ -617,15 +620,16 @@ class Builder {
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, SplitReason::reduction_dependency,
-                    fmt::format("{} over {} is needed at each point of a row; computing it there would repeat it {} times", trace::name(node.op), reduced(),
-                                kernel_.row_points()));
+                    fmt::format("{} over {} is needed at each point of a row; computing it there would repeat the work {} times", trace::name(node.op),
+                                reduced(), kernel_.row_points()));
       // Each parallel point must compute one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
       if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
         return need(id, map, SplitReason::reduction_dependency,
-                    fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op), reduced(),
-                                element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
+                    fmt::format("{} over {} gives {}; the kernel that reads them runs over {}{}", trace::name(node.op), reduced(),
+                                counted(element_count(node.shape).hint(), "result"), counted(kernel_.parallel_points().hint(), "point"),
+                                kernel_.row_axes() == 0 ? "" : fmt::format(", each with a row of {}", kernel_.row_points())));
     }
     Mapped inner = *reduced_at(id, map);
     if ((split_ = inner.split)) return kEnded;
@@ -893,10 +897,11 @@ class Builder {
     read(value.node,
          {SplitReason::recompute_cost,
           times > 1
-              ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory", trace::name(value.op),
-                            times, cost, (largest + own) * 1e6, own * 1e6)
-              : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are broadcast: {:.1f} us against {:.1f} us through memory",
-                            elements_of(value.node), cost, (largest + own) * 1e6, own * 1e6)});
+              ? fmt::format("{} is needed at {} different offsets, at cost {:.0f} each: computing it there takes {:.1f} us, storing and reading it {:.1f} us",
+                            trace::name(value.op), times, cost, (largest + own) * 1e6, own * 1e6)
+              : fmt::format(
+                    "{:.0f} elements of cost {:.0f} are broadcast: computing them wherever they are read takes {:.1f} us, storing and reading them {:.1f} us",
+                    elements_of(value.node), cost, (largest + own) * 1e6, own * 1e6)});
     return true;
   }
 
@@ -913,8 +918,8 @@ class Builder {
     const std::vector<Staged> staged_values = kernel_.staged;
     const Size bytes = persistent_bytes(kernel_);
     if (!has_place() || !choose_staged(true)) return without_persistent(staged_values, bytes);
-    kernel_.notes.push_back(
-        fmt::format("stages values of {} bytes a row instead of {}, and computes the others again from them", persistent_bytes(kernel_), bytes));
+    kernel_.notes.push_back(fmt::format("stages {} a row instead of {}; the other values are computed again from the staged ones",
+                                        counted(persistent_bytes(kernel_).hint(), "byte"), bytes));
     return true;
   }
 
@@ -1015,14 +1020,16 @@ class Builder {
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
-      const std::string space = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
-                                       : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
+      const std::string space =
+          placed ? fmt::format("the staged values of a row of {} need {}, but only {} fit", kernel_.row_points(), counted(bytes.hint(), "byte"), places)
+                 : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? SplitReason::shared_memory : SplitReason::row_too_long,
-                        fmt::format("{}; computing it again costs {:.1f} us, storing and reading it {:.1f} us", space, again * 1e6, trip * 1e6)});
+                        fmt::format("{}; computing the value again takes {:.1f} us, storing and reading it {:.1f} us", space, again * 1e6, trip * 1e6)});
       return false;
     }
-    kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes, with room for {}: every pass reads it again", bytes, places)
-                                   : fmt::format("columns of {} are longer than threads can stage: every pass reads them again", kernel_.row_points()));
+    kernel_.notes.push_back(
+        placed ? fmt::format("staging a row would need {}, but only {} fit: every pass reads the row again", counted(bytes.hint(), "byte"), places)
+               : fmt::format("columns of {} are longer than threads can stage: every pass reads them again", kernel_.row_points()));
     return true;
   }
 
@@ -1043,12 +1050,13 @@ class Builder {
       read(node, {reason, std::move(detail)});
       return false;
     };
-    if (kernel_.ops() > context_.max_ops) return halve(SplitReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
+    if (kernel_.ops() > context_.max_ops)
+      return halve(SplitReason::kernel_size, fmt::format("the kernel would have {} ops; the limit is {}", kernel_.ops(), context_.max_ops));
     if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
-      return halve(SplitReason::parameters, fmt::format("{} bytes of kernel parameters; the limit is {}", bytes, limits_.parameter_bytes));
+      return halve(SplitReason::parameters, fmt::format("the kernel would have {} bytes of parameters; the limit is {}", bytes, limits_.parameter_bytes));
     if (limits_.registers > 0)
       if (const int registers = estimated_registers(kernel_, 1); registers > limits_.registers)
-        return halve(SplitReason::registers, fmt::format("about {} registers live at once; the limit is {}", registers, limits_.registers));
+        return halve(SplitReason::registers, fmt::format("a thread would need about {} registers at once; the limit is {}", registers, limits_.registers));
     return true;
   }
 
@@ -1112,8 +1120,9 @@ class Builder {
 
 std::string two_stage_detail(const Graph& graph, const Node& node) {
   const Node& input = graph.nodes[node.inputs[0]];
-  return fmt::format("reducing {} elements to {} results would keep few workers busy; partial results of {} elements are computed first",
-                     element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1), node.chunk);
+  return fmt::format(
+      "reducing {} to {} would keep few workers busy; partial results of {} each are computed first", counted(element_count(input.shape).hint(), "element"),
+      counted((element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1)).hint(), "result"), counted(Size(node.chunk).hint(), "element"));
 }
 
 struct GroupBuilder::Tables : Builder {

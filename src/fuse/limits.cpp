@@ -77,7 +77,7 @@ Limits cuda_limits(int sm) {
     limits.joins_short_kernels = true;
     return limits;
   }
-  throw ValueError(fmt::format("no limits are known for sm_{}; known are sm_75, 80, 86, 89, 90, 100 and 120", sm));
+  throw ValueError(fmt::format("no limits are known for sm_{}; the known architectures are sm_75, 80, 86, 89, 90, 100 and 120", sm));
 }
 
 Limits opencl_limits() {
@@ -153,7 +153,7 @@ Limits limits_of(const std::string& target) {
   }
   if (target.rfind("sm_", 0) == 0 && target.size() > 3 && target.find_first_not_of("0123456789", 3) == std::string::npos && target.size() < 8)
     return cuda_limits(std::stoi(target.substr(3)));
-  throw ValueError(fmt::format("unknown target '{}'; known are cpu, x86-64, aarch64, opencl, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", target));
+  throw ValueError(fmt::format("unknown target '{}'; the targets are cpu, x86-64, aarch64, opencl, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", target));
 }
 
 }  // namespace sinter::fuse

@@ -306,9 +306,10 @@ class Merger {
     auto aligned = align(graph_, *host, host == &x ? y : x);
     if (!aligned && (x.kernel.row_axes() > 0) == rows_in_y) aligned = align(graph_, *(host = &y), x);
     if (!aligned && (beside || (limits_.joins_short_kernels && is_short(a) && is_short(b)))) aligned = align_beside(graph_, x, y), host = &x;
-    if (!aligned) return refuse(x, y, {SplitReason::other_points, fmt::format("{} against {}", points_of(x), points_of(y))});
+    if (!aligned) return refuse(x, y, {SplitReason::other_points, fmt::format("one runs over {}, the other over {}", points_of(x), points_of(y))});
     const auto moved = between(a, b);
-    if (!moved) return refuse(x, y, {SplitReason::order, "another step reads the result of the first one, and the second one reads that step's result"});
+    if (!moved)
+      return refuse(x, y, {SplitReason::order, "another step lies between them: it reads a result of the first step, and the second step reads its result"});
 
     // A value that only the two used need not be stored any more.
     std::vector<Request> requests;
@@ -379,7 +380,7 @@ class Merger {
     const double seconds = launched_seconds(graph_, merged.kernel, limits_);
     if (seconds <= seconds_of(a) + seconds_of(b)) return seconds;
     why = {SplitReason::slower,
-           fmt::format("{:.1f} us as one kernel against {:.1f} us and {:.1f} us as two", seconds * 1e6, seconds_of(a) * 1e6, seconds_of(b) * 1e6)};
+           fmt::format("one kernel would take {:.1f} us; the two take {:.1f} us and {:.1f} us", seconds * 1e6, seconds_of(a) * 1e6, seconds_of(b) * 1e6)};
     return std::nullopt;
   }
 

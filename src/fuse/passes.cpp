@@ -247,7 +247,7 @@ Limits without_passes(Limits limits, std::string_view names) {
     if (found == std::end(kPasses)) {
       std::vector<std::string_view> known;
       for (const Pass& pass : kPasses) known.push_back(pass.name);
-      throw ValueError(fmt::format("no pass is called '{}'; there are {}", name, fmt::join(known, ", ")));
+      throw ValueError(fmt::format("no pass is called '{}'; the passes are {}", name, fmt::join(known, ", ")));
     }
     limits.*found->pays = false;
   }

@@ -414,8 +414,9 @@ class Scheduler {
         if (stored == id || seconds <= trip(stored) || bytes <= bytes_of(stored)) continue;
         saved = seconds;
       }
-      boundaries_[stored] = {SplitReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
-                                                                      users.size(), saved * 1e6, trip(stored) * 1e6)};
+      boundaries_[stored] = {SplitReason::recompute_cost,
+                             fmt::format("{} kernels would each compute it: computing it again takes {:.1f} us, storing and reading it {:.1f} us", users.size(),
+                                         saved * 1e6, trip(stored) * 1e6)};
       for (const auto& user : users) apart[user.group] = 1;
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].settled = !apart[g];
@@ -484,7 +485,7 @@ class Scheduler {
       for (const auto& root : step.kernel.roots)  // each value in memory has a split reason
         if (const auto boundary = boundaries_.find(root.node); boundary != boundaries_.end() && step.kernel.roots.size() > 1)
           step.kernel.notes.push_back(
-              fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(boundary->second)));
+              fmt::format("stores {} {}; split reason: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(boundary->second)));
     }
     std::vector<Group>().swap(groups_);
   }

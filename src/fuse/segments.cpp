@@ -67,8 +67,8 @@ class Segmenter {
       if (!lengthens(graph_, node) && mine.size() > kManyKernels && length_[id] > kLongFormula && trace::is_elementwise(node.op) && !is_boundary_[id] &&
           !wanted[id]) {
         is_boundary_[id] = 1;
-        boundaries_.try_emplace(id,
-                                Boundary{SplitReason::recompute_cost, fmt::format("more than {} kernels would compute its {} ops", kManyKernels, length_[id])});
+        boundaries_.try_emplace(
+            id, Boundary{SplitReason::recompute_cost, fmt::format("more than {} kernels would each compute its {} ops", kManyKernels, length_[id])});
       }
       if (is_boundary_[id] || wanted[id] || !trace::is_elementwise(node.op)) mine = {id};
       for (int input : node.inputs) {
@@ -116,8 +116,9 @@ class Segmenter {
       if (segment_[input] == segment || light(input)) continue;
       is_boundary_[input] = ends_[input] = 1;
       boundaries_.try_emplace(
-          input, Boundary{SplitReason::kernel_size, count > max_ops_ ? fmt::format("{} ops with the next one; the limit is {}", count, max_ops_)
-                                                                     : fmt::format("{} ops of an earlier kernel are still needed", ops_[input]->size())});
+          input, Boundary{SplitReason::kernel_size,
+                          count > max_ops_ ? fmt::format("with the next op the kernel would have {} ops; the limit is {}", count, max_ops_)
+                                           : fmt::format("an earlier kernel computes it, and computing its {} ops again is not cheap", ops_[input]->size())});
     }
     ops.push_back(id);  // the largest number so far, so the list stays sorted
     length_[id] = static_cast<int>(ops.size());
@@ -134,7 +135,8 @@ class Segmenter {
     if (static_cast<int>(all.size()) < max_ops_ || static_cast<int>(ops_[rest]->size()) >= max_ops_) return;
     is_boundary_[piece] = 1;
     boundaries_.try_emplace(
-        piece, Boundary{SplitReason::kernel_size, fmt::format("{} ops with the parts that it is joined to; the limit is {}", all.size() + 1, max_ops_)});
+        piece, Boundary{SplitReason::kernel_size,
+                        fmt::format("with the parts that it is joined to, the kernel would have {} ops; the limit is {}", all.size() + 1, max_ops_)});
     std::erase(inputs, piece);
   }
 

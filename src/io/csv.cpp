@@ -150,7 +150,7 @@ template <class T> Csv parsed(const Site& site, const Reader& reader, std::strin
       }
       const std::optional<T> value = number<T>(field);
       if (!value)
-        reader.refuse(fmt::format("line {}: '{}' is no {}", lines.number(), printable(field), std::is_integral_v<T> ? "integer of 64 bits" : "number"));
+        reader.refuse(fmt::format("line {}: '{}' is not {}", lines.number(), printable(field), std::is_integral_v<T> ? "a 64-bit integer" : "a number"));
       values.push_back(*value);
     }
     ++rows;

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/storage.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 #include "trace/site.hpp"
 
@@ -53,7 +54,7 @@ class Input {
   [[noreturn]] void refuse(const std::string& why) const { fail<IoError>(site_, fmt::format("{}: {}", name_, why)); }
 
   void read(void* to, std::uint64_t bytes, const char* what) {
-    if (bytes > left_) refuse(fmt::format("truncated: {} takes {} bytes, {} are left", what, bytes, left_));
+    if (bytes > left_) refuse(fmt::format("truncated: {} takes {}, but the file has only {} left", what, counted(bytes, "byte"), counted(left_, "byte")));
     if (!fetch(to, bytes)) refuse(fmt::format("reading {} failed", what));
     left_ -= bytes;
   }
@@ -87,7 +88,7 @@ class Reader final : public Input {
   }
 
   void skip(std::uint64_t bytes) {
-    if (bytes > left_ || fseeko(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) != 0) refuse(fmt::format("{} bytes cannot be left out", bytes));
+    if (bytes > left_ || fseeko(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) != 0) refuse(fmt::format("{} cannot be skipped", counted(bytes, "byte")));
     left_ -= bytes;
   }
   /// Reads the rest.
@@ -96,7 +97,7 @@ class Reader final : public Input {
     try {
       bytes.resize(left_);
     } catch (const std::exception&) {
-      refuse(fmt::format("no memory for its {} bytes", left_));
+      refuse(fmt::format("no memory for its {}", counted(left_, "byte")));
     }
     read(bytes.data(), bytes.size(), "the file");
     return bytes;

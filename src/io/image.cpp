@@ -62,7 +62,7 @@ class Netpbm {
     geometry.dtype = largest < 256 ? DType::uint8 : DType::uint16;
     ++at_;  // one space ends the header
     if (geometry.width * geometry.height > (std::int64_t{1} << 40) || at_ > bytes_.size() || geometry.bytes() > bytes_.size() - at_)
-      reader_.refuse(fmt::format("truncated: {} by {} samples are not there", geometry.width, geometry.height));
+      reader_.refuse(fmt::format("truncated: some of the {} by {} samples are missing", geometry.width, geometry.height));
     return image_of(site, reader_, geometry, [&](unsigned char* to) {
       std::memcpy(to, bytes_.data() + at_, geometry.bytes());
       if (geometry.dtype == DType::uint16) swap_samples(to, geometry.bytes());
@@ -200,7 +200,7 @@ std::string png_bytes(const Site& site, const Geometry& geometry, const unsigned
 #else
 
 [[noreturn]] void no_png(const Site& site) {
-  fail<ValueError>(site, "sinter was built without libpng (Debian's libpng-dev), which reads and writes PNG; .ppm and .pgm need nothing");
+  fail<ValueError>(site, "sinter was built without libpng (Debian's libpng-dev), which reads and writes PNG; .ppm and .pgm work without it");
 }
 Tensor png_image(const Site& site, const Reader&, std::string_view) { no_png(site); }
 std::string png_bytes(const Site& site, const Geometry&, const unsigned char*) { no_png(site); }
@@ -225,18 +225,19 @@ void save_image(const std::string& path, const Tensor& image, Location where) {
   Geometry geometry;
   geometry.dtype = node->dtype;
   if (node->dtype != DType::uint8 && node->dtype != DType::uint16)
-    fail<DTypeError>(site, fmt::format("an image is of uint8 or uint16, not {}; as clip(round(x), 0, 255).astype(uint8)", name(node->dtype)));
+    fail<DTypeError>(site, fmt::format("an image must be uint8 or uint16, not {}; convert with clip(round(x), 0, 255).astype(uint8)", name(node->dtype)));
   if (shape.size() == 2 || shape.size() == 3) {
     geometry.height = shape[0];
     geometry.width = shape[1];
     geometry.channels = shape.size() == 3 ? shape[2] : 1;
   }
   if (geometry.channels < 1 || geometry.channels > 4 || geometry.width == 0 || geometry.height == 0)
-    fail<ShapeError>(site, fmt::format("shape {} is no image: (height, width), or (height, width, channels) with 1 to 4 channels", to_string(shape)));
+    fail<ShapeError>(
+        site, fmt::format("shape {} is not that of an image: it must be (height, width), or (height, width, channels) with 1 to 4 channels", to_string(shape)));
   const bool png = path.ends_with(".png"), ppm = path.ends_with(".ppm"), pgm = path.ends_with(".pgm");
   if (!png && !ppm && !pgm) fail<ValueError>(site, fmt::format("{}: an image's name ends in .png, .ppm or .pgm", path));
   if ((ppm && geometry.channels != 3) || (pgm && geometry.channels != 1))
-    fail<ShapeError>(site, fmt::format("{}: shape {} has {} channels, the format {}", path, to_string(shape), geometry.channels, ppm ? 3 : 1));
+    fail<ShapeError>(site, fmt::format("{}: shape {} has {} channels, but the format has {}", path, to_string(shape), geometry.channels, ppm ? 3 : 1));
   const auto* samples = static_cast<const unsigned char*>(host_data(node, site));
   const std::string bytes = png ? png_bytes(site, geometry, samples) : netpbm(geometry, samples);
   Writer writer(site, path);

@@ -10,6 +10,7 @@
 #include "io/file.hpp"
 #include "io/npy_header.hpp"
 #include "io/npy_stream.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/ops.hpp"
 #include "trace/build.hpp"
 #include "trace/host_access.hpp"
@@ -33,7 +34,7 @@ NpyHeader read_header(Input& reader) {
   reader.read(length, version == 1 ? 2 : 4, "the header's length");
   const std::uint64_t bytes = length[0] | length[1] << 8 | length[2] << 16 | static_cast<std::uint64_t>(length[3]) << 24;
   constexpr std::uint64_t kMaxHeader = 1 << 20;
-  if (bytes > kMaxHeader) reader.refuse(fmt::format("a header of {} bytes is not believable", bytes));
+  if (bytes > kMaxHeader) reader.refuse(fmt::format("its header would have {}, which is too many", counted(bytes, "byte")));
   std::string text(bytes, '\0');
   reader.read(text.data(), bytes, "the header");
   try {
@@ -58,8 +59,8 @@ std::uint64_t count_of(const Input& reader, const NpyHeader& header) {
     count *= static_cast<std::uint64_t>(size);
   }
   if (count * item > reader.left()) {
-    reader.refuse(
-        fmt::format("truncated: shape {} of {} takes {} bytes, {} are left", to_string(header.shape), name(header.dtype), count * item, reader.left()));
+    reader.refuse(fmt::format("truncated: shape {} of {} takes {}, but the file has only {} left", to_string(header.shape), name(header.dtype),
+                              counted(count * item, "byte"), counted(reader.left(), "byte")));
   }
   return count;
 }

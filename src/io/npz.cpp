@@ -107,7 +107,7 @@ Tensor Archive::read(const std::string& name) const {
 [[noreturn]] void no_archives(const Site& site) {
   fail<ValueError>(site,
                    "sinter was built without minizip (Debian's libminizip-dev), which reads and writes .npz archives; .npy files and "
-                   "safetensors need nothing");
+                   "safetensors work without it");
 }
 
 #endif

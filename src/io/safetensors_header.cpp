@@ -1,4 +1,5 @@
 #include "io/safetensors_header.hpp"
+#include "sinter/counted.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -41,9 +42,9 @@ SafetensorsEntry entry_of(const Reader& reader, const std::string& name, const o
     if (!empty && count > (std::uint64_t{1} << 60) / static_cast<std::uint64_t>(size)) refuse(fmt::format("shape {} is too large", to_string(entry.shape)));
     count = empty ? 0 : count * static_cast<std::uint64_t>(size);
   }
-  if (entry.begin > entry.end || entry.end > bytes) refuse(fmt::format("its elements are at {} to {} of {} bytes", entry.begin, entry.end, bytes));
+  if (entry.begin > entry.end || entry.end > bytes) refuse(fmt::format("its elements would be bytes {} to {} of {}", entry.begin, entry.end, bytes));
   if (entry.end - entry.begin != count * itemsize(entry.dtype))
-    refuse(fmt::format("shape {} of {} takes {} bytes, not {}", to_string(entry.shape), sinter::name(entry.dtype), count * itemsize(entry.dtype),
+    refuse(fmt::format("shape {} of {} takes {}, not {}", to_string(entry.shape), sinter::name(entry.dtype), counted(count * itemsize(entry.dtype), "byte"),
                        entry.end - entry.begin));
   return entry;
 }
@@ -54,9 +55,10 @@ std::vector<SafetensorsEntry> read_safetensors_header(Reader& reader) {
   std::uint64_t length = 0;
   reader.read(&length, sizeof length, "the header's length");
   constexpr std::uint64_t kMaxHeader = 100 << 20;
-  if (length > kMaxHeader) reader.refuse(fmt::format("not a safetensors file: a header of {} bytes is not believable", length));
+  if (length > kMaxHeader) reader.refuse(fmt::format("not a safetensors file: its header would have {}, which is too many", counted(length, "byte")));
   std::string text(std::min(length, reader.left()), '\0');
-  if (length > reader.left()) reader.refuse(fmt::format("truncated: the header takes {} bytes, {} are left", length, reader.left()));
+  if (length > reader.left())
+    reader.refuse(fmt::format("truncated: the header takes {}, but the file has only {} left", counted(length, "byte"), counted(reader.left(), "byte")));
   reader.read(text.data(), length, "the header");
   const ordered_json header = ordered_json::parse(text, nullptr, false);
   if (!header.is_object()) reader.refuse("malformed header: not a JSON object");

@@ -126,7 +126,7 @@ ScheduleOverride ScheduleOverride::parse(std::string_view text) {
     if (!is_known && field != "form") {
       std::string names = "form";
       for (const Field& f : table::kFields) names += f.is(Field::asked) ? fmt::format(", {}", f.name) : "";
-      throw ValueError(fmt::format("schedule '{}': there is no '{}'; known are {}", text, field, names));
+      throw ValueError(fmt::format("schedule '{}': there is no field '{}'; the fields are {}", text, field, names));
     }
     const auto numbers = split(value, is_known && known->is(Field::list) ? '.' : ',');
     const bool good =

@@ -92,7 +92,9 @@ std::string who_convolves_blocks(const fuse::LibraryCall& call) {
 }
 std::string who_convolves_bytes(const fuse::LibraryCall&) { return fmt::format("bytes, channels in blocks ({})", byte_tiles().name); }
 std::string who_recurs(const fuse::LibraryCall&) { return fmt::format("step after step ({})", host_blocks().instruction_set); }
-std::string cpp_library(const fuse::LibraryCall&) { return "the C++ library"; }
+std::string who_sorts(const fuse::LibraryCall&) { return "vectorised sort (Highway)"; }
+std::string who_scatters(const fuse::LibraryCall&) { return "loops over the indices"; }
+std::string who_decomposes(const fuse::LibraryCall&) { return "Eigen"; }
 
 void send_part(const fuse::LibraryCall& call, std::span<void* const> pointers, int) {
   const auto& part = call.operands[0];

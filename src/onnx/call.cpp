@@ -136,9 +136,8 @@ Shape Call::shape(std::vector<std::int64_t> sizes, std::string_view what) const 
     if (size < 0) refuse(fmt::format("{}: the size {} is negative", what, size));
     count *= static_cast<double>(size);
   }
-  if (count > static_cast<double>(graph_.most_elements))
-    refuse(
-        fmt::format("{}: {} elements are more than the {} that a value may have (ModelOptions::most_elements)", what, to_string(sizes), graph_.most_elements));
+  if (count > static_cast<double>(graph_.max_elements))
+    refuse(fmt::format("{}: {} elements are more than the limit of {} (ModelOptions::max_elements)", what, to_string(sizes), graph_.max_elements));
   return Shape(sizes.begin(), sizes.end());
 }
 
@@ -148,9 +147,9 @@ std::int64_t Call::whole(double number, std::string_view what) const {
 }
 
 void Call::check_work(double products) const {
-  const double max_products = kMaxWork * static_cast<double>(graph_.most_elements);
+  const double max_products = kMaxWork * static_cast<double>(graph_.max_elements);
   if (products > max_products)
-    refuse(fmt::format("its windows need {:.3g} products; the limit is {:.3g} (a multiple of ModelOptions::most_elements)", products, max_products));
+    refuse(fmt::format("its windows need {:.3g} products; the limit is {:.3g} (a multiple of ModelOptions::max_elements)", products, max_products));
 }
 
 std::optional<std::vector<std::int64_t>> Call::axes(std::string_view name, std::size_t input) const {

@@ -80,7 +80,7 @@ class Call {
   // Sizes that a model states are checked before they are used, so that sums and products of a few of them fit into 64 bits.
   /// Returns the numbers, which must be within these bounds.
   std::vector<std::int64_t> within(std::vector<std::int64_t> numbers, std::string_view what, std::int64_t low, std::int64_t high = kFar) const;
-  /// Returns the sizes as a shape. A value of the model must be allowed to have this shape (ModelOptions::most_elements).
+  /// Returns the sizes as a shape. A value of the model must be allowed to have this shape (ModelOptions::max_elements).
   Shape shape(std::vector<std::int64_t> sizes, std::string_view what) const;
   /// Returns a number as an integer, rounded down. Refuses NaN and numbers beyond kFar.
   std::int64_t whole(double number, std::string_view what) const;

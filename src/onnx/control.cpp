@@ -37,8 +37,8 @@ std::vector<NodeValue> Program::record_control(const Line& line, const Node& nod
 /// Records an inner graph. Limits the unrolling, because a broken or hostile file could unroll for ever.
 std::vector<NodeValue> Program::record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const {
   recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
-  if (recording.unrolled > graph_.most_unrolled)
-    refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes (ModelOptions::most_unrolled)", graph_.most_unrolled));
+  if (recording.unrolled > graph_.max_unrolled)
+    refuse(graph_, node, fmt::format("its graphs would be unrolled into more than {} nodes (ModelOptions::max_unrolled)", graph_.max_unrolled));
   return inner.record_values(operands, recording);
 }
 

@@ -63,9 +63,9 @@ template <class F> auto at_node(const Graph& graph, const Node& node, F f) {
 
 /// A result that is too large is refused before it is computed.
 void check_result(const Graph& graph, const Node& node, std::size_t output, const Tensor& result) {
-  if (result.empty_handle() || result.size() <= graph.most_elements) return;
-  throw ModelError(fmt::format("{}: {}: its result {} would be of shape {}: more elements than the {} that a value may have (ModelOptions::most_elements)",
-                               graph.file, describe(node), output, to_string(result.shape()), graph.most_elements));
+  if (result.empty_handle() || result.size() <= graph.max_elements) return;
+  throw ModelError(fmt::format("{}: {}: its result {} would have shape {}, which is more than the limit of {} elements (ModelOptions::max_elements)",
+                               graph.file, describe(node), output, to_string(result.shape()), graph.max_elements));
 }
 
 }  // namespace

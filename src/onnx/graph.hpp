@@ -33,9 +33,9 @@ inline constexpr std::string_view kScaledChannels = "sinter.ScaledChannels";
 std::string describe(const Node& node);
 
 struct Graph {
-  std::string file;                                   // the file's name without folders, for messages
-  int opset = 0;                                      // version of ONNX's own operators
-  std::int64_t most_elements = 0, most_unrolled = 0;  // as in ModelOptions
+  std::string file;                                 // the file's name without folders, for messages
+  int opset = 0;                                    // version of ONNX's own operators
+  std::int64_t max_elements = 0, max_unrolled = 0;  // as in ModelOptions
   std::vector<Node> nodes;
   std::map<std::string, Tensor, std::less<>> constants;
   std::vector<ModelValue> inputs, outputs;

@@ -25,7 +25,7 @@ std::string listed(const std::vector<ModelValue>& values) {
 void fix(onnx::Graph& graph, const std::map<std::string, Tensor>& fixed) {
   for (const auto& [name, value] : fixed) {
     const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ModelValue& one) { return one.name == name; });
-    if (input == graph.inputs.end()) throw ValueError(fmt::format("there is no input '{}' to fix; there are {}", name, listed(graph.inputs)));
+    if (input == graph.inputs.end()) throw ValueError(fmt::format("there is no input '{}' to fix; the inputs are {}", name, listed(graph.inputs)));
     Shape shape = value.shape();
     if (value.ndim() == 0 && input->shape) {
       for (const ModelSize& size : *input->shape) {
@@ -56,9 +56,9 @@ struct Model::State {
 Model Model::load(std::string_view path, const ModelOptions& options, Location where) {
   if (!is_floating(options.precision))
     throw ValueError(fmt::format("Model::load: the precision is float32, float64, float16 or bfloat16, not {}{}", name(options.precision), onnx::at(where)));
-  if (options.most_elements < 1 || options.most_unrolled < 1)
-    throw ValueError(fmt::format("Model::load: most_elements is {} and most_unrolled {}, which have to be positive{}", options.most_elements,
-                                 options.most_unrolled, onnx::at(where)));
+  if (options.max_elements < 1 || options.max_unrolled < 1)
+    throw ValueError(fmt::format("Model::load: max_elements is {} and max_unrolled {}, which have to be positive{}", options.max_elements, options.max_unrolled,
+                                 onnx::at(where)));
   return onnx::naming(
       onnx::file_name(path), [] { return "the model cannot be loaded"; },
       [&] {
@@ -149,7 +149,7 @@ std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& in
   const onnx::Graph& graph = state_->program.graph();
   for (const auto& [name, tensor] : inputs)
     if (std::none_of(graph.inputs.begin(), graph.inputs.end(), [&](const ModelValue& input) { return input.name == name; }))
-      throw ValueError(fmt::format("{} has no input '{}'; there are {}{}", graph.file, name, listed(graph.inputs), onnx::at(where)));
+      throw ValueError(fmt::format("{} has no input '{}'; its inputs are {}{}", graph.file, name, listed(graph.inputs), onnx::at(where)));
   std::vector<Tensor> ordered;
   std::vector<ModelValue> lacking;
   for (const ModelValue& input : graph.inputs) {

@@ -74,8 +74,8 @@ class Reader {
     Graph graph;
     graph.file = file_;
     graph.opset = opset;
-    graph.most_elements = options_.most_elements;
-    graph.most_unrolled = options_.most_unrolled;
+    graph.max_elements = options_.max_elements;
+    graph.max_unrolled = options_.max_unrolled;
     if (from.sparse_initializer_size() > 0) fail("sparse initializers are not supported");
     for (const format::Tensor& constant : from.initializer()) {
       if (constant.name().empty()) fail("an initializer has no name");
@@ -99,7 +99,7 @@ class Reader {
     const std::size_t bytes = static_cast<std::size_t>(count) * itemsize(*dtype);
     if (from.data_location() == 1) return made(external(from, bytes, what), *dtype, shape, bytes);
     if (!from.raw_data().empty() || count == 0) {
-      if (from.raw_data().size() != bytes) fail(fmt::format("{} has {} bytes where its shape and type need {}", what, from.raw_data().size(), bytes));
+      if (from.raw_data().size() != bytes) fail(fmt::format("{} has {}, but its shape and type need {}", what, counted(from.raw_data().size(), "byte"), bytes));
       return made(from.raw_data().data(), *dtype, shape, bytes);
     }
     return visit_storage(*dtype, [&]<class T>() -> Tensor {
@@ -110,7 +110,7 @@ class Reader {
       else if constexpr (std::is_arithmetic_v<T>) return list<T>(from.int32_data(), shape, count, what);
       else {  // narrow floats are stored as bits in int32_data
         if (from.int32_data_size() != count)
-          fail(fmt::format("{} has {} where its shape needs {}", what, sinter::counted(from.int32_data_size(), "number"), count));
+          fail(fmt::format("{} has {}, but its shape needs {}", what, sinter::counted(from.int32_data_size(), "number"), count));
         std::vector<decltype(T::bits)> bits(from.int32_data().begin(), from.int32_data().end());
         return made(bits.data(), *dtype, shape, bytes);
       }
@@ -134,7 +134,7 @@ class Reader {
   }
 
   template <class T, class List> Tensor list(const List& numbers, const Shape& shape, std::int64_t count, const std::string& what) {
-    if (numbers.size() != count) fail(fmt::format("{} has {} where its shape needs {}", what, sinter::counted(numbers.size(), "number"), count));
+    if (numbers.size() != count) fail(fmt::format("{} has {}, but its shape needs {}", what, sinter::counted(numbers.size(), "number"), count));
     if constexpr (std::is_same_v<T, bool>) {
       std::vector<unsigned char> flags;
       for (const auto number : numbers) flags.push_back(number != 0);
@@ -168,7 +168,7 @@ class Reader {
     else if (!from.raw_data().empty() || count == 0) packed = from.raw_data();
     else
       for (const std::int32_t pair : from.int32_data()) packed += static_cast<char>(pair);
-    if (packed.size() != bytes) fail(fmt::format("{} has {} bytes where its shape and type need {}", what, packed.size(), bytes));
+    if (packed.size() != bytes) fail(fmt::format("{} has {}, but its shape and type need {}", what, counted(packed.size(), "byte"), bytes));
     std::vector<std::uint8_t> numbers(count);
     for (std::size_t i = 0; i < count; ++i) {
       const int half = static_cast<unsigned char>(packed[i / 2]) >> (i % 2 ? 4 : 0) & 15;
@@ -193,9 +193,9 @@ class Reader {
     const std::string path = (std::filesystem::path(path_).parent_path() / relative).string();
     auto& mapping = external_[path];
     if (!mapping) mapping = std::make_unique<Mapping>(path, fmt::format("{}: {} lies in ", file_, what));
-    if (length != bytes) fail(fmt::format("{} has {} bytes in {} where its shape and type need {}", what, length, shown(location), bytes));
+    if (length != bytes) fail(fmt::format("{} has {} in {}, but its shape and type need {}", what, counted(length, "byte"), shown(location), bytes));
     if (offset > mapping->size() || length > mapping->size() - offset)
-      fail(fmt::format("{} ends at byte {} of {}, which has {}", what, offset + length, shown(location), mapping->size()));
+      fail(fmt::format("{} ends at byte {} of {}, which has only {}", what, offset + length, shown(location), mapping->size()));
     return mapping->data() + offset;
   }
 

@@ -231,7 +231,7 @@ std::vector<Rewrite> rewrite(Graph& graph, const std::vector<std::string>& witho
     std::vector<std::string_view> names;
     for (const Rule& rule : kRules) names.push_back(rule.name);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw ValueError(fmt::format("there is no rewrite '{}'; there are {}", name, fmt::join(names, ", ")));
+      throw ValueError(fmt::format("there is no rewrite '{}'; the rewrites are {}", name, fmt::join(names, ", ")));
   }
   for (bool again = true; again;) {
     again = false;

@@ -135,7 +135,8 @@ Tensor pad(const Arg& x, const std::vector<std::pair<std::int64_t, std::int64_t>
   check_shape(site, shape, node->dtype);
   if (mode == PadMode::constant) {
     const Shape& given = shape_of(site, value);
-    if (element_count(given) != 1) fail<ShapeError>(site, fmt::format("a value of shape {}; it is a number, or a tensor of one element", to_string(given)));
+    if (element_count(given) != 1)
+      fail<ShapeError>(site, fmt::format("a value of shape {}; it must be a number, or a tensor of one element", to_string(given)));
     const Tensor one = value.is_tensor() && !given.empty() ? Tensor(make_reshape(site, value.tensor().node(), Shape{})) : Tensor();
     return Tensor(make_pad(site, node, operand(site, one.empty_handle() ? value : Arg(one, value.where()), node->dtype, shape), std::move(before_after)));
   }

@@ -326,7 +326,7 @@ Tensor matrix_trace(const Arg& x, std::int64_t offset, std::int64_t axis1, std::
 Tensor matrix_transpose(const Arg& x) {
   const Scope scope("matrix_transpose", x.where());
   const RecordedPtr node = as_node(scope.site(), x);
-  if (node->shape.size() < 2) fail<ShapeError>(scope.site(), fmt::format("shape {} is no matrix", to_string(node->shape)));
+  if (node->shape.size() < 2) fail<ShapeError>(scope.site(), fmt::format("shape {} is not that of a matrix", to_string(node->shape)));
   return swapaxes(Tensor(node), -1, -2);
 }
 
@@ -335,7 +335,7 @@ Tensor matrix_power(const Arg& x, std::int64_t n) {
   Tensor square(as_node(scope.site(), x));
   const Shape& shape = square.shape();
   if (shape.size() < 2 || shape.back() != shape[shape.size() - 2])
-    fail<MatrixShapeError>(scope.site(), fmt::format("shape {} is no square matrix", to_string(shape)));
+    fail<MatrixShapeError>(scope.site(), fmt::format("shape {} is not that of a square matrix", to_string(shape)));
   if (n == 0) return broadcast_to(eye(shape.back(), {}, 0, square.dtype()), shape);
   if (n < 0) square = inv(square);
   Tensor product;
@@ -386,7 +386,7 @@ Tensor matrix_norm(const Arg& arg, bool keepdims, NormOrder ord) {
   const Scope scope("matrix_norm", arg.where());
   const Site& site = scope.site();
   const Tensor x(as_node(site, arg));
-  if (x.ndim() < 2) fail<ShapeError>(site, fmt::format("shape {} is no matrix", to_string(x.shape())));
+  if (x.ndim() < 2) fail<ShapeError>(site, fmt::format("shape {} is not that of a matrix", to_string(x.shape())));
   if (!ord.number() && ord.name() == "fro") return vector_norm(x, {-2, -1}, keepdims);
   const double number = ord.number().value_or(0), magnitude = std::fabs(number);
   const bool nuclear = !ord.number() && ord.name() == "nuc", by_values = nuclear || magnitude == 2;

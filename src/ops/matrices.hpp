@@ -35,13 +35,13 @@ struct Matrices {
 inline Matrices matrices(const Site& site, const Arg& x) {
   Composed as = floating(site, x);
   const Shape& shape = as.values.shape();
-  if (shape.size() < 2) fail<MatrixShapeError>(site, fmt::format("shape {} is no matrix", to_string(shape)));
+  if (shape.size() < 2) fail<MatrixShapeError>(site, fmt::format("shape {} is not that of a matrix", to_string(shape)));
   Shape batch(shape.begin(), shape.end() - 2);
   return {as, std::move(batch), shape[shape.size() - 2], shape.back()};
 }
 inline Matrices square_matrices(const Site& site, const Arg& x) {
   Matrices m = matrices(site, x);
-  if (m.rows != m.columns) fail<MatrixShapeError>(site, fmt::format("shape {} is no square matrix", to_string(m.as.values.shape())));
+  if (m.rows != m.columns) fail<MatrixShapeError>(site, fmt::format("shape {} is not that of a square matrix", to_string(m.as.values.shape())));
   return m;
 }
 

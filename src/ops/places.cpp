@@ -61,7 +61,8 @@ std::vector<Tensor> ix_(const std::vector<Tensor>& vectors, Location where) {
   const Scope scope("ix_", where);
   std::vector<Tensor> grid = vectors;
   for (std::size_t k = 0; k < grid.size(); ++k) {
-    if (node_of(scope.site(), grid[k])->shape.size() != 1) fail<ShapeError>(scope.site(), fmt::format("shape {} is no vector", to_string(grid[k].shape())));
+    if (node_of(scope.site(), grid[k])->shape.size() != 1)
+      fail<ShapeError>(scope.site(), fmt::format("shape {} is not that of a vector", to_string(grid[k].shape())));
     if (is_bool(grid[k].dtype())) grid[k] = nonzero(grid[k])[0];
     Shape shape(grid.size(), 1);
     shape[k] = grid[k].size();
@@ -98,7 +99,7 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, Location where) {
     const std::size_t rank = node_of(site, matrices[k])->shape.size();
     const bool first = k == 0 && rank == 1, last = k + 1 == matrices.size() && rank == 1;
     if (!first && !last && rank != 2)
-      fail<ShapeError>(site, fmt::format("shape {} is no matrix; the first and the last may be vectors", to_string(matrices[k].shape())));
+      fail<ShapeError>(site, fmt::format("shape {} is not that of a matrix; the first and the last may be vectors", to_string(matrices[k].shape())));
     letters += (k ? "," : "") + (first ? "" : letter(k)) + (last ? "" : letter(k + 1));
   }
   letters += "->" + (matrices.front().ndim() == 1 ? "" : letter(0)) + (matrices.back().ndim() == 1 ? "" : letter(matrices.size()));

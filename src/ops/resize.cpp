@@ -233,8 +233,10 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& how) {
     options.antialias = options.exclude_outside = how.antialias;
     if (how.antialias) options.cubic_a = -0.5;  // as in Pillow
   } else {
-    fail<ValueError>(site, fmt::format("mode '{}' for {}; known are nearest, nearest-exact, area, linear (1), bilinear and bicubic (2), trilinear (3)", mode,
-                                       counted(axes, "spatial axis", "spatial axes")));
+    fail<ValueError>(
+        site, fmt::format(
+                  "mode '{}' for {}; the modes are nearest, nearest-exact and area, linear (for 1 axis), bilinear and bicubic (2 axes), and trilinear (3 axes)",
+                  mode, counted(axes, "spatial axis", "spatial axes")));
   }
   return all_resized(site, held, sizes, options);
 }

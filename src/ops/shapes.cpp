@@ -169,7 +169,7 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, Indexing indexi
   Shape shape(vectors.size(), 0);
   for (std::size_t k = 0; k < vectors.size(); ++k) {
     const Shape& given = node_of(site, vectors[k])->shape;
-    if (given.size() > 1) fail<ShapeError>(site, fmt::format("shape {} is no vector", to_string(given)));
+    if (given.size() > 1) fail<ShapeError>(site, fmt::format("shape {} is not that of a vector", to_string(given)));
     shape[place(k)] = element_count(given);
   }
   check_shape(site, shape, DType::float64);

@@ -57,8 +57,8 @@ Tensor view(const Arg& arg, DType dtype) {
     if (shape.empty())
       fail<ShapeError>(site, fmt::format("a 0-d tensor of {} has no last axis to become longer or shorter as {}", name(x.dtype()), name(dtype)));
     if (shape.back() * from % to != 0)
-      fail<ShapeError>(site, fmt::format("rows of {} bytes, shape {} of {}, are no whole number of {}", shape.back() * from, to_string(x.shape()),
-                                         name(x.dtype()), name(dtype)));
+      fail<ShapeError>(site, fmt::format("a row of shape {} of {} has {}, which is not a whole number of {}", to_string(x.shape()), name(x.dtype()),
+                                         counted(shape.back() * from, "byte"), name(dtype)));
     shape.back() = shape.back() * from / to;
   }
   if (x.size() == 0) return zeros(shape, dtype, site.where);
@@ -77,7 +77,7 @@ bool isdtype(DType dtype, std::string_view kind, Location where) {
   if (kind == "numeric") return !is_bool(dtype);
   fail<ValueError>(
       site_of("isdtype", where),
-      fmt::format("unknown kind '{}'; known are bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric", kind));
+      fmt::format("unknown kind '{}'; the kinds are bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric", kind));
 }
 
 FloatInfo finfo(DType dtype, Location where) {

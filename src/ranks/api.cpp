@@ -24,11 +24,11 @@ Mesh::Mesh(const World& world, std::vector<MeshAxis> axes, Location where) {
     if (axis.pieces == 0) axis.pieces = (min_pieces + axis.size - 1) / axis.size * axis.size;
     if (axis.pieces > (1 << 20)) trace::fail<ValueError>(site, fmt::format("axis {} has {} pieces, more than {}", axis.name, axis.pieces, 1 << 20));
     if (axis.pieces < axis.size || axis.pieces % axis.size != 0)
-      trace::fail<ValueError>(site, fmt::format("axis {} has {} pieces, which is no multiple of its {} ranks", axis.name, axis.pieces, axis.size));
+      trace::fail<ValueError>(site, fmt::format("axis {} has {} pieces, which is not a multiple of its {} ranks", axis.name, axis.pieces, axis.size));
     ranks = std::min<std::int64_t>(ranks * axis.size, std::int64_t{1} << 40);
   }
   if (axes.empty() || ranks != world.size())
-    trace::fail<ValueError>(site, fmt::format("the axes have {} ranks together, and the program runs on {}", axes.empty() ? 0 : ranks, world.size()));
+    trace::fail<ValueError>(site, fmt::format("the axes have {} ranks together, but the program runs on {}", axes.empty() ? 0 : ranks, world.size()));
   state_ = std::make_shared<MeshState>(MeshState{world.state(), std::move(axes), no_partitions()});
   watch_recording();
 }

@@ -11,6 +11,7 @@
 #include "io/npy_header.hpp"
 #include "io/safetensors_header.hpp"
 #include "ranks/partition.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/safetensors.hpp"
 #include "trace/build.hpp"
@@ -42,7 +43,7 @@ class Places {
     while (bytes > 0) {
       const ssize_t now = move(file_, memory, bytes, static_cast<off_t>(at));
       if (now < 0 && errno == EINTR) continue;
-      if (now == 0) throw IoError(fmt::format("{}: truncated: {} bytes are missing", path_, bytes));
+      if (now == 0) throw IoError(fmt::format("{}: truncated: {} missing", path_, counted(bytes, "byte")));
       check(now > 0);
       memory += now;
       at += static_cast<std::size_t>(now);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "ranks/world.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::ranks {
 namespace {
@@ -82,7 +83,7 @@ class Threads final : public Transport {
     if (waiting.empty()) throw std::runtime_error(why);
     const std::vector<std::byte> message = std::move(waiting.front());
     waiting.pop_front();
-    if (message.size() != bytes) throw std::runtime_error(fmt::format("a message of {} bytes came, {} were expected", message.size(), bytes));
+    if (message.size() != bytes) throw std::runtime_error(fmt::format("a message of {} came, but {} were expected", counted(message.size(), "byte"), bytes));
     std::memcpy(to, message.data(), bytes);
     return true;
   }

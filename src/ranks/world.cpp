@@ -107,8 +107,8 @@ void WorldState::receive(int peer, int tag, std::span<std::byte> to, const std::
     throw RankError(fmt::format("rank {} waits for rank {} in {}: {}", rank, peer, what, error.what()));
   }
   throw RankError(
-      fmt::format("rank {} has waited {} s for rank {} in {}. All ranks compute a sharded value together: a value that one rank alone reads, prints or "
-                  "evaluates is waited for without end. Evaluate it on all ranks, or raise SINTER_RANKS_TIMEOUT where a rank is only slow",
+      fmt::format("rank {} has waited {} s for rank {} in {}. All ranks compute a sharded value together: a rank that reads, prints or evaluates such a "
+                  "value alone would wait forever. Evaluate the value on all ranks; if the other rank is only slow, raise SINTER_RANKS_TIMEOUT",
                   rank, seconds, peer, what));
 }
 

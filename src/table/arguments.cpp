@@ -151,7 +151,7 @@ void Arguments::fail(int parameter, const std::string& message) const {
 void Arguments::wrong_kind(int parameter, std::string_view wanted) const {
   const std::optional<Value>& value = values_[static_cast<std::size_t>(parameter)];
   throw Fault{value ? value->offset : offset_,
-              fmt::format("{} of {}() is {}, not {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
+              fmt::format("{} of {}() must be {}, not {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted,
                           value ? kind_name(*value) : "None"),
               true};
 }
@@ -195,7 +195,7 @@ std::vector<std::int64_t> Arguments::integers(int parameter, std::string_view wa
     if (!is_whole_number(item))
       throw Fault{
           item.offset,
-          fmt::format("{} of {}() is {}, and this is {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted, kind_name(item)),
+          fmt::format("{} of {}() must be {}, but this is {}", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, wanted, kind_name(item)),
           true};
     result.push_back(whole_number(item));
   }
@@ -227,7 +227,7 @@ int Arguments::small_integer(int parameter, int otherwise) const {
   const std::int64_t value = integer(parameter, otherwise);
   if (!std::in_range<int>(value))
     fail(parameter,
-         fmt::format("{} of {}() is {}, which is no integer of 32 bits", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, value));
+         fmt::format("{} of {}() is {}, which is not a 32-bit integer", parameters_[static_cast<std::size_t>(parameter)].name, function_.name, value));
   return static_cast<int>(value);
 }
 
@@ -284,7 +284,8 @@ std::vector<Index> indices_of(const Value& value) {
 DType dtype_of(const Value& value, std::string_view parameter, std::string_view function) {
   if (const auto* dtype = value.as<DType>()) return *dtype;
   const auto* text = value.as<std::string>();
-  if (!text) throw Fault{value.offset, fmt::format("{} of {}() is a dtype such as float32 or 'float32', not {}", parameter, function, kind_name(value)), true};
+  if (!text)
+    throw Fault{value.offset, fmt::format("{} of {}() must be a dtype such as float32 or 'float32', not {}", parameter, function, kind_name(value)), true};
   if (const auto dtype = find_type_string(*text)) return *dtype;
   throw Fault{value.offset,
               fmt::format("{} of {}(): there is no dtype '{}'{}", parameter, function, *text,

@@ -59,7 +59,7 @@ Value by_parts(const Function& function, const std::vector<Argument>& arguments,
         if (parameters[p].name == of_part[k].keyword || parameters[p].other_name == of_part[k].keyword) place = p;
       if (function.by_parts >> place & 1u) of_part[k].value = part_of(of_part[k].value, which);
       else if (holds_complex(of_part[k].value))
-        throw Fault{of_part[k].value.offset, fmt::format("{} of {}() is real, and this is complex", parameters[place].name, function.name)};
+        throw Fault{of_part[k].value.offset, fmt::format("{} of {}() must be real, but this is complex", parameters[place].name, function.name)};
     }
     results[which] = call(function, std::move(of_part), offset);
   }
@@ -230,7 +230,7 @@ Value slogdet_(const Arguments& a) {
 Value cholesky_(const Arguments& a) { return of(cholesky(first(a), a.flag(1))); }
 Value qr_(const Arguments& a) {
   const std::string mode = a.text(1, "reduced");
-  if (mode != "reduced" && mode != "complete" && mode != "r") a.fail(1, "mode is 'reduced', 'complete' or 'r'");
+  if (mode != "reduced" && mode != "complete" && mode != "r") a.fail(1, "mode must be 'reduced', 'complete' or 'r'");
   const auto [q, r] = qr(first(a), mode == "complete" ? QRMode::complete : QRMode::reduced);
   if (mode == "r") return of(r);
   return {Tuple{of(q), of(r)}};

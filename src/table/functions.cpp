@@ -109,7 +109,7 @@ template <Tensor (*F)(const Arg&, const Axes&)> Value over_last_axis(const Argum
 /// Checks NumPy's order of elements in memory, on which no value depends. Throws Fault for an unknown one.
 void check_order(const Arguments& a, int parameter) {
   const std::string order = a.text(parameter, "C");
-  if (order != "C" && order != "F" && order != "A" && order != "K") a.fail(parameter, "order is 'C', 'F', 'A' or 'K'");
+  if (order != "C" && order != "F" && order != "A" && order != "K") a.fail(parameter, "order must be 'C', 'F', 'A' or 'K'");
 }
 template <Tensor (*F)(const Shape&, DType, Location)> Value filled(const Arguments& a) {
   check_order(a, 2);
@@ -146,7 +146,7 @@ Casting casting_of(const Arguments& a, int parameter) {
   const std::string wanted = a.text(parameter, "safe");
   for (const auto& [name, casting] : words)
     if (name == wanted) return casting;
-  a.fail(parameter, "casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
+  a.fail(parameter, "casting must be 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
 }
 Value astype_(const Arguments& a) {
   check_order(a, 2);
@@ -174,7 +174,7 @@ Value transpose_(const Arguments& a) { return {a.given(1) ? transpose(a.operand(
 Value swapaxes_(const Arguments& a) { return {swapaxes(a.operand(0), a.integer(1, 0), a.integer(2, 0))}; }
 Value gelu_(const Arguments& a) {
   const std::string how = a.text(1, "none");
-  if (how != "none" && how != "tanh") a.fail(1, "approximate is 'none' or 'tanh'");
+  if (how != "none" && how != "tanh") a.fail(1, "approximate must be 'none' or 'tanh'");
   return {gelu(a.operand(0), how == "tanh" ? Approximate::tanh : Approximate::exact)};
 }
 /// Returns the axes of PyTorch's normalized_shape if the second argument is such a tuple: the last axes, which must have these sizes.
@@ -260,7 +260,7 @@ template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Argumen
 
 /// Pads with constants before and after along each axis. The corners belong to the later axis, as in NumPy.
 Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Tuple& values) {
-  constexpr const char* kForms = "constant_values is a number, a pair, or a pair for each axis";
+  constexpr const char* kForms = "constant_values must be a number, a pair, or a pair for each axis";
   Tensor x = a.tensor(0);
   const auto rank = static_cast<std::size_t>(x.ndim());
   const bool nested = !values.empty() && values[0].as<Tuple>();
@@ -323,13 +323,13 @@ Value pad_(const Arguments& a) {
   const bool nested = tuple && !tuple->empty() && (*tuple)[0].as<Tuple>();
   if (!nested) {
     const std::vector<std::int64_t> one = a.list(1);
-    if (one.empty() || one.size() > 2) a.fail(1, "pad_width is a number, a pair, or a pair for each axis");
+    if (one.empty() || one.size() > 2) a.fail(1, "pad_width must be a number, a pair, or a pair for each axis");
     widths = {{one.front(), one.back()}};
   } else {
     for (const Value& pair : *tuple) {
       const Tuple* both = pair.as<Tuple>();
       if (!both || both->size() != 2 || !(*both)[0].as<std::int64_t>() || !(*both)[1].as<std::int64_t>())
-        a.fail(1, "pad_width is a number, a pair, or a pair for each axis");
+        a.fail(1, "pad_width must be a number, a pair, or a pair for each axis");
       widths.emplace_back(*(*both)[0].as<std::int64_t>(), *(*both)[1].as<std::int64_t>());
     }
   }
@@ -341,11 +341,11 @@ Value pad_(const Arguments& a) {
   for (const auto& [name, value] : modes)
     if (mode == name && value == PadMode::constant && a.given(3) && a.given(3)->as<Tuple>()) return {pad_with(a, widths, *a.given(3)->as<Tuple>())};
     else if (mode == name) return {a.given(3) ? pad(a.operand(0), widths, value, a.operand(3)) : pad(a.operand(0), widths, value)};
-  a.fail(2, "mode is 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'linear_ramp', 'maximum', 'mean', 'median', 'minimum' or 'empty'");
+  a.fail(2, "mode must be 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'linear_ramp', 'maximum', 'mean', 'median', 'minimum' or 'empty'");
 }
 Value take_(const Arguments& a) {
   const std::string mode = a.text(3, "raise");
-  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(3, "mode is 'raise', 'wrap' or 'clip'");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(3, "mode must be 'raise', 'wrap' or 'clip'");
   return {take(a.operand(0), a.operand(1), a.axis(2), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value take_along_axis_(const Arguments& a) { return {take_along_axis(a.operand(0), a.operand(1), a.integer(2, -1))}; }
@@ -356,7 +356,7 @@ std::optional<std::int64_t> axis_or_flat(const Arguments& a, int parameter) {
 template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sorted(const Arguments& a) {
   constexpr std::string_view kinds[] = {"quicksort", "mergesort", "heapsort", "stable"};
   if (std::find(std::begin(kinds), std::end(kinds), a.text(2, "stable")) == std::end(kinds))
-    a.fail(2, fmt::format("kind is one of {}", fmt::join(kinds, ", ")));
+    a.fail(2, fmt::format("kind must be one of {}", fmt::join(kinds, ", ")));
   if (a.given(3)) a.fail(3, "order= names fields of a record, which tensors do not have");
   return {F(a.operand(0), axis_or_flat(a, 1), a.flag(5))};
 }
@@ -373,14 +373,14 @@ Value lexsort_(const Arguments& a) {
 }
 Value searchsorted_(const Arguments& a) {
   const std::string side = a.text(2, "left");
-  if (side != "left" && side != "right") a.fail(2, "side is 'left' or 'right'");
+  if (side != "left" && side != "right") a.fail(2, "side must be 'left' or 'right'");
   return {searchsorted(a.operand(0), a.operand(1), side == "left" ? Side::left : Side::right, a.tensor(3))};
 }
 Value digitize_(const Arguments& a) { return {digitize(a.operand(0), a.operand(1), a.flag(2))}; }
 Value compress_(const Arguments& a) { return {compress(a.operand(0), a.operand(1), a.axis(2))}; }
 Value put_(const Arguments& a) {
   const std::string mode = a.text(3, "raise");
-  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(3, "mode is 'raise', 'wrap' or 'clip'");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(3, "mode must be 'raise', 'wrap' or 'clip'");
   if (mode == "raise") return {put(a.operand(0), a.operand(1), a.operand(2))};
   const std::int64_t size = a.tensor(0).size();
   const Tensor places = mode == "wrap" ? remainder(a.operand(1), size) : clip(a.operand(1), 0, size - 1);
@@ -418,7 +418,7 @@ Value repeat_(const Arguments& a) {
   if (const Value* counts = a.given(1); counts && (counts->as<Tuple>() || counts->as<Tensor>())) {
     // The places of the elements, each repeated by its count, are found from the running sum of the counts.
     const Tensor times = a.tensor(1), x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
-    if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats is an integer, or one for each element along the axis");
+    if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats must be an integer, or one for each element along the axis");
     const int axis = a.small_integer(2, 0);
     const std::int64_t size = x.size(axis, Location{});
     if (times.size() != 1 && times.size() != size)
@@ -536,7 +536,7 @@ Value nan_to_num_(const Arguments& a) {
 }
 Value piecewise_(const Arguments& a) {
   const Tuple* values = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
-  if (!values) a.fail(2, "funclist is a tuple of tensors and numbers");
+  if (!values) a.fail(2, "funclist must be a tuple of tensors and numbers");
   std::vector<Tensor> list;
   for (const Value& value : *values) list.push_back(array_of(value, a.function()));
   const Tensor* one = a.given(1)->as<Tensor>();  // NumPy accepts one condition without a list
@@ -551,7 +551,7 @@ Value list(const std::vector<Tensor>& tensors) {
 Value nonzero_(const Arguments& a) { return list(nonzero(a.operand(0))); }
 bool first_axis_fastest(const Arguments& a, int parameter) {
   const std::string order = a.text(parameter, "C");
-  if (order != "C" && order != "F") a.fail(parameter, "order is 'C' or 'F'");
+  if (order != "C" && order != "F") a.fail(parameter, "order must be 'C' or 'F'");
   return order == "F";
 }
 Value unravel_index_(const Arguments& a) {
@@ -566,7 +566,7 @@ Value ravel_multi_index_(const Arguments& a) {
   std::vector<Tensor> places = a.tensors(0);
   Shape shape = a.shape(1);
   const std::string mode = a.text(2, "raise");
-  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode is 'raise', 'wrap' or 'clip'");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode must be 'raise', 'wrap' or 'clip'");
   for (std::size_t k = 0; mode != "raise" && k < std::min(places.size(), shape.size()); ++k)
     places[k] = mode == "wrap" ? remainder(places[k], shape[k]) : clip(places[k], 0, shape[k] - 1);
   if (first_axis_fastest(a, 3)) {
@@ -608,7 +608,7 @@ Value unstack_(const Arguments& a) { return list(unstack(a.operand(0), a.integer
 Value moveaxis_(const Arguments& a) { return {moveaxis(a.operand(0), a.list(1), a.list(2))}; }
 Value rot90_(const Arguments& a) {
   const std::vector<std::int64_t> axes = a.given(2) ? a.list(2) : std::vector<std::int64_t>{0, 1};
-  if (axes.size() != 2) a.fail(2, "axes are two");
+  if (axes.size() != 2) a.fail(2, "axes must be two");
   return {rot90(a.operand(0), a.integer(1, 1), {axes[0], axes[1]})};
 }
 Value broadcast_arrays_(const Arguments& a) { return list(broadcast_arrays(a.tensors(0), Location{})); }
@@ -624,7 +624,7 @@ Value meshgrid_(const Arguments& a) {
     return list(vectors);
   }
   const std::string indexing = a.text(1, "xy");
-  if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing is 'xy' or 'ij'");
+  if (indexing != "xy" && indexing != "ij") a.fail(1, "indexing must be 'xy' or 'ij'");
   std::vector<Tensor> vectors = a.tensors(0);
   for (Tensor& vector : vectors) vector = reshape(vector, Shape{-1});
   return list(meshgrid(vectors, indexing == "xy" ? Indexing::xy : Indexing::ij, Location{}));
@@ -679,7 +679,7 @@ template <Tensor (*F)(const Arg&, const Arg&, const Axes&, QuantileMethod, bool)
     }
     return {F(a.operand(0), a.operand(1), a.axes(2), method, a.flag(4))};
   }
-  a.fail(3, fmt::format("there is no method '{}'; NumPy's names are known: linear, lower, higher, midpoint, nearest, ...", wanted));
+  a.fail(3, fmt::format("there is no method '{}'; the methods have NumPy's names: linear, lower, higher, midpoint, nearest, ...", wanted));
 }
 Value cov_(const Arguments& a) {
   const std::optional<int> ddof = a.given(4) ? std::optional(a.small_integer(4, 0)) : std::nullopt;
@@ -723,11 +723,11 @@ Value bincount_(const Arguments& a) {
 std::optional<std::pair<double, double>> range_of(const Arguments& a, int parameter, const Value* value) {
   const Tuple* ends = value ? value->as<Tuple>() : nullptr;
   if (!ends) return std::nullopt;
-  if (ends->size() != 2) a.fail(parameter, "a range has two ends");
+  if (ends->size() != 2) a.fail(parameter, "a range must have two ends");
   const auto end = [&](std::size_t k) {
     const Value& one = (*ends)[k];
     if (const Tensor* tensor = one.as<Tensor>(); tensor && tensor->ndim() == 0) return astype(*tensor, DType::float64).item<double>(Location{});
-    if (!one.is_number()) a.fail(parameter, "a range is two numbers");
+    if (!one.is_number()) a.fail(parameter, "a range must be two numbers");
     return operand(one, a.function()).as_double();
   };
   return std::pair(end(0), end(1));
@@ -754,9 +754,9 @@ std::vector<Bins> bins_of(const Arguments& a, int parameter, std::size_t axes, b
   const Tuple* each = bins.as<Tuple>();
   const Tensor* edges = bins.as<Tensor>();
   if (edges_for_all && ((each && each->size() != axes) || (edges && edges->ndim() == 1))) each = nullptr;
-  if (each && each->size() != axes) a.fail(parameter, fmt::format("bins are one for all, or one for each of {}", sinter::counted(axes, "axis", "axes")));
+  if (each && each->size() != axes) a.fail(parameter, fmt::format("bins must be one for all, or one for each of {}", sinter::counted(axes, "axis", "axes")));
   const Tuple* ranges = a.given(parameter + 1) ? a.given(parameter + 1)->as<Tuple>() : nullptr;
-  if (a.given(parameter + 1) && (!ranges || ranges->size() != axes)) a.fail(parameter + 1, "range is a pair for each axis");
+  if (a.given(parameter + 1) && (!ranges || ranges->size() != axes)) a.fail(parameter + 1, "range must be a pair for each axis");
   std::vector<Bins> all;
   for (std::size_t k = 0; k < axes; ++k) all.push_back(bins_of(a, parameter, each ? (*each)[k] : bins, ranges ? &(*ranges)[k] : nullptr));
   return all;
@@ -770,7 +770,7 @@ Value histogramdd_(const Arguments& a) {
   Tensor points = a.tensor(0);
   if (a.given(0)->as<Tuple>() && points.ndim() == 2) points = transpose(points);  // a list has one vector for each axis
   if (points.ndim() == 1) points = reshape(points, {-1, 1});
-  if (points.ndim() != 2) a.fail(0, "sample is a matrix, a point in each row");
+  if (points.ndim() != 2) a.fail(0, "sample must be a matrix, a point in each row");
   const HistogramDd found = histogramdd(points, bins_of(a, 1, static_cast<std::size_t>(points.shape()[1]), false), a.tensor(4), a.flag(3));
   Tuple edges;
   for (const Tensor& each : found.edges) edges.push_back({each});
@@ -794,12 +794,12 @@ Value tensordot_(const Arguments& a) {
   const Tuple* both = a.given(2) ? a.given(2)->as<Tuple>() : nullptr;
   if (!both) return {tensordot(a.operand(0), a.operand(1), a.integer(2, 2))};
   std::vector<std::int64_t> axes[2];
-  if (both->size() != 2) a.fail(2, "axes is a number, or the axes of a and those of b");
+  if (both->size() != 2) a.fail(2, "axes must be a number, or the axes of a and those of b");
   for (std::size_t side = 0; side < 2; ++side) {
     if (const auto* one = (*both)[side].as<std::int64_t>()) axes[side] = {*one};
     else if (const Tuple* several = (*both)[side].as<Tuple>())
       for (const Value& axis : *several) {
-        if (!axis.as<std::int64_t>()) a.fail(2, "axes is a number, or the axes of a and those of b");
+        if (!axis.as<std::int64_t>()) a.fail(2, "axes must be a number, or the axes of a and those of b");
         axes[side].push_back(*axis.as<std::int64_t>());
       }
   }
@@ -829,7 +829,7 @@ Value solve_triangular_(const Arguments& a) { return {solve_triangular(a.operand
 Value cholesky_(const Arguments& a) { return {cholesky(a.operand(0), a.flag(1))}; }
 Value qr_(const Arguments& a) {
   const std::string mode = a.text(1, "reduced");
-  if (mode != "reduced" && mode != "complete" && mode != "r") a.fail(1, "mode is 'reduced', 'complete' or 'r'");
+  if (mode != "reduced" && mode != "complete" && mode != "r") a.fail(1, "mode must be 'reduced', 'complete' or 'r'");
   const auto [q, r] = qr(a.operand(0), mode == "complete" ? QRMode::complete : QRMode::reduced);
   if (mode == "r") return {r};
   return {Tuple{{q}, {r}}};
@@ -846,7 +846,7 @@ Value svd_(const Arguments& a) {
 }
 Triangle triangle(const Arguments& a) {
   const std::string uplo = a.text(1, "L");
-  if (uplo != "L" && uplo != "U" && uplo != "l" && uplo != "u") a.fail(1, "UPLO is 'L' or 'U'");
+  if (uplo != "L" && uplo != "U" && uplo != "l" && uplo != "u") a.fail(1, "UPLO must be 'L' or 'U'");
   return uplo == "L" || uplo == "l" ? Triangle::lower : Triangle::upper;
 }
 Value eigh_(const Arguments& a) {
@@ -884,7 +884,7 @@ Value abs_(const Arguments& a) {
 }
 fft::Norm norm_of(const Arguments& a, int parameter) {
   const std::string norm = a.text(parameter, "backward");
-  if (norm != "backward" && norm != "ortho" && norm != "forward") a.fail(parameter, "norm is 'backward', 'ortho' or 'forward'");
+  if (norm != "backward" && norm != "ortho" && norm != "forward") a.fail(parameter, "norm must be 'backward', 'ortho' or 'forward'");
   return norm == "ortho" ? fft::Norm::ortho : norm == "forward" ? fft::Norm::forward : fft::Norm::backward;
 }
 Value real_(const Arguments& a) { return {complex_numbers(a).re}; }
@@ -972,7 +972,7 @@ Value geomspace_(const Arguments& a) {
 }
 template <Tensor (*F)(const Arg&, const Arg&, ConvolveMode)> Value convolved(const Arguments& a) {
   const std::string mode = a.text(2, F == static_cast<decltype(F)>(convolve) ? "full" : "valid");
-  if (mode != "full" && mode != "same" && mode != "valid") a.fail(2, "mode is 'full', 'same' or 'valid'");
+  if (mode != "full" && mode != "same" && mode != "valid") a.fail(2, "mode must be 'full', 'same' or 'valid'");
   return {F(a.operand(0), a.operand(1), mode == "full" ? ConvolveMode::full : mode == "same" ? ConvolveMode::same : ConvolveMode::valid)};
 }
 template <Tensor (*F)(std::int64_t, Location)> Value window(const Arguments& a) { return {F(a.integer(0, 1), Location{})}; }
@@ -1023,7 +1023,7 @@ Value isdtype_(const Arguments& a) {
   const Tuple one{kind};
   for (const Value& word : kind.as<Tuple>() ? *kind.as<Tuple>() : one) {
     if (word.as<DType>() ? *word.as<DType>() == type : word.as<std::string>() && isdtype(type, *word.as<std::string>(), Location{})) return {true};
-    if (!word.as<DType>() && !word.as<std::string>()) a.fail(1, "kind is a dtype, a word such as 'integral', or a tuple of them");
+    if (!word.as<DType>() && !word.as<std::string>()) a.fail(1, "kind must be a dtype, a word such as 'integral', or a tuple of them");
   }
   return {false};
 }
@@ -1055,7 +1055,7 @@ Value array_(const Arguments& a) {
   check_order(a, 3);
   Tensor tensor = a.tensor(0);
   if (const std::int64_t missing = a.integer(4, 0) - tensor.ndim(); missing > 0) {
-    if (missing > 32) a.fail(4, "ndmin is at most 32");
+    if (missing > 32) a.fail(4, "ndmin must be at most 32");
     Shape shape(static_cast<std::size_t>(missing), 1);
     shape.insert(shape.end(), tensor.shape().begin(), tensor.shape().end());
     tensor = reshape(tensor, shape);

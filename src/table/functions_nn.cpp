@@ -14,7 +14,7 @@ Padding padding(const Arguments& a, int parameter) {
   if (!given) return 0;
   if (given->as<std::string>()) {
     const std::string text = a.text(parameter, "");
-    if (text != "same" && text != "valid") a.fail(parameter, "padding is a number, a tuple of them or of pairs, 'same' or 'valid'");
+    if (text != "same" && text != "valid") a.fail(parameter, "padding must be a number, a tuple of them or of pairs, 'same' or 'valid'");
     return text == "same" ? Padding::same() : Padding(0);
   }
   const Tuple* tuple = given->as<Tuple>();
@@ -26,7 +26,7 @@ Padding padding(const Arguments& a, int parameter) {
   for (const Value& pair : *tuple) {
     const Tuple* both = pair.as<Tuple>();
     if (!both || both->size() != 2 || !(*both)[0].as<std::int64_t>() || !(*both)[1].as<std::int64_t>())
-      a.fail(parameter, "padding is a number, a tuple of them or of pairs, 'same' or 'valid'");
+      a.fail(parameter, "padding must be a number, a tuple of them or of pairs, 'same' or 'valid'");
     widths.emplace_back(*(*both)[0].as<std::int64_t>(), *(*both)[1].as<std::int64_t>());
   }
   return widths;
@@ -99,7 +99,7 @@ Value local_response_norm_(const Arguments& a) {
 Value attention_(const Arguments& a) {
   AttentionOptions how;
   how.mask = a.tensor(3);
-  if (a.number(4, 0) != 0) a.fail(4, "dropout is for training; dropout_p is 0");
+  if (a.number(4, 0) != 0) a.fail(4, "dropout is for training; dropout_p must be 0");
   how.is_causal = a.flag(5);
   if (a.given(6)) how.scale = a.number(6, 1);
   how.enable_gqa = a.flag(7);
@@ -114,7 +114,7 @@ Value interpolate_(const Arguments& a) {
     const auto number = [&](const Value& value) {
       if (const auto* whole = value.as<std::int64_t>()) return static_cast<double>(*whole);
       if (const auto* real = value.as<double>()) return *real;
-      a.fail(2, "scale_factor is a number or a tuple of them");
+      a.fail(2, "scale_factor must be a number or a tuple of them");
     };
     if (const Tuple* several = factors->as<Tuple>())
       for (const Value& value : *several) how.scale_factor.push_back(number(value));

@@ -105,7 +105,7 @@ Value broadcast_shapes_(const Arguments& a) {
     Shape shape;
     const Tuple single{value};
     for (const Value& size : value.as<Tuple>() ? *value.as<Tuple>() : single) {
-      if (!size.as<std::int64_t>()) a.fail(0, "a shape is integers");
+      if (!size.as<std::int64_t>()) a.fail(0, "a shape must consist of integers");
       shape.push_back(*size.as<std::int64_t>());
     }
     const std::optional<Shape> both = broadcast_shape(all, shape);
@@ -118,7 +118,7 @@ Value broadcast_shapes_(const Arguments& a) {
 }
 Value choose_(const Arguments& a) {
   const std::string mode = a.text(2, "raise");
-  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode is 'raise', 'wrap' or 'clip'");
+  if (mode != "raise" && mode != "wrap" && mode != "clip") a.fail(2, "mode must be 'raise', 'wrap' or 'clip'");
   return {choose(a.operand(0), a.tensors(1), mode == "wrap" ? IndexMode::wrap : mode == "clip" ? IndexMode::clip : IndexMode::raise)};
 }
 Value copyto_(const Arguments& a) {
@@ -143,7 +143,7 @@ Value delete_(const Arguments& a) {
     const std::vector<bool> mask = gone.to_vector<bool>(kNowhere);
     for (std::size_t k = 0; k < mask.size(); ++k) kept[k] = !mask[k];
   } else {
-    if (!is_integer(gone.dtype()) && gone.size() != 0) a.fail(1, "obj of delete() is an integer, a list of integers or a mask");
+    if (!is_integer(gone.dtype()) && gone.size() != 0) a.fail(1, "obj of delete() must be an integer, a list of integers or a mask");
     for (const std::int64_t place : astype(gone, DType::int64).to_vector<std::int64_t>(kNowhere)) {
       if (place < -size || place >= size) a.fail(1, fmt::format("index {} is out of range for an axis of {}", place, size));
       kept[static_cast<std::size_t>(place < 0 ? place + size : place)] = 0;
@@ -199,7 +199,7 @@ Value linspace_(const Arguments& a) {
 /// Returns the shift of each bit: bitorder 'big' has the highest first, or 'little'.
 Tensor places_of_bits(const Arguments& a, int parameter) {
   const std::string order = a.text(parameter, "big");
-  if (order != "big" && order != "little") a.fail(parameter, "bitorder is 'big' or 'little'");
+  if (order != "big" && order != "little") a.fail(parameter, "bitorder must be 'big' or 'little'");
   return astype(order == "big" ? range(7, -1, -1) : range(0, 8), DType::uint8);
 }
 Value packbits_(const Arguments& a) {
@@ -421,7 +421,7 @@ std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& all, 
   else if (rule == "scott") width = std::cbrt(24 * std::sqrt(std::acos(-1.0)) / n) * number(stddev(x));
   else if (rule == "fd") width = fd();
   else if (rule == "auto") width = fd() > 0 ? std::min(std::max(fd(), own_spread / (2 * std::sqrt(n))), sturges) : sturges;
-  else a.fail(parameter, "bins is a number, edges, or 'auto', 'fd', 'rice', 'scott', 'sqrt', 'sturges'");
+  else a.fail(parameter, "bins must be a number, edges, or 'auto', 'fd', 'rice', 'scott', 'sqrt', 'sturges'");
   if (is_integer(all.dtype()) && width < 1) width = 1;
   return width > 0 ? detail::whole(std::ceil(spread / width), "histogram: the number of bins by this rule") : 1;
 }

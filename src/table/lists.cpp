@@ -28,7 +28,7 @@ bool holds_tensor(const Value& value) {
 
 [[noreturn]] void ragged(const Value& value, std::string_view user) { throw Fault{value.offset, fmt::format("the lists of {}() are not of one shape", user)}; }
 [[noreturn]] void not_a_number(const Value& value, std::string_view user) {
-  throw Fault{value.offset, fmt::format("{}() takes tensors, numbers and lists of them, and this is {}", user, kind_name(value)), true};
+  throw Fault{value.offset, fmt::format("{}() takes tensors, numbers and lists of them, but this is {}", user, kind_name(value)), true};
 }
 
 void collect(const Value& value, std::string_view user, std::size_t depth, Numbers& numbers, bool first) {
@@ -51,7 +51,7 @@ void collect(const Value& value, std::string_view user, std::size_t depth, Numbe
 
 [[noreturn]] void not_real(const Value& value, std::string_view user) {
   throw Fault{value.offset,
-              fmt::format("{} takes real numbers, and this is complex, a pair (re, im): take abs(z), angle(z), z.real or z.imag of it first", user), true};
+              fmt::format("{} takes real numbers, but this is complex, a pair (re, im): take abs(z), angle(z), z.real or z.imag of it first", user), true};
 }
 
 Tensor stacked(const Value& value, std::string_view user) {

@@ -37,7 +37,7 @@ Value put_into(const Value& out, const Value& result, const std::optional<Value>
   const Tuple* only = out.as<Tuple>();
   const Tensor* target = only && only->size() == 1 ? only->front().as<Tensor>() : out.as<Tensor>();
   const Tensor* computed = result.as<Tensor>();
-  if (!target || !computed) throw Fault{out.offset, fmt::format("out of {}() is one tensor, for one result", function)};
+  if (!target || !computed) throw Fault{out.offset, fmt::format("out of {}() must be one tensor, for one result", function)};
   const Tensor whole = broadcast_to(cast(*computed, target->dtype(), function, out.offset), target->shape());
   if (!where) return {whole, offset};
   const Tensor mixed = sinter::where(array_of(*where, function), whole, *target);
@@ -173,7 +173,7 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
   const std::int64_t axis = a.integer(2, 0);
   const Tensor x = moveaxis(a.tensor(0), axis, 0);
   const std::vector<std::int64_t> places = a.list(1);
-  if (places.empty() || places.size() > 1000) a.fail(1, "indices are from one to a thousand integers");
+  if (places.empty() || places.size() > 1000) a.fail(1, "indices must be from one to a thousand integers");
   std::vector<Tensor> results;
   for (std::size_t k = 0; k < places.size(); ++k) {
     const std::int64_t begin = places[k], end = k + 1 < places.size() ? places[k + 1] : x.shape()[0];
@@ -245,7 +245,7 @@ Value call_ufunc_method(const Function& function, std::string_view method, std::
   if (method == "outer") return outer(function, Arguments(kOuter, std::move(arguments), offset), offset);
   if (method == "at" && is_elementwise(function)) return at(function, Arguments(kAt, std::move(arguments), offset), offset);
   if (!is_elementwise(function) || function.parameters != "x1 x2")
-    throw Fault{offset, fmt::format("{}() is no function of two operands, which {} combines", function.name, method)};
+    throw Fault{offset, fmt::format("{} needs a function of two operands, and {}() is not one", method, function.name)};
   const Combination* row = combination_of(function.name);
   const std::optional<Value> out = taken(arguments, "out");
   const Value result = method == "reduce"       ? reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset)

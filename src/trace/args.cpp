@@ -199,7 +199,7 @@ std::int64_t size_product(const Site& site, std::int64_t a, std::int64_t b) {
 
 std::int64_t whole(const Site& site, double number, std::string_view argument) {
   if (const auto result = detail::whole(number)) return *result;
-  fail<ValueError>(site, fmt::format("{} is {}, which is no integer of 64 bits", argument, number));
+  fail<ValueError>(site, fmt::format("{} is {}, which is not a 64-bit integer", argument, number));
 }
 
 }  // namespace sinter::trace

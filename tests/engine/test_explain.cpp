@@ -288,7 +288,7 @@ TEST_CASE("why two values are apart, or together") {
   const Tensor x = sn::placeholder({500, 640}, DType::float32), w = sn::placeholder({640, 90}, DType::float32);
   sn::set_name(x, "x");
   const Tensor h = exp(x), z = h * 2.f, product = sn::matmul(z, w), y = softmax(product, -1);
-  if (sn::options().fuse) CHECK(contains(sn::explain_boundary(h, z), "are computed by one step, 1"));
+  if (sn::options().fuse) CHECK(contains(sn::explain_boundary(h, z), "are computed by one step, step 1"));
   const std::string library = sn::explain_boundary(z, y);
   CHECK(contains(library, "is computed by step"));
   CHECK(contains(library, "library"));
@@ -340,7 +340,7 @@ TEST_CASE("the JSON holds together: every number names something, whatever was r
       for (const json& step : plan.at(kind)) {
         numbered.insert(step.at("step").get<std::size_t>());
         CHECK(step.at("lines").size() > 0);
-        CHECK(!step.at("cut").at("remedy").get<std::string>().empty());
+        CHECK(!step.at("boundary").at("remedy").get<std::string>().empty());
         CHECK(step.at("computes").size() > 0);
         for (const std::size_t node : step.at("computes")) {
           CHECK(node < nodes);

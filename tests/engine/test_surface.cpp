@@ -261,7 +261,7 @@ TEST_CASE("the same bytes as another type") {
   CHECK(sn::zeros({2, 0}).view(DType::int32).shape() == Shape{2, 0});
   CHECK(sn::sum((x * 2 + 1).view(DType::int32) >> 31).item<std::int64_t>() == -sn::sum(x * 2 + 1 < 0).item<std::int64_t>());
   CHECK_THROWS_WITH_AS(sn::view(sn::zeros({2, 3}, DType::uint8), DType::int16),
-                       doctest::Contains("view: rows of 3 bytes, shape (2, 3) of uint8, are no whole number of int16"), sn::ShapeError);
+                       doctest::Contains("view: a row of shape (2, 3) of uint8 has 3 bytes, which is not a whole number of int16"), sn::ShapeError);
   CHECK_THROWS_WITH_AS(sn::view(Tensor(1.0), DType::int8), doctest::Contains("a 0-d tensor of float64"), sn::ShapeError);
 }
 

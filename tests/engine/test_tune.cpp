@@ -150,10 +150,10 @@ TEST_CASE("tune() in a process: later plans of it take what it kept; results sta
   CHECK(last == 1);
   REQUIRE(kernels.size() == 1);
   CHECK(kernels[0].tried > 3);
-  CHECK(kernels[0].kept == (kernels[0].best != kernels[0].chosen));
-  CHECK(kernels[0].kept == (kernels[0].ratio < 1));
+  CHECK(kernels[0].stored == (kernels[0].best != kernels[0].chosen));
+  CHECK(kernels[0].stored == (kernels[0].ratio < 1));
   const Tensor y = sn::softmax(x * 1e-3f, 0);
-  CHECK(contains(sn::explain(y), "(tuned)") == kernels[0].kept);
+  CHECK(contains(sn::explain(y), "(tuned)") == kernels[0].stored);
   CHECK(y.to_vector<float>() == want);
   CHECK_THROWS_AS(sn::tune({y}), sn::ValueError);  // evaluated already
   CHECK_THROWS_AS(sn::tune({sn::placeholder({3}, sn::DType::float32) + 1}), sn::ValueError);

@@ -350,7 +350,7 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
       .save(file.path);
   const Function f = Function::load(file.path);
   REQUIRE(f.plans() == 1);
-  INFO(f.serves()[0], "\n", f.ends()[0]);
+  INFO(f.serves()[0], "\n", f.limits()[0]);
   for (const std::int64_t batch : {2, 3, 4, 8, 24, 33, 64})
     for (const std::int64_t seq : {2, 3, 8, 16, 24, 31, 48, 64, 99, 100}) {
       INFO("batch = ", batch, ", seq = ", seq);
@@ -363,7 +363,7 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
     }
   if (testing::on_gpu()) return;                                   // vectors and blocks of a GPU ask for more of the sizes
   CHECK(f.serves()[0].find("seq 2 to 100") != std::string::npos);  // all of the table too
-  CHECK(f.ends()[0].find("not 101: ") != std::string::npos);
+  CHECK(f.limits()[0].find("not 101: ") != std::string::npos);
   CHECK_THROWS_WITH_AS(f({random_tensor({2, 101, 24}), random_tensor({2, 101})}), doctest::Contains("beyond the end of its operand"), ShapeError);
   CHECK_THROWS_WITH_AS(f({random_tensor({1, 16, 24}), random_tensor({1, 16})}), doctest::Contains("0 or 1"), ShapeError);
 }
@@ -393,7 +393,7 @@ TEST_CASE("sizes that are halved and rounded are served in steps") {
       const auto want = body(in);
       for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
     }
-    INFO(f.serves()[0], "; ", f.serves().back(), "\n", f.ends().back());
+    INFO(f.serves()[0], "; ", f.serves().back(), "\n", f.limits().back());
     CHECK(served >= 4);
     CHECK(f.serves().back().find(" by ") != std::string::npos);
     CHECK_THROWS_WITH_AS(f({random_tensor({2, 3, rows + 1, columns})}), doctest::Contains(rows == columns ? "no plan" : "th size"), ShapeError);
@@ -466,7 +466,7 @@ TEST_CASE("a formula that decides by a size serves the sizes of which it decides
     File file("decides.plan");
     freeze(decides, {{DType::float32, {{"rows", 4}, {"length", length}}}}).save(file.path);
     const Function f = Function::load(file.path);
-    INFO("made for ", length, ": ", f.serves()[0], "\n", f.ends()[0]);
+    INFO("made for ", length, ": ", f.serves()[0], "\n", f.limits()[0]);
     CHECK_FALSE(called(f, {random_tensor({4, length})}).empty());
     for (const std::int64_t rows : {2, 3, 4, 5, 11, 40, 64, 200})
       for (const std::int64_t other : {2, 3, 5, 8, 9, 10, 11, 12, 16, 31, 64, 100, 300}) {

@@ -136,7 +136,7 @@ std::size_t place(const Shape& shape, std::int64_t row, std::int64_t column) {
 void check_reasons(const json& plan) {
   static const std::set<std::string> reasons = {"kernel size", "parameters", "registers", "recompute cost", "measured spill", "reduction dependency"};
   for (std::size_t k = 0; k < plan["kernels"].size(); ++k) {
-    const auto& boundary = plan["kernels"][k]["cut"];
+    const auto& boundary = plan["kernels"][k]["boundary"];
     const auto reason = boundary["reason"].get<std::string>(), detail = boundary["detail"].get<std::string>();
     CAPTURE(reason);
     CAPTURE(detail);
@@ -214,7 +214,7 @@ TEST_CASE("a chain of 300 ops is split at the limit of a kernel's size for sm_90
   // Segments of 128 ops, the last of them with the rest.
   REQUIRE(plan["kernels"].size() == 2);
   check_reasons(plan);
-  CHECK(plan["kernels"][0]["cut"]["reason"] == "kernel size");
+  CHECK(plan["kernels"][0]["boundary"]["reason"] == "kernel size");
   CHECK(plan["kernels"][0]["ops"].size() == 128);
   std::size_t ops = 0;
   for (const auto& kernel : plan["kernels"]) {
@@ -248,6 +248,6 @@ TEST_CASE("softmax of gelu of a scaled and shifted matrix is one kernel on the C
     const json plan = explained(y, target);
     REQUIRE(plan["kernels"].size() == 1);
     CHECK(plan["library_calls"].empty());
-    CHECK(plan["kernels"][0]["cut"]["reason"] == "output wanted");
+    CHECK(plan["kernels"][0]["boundary"]["reason"] == "output wanted");
   }
 }

@@ -132,7 +132,7 @@ TEST_CASE("what cannot be taken stays with its owner") {
   given.managed.tensor.dtype.lanes = 4;
   refuses("sinter has no dtype for elements of code 2 with 32 bits in 4 lanes", static_cast<sn::DTypeError*>(nullptr));
   given.managed.tensor.device.type = static_cast<dlpack::DeviceType>(4);
-  refuses("elements on a device of type 4 are out of reach", static_cast<sn::DeviceError*>(nullptr));
+  refuses("elements on a device of DLPack's type 4 cannot be used", static_cast<sn::DeviceError*>(nullptr));
   says<sn::ValueError>([&] { dlpack::from_dlpack(static_cast<dlpack::Versioned*>(nullptr)); }, "from_dlpack: there is no tensor: the pointer is null");
   CHECK_THROWS_AS(dlpack::to_versioned(Tensor()), sn::ValueError);
 }

@@ -90,9 +90,9 @@ TEST_CASE("safetensors that are broken say how, where and at which line") {
   const auto one = [](const std::string& dtype, const std::string& shape, const std::string& offsets) {
     return with_header(R"({"x":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}", std::string(16, '\0'));
   };
-  says("abc", "truncated: the header's length takes 8 bytes, 3 are left");
-  says(std::string(8, '\xff'), "not a safetensors file: a header of 18446744073709551615 bytes is not believable");
-  says(with_header("{}", "").substr(0, 9), "truncated: the header takes 2 bytes, 1 are left");
+  says("abc", "truncated: the header's length takes 8 bytes, but the file has only 3 bytes left");
+  says(std::string(8, '\xff'), "not a safetensors file: its header would have 18446744073709551615 bytes, which is too many");
+  says(with_header("{}", "").substr(0, 9), "truncated: the header takes 2 bytes, but the file has only 1 byte left");
   says(with_header("[1, 2", ""), "malformed header: not a JSON object");
   says(with_header(R"({"x": 3})", ""), "tensor 'x': dtype, shape or data_offsets is missing");
   says(one("F32", "[-4]", "[0,16]"), "tensor 'x': dtype, shape or data_offsets is malformed");

@@ -156,11 +156,11 @@ TEST_CASE("csv: what people write") {
     CHECK(refused<sn::IoError>(file, [&] { sn::load_csv(file.path, options); }) == what);
   };
   fails("1,2\n3\n", ": line 2 has 1 fields; the lines before it have 2");
-  fails("a,b\n1,x\n", ": line 2: 'x' is no number");
+  fails("a,b\n1,x\n", ": line 2: 'x' is not a number");
   fails("1.0,n/a\n3,4\n", ": line 1: 'n/a' is no number");  // no header: it has a number
-  fails("1,2\n\n3,0x10\n", ": line 3: '0x10' is no number");
-  fails("1.5\n", ": line 1: '1.5' is no integer of 64 bits", {.dtype = DType::int32});
-  fails("1,\n", ": line 1: '' is no integer of 64 bits", {.dtype = DType::int32});
+  fails("1,2\n\n3,0x10\n", ": line 3: '0x10' is not a number");
+  fails("1.5\n", ": line 1: '1.5' is not a 64-bit integer", {.dtype = DType::int32});
+  fails("1,\n", ": line 1: '' is not a 64-bit integer", {.dtype = DType::int32});
   fails(std::string("1,2\0", 4), ": it is not a text: it contains bytes that are 0");
   file.write("a,b\n1,2\n");
   CHECK(refused<sn::ValueError>(file, [&] { sn::load_csv(file.path).column("c"); }) == "column: there is no column 'c'; the columns are a, b");

@@ -224,7 +224,7 @@ TEST_CASE("malformed files are refused with the reason") {
   says("PK\3\4 a zip archive, not an array", "an archive (.npz)");
   says("neither an array nor an archive", "the magic is missing");
   says("\x93NUMPY\x09" + good.substr(7), "version 9.0 is unknown");
-  says(npy(with("'<f4'", "(3,)"), std::string(8, '\0')), "truncated: shape (3,) of float32 takes 12 bytes, 8 are left");
+  says(npy(with("'<f4'", "(3,)"), std::string(8, '\0')), "truncated: shape (3,) of float32 takes 12 bytes, but the file has only 8 bytes left");
   says(npy(with("'<f8'", "(4611686018427387904, 4611686018427387904)"), ""), "is too large");
   says(npy(with("'<f8'", "(1000000000000,)"), ""), "truncated");  // refused before anything is allocated
   says(npy(with("'<f8'", "(99999999999999999999,)"), ""), "too large");
@@ -246,7 +246,7 @@ TEST_CASE("malformed files are refused with the reason") {
   std::string deep = "(";
   for (int k = 0; k < 100; ++k) deep += "1, ";
   says(npy(with("'<f4'", deep + ")"), ""), "more than 64 axes");
-  says(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "not believable");
+  says(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "which is too many");
   CHECK(refusal(folder / "missing.npy").find("missing.npy: No such file or directory") != std::string::npos);
   CHECK(refusal(folder / "").find("not a regular file") != std::string::npos);
   CHECK_THROWS_AS(sn::save_npy(folder / "no/such/folder.npy", tensor<float>({1}, {1})), sn::IoError);

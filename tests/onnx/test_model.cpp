@@ -759,7 +759,7 @@ TEST_CASE("what a broken node asks for is refused at once, and the error names t
       CAPTURE(rewrite);
       std::string said;
       try {
-        eval(Model::load(each.model.save(file.path), {.rewrite = rewrite, .most_unrolled = 2000})({random_tensor({1, 4, 4, 4})}));
+        eval(Model::load(each.model.save(file.path), {.rewrite = rewrite, .max_unrolled = 2000})({random_tensor({1, 4, 4, 4})}));
       } catch (const InternalError& error) {
         FAIL(error.what());
       } catch (const Error& error) {
@@ -779,9 +779,9 @@ TEST_CASE("a model's values have no more elements than the options say") {
   const std::string path = m.save(file.path);
   const Tensor x = Tensor{1.f, 1.f, 1.f, 1.f};
   CHECK(Model::load(path)({x})[0].item<float>() == 4000);
-  CHECK(Model::load(path, {.most_elements = 4000})({x})[0].item<float>() == 4000);
-  CHECK_THROWS_WITH_AS(Model::load(path, {.most_elements = 3999})({x}), doctest::Contains("most_elements"), ModelError);
-  CHECK_THROWS_AS(Model::load(path, {.most_elements = 0}), ValueError);
+  CHECK(Model::load(path, {.max_elements = 4000})({x})[0].item<float>() == 4000);
+  CHECK_THROWS_WITH_AS(Model::load(path, {.max_elements = 3999})({x}), doctest::Contains("max_elements"), ModelError);
+  CHECK_THROWS_AS(Model::load(path, {.max_elements = 0}), ValueError);
 }
 
 TEST_CASE("names that are missing, a pipe beside the model, functions that stand for too much") {
@@ -1008,7 +1008,7 @@ TEST_CASE("files that mean nothing") {
   CHECK_THROWS_WITH_AS(load(sizes), doctest::Contains("impossible size"), ModelError);
   OnnxBuilder few;
   few.input("x", {2}).output("x").constant("w", {3}, {1, 2});
-  CHECK_THROWS_WITH_AS(load(few), doctest::Contains("8 bytes where its shape and type need 12"), ModelError);
+  CHECK_THROWS_WITH_AS(load(few), doctest::Contains("8 bytes, but its shape and type need 12"), ModelError);
   OnnxBuilder text;
   text.input("x", {2}, 8).output("x");
   CHECK_THROWS_WITH_AS(load(text), doctest::Contains("input 'x' is of string"), ModelError);
@@ -1060,7 +1060,7 @@ TEST_CASE("calls that do not fit") {
   CHECK_THROWS_WITH_AS(model({x, random_tensor({5, 3})}), doctest::Contains("with N = 5, and x with 2"), ShapeError);
   CHECK_THROWS_WITH_AS(model.run({{"x", x}}), doctest::Contains("the input y: float32[N, 3] is not given"), ValueError);
   CHECK_THROWS_WITH_AS(model.run({{"x", x}, {"y", x}, {"q", x}}), doctest::Contains("has no input 'q'"), ValueError);
-  CHECK_THROWS_WITH_AS(model.run({{"x", x}, {"q", x}}), doctest::Contains("has no input 'q'; there are x: float32[N, 3], y: "), ValueError);
+  CHECK_THROWS_WITH_AS(model.run({{"x", x}, {"q", x}}), doctest::Contains("has no input 'q'; its inputs are x: float32[N, 3], y: "), ValueError);
   OnnxBuilder inside;
   inside.input("x", {-1, 3}).output("y").constant("w", {4, 2}, floats(8)).node("MatMul", {"x", "w"}, {"y"});
   const Model wrong = Model::load(inside.save(file.path), {.rewrite = false});

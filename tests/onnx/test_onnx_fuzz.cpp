@@ -177,7 +177,7 @@ template <class F> auto naming(const fs::path& path, F f) {
 /// Loads the file, calls the model, and computes small results.
 void try_model(const fs::path& path, const OnnxSample& sample, OnnxMutator& draw) {
   ModelOptions how;
-  how.most_elements = 1 << 20, how.most_unrolled = 5000;
+  how.max_elements = 1 << 20, how.max_unrolled = 5000;
   how.rewrite = !draw.one_in(4);
   if (draw.one_in(8)) how.precision = draw.one_in(2) ? DType::float16 : DType::float64;
   const Model model = naming(path, [&] { return Model::load(path.string(), how); });

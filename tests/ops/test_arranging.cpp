@@ -125,8 +125,9 @@ TEST_CASE("types beside each other, and their limits") {
   CHECK(sn::result_type({1, 2.5f}) == DType::float32);
   CHECK(sn::result_type({true, 1}) == DType::int64);
   says<sn::ValueError>([] { sn::result_type({}); }, "result_type: there is no operand");
-  says<sn::ValueError>([] { sn::isdtype(DType::int8, "whole"); },
-                       "isdtype: unknown kind 'whole'; known are bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric");
+  says<sn::ValueError>(
+      [] { sn::isdtype(DType::int8, "whole"); },
+      "isdtype: unknown kind 'whole'; the kinds are bool, signed integer, unsigned integer, integral, real floating, complex floating, numeric");
   CHECK(sn::finfo(DType::float64).eps == 0x1p-52);
   CHECK(sn::finfo(DType::float16).max == 65504);
   CHECK(sn::finfo(DType::bfloat16).eps == 0x1p-7);

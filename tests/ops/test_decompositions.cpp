@@ -509,8 +509,8 @@ TEST_CASE("what has no result names the op, the matrix and the line") {
 
 TEST_CASE("what does not fit") {
   const Tensor x = Tensor::ones({3, 4}), v = Tensor::ones({4});
-  says<sn::ShapeError>([&] { sn::inv(x); }, "inv: shape (3, 4) is no square matrix");
-  says<sn::ShapeError>([&] { sn::svd(v); }, "svd: shape (4,) is no matrix");
+  says<sn::ShapeError>([&] { sn::inv(x); }, "inv: shape (3, 4) is not that of a square matrix");
+  says<sn::ShapeError>([&] { sn::svd(v); }, "svd: shape (4,) is not that of a matrix");
   says<sn::ShapeError>([&] { sn::solve(sn::eye(3), v); }, "solve: matrices of shape (3, 3) and a right side of shape (4,): it must have 3 rows, not 4");
   says<sn::ShapeError>([&] { sn::solve(sn::zeros({2, 3, 3}), sn::zeros({4, 3, 1})); }, "solve: shapes (2,) and (4,) do not broadcast (axis -1: 2 against 4)");
   says<sn::ShapeError>([&] { sn::lstsq(x, v); }, "lstsq: a matrix of shape (3, 4) and a right side of shape (4,): it must have 3 rows");

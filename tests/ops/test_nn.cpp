@@ -548,7 +548,7 @@ TEST_CASE("what follows a convolution or a product runs on its pieces, with the 
     CHECK(sn::counters().epilogues - before == static_cast<std::uint64_t>(c.epilogues));
     for (std::size_t k = 0; k < got.size(); ++k) CHECK(values(got[k]) == values(want[k]));
   }
-  CHECK(sn::explain(sn::relu(conv())).find("runs on each piece of its result, in place") != std::string::npos);
+  CHECK(sn::explain(sn::relu(conv())).find("it runs on each piece of that step's result, in place") != std::string::npos);
   CHECK(sn::explain(sn::softmax(product(), -1)).find("epilogue none: its first reader is a kernel with row axes") != std::string::npos);
 }
 

@@ -193,11 +193,11 @@ TEST_CASE("the value around a padded tensor is one element") {
     CHECK(sn::pad(x, {{1, 0}, {0, 0}}, sn::PadMode::constant, sn::full(shape, 7)).to_vector<float>()[0] == 7);
   CHECK(sn::pad(made({}), {}, sn::PadMode::constant, made({1})).to_vector<float>()[0] == 1);
   says<sn::ShapeError>([&] { sn::pad(x, {{1, 1}}, sn::PadMode::constant, made({5})); },
-                       "pad: a value of shape (5,); it is a number, or a tensor of one element");
+                       "pad: a value of shape (5,); it must be a number, or a tensor of one element");
   says<sn::ShapeError>([&] { sn::pad(x, {{1, 1}}, sn::PadMode::constant, made({0})); },
-                       "pad: a value of shape (0,); it is a number, or a tensor of one element");
+                       "pad: a value of shape (0,); it must be a number, or a tensor of one element");
   says<sn::ShapeError>([&] { sn::pad(x, {{1, 1}}, sn::PadMode::constant, made({4, 5})); },
-                       "pad: a value of shape (4, 5); it is a number, or a tensor of one element");
+                       "pad: a value of shape (4, 5); it must be a number, or a tensor of one element");
 }
 
 TEST_CASE("numbers that no integer holds are refused, or saturate where NumPy's do") {
@@ -216,7 +216,7 @@ TEST_CASE("numbers that no integer holds are refused, or saturate where NumPy's 
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double scale : {std::nan(""), kInfinity, 1e300, -kInfinity, -1e300, 1e19})
     CHECK_THROWS_AS(sn::interpolate(x, {.scale_factor = {scale}}), sn::Error);
-  says<sn::ValueError>([&] { sn::interpolate(x, {.scale_factor = {NAN}}); }, "interpolate: a size times scale_factor is nan, which is no integer of 64 bits");
+  says<sn::ValueError>([&] { sn::interpolate(x, {.scale_factor = {NAN}}); }, "interpolate: a size times scale_factor is nan, which is not a 64-bit integer");
   says<sn::ValueError>([&] { sn::arange(NAN, 5., 1., DType::int64); }, "arange: nan to 5 by 1 is not a range of fewer than 2^62 elements");
   CHECK_THROWS_AS(sn::random::binomial(sn::random::Key(7), {3}, INT64_MAX, 0.5), sn::ValueError);
 }

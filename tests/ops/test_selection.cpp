@@ -294,7 +294,7 @@ TEST_CASE("diagonals, triangles, grids and choices") {
   says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({3}), 1); }, "fill_diagonal: shape (3,) has no diagonal: it takes at least two axes");
   says<sn::ShapeError>([&] { sn::fill_diagonal(sn::zeros({2, 2, 3}), 1); },
                        "fill_diagonal: shape (2, 2, 3): if there are more than two axes, all must have one size");
-  says<sn::ShapeError>([&] { sn::ix_({x}); }, "ix_: shape (4, 5) is no vector");
+  says<sn::ShapeError>([&] { sn::ix_({x}); }, "ix_: shape (4, 5) is not that of a vector");
   says<sn::DTypeError>([&] { sn::choose({0.5}, {x}); }, "choose: choices are numbered by integers, not float64");
 }
 

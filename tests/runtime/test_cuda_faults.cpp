@@ -278,7 +278,7 @@ TEST_CASE("memory: exhausted, reused, without a pool") {
   if (!on_gpu()) {
     const std::string full = child("child: allocate", "SINTER_EMULATOR_MEMORY=1048576").out;
     CAPTURE(full);
-    CHECK(has(full, "ERROR: cuda:0: allocating 614400 bytes (614400 in use of 1048576)"));
+    CHECK(has(full, "ERROR: cuda:0: allocating 614400 bytes (614400 of 1048576 are in use)"));
     CHECK(has(full, "free tensors"));
     for (const char* pools : {"SINTER_EMULATOR_POOLS=1", "SINTER_EMULATOR_POOLS=0"})
       CHECK(has(child("child: allocate and free", std::string(pools) + " SINTER_EMULATOR_MEMORY=1048576").out, "IN USE 0 AT PEAK 100000"));

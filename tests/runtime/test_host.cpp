@@ -106,7 +106,7 @@ TEST_CASE("memory: what cannot be had is an error that names the size") {
       message = error.what();
     }
     CHECK(message.find(std::to_string(bytes)) != std::string::npos);
-    CHECK(message.find("128 bytes are in use") != std::string::npos);
+    CHECK(message.find("(128 in use)") != std::string::npos);
   }
   CHECK(device->memory().now == 128);
 }

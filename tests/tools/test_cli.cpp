@@ -256,7 +256,7 @@ TEST_CASE("--explain, --dump and --time show what was done") {
   CHECK(text.code == 0);
   CHECK(text.out.starts_with("["));  // the value first
   CHECK(contains(text.out, "1 kernel on cpu"));
-  CHECK(contains(text.out, "ends    output wanted"));
+  CHECK(contains(text.out, "split   output wanted"));
 
   const Outcome dump = box.run({"eval", "x*2 + 1", "x=x.npy", "--dump", "kernels", "-o", "y.npy"});
   CHECK(dump.code == 0);
@@ -359,7 +359,7 @@ TEST_CASE("the log says why a plan is made") {
   CHECK(!contains(again.err, "a plan is made for "));
   CHECK_MESSAGE(contains(again.err, "1 plan for softmax (recorded at softmax(arange(64.)*2 + 1)) read from disk"), again.err);
   const Outcome larger = box.run({"eval", "softmax(arange(300000.)*2 + 1)", "-o", "y.npy"}, debug);
-  CHECK(contains(larger.err, "1 plan of this structure does not serve these sizes; the last one needs "));
+  CHECK(contains(larger.err, "1 plan of this structure is not valid for these sizes; the last one requires "));
   CHECK(contains(larger.err, "n0 was 64 and is 300000"));
 }
 
@@ -421,7 +421,7 @@ TEST_CASE("info tells what planning knows of a device") {
   for (const char* part : {"target               aarch64\n", "backend              cpu\n"}) CHECK(contains(arm.out, part));
   const Outcome none = box.run({"info", "--target", "sm_1"});
   CHECK(none.code == 1);
-  CHECK(contains(none.err, "known are sm_75"));
+  CHECK(contains(none.err, "the known architectures are sm_75"));
 }
 
 TEST_CASE("info tells version, devices, compilers and the cache") {
@@ -606,7 +606,7 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
       {{"x", "2x=1"}, "not of the form"},
       {{"x", "x="}, "no value"},
       {{"x + 1", "x=x.npy", "-o", "no/such/folder/y.npy"}, "no/such/folder/y.npy"},
-      {{"x + 1", "x=x.npy", "-o", "y.xyz"}, "files that end with .xyz are unknown; known are .npy"},
+      {{"x + 1", "x=x.npy", "-o", "y.xyz"}, "sinter cannot write files that end with .xyz; it writes .npy"},
       {{"x", "x=x.npy", "--device", "tpu"}, "tpu"},
       {{"-f", "missing.txt"}, "missing.txt"},
       {{"min(x[:0])", "x=x.npy"}, "min"},
@@ -743,7 +743,8 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
     const Outcome help = box.run(how);
     CHECK(help.code == 0);
     CHECK(help.out ==
-          "softmax(x, axis=…)\n  exp(x) over its sum along the axes, without overflow.\n  Composed of primitives: becomes part of the kernels around it.\n\n"
+          "softmax(x, axis=…)\n  exp(x) divided by its sum along the axes, without overflow.\n  Composed of primitives: becomes part of the kernels around "
+          "it.\n\n"
           "  $ sinter eval \"softmax(array([1., 2, 3]))\"\n  [0.09003057 0.24472847 0.66524096]\n");
   }
   CHECK(contains(box.run({"help", "cache", "export"}).out, "Usage: sinter cache export"));
@@ -784,17 +785,17 @@ TEST_CASE("help says of every function whether it fuses, or is computed by a lib
            {"A step of its own: a library call computes it, between kernels; elementwise operations on its result can be its epilogue.",
             "conv conv1d conv2d conv3d conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d cov dot inner linear lstsq matmul matrix_power matvec "
             "multi_dot pinv scaled_dot_product_attention tensordot vecmat"},
-           {"Some of it is computed when it is recorded, by a library call: a step of its own, between kernels.",
+           {"Computed in part when it is recorded, by a library call: a step of its own, between kernels.",
             "bincount eig eigvals histogram histogram2d histogramdd intersect1d place roots setdiff1d setxor1d union1d unique unique_all unique_counts "
             "unique_inverse unique_values"},
-           {"Some of it is computed when it is recorded, in steps of its own; the rest becomes part of the kernels around it.",
+           {"Computed in part when it is recorded, in steps of its own; the rest becomes part of the kernels around it.",
             "argwhere asarray_chkfinite compress digitize extract flatnonzero histogram_bin_edges nonzero polydiv real_if_close tril_indices tril_indices_from "
             "trim_zeros triu_indices triu_indices_from view"},
            {"A step of its own: its result is stored in memory.", "ascontiguousarray asfortranarray contiguous copy materialize"},
            {"Known when the formula is recorded: no kernel computes it.",
             "broadcast_shapes can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype min_scalar_type ndim promote_types "
             "result_type shape size"},
-           {"Recorded without work of its own.", "array asanyarray asarray flatten positive ravel real squeeze"},
+           {"Recorded, but takes no work: it is index algebra, or a known value.", "array asanyarray asarray flatten positive ravel real squeeze"},
        }) {
     std::istringstream words(names);
     for (std::string name; words >> name;) roles[name] = role;
@@ -868,7 +869,7 @@ TEST_CASE("a wrong command is named, with the one that was meant") {
   const Sandbox box;
   CHECK(contains(box.run({"evil", "x"}).err, "unknown command 'evil'; did you mean 'eval'?"));
   CHECK(contains(box.run({"cache", "stat"}).err, "unknown command 'stat'; did you mean 'stats'?"));
-  CHECK(contains(box.run({}).err, "a command is missing; there are eval, kernels, tune, "));
+  CHECK(contains(box.run({}).err, "a command is missing; the commands are eval, kernels, tune, "));
   CHECK(contains(box.run({"cache", "stat"}).err, "`sinter cache --help`"));
   CHECK(contains(box.run({"eval", "1", "--nonsense"}).err, "`sinter eval --help`"));
 }

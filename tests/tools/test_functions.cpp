@@ -120,7 +120,7 @@ TEST_CASE("what does not fit") {
   says<sn::AxisError>([&] { sn::rot90(x, 1, {0, -2}); }, "rot90: axis 0 is given twice");
   says<sn::ShapeError>([&] { sn::broadcast_arrays({x, Tensor::ones({5})}); },
                        "broadcast_arrays: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
-  says<sn::ShapeError>([&] { sn::meshgrid({v, x}); }, "meshgrid: shape (3, 4) is no vector");
+  says<sn::ShapeError>([&] { sn::meshgrid({v, x}); }, "meshgrid: shape (3, 4) is not that of a vector");
   says<sn::ShapeError>([&] { sn::sliding_window_view(v, {5}); }, "sliding_window_view: a window of 5 does not fit into axis 0 of shape (4,)");
   says<sn::ShapeError>([&] { sn::hstack({x, v}); }, "hstack: shapes (3, 4) and (4,) do not fit: only axis 1 may differ");
   says<sn::ValueError>([&] { sn::diff(v, -1); }, "diff: a difference cannot be taken -1 times");
@@ -134,6 +134,6 @@ TEST_CASE("what does not fit") {
   says<sn::ValueError>([&] { sn::einsum("ij", {x, v}); }, "einsum: 'ij' names 1 operand, 2 were given");
   says<sn::ValueError>([&] { sn::einsum("ijk", {x}); }, "einsum: 'ijk' names 3 axes of a tensor with 2");
   says<sn::ValueError>([&] { sn::einsum("i1", {x}); }, "einsum: 'i1' has '1' where a letter or an ellipsis is expected");
-  says<sn::ShapeError>([&] { sn::matrix_power(x, 2); }, "matrix_power: shape (3, 4) is no square matrix");
+  says<sn::ShapeError>([&] { sn::matrix_power(x, 2); }, "matrix_power: shape (3, 4) is not that of a square matrix");
   says<sn::ValueError>([&] { sn::norm(x, 3); }, "norm: a matrix's norm is of order 1, 2, infinity, their negatives, \"fro\" or \"nuc\", not 3");
 }

@@ -172,7 +172,7 @@ TEST_CASE("check, run, compile and explain") {
   const Ran unsaid = run("compile " + onnx + " -o " + plan);
   INFO(unsaid.out);
   REQUIRE(unsaid.status == 0);
-  CHECK(unsaid.says("planned for N = 41 and 1, because no sizes were given: --size N=8"));
+  CHECK(unsaid.says("planned for N = 41 and 1, because no sizes were given: choose sizes by --size N=8"));
   for (const std::int64_t batch : {1, 3}) {
     save_npy(folder / "x.npy", from_span(floats(static_cast<std::size_t>(batch * 192)), {batch, 3, 8, 8}));
     REQUIRE(run("run " + plan + " x=" + (folder / "x.npy") + " -o " + (folder / "out")).status == 0);
@@ -294,7 +294,7 @@ TEST_CASE("each option of each command has an effect on a model and on a plan, o
         INFO(arguments, "\n", ran.out);
         const bool takes = file == onnx || (option.plan && command != "compile");
         CHECK((ran.status == 0) == takes);
-        if (!takes && command == "compile") CHECK(ran.says("net.plan is a plan, which holds its kernels"));
+        if (!takes && command == "compile") CHECK(ran.says("net.plan is a plan file, which already holds its kernels"));
         else if (!takes) CHECK_MESSAGE((ran.says(option.name + " has no effect on ") && ran.says("give " + option.name + " to sinter compile")), ran.out);
       }
   }
@@ -314,7 +314,7 @@ TEST_CASE("each option of each command has an effect on a model and on a plan, o
   }
   refused("eval 'arange(3) + 1' --guards", "--guards has no effect without --explain");
   refused("cache warm " + onnx + " --size N=1 --size M=2", "--size M: no input has a size of this name; the names are N");
-  refused("cache warm " + plan, "net.plan is a plan, which holds its kernels");
+  refused("cache warm " + plan, "net.plan is a plan file, which already holds its kernels");
 }
 
 TEST_CASE("a terminal shows what is compiled, and nothing of it at the end; a log gets none of it") {

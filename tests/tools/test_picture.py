@@ -43,7 +43,7 @@ try:
     # A click on a region, and on a node within it.
     browser.click("main .step[data-step='1'] > .title")
     panel = browser.panel()
-    assert panel.startswith("2. ") and "ends" in panel and "from" in panel, panel
+    assert panel.startswith("2. ") and "split" in panel and "from" in panel, panel
     assert browser.run("return document.querySelectorAll('main .step.chosen').length") == 1
     assert browser.run("return document.querySelectorAll('#memory .chosen').length") >= 1
     nodes = "main .step[data-step='1'] .node"

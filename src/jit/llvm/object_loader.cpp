@@ -13,6 +13,7 @@
 #include "jit/compiler.hpp"
 #include "jit/llvm/architecture.hpp"
 #include "jit/llvm/libm_table.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::jit {
@@ -60,7 +61,7 @@ class CodeMemory {
  public:
   explicit CodeMemory(std::size_t bytes) : bytes_(bytes) {
     base_ = static_cast<std::uint8_t*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) throw CompileError(fmt::format("cannot map {} bytes for machine code", bytes));
+    if (base_ == MAP_FAILED) throw CompileError(fmt::format("cannot map {} for machine code", counted(bytes, "byte")));
   }
   CodeMemory(const CodeMemory&) = delete;
   ~CodeMemory() { munmap(base_, bytes_); }

@@ -12,6 +12,7 @@
 #include "runtime/cuda/replay.hpp"
 #include "runtime/cuda/staging.hpp"
 #include "runtime/poison.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime {
@@ -78,7 +79,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
     if (bytes == 0) return;
     gpu_->use();
     gpu_->check(gpu_->api().copy_on_device(address(to, bytes), address(from, bytes), bytes, gpu_->stream()),
-                [&] { return fmt::format("copying {} bytes within the device", bytes); });
+                [&] { return fmt::format("copying {} within the device", counted(bytes, "byte")); });
   }
   void synchronize() override { gpu_->synchronize(); }
 
@@ -109,7 +110,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
     return *products_;
   }
   static Address address(Buffer& buffer, std::size_t bytes) {
-    if (bytes > buffer.bytes()) throw InternalError(fmt::format("a copy of {} bytes on a buffer of {}", bytes, buffer.bytes()));
+    if (bytes > buffer.bytes()) throw InternalError(fmt::format("a copy of {} on a buffer of {}", counted(bytes, "byte"), buffer.bytes()));
     return reinterpret_cast<Address>(buffer.data());
   }
   std::shared_ptr<Gpu> gpu_;

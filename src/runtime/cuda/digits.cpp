@@ -344,7 +344,7 @@ std::vector<jit::Source> sources_by_digits(const fuse::LibraryCall& call, int sm
 }
 
 std::string who_sorts_by_digits(const fuse::LibraryCall& call) {
-  return fmt::format("own kernels: {} passes over digits of 8 bits, each of which counts, scans and places", fuse::passes_by_digits(call));
+  return fmt::format("sinter's kernels: {} passes over digits of 8 bits, each of which counts, scans and places", fuse::passes_by_digits(call));
 }
 
 std::size_t call_by_digits(Gpu& gpu, const fuse::LibraryCall& call, std::span<Kernel* const> kernels, std::span<void* const> pointers) {

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime::cuda {
@@ -146,7 +147,7 @@ Address Gpu::allocate(std::size_t bytes) {
     r = try_allocate(&address, asked);
   }
   if (r != result::success) release_memory(bytes);
-  check(r, [&] { return fmt::format("allocating {} bytes ({} in use of {})", bytes, now_.load(), info_.memory); });
+  check(r, [&] { return fmt::format("allocating {} ({} of {} are in use)", counted(bytes, "byte"), now_.load(), info_.memory); });
   const std::size_t now = now_ += bytes;
   for (std::size_t peak = peak_; peak < now && !peak_.compare_exchange_weak(peak, now);) {
   }

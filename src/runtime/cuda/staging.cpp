@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// Copies of at most this many bytes go to the driver directly, which copies them into its own memory at once.
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
-std::string copying(std::size_t bytes, const char* where) { return fmt::format("copying {} bytes {}", bytes, where); }
+std::string copying(std::size_t bytes, const char* where) { return fmt::format("copying {} {}", counted(bytes, "byte"), where); }
 
 }  // namespace
 

@@ -166,7 +166,7 @@ class HostDevice final : public Device {
 
  private:
   static void move(const char* what, const Buffer& smaller, void* to, const void* from, std::size_t bytes) {
-    if (bytes > smaller.bytes()) throw InternalError(fmt::format("cpu: {} of {} bytes with a buffer of {}", what, bytes, smaller.bytes()));
+    if (bytes > smaller.bytes()) throw InternalError(fmt::format("cpu: {} of {} with a buffer of {}", what, counted(bytes, "byte"), smaller.bytes()));
     if (bytes > 0) std::memmove(to, from, bytes);
   }
 

@@ -12,6 +12,7 @@
 #include "base/guarded_memory.hpp"
 #include "base/memory_limit.hpp"
 #include "runtime/poison.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime {
@@ -90,9 +91,9 @@ void* MemoryPool::take(std::size_t bytes) {
   if (!block) {
     release_memory(bytes);
     throw MemoryError(
-        fmt::format("cpu: no memory for {} bytes ({} bytes are in use); evaluate smaller tensors or release "
+        fmt::format("cpu: no memory for {} ({} in use); evaluate smaller tensors, or release "
                     "some that are no longer needed",
-                    bytes, use_.now));
+                    counted(bytes, "byte"), use_.now));
   }
   use_.now += bytes;
   use_.peak = std::max(use_.peak, use_.now);

@@ -6,6 +6,7 @@
 
 #include "base/guarded_memory.hpp"
 #include "runtime/poison.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::runtime {
@@ -18,7 +19,7 @@ class Scratch {
     if (bytes > capacity || (bytes < capacity && guarding() != Guard::none)) {  // the guard must follow the last byte
       memory_.reset();
       memory_ = aligned_memory(bytes);
-      if (!memory_) throw MemoryError(fmt::format("cpu: no memory for {} bytes of a kernel's scratch", bytes));
+      if (!memory_) throw MemoryError(fmt::format("cpu: no memory for the {} of a kernel's scratch", counted(bytes, "byte")));
     }
     poison(memory_.get(), bytes);
     return static_cast<char*>(memory_.get());

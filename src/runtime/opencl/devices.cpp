@@ -29,9 +29,9 @@ std::string text(DeviceId id, unsigned what) {
 std::string why_unusable(DeviceId id, const Found& found, std::size_t threads) {
   if (!number<unsigned>(id, device_info::compiler)) return "its driver has no compiler";
   if (!(number<Flags>(id, device_info::svm) & kCoarseSvm)) return "it has no shared virtual memory (OpenCL 2.0)";
-  if (number<unsigned>(id, device_info::address_bits) != 64) return "its addresses have no 64 bits";
-  if (threads < 256) return fmt::format("its work-groups have at most {} items, and 256 are needed", threads);
-  if (found.local_bytes < 32 << 10) return fmt::format("its work-groups have {} bytes of local memory, and 32768 are needed", found.local_bytes);
+  if (number<unsigned>(id, device_info::address_bits) != 64) return "its addresses do not have 64 bits";
+  if (threads < 256) return fmt::format("its work-groups have at most {} items, but 256 are needed", threads);
+  if (found.local_bytes < 32 << 10) return fmt::format("its work-groups have {} bytes of local memory, but 32768 are needed", found.local_bytes);
   return {};
 }
 

@@ -25,7 +25,7 @@ Driver open_driver() {
   }
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (!function) throw DeviceError(fmt::format("{} has no {}: it is no loader for OpenCL 2.0 or later", api.path, name));
+    if (!function) throw DeviceError(fmt::format("{} has no {}: it is not a loader for OpenCL 2.0 or later", api.path, name));
   };
 #define SINTER_OPENCL_FIND(member, symbol, parameters) find(api.member, symbol);
   SINTER_OPENCL_FUNCTIONS(SINTER_OPENCL_FIND)

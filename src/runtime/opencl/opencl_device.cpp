@@ -15,6 +15,7 @@
 #include "jit/cuda/geometry.hpp"
 #include "runtime/opencl/devices.hpp"
 #include "runtime/poison.hpp"
+#include "sinter/counted.hpp"
 
 namespace sinter::runtime::opencl {
 namespace {
@@ -79,8 +80,8 @@ class Gpu {
     }
     if (!memory) {
       release_memory(bytes);
-      throw MemoryError(fmt::format("{}: no memory for {} bytes ({} in use of {}); free tensors that are no longer needed, or compute in smaller pieces", name_,
-                                    bytes, now_.load(), found_.memory));
+      throw MemoryError(fmt::format("{}: no memory for {} ({} of {} are in use); free tensors that are no longer needed, or compute in smaller pieces", name_,
+                                    counted(bytes, "byte"), now_.load(), found_.memory));
     }
     const std::size_t now = now_ += bytes;
     for (std::size_t peak = peak_; peak < now && !peak_.compare_exchange_weak(peak, now);) {
@@ -249,7 +250,8 @@ class ClDevice : public Device {
  private:
   void move(void* to, const void* from, std::size_t bytes, bool wait, const char* where) {
     if (bytes == 0) return;
-    gpu_->check(driver().copy(gpu_->queue(), wait, to, from, bytes, 0, nullptr, nullptr), [&] { return fmt::format("copying {} bytes {}", bytes, where); });
+    gpu_->check(driver().copy(gpu_->queue(), wait, to, from, bytes, 0, nullptr, nullptr),
+                [&] { return fmt::format("copying {} {}", counted(bytes, "byte"), where); });
   }
   GpuPtr gpu_;
 };
