@@ -31,7 +31,7 @@ std::optional<Value> number_of(std::string_view text) {
   const char* end = digits.data() + digits.size();
   std::int64_t integer = 0;
   if (const auto [rest, error] = std::from_chars(digits.data(), end, integer); error == std::errc() && rest == end) return Value{integer};
-  double floating = 0;  // accepts inf and nan too
+  double floating = 0;  // accepts inf and nan, too
   const auto [rest, error] = std::from_chars(digits.data(), end, floating);
   if (rest != end || error == std::errc::invalid_argument) return std::nullopt;
   if (error == std::errc::result_out_of_range)
@@ -42,7 +42,7 @@ std::optional<Value> number_of(std::string_view text) {
 Value file_or_number(const std::string& name, const std::string& text) {
   if (auto number = number_of(text)) return *number;
   if (text.empty()) throw ValueError(fmt::format("'{}=' has no value; give {}=FILE.npy or {}=NUMBER", name, name, name));
-  std::error_code too_long;  // a name that is too long belongs to no file
+  std::error_code too_long;  // a name that is too long cannot be a file
   if (!is_file_name(text) && !std::filesystem::exists(text, too_long))
     throw ValueError(fmt::format("{}={}: neither a number nor a file that exists", name, text));
   Tensor tensor = load_file(text);
@@ -50,7 +50,7 @@ Value file_or_number(const std::string& name, const std::string& text) {
   return {std::move(tensor)};
 }
 
-/// f32[4096,1024], f32[B,1024]; f32[] is 0-d.
+/// Parses a type and a shape: f32[4096,1024], f32[B,1024], or f32[] for no axes.
 struct Type {
   DType dtype;
   std::vector<std::string> sizes;  // numbers and names
@@ -83,7 +83,7 @@ std::int64_t count_of(const std::string& name, const std::string& text, std::str
   return size;
 }
 
-/// Chooses a number for each named size: the given one, else a number that no other size has, so that planning does not take the two for one size. With more
+/// Chooses a number for each named size: the given one, else a number that no other size has, so that planning does not treat the two as one size. With more
 /// names the numbers are smaller, so that a tensor with all of these sizes is not too large.
 std::map<std::string, std::int64_t, std::less<>> values_of(const std::set<std::string>& letters, const Bindings& numbers, std::set<std::int64_t> taken) {
   std::map<std::string, std::int64_t, std::less<>> values;
@@ -138,7 +138,7 @@ TypeBindings bind_types(const std::vector<std::string>& arguments) {
   std::map<std::string, std::pair<std::string, Type>> types;
   std::set<std::string> letters;
   std::set<std::int64_t> taken;
-  // Numbers are bound at once. Types are only noted, because the number of a size may come later.
+  // Numbers are bound immediately. Types are bound at the end, because the number of a size may follow later.
   Bindings names = read_bindings(arguments, "NAME=f32[4096,1024]", [&](const std::string& name, const std::string& text) {
     if (auto number = number_of(text)) return *number;
     Type type = read_type(name, text);

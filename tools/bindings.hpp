@@ -18,8 +18,8 @@ struct TypeBindings {
   Bindings names;
   std::map<std::string, std::int64_t, std::less<>> letters;  // x=f32[B,1024]: the named sizes and their numbers
 };
-/// Binds names to placeholders of a shape and a type, or to numbers. A name of a size means the same size wherever it is written, and is a number in the
-/// expression. B=512 gives it a value; otherwise it gets one that no other size has. Throws ValueError.
+/// Binds names to placeholders of a shape and a type, or to numbers. A named size is the same in all shapes, and the expression can use the name as a number.
+/// B=512 sets its value; otherwise it gets a value that no other size has. Throws ValueError.
 TypeBindings bind_types(const std::vector<std::string>& arguments);
 
 }  // namespace sinter::tools

@@ -16,7 +16,7 @@
 namespace sinter::tools {
 namespace {
 
-/// Throws if the cache is off. Commands that only look at the cache do not call this.
+/// Throws if the cache is off. `stats` does not call this, because it prints why the cache is off.
 void require_on(const cache::DiskCache& cache) {
   if (const std::string reason = cache.disabled_reason(); !reason.empty()) throw ValueError(fmt::format("the disk cache is off: {}", reason));
 }
@@ -30,7 +30,7 @@ std::ptrdiff_t count(cache::DiskCache& cache, std::string_view kind) {
   return std::count_if(entries.begin(), entries.end(), [&](const cache::Listed& entry) { return kind_of(entry) == kind; });
 }
 
-/// "cpu", "sm_90": without the features of the processor.
+/// Returns "cpu" or "sm_90", for example: the target without the processor's features.
 std::string device_of(const cache::Listed& entry) {
   std::string_view target = entry.source.target;
   for (const std::string_view prefix : {cache::kPlanTarget, cache::kTunedTarget})

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits until the result is complete: on a GPU eval() returns when the work is queued, and reading an element waits for it.
+/// Waits until the result is complete. On a GPU eval() returns when the work is queued, so this function reads an element, which waits for the work.
 void wait_for(const Tensor& result, bool queued) {
   if (!queued || result.size() == 0) return;
   to_string(reshape(result, {-1}).at({Index(0)}));
@@ -33,7 +33,7 @@ struct Timings {
   std::vector<double> rest_ms;  // in ascending order
 };
 
-/// Each evaluation records anew, as a program would. The results of the last one stay.
+/// Each evaluation records again, as a program would. Only the results of the last evaluation are kept.
 Timings time_evaluations(const EvalRequest& request, const Bindings& bindings, std::vector<Tensor>& results) {
   const bool queued = options().device != "cpu";
   Timings timings;
@@ -92,7 +92,7 @@ std::vector<std::string> output_files(const std::string& list, const Evaluated& 
   throw ValueError(text);
 }
 
-/// In an archive, a result of a variable has the variable's name. Other results are arr_0, arr_1, ... as in NumPy.
+/// In an archive, a result that is a variable has the variable's name. Other results are arr_0, arr_1, ... as in NumPy.
 void save(const std::vector<std::string>& files, const Evaluated& evaluated) {
   const auto& results = evaluated.results;
   if (!is_archive(files[0]) || files.size() > 1) {
@@ -173,7 +173,7 @@ int run_eval(const EvalRequest& request) {
   if (!request.trace.empty()) timeline.emplace(request.trace);
   const Bindings bindings = bind_values(request.bindings);
   std::optional<Profile> profile;
-  if (request.profile.wanted() && request.time == 0) profile.emplace();  // tells the first evaluation's plans and compiles, too
+  if (request.profile.wanted() && request.time == 0) profile.emplace();  // reports the first evaluation's plans and compilations, too
   Evaluated evaluated = evaluate(request.expression, bindings);
   warn_unused(evaluated.unused);
   std::vector<std::string> files;
@@ -187,7 +187,7 @@ int run_eval(const EvalRequest& request) {
   done.kernels_compiled -= before.kernels_compiled;
   done.kernels_from_disk -= before.kernels_from_disk;
 
-  const bool for_programs = request.explain == "json" || request.profile.format == "json";  // then the standard output holds JSON alone
+  const bool for_programs = request.explain == "json" || request.profile.format == "json";  // then the standard output must be only JSON
   std::FILE* const for_people = for_programs ? stderr : stdout;
   if (files.empty() && !for_programs) print_results(evaluated);
   if (!files.empty()) save(files, evaluated);

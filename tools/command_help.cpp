@@ -14,8 +14,8 @@
 namespace sinter::tools {
 namespace {
 
-/// Returns whether a function gives types or numbers, which are known when a formula is recorded: it names types, or its example computes single numbers of
-/// nothing.
+/// Returns whether a function's results are types or numbers that are known when a formula is recorded: it names types, or its example gives single numbers
+/// without any computation.
 bool is_known_at_once(std::string_view name, const std::vector<Tensor>& results, const nlohmann::json& plan) {
   constexpr std::string_view kTypes[] = {"common_type", "min_scalar_type", "promote_types", "result_type"};
   if (std::find(std::begin(kTypes), std::end(kTypes), name) != std::end(kTypes)) return true;
@@ -24,13 +24,13 @@ bool is_known_at_once(std::string_view name, const std::vector<Tensor>& results,
                      [](const nlohmann::json& kernel) { return kernel.at("ops").empty() && kernel.at("inputs").empty(); });
 }
 
-/// Returns the plan of an operation on each element of the example's first result.
+/// Returns the plan of an elementwise operation on the example's first result.
 nlohmann::json plan_of_reader(std::string_view example) {
   return nlohmann::json::parse(explain({astype(evaluate(example, {}).results.front(), DType::float64) + 1.5}, Format::json));
 }
 
-/// Says how the function of an example is computed, by the example's plan and by what ran while it was recorded and computed: the counters before, between and
-/// after.
+/// Returns a sentence about how a function is computed. It is derived from the plan of the function's example, and from the counters before, between and after
+/// recording and computing the example.
 std::string_view role_of(std::string_view name, std::string_view example, const std::vector<Tensor>& results, const Counters& before, const Counters& recorded,
                          const Counters& computed) {
   const bool library = computed.library_calls > before.library_calls;
@@ -52,7 +52,7 @@ std::string_view role_of(std::string_view name, std::string_view example, const 
 }  // namespace
 
 int run_help(std::string_view name) {
-  // "np.sum", "np.linalg.norm": the form in expressions.
+  // Returns a function's name in expressions: "np.sum", "np.linalg.norm".
   std::string_view module;
   for (std::string_view prefix : {"np.", "numpy."})
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());

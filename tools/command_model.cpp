@@ -77,8 +77,8 @@ bool is_prime(std::int64_t number) {
   return number > 1;
 }
 
-/// Returns sizes to plan for, so that a plan is valid for every size from low to high: the smallest ones, which have plans of their own, and others about a
-/// factor of eight apart. The others are distinct primes: if a size equalled another size of the model, planning would take the two for one.
+/// Returns sizes to plan for, so that a plan is valid for every size from low to high: the smallest ones, which have separate plans, and others about a
+/// factor of eight apart. The others are distinct primes, because planning would treat equal sizes of a model as one.
 std::vector<std::int64_t> sizes_between(std::int64_t low, std::int64_t high, std::set<std::int64_t>& taken) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t near = high; near > 1; near /= 8) {
@@ -131,7 +131,7 @@ std::vector<std::map<std::string, std::int64_t>> combinations(const std::map<std
       return input.shape && std::any_of(input.shape->begin(), input.shape->end(), [&](const ModelSize& size) { return size.symbol == name; });
     };
     const std::vector<ModelValue>& inputs = model.inputs();
-    if (std::none_of(inputs.begin(), inputs.end(), has)) continue;  // of another model on the command line
+    if (std::none_of(inputs.begin(), inputs.end(), has)) continue;  // the name belongs to another model of the command line
     std::vector<std::map<std::string, std::int64_t>> longer;
     for (const auto& chosen : all)
       for (const std::int64_t size : list) longer.emplace_back(chosen)[name] = size;
@@ -156,7 +156,7 @@ std::map<std::string, Tensor> tensors_by_name(const std::vector<std::string>& ar
   return tensors;
 }
 
-/// `sizes`: the sizes of random inputs, unless the request gives others. A number stands for all elements of an input whose sizes are known.
+/// `sizes`: the sizes of random inputs, unless the request gives others. If an input's sizes are known, a number gives all its elements this value.
 std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const std::vector<ModelValue>& values, std::map<std::string, std::int64_t> sizes) {
   std::map<std::string, Tensor> inputs = tensors_by_name(request.bindings);
   for (const auto& [name, tensor] : inputs)
@@ -178,7 +178,7 @@ std::map<std::string, Tensor> inputs_by_name(const ModelRequest& request, const 
   std::uint64_t seed = 0;
   for (const ModelValue& input : values)
     if (!inputs.contains(input.name)) inputs.emplace(input.name, made_up(input, sizes, ++seed));
-  for (const auto& [name, tensor] : inputs) eval(tensor);  // before anything is counted or timed
+  for (const auto& [name, tensor] : inputs) eval(tensor);  // evaluated before anything is counted or timed
   return inputs;
 }
 
@@ -188,7 +188,7 @@ namespace {
 
 ExplainOptions options_of(const ModelRequest& request) { return {.format = request.json ? Format::json : Format::text, .guards = request.shown.guards}; }
 
-/// Decides by the file's first bytes.
+/// Returns whether the file is a plan, by its first bytes.
 bool is_plan(const std::string& path) {
   char start[6] = {};
   std::ifstream(path, std::ios::binary).read(start, sizeof start);
@@ -234,10 +234,10 @@ void add_size_names(std::set<std::string>& names, const std::vector<ModelValue>&
       if (const ModelSize& size = (*input.shape)[axis]; !size.size) names.insert(size.symbol);
 }
 
-/// A model or its plan: both run by names.
+/// A model or a plan: both take inputs by name.
 struct Runnable {
   std::vector<ModelValue> inputs;
-  std::map<std::string, std::int64_t> sizes;  // the sizes for which it was planned first
+  std::map<std::string, std::int64_t> sizes;  // the sizes of its first plan
   std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>&)> run;
   std::function<std::string(const std::map<std::string, Tensor>& results, const ExplainOptions& options)> explain;
 };
@@ -251,7 +251,7 @@ Runnable runnable(const Model& model, const ModelRequest& request) {
       for (const auto& [name, list] : said) sizes[name] = list.front();
       for (const ModelValue& input : model.inputs()) inputs.push_back(made_up(input, sizes, 1));
       model(inputs, {});
-    } catch (const ShapeError&) {  // as freeze() does
+    } catch (const ShapeError&) {  // the same choice as in freeze()
       sizes = usual_sizes(model, said, true);
     }
   }
@@ -320,8 +320,8 @@ void print_figures(const Function& function) {
   }
 }
 
-/// Plans for the requested sizes. `chosen_sizes` receives the sizes that were chosen for other names. `single`: if no size was requested, plans for a single
-/// picture or sentence too, which needs a plan of its own.
+/// Plans for the requested sizes. `chosen_sizes` receives the sizes that were chosen for other names. `single`: if no size was requested, also plans for a
+/// batch of one, which needs a separate plan.
 Function planned(const ModelRequest& request, const Model& model, bool single, std::string& chosen_sizes) {
   CompilingShown bar;
   const auto sizes = sizes_of(request);
@@ -472,7 +472,7 @@ int warm_cache(const ModelRequest& request, const std::vector<std::string>& file
         std::vector<Tensor> inputs;
         for (const ModelValue& input : model.inputs()) inputs.push_back(made_up(input, sizes, inputs.size() + 1));
         eval(inputs, Location{});
-        explain(model(inputs, Location{}));  // plans and compiles as a run would, and runs nothing
+        explain(model(inputs, Location{}));  // plans and compiles like a run, but runs nothing
         ++planned;
       }
       synchronize();
@@ -524,7 +524,7 @@ int run_model(const ModelRequest& request) {
   }
   const Counters after = counters();
 
-  const bool for_programs = request.profile.format == "json";  // then the standard output holds JSON alone
+  const bool for_programs = request.profile.format == "json";  // then the standard output must be only JSON
   std::FILE* const for_people = for_programs ? stderr : stdout;
   if (!request.out.empty()) {
     const std::filesystem::path folder(request.out);

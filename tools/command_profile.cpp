@@ -22,7 +22,7 @@ struct Fastest {
 };
 using Runs = std::map<std::string, Fastest>;
 
-/// The fastest run of each step at each size, by kind and name.
+/// Returns the fastest run of each step at each size, by kind and name.
 Runs fastest_runs(const json& profile) {
   Runs runs;
   for (const json& step : profile.at("steps"))
@@ -47,7 +47,7 @@ Runs earlier_runs(const std::string& path) {
   }
 }
 
-/// A step's fastest runs in two profiles; null where it did not run.
+/// A step's fastest runs in two profiles. A run is null if the step is not in that profile.
 struct Change {
   std::string name;
   const Fastest *then, *now;
@@ -55,7 +55,7 @@ struct Change {
   const std::string& from() const { return (now ? now : then)->from; }
 };
 
-/// The largest difference first.
+/// Returns the changes between two profiles, the largest difference first.
 std::vector<Change> changes(const Runs& then, const Runs& now) {
   std::vector<Change> all;
   for (const auto& [name, run] : now) all.push_back({name, then.contains(name) ? &then.at(name) : nullptr, &run});

@@ -45,7 +45,7 @@ struct EvalRequest {
   std::string expression;
   std::vector<std::string> bindings;
   std::string out;              // one file for each result, separated by commas, or one archive; empty: print
-  std::string device, backend;  // empty: as the environment says
+  std::string device, backend;  // empty: the environment decides
   std::string fuse;             // "on", "off", empty
   std::string explain;          // "text", "json"; empty: none
   Shown shown;
@@ -68,7 +68,7 @@ int run_kernels(const KernelsRequest& request);
 struct TuneRequest {
   std::string expression;
   std::vector<std::string> bindings;
-  std::string device, backend;  // empty: as the environment says
+  std::string device, backend;  // empty: the environment decides
 };
 int run_tune(const TuneRequest& request);
 
@@ -115,11 +115,12 @@ int run_cache_show(const std::string& key);
 int run_cache_export(const std::string& path);
 int run_cache_import(const std::string& path);
 
-/// Applies the given settings. An empty text leaves a setting as the environment says. fuse: "on" or "off".
+/// Applies the given settings. If a text is empty, the environment decides about that setting. fuse: "on" or "off".
 void apply_settings(const std::string& device, const std::string& backend, const std::string& fuse = {});
 /// Warns of bindings that an expression does not use; for every command that takes an expression.
 void warn_unused(const std::vector<std::string>& names);
-/// Prints the time of each step of `run`, over so many runs. `run` has run before, so nothing is compiled any more; `profile`: of that time, if it was watched.
+/// Prints the time of each step of `run` over `runs` runs. `run` has run before, so nothing is compiled any more. `profile`: the profile of those earlier runs,
+/// if there is one.
 void print_profile(const ProfileRequest& request, std::optional<Profile>& profile, int times, const std::function<void()>& run, std::FILE* to = stdout);
 /// Prints the text, ending in one newline.
 void print_explanation(std::string_view text, std::FILE* to = stdout);
@@ -130,7 +131,7 @@ void print_explanation(const Evaluated& evaluated, const ExplainOptions& options
 
 /// Returns the settings of the cache that the engine uses.
 cache::Settings cache_settings();
-/// "340.2 KiB"
+/// Returns a text such as "340.2 KiB".
 std::string readable_bytes(std::uint64_t bytes);
 
 }  // namespace sinter::tools

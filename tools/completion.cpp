@@ -21,7 +21,7 @@ struct Choice {
 struct Command {
   std::string name, text;
   std::vector<Choice> choices;
-  std::vector<std::string> commands;  // commands of a command, as in "cache stats"
+  std::vector<std::string> commands;  // subcommands, as in "cache stats"
   bool takes_expression = false;
 };
 

@@ -7,7 +7,7 @@
 namespace sinter::tools {
 
 Evaluated Parser::run() {
-  for (const Token& token : tokens_)  // comes first: a name that only a program can bind would be reported as unknown
+  for (const Token& token : tokens_)  // checked first, because a name that only a program can bind would be reported as unknown
     if (std::string advice = advice_on(token); !advice.empty()) throw Fault{token.offset, std::move(advice)};
   std::optional<Value> last;
   std::size_t offset = 0;

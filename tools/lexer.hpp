@@ -12,7 +12,7 @@ namespace sinter::tools {
 
 using namespace table;
 
-/// The end of messages about words of Python that expressions do not have.
+/// The end of messages about Python keywords that expressions do not support.
 inline constexpr std::string_view kPrograms = "this command reads expressions, and python -c 'import sinter as np; …' runs programs";
 
 enum class TokenKind : std::uint8_t { name, integer, floating, imaginary, string, symbol, separator, end };
@@ -22,8 +22,8 @@ struct Token {
   std::size_t offset = 0;  // bytes from the start of the text
   std::string_view text;   // the source text; for a string, without its quotes
   std::int64_t integer = 0;
-  bool above_int64 = false;  // the integer holds the bits of a std::uint64_t
-  double floating = 0;       // the number; of 2j, the 2
+  bool above_int64 = false;  // the integer has the bits of a std::uint64_t
+  double floating = 0;       // the number; 2 for 2j
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
   bool is_word(std::string_view word) const { return kind == TokenKind::name && text == word; }

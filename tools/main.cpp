@@ -78,7 +78,7 @@ std::string read_expression(const std::string& path) {
   return text;
 }
 
-/// Unless -f gave the expression, it is the first argument, or in the file that @FILE names.
+/// Unless -f gave the expression, it is the first argument, or the contents of FILE if that argument is @FILE.
 void split(const std::vector<std::string>& positional, const std::string& file, std::string& expression, std::vector<std::string>& bindings) {
   if (file.empty() && positional.empty()) throw CLI::ValidationError("EXPR", "an expression, @FILE or -f FILE is required");
   if (!file.empty()) expression = read_expression(file);
@@ -94,7 +94,7 @@ std::vector<std::string> raw_arguments(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (std::string& argument : arguments)
     if (argument.starts_with('[') && argument.ends_with(']')) argument += ' ';
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them in reverse order
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 expects the arguments in reverse order
   return arguments;
 }
 
@@ -103,7 +103,7 @@ const CLI::App* find_command(const CLI::App& app, std::string_view name) {
   return found.empty() ? nullptr : found.front();
 }
 
-/// The message for a missing or unknown command.
+/// Returns the message for a missing or unknown command.
 std::string no_such_command(const CLI::App& app) {
   std::vector<std::string_view> known;
   std::string list;
@@ -304,7 +304,7 @@ int run(int argc, char** argv) {
   CLI::App* clear_command = cache_command->add_subcommand("clear", "Delete every entry");
   CLI::App* verify_command = cache_command->add_subcommand("verify", "Check every entry and delete damaged ones; the exit code is 1 if there were any");
 
-  // sinter --help softmax, sinter eval --help softmax
+  // Handles `sinter --help softmax` and `sinter eval --help softmax`.
   const std::string_view last = argc > 2 ? argv[argc - 1] : "", before = argc > 2 ? argv[argc - 2] : "";
   if ((before == "--help" || before == "-h") && !last.starts_with('-') && !find_command(app, last)) return tools::run_help(last);
   try {
@@ -388,7 +388,7 @@ void stop_at_interrupt() {
 }
 
 int main(int argc, char** argv) {
-  setenv("SINTER_WAIT", "on", 0);  // a command ends with its result, and would then have to wait for the background compiler
+  setenv("SINTER_WAIT", "on", 0);  // otherwise the command would have to wait for the background compiler after its result
   stop_at_interrupt();
   try {
     const int code = run(argc, argv);

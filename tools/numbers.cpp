@@ -10,7 +10,7 @@
 namespace sinter::tools {
 namespace {
 
-__extension__ typedef __int128 Int;  // holds all values of int64 and uint64, and their sums
+__extension__ typedef __int128 Int;  // represents all values of int64 and uint64, and their sums
 
 double as_double(const Value& value) {
   if (const auto* f = value.as<double>()) return *f;
@@ -134,7 +134,7 @@ Value number_unary(std::string_view symbol, const Value& x, std::size_t offset) 
     return {symbol == "-" ? -*f : *f, offset};
   }
   const Int i = as_integer(x);
-  // On truth values ~ is "not", as in NumPy: masks need it.
+  // On bools ~ is "not", as in NumPy, because masks need it.
   if (symbol == "~") return x.as<bool>() ? Value{!*x.as<bool>(), offset} : fitting(symbol, ~i, offset);
   return fitting(symbol, symbol == "+" ? i : -i, offset);
 }

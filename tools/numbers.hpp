@@ -1,4 +1,4 @@
-// Arithmetic between numbers of an expression. It is done at once and as in Python: 2**-1 is 0.5, 7//2 is 3, -7 % 3 is 2.
+// Arithmetic of numbers in an expression. It is computed immediately, as in Python: 2**-1 is 0.5, 7//2 is 3, -7 % 3 is 2.
 #pragma once
 #include <string_view>
 

@@ -13,7 +13,7 @@
 namespace sinter::tools {
 namespace {
 
-/// finfo(dtype).eps, iinfo(dtype).max
+/// Returns attributes such as finfo(dtype).eps and iinfo(dtype).max.
 Value limit(DType dtype, const Token& name) {
   const std::string_view text = name.text;
   if (text == "bits") return {static_cast<std::int64_t>(8 * itemsize(dtype)), name.offset};

@@ -9,7 +9,7 @@
 namespace sinter::tools {
 namespace {
 
-/// Returns the name of a result: the part of the expression on one line, shortened, and without a trailing comment.
+/// Returns the name of a result: its part of the expression, shortened to one line, without a trailing comment.
 std::string label_of(std::string_view text) {
   constexpr std::size_t kMaxLabel = 60;
   std::string label;
@@ -21,11 +21,11 @@ std::string label_of(std::string_view text) {
   while (label.ends_with(' ')) label.pop_back();
   if (label.size() <= kMaxLabel) return label;
   label.resize(kMaxLabel);
-  while (!label.empty() && (static_cast<unsigned char>(label.back()) & 0xc0) == 0x80) label.pop_back();  // removes a character that was cut in two
+  while (!label.empty() && (static_cast<unsigned char>(label.back()) & 0xc0) == 0x80) label.pop_back();  // removes an incomplete UTF-8 character
   return label + "…";
 }
 
-/// Python's + and * for tuples and lists: x.shape + (1,), (2,) * 3.
+/// Computes Python's + and * for tuples and lists: x.shape + (1,), (2,) * 3.
 Tuple joined(std::string_view symbol, const Value& left, const Value& right, std::size_t offset) {
   const Tuple *a = left.as<Tuple>(), *b = right.as<Tuple>();
   const auto* count = (a ? right : left).as<std::int64_t>();

@@ -1,4 +1,4 @@
-// The reader of expressions: a recursive descent that records each operator and call as it is read.
+// The parser of expressions: recursive descent, which records each operator and call when it is parsed.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -29,7 +29,7 @@ class Parser {
     Token name;
     std::optional<std::vector<Index>> part;
   };
-  /// One item between brackets: a value, or the ends of start:stop:step, with None for an omitted one.
+  /// One item between brackets: a value, or the bounds of start:stop:step, with None for an omitted bound.
   struct Subscript {
     std::vector<Value> ends;
     bool range = false;
@@ -75,14 +75,14 @@ class Parser {
       throw ValueError(say(error));
     }
   }
-  /// Returns the part of the expression that was read since `begin_`, which explain() shows as the source line. The text lives for ever.
+  /// Returns the part of the expression that was read since `begin_`, which explain() shows as the source line. The text is never freed.
   const char* part_read() const;
   /// Removes the place from a message, because a caret shows it.
   static std::string without_place(std::string message, const std::string& part);
   std::string shown_at(std::size_t offset, std::string message, std::string_view function) const;
 
   // ---- statements.cpp: assignments and the results of the last statement
-  /// Reads one statement; true where it assigns.
+  /// Parses one statement. Returns true if it assigns.
   bool statement(Value& value);
   /// Reads the targets of the `=` at token `end`.
   std::vector<Target> targets(std::size_t end, bool& several);
@@ -118,13 +118,13 @@ class Parser {
   Value converted(const Value& type);
   Value attribute(const Value& value);
 
-  // ---- indexing.cpp: brackets behind a value, and NumPy's ranges in brackets
+  // ---- indexing.cpp: brackets after a value, and NumPy's ranges in brackets
   std::vector<Subscript> subscripts(const Token& opening);
   std::vector<Index> indexes(const Token& opening);
   Value indexed(const Value& value);
-  /// np.s_[1:3, ::2], np.index_exp[…]: the index as a value.
+  /// Parses np.s_[1:3, ::2] and np.index_exp[…], whose value is the index.
   Value as_index(const Token& name);
-  /// np.mgrid[0:3, 0:4], np.ogrid[…], np.r_[1, 2, x], np.c_[x, y]
+  /// Parses np.mgrid[0:3, 0:4], np.ogrid[…], np.r_[1, 2, x] and np.c_[x, y].
   Value grid(const Token& name);
 
   std::string_view text_;

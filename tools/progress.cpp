@@ -42,7 +42,7 @@ CompilingShown::CompilingShown() {
     do {
       const Counters now = counters();
       const auto steps = static_cast<double>(now.steps_planned - at_.steps_planned), ready = static_cast<double>(now.steps_made - at_.steps_made);
-      const double within = steps > 0 ? std::min(ready / steps, 0.99) : 0;  // of the present part: its plan may be followed by others
+      const double within = steps > 0 ? std::min(ready / steps, 0.99) : 0;  // steps of the present part, whose plan may be followed by others
       largest = std::max(largest, (static_cast<double>(part_) + within) / static_cast<double>(parts_));
       bar.show(largest, fmt::format("compiling: {}, {} from disk{}", counted(now.kernels_compiled - before.kernels_compiled, "kernel"),
                                     now.kernels_from_disk - before.kernels_from_disk, doing_));

@@ -11,7 +11,7 @@
 
 namespace sinter::tools {
 
-/// While it lives, shows a bar with the remaining time on a terminal, and nothing in a log.
+/// While this object exists, a terminal shows a bar with the remaining time. A log shows nothing.
 class Progress {
  public:
   Progress();
@@ -24,16 +24,16 @@ class Progress {
 
  private:
   bool terminal_, drawn_ = false;
-  double first_ = -1;  // where it began
+  double first_ = -1;  // the time when it began
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// While it lives, shows a bar with the number of compiled kernels and the remaining time, as plans are made.
+/// While this object exists and plans are made, a terminal shows a bar with the number of compiled kernels and the remaining time.
 class CompilingShown {
  public:
   CompilingShown();
   ~CompilingShown();
-  /// Part `part` of `parts` begins, from 0: its plan's steps move the bar to the next one.
+  /// Begins part `part` (from 0) of `parts`. The steps of its plan move the bar to the next part.
   void part(std::size_t part, std::size_t parts, std::string_view doing = {});
 
  private:
@@ -42,7 +42,7 @@ class CompilingShown {
   bool stop_ = false;
   std::size_t part_ = 0, parts_ = 1;
   std::string doing_;
-  Counters at_ = counters();  // where the part began
+  Counters at_ = counters();  // the position of the bar when the part began
   std::thread drawing_;       // not started if there is no terminal
 };
 

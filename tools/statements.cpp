@@ -34,7 +34,8 @@ Tensor result_of(const Value& value) {
                                               : fmt::format("the result is {}, not a tensor or a number", kind_name(value))};
 }
 
-/// Converts a value for assignment to a part. Truth values stay truth values, as for NumPy's b[0] = 1; a list of integers takes the part's integer type.
+/// Converts a value for assignment to a part. The elements of a bool array stay bools, as for NumPy's b[0] = 1. A list of integers gets the part's integer
+/// type.
 Value fitting(const Value& by, DType dtype) {
   const Value value = by.as<Tuple>() ? Value{array_of(by, "array"), by.offset} : by;
   const auto* tensor = value.as<Tensor>();
@@ -61,7 +62,7 @@ bool Parser::statement(Value& value) {
   if (equals.empty()) return false;
   const std::size_t end = std::exchange(at_, first);
   const Value by = value;
-  const bool renames = equals.back() + 2 == end;  // y = x: the value keeps the name x
+  const bool renames = equals.back() + 2 == end;  // after y = x the value still has the name x
   for (const std::size_t place : equals) {
     const Operator* update = find_update(tokens_[place]);
     bool several = false;

@@ -1,4 +1,4 @@
-// The table of an expression's symbols and words: operators, constants, and Python words that only programs have.
+// The table of symbols and words in expressions: operators, constants, and Python keywords that only programs can use.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,14 +11,14 @@ namespace sinter::tools {
 
 using namespace table;
 
-/// Binding strength of the binary operators, in Python's order. Unary + - ~ bind tighter than all of these, ** tighter still.
+/// Precedence of the binary operators, as in Python. Unary + - ~ bind tighter than all of these, and ** binds tighter still.
 enum Strength : int { kLoosest = 1, kComparison = 1, kOr, kXor, kAnd, kShift, kSum, kProduct };
 
 struct Operator {
   std::string_view symbol;
   int strength;
   Tensor (*record)(const Arg&, const Arg&);
-  Tensor& (Tensor::*update)(const Arg&)& = nullptr;    // x += y; null: computed as x = x + y
+  Tensor& (Tensor::*update)(const Arg&)& = nullptr;    // for x += y; null: computed as x = x + y
   void (Part::*update_part)(const Arg&) && = nullptr;  // x[0] += y
 };
 extern const Operator kPower;

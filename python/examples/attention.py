@@ -1,4 +1,4 @@
-"""Causal attention of several heads: each place of a sequence asks the places up to it.
+"""Causal attention of several heads: each position of a sequence attends to the positions up to it.
 
     python3 python/examples/attention.py
 """

@@ -1,4 +1,4 @@
-"""Filters of an image: a Gaussian blur of two passes, the length of the gradient, and the edges that it gives.
+"""Filters of an image: a Gaussian blur in two passes, the magnitude of the gradient, and the edges that it shows.
 
     python3 python/examples/filters.py
 """
@@ -6,7 +6,7 @@ import sinter as np  # "import numpy as np" prints the same
 
 
 def along(image: np.ndarray, axis: int, taps: list[float]) -> np.ndarray:
-    """The weighted sum of neighbours along one axis; pixels beyond the border repeat those at it."""
+    """The weighted sum of neighbours along one axis; pixels beyond the border repeat the pixels at the border."""
     reach = len(taps) // 2
     size = image.shape[axis]
     wide = np.pad(image, [(reach, reach) if a == axis else (0, 0) for a in range(2)], mode="edge")

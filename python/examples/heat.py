@@ -1,4 +1,4 @@
-"""Heat in a plate whose border is held: Jacobi steps, each of which makes a point the mean of its four neighbours.
+"""Heat in a plate with a fixed border: in each Jacobi step, a point becomes the mean of its four neighbours.
 
     python3 python/examples/heat.py
 """

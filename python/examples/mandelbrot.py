@@ -1,4 +1,4 @@
-"""The Mandelbrot set: after how many steps of z = z * z + c each point has left the circle of radius 2.
+"""The Mandelbrot set: the number of steps of z = z * z + c after which each point has left the circle of radius 2.
 
     python3 python/examples/mandelbrot.py
 """

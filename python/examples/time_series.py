@@ -1,4 +1,4 @@
-"""Prices over time: moving averages out of running sums, volatility, the worst fall from a peak, and where two averages cross.
+"""Prices over time: moving averages from running sums, volatility, the largest fall from a peak, and the points where two averages cross.
 
     python3 python/examples/time_series.py
 """
@@ -11,7 +11,7 @@ def moving_average(x: np.ndarray, days: int) -> np.ndarray:
 
 
 def main(days: int = 2000) -> None:
-    returns = 0.01 * np.sin(0.7 * np.arange(days) ** 2)  # they look random and are the same everywhere
+    returns = 0.01 * np.sin(0.7 * np.arange(days) ** 2)  # they look random and are the same on every machine
     prices = 100 * np.exp(np.cumsum(returns))
 
     volatility = np.sqrt(252 * moving_average(np.diff(np.log(prices)) ** 2, 20))

@@ -15,17 +15,17 @@ from ._types import *  # noqa: F401,F403  constants, kinds of types, finfo, resu
 from ._engine import *  # noqa: F401,F403  freeze, explain, profile, kernels, Model, ...
 from ._files import *  # noqa: F401,F403  load, save, savez, ...
 from ._progress import *  # noqa: F401,F403  progress
-from ._text import *  # noqa: F401,F403  how arrays are written
+from ._text import *  # noqa: F401,F403  print options and text
 from ._arrays import complete as _complete
 from . import fft, lib, linalg, random, ranks  # noqa: F401
 from ._progress import load_ipython_extension, unload_ipython_extension  # noqa: F401
 from ._types import __array_namespace_info__  # noqa: F401
 
 for _name in ("ModelFile Profiling Timeline eval_fused begin_end complex_of asarray_of check_device explain_text find_dtype fold_in freeze_formula from_bytes functions load_file load_model members methods same "
-              "save_archive save_file tune_arrays tuning array_text ufunc_method split_key Frozen").split():  # the package's own, which come with the star
+              "save_archive save_file tune_arrays tuning array_text ufunc_method split_key Frozen").split():  # functions for the package itself, which `import *` brings, too
     globals().pop(_name, None)
 _complete(_core.Array)
 _atexit.register(_core.begin_end)
 ndarray = _core.Array
-_core.ufunc.__module__ = _core.DType.__module__ = __name__  # where pickle finds them
+_core.ufunc.__module__ = _core.DType.__module__ = __name__  # the module in which pickle looks for them
 __array_api_version__ = "2025.12"

@@ -1,4 +1,4 @@
-"""Methods of arrays beside operators and indexing: NumPy's methods, and the protocols by which other libraries use arrays."""
+"""Methods of arrays, except operators and indexing: NumPy's methods, and the protocols by which other libraries use arrays."""
 import math
 import types
 
@@ -49,7 +49,7 @@ def _item(self, *args):
 
 
 def _tolist(self):
-    """The elements as lists of Python's numbers."""
+    """The elements as nested lists of Python numbers."""
     return self._tolist()
 
 
@@ -59,7 +59,7 @@ def _fill(self, value):
 
 
 def _bits(self):
-    """A buffer of the elements; if the buffer protocol has no letter for the type, a buffer of unsigned integers with the same bits."""
+    """A buffer of the elements. If the buffer protocol has no letter for the type, the buffer has unsigned integers with the same bits."""
     if self.dtype.name.startswith(("bfloat16", "float8")):
         return memoryview(_table["view"](self, "uint16" if self.dtype.itemsize == 2 else "uint8"))
     return memoryview(self)
@@ -146,7 +146,7 @@ def _restored(name, shape, data):
 
 
 def _rounded(self, ndigits=None):
-    """round(x) of one number is an integer of Python."""
+    """round(x) of one number is a Python integer."""
     return round(self.item()) if ndigits is None and self.ndim == 0 else self.round(ndigits or 0)
 
 

@@ -68,7 +68,7 @@ def dump_kernels(*arrays, directory, target="", assembly=False):
     return _core.dump_kernels(*arrays, directory=os.fspath(directory), target=target, assembly=assembly)
 
 
-_MOST_FORMS = 256  # limit of a frozen function's forms; the oldest is removed first
+_MOST_FORMS = 256  # maximum number of forms of a frozen function; the oldest is removed first
 _PACKAGE = os.path.dirname(__file__) + os.sep
 _NOTHING = asarray(0)  # replaces the results of a function whose results contain no arrays
 
@@ -108,7 +108,7 @@ def _unflatten(form, leaves):
     return form[0](*parts) if hasattr(form[0], "_fields") else form[0](parts)
 
 
-# Returns the structure around the arrays as lists that JSON can hold, which is how a plan file stores it.
+# Returns the structure around the arrays as lists that JSON can represent. A plan file stores this form.
 
 def _encoded(form):
     if isinstance(form, str):
@@ -147,7 +147,7 @@ def _decoded(code):
 
 
 def _shown(code):
-    """An encoded form for a message: (array, [array, 2], scale=0.5)."""
+    """The text of an encoded form for messages: (array, [array, 2], scale=0.5)."""
     if isinstance(code, str):
         return code
     kind, parts = code[0], code[1:]
@@ -176,8 +176,8 @@ class _Recorded:
 
     def __init__(self, formula, form, leaves):
         self._formula, self._arguments = formula, form
-        self._forms = {}  # forms of the results, by the arrays' shapes: parts that are not arrays may depend on the sizes
-        self._one_array = True  # whether the results were one array each time
+        self._forms = {}  # forms of the results by the arrays' shapes, because parts that are not arrays may depend on the sizes
+        self._one_array = True  # whether the result was a single array each time
         names = {}
         specs = []
         for number, leaf in enumerate(leaves):
@@ -187,7 +187,7 @@ class _Recorded:
         self.function = _core.freeze_formula(lambda *inputs: self._record(inputs)[1], specs)
 
     def _record(self, inputs):
-        """The form of the results, and the arrays in them."""
+        """Returns the form of the results, and the arrays in them."""
         arguments, keywords = _unflatten(self._arguments, iter(inputs))
         results = []
         _recording.depth = getattr(_recording, "depth", 0) + 1
@@ -218,7 +218,7 @@ class _Recorded:
         import json
 
         results = {json.dumps(_encoded(form)) for form in self._forms.values()}
-        if any(_holds_numbers(json.loads(form)) for form in results):  # do the numbers depend on the sizes?
+        if any(_holds_numbers(json.loads(form)) for form in results):  # checks whether numbers in the results depend on the sizes
             shapes = next(iter(self._forms))
             try:
                 other = self._record([_core.placeholder(dtype, [size + (size > 1) for size in shape]) for dtype, shape in zip(self._dtypes, shapes)])[0]
@@ -271,7 +271,7 @@ class FrozenFunction:
         return self if instance is None else _Method(self, instance)
 
     def __reduce__(self):
-        return self.__qualname__  # pickle finds it in its module, as it finds a function
+        return self.__qualname__  # pickle stores the name, and finds the object in its module like a function
 
     def _called(self, what):
         if self._last is None:

@@ -30,7 +30,7 @@ def _existing(path):
 
 
 def _take(stream, count):
-    """Reads this many bytes, or fewer at the end of the file. A length in a damaged file does not make it allocate memory."""
+    """Reads this many bytes, or fewer at the end of the file. A wrong length in a damaged file does not allocate much memory."""
     parts = []
     while count > 0 and (part := stream.read(min(count, 1 << 24))):
         parts.append(part)
@@ -71,11 +71,11 @@ def _write_npy(stream, array):
 
 
 class Archive(Mapping):
-    """The arrays of an .npz or .safetensors file by their names; each is read when it is asked for."""
+    """The arrays of an .npz or .safetensors file by their names; each is read on access."""
 
     def __init__(self, file):
         import json
-        import zipfile  # imported here: it takes a tenth of the time of importing sinter
+        import zipfile  # imported here, because it takes a tenth of the time of importing sinter
 
         self._file = file
         self._is_safetensors = isinstance(file, str) and file.endswith(".safetensors")
@@ -121,7 +121,7 @@ class Archive(Mapping):
         self.close()
 
     def close(self):
-        """Does nothing, as no file stays open between two reads."""
+        """Does nothing, because no file stays open between two reads."""
 
 
 def load(file, mmap_mode=None, allow_pickle=False):

@@ -42,7 +42,7 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
 
 
 def _check_range(numbers, limits, name):
-    """Raises if a number of Python, alone or in lists, does not fit into an integer type."""
+    """Raises if a Python number, alone or in lists, does not fit into an integer type."""
     if isinstance(numbers, (list, tuple)):
         for part in numbers:
             _check_range(part, limits, name)
@@ -78,7 +78,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 
 def _changes(name):
-    """For functions that change their first argument in NumPy: its handle gets the new value."""
+    """Used by functions that change their first argument in NumPy: assigns the new value to the argument's handle."""
     function = _table[name]
 
     @_functools.wraps(function)
@@ -95,7 +95,7 @@ for _name in ("copyto", "put", "put_along_axis", "putmask", "place", "fill_diago
 
 
 def _with_fields(name, fields):
-    """Several results, which also have names."""
+    """A tuple of results that also have names."""
     function = _table[name]
     kind = _namedtuple("".join(word.capitalize() for word in name.split("_")) + "Result", fields)
 
@@ -114,7 +114,7 @@ for _name, _fields in {"unique_all": "values indices inverse_indices counts", "u
 
 @_public
 def broadcast_shapes(*shapes):
-    """The shape that all of them broadcast to."""
+    """The shape to which all arguments broadcast."""
     return _table["broadcast_shapes"](*shapes) if shapes else ()
 
 
@@ -234,7 +234,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 @_public
 def ndindex(*shape):
-    """All places of an array of this shape, as tuples."""
+    """All indices of an array of this shape, as tuples."""
     import itertools
 
     sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
@@ -243,7 +243,7 @@ def ndindex(*shape):
 
 @_public
 def ndenumerate(arr):
-    """Each place with its element."""
+    """Each index with its element."""
     arr = asarray(arr)
     return zip(ndindex(arr.shape), arr.reshape(-1).tolist())
 

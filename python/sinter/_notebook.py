@@ -8,7 +8,7 @@ from ._progress import in_notebook
 
 
 def png(rows):
-    """A PNG of rows of bytes: one channel, or three side by side."""
+    """Returns a PNG of rows of pixels. A pixel is one byte (grey) or three (RGB)."""
     height, width = len(rows), len(rows[0])
     channels = len(rows[0][0]) if isinstance(rows[0][0], (list, tuple)) else 1
     raw = b"".join(b"\0" + bytes(value for pixel in row for value in (pixel if channels > 1 else (pixel,))) for row in rows)
@@ -35,7 +35,7 @@ def array_html(x):
         if _is_picture(x):
             return f'<div>{head}</div><img src="data:image/png;base64,{base64.b64encode(png(x.tolist())).decode()}">'
         return f"<div>{head}</div><pre>{html.escape(str(x))}</pre>"
-    except Exception as error:  # a placeholder has no values; an evaluation's error belongs to the cell that reads them
+    except Exception as error:  # a placeholder has no values, and an error of the evaluation is shown in place of the values
         return f"<div>{head}; {html.escape(str(error))}</div>"
 
 

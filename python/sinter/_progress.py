@@ -1,4 +1,4 @@
-"""A line that shows the progress of long work: in a notebook below the cell, on a terminal in its last line, elsewhere nothing."""
+"""A line that shows the progress of long work: below the cell in a notebook, in the last line of a terminal, and not at all elsewhere."""
 import contextvars
 import sys
 import threading

@@ -67,7 +67,7 @@ def base_repr(number, base=2, padding=0):
 
 
 def binary_repr(num, width=None):
-    """An integer in binary digits; a negative one as its two's complement where a width is given."""
+    """An integer in binary digits; with a width, a negative one is written as its two's complement."""
     num = int(num)
     if num < 0 and width is not None:
         shortest = (-num - 1).bit_length() + 1
@@ -81,7 +81,7 @@ def binary_repr(num, width=None):
 
 
 def frombuffer(buffer, dtype=float, count=-1, offset=0):
-    """An array of the elements that bytes hold."""
+    """An array of the elements in bytes."""
     found, data = _core.find_dtype(dtype), memoryview(buffer).cast("B")[offset:]
     size = found.itemsize
     if count < 0 and len(data) % size:

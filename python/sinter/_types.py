@@ -14,7 +14,7 @@ cfloat, cdouble, csingle, complex_ = complex128, complex128, complex64, complex1
 
 
 class _Kind:
-    """A kind of types, as numpy.floating."""
+    """A kind of types, such as numpy.floating."""
 
     def __init__(self, name, letters):
         self.__name__, self._letters = name, letters
@@ -68,7 +68,7 @@ def isdtype(dtype, kind):
 
 
 def issubdtype(arg1, arg2):
-    """Whether a type is another one, or of a kind such as sinter.floating."""
+    """Whether a type equals another type, or is of a kind such as sinter.floating."""
     kind = _core.find_dtype(arg1).kind
     if isinstance(arg2, _Kind):
         return kind in arg2._letters

@@ -54,7 +54,7 @@ class Generator:
         return self._key.fold_in(self._calls - 1)
 
     def spawn(self, n_children):
-        """New generators, whose numbers differ from each other's and from this one's."""
+        """New generators, which give different numbers than each other and than this one."""
         return [Generator(key) for key in self._next().split(n_children)]
 
     def shuffle(self, x, axis=0):

@@ -3,7 +3,7 @@
     >>> world = ranks.init()                                    # all ranks of mpirun; one rank without it
     >>> mesh = ranks.Mesh(world, {"data": world.size})
     >>> x = ranks.shard(np.ones((8, 3)), mesh, ("data", None))
-    >>> np.sum(x, 0)                                            # the ranks' sums are brought together
+    >>> np.sum(x, 0)                                            # adds the sums of all ranks
 """
 import os as _os
 import sys as _sys
@@ -16,8 +16,8 @@ __all__ = ["World", "Mesh", "init", "run", "shard", "unshard", "local", "shardin
 World, Mesh = _ranks.World, _ranks.Mesh
 World.__module__ = Mesh.__module__ = __name__
 World.__doc__ = "All ranks that run the program, and the number of this one."
-Mesh.__doc__ = """The ranks of a world in rows and columns, the last axis fastest: Mesh(world, {"data": 4, "model": 2}). A pair instead of a number gives an axis
-other than 8 pieces (4 where there are several axes): {"data": (4, 4)}."""
+Mesh.__doc__ = """The ranks of a world in rows and columns, the last axis fastest: Mesh(world, {"data": 4, "model": 2}). An axis has 8 pieces
+(4 if there are several axes), or the second number of a pair: {"data": (4, 4)}."""
 
 _ends_all = False  # whether an exception of this process ends all ranks
 
@@ -55,7 +55,7 @@ def unshard(x):
 
 
 def local(x):
-    """This rank's elements as an array of its own. All ranks compute x together."""
+    """This rank's elements as a separate array. All ranks compute x together."""
     return _ranks.local(x)
 
 

@@ -21,8 +21,8 @@ PyObject* view_warning;
 
 // ---- operators
 
-/// An operand for the fast path: a real array, or an exact number of Python; `arg` is empty for another object. The tensor is held, because recording may
-/// release the GIL, and another thread may then give the array's handle a new value.
+/// An operand for the fast path: a real array, or a bool, int or float of Python (no subclass). `arg` is empty for another object. This object holds the
+/// tensor, because recording may release the GIL, and another thread may then assign a new value to the array's handle.
 struct Quick {
   Tensor tensor;
   std::optional<Arg> arg;
@@ -47,7 +47,7 @@ struct Quick {
   Quick(const Quick&) = delete;
 };
 
-/// Returns whether our operators accept this object. A class of another library that does not expose its elements has its own operators.
+/// Returns whether sinter's operators accept this object. A class of another library that does not expose its elements has its own operators.
 bool is_operand(PyObject* object) {
   return Py_TYPE(object) == array_type || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || PyList_Check(object) ||
          PyTuple_Check(object) || PyRange_Check(object) || (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
@@ -217,7 +217,7 @@ Py_ssize_t length(PyObject* self) noexcept {
 
 // ---- indexing
 
-/// Converts one position of an index. `places` becomes true for an array of integers, whose result is not a view.
+/// Converts one item of an index. `places` becomes true for an index array, whose result is a copy and not a view.
 Index index_item(nb::handle item, bool& places) {
   PyObject* const o = item.ptr();
   const auto integer = [](PyObject* number) {
@@ -275,8 +275,8 @@ PyObject* item(PyObject* self, PyObject* key) noexcept {
     return places ? new_array(std::move(made)) : view_of(self, std::move(made));
   });
 }
-/// Assigns while the tensor is moved out of the array's handle, because the assignment may release the GIL. With a second handle, elements could not be written
-/// in place.
+/// Assigns while the tensor is moved out of the array's handle, because the assignment may release the GIL. If two handles shared the tensor, its elements
+/// could not be written in place.
 void assign_to(Tensor& handle, const std::vector<Index>& index, const Arg& value) {
   struct Taken {
     Tensor& handle;
@@ -291,7 +291,7 @@ void assign_to(Tensor& handle, const std::vector<Index>& index, const Arg& value
   }
 }
 
-/// Casts real numbers to the array's type, whichever it is, as NumPy does. Complex numbers do not fit into an array of real ones.
+/// Assigns to a part. Casts real numbers to the array's type, as NumPy does. Complex numbers do not fit into an array of real numbers.
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   return guarded_int([&] {
     if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted; sinter.delete(x, places) returns an array without them");

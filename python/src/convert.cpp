@@ -23,14 +23,14 @@ using table::Fault;
 using table::Tuple;
 using table::Value;
 
-/// Reads nested lists of Python numbers at once, because one table value for each element of a large list would take too long.
+/// Reads nested lists of Python numbers directly, because one table value for each element of a large list would take too long.
 struct Numbers {
   Shape shape;
   std::vector<std::int64_t> integers;
   std::vector<double> floats;
   bool all_bools = true, any_float = false, any_negative = false, any_large = false;  // large: above the greatest int64, stored as the bits of a uint64
 
-  /// Returns false for another object within the lists, and for lists that do not have one shape.
+  /// Returns false if the lists contain other objects, or if they do not have one shape.
   bool read(PyObject* list, std::size_t depth, bool first) {
     const bool is_list = PyList_Check(list);
     constexpr std::size_t kDeepest = 64;

@@ -43,13 +43,13 @@ Location location();
 /// Returns how many frames the caller is above the present one, at least 1. Warnings use it.
 int stack_level();
 
-/// While it lives, operations are recorded for this function and the caller's line.
+/// While this object exists, operations are recorded for this function and the caller's line.
 class Here : public Caller {
  public:
   explicit Here(const char* function) : Caller(function, location()) {}
 };
 
-/// Carries an exception that a Python formula raised through the library.
+/// Carries an exception that a Python formula raised, through the library's frames.
 struct FormulaError : Error {
   explicit FormulaError(nb::python_error&& raised) : Error(raised.what()), original(std::make_shared<nb::python_error>(std::move(raised))) {}
   std::shared_ptr<nb::python_error> original;
@@ -66,7 +66,7 @@ template <class Make> PyObject* guarded(Make&& make) noexcept {
     return nullptr;
   }
 }
-/// The same for a slot that returns an integer: -1 with an error.
+/// Does the same for a slot that returns an integer. If it throws, returns -1.
 template <class Work> int guarded_int(Work&& work) noexcept {
   try {
     return static_cast<int>(work());
@@ -77,7 +77,7 @@ template <class Work> int guarded_int(Work&& work) noexcept {
 }
 [[noreturn]] void raise(PyObject* type, const char* message);
 
-/// Returns the weak reference that a view of this array stores: to this array's base while that lives, else to this array.
+/// Returns the weak reference that a view of this array stores: to this array's base if that still exists, else to this array.
 nb::object base_of(nb::handle array);
 /// Returns the array in an object, or null.
 Array* as_array(nb::handle object);
@@ -87,15 +87,15 @@ inline nb::object new_array(Complex pair) { return new_array(Array{std::move(pai
 nb::object dtype_object(ElementType type);
 inline ElementType type_of(const Array& array) { return {array.re.dtype(), array.is_complex()}; }
 std::string_view type_name(ElementType type);
-/// Returns a type of sinter, NumPy or Python, or the type of a name; nothing for another object.
+/// Returns the element type for a type of sinter, NumPy or Python, or for a type's name. Returns nothing for other objects.
 std::optional<ElementType> find_element_type(nb::handle object);
 
-/// Converts an argument of a call. Copies arrays of other libraries. Throws a Fault that names the object's type if it is no argument.
+/// Converts an argument of a call. Copies arrays of other libraries. Throws a Fault that names the object's type if it cannot be an argument.
 table::Value value_of(nb::handle object);
 nb::object object_of(const table::Value& value);
 /// Implements asarray for an array, a number, nested lists of these, or another library's array, whose elements are copied.
 Array array_of(nb::handle object);
-/// The same with an element type.
+/// Implements asarray with an element type.
 nb::object as_type(nb::object array, ElementType type);
 /// Warns that in NumPy the assignment would also change the array of which this one is a view.
 void warn_of_view(Array& array);
@@ -117,13 +117,13 @@ nb::object to_list(Array array);
 /// Returns the only element as a Python number. Evaluates.
 nb::object to_number(Array array);
 
-/// Evaluates. Every evaluation releases the GIL, and Ctrl-C stops it. This holds too for an evaluation that the library begins while it records.
+/// Evaluates. Every evaluation releases the GIL, and Ctrl-C stops it. This is also true for an evaluation that the library begins while it records.
 void evaluate(const std::vector<Tensor>& tensors, bool fused = false);
 inline void evaluate(const Array& array) {
   if (array.is_complex()) evaluate(std::vector{array.re, array.im});
   else if (!is_evaluated(array.re)) evaluate(std::vector{array.re});
 }
-/// While it lives, this thread does not hold the GIL, and Ctrl-C stops evaluations. Does nothing if the thread had released the GIL already.
+/// While this object exists, this thread does not hold the GIL, and Ctrl-C stops evaluations. Does nothing if the thread has already released the GIL.
 class Released {
  public:
   Released();
@@ -134,7 +134,7 @@ class Released {
   bool given_up_, listens_;
   PyThreadState* state_ = nullptr;
 };
-/// While it lives, this thread holds the GIL.
+/// While this object exists, this thread holds the GIL.
 class Held {
  public:
   Held();
@@ -146,7 +146,7 @@ class Held {
   bool without_;
 };
 
-/// Calls a function of the table as Python would. `self`, if it is not null, comes before the arguments.
+/// Calls a function of the table as Python would. `self`, if it is not null, is the first argument.
 nb::object invoke(const table::Function& function, PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords);
 
 void add_errors(nb::module_& module);

@@ -29,7 +29,7 @@ char kind(ElementType type) {
 }
 int size_of(ElementType type) { return static_cast<int>(itemsize(type.parts)) * (type.is_complex ? 2 : 1); }
 
-/// Returns a type of sinter, NumPy or Python, or the type of a name; nothing for another object.
+/// Returns the element type for a type of sinter, NumPy or Python, or for a type's name. Returns nothing for other objects.
 std::optional<ElementType> find_type(nb::handle object) {
   if (nb::isinstance<ElementType>(object)) return nb::cast<ElementType>(object);
   PyObject* const o = object.ptr();

@@ -38,10 +38,10 @@ namespace {
 // ---- Ctrl-C
 
 pthread_t main_thread;
-std::atomic<bool> signalled{false};     // a signal came since the main thread released the GIL
-thread_local bool signal_came = false;  // a signal came during this thread's last release of the GIL
+std::atomic<bool> signalled{false};     // a signal arrived since the main thread released the GIL
+thread_local bool signal_came = false;  // a signal arrived during this thread's last release of the GIL
 struct sigaction before;                // the previous handler of SIGINT, usually Python's
-int listening = 0;                      // how often the main thread has released the GIL: a program of ranks.run does so within run
+int listening = 0;                      // depth of the main thread's releases of the GIL, which are nested in a program of ranks.run
 
 /// Stops the evaluation, and calls the previous handler.
 void on_interrupt(int number, siginfo_t* info, void* context) {
@@ -58,16 +58,16 @@ void on_interrupt(int number, siginfo_t* info, void* context) {
   }
 }
 
-/// True while this thread has released the GIL.
+/// Is true while this thread has released the GIL.
 thread_local bool without_gil = false;
 
 // ---- the end of the process
 
-// If a thread asks for the GIL of a finalized interpreter, Python ends the thread by an exception, which no noexcept function of C++ may let through.
+// If a thread asks for the GIL of a finalized interpreter, Python ends the thread by an exception. In a noexcept function of C++ this would end the process.
 std::atomic<bool> ending{false};
 std::atomic<int> asking{0};  // threads that wait for the GIL in take_gil()
 
-/// Takes the GIL. A thread that asks too late sleeps until the process ends.
+/// Takes the GIL. If the interpreter is being finalized, the thread sleeps until the process ends.
 template <class Take> void take_gil(Take&& take) {
   ++asking;
   if (ending && pthread_equal(pthread_self(), main_thread) == 0) {
@@ -117,7 +117,7 @@ Held::~Held() {
   PyGILState_Release(state_);
 }
 
-// A signal whose handler raises nothing ends no evaluation.
+// A signal whose Python handler raises no exception does not stop an evaluation.
 void evaluate(const std::vector<Tensor>& tensors, bool fused) {
   for (;;) {
     try {
@@ -249,7 +249,7 @@ nb::dict counters_dict() {
 
 void add_engine(nb::module_& module) {
   main_thread = pthread_self();
-  // In a child process, the forking thread is the main one, and threads that waited for the GIL do not exist.
+  // In a child process, the thread that forked is the main thread, and threads that waited for the GIL do not exist.
   pthread_atfork(nullptr, nullptr, [] { main_thread = pthread_self(), asking = 0; });
   around_evaluations({[]() -> void* { return new Released; }, [](void* released) { delete static_cast<Released*>(released); }});
   module.attr("__version__") = std::string(version());
@@ -366,7 +366,8 @@ void add_engine(nb::module_& module) {
         return made;
       });
   nb::class_<Timeline>(module, "Timeline").def(nb::init<std::string>()).def("write", [](Timeline& timeline) { released([&] { timeline.write(); }); });
-  // The finished share of tune_arrays, and its present kernel. A callback would take the GIL in the middle of an evaluation, for which a fork may wait.
+  // The finished share of tune_arrays, and its present kernel, which Python reads. A callback would need the GIL in the middle of an evaluation, while a fork
+  // that holds the GIL may wait for that evaluation.
   static std::mutex mutex;
   static std::pair<double, std::string> tuning;
   module.def("tuning", [] {

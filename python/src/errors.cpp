@@ -1,4 +1,4 @@
-// Maps the errors of sinter to Python exceptions: each is one that NumPy's users expect to catch.
+// Maps the errors of sinter to Python exceptions. Each is a subclass of the exception that users of NumPy expect.
 #include <fmt/format.h>
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// Elements that are shared with other libraries: the buffer protocol and DLPack, both ways.
+// Shares elements with other libraries by the buffer protocol and DLPack, in both directions.
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -29,7 +29,7 @@ std::shared_ptr<void> new_memory(std::size_t bytes) {
   return {memory, [](void* p) { std::free(p); }};
 }
 
-/// Returns the type of PEP 3118's letters, by kind and number of bytes: C's own sizes are those of 64-bit systems.
+/// Returns the element type for a format of PEP 3118. C's types have the sizes of 64-bit systems.
 std::optional<ElementType> type_of_format(const char* format, Py_ssize_t itemsize) {
   std::string_view text = format == nullptr ? "B" : format;
   if (!text.empty() && (text[0] == '@' || text[0] == '=' || text[0] == '<')) text.remove_prefix(1);
@@ -99,7 +99,7 @@ template <class T> void together(const Complex& pair, void* to) {
 
 /// Owns the memory of an exported buffer.
 struct Shown {
-  Tensor tensor;                // the tensor with the elements: while it lives, nobody writes them
+  Tensor tensor;                // the tensor with the elements; while it exists, they are not written
   std::shared_ptr<void> pairs;  // the pairs of complex numbers
   std::vector<Py_ssize_t> shape, strides;
 };
@@ -161,7 +161,7 @@ nb::object to_capsule(Array array, nb::object stream, nb::object version, nb::ob
     const auto [type, number] = nb::cast<std::pair<int, int>>(device);
     if (type != 1) raise(PyExc_BufferError, "sinter shares elements only on the device where they are");
   }
-  (void)stream;  // the elements are complete for any stream
+  (void)stream;  // the elements are complete, so any stream may read them
   evaluate(array);
   const bool versioned = !version.is_none() && nb::cast<int>(version[0]) >= 1;
   void* const managed = versioned ? static_cast<void*>(dlpack::to_versioned(array.re, copy.value_or(false), location()))
@@ -192,7 +192,7 @@ Array from_buffer(nb::handle object) {
   if (nb::hasattr(object, "dtype") && !find_element_type(object.attr("dtype")))
     throw DTypeError(fmt::format("arrays of sinter cannot have elements of type {}", nb::cast<std::string>(nb::str(object.attr("dtype")))));
   const Buffer buffer(object);
-  if (!buffer.open) {  // NumPy's arrays of types without a letter in the protocol, such as bfloat16 of ml_dtypes
+  if (!buffer.open) {  // arrays of NumPy whose type has no letter in the protocol, such as bfloat16 of ml_dtypes
     const auto type = nb::hasattr(object, "dtype") ? find_element_type(object.attr("dtype")) : std::nullopt;
     if (!type || type->is_complex || itemsize(type->parts) > 2) raise(PyExc_TypeError, "arrays of sinter cannot have elements of this type");
     const Array bits = from_buffer(object.attr("view")(itemsize(type->parts) == 2 ? "uint16" : "uint8"));
@@ -233,7 +233,7 @@ Array from_dlpack(nb::handle object, bool copy) {
   };
   Tensor tensor = PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") ? take.operator()<dlpack::Versioned>("dltensor_versioned", "used_dltensor_versioned")
                                                                          : take.operator()<dlpack::Unversioned>("dltensor", "used_dltensor");
-  if (copy) {  // copies into our own memory, which is independent of the other library's
+  if (copy) {  // copies into memory of sinter, which is independent of the other library
     evaluate(std::vector{tensor});
     const std::size_t bytes = static_cast<std::size_t>(tensor.nbytes());
     const std::shared_ptr<void> memory = new_memory(bytes);

@@ -29,7 +29,7 @@ bool gives_view(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// Functions that make an array from no other array take the device of the Array API standard.
+/// Functions that create an array accept the argument `device` of the Array API standard.
 bool makes_array(std::string_view name) {
   constexpr std::string_view names[] = {"arange",   "empty", "empty_like", "eye",      "fftfreq", "full",      "full_like",
                                         "linspace", "ones",  "ones_like",  "rfftfreq", "zeros",   "zeros_like"};
@@ -42,7 +42,7 @@ bool gives_list(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// "(x1, x2, *, axis=None)", the form in which Python reads a signature.
+/// Returns a signature in Python's form: "(x1, x2, *, axis=None)".
 std::string signature_of(const Function& function, bool method) {
   std::string text = "(";
   bool keywords = false, defaults = false;
@@ -66,7 +66,7 @@ std::string signature_of(const Function& function, bool method) {
   return text + ")";
 }
 
-/// Returns the text that Python shows as help: the signature, a line, and the example.
+/// Returns the docstring: the signature, a description, and the example.
 std::string documentation(const Function& function, std::string_view name, bool method) {
   const table::Description* described = table::find_description(function);
   std::string text = fmt::format("{}{}\n--\n\n", name, signature_of(function, method));
@@ -129,7 +129,7 @@ template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> rows(std::
 template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> methods(std::index_sequence<I...>) { return {method<I>...}; }
 template <std::size_t... I> constexpr std::array<Entry, sizeof...(I)> all_members(std::index_sequence<I...>) { return {member<I>...}; }
 
-/// Makes a definition that lives as long as the process, as Python requires.
+/// Makes a method definition that is never freed, as Python requires.
 PyMethodDef* definition(Entry entry, std::string_view name, const std::string& text) {
   auto* const words = new std::pair<std::string, std::string>(name, text);
   return new PyMethodDef{words->first.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL | METH_KEYWORDS,

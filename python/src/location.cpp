@@ -1,4 +1,4 @@
-// The caller's line. A frame's code object gives the file; each code object is looked up once.
+// Finds the caller's line. A frame's code object gives the file; each code object is examined once.
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,10 +11,11 @@ namespace {
 struct File {
   const char* name = "";
   bool ours = false;                                   // a file of the package itself
-  std::unordered_map<long, std::uint32_t> lines = {};  // by instruction: CPython reads its table of lines from the start each time
+  std::unordered_map<long, std::uint32_t> lines = {};  // lines by instruction, because CPython reads its table of lines from the start each time
 };
 
-/// The names of files, which live as long as the process, and the known code objects. A known code object is kept alive, so that no other takes its address.
+/// The names of files, which are never freed, and the known code objects. A reference keeps each known code object alive, so that no other object gets its
+/// address.
 struct Files {
   std::unordered_set<std::string> names;
   std::unordered_map<PyObject*, File> codes;
@@ -23,7 +24,7 @@ struct Files {
   /// The reference stays valid while the GIL is held.
   File& of(PyObject* code) {
     if (const auto known = codes.find(code); known != codes.end()) return known->second;
-    constexpr std::size_t kMaxCodes = 20000;  // the limit for a program that makes functions without end
+    constexpr std::size_t kMaxCodes = 20000;  // a limit, because a program may create functions without end
     if (codes.size() > kMaxCodes) {
       for (const auto& [old, file] : codes) Py_DECREF(old);
       codes.clear();

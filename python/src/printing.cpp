@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kFloatModes{"maxprec", "fixed", "unique", "maxprec_equal"};
 
-/// set_printoptions(formatter=...): functions from an element to text, by the kind of type; null for none. They are read and written under the GIL.
+/// The functions of set_printoptions(formatter=...), from an element to text, by the kind of type; null for none. They are read and written under the GIL.
 nb::dict& formatters() {
   static nb::dict& all = *new nb::dict;
   return all;

@@ -14,7 +14,7 @@ std::vector<std::string> names_in(nb::handle axes) {
   return names;
 }
 
-/// Both parts of a complex array go the same way.
+/// Both parts of a complex array are sharded in the same way.
 template <class Way> nb::object each_part(nb::handle object, const Way& way) {
   const Array array = array_of(object);
   Tensor re = way(array.re);
@@ -38,7 +38,7 @@ nb::dict dict_of(const ranks::Mesh& mesh) {
   return made;
 }
 
-/// Calls the program on each thread of ranks::run, which knows exceptions of C++ alone.
+/// Calls the program on each thread of ranks::run. Python exceptions are carried by a C++ exception.
 void run(int count, const nb::object& program) {
   const Released outside;
   ranks::run(count, [&](const ranks::World& world) {

@@ -1,4 +1,4 @@
-"""The class Array against NumPy: creation, operators, numbers of Python, indexing, assignment, conversions, errors."""
+"""Compares the class Array with NumPy: creation, operators, Python numbers, indexing, assignment, conversions, errors."""
 import copy
 import inspect
 import itertools
@@ -25,7 +25,7 @@ EPSILON = {"float16": 2e-3, "float32": 2e-6, "complex64": 4e-6}
 
 
 def awaited(reason):
-    """Marks a test of a known defect: once the defect is mended, the test says that the mark has to go."""
+    """Marks a test of a known defect. When the defect is fixed, the test fails until the mark is removed."""
     return pytest.mark.xfail(strict=True, reason=reason)
 
 
@@ -66,7 +66,7 @@ def check(ours, theirs, about=""):
 
 
 def attempt(function, *arguments):
-    """Calls the function; the answer is its result, computed, or its exception."""
+    """Calls the function and returns its evaluated result, or its exception."""
     try:
         result = function(*arguments)
         for one in result if isinstance(result, tuple) else [result]:
@@ -481,7 +481,7 @@ def test_a_function_that_takes_no_complex_numbers_raises_a_type_error():
 
 
 def extremes(dtype):
-    """Gives the numbers at the ends of a type, some about zero, and the special ones."""
+    """Returns the limits of a type, numbers near zero, and special values."""
     if dtype == "bool":
         return numpy.array([False, True])
     if numpy.dtype(dtype).kind in "iu":
@@ -556,7 +556,7 @@ def random_index(numbers, shape, kinds):
         else:
             parts.append(":")
         axis += 1
-        if arrays == -1:  # the number of places is not known
+        if arrays == -1:  # the number of elements is not known
             kinds = [k for k in kinds if k not in ("places", "truths")]
     return ", ".join(parts) or "..."
 
@@ -587,7 +587,7 @@ def test_assignment(shape, kinds):
         size = attempt(lambda: eval(f"x[{place}]", {"x": start, "np": numpy}).shape)
         if isinstance(size, Exception):
             continue
-        twice = "np.array" in place or "[" in place  # the order of several writes to a place is not told by NumPy: write one value
+        twice = "np.array" in place or "[" in place  # NumPy does not define the order of several writes to one element, so one value is written
         value = numbers.choice(["7", "2.5", "True", "-1"] + (["np.arange(%d).reshape(%s)" % (int(numpy.prod(size)), tuple(size)), "np.ones(%s)" % (tuple(size),), "x[%s]" % place] if not twice else []))
         text = f"x[{place}] {numbers.choice(['=', '=', '+=']) if dtype not in ('bool', 'int8') else '='} {value}"
 
@@ -632,7 +632,7 @@ def test_refused_indices(text):
         names = {"x": array, "np": np}
         with pytest.raises(Exception) as caught:
             exec(text if "= " in text else f"y = {text}", names)
-            numpy.asarray(names.get("y", names["x"]))  # places are looked at when they are read
+            numpy.asarray(names.get("y", names["x"]))  # indices are checked when the elements are read
         errors.append(caught.value)
     expected = next(kind for kind in (IndexError, TypeError, ValueError) if isinstance(errors[1], kind))
     assert isinstance(errors[0], (expected, IndexError, TypeError)), f"{type(errors[0])} {errors[0]}"
@@ -812,7 +812,7 @@ def test_errors_name_the_line(fault):
     assert any(f"{__file__}:{line}" in str(caught.value) for line in range(first, first + 5)), str(caught.value)
 
 
-# --- refusals that must not end the process
+# --- errors that must not end the process
 
 REFUSED = ["x[1.0:]", "x['a':]", "m[0, 1.5:]", "x.__setitem__(slice(1.0, None), 1)", "x[Bad()]", "x[Bad():]", "np.array(BadIterator())", "np.array(itself)", "np.concatenate(itself)", "x[itself]"]
 SCRIPT = """

@@ -1,4 +1,4 @@
-"""Libraries that nobody here wrote compute with sinter's arrays as with NumPy's. `python test_clients.py` prints the table of docs/python-clients.md from a run."""
+"""Other libraries (SciPy, scikit-learn and more) give the same results for sinter's arrays as for NumPy's. `python test_clients.py` runs the calls and prints the table of docs/python-clients.md."""
 import importlib
 import os
 
@@ -466,7 +466,7 @@ def plain(name):
     return lambda: {name: importlib.import_module(name), "x": TABLE}
 
 
-# Each module has its name in the table, a function that gives the names its calls use, and the calls.
+# Each module has its name in the table, a function that returns the names that its calls use, and the calls.
 LIBRARIES = {"scipy": ("SciPy, SCIPY_ARRAY_API=1", of_scipy, SCIPY), "sklearn": ("scikit-learn, array_api_dispatch=True", of_sklearn, SKLEARN),
              "array_api_compat": ("array-api-compat", plain("array_api_compat"), COMPAT), "xarray": ("xarray", of_xarray, XARRAY),
              "dask": ("Dask, sinter's arrays as chunks", of_dask, DASK), "einops": ("einops", of_einops, EINOPS), "opt_einsum": ("opt_einsum", plain("opt_einsum"), OPT_EINSUM),
@@ -476,7 +476,7 @@ found = {}
 
 
 def value(text, names, take, xp):
-    """Makes the call with arrays of one library, and computes it where another library puts that off."""
+    """Makes the call with arrays of one library, and computes the result if another library delays that."""
     given = {name: take(array) if isinstance(array, numpy.ndarray) else array for name, array in names.items()} | {"xp": xp}
     if "chunked" in names:
         given["d"] = names["chunked"](given["d"])
@@ -486,7 +486,7 @@ def value(text, names, take, xp):
 
 
 def problem(library, text):
-    """Tells why a call does not do as with NumPy; the reason is empty where it does."""
+    """Returns why a call's result differs from NumPy's, or an empty text if it does not."""
     if library not in found:
         found[library] = LIBRARIES[library][1]()
     with warnings.catch_warnings():
@@ -502,7 +502,7 @@ def problem(library, text):
         if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
             return f"the result is {ours.dtype} {ours.shape}, NumPy's is {theirs.dtype} {theirs.shape}"
         if any(word in text for word in ("PCA", "qr", "svd(")):
-            ours, theirs = abs(ours), abs(theirs)  # the signs are free
+            ours, theirs = abs(ours), abs(theirs)  # the signs are arbitrary
         tolerance = 1e-5 if any(word in text for word in ("Logistic", "Poisson", "Calibrated")) else 1e-9
         return "" if ours.dtype == bool and (ours == theirs).all() or numpy.allclose(ours, theirs, rtol=tolerance, atol=tolerance, equal_nan=True) else "other values"
 

@@ -1,4 +1,4 @@
-"""Complex arrays against NumPy: functions of numbers at random, special and branch-cut values, reductions, and linear algebra."""
+"""Compares complex arrays with NumPy: functions at random, special and branch-cut values, reductions, and linear algebra."""
 import itertools
 import warnings
 
@@ -11,7 +11,8 @@ warnings.filterwarnings("ignore", category=RuntimeWarning)
 warnings.filterwarnings("ignore", message="invalid value|overflow|divide")
 TYPES = ["complex64", "complex128"]
 FUNCTIONS = ("exp expm1 log log1p log2 log10 sqrt square reciprocal sign sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh").split()
-# C leaves the sign of some results open, and the Array API standard says another one for some; NumPy gives NaN in places where neither asks for it.
+# C does not define the sign of some results, and the Array API standard defines others. For some arguments NumPy gives NaN although neither standard requires
+# it.
 UNSPECIFIED = set("exp expm1 sin cos tan sinh cosh tanh square reciprocal sign".split())
 
 
@@ -20,7 +21,7 @@ def wide(z):
 
 
 def log1p(z):
-    """NumPy's own loses digits near 0."""
+    """NumPy's result loses digits near 0."""
     re, im = z.real, z.imag
     near = numpy.log1p(re * (re + 2) + im * im) / 2
     far = numpy.log(numpy.hypot(1 + re, im))
@@ -245,7 +246,7 @@ def test_dependent_columns():
 
 
 def with_ties(rng, shape, dtype, nan):
-    """Numbers of few values, so that parts are equal; some with a NaN."""
+    """Returns numbers with few different values, so that many parts are equal; some contain a NaN."""
     z = rng.integers(-2, 3, shape) + 1j * rng.integers(-2, 3, shape)
     if nan:
         z = numpy.where(rng.random(shape) < 0.15, rng.choice(numpy.array([complex("nan"), complex(1, numpy.nan), complex(numpy.nan, 2)]), shape), z)
@@ -278,7 +279,7 @@ def test_order(dtype, shape, nan):
 
 
 def same_order(mine, theirs, rounded):
-    """Equal numbers; of several numbers with a NaN, any may stand for the others."""
+    """Returns whether the numbers are equal. Numbers with a NaN count as equal to each other."""
     if mine.dtype.kind != "c":
         return numpy.array_equal(mine, theirs)
     known = ~numpy.isnan(theirs)

@@ -95,7 +95,7 @@ def test_saved_plans_take_and_give_trees(tmp_path):
     layer(sn.asarray(rng.random((5, 4))), weights, options, **keywords)
     layer.save(tmp_path / "plan")
     loaded = sn.load_plan(tmp_path / "plan")
-    sn.synchronize()  # nothing is compiled behind the calls
+    sn.synchronize()  # nothing is compiled in the background
     before = sn.counters()["kernels_compiled"]
     calls = [(x, loaded(x, weights, options, **dict(reversed(keywords.items())))) for x in (sn.asarray(rng.random((rows, 4))) for rows in (5, 9, 2))]
     sn.eval(*[found["h"] for _, found in calls])
@@ -199,7 +199,7 @@ def test_pictures_hold_any_name_safely():
     sn.set_name(x, "</script><b>&\"ü")
     y = sn.softmax(x, axis=-1) @ sn.exp(x).T
     drawing = xml.etree.ElementTree.fromstring(sn.explain(y, format="svg"))
-    del x  # its variable's name would replace the other
+    del x  # the name of its variable would replace the given name
     steps = [group for group in drawing.iter() if "step" in group.get("class", "").split()]
     assert len(steps) == len(sn.explain(y, format="json")["kernels"]) + 1
     page = sn.explain(y, format="html")
@@ -370,7 +370,7 @@ print("loops do not grow")
 
 
 def test_loops_are_found_as_in_c():
-    """A loop without eval is computed round by round: few plans, and memory that does not grow with the steps."""
+    """A loop without eval is computed iteration by iteration, with few plans, and with memory that does not grow with the number of iterations."""
     done = subprocess.run([sys.executable, "-c", LOOPS], capture_output=True, text=True, env=os.environ | {"SINTER_KEEP_PLANS": "off"})
     assert done.stdout == "loops do not grow\n", done.stderr
 

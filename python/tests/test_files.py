@@ -1,4 +1,4 @@
-"""Arrays in files, as NumPy writes and reads them."""
+"""Compares files of arrays with those that NumPy writes and reads."""
 import io
 
 import numpy
@@ -81,7 +81,7 @@ def test_files_that_cannot_be_read(tmp_path):
         path = tmp_path / f"whole.{ending}"
         save(path, a=np.arange(300) % 7 * 1.0)
         written = path.read_bytes()
-        for place in numpy.random.default_rng().integers(len(written), size=60):  # a changed byte is read as an array, or refused as a file or a name
+        for place in numpy.random.default_rng().integers(len(written), size=60):  # a file with a changed byte is read as an array, or refused with a typed error
             path.write_bytes(written[:place] + bytes([written[place] ^ 0x55]) + written[place + 1:])
             try:
                 for name, x in np.load(path).items():

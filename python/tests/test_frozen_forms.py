@@ -1,4 +1,4 @@
-"""Frozen functions whose results hold more than arrays, and arguments that compare equal but differ."""
+"""Frozen functions whose results contain more than arrays, and arguments that compare equal but differ."""
 import math
 
 import numpy

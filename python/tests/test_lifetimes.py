@@ -1,4 +1,4 @@
-"""Forks beside threads that evaluate, Ctrl-C as an evaluation ends, and threads that are still at work when the process ends."""
+"""Forks while other threads evaluate, Ctrl-C at the end of an evaluation, and threads that still run when the process ends."""
 import subprocess
 import sys
 

@@ -1,4 +1,4 @@
-"""Arrays in the hands of other libraries, and theirs in sinter's: buffers, DLPack, NumPy's functions, other processes, threads."""
+"""Exchange of arrays with other libraries in both directions: buffers, DLPack, NumPy's functions, other processes, threads."""
 import ctypes
 import gc
 import multiprocessing
@@ -27,11 +27,11 @@ def test_a_buffer_shares_the_elements(dtype, shape):
     x = sinter.array(operand(dtype, shape))
     view = memoryview(x)
     assert view.readonly and view.shape == shape and view.itemsize == x.itemsize and view.nbytes == x.nbytes and view.c_contiguous
-    assert dtype == "float16" or view.tolist() == x.tolist()  # a memoryview reads no float16
+    assert dtype == "float16" or view.tolist() == x.tolist()  # a memoryview cannot read float16
     a = numpy.asarray(x)
     assert not a.flags.writeable and not a.flags.owndata and a.dtype.name == dtype
     if x.size:
-        assert a.ctypes.data == address(x)  # the second one has the same elements
+        assert a.ctypes.data == address(x)  # the second array has the same elements
     check(x, a)
 
 
@@ -70,7 +70,7 @@ def test_complex_arrays_refuse_to_be_shared():
 def test_a_buffer_outlives_its_array():
     x = sinter.arange(1000.0) * 2
     view, a = memoryview(x), numpy.asarray(x)
-    x[:] = 0  # gives the handle another value
+    x[:] = 0  # assigns another value to the handle
     assert view[7] == 14 and a[7] == 14
     del x
     gc.collect()
@@ -140,7 +140,7 @@ def test_dlpack_of_numpy():
     alive = weakref.ref(a)
     del a
     gc.collect()
-    assert alive() is not None and x.tolist() == [[0, 1, 2], [3, 4, 5]]  # the array holds what it shares
+    assert alive() is not None and x.tolist() == [[0, 1, 2], [3, 4, 5]]  # the array keeps the shared memory alive
     del x
     gc.collect()
     assert alive() is None
@@ -170,7 +170,7 @@ def test_copies_of_dlpack_are_not_shared(take):
 
 
 class Exporter:
-    """This object speaks DLPack alone."""
+    """This object supports only DLPack."""
 
     def __init__(self, array):
         self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__

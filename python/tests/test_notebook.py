@@ -1,4 +1,4 @@
-"""What a real Jupyter kernel shows."""
+"""Tests the displays in a real Jupyter kernel."""
 import pytest
 
 CELLS = [

@@ -1,4 +1,4 @@
-"""Programs as people write them for NumPy print the same with sinter. scripts/numpy_scripts.py writes what NumPy prints."""
+"""Programs that people write for NumPy print the same with sinter. scripts/numpy_scripts.py stores NumPy's output."""
 import contextlib
 import io
 import math
@@ -11,18 +11,18 @@ import pytest
 import sinter
 
 PROGRAMS = sorted((pathlib.Path(__file__).parent / "programs").glob("*.py"))
-# These programs print float32 numbers, whose last digits are free.
+# These programs print float32 numbers, whose last digits may differ.
 TOLERANCE = {"bits": 1e-6}
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def parts(text):
-    """Splits a text into the words between its numbers, with single blanks, and the numbers."""
+    """Splits a text into its numbers and the text between them, with single blanks."""
     return [" ".join(piece.split()) for piece in NUMBER.split(text)], NUMBER.findall(text)
 
 
 def first_difference(printed, expected, tolerance):
-    """Tells the first place where two texts differ; the message is empty where they agree."""
+    """Returns the first difference of two texts, or an empty message if they agree."""
     words, numbers = parts(printed)
     expected_words, expected_numbers = parts(expected)
     for place, (number, wanted) in enumerate(zip(numbers, expected_numbers)):

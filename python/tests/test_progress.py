@@ -1,4 +1,4 @@
-"""What long work shows: on a terminal its last line, nothing in a file; tests of notebooks have the rest."""
+"""Progress of long work: a terminal shows it in its last line, a file shows nothing. test_notebook.py tests notebooks."""
 import os
 import pty
 import subprocess

@@ -1,4 +1,4 @@
-"""Keys and generators: the draws that NumPy's generator has, and their distributions."""
+"""Keys and generators: the methods of NumPy's generator, and their distributions."""
 import numpy
 import pytest
 

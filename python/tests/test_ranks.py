@@ -18,7 +18,7 @@ random = numpy.random.default_rng()
 
 
 def on_any_ranks(program, check):
-    """Runs program(put) on 1, 2, 4 and 8 ranks: every rank has the same bits, which check() compares with NumPy's."""
+    """Runs program(put) on 1, 2, 4 and 8 ranks. Every rank must have the same bits, and check() compares them with NumPy's result."""
     known = []
 
     def rank(world):
@@ -60,7 +60,7 @@ def test_element_types_and_parts(dtype):
         x = ranks.shard(a, mesh, ["data", None])
         assert ranks.sharding(x) == ("data", None) and ranks.sharding(a) == (None, None)
         assert ranks.describe(x) == f"{dtype} (21@data, 4)"
-        rows = slice(6 * world.rank, 6 * world.rank + 6)  # 21 rows in 8 pieces of 3, two a rank
+        rows = slice(6 * world.rank, 6 * world.rank + 6)  # 21 rows in 8 pieces of 3 rows, two pieces per rank
         assert ranks.local(x).tolist() == a[rows].tolist()
         whole = ranks.unshard(x)
         assert ranks.sharding(whole) == (None, None) and whole.tolist() == a.tolist() and numpy.asarray(x).tolist() == a.tolist()

@@ -1,4 +1,4 @@
-"""How arrays are written, under every option, as NumPy writes them."""
+"""Compares printed arrays with NumPy's, under every option."""
 import random
 
 import numpy

@@ -1,4 +1,4 @@
-"""The package needs no NumPy: a process in which NumPy cannot be imported runs the examples of all functions, and what else is no exchange with NumPy."""
+"""The package does not need NumPy. A process that cannot import NumPy runs the examples of all functions, and every part of the package that does not exchange arrays with NumPy."""
 import subprocess
 import sys
 

@@ -1,7 +1,7 @@
-# The Python package's tests: those that take long, and those of its neighbours, are in the long part.
+# The tests of the Python package. Slow tests and tests with other packages are in the long part.
 function(sinter_pytest test marks)
   add_test(NAME ${test} COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider -m "${marks}" ${ARGN} ${PROJECT_SOURCE_DIR}/python/tests)
-  set_tests_properties(${test} PROPERTIES COST 100  # It starts first: nothing else would run beside it at the end.
+  set_tests_properties(${test} PROPERTIES COST 100  # It starts first, so that it does not run alone at the end.
     ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;SINTER_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/cache/${test}")
 endfunction()
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)

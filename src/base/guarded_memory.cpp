@@ -47,7 +47,7 @@ std::size_t first_changed(const unsigned char* bytes, std::size_t count) {
 
 }  // namespace
 
-// This is not a static object of the function: a child of fork would wait forever for its parent's thread that was constructing it.
+// This object is not static within the function. Otherwise a child of fork could wait forever for a thread of its parent that was constructing it.
 Guard guarding() {
   static constinit std::atomic<int> known{-1};
   if (const int guard = known.load(std::memory_order_relaxed); guard >= 0) return static_cast<Guard>(guard);

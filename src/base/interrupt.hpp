@@ -6,14 +6,14 @@ namespace sinter {
 
 /// Requests an interrupt; safe in a signal handler.
 void request_interrupt() noexcept;
-/// Evaluations that begin from now on are not stopped by the requests that were made until now.
+/// Discards the present requests: they do not stop evaluations that begin later.
 void withdraw_interrupts() noexcept;
 
-/// Begins an evaluation on the calling thread: a request that an earlier evaluation has answered does not count.
+/// Begins an evaluation on the calling thread. Requests that already stopped an earlier evaluation do not count.
 void begin_interruptible() noexcept;
 /// Returns the number of requests that the calling thread's evaluation has seen.
 std::uint64_t interrupts_seen() noexcept;
-/// Makes the calling thread work for an evaluation of another thread while it lives.
+/// While this object exists, the calling thread works for an evaluation of another thread.
 class WorksFor {
  public:
   explicit WorksFor(std::uint64_t seen) noexcept;

@@ -6,7 +6,7 @@
 namespace sinter {
 
 spdlog::logger& log() {
-  // The logger is never destroyed: destructors of static objects may still evaluate.
+  // The logger is never destroyed, because destructors of static objects may still evaluate.
   static spdlog::logger* const logger = [] {
     auto* made = new spdlog::logger("sinter", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("%n: %^%l%$: %v");

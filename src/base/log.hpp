@@ -1,4 +1,4 @@
-// sinter's own logger, named "sinter". It writes to stderr, so that stdout belongs to the program.
+// The logger named "sinter". It writes to stderr, so that stdout belongs to the program.
 #pragma once
 #include <spdlog/logger.h>
 

@@ -4,9 +4,9 @@
 
 namespace sinter::nvtx {
 
-/// Opens the library that the environment names; true if it takes ranges. Call it once.
+/// Opens the library that the environment names. Returns true if it receives ranges. Must be called only once.
 bool attach();
-/// Begins a range of this thread; the latest one ends first. Only after attach() returned true.
+/// Begins a range of this thread. The latest range ends first. May be called only after attach() returned true.
 void push(const char* name);
 void pop();
 

@@ -1,5 +1,5 @@
-// An object for each thread that outlives the thread's other thread-locals: the destructor of a static object may evaluate a tensor when the main thread's
-// thread-locals are gone.
+// An object for each thread that outlives the thread's other thread-local variables, because the destructor of a static object may evaluate a tensor after
+// these were destroyed.
 #pragma once
 
 namespace sinter {

@@ -1,6 +1,6 @@
 // Philox4x32-10, the counter-based random generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011: ten rounds of a
-// bijection of 128 bits, chosen by a key of 64. It is a template over a value X of 64 unsigned bits that holds a word of 32: a vector of a kernel that is being
-// generated (jit/math/expression.hpp) or a number.
+// bijection of 128 bits, chosen by a key of 64. It is a template over a type X of unsigned 64-bit values that contain 32-bit words: a number, or a vector in a
+// kernel that is being generated (jit/math/expression.hpp).
 #pragma once
 #include <cstdint>
 

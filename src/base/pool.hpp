@@ -1,4 +1,4 @@
-// Memory for small objects of one type that are created and freed by the thousand: freed blocks wait on a list of the thread that freed them.
+// Memory for small objects of one type that are created and freed in large numbers. Freed blocks stay on a list of the thread that freed them.
 #pragma once
 #include <cstddef>
 #include <new>
@@ -29,7 +29,7 @@ class FreeBlocks {
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr int kMaxFree = 0;  // a sanitizer finds a use after free only in memory that is not reused
 #else
-  static constexpr int kMaxFree = 4096;  // the most objects that a thread retains if it frees objects of another thread
+  static constexpr int kMaxFree = 4096;  // the maximum number of objects that a thread retains if it frees objects of another thread
 #endif
 
   void* take() {
@@ -44,7 +44,7 @@ class FreeBlocks {
   int count_ = 0;
 };
 
-/// Returns the calling thread's blocks of this size; null once the thread ends, when static objects may still record.
+/// Returns the calling thread's blocks of this size. Returns null when the thread is ending; static objects may still record then.
 template <std::size_t bytes> FreeBlocks* thread_blocks() {
   thread_local FreeBlocks* blocks = nullptr;  // has no destructor, so that it can be read at any time
   thread_local bool over = false;

@@ -1,4 +1,4 @@
-// A lock for short sections that only copy, in four bytes: without contention one instruction takes it and one store releases it.
+// A lock of four bytes for short sections that only copy. Without contention, one instruction locks it and one store unlocks it.
 #pragma once
 #include <atomic>
 #include <cstdint>

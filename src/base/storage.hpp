@@ -11,13 +11,13 @@ struct Storage {
   std::size_t bytes = 0;
   std::shared_ptr<void> host;      // contiguous row-major elements, aligned at least for their type; null when only a device has them
   std::shared_ptr<void> device;    // owned by the engine: a runtime::Buffer and its device
-  bool own = false;                // sinter may write the memory if nothing else refers to it: it is no file and no other library's array
-  std::shared_ptr<void> laid_out;  // owned by fuse/laid_out.hpp: the elements in other orders, which live as long as these; null once the elements were written
+  bool own = false;                // sinter may write the memory if nothing else refers to it, because it is neither a file nor another library's array
+  std::shared_ptr<void> laid_out;  // owned by fuse/laid_out.hpp: copies of the elements in other layouts; null after the elements were written
   SpinLock lock;                   // guards `host`, `device` and `laid_out` once other threads know them; never held while waiting for a device
 };
 using StoragePtr = std::shared_ptr<Storage>;
 
-/// Allocates host memory (not cleared), aligned to 64 bytes, at least one byte. It is counted while it lives. Throws MemoryError.
+/// Allocates host memory (not cleared), aligned to 64 bytes, at least one byte. The memory is counted until it is freed. Throws MemoryError.
 std::shared_ptr<void> allocate_host(std::size_t bytes);
 
 /// The bytes from allocate_host() that are still in use.

@@ -19,9 +19,9 @@
 namespace sinter {
 namespace {
 
-/// The largest number of threads; a larger request counts as a mistake: each thread costs address space and a place in the system's tables.
+/// The maximum number of threads. A larger request is treated as a mistake, because each thread costs address space and an entry in the system's tables.
 constexpr int kMaxThreads = 1024;
-/// The number of times that an idle worker looks for work before it sleeps: waking it costs as much as a small launch.
+/// The number of times that an idle worker looks for work before it sleeps, because waking it costs as much as a small launch.
 constexpr int kLooks = 4000;
 
 void relax() {
@@ -32,8 +32,8 @@ void relax() {
 #endif
 }
 
-/// One call of run_tasks. Each thread has a share of neighbouring tasks, the same one in every job, and then helps with the others' shares: so it mostly finds
-/// its own results in its caches, where one step reads the results of the step before.
+/// One call of run_tasks. Each thread has a share of neighbouring tasks, which is the same in every job, and afterwards helps with the other shares. So if one
+/// step reads the results of the step before, a thread mostly finds its own results in its caches.
 class Job {
  public:
   Job(const std::function<void(std::int64_t)>& of, std::int64_t count, int threads)
@@ -83,8 +83,8 @@ class Job {
   std::mutex mutex_;  // guards `failure` until all workers have left
 };
 
-/// Workers that are started on demand and never end. If the system refuses to start some, the others do their work, at worst the caller alone. Between two
-/// launches a worker looks for work before it sleeps; the mutex is only for sleeping workers.
+/// Workers that are started on demand and never end. If the system refuses to start some of them, the others do their work, or the caller alone. Between two
+/// launches a worker looks for work before it sleeps. The mutex is only for sleeping workers.
 class Pool {
  public:
   void run(Job& job) {
@@ -172,7 +172,8 @@ class Pool {
   SpinLock lock_;
   std::vector<Job*> jobs_;  // guarded by lock_
   std::atomic<std::uint64_t> posted_{0};
-  // A sleeper counts itself and then looks once more; a thread with news looks for sleepers afterwards. One of the two sees the other.
+  // A worker that is about to sleep counts itself and then looks for work once more. A thread with new work looks for sleeping workers after posting it. So one
+  // of the two sees the other.
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::atomic<int> sleeping_{0}, waiting_{0};

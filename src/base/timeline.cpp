@@ -72,7 +72,7 @@ struct Recorder {
   std::vector<Counted> counts;
   std::map<int, std::string> threads;
   std::map<std::string, std::function<double()>> measures;
-  std::map<std::string, double> limits;  // those that were measured
+  std::map<std::string, double> limits;  // the limits that were measured
   std::size_t lost = 0;
 
   void measure() {
@@ -100,7 +100,7 @@ struct Recorder {
 
   /// Writes an object of Chrome's "Trace Event Format": complete events (X), counters (C) and names (M).
   void write() {
-    // Several processes may share the name, so each writes a file of its own and renames it. A pipe or a terminal is written directly.
+    // Several processes may use the same name, so each writes a separate file and renames it. A pipe or a terminal is written directly.
     std::error_code error;
     const bool direct = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
     const std::string written = direct ? path : fmt::format("{}.{}", path, process);
@@ -146,7 +146,7 @@ struct Recorder {
 
 namespace {
 
-// Never destroyed: destructors of static objects may still evaluate.
+// This object is never destroyed, because destructors of static objects may still evaluate.
 Recorder*& recorder() {
   static Recorder* made = new Recorder;
   return made;
@@ -157,7 +157,7 @@ std::string with_process(std::string path) {
   return path;
 }
 
-/// Records from the load of the library to the end of the process. A process without events writes no file, so that a program's children keep its file.
+/// Records from the loading of the library to the end of the process. A process without events writes no file, so that a program's children keep its file.
 const bool from_environment = [] {
   const char* path = std::getenv("SINTER_TRACE");
   if (!path || !*path || !start(path)) return false;

@@ -1,5 +1,5 @@
-// Spans: the time in which a thread or device does one thing. A timeline writes them as a file that Chrome and Perfetto show, tools of NVIDIA receive them as
-// NVTX ranges, and a profile sums them (docs/measuring.md). While none of these listens, a span tests one number.
+// A span is the time in which a thread or device does one thing. A timeline writes spans to a file that Chrome and Perfetto show, tools of NVIDIA receive them
+// as NVTX ranges, and a profile adds their times (docs/measuring.md). If none of these is active, a span costs one test of a number.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -20,21 +20,21 @@ inline bool ranges() { return (listeners.load(std::memory_order_relaxed) & kRang
 /// Opens the tool that the environment names, if it names one.
 void attach_tools();
 
-/// Records from now on, into memory; finish() writes the file. "%p" in the path becomes the process's number. False where a timeline is recorded already.
+/// Begins to record into memory; finish() writes the file. "%p" in the path becomes the process's number. Returns false if a timeline is recorded already.
 bool start(const std::string& path);
-/// Throws IoError where the file cannot be written.
+/// Writes the file. Throws IoError if it cannot be written.
 void finish();
-/// A child of fork has none of its parent's.
+/// Is called in a child of fork: discards the parent's timeline and profiles.
 void after_fork_in_child();
-/// The name of the thread's line: "compiler".
+/// Sets the name of the thread's line, such as "compiler".
 void name_this_thread(const char* name);
 
 /// The seconds of each kind of span, without those of the spans inside.
 using Sums = std::map<std::string_view, double>;
-/// From now on the spans of this thread that begin are added there too; null: nowhere. Returns the place before.
+/// Later spans of this thread are also added to these sums; null: to none. Returns the previous sums.
 Sums* sum_into(Sums* sums);
 
-/// The time from construction to destruction, or to stop(), as one part of this thread's line. The spans of a thread are nested.
+/// A span from its construction to its destruction or to stop(), on this thread's line. The spans of a thread are nested.
 class Span {
  public:
   struct Event;
@@ -47,12 +47,12 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  /// Returns whether a timeline records it.
+  /// Returns whether a timeline records the span.
   explicit operator bool() const;
-  // These do nothing while nobody listens.
+  // These functions do nothing if no timeline, tool or profile is active.
   void stop();
   void rename(const char* kind, std::string name);
-  /// In the sums of a profile, its time is the outer span's.
+  /// In the sums of a profile, its time counts as time of the outer span.
   void count_outside();
   /// The span is shown on a line of this name, such as a stream's, and not on the thread's line.
   void on_line(std::string name);
@@ -60,7 +60,7 @@ class Span {
   void add(const char* key, double number);
   /// Adds the number as percent of the limit of this name.
   void add_percent(const char* key, double number, std::string limit);
-  /// The time until now, or until stop().
+  /// Returns the time from the construction until now, or until stop().
   double seconds() const;
 
  private:
@@ -69,11 +69,11 @@ class Span {
   Event* event_ = nullptr;
 };
 
-/// A limit of a device. It is measured when the timeline ends, so that measuring is no part of it; 0: unknown.
+/// Adds a limit of a device. It is measured when the timeline ends, so that the measurement is not recorded. `measure` returns 0 if the limit is unknown.
 void add_limit(const std::string& name, std::function<double()> measure);
-/// The value of a counter from now on.
+/// Sets the value of a counter.
 void count(const char* name, double value);
-/// An operation was recorded on this thread; the operations since the last evaluation are one span, which report_recorded() ends.
+/// Is called when this thread records an operation. The operations since the last evaluation are one span, which report_recorded() ends.
 void operation_recorded();
 void report_recorded();
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr time_t kTouchSeconds = 3600;
-constexpr char kUses[] = "user.sinter.uses";  // outside the contents, which a checksum covers
+constexpr char kUses[] = "user.sinter.uses";  // an attribute and not a part of the contents, which a checksum covers
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 
 std::error_code last_error() { return {errno, std::generic_category()}; }
@@ -64,7 +64,7 @@ std::error_code make_directories(const fs::path& path) {
   for (const fs::path& part : path) {
     made /= part;
     if (mkdir(made.c_str(), 0700) == 0 || errno == EEXIST) continue;
-    // A parent on a read-only or foreign file system must exist, but need not be makeable.
+    // A parent folder that exists is accepted even if mkdir would fail, for example on a read-only file system.
     const std::error_code error = last_error();
     struct stat status;
     if (stat(made.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return error;

@@ -20,7 +20,7 @@ struct FileInfo {
   dev_t device = 0;
   ino_t inode = 0;
   timespec modified{};
-  std::int64_t uses = -1;  // reads that were counted; -1 where the file system has no extended attributes
+  std::int64_t uses = -1;  // counted reads; -1 if the file system has no extended attributes
 };
 
 struct FileRead {
@@ -47,11 +47,12 @@ class Directory {
   ~Directory();
   Directory(const Directory&) = delete;
 
-  /// Opens and reads the file once. With `touch` it counts as a use: the file's time is set, at most once an hour, and a count in an extended attribute grows.
+  /// Opens and reads the file once. With `touch` this counts as a use: the file's time is set (at most once an hour), and the count in an extended attribute
+  /// grows.
   FileRead read(const std::string& name, bool touch = true) const;
   /// Writes under a temporary name, then renames: readers see the complete file or none.
   std::error_code publish(const std::string& name, std::span<const std::uint8_t> bytes) const;
-  /// Removes exactly the given file: one published under the same name since then stays. Returns true if the given file is gone.
+  /// Removes exactly the given file. A file that was published under the same name since then stays. Returns true if the given file is gone.
   bool remove(const FileInfo& seen) const;
   /// Lists every name in the directory except "." and ".."; files that vanish while listing are skipped.
   std::vector<FileInfo> list(std::error_code& error) const;

@@ -23,13 +23,13 @@ using Status = FileRead::Status;
 // Other processes fill the directory, too, so its size is counted again after this many stores.
 constexpr int kStoresBetweenScans = 64;
 
-// A note is an entry with a special name, which no key's hash can be: it is neither counted nor evicted.
+// A note is an entry whose name is not a hash. It is neither counted nor evicted.
 constexpr std::string_view kNote = "sinter note ";
 bool is_note_name(std::string_view name) { return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos; }
 
 /// Warns once per process for each directory and kind of trouble: a broken cache must not flood the log.
 void warn_once(const Settings& settings, std::string_view kind, const std::string& message) {
-  static std::mutex& mutex = *new std::mutex;  // neither is ever destroyed: static tensors may outlive any order of destruction
+  static std::mutex& mutex = *new std::mutex;  // never destroyed, because static tensors may still be alive when the process ends
   static auto& said = *new std::set<std::string>;
   {
     const std::lock_guard lock(mutex);
@@ -75,7 +75,7 @@ struct DiskCache::State {
     return directory;
   }
 
-  /// Forgets the directory after it was removed by others, so that the next open makes a new one.
+  /// Forgets the directory after another process removed it, so that the next open() makes a new one.
   void reopen(const std::shared_ptr<Directory>& stale) {
     const std::lock_guard lock(mutex);
     if (directory == stale) directory.reset();
@@ -95,8 +95,8 @@ struct DiskCache::State {
       if (is_temporary_name(file.name) && is_abandoned(file.name, age_seconds(file))) from.remove(file);
   }
 
-  /// Counts the directory when that is due; deletes the least recently used entries when it exceeds its size. It deletes down to one tenth below the limit, so
-  /// that a full cache is not listed at every store.
+  /// Counts the bytes in the directory after every kStoresBetweenScans stores, or when the known bytes exceed the limit. If the directory is too large, deletes
+  /// the least recently used entries until it is one tenth below the limit, so that a full cache is not listed at every store.
   void keep_size(const Directory& from, const std::string& newest, std::uint64_t added) {
     {
       const std::lock_guard lock(mutex);

@@ -20,7 +20,7 @@ struct Settings {
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 /// Returns $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter; the size from $SINTER_CACHE_SIZE ("512M", "2G", a number of bytes; 0
-/// disables). It is never a shared temporary directory unless set explicitly. A malformed size counts as not set: the reader of the settings has already
+/// disables). It is never a shared temporary directory unless set explicitly. A malformed size is ignored, because the reader of the settings has already
 /// warned.
 Settings default_settings();
 /// Parses "512M", "2G" or "4096" as a number of bytes. Throws ValueError.
@@ -28,7 +28,7 @@ std::uint64_t parse_size(std::string_view text);
 
 struct Stats {
   std::uint64_t entries = 0, bytes = 0;
-  std::uint64_t hits = 0, misses = 0, stores = 0, evicted = 0, corrupt = 0;  // of this process
+  std::uint64_t hits = 0, misses = 0, stores = 0, evicted = 0, corrupt = 0;  // counts of this process
 };
 struct VerifyResult {
   std::uint64_t good = 0, bad = 0, foreign_schema = 0;
@@ -41,8 +41,8 @@ struct Listed {
   jit::Source source;
   jit::Binary binary;
   std::uint64_t bytes = 0;
-  double unused_seconds = 0;  // since it was stored or last used; right within an hour
-  std::int64_t uses = -1;     // by processes; -1: the file system cannot count them
+  double unused_seconds = 0;  // since it was stored or last used, within an hour
+  std::int64_t uses = -1;     // uses by processes; -1: the file system cannot count them
 };
 
 /// The prefix of the target of an entry that holds a plan.
@@ -52,8 +52,8 @@ inline constexpr std::string_view kTunedTarget = "schedule measured on ";
 /// The note that counts changes of the measured schedules; the keys of plans made before and after a change differ by this number.
 inline constexpr char kTuningMark[] = "tuned-schedules";
 
-/// The disk cache. It is thread-safe, and safe against other processes on the same directory. No member throws for anything that a file system or a hostile
-/// file can do: it warns once (log) and continues without the entry.
+/// The disk cache. It is thread-safe, and safe against other processes on the same directory. Faults of the file system and hostile files cause no exception:
+/// the cache logs one warning and continues without the entry.
 class DiskCache {
  public:
   explicit DiskCache(Settings settings);
@@ -68,7 +68,7 @@ class DiskCache {
   /// Deletes the entry of a source: its content is intact but useless.
   void discard(const jit::Source& source);
 
-  /// Stores a note about the cache itself, checked as entries are: "compiler-cpu" -> the compiler's identity.
+  /// Stores a note about the cache itself, such as "compiler-cpu" -> the compiler's identity. Notes are checked like entries.
   void remember(const std::string& name, const std::string& value);
   std::optional<std::string> recall(const std::string& name);
 
@@ -77,7 +77,7 @@ class DiskCache {
   /// Calls `take` with the bytes of every intact entry and note; import() stores them on another machine.
   void each(const std::function<void(std::span<const std::uint8_t>)>& take);
   enum class Import : std::uint8_t { stored, known, refused };
-  /// Stores one entry or note of each(), unless it is there. Refuses bytes that are not intact, of another schema, or that cannot be written.
+  /// Stores one entry or note of each() unless it exists. Refuses damaged bytes, entries of another schema, and entries that cannot be written.
   Import import(std::span<const std::uint8_t> bytes);
 
   Stats stats() const;

@@ -65,7 +65,7 @@ constexpr Field kFields[] = {{"target", &jit::Source::target},   {"compiler", &j
 
 std::string key_start() { return fmt::format("sinter kernel, schema {}\n", kSchema); }
 
-/// Takes "NAME LENGTH\n...\n" off the front; nullopt where the text does not begin so.
+/// Removes "NAME LENGTH\n...\n" from the front of the text and returns the field. Returns nullopt if the text does not begin with this field.
 std::optional<std::string_view> take_field(std::string_view& text, std::string_view name) {
   if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != ' ') return std::nullopt;
   text.remove_prefix(name.size() + 1);

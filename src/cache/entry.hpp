@@ -20,7 +20,7 @@ namespace sinter::cache {
 /// itself, see generator_id().) Files of another schema are never touched, so that two versions of sinter can share a directory.
 inline constexpr std::uint32_t kSchema = 1;
 
-/// The limit of a file's size; larger files count as damaged: no kernel is nearly as large, and a sparse file must not claim all memory.
+/// The limit of a file's size. Larger files count as damaged, because no kernel is nearly as large and a sparse file must not take all memory.
 inline constexpr std::uint64_t kMaxEntryBytes = std::uint64_t{256} << 20;
 
 /// Computes XXH3-128 of bytes that arrive in pieces; every file that sinter stores ends with it.
@@ -39,7 +39,7 @@ class Checksum {
 };
 std::array<std::uint8_t, 16> checksum_of(std::span<const std::uint8_t> bytes);
 
-/// Returns what a key of key_text() was made of; nullopt for any other text.
+/// Returns the source from which key_text() made this key; nullopt for any other text.
 std::optional<jit::Source> source_in(std::string_view key);
 /// Returns the target in a key of key_text(); empty for any other text.
 std::string_view target_of(std::string_view key);
@@ -53,7 +53,7 @@ std::vector<std::uint8_t> encode(std::string_view key, const jit::Binary& binary
 /// The contents of a file, as views into its bytes.
 struct EntryView {
   enum class Status : std::uint8_t { good, corrupt, foreign_schema } status = Status::corrupt;
-  std::string_view why;  // for a corrupt file, the fault
+  std::string_view why;  // the fault of a corrupt file
   std::string_view key, metadata;
   std::span<const std::uint8_t> payload;
 };

@@ -64,7 +64,7 @@ Settings default_settings() {
     settings.directory = fs::absolute(own, ignored);
     return settings;
   }
-  // The XDG specification asks for relative paths to be ignored.
+  // The XDG specification requires that relative paths are ignored.
   if (const fs::path xdg = environment("XDG_CACHE_HOME"); xdg.is_absolute()) settings.directory = xdg / "sinter";
   else if (const fs::path user = home(); user.is_absolute()) settings.directory = user / ".cache" / "sinter";
   return settings;

@@ -36,7 +36,7 @@ std::uint32_t machine() {
   return id;
 }
 
-/// Returns the start of a process in clock ticks since boot (field 22 of /proc/PID/stat); 0 where that is not known.
+/// Returns the start of a process in clock ticks since boot (field 22 of /proc/PID/stat); 0 if it is not known.
 std::uint64_t start_time(long pid) {
   const std::string stat = read_text(fmt::format("/proc/{}/stat", pid));
   std::size_t at = stat.rfind(')');  // the command name before it may contain any character

@@ -9,7 +9,7 @@ namespace sinter::cache {
 std::string temporary_name();
 bool is_temporary_name(std::string_view name);
 
-/// Returns true if nobody will complete the file: its process is dead (or its number is reused), or it was last written ten minutes ago. For a process on
+/// Returns true if no process will complete the file: its process is dead (or its number is reused), or it was last written ten minutes ago. For a process on
 /// another machine or in another container only the age counts.
 bool is_abandoned(std::string_view name, double age_seconds);
 

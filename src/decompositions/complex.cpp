@@ -18,7 +18,7 @@ namespace {
 
 using Matrix = Eigen::MatrixXcd;
 
-/// The result: the columns of real parts, then the columns of imaginary parts.
+/// The result: first the columns of real parts, then the columns of imaginary parts.
 class Result {
  public:
   Result(double* data, std::int64_t rows, std::int64_t columns) : both_(data, rows, 2 * columns), columns_(columns) { both_.setZero(); }
@@ -85,7 +85,7 @@ Refusal qr(Matrix a, std::int64_t kept, double* out) {
 Refusal svd(const Matrix& a, bool full, double* out) {
   const std::int64_t m = a.rows(), n = a.cols();
   Result result(out, full ? std::max(m, n) : std::min(m, n), m + 1 + n);
-  if (a.hasNaN()) return Refusal::diverges;  // as for real matrices
+  if (a.hasNaN()) return Refusal::diverges;  // the same as for real matrices
   if (!a.allFinite()) {
     result.set_nan();
     return Refusal::none;

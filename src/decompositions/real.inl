@@ -87,7 +87,7 @@ Refusal cholesky(Matrix a, double* out) {
   return Refusal::none;
 }
 
-/// Writes `kept` columns of Q, and R.
+/// Writes R and `kept` columns of Q.
 Refusal qr(Matrix a, std::int64_t kept, double* out) {
   const Eigen::HouseholderQR<Eigen::Ref<Matrix>> qr(a);
   Matrix q = Matrix::Identity(a.rows(), kept);

@@ -14,7 +14,7 @@ std::vector<trace::RecordedPtr> nodes_of(const std::vector<Tensor>& tensors) {
   return nodes;
 }
 
-// A loop that records without end is evaluated iteration by iteration.
+// A loop that never evaluates is evaluated here, iteration by iteration.
 const bool hooked = [] {
   trace::set_evaluate_hook(
       [](const std::vector<trace::RecordedPtr>& nodes) { engine::Engine::get().evaluate(nodes, {nodes.front()->called, nodes.front()->where}, false); });

@@ -35,7 +35,7 @@ struct Enumerators {
   static int of(fuse::Guard::Kind) { return static_cast<int>(fuse::Guard::Kind::not_positive) + 1; }
 };
 
-/// A class with private members lists them itself.
+/// A class with private members returns them itself.
 template <class T>
 concept HasTied = requires(T& x) { x.tied(); };
 

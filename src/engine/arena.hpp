@@ -1,4 +1,4 @@
-// The memory plan of values with live ranges: all lie in one block, and two may share a place if their live ranges are disjoint.
+// The memory plan: places values in one block. Two values may share memory if their live ranges are disjoint.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -14,8 +14,8 @@ struct Lifetime {
 struct Arena {
   std::vector<std::size_t> offsets;  // offset of each value, a multiple of kArenaAlign
   std::size_t bytes = 0;             // size of the block
-  std::size_t lower_bound = 0;       // the most bytes that are live at one moment: no block can be smaller
-  std::size_t sum = 0;               // sum over all values, for comparison with a block for each
+  std::size_t lower_bound = 0;       // the maximum number of bytes that are live at one moment: no block can be smaller
+  std::size_t sum = 0;               // sum of the sizes of all values, for comparison
 };
 inline constexpr std::size_t kArenaAlign = 64;
 

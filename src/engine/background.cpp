@@ -12,15 +12,15 @@
 namespace sinter::engine {
 namespace {
 
-/// The longest time that the end of the process waits. A later process compiles the remaining kernels when it needs them.
+/// The maximum time that the process waits at its end. A later process compiles the remaining kernels when it needs them.
 constexpr std::chrono::seconds kPatience{20};
 
 bool on_main_thread() { return gettid() == getpid(); }
 
 }  // namespace
 
-/// exit() destroys the calling thread's thread-locals before anything else. An atexit handler would run too late: after the handlers of libraries that a job
-/// has opened in the meantime (LLVM).
+/// exit() destroys the calling thread's thread-local variables first. An atexit handler would run too late, because the handlers of libraries that a job has
+/// opened since (LLVM) run before it.
 struct Background::Watch {
   Background* watched = nullptr;
   ~Watch() {

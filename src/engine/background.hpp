@@ -1,5 +1,5 @@
-// One thread runs jobs in order, for which no other thread waits. The end of the process waits a limited time, so that kernels that were compiled for a short
-// run serve the next one.
+// One thread runs jobs in order; no other thread waits for them. At its end the process waits for a limited time, so that kernels that were compiled during a
+// short run are in the cache for the next one.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -17,7 +17,8 @@ class Background {
   /// Jobs run inside the gate.
   explicit Background(ForkGate& gate) : gate_(gate) {}
 
-  /// Returns false if the job will not run: the process is ending, no thread can be started, or nobody could wait for it at the end. A job must not throw.
+  /// Returns false if the job will not run: the process is ending, no thread can be started, or the process could not wait for the job at its end. A job must
+  /// not throw.
   bool add(Job job);
   /// Waits until all jobs are done.
   void wait();

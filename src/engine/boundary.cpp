@@ -45,7 +45,7 @@ class Boundary {
   }
 
  private:
-  /// Returns the step that computes a node. A view has no step, so the value behind it is used. Returns -1 for an input.
+  /// Returns the step that computes a node. A view has no step, so its operand is used. Returns -1 for an input.
   int step_of(int node) const {
     for (;;) {
       for (std::size_t s = 0; s < plan_.steps.size(); ++s)  // a step that stores the value comes before one that computes it for itself

@@ -1,5 +1,5 @@
-// Checks of an evaluation: kernels that take elements at computed positions raise flags for positions out of range, and read nothing there. The flags are read
-// after all launches and before any result is handed out, so a wrong value is never returned.
+// Checks of an evaluation: kernels that gather elements at computed positions set flags for positions out of range, and read nothing there. The flags are read
+// after all launches and before any result is returned, so a wrong value is never returned.
 #pragma once
 #include <functional>
 #include <span>
@@ -16,9 +16,9 @@ class Checks {
   /// `gathers` come from the recording of this evaluation, because the plan may have been made for other lines of the program. The caller keeps them alive.
   Checks(std::span<const trace::GatherSite> gathers, const runtime::DevicePtr& device) : gathers_(gathers), device_(device) {}
 
-  /// Launches a step with checks, and gives it flags of its own.
+  /// Launches a step with checks and with separate flags.
   void launch(const PlannedStep& step, const std::function<void(const runtime::BufferPtr& flags)>& launch_with);
-  /// Waits for the flags. Throws IndexError if one is raised.
+  /// Waits for the flags. Throws IndexError if one is set.
   void verify();
 
  private:

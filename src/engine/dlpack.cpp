@@ -1,4 +1,4 @@
-// DLPack both ways: exports a view of a node's storage, and makes a storage over foreign memory.
+// DLPack in both directions: exports a view of a node's storage, and makes a storage over foreign memory.
 #include "sinter/dlpack.hpp"
 
 #include <algorithm>

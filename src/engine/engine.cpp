@@ -53,7 +53,7 @@ std::string result_name(const Planned& planned, int value, const std::vector<tra
   return fmt::format("the intermediate result of {} for {}, {}{}", name(written.op), roots.front()->called, what, short_place(roots.front()->where));
 }
 
-// Estimates the memory of a plan, most of which its sources take.
+// Estimates the memory of a plan. Its sources take most of it.
 std::size_t cost_of(const Planned& planned) {
   std::size_t cost = planned.values.size() * 256;
   for (const auto& step : planned.steps) cost += 4096 + step.made.source.text.size();
@@ -61,13 +61,13 @@ std::size_t cost_of(const Planned& planned) {
 }
 
 constinit ForkGate gate;
-constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed: static tensors may outlive any order of destruction
+constinit std::atomic<Engine*> the_engine{nullptr};  // never destroyed, because static tensors may still be alive when the process ends
 
 }  // namespace
 
 ForkGate& Engine::fork_gate() { return gate; }
 
-// The engine is made inside the gate: a fork in the midst would leave the child waiting for ever for an engine that no thread makes.
+// The engine is made inside the gate. Otherwise, after a fork at this moment, the child would wait forever for an engine that no thread makes.
 Engine& Engine::get() {
   if (Engine* made = the_engine.load(std::memory_order_acquire)) return *made;
   const ForkGate::Inside inside(gate);
@@ -82,7 +82,7 @@ Engine::Engine() : kernels_(totals_, gate) {
   timeline::attach_tools();
 }
 
-// A fork waits for evaluations to end and then holds every lock, so that the child finds nothing half done.
+// A fork waits until evaluations end and then holds every lock, so that the child finds consistent data.
 struct Engine::AtFork {
   AtFork() {
     pthread_atfork(
@@ -120,7 +120,7 @@ void Engine::configure(const Options& options) {
   check(options);
   const runtime::DevicePtr chosen = device_of(options);
   apply(options);
-  // A lost device is forgotten, so that work on other devices no longer fails because of it.
+  // A lost device is removed, so that work on other devices does not fail because of it.
   std::lock_guard lock(mutex_);
   std::erase_if(devices_, [&](const auto& entry) { return entry.second != chosen && entry.second->lost(); });
 }
@@ -398,7 +398,7 @@ class Engine::OnHost {
     from_.download(room_for(node), there(node), there(node).bytes());
     return copies_[node]->data();
   }
-  /// Returns memory of the host for a result that the step writes whole.
+  /// Returns host memory for a result that the step writes completely.
   void* room_for(int node) { return (copies_[node] = device->allocate(there(node).bytes()))->data(); }
   void take_back(int node) {
     const timeline::Span span("copy", "to the device");
@@ -431,7 +431,7 @@ void Engine::launch(const PlannedStep& step, const Target& target, Workspace& wo
   const auto& device = target.device;
   const jit::LoopNest& nest = step.nest;
   for (int axis = 0; axis < nest.parallel; ++axis)
-    if (work.numbers[step.numbers + static_cast<std::size_t>(axis)] == 0) return;  // nothing to write
+    if (work.numbers[step.numbers + static_cast<std::size_t>(axis)] == 0) return;  // the result has no elements
   ++totals_.launched;
   if (runtime::Kernel* kernel = kernels_.current(step.made, nest, target)) {
     const auto ints = bind(step, work, [&](int node) { return work.elements[node].data; });
@@ -515,7 +515,7 @@ void Engine::call(const fuse::LibraryCall& call, const PlannedStep& step, const 
 
 namespace {
 
-/// A part of a block of memory, which lives as long as one of its parts.
+/// A part of a block of memory. The block is freed with the last of its parts.
 class PartOfBuffer final : public runtime::Buffer {
  public:
   PartOfBuffer(runtime::BufferPtr whole, std::size_t offset, std::size_t bytes) : whole_(std::move(whole)), offset_(offset), bytes_(bytes) {}
@@ -690,7 +690,8 @@ void Engine::evaluate(std::span<const trace::RecordedPtr> wanted, const trace::S
     for (const auto& group : groups) ranks::evaluate_parts(group, [&](const std::vector<trace::RecordedPtr>& parts) { evaluate(parts, site, false); });
     return;
   }
-  const Surrounded surrounded;  // outside of the gate: a forking thread may hold the lock that `after` waits for, while it waits for all threads inside
+  const Surrounded surrounded;  // called outside of the gate, because a forking thread may hold the lock for which `after` waits, while it waits for all
+                                // threads inside the gate
   const ForkGate::Inside inside(gate);
   if (asked) trace::evaluation_asked();
   if (timeline::on()) timeline::report_recorded();
@@ -762,8 +763,8 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
     if (!leaf)
       trace::fail<ValueError>(site, fmt::format("the value depends on a placeholder, which has a shape but no data{}; explain() and dump_kernels() work on it",
                                                 short_place(work.roots.front()->where)));
-  constexpr std::size_t kShort = 24;  // so few operations never form a long chain
-  // On ranks, a place has one plan, which depends on the recording alone: every place must run the same exchanges, each once.
+  constexpr std::size_t kShort = 24;  // with so few operations there is no long chain
+  // With ranks, each place has one plan, which depends only on the recording, because every place must run the same exchanges, each once.
   const bool of_place = ranks::Exchanges::are_running();
   if (traversal.pending().size() > kShort && !of_place) {
     const trace::Reach reach = trace::reach_of(traversal.pending());
@@ -917,7 +918,7 @@ Engine::Setup Engine::setup_for(std::string_view target) {
   where.limits = fuse::limits_of(std::string(target));
   where.limits.fuse = set.fuse;
   where.interpret = where.kind().interprets && set.backend == "interpreter";
-  // If the target is this host, its device is used, and schedules that were tuned on it count.
+  // If the target is this host, its device and its tuned schedules are used.
   if (const Target& here = setup().target; here.device && here.device->reads_host() && here.limits.target == where.limits.target) where = here;
   return Setup(0, set, std::move(where));
 }
@@ -1003,7 +1004,7 @@ std::string Engine::boundary_of(const std::vector<trace::RecordedPtr>& pair, std
     fuse::Rewritten made = fuse::rewritten(roots, on.limits, {false, evaluate_now(), pair});
     traversal.walk(made.roots);
     find(made.followed);
-    if (a < 0 || b < 0) {  // a pass has absorbed one of the two: the recording is planned without passes
+    if (a < 0 || b < 0) {  // a pass has merged one of the two into another operation, so the recording is planned without passes
       traversal.release();
       made = {roots, {}, pair};
       traversal.walk(made.roots);

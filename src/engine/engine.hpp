@@ -34,7 +34,7 @@ struct Residence {
   std::shared_ptr<void> memory;
 };
 
-/// Returns contents, as a Storage holds them, over a device's memory that somebody else owns. `owner` is released when the device no longer uses the memory.
+/// Returns contents for a Storage over a device's memory that another owner has. `owner` is released when the device no longer uses the memory.
 std::shared_ptr<void> contents_of_others(const runtime::DevicePtr& device, void* data, std::size_t bytes, std::shared_ptr<void> owner);
 
 class Engine {
@@ -45,7 +45,7 @@ class Engine {
   /// Opens the device. Throws DeviceError here if it is missing.
   void configure(const Options& options);
 
-  /// `site` is the call that wants the values. `asked` is false if recording found a loop and evaluates by itself.
+  /// `site` is the call that needs the values. `asked` is false if loop detection evaluates, and not the user.
   void evaluate(std::span<const trace::RecordedPtr> roots, const trace::Site& site, bool asked = true);
   /// See sinter::eval_fused().
   void evaluate_fused(const std::vector<trace::RecordedPtr>& roots, const trace::Site& site);
@@ -65,8 +65,8 @@ class Engine {
   /// See sinter::tune(). `progress` receives the part that is done, from 0 to 1, and the kernel's name.
   std::vector<TunedKernel> tune(const std::vector<trace::RecordedPtr>& roots, const std::function<void(double, std::string_view)>& progress);
 
-  /// These functions serve freezing (frozen.hpp). They return: the device of later calls, by the present settings; the plan of a recording with all kernels
-  /// compiled; the results of one call, in the order of Bound::outputs.
+  /// These functions are for frozen functions (frozen.hpp). They return the device of later calls, according to the present settings; the plan of a recording
+  /// with all kernels compiled; and the results of one call, in the order of Bound::outputs.
   Frozen frozen_target();
   std::shared_ptr<const Planned> plan_to_keep(const trace::Graph& graph, std::span<const std::uint64_t> structure, const Values& values, const Leaves& leaves,
                                               const Frozen& at);
@@ -100,10 +100,10 @@ class Engine {
   };
   const Setup& setup();
   Setup setup_for(std::string_view target);
-  /// `rank`: of the thread, where ranks are threads. Without a number in the options, each rank has a device of its own, as far as there are enough.
+  /// `rank`: the thread's rank, if ranks are threads. Unless the options give a number, each rank has a separate device if there are enough.
   runtime::DevicePtr device_of(const Options& options, int rank = 0);
   std::vector<runtime::DevicePtr> devices();
-  // A plan is found by the settings and the structural key. Both are compared whole, so a plan of another structure is never found.
+  // A plan is found by the settings and the structural key. Both are compared completely, so a plan of another structure is never found.
   template <class Numbers> struct KeyOf {
     Numbers settings, structure;
     std::uint64_t tunings = 0;
@@ -120,10 +120,10 @@ class Engine {
       return a.tunings == b.tunings && same_words(a.structure, b.structure) && same_words(a.settings, b.settings);
     }
   };
-  // Histories of one plan at further lines and sizes, the latest first: an evaluation at known lines and sizes copies nothing.
+  // Histories of one plan at other lines and sizes, the latest first. An evaluation at known lines and sizes copies nothing.
   class Others {
    public:
-    // Call it before the traversal's release(). `like` is the history of the same plan at other lines or sizes.
+    // Must be called before the traversal's release(). `like` is the history of the same plan at other lines or sizes.
     std::shared_ptr<History> at(const trace::Traversal& traversal, const History& like);
 
    private:
@@ -131,7 +131,7 @@ class Engine {
     std::mutex mutex_;
     std::vector<std::shared_ptr<History>> histories_;
   };
-  // A plan, and the facts that an evaluation by this plan remembers.
+  // A plan, and the history that evaluations with this plan store.
   struct Known {
     std::shared_ptr<const Planned> planned;
     std::shared_ptr<History> history;
@@ -161,7 +161,7 @@ class Engine {
     void* data = nullptr;
     runtime::BufferPtr buffer;  // null for host memory that the device reads, which a leaf keeps
   };
-  // Memory that successive evaluations of a thread use again.
+  // Memory that a thread reuses in successive evaluations.
   struct Workspace {
     trace::Traversal traversal;
     std::vector<trace::RecordedPtr> roots;
@@ -170,7 +170,7 @@ class Engine {
     std::vector<std::uint64_t> constants;                 // bits of the graph's constants, then of the constants that rewriting added
     std::span<const trace::GatherSite> gathers;
     std::span<const trace::CallSite> calls;
-    const Sites* sites = nullptr;    // of the running recording; empty for a function from a file
+    const Sites* sites = nullptr;    // source lines of the running recording; empty for a function from a file
     std::vector<Elements> elements;  // one for each value of the plan
     std::vector<void*> pointers, call_pointers;
     std::vector<std::uint64_t> scalars;
@@ -186,7 +186,7 @@ class Engine {
   Known evaluate_with(const Target& target, const Setup& setup, const trace::Site& site, Workspace& work);
   // Runs the steps. The workspace holds the contents of the leaves, the constants, and the sites of checks and calls.
   void run(const Executable& executable, const Target& target, Workspace& work);
-  // Takes them from the workspace's traversal, then runs the steps.
+  // Takes these three from the workspace's traversal, then runs the steps.
   void run_recorded(const Executable& executable, const Target& target, Workspace& work);
   // `part`: the points at which the kernel runs; null: all points.
   void launch(const PlannedStep& step, const Target& target, Workspace& work, const runtime::BufferPtr& flags, const jit::Box* part = nullptr);
@@ -218,13 +218,13 @@ class Engine {
   };
   struct PlanFamily {
     std::vector<Member> members;
-    std::size_t on_disk = 0;  // entries
+    std::size_t on_disk = 0;  // number of entries
   };
   static constexpr std::size_t kMaxFamily = 64;
   Lru<PlanKey, PlanFamily, KeyHash, KeyEqual> plans_{kMaxPlanBytes};
 };
 
-// The calling thread's workspace, or a new one if that is in use: an evaluation may run a destructor that evaluates.
+// The calling thread's workspace, or a new one if that is in use, because an evaluation may run a destructor that evaluates.
 class Engine::Borrowed {
  public:
   Borrowed() : work_(std::move(mine())) {

@@ -45,7 +45,7 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
   std::iota(memory.begin(), memory.end(), 0);
   std::vector<char> read(count), wanted(count);
   executable.cores = cores_of(*planned, executable.numbers);
-  std::vector<int> moments;  // of the steps
+  std::vector<int> moments;  // the moment of each step
   int moment = -1;
   for (std::size_t s = 0; s < planned->steps.size(); ++s) {
     const PlannedStep& step = planned->steps[s];

@@ -1,4 +1,4 @@
-// Executable: a plan bound to sizes. It holds the plan's numbers, the memory plan, and the launches that are the same in every run. Evaluations, repeated
+// Executable: a plan bound to sizes. It has the plan's numbers, the memory plan, and the launches that are the same in every run. Evaluations, repeated
 // evaluations and frozen functions all run executables.
 #pragma once
 #include <cstddef>
@@ -46,23 +46,23 @@ struct Executable {
     int value;
     std::size_t block, offset, bytes;
   };
-  std::vector<Result> results;      // wanted values with elements that are not leaves, each once
-  std::vector<std::size_t> blocks;  // sizes of the blocks that hold results
+  std::vector<Result> results;      // requested values that have elements and are not leaves, each once
+  std::vector<std::size_t> blocks;  // sizes of the blocks for results
   std::vector<Repeated> repeated;   // in the order of the steps
-  std::vector<Core> cores;          // of kernels that begin while elements are on their way from other ranks
+  std::vector<Core> cores;          // cores of kernels that begin while elements from other ranks are being received
   bool keeps_all = false;           // every value keeps its memory until the end of a run
-  bool buffers = false;             // values in the arena have handles of their own, because the host computes a step for the device, or because they are kept
+  bool buffers = false;             // values in the arena have separate handles, because the host computes a step for the device, or because keep_all is set
 };
 
 /// Binds the plan to these values of its symbols. On a device whose memory the host does not read, results share blocks: up to four results, none smaller than
-/// half of the largest, together at most 16 MiB. So a result that outlives the others holds at most seven times its own size. `keep_all`: every value keeps its
-/// memory until the end of a run.
+/// half of the largest, together at most 16 MiB. So a result that outlives the others keeps at most seven times its own size allocated. `keep_all`: every value
+/// keeps its memory until the end of a run.
 Executable bound_executable(std::shared_ptr<const Planned> planned, const std::vector<std::int64_t>& symbols, const Target& target, Kernels& kernels,
                             bool keep_all = false);
 /// Prepares kernels for repetition, if the device can repeat them.
 void prepare_repeats(Executable& executable, const Target& target, Kernels& kernels);
 
-/// The sizes at which a plan was evaluated lately. Kernels are prepared for repetition when sizes occur for the second time.
+/// The sizes at which a plan was recently evaluated. When sizes occur for the second time, kernels are prepared for repetition.
 class Recurring {
  public:
   /// Calls `check` with a new executable.

@@ -84,7 +84,7 @@ std::string staging_text(const PlannedStep& step, const fuse::Limits& limits) {
   return fmt::format("{}, in {} over the {} blocks of a cluster, at most {} each", staging, counted(bytes, "byte"), cluster, limits.row_bytes);
 }
 
-/// Describes the decisions inside a kernel, one a line.
+/// Describes the decisions inside a kernel, one per line.
 std::vector<std::string> notes_of(const Planned& plan, std::size_t s) {
   const PlannedStep& step = plan.steps[s];
   std::vector<std::string> notes;
@@ -100,7 +100,7 @@ runtime::Launch launch_of(const PlannedStep& step, const fuse::Limits& limits) {
   return launch ? launch(step.nest, limits) : runtime::Launch{};
 }
 
-// Returns the shared memory of a block: the compiler's, and the part that a launch adds.
+// Returns the shared memory of a block: the part that the compiler reports, and the part that a launch adds.
 int shared_bytes(const PlannedStep& step, const fuse::Limits& limits) {
   return std::max(step.made.report.shared_bytes, 0) + launch_of(step, limits).shared_bytes;
 }
@@ -124,7 +124,7 @@ std::int64_t bytes_apart(const Planned& plan, const jit::LoopNest& nest) {
   return bytes;
 }
 
-// "multiply, add x3, exp", in order of first appearance.
+// Lists operations such as "multiply, add x3, exp", in order of first appearance.
 std::string ops_text(const std::vector<std::string>& ops) {
   std::vector<std::pair<std::string, int>> counted;
   for (const auto& op : ops) {
@@ -146,7 +146,7 @@ std::string guards_text(const Planned& plan, const Origins& origins) {
                      guards.empty() ? "none, so the plan is valid for all sizes" : fmt::format("{}", fmt::join(guards, ", ")));
 }
 
-/// "passes  block_channels 3, fold_channels 6".
+/// Returns a line such as "passes  block_channels 3, fold_channels 6".
 std::string passes_text(const Planned& plan) {
   std::vector<std::string> counts;
   for (const trace::PassCount& pass : plan.passes) counts.push_back(fmt::format("{} {}", pass.name, pass.count));

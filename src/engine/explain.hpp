@@ -11,7 +11,7 @@
 
 namespace sinter::engine {
 
-/// The facts that a node remembers of its evaluation. They do not keep the plan in memory: explain() describes it as long as evaluations can still use it.
+/// The facts that a node stores about its evaluation. They do not keep the plan in memory. explain() can describe the plan as long as it is in memory.
 struct History {
   History() = default;
   using Sites = std::shared_ptr<const std::vector<trace::NodeSite>>;
@@ -27,7 +27,7 @@ struct History {
   Sites sites;                      // lines of the present recording's nodes; an empty list if there was none
 };
 
-/// An evaluation, and its plan at its sizes while it is examined; null if the plan is no longer in memory.
+/// An evaluation that is being explained, with its plan at its sizes. The plan is null if it is no longer in memory.
 struct Explained {
   Explained() = default;
   Explained(History of, std::shared_ptr<const Planned> plan);
@@ -41,8 +41,8 @@ inline constexpr int kExplainSchema = 1;
 /// Describes one evaluation or several.
 std::string explanation(const std::vector<Explained>& evaluations, const ExplainOptions& options);
 nlohmann::json explain_json(const std::vector<Explained>& evaluations);
-/// Returns the facts that a kernel's source, which serves other lines and sizes too, does not contain: lines, parameters, planned sizes, the launch. Each is
-/// one line.
+/// Returns facts that a kernel's source does not contain, because the source is used for other lines and sizes, too: lines, parameters, planned sizes, the
+/// launch. Each is one line.
 std::vector<std::string> source_notes(const Explained& explained, const PlannedStep& step);
 
 }  // namespace sinter::engine

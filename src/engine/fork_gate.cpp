@@ -8,7 +8,7 @@ thread_local int depth = 0;  // number of nested entries of this thread
 }
 
 void ForkGate::enter() {
-  if (depth++ > 0) return;  // a thread that is inside already must not wait for a fork that waits for it
+  if (depth++ > 0) return;  // a thread that is already inside must not wait for a fork, because the fork waits for it
   begin_interruptible();
   for (;;) {
     closed_.wait(true);

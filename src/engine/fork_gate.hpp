@@ -6,7 +6,7 @@ namespace sinter::engine {
 
 class ForkGate {
  public:
-  /// Is held by a thread that evaluates or compiles; waits while another thread forks. A thread may hold it several times.
+  /// A thread that evaluates or compiles holds this object. Its constructor waits while another thread forks. A thread may hold several.
   class Inside {
    public:
     explicit Inside(ForkGate& gate) : gate_(gate) { gate_.enter(); }

@@ -55,7 +55,7 @@ void Engine::expect_calls(const Bound& bound, const Target& target) {
   for (std::size_t s = 0; s < bound.executable.library.size(); ++s)
     if (bound.executable.planned->steps[s].library) {
       const fuse::LibraryCall& call = bound.executable.library[s];
-      // A plan that was made here calls only libraries that the device has, and calls that stay on the host. A file's plan may call others.
+      // A plan that this process made has only library calls that the device or the host supports. A plan from a file may have others.
       if (!fuse::stays_on_host(call.op) && !fuse::has_library(target.limits, call.op, call.dtype))
         throw runtime::NoAlgorithm(fmt::format("there is no library here for {}", fuse::to_string(call)), false);
       target.device->expect(call);

@@ -1,4 +1,4 @@
-// A plan with the sizes of its calls. Consecutive calls share all facts that do not change, and need no traversal.
+// A plan bound to the sizes of calls. Consecutive calls share all data that do not change, and need no traversal.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace sinter::engine {
 
-/// The device of a frozen function's calls, whatever the settings become.
+/// The device of a frozen function's calls, which does not change with the settings.
 struct Frozen {
   Target target;
   PlanOptions how;
@@ -40,9 +40,9 @@ struct Bound {
   Executable executable;
   std::shared_ptr<const Leaves> leaves;
   std::vector<std::uint64_t> constants;    // the literals, followed by constants of rewrites
-  std::vector<trace::GatherSite> gathers;  // with the present sizes
+  std::vector<trace::GatherSite> gathers;  // the sites, with the present sizes
   std::vector<Shape> shapes;               // shapes of the results
-  std::shared_ptr<History> history;        // what explain() tells of the results
+  std::shared_ptr<History> history;        // the history of the results, for explain()
 };
 
 /// Computes all sizes, the places in memory, and the launches of a call.

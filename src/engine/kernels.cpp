@@ -20,7 +20,7 @@ namespace {
 
 using State = Compiled::State;
 
-/// One warning for each kind of device: a machine without a compiler must not flood the log.
+/// Logs one warning for each kind of device, because a machine without a compiler must not flood the log.
 void warn_of_no_compiler(const runtime::Kind& kind) {
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string_view>;
@@ -28,7 +28,7 @@ void warn_of_no_compiler(const runtime::Kind& kind) {
   if (said.insert(kind.name).second) log().warn("no {} was found; kernels are interpreted, which is slow. {}", kind.compiler_name, kind.compiler_advice);
 }
 
-// Null for a device that runs no nest by itself: the engine brings the operands to one that does.
+// Returns null for a device that cannot interpret nests. The engine then copies the operands to a device that can.
 runtime::KernelPtr stand_in(const jit::LoopNest& nest, const Target& target) {
   return target.device && target.kind().interprets ? target.device->load(nest, {}) : nullptr;
 }
@@ -79,7 +79,7 @@ std::shared_ptr<Compiled> Kernels::entry_of(const jit::Source& source) {
   return entry;
 }
 
-// SINTER_DUMP only serves inspection: if its folder cannot be written, a warning says so once, and evaluation goes on.
+// SINTER_DUMP is only for inspection. If its folder cannot be written, one warning is logged, and the evaluation continues.
 void Kernels::dump_strings(const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind) {
   std::string directory;
   {
@@ -162,7 +162,7 @@ runtime::KernelPtr Kernels::load(Compiled& entry, const jit::Source& source, con
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
     } catch (const runtime::NoClusterSpace&) {
       throw;
-    } catch (const DeviceError& error) {  // no memory, or the device is lost: then copying the operands to the host fails too
+    } catch (const DeviceError& error) {  // there is no memory, or the device is lost; then copying the operands to the host fails, too
       log().warn("{} could not be loaded and is interpreted: {}", source.entry, error.what());
       return nullptr;
     }

@@ -1,5 +1,6 @@
-// Makes a kernel that can run from a loop nest: generates its source, looks in memory and on disk, compiles, loads. A process compiles each key once, and holds
-// only the key's own lock meanwhile. If the interpreter gives the same bits, it runs the kernel until the machine code is there: nobody waits for the compiler.
+// Turns a loop nest into a kernel that can be launched: generates its source, looks for the binary in memory and on disk, compiles it if need be, and loads it.
+// A process compiles each key once, and holds only that key's lock while it compiles. If the interpreter gives the same bits, it runs the nest until the
+// machine code is available, so that nobody waits for the compiler.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -37,7 +38,7 @@ struct Compiled {
   std::unordered_map<runtime::Device*, runtime::KernelPtr> loaded;  // guarded by the mutex
 };
 
-/// A kernel that becomes available at some time. Another object keeps it alive.
+/// A kernel that another thread makes available. Another object owns it.
 struct Ready {
   Ready() = default;
   Ready(const Ready& other) : kernel(other.kernel.load()) {}
@@ -56,8 +57,8 @@ struct Made {
   bool interpreted = false;
   std::string why_interpreted;      // set when a compile failed or there is no compiler
   runtime::KernelPtr kernel;        // null if the target has no device, or if the device cannot interpret nests
-  std::shared_ptr<Compiled> later;  // set while `kernel` only replaces it
-  mutable Ready ready;              // the kernel that `later` gave and keeps alive
+  std::shared_ptr<Compiled> later;  // the compiled kernel; set while `kernel` is the interpreter's
+  mutable Ready ready;              // the kernel of `later`, which owns it
 };
 
 struct Totals {
@@ -73,7 +74,7 @@ class Kernels {
   void configure(const cache::Settings& settings, const std::string& dump);
   /// Does not throw if a compiler fails: the kernel is then interpreted, with a warning.
   Made make(const jit::LoopNest& nest, const Target& target, const std::string& split_reason);
-  /// Makes the kernels by which the target's devices compute a library call, if they do so by kernels.
+  /// Makes the kernels for a library call that the target's devices compute with kernels of sinter's own. Returns none for other calls.
   std::vector<Made> make_for(const fuse::LibraryCall& call, const Target& target);
   /// Returns the kernel to run now: the machine code as soon as it is available. Null if Made::kernel is null. The result lives as long as `made`.
   runtime::Kernel* current(const Made& made, const jit::LoopNest& nest, const Target& target);
@@ -88,7 +89,7 @@ class Kernels {
   /// Notes that schedules were added. Plans that were made earlier do not use them; `tunings` tells such plans apart.
   void tuned();
   int tunings() const { return tunings_; }
-  /// The same for schedules on disk, read once; empty if there is no tuned schedule.
+  /// Returns the mark of the tuned schedules on disk, which is read once. It is empty if there is no tuned schedule.
   std::string tuning_mark();
   /// Gives a job to the background thread, or does it now if there is none.
   void later(const Background::Job& job);
@@ -113,14 +114,14 @@ class Kernels {
   Lru<std::string, std::shared_ptr<Compiled>> entries_;  // by the full text of the key
   std::shared_ptr<cache::DiskCache> disk_;
   std::string dump_;
-  std::optional<std::string> tuning_mark_;  // of disk_
+  std::optional<std::string> tuning_mark_;  // the mark of disk_
   std::atomic<int> tunings_{0};
 };
 
-/// Returns what stands for the nest of a kernel that was not generated from one: its name.
+/// Returns an empty nest with this name, for a kernel that was not generated from a nest.
 jit::LoopNest nest_named(const std::string& name);
 
-/// Writes a kernel's sources into a folder, with the notes above each as comments: NAME.loops and NAME.cu, or NAME.nest and NAME.ll. Returns the paths.
+/// Writes a kernel's sources into a folder, each with the notes as comments at its top: NAME.loops and NAME.cu, or NAME.nest and NAME.ll. Returns the paths.
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
                                        bool assembly, const std::vector<std::string>& notes = {});
 

@@ -13,7 +13,7 @@ template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std
   /// `capacity` bounds the sum of the costs of all entries, in the caller's unit.
   explicit Lru(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Returns null if the key is not there. An entry that is found becomes the most recently used.
+  /// Returns null if there is no such key. The found entry becomes the most recently used one.
   template <class Like> Value* find(const Like& key) {
     const auto found = map_.find(key);
     if (found == map_.end()) return nullptr;

@@ -20,8 +20,8 @@ namespace sinter::engine {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{64} << 20;  // the size of each of the two arrays, larger than the caches
-constexpr int kRounds = 5;                             // at least, and
-constexpr double kSeconds = 0.1;                       // at least, so that a busy machine has a quiet moment
+constexpr int kRounds = 5;                             // minimum number of rounds, and
+constexpr double kSeconds = 0.1;                       // minimum time, so that a busy machine has a quiet moment
 
 template <class Copy> double fastest(runtime::Device& device, const Copy& copy, double at_least = kSeconds) {
   using Clock = std::chrono::steady_clock;
@@ -79,7 +79,7 @@ double measure_products(runtime::Device& device, DType dtype) {
   }
 }
 
-/// Measures once for each device and `what`; 0 where there is no memory to measure with.
+/// Measures once for each device and `what`. Returns 0 if there is no memory for the measurement.
 template <class Measure> double once(runtime::Device& device, const std::string& what, const Measure& measure) {
   static auto& mutex = *new std::mutex;
   static auto& known = *new std::map<std::string, double>;

@@ -7,7 +7,7 @@ namespace sinter::engine {
 /// Returns the bytes read and written per second by copies between two large arrays, on `threads` threads of the host or on a GPU; 0 if there is no memory for
 /// the arrays.
 double measured_bandwidth(runtime::Device& device, int threads);
-/// Additions and multiplications per second of a product of large matrices of this type by the device's library; 0 where it has none.
+/// Returns the additions and multiplications per second in a product of large matrices of this type by the device's library, or 0 if there is no library.
 double measured_arithmetic(runtime::Device& device, DType dtype);
 
 }  // namespace sinter::engine

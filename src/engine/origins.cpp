@@ -12,7 +12,7 @@
 namespace sinter::engine {
 namespace {
 
-/// Returns the file's name without folders. "resnet.onnx, Conv 'c1'" is a node of a model, and is shown without a line.
+/// Returns the file's name without folders. A name such as "resnet.onnx, Conv 'c1'" is a node of a model, and is shown without a line.
 std::string short_name(const std::string& file) {
   if (const std::size_t node = file.find(".onnx, "); node != std::string::npos) return file.substr(node + 7);
   return file.substr(file.rfind('/') + 1);
@@ -55,7 +55,7 @@ std::vector<Lines> Origins::lines(std::span<const int> nodes) const {
     if (fresh) files.push_back(where.file);
     file->second.insert(no_lines ? 0 : where.line);
   }
-  // Some files are parts of an expression. Drops each part that lies within another one: of softmax(x + 1) and x + 1, the second.
+  // Some file names are parts of an expression. Removes each part that is within another part, such as x + 1 if softmax(x + 1) is in the list.
   std::erase_if(files, [&](const std::string& file) {
     return by_file[file].contains(0) && std::any_of(files.begin(), files.end(), [&](const std::string& other) {
              return &other != &file && other.size() > file.size() && by_file.contains(other) && by_file[other].contains(0) &&
@@ -122,7 +122,7 @@ SizeRange Origins::range(std::size_t symbol) const {
   SizeRange range{planned, planned, 1};
   while (range.step < kMaxStep && !serves(planned + range.step) && !serves(planned - range.step)) ++range.step;
   if (range.step == kMaxStep) return {planned, planned, 1};
-  // Finds the last multiple of the step for which the plan is valid, up or down: doubles the distance, then bisects.
+  // Finds the last multiple of the step, upwards or downwards, for which the plan is valid: doubles the distance, then bisects.
   const auto last = [&](std::int64_t by) {
     std::int64_t good = 0, bad = 1;
     while (serves(planned + by * bad)) {

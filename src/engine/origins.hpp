@@ -1,4 +1,4 @@
-// The user's words for the parts of a plan: source lines, names of tensors, names of sizes. They come from the present recording.
+// The user's names for the parts of a plan: source lines, names of tensors, names of sizes. They come from the present recording.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ struct Lines {
   std::uint32_t first = 0, last = 0;
 };
 
-/// The values of a symbol for which a plan is valid while the other symbols keep theirs: from `low` to `high` in steps; `high` 0 means no limit.
+/// The values of a symbol for which a plan is valid if the other symbols do not change: from `low` to `high` in steps; `high` 0 means no limit.
 struct SizeRange {
   std::int64_t low = 0, high = 0, step = 1;
 };
@@ -32,11 +32,11 @@ class Origins {
   std::vector<Lines> lines(std::span<const int> nodes) const;
   /// Returns "logreg.cpp:31-33, 36"; empty if no line is known.
   std::string lines_text(std::span<const int> nodes) const;
-  /// Returns "x" or, for a leaf without a name, its place of recording: "load at train.py:3"; empty if neither is known.
+  /// Returns "x" or, for a leaf without a name, the line that recorded it: "load at train.py:3"; empty if neither is known.
   std::string value(int number) const;
   /// Returns the given name of a node, or an empty text.
   std::string label(int node) const;
-  /// "float32 (B, 1024)"
+  /// Returns a text such as "float32 (B, 1024)".
   std::string type(DType dtype, const Shape& shape) const;
   /// Returns "B" for a size with a name, else the plan's own name: "n0".
   std::vector<std::string> symbols() const;

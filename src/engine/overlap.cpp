@@ -51,7 +51,7 @@ class Cores {
       return finishes(by) && by >= before;
     };
     jit::Box points = jit::points_without(step.nest, ints, late);
-    // The end of a row runs in other code than its whole vectors. For an elementwise kernel, both are known to give the same bits.
+    // Different code computes the end of a row and its whole vectors. For elementwise kernels both give the same bits.
     const int lanes = step.nest.lane_axis();
     if (!points.empty() && step.nest.rows > 0 && lanes < step.nest.parallel &&
         points[static_cast<std::size_t>(lanes)] != std::pair<std::int64_t, std::int64_t>(0, ints[static_cast<std::size_t>(lanes)]))

@@ -1,5 +1,5 @@
 // Overlap: a kernel's core, the points that read no elements of an unfinished exchange, runs before the exchange finishes. The other points run in the kernel's
-// own turn. It is the same kernel at the same points, so the bits are the same.
+// place in the order of steps. The same kernel computes each point, so the bits are the same.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,11 +17,11 @@ struct Core {
   jit::Box points;
 };
 
-/// Returns the cores of a plan's kernels at these numbers of it; or for these values of its symbols, which give the numbers.
+/// Returns the cores of a plan's kernels, for the plan's numbers, or for the values of its symbols, from which the numbers are computed.
 std::vector<Core> cores_of(const Planned& planned, std::span<const std::int64_t> numbers);
 std::vector<Core> cores_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
 
-/// Returns "[1:127, 0:512]".
+/// Returns a text such as "[1:127, 0:512]".
 std::string points_text(const jit::Box& points);
 
 }  // namespace sinter::engine

@@ -7,12 +7,12 @@
 
 namespace sinter::engine {
 
-/// The numbers of things that a plan's numbers may name.
+/// The numbers of objects to which a plan's numbers may refer.
 struct PlanTerms {
   std::size_t leaves, literals, gathers, calls, symbols, outputs;
 };
 
-/// Throws Damaged if a number of the plan names nothing, if a step reads a value that is not there, or if a nest is invalid.
+/// Throws Damaged if a number of the plan refers to no object, if a step reads a value that is not in memory, or if a nest is invalid.
 void check(const Planned& plan, const PlanTerms& terms);
 
 inline void require(bool good, std::string_view what) {

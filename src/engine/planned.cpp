@@ -41,7 +41,7 @@ PlannedStep make_step(const std::vector<int>& ordinals, const fuse::Step& step, 
 
 bool runs_on_device(const PlannedStep& step, const Target& target) {
   if (!fuse::has_library(target.limits, step.call.op, step.call.dtype)) return false;
-  // Calls without kernels are a library's, except where kernels were not compiled.
+  // A library computes calls without kernels, unless kernels were not compiled at all.
   const bool by_kernels = !target.limits.library_calls && fuse::by_digits(step.call.op);
   return !by_kernels || (!step.call_kernels.empty() &&
                          std::all_of(step.call_kernels.begin(), step.call_kernels.end(), [](const Made& made) { return made.kernel != nullptr; }));
@@ -57,7 +57,7 @@ struct LoweredStep {
 LoweredStep lowered_step(const fuse::Graph& graph, const fuse::Step& step, const Target& target, const PlanOptions& how, Kernels& kernels) {
   const auto lower = [&](const jit::LowerOptions& options) { return jit::lower(graph, step.kernel, target.limits, options); };
   LoweredStep result{lower(how.lowering)};
-  // Two schedules are equal if their texts are: a text has only the fields that matter for the form.
+  // Two schedules are equal if their texts are equal, because a text has only the fields that matter for the form.
   const auto runs = [&](const jit::Lowered& lowered) { return jit::to_string(lowered.nest.schedule, target.limits.backend); };
   const std::string chosen = runs(result.lowered);
   if (how.tuned && target.device && !kernels.tuning_mark().empty())
@@ -152,11 +152,11 @@ class Making {
     }
   }
 
-  /// Adds numbers that the last step takes.
+  /// Adds numbers of the last step.
   void add_numbers(const fuse::Sizes& sizes) { numbers_.insert(numbers_.end(), sizes.begin(), sizes.end()); }
   std::size_t numbers() const { return numbers_.size(); }
 
-  /// Finishes the plan. Returns the value numbers of the nodes that lie in memory.
+  /// Finishes the plan. Returns the value numbers of the nodes in memory.
   std::map<int, int> finish() {
     for (const auto& node : plan_.graph.nodes)
       if (node.made) planned_.made.push_back(node.scalar);
@@ -298,7 +298,7 @@ class Making {
     planned_.bytes_moved += call.bytes_moved - before;
   }
 
-  /// Keeps the refused merges, by the steps' present numbers: find_epilogues() has moved calls.
+  /// Stores the refused merges with the steps' present numbers, because find_epilogues() has moved calls.
   void keep_refusals() {
     std::map<int, int> writer;
     for (std::size_t s = 0; s < planned_.steps.size(); ++s) writer[planned_.steps[s].writes.front()] = static_cast<int>(s);
@@ -306,7 +306,7 @@ class Making {
     for (const fuse::Refusal& refusal : plan_.refused) planned_.refused.push_back({moved(refusal.a), moved(refusal.b), refusal.why});
   }
 
-  /// Numbers the nodes that lie in memory, in the order in which the steps read and write them.
+  /// Numbers the nodes in memory, in the order in which the steps read and write them.
   std::map<int, int> number_values() {
     std::map<int, int> numbers;
     const auto value_of = [&](int id) {

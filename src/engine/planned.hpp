@@ -1,5 +1,5 @@
-// Planned: a graph's structure, scheduled, generated and compiled for a target, for all sizes that meet its guards. It is the first level of the cache, and a
-// plain value: it contains nothing of the graph or of the scheduler's work, so a file can store it unchanged.
+// Planned: a graph's structure, scheduled, generated and compiled for a target, for all sizes that meet its guards. It is the first level of the cache. It is a
+// plain value without references to the graph or the scheduler, so a file can store it unchanged.
 #pragma once
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ struct PlannedNode {
   Shape shape;  // with the sizes for which the plan was made
   std::vector<int> inputs;
   int leaf = -1;
-  int figure = -1;  // its sizes are the figures from this one on; -1 for a node that the scheduler has dropped
+  int figure = -1;  // number of its first figure, its sizes; -1 for a node that the scheduler has dropped
 };
 
 /// A value in memory.
@@ -28,15 +28,16 @@ struct PlannedValue {
   trace::Op op{};  // the op that gives it
   DType dtype{};
   Shape shape;      // with the sizes for which the plan was made
-  int leaf = -1;    // number of the leaf of the graph whose contents it is
+  int leaf = -1;    // for a leaf of the graph: its number
   int bytes = -1;   // for a value that a step writes: the program's number for its size in bytes
-  int node = -1;    // the node whose value, or partial result, it is
-  int figure = -1;  // its sizes are the figures from this one on
+  int node = -1;    // the node whose value or partial result this is
+  int figure = -1;  // number of its first figure, its sizes
 
   bool is_leaf() const { return leaf >= 0; }
 };
 
-/// Bytes that a step moves for each of so many elements, which are a figure. The next `others` counts are another sum of the same memory: the smaller counts.
+/// Bytes that a step moves for each element; the number of elements is a figure. The next `others` entries are another sum for the same memory, of which the
+/// smaller one counts.
 struct PlannedTraffic {
   double bytes = 0;
   int elements = 0;
@@ -48,12 +49,12 @@ struct PlannedStep {
   jit::LoopNest nest;      // kernels: the nest with its schedule; buffers are values
   fuse::LibraryCall call;  // library calls: with the sizes for which the plan was made; nodes are values
   enum class From : std::uint8_t { chosen, asked, tuned };
-  From schedule_from = From::chosen;  // asked: Options::schedule is a part of it; tuned: measured on this machine before
+  From schedule_from = From::chosen;  // asked: Options::schedule changed it; tuned: it was measured on this machine earlier
   Made made;
   std::vector<Made> call_kernels;  // library calls: the kernels by which the device computes it (runtime::Kind::call_sources)
   std::vector<int> constants;      // scalar k of the nest is the constant with this number, counting the graph's constants, then Planned::made
   std::vector<int> gathers;        // check k of the nest belongs to the gather with this ordinal
-  std::size_t numbers = 0;         // position of its numbers: nest.ints followed by the offsets of inputs and outputs; or those of the call
+  std::size_t numbers = 0;         // position of the step's numbers: nest.ints followed by the offsets of inputs and outputs, or the numbers of the call
   std::vector<int> reads, writes;  // values
   std::vector<int> last_reads;     // values that no later step reads and that are not results
   bool is_epilogue = false;        // runs on the pieces of the previous step, in the order of the nest's loops
@@ -68,27 +69,27 @@ struct PlannedStep {
   int part_figure = 0;             // the sizes of `parts` are the figures from this one on
   int staged = 0;                  // kernels: number of values staged between passes over a row
   double bytes_moved = 0, bytes_unfused = 0;
-  std::vector<PlannedTraffic> moved, unfused;  // the same for any sizes
+  std::vector<PlannedTraffic> moved, unfused;  // does not depend on the sizes
 };
 
-/// Returns whether the target's device computes the library call of a step; otherwise the host does for it.
+/// Returns whether the target's device computes the library call of a step; otherwise the host computes it for the device.
 bool runs_on_device(const PlannedStep& call, const Target& target);
 
 struct Planned {
   std::vector<PlannedValue> values;
   std::vector<PlannedStep> steps;
   std::vector<trace::Scalar> made;       // constants of rewrites
-  std::vector<int> outputs;              // values that hold the outputs
+  std::vector<int> outputs;              // the values of the outputs
   fuse::Limits limits;                   // the device model for which it was planned
   fuse::SizeProgram program;             // the plan's guards, and its numbers as functions of the symbols
   std::vector<std::string> symbols;      // names: sizes are n0, n1, .., starts of slices o0, ..
   std::vector<std::int64_t> sizes;       // values of the symbols for which it was made
   std::vector<trace::PassCount> passes;  // passes that changed the recording
-  fuse::SizeProgram figures;             // what explain() shows for other sizes: shapes and elements
+  fuse::SizeProgram figures;             // shapes and numbers of elements, which explain() shows for other sizes
   double bytes_moved = 0, bytes_unfused = 0;
   std::vector<PlannedNode> recorded;   // the recorded graph from which it was made
-  std::vector<fuse::Refusal> refused;  // pairs of steps that were tried as one kernel, by number
-  bool loaded = false;                 // from a file: the reach of its steps is checked for each set of sizes
+  std::vector<fuse::Refusal> refused;  // pairs of numbers of steps that were tried as one kernel
+  bool loaded = false;                 // read from a file, so the accesses of its steps are checked for each set of sizes
 
   const PlannedValue& value(int number) const { return values[static_cast<std::size_t>(number)]; }
   /// Returns whether the plan is valid for these values of the symbols. With `estimates`, its cost estimates must hold, too.
@@ -101,7 +102,7 @@ struct Planned {
 
 /// Returns the plan with its shapes, launches and bytes for other values of the symbols, to be described; `sizes` stay those for which it was made.
 Planned described_at(const Planned& planned, const std::vector<std::int64_t>& symbols);
-/// The bytes of this traffic, from the plan's figures.
+/// Returns the bytes of this traffic, from the plan's figures.
 double bytes_of(const std::vector<PlannedTraffic>& traffic, std::span<const std::int64_t> figures);
 /// Bytes that a plan moves, and that it would move with one kernel for each op.
 struct PlannedBytes {
@@ -111,7 +112,7 @@ PlannedBytes bytes_at(const Planned& planned, const std::vector<std::int64_t>& s
 
 struct PlanOptions {
   jit::LowerOptions lowering;
-  bool tuned = true;       // use schedules that were measured to be faster
+  bool tuned = true;       // use tuned schedules
   bool keep_plans = true;  // store plans in the disk cache, and read them from there
 };
 

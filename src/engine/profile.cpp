@@ -34,7 +34,7 @@ const char* kind_of(const RanStep& ran) {
   return made.interpreted || (made.later && !made.ready.kernel.load()) ? "interpret" : "kernel";
 }
 
-/// "float32(32, 128)", for the present sizes.
+/// Returns a text such as "float32(32, 128)" for the present sizes.
 std::string written_by(const RanStep& ran) {
   std::vector<std::string> written;
   for (const int number : step_of(ran).writes) {
@@ -45,13 +45,13 @@ std::string written_by(const RanStep& ran) {
   return fmt::format("{}", fmt::join(written, ", "));
 }
 
-/// The kernel that runs on the pieces of a library call's result; null where there is none.
+/// Returns the kernel that runs on the pieces of a library call's result, or null if there is none.
 const PlannedStep* epilogue_of(const RanStep& ran) {
   const auto& steps = ran.planned.steps;
   return ran.call && ran.step + 1 < steps.size() && steps[ran.step + 1].is_epilogue ? &steps[ran.step + 1] : nullptr;
 }
 
-/// As explain() counts them.
+/// Counts the bytes in the same way as explain().
 double bytes_moved(const RanStep& ran) {
   const PlannedStep* const epilogue = epilogue_of(ran);
   return engine::bytes_of(step_of(ran).moved, ran.figures) + (epilogue ? engine::bytes_of(epilogue->moved, ran.figures) : 0);
@@ -63,14 +63,14 @@ double product(std::span<const std::int64_t> sizes) {
   return all;
 }
 
-/// 0 where it is not known.
+/// Returns 0 if it is not known.
 double operations_of(const fuse::LibraryCall& call) {
   using trace::Op;
   if (call.op == Op::matmul || call.op == Op::matmul_panels) return 2 * product(call.shape) * static_cast<double>(call.operands[0].shape.back());
   if (call.op != Op::conv && call.op != Op::conv_blocked && call.op != Op::conv_bytes && call.op != Op::conv_bytes_scaled) return 0;
   const auto& filters = call.operands[1].shape;
   const double channels = static_cast<double>(call.shape[1]) * (call.op == Op::conv ? 1 : static_cast<double>(call.shape.back()));
-  // Filters of 5 axes are laid out for minimal filtering: one number for each place of a tile, in place of 3 x 3 taps.
+  // Filters with 5 axes are packed for minimal filtering: they have one number for each element of a tile, and not for each of 3 x 3 taps.
   const double taps = call.op == Op::conv_blocked && filters.size() == 5 ? 9 / static_cast<double>(filters[0]) : 1;
   return 2 * product(call.shape) * product(filters) * taps / std::max(channels, 1.0);
 }
@@ -141,7 +141,7 @@ void report_computed_again(const trace::Recorded& node) {
 
 namespace {
 
-constexpr std::size_t kMaxText = 120;  // of the lines of a step that many lines share
+constexpr std::size_t kMaxText = 120;  // maximum length of the list of lines of a step
 
 struct Current {
   Profile::Times* times = nullptr;
@@ -175,7 +175,7 @@ std::vector<Group> grouped(const Profile& profile) {
   return groups;
 }
 
-/// "plan 3.1 ms, compile 129.4 ms", the longest first.
+/// Returns a text such as "plan 3.1 ms, compile 129.4 ms", the longest first.
 std::string kinds_text(const timeline::Sums& kinds, double whole) {
   std::vector<std::pair<double, std::string>> sorted;
   double rest = whole;
@@ -247,7 +247,7 @@ void Profile::restart() {
 
 std::vector<ProfiledStep> Profile::steps() const {
   const engine::ForkGate::Inside inside(engine::Engine::fork_gate());
-  timeline::Sums* const sums = timeline::sum_into(nullptr);  // measuring is no part of it
+  timeline::Sums* const sums = timeline::sum_into(nullptr);  // the time of measuring does not count
   const auto start = Times::Clock::now();
   std::vector<ProfiledStep> all;
   for (const auto& [key, step] : times_->steps) {

@@ -16,14 +16,14 @@ namespace sinter {
 
 namespace engine {
 
-/// A step that runs, or ran.
+/// A step that is running or has run.
 struct RanStep {
   const Planned& planned;
   std::size_t step;
   const fuse::LibraryCall* call;                   // with the present sizes; null for a kernel
-  const char* part;                                // "core" or "rims" of a kernel whose exchanges run beside its core; "" for a whole step
-  std::span<const std::int64_t> numbers, figures;  // of the plan, for the present sizes
-  const std::vector<trace::NodeSite>* sites;       // null where the recording is not known
+  const char* part;                                // "core" or "rims" of a kernel whose core overlaps with exchanges; "" for a whole step
+  std::span<const std::int64_t> numbers, figures;  // numbers and figures of the plan for the present sizes
+  const std::vector<trace::NodeSite>* sites;       // null if the recording is not known
   const runtime::DevicePtr& device;
 };
 
@@ -53,7 +53,7 @@ struct Profile::Times {
   };
   std::map<std::pair<std::string, std::string>, Step> steps;  // by kind and name
   std::map<std::string, std::uint64_t> again;                 // values that were computed again, and how often they were computed
-  timeline::Sums kinds, start_kinds;                          // seconds since `made`; those before restart()
+  timeline::Sums kinds, start_kinds;                          // seconds since `made`, without and with those before restart()
   double start_seconds = 0;
   Clock::time_point made = Clock::now();
   Times* before = nullptr;  // the object that this one replaced

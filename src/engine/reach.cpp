@@ -135,7 +135,7 @@ class Checker {
     if (places.low + offset < 0 || (places.high + offset + 1) * size > bytes_[static_cast<std::size_t>(node)]) refuse("reaches outside of its buffers");
   }
 
-  /// A step may write only values of the plan, not an input or a constant, which may be in the file itself.
+  /// A step may write only values of the plan, but no input and no constant, which may be mapped from the file.
   void written(int node) const {
     if (planned_.value(node).is_leaf()) refuse("writes over its input");
   }

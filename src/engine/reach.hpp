@@ -7,7 +7,7 @@
 
 namespace sinter::engine {
 
-/// Throws InternalError if the size of a value is invalid. Is called before the values get places.
+/// Throws InternalError if the size of a value is invalid. Is called before memory is planned.
 void check_bytes(const Planned& planned, const std::vector<std::int64_t>& symbols);
 
 /// The sizes of the leaves' contents, and the required sizes of the results.

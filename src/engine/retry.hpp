@@ -1,5 +1,5 @@
-// Retries after failures. If planning with fusion fails inside sinter, the program continues without fusion, where fewer faults are possible. If a library has
-// no algorithm for a product that it promised, kernels for it are generated.
+// Retries after failures. If planning with fusion fails inside sinter, the program continues without fusion, where fewer faults are possible. If a library
+// turns out to have no algorithm for a product, kernels for the product are generated.
 #pragma once
 #include "engine/kernels.hpp"
 #include "runtime/executor.hpp"
@@ -7,7 +7,7 @@
 
 namespace sinter::engine {
 
-/// Tells the user, once for each reason, that a plan failed inside sinter and is tried without fusion.
+/// Warns once for each reason that planning failed inside sinter and is tried without fusion.
 void warn_of_failed_plan(const InternalError& error);
 /// Returns limits without the feature for which a library had no algorithm: first without additions, then without products. Warns the user at the first call of
 /// each kind. Throws the error if no feature is left to remove.

@@ -21,7 +21,7 @@ jit::Source source_of(const StoredPlanKey& key, std::size_t ordinal) {
   return source;
 }
 
-/// A plan, and the compiler's reports on its kernels, on which its decisions rest.
+/// A plan, and the compiler's reports on its kernels, on which its decisions are based.
 struct StoredPlan {
   Planned planned;
   std::vector<jit::ResourceReport> reports;
@@ -62,7 +62,7 @@ std::shared_ptr<const Planned> load_plan(const StoredPlanKey& key, std::size_t o
   } catch (const InternalError& error) {
     log().warn("a plan in the cache is damaged and is made again: {}", error.what());
   } catch (const runtime::NoClusterSpace&) {
-    return nullptr;  // the device has less room for clusters now
+    return nullptr;  // the device now has room only for smaller clusters
   }
   disk->discard(source);
   return nullptr;

@@ -1,5 +1,5 @@
-// Plans on disk, stored like kernels: each plan of a structure is an entry of the disk cache. A plan that is read is compared by its whole key and checked as a
-// plan file is. Its kernels are made like any others, from their own entries.
+// Plans on disk, stored like kernels: each plan of a structure is an entry of the disk cache. When a plan is read, its complete key is compared, and it is
+// checked like a plan file. Its kernels are made like any others, from their own entries.
 #pragma once
 #include <functional>
 #include <memory>
@@ -22,7 +22,7 @@ struct StoredPlanKey {
 
 /// The maximum number of plans of one structure on disk.
 inline constexpr std::size_t kMaxStoredPlans = 16;
-/// Returns the plans of a structure in order, up to the first that is missing, damaged or cannot run here, or up to one that is `enough`.
+/// Returns the plans of a structure in order. Stops at the first plan that is missing, damaged or cannot run here, or after one for which `enough` is true.
 std::vector<std::shared_ptr<const Planned>> load_plans(const StoredPlanKey& key, const PlanTerms& terms, Kernels& kernels,
                                                        const std::function<bool(const Planned&)>& enough = {});
 void store_plan(const StoredPlanKey& key, std::size_t ordinal, const Planned& planned, cache::DiskCache& disk);

@@ -1,5 +1,5 @@
-// Measures each kernel's candidates against its chosen schedule, over the contents of one evaluation. Two compared times are taken directly after each other,
-// many times; the median of their ratios counts.
+// Measures each kernel's candidates against its chosen schedule, with the values of one evaluation. The two schedules are timed directly after each other, many
+// times. The result is the median of the ratios.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
         for (auto& access : *accesses) access.buffer = scheduled.values.at(access.buffer);
       return planned_step;
     };
-    // The present numbers in the form that a launch takes.
+    // Returns the kernel's numbers for the present sizes, in the form in which a launch takes them.
     std::vector<std::int64_t> today;
     const auto numbers_of = [&](const jit::LoopNest& nest) -> std::span<const std::int64_t> {
       today = nest.ints;
@@ -142,7 +142,7 @@ std::vector<TunedKernel> Engine::tune(const std::vector<trace::RecordedPtr>& roo
     race(runners, kRounds, 0.3, 0.7);
     std::erase_if(runners, [](const Runner& runner) { return median(runner.ratios) >= kWorthKeeping; });
     if (!runners.empty()) {
-      // Combines the best one with each of the next ones, whose gains may add up.
+      // Combines the best candidate with each of the next ones, because their gains may add up.
       std::vector<Runner> last{runners.front()};
       const std::size_t next = std::min<std::size_t>(runners.size(), 4);
       const std::vector<Runner> singles(runners.begin(), runners.begin() + static_cast<std::ptrdiff_t>(next));

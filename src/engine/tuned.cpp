@@ -22,7 +22,7 @@ jit::Source key_of(const jit::LoopNest& nest, const TuningPlace& place) {
   return key;
 }
 
-// "2^17 points, rows of 2^9": the order of magnitude of the sizes, as a plan's guards hold it.
+// Returns the order of magnitude of the sizes, like the guards of estimates: "2^17 points, rows of 2^9".
 std::string size_class(const jit::Lowered& lowered) {
   const auto power = [&](int first, int last) {
     fuse::Size points = 1;

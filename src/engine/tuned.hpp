@@ -1,5 +1,5 @@
-// Schedules that were measured to be faster than the chosen ones, in the disk cache. They are found by the kernel's structure, the device and sinter's own
-// sources, and by the order of magnitude of the sizes.
+// Schedules that were measured to be faster than the chosen ones, in the disk cache. The key consists of the kernel's structure, the device, sinter's sources
+// and the order of magnitude of the sizes.
 #pragma once
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct TuningPlace {
 std::optional<jit::ScheduleOverride> tuned_override(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place);
 /// `gain`: how many times faster.
 void keep_tuned(cache::DiskCache& disk, const jit::Lowered& chosen, const TuningPlace& place, const jit::ScheduleOverride& overrides, double gain);
-/// Returns a text that tells earlier stored schedules from later ones; empty if there are none.
+/// Returns a text that changes when schedules are stored; empty if there are no schedules.
 std::string tuning_mark(cache::DiskCache& disk);
 
 }  // namespace sinter::engine

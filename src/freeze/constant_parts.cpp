@@ -17,7 +17,7 @@ using trace::RecordedPtr;
 /// A node that depends on no placeholder. Nodes with equal hashes have equal elements.
 struct Value {
   Hash128 hash;
-  std::size_t bytes_read = 0;  // bytes of the contents that it is computed from; a part that is read twice counts twice
+  std::size_t bytes_read = 0;  // bytes of the contents from which it is computed; a part that is read twice counts twice
 };
 using NodeValues = std::unordered_map<const Recorded*, Value>;
 
@@ -30,7 +30,7 @@ std::size_t add_contents(Words& words, const StoragePtr& storage) {
   return storage->bytes;
 }
 
-/// The facts about every node without a placeholder below the results.
+/// The constant parts: data about every node below the results that depends on no placeholder.
 NodeValues values_of(const std::vector<RecordedPtr>& results) {
   NodeValues values;
   std::unordered_set<const Recorded*> seen;
@@ -80,9 +80,9 @@ template <class Visit> void descend(const std::vector<RecordedPtr>& results, Vis
 
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
-/// Returns whether a conversion to a longer type is repeated in each call, and not computed once: its readers then read fewer bytes, and products take bytes as
-/// they are stored. A conversion of few elements is computed once, unless a library takes 16 bits, because the library would then need the other operand in the
-/// longer type, too.
+/// Returns whether a conversion to a longer type is repeated in each call and not computed once. Its readers then read fewer bytes, and products of bytes read
+/// the stored bytes. A conversion of few elements is computed once, unless a library takes 16 bits, because the library would then need the other operand in
+/// the longer type, too.
 bool is_left(const Recorded& node, bool products) {
   if (node.op != Op::cast) return false;
   const DType from = node.inputs()[0]->dtype;

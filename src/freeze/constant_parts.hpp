@@ -10,20 +10,20 @@ namespace sinter::freezing {
 
 class ConstantParts {
  public:
-  /// `products`: a library multiplies where the formula runs, and takes 16-bit floats as they are stored.
+  /// `products`: the device has a library of products, which reads 16-bit floats without conversion.
   explicit ConstantParts(bool products) : products_(products) {}
   /// Takes two recordings of a formula, with different sizes of its inputs' named axes (the same recording twice if there are none). Parts without a
   /// placeholder that are equal in both depend on no size either. They are evaluated, unless their contents would exceed 64 KiB and four times the contents
-  /// that they are computed from.
+  /// from which they are computed.
   void choose(const std::vector<trace::RecordedPtr>& results, const std::vector<trace::RecordedPtr>& others);
-  /// Gives the parts of a further recording that equal chosen parts the contents of those.
+  /// In a further recording, gives each part that equals a chosen part the contents of that part.
   void fill(const std::vector<trace::RecordedPtr>& results) const;
   std::size_t count() const { return contents_.size(); }
 
  private:
   bool products_;
   std::unordered_map<Hash128, StoragePtr> contents_;
-  std::vector<StoragePtr> read_;  // kept, so that no other contents get their addresses and are mistaken for them
+  std::vector<StoragePtr> read_;  // kept alive, so that no other contents get their addresses and are mistaken for them
 };
 
 }  // namespace sinter::freezing

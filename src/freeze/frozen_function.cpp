@@ -25,7 +25,7 @@ using trace::Site;
 
 Site site_at(Location where) { return {"Function", where}; }
 
-/// "x: float32[n]", "input 2: float32[n]".
+/// Names an input in messages: "x: float32[n]", or "input 2: float32[n]" if it has no name.
 std::string called(const InputSpec& spec, std::size_t number) {
   return spec.name.empty() ? fmt::format("input {}: {}", number, to_string(spec)) : to_string(spec);
 }
@@ -42,7 +42,7 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
   name_axes(where);
   const Recording recording = record(usual_, where);
   shards_ = has_spread(recording.results);
-  if (shards_) {  // the plan is made at the call, for the parts of the inputs
+  if (shards_) {  // the plan is made at the first call, for the parts of the inputs on this rank
   } else if (axes_.empty()) {
     parts_.choose(recording.results, recording.results);
   } else if (const auto other = record_otherwise(where)) {
@@ -122,7 +122,7 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
   }
   const trace::ForAnySize all;
   for (const Tensor& result : formula_(placeholders)) recording.results.push_back(trace::node_of(site_at(where), result));
-  if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula gives nothing");
+  if (recording.results.empty()) fail<ValueError>(site_at(where), "the formula returns no tensor");
   if (has_spread(recording.results)) return recording;
   fuse::Rewritten made = fuse::rewritten(recording.results, at_.target.limits, {.frozen = true, .evaluate = {}});
   recording.results = std::move(made.roots);
@@ -148,7 +148,7 @@ std::optional<Recording> FrozenFunction::record_otherwise(Location where) const 
 
 PlannerInput FrozenFunction::planner_input(const Recording& recording, Location where) const {
   if (has_spread(recording.results))
-    fail<ShardingError>(site_at(where), "the formula shards its values: it is planned for their parts when it is called, and cannot be prepared or saved");
+    fail<ShardingError>(site_at(where), "the formula shards its values, so it is planned for their parts when it is called; it cannot be prepared or saved");
   trace::Traversal walked;
   std::vector<trace::RecordedPtr> results = recording.results;
   walked.walk(results);
@@ -212,8 +212,8 @@ std::shared_ptr<const Bound> FrozenFunction::bind_recorded(const AxisSizes& size
   });
 }
 
-/// Returns the numbers that a plan of a file takes at these sizes. If the plan cannot run there (or, with `estimates`, if another plan would have been made),
-/// returns nothing and, if requested, the reason.
+/// Returns the values that a plan from a file needs at these sizes. Returns nothing if the plan is not valid at these sizes, or, with `estimates`, if sinter
+/// would have made another plan for them. Then sets `reason` if it is not null.
 std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisSizes& sizes, bool estimates, std::string* reason) const {
   auto values = plan.rules->at(sizes, reason);
   if (!values || plan.planned->holds(values->symbols, estimates)) return values;
@@ -221,7 +221,7 @@ std::optional<Values> FrozenFunction::served(const FrozenPlan& plan, const AxisS
   return {};
 }
 
-/// Binds a plan of a file. The file is not trusted, so everything is checked.
+/// Binds a plan from a file. The file is not trusted, so everything is checked.
 std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan, const Values& values, const AxisSizes& sizes, const Site& site) const {
   ReachTerms terms{{}, plan.leaves->results, values.shapes};
   for (std::size_t leaf = 0; leaf < plan.leaves->inputs.size(); ++leaf) {
@@ -246,8 +246,9 @@ std::shared_ptr<const Bound> FrozenFunction::bind_checked(const FrozenPlan& plan
   }
 }
 
-// Chooses a plan that was made for these sizes; otherwise, of the plans that are right for them, the one that was made for the nearest sizes. A plan is skipped
-// if this device's library cannot compute its products: the file has no formula from which another plan could be made.
+// Chooses the plan that sinter would have made for these sizes. If the file has none, chooses among the plans that are valid at these sizes the one that was
+// made for the nearest sizes. A plan is skipped if this device's library cannot compute its products: the file has no formula from which another plan could be
+// made.
 std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes, Location where) const {
   std::string lacking;
   const auto bind = [&](const FrozenPlan& plan, bool estimates) -> std::shared_ptr<const Bound> {
@@ -277,7 +278,7 @@ std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes,
     fail<DeviceError>(
         site_at(where),
         fmt::format("the file's plan uses a library for a product that no library computes on {}: {}. Freeze the formula and save it again on this device, or "
-                    "anywhere with SINTER_CUBLASLT=off: then generated kernels multiply",
+                    "anywhere with SINTER_CUBLASLT=off, so that generated kernels compute the product",
                     at_.target.device->name(), lacking));
   std::vector<std::string> asked;
   for (std::size_t k = 0; k < axes_.size(); ++k) asked.push_back(fmt::format("{} = {}", axes_[k], sizes[k]));
@@ -289,7 +290,7 @@ std::shared_ptr<const Bound> FrozenFunction::bind_loaded(const AxisSizes& sizes,
 
 namespace {
 
-/// The sizes of one name that a plan serves, around the one for which it was made. The other names are as planned.
+/// The range of sizes of one named axis that a plan serves, while the other axes have the sizes for which it was made.
 struct ServedSizes {
   std::int64_t first = 0, last = 0;
   std::int64_t step = 1;     // between neighbouring sizes
@@ -302,7 +303,7 @@ std::string to_string(const std::string& axis, const ServedSizes& sizes) {
 }
 
 /// Returns the last size from `size` towards `end`, in whole steps, such that the guards hold at this size and at all sizes before it. Far from `size`, where
-/// guards only concern memory, sizes between two that hold are assumed to hold.
+/// guards only limit the use of memory, if the guards hold at two sizes, they are assumed to hold between them.
 template <class Holds> std::int64_t last_towards(std::int64_t size, std::int64_t end, std::int64_t step, Holds holds) {
   constexpr std::int64_t kOneByOne = 4096;
   const std::int64_t way = end < size ? -step : step, steps = (end - size) / way;
@@ -325,7 +326,7 @@ template <class Holds> ServedSizes served_around(std::int64_t size, std::int64_t
 
 }  // namespace
 
-/// "batch 4 to 7, seq = 16"
+/// Describes the sizes that a plan serves: "batch 4 to 7, seq = 16".
 std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < axes_.size(); ++k) {
@@ -419,8 +420,8 @@ void FrozenFunction::prepare(const std::map<std::string, std::int64_t>& given, L
   for (const auto& [axis, size] : given) {
     const std::size_t number = axis_number(axis);
     if (number == axes_.size())
-      fail<ValueError>(site_at(where), fmt::format("there is no axis '{}' among the inputs' ({})", axis,
-                                                   axes_.empty() ? "none has a name" : fmt::format("{}", fmt::join(axes_, ", "))));
+      fail<ValueError>(site_at(where),
+                       fmt::format("no input has an axis '{}' (named axes: {})", axis, axes_.empty() ? "none" : fmt::format("{}", fmt::join(axes_, ", "))));
     if (size < 0) fail<ValueError>(site_at(where), fmt::format("the size {} of '{}' is negative", size, axis));
     sizes[number] = size;
   }
@@ -519,7 +520,7 @@ const Looked* FrozenFunction::look_at(const AxisSizes& sizes, LookedAt& looked, 
 
 namespace {
 
-/// Returns how many sizes are tried for each question: as many as together record about 32,768 nodes, but at least a few, and no more than the search can use.
+/// Returns how many sizes narrow() tries of each kind: as many as together record about 32,768 nodes, but at least 24 and at most 512.
 std::size_t effort_for(const trace::Graph& graph) {
   return std::clamp<std::size_t>((std::size_t{1} << 15) / std::max<std::size_t>(graph.nodes.size(), 1), 24, 512);
 }
@@ -533,7 +534,7 @@ std::vector<std::int64_t> lows_of(const std::vector<std::string>& symbols) {
 
 }  // namespace
 
-/// Derives, from a few recordings, the rules by which the numbers follow from the sizes. Returns nothing if the formula does not record this structure again.
+/// Derives from a few recordings the rules that compute a plan's numbers from the sizes. Returns nothing if the formula does not record this structure again.
 std::optional<SizeRules> FrozenFunction::rules_of(const trace::StructuralKey& structure, const AxisSizes& sizes, std::vector<std::int64_t> lows,
                                                   LookedAt& looked, const Site& site) const {
   const Looked* again = look_at(sizes, looked, site);
@@ -546,7 +547,7 @@ std::optional<SizeRules> FrozenFunction::rules_of(const trace::StructuralKey& st
   });
 }
 
-/// Returns the plan of this recording as a file stores it, with the rules of its numbers.
+/// Returns the plan in the form that a file stores: with the leaves of this recording, and with the rules that compute its numbers.
 FrozenPlan FrozenFunction::with_rules(const FrozenPlan& plan, const PlannerInput& recorded, LookedAt& looked, const Site& site) const {
   FrozenPlan to = plan;
   to.rules = rules_of(plan.structure, plan.sizes, lows_of(plan.planned->symbols), looked, site);
@@ -585,8 +586,8 @@ std::size_t held_sizes(const SizeRules& rules) {
 
 namespace {
 
-/// Returns sizes near these that differ from each other and probably from the formula's own numbers: primes, and then, for names that count in steps, sizes
-/// that are whole steps of 32 away.
+/// Returns nearby sizes that differ from each other and, probably, from the constants of the formula. The first are primes. The others are whole steps of 32
+/// away from the planned sizes, for axes whose sizes count in steps.
 std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
   constexpr int kPrimes = 4, kBySteps = 3;
   constexpr std::int64_t kStep = 32;
@@ -616,8 +617,9 @@ std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
 
 }  // namespace
 
-/// If a size equals another number of the formula (a batch of 4 beside 4 blocks of channels), both are one symbol and the size cannot vary. Makes a plan for
-/// nearby sizes that equal no other number: it serves this size with all others. Returns nothing if no such plan leaves more names free.
+/// If a size equals another number of the formula (a batch of 4 and 4 blocks of channels), both are one symbol, and the plan is specialised to this size. This
+/// function makes a plan for nearby sizes that equal no other number. That plan serves the given sizes, too. Returns nothing if no such plan has more dynamic
+/// axes.
 std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
   std::optional<FrozenPlan> best;
   const auto holds_fewer = [&](const SizeRules& rules) { return held_sizes(rules) < held_sizes(*(best ? best->rules : plan.rules)); };
@@ -643,7 +645,7 @@ std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedA
 
 std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
   if (!formula_) fail<ValueError>(site, "the function was loaded; copy its file instead");
-  if (plan_count_ == 0) (void)bound_for(usual_, site.where);  // says why there is none
+  if (plan_count_ == 0) (void)bound_for(usual_, site.where);  // throws the reason if there can be no plan
   const std::lock_guard one(making_);
   std::vector<FrozenPlan> saved;
   LookedAt looked;
@@ -651,8 +653,8 @@ std::vector<FrozenPlan> FrozenFunction::plans_to_save(const Site& site) {
     const FrozenPlan here = with_rules(plan, planner_input(record(plan.sizes, site.where), site.where), looked, site);
     std::optional<FrozenPlan> general;
     if (held_sizes(*here.rules) > 0) general = nearby(here, looked, site);
-    // If the general plan serves the planned sizes as well as their own plan does, their own plan is not saved. A saved plan then replaces the general one only
-    // if it serves the planned sizes too.
+    // If the general plan is the one that sinter would make for these sizes, `here` is not saved. Then an already saved plan may replace the general one only
+    // if it serves these sizes, too.
     const bool apart = !general || !served(*general, plan.sizes, true);
     if (apart) saved.push_back(here);
     if (general && std::none_of(saved.begin(), saved.end(), [&](const FrozenPlan& known) {

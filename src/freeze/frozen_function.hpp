@@ -1,4 +1,4 @@
-// The contents of a sinter::Function: the formula, its plans, and the executables for the sizes of its calls.
+// Implements sinter::Function: the formula, its plans, and the executables for the sizes of its calls.
 #pragma once
 #include <atomic>
 #include <map>
@@ -118,13 +118,13 @@ class FrozenFunction {
   std::vector<std::vector<std::size_t>> numbers_;  // input -> axis -> number of its name; unspecified for an axis without a name
   AxisSizes usual_;                                // the sizes of the specs
   ShardedFunction sharded_{formula_};
-  bool shards_ = false;                    // whether the formula shards its values itself
+  bool shards_ = false;                    // whether the formula itself shards values
   std::atomic<bool> sharded_last_{false};  // whether the last call was of sharded values
   Frozen at_;
   ConstantParts parts_{at_.target.limits.products};
   std::mutex making_;  // held while a plan is made; guards plans_
   std::vector<FrozenPlan> plans_;
-  std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was prepared: a file's plans must serve them too
+  std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was prepared; the plans in a file must serve these, too
   std::atomic<int> plan_count_{0};
   mutable std::once_flag described_;  // a file's plans do not change, so serves_ is made once, when it is first requested
   mutable std::vector<std::string> serves_;

@@ -64,7 +64,7 @@ struct FilePlan {
   std::vector<DType> results;
   Planned planned;
   std::vector<StepKernel> kernels;
-  std::vector<std::vector<StepKernel>> call_kernels;  // of each step
+  std::vector<std::vector<StepKernel>> call_kernels;  // the call's kernels, for each step
 };
 
 struct Description {
@@ -77,7 +77,7 @@ struct Description {
 
 // --- writing
 
-/// Collects contents one after the other, each once.
+/// Collects contents in order, each once.
 class Contents {
  public:
   std::pair<std::uint64_t, std::uint64_t> add(const StoragePtr& storage, std::shared_ptr<void> host) {
@@ -127,7 +127,7 @@ FilePlan described(const FrozenPlan& plan, const runtime::Kind& kind, Contents& 
 
 // --- reading
 
-/// Returns a name that recorded operations may point to for ever.
+/// Returns a name that is never freed, because recorded operations may point to it.
 const char* interned(std::string text) {
   static std::mutex mutex;
   static auto& names = *new std::set<std::string>;
@@ -135,7 +135,7 @@ const char* interned(std::string text) {
   return names.insert(std::move(text)).first->c_str();
 }
 
-/// Checks the numbers that a call uses without further checks: each must refer to something that exists.
+/// Checks the numbers that a call uses without further checks: each must refer to an existing object.
 void check(const FilePlan& plan, const Description& all, std::size_t axes, std::uint64_t contents_bytes) {
   const SizeRules& rules = plan.rules;
   const std::size_t symbols = rules.symbols.size();
@@ -212,7 +212,7 @@ class KernelsOfFile {
     return Engine::get().kernels().make(step.nest, target_, fuse::to_string(step.boundary));
   }
 
-  /// The kernels of a library call; none where not all were compiled, so that the host computes it.
+  /// Returns the kernels of a library call, or none if not all were compiled; the host then computes it.
   std::vector<Made> make(const fuse::LibraryCall& call, const std::vector<StepKernel>& kernels) {
     std::vector<Made> all;
     const runtime::Kind& kind = target_.kind();
@@ -231,7 +231,7 @@ class KernelsOfFile {
   }
 
  private:
-  /// Nothing for a kernel that was compiled for another machine, and can be compiled for this one.
+  /// Returns nothing for a kernel that was compiled for another machine and can be compiled for this one.
   std::optional<Made> loaded(const StepKernel& kernel, const jit::LoopNest& nest) {
     const auto number = static_cast<std::size_t>(kernel.entry);
     require(binaries_[number].entry == nest.name, "a kernel");
@@ -251,7 +251,7 @@ class KernelsOfFile {
   }
 
   const Target& target_;
-  std::string target_name_;  // of this machine, as a kernel's source has it
+  std::string target_name_;  // the target of this machine, in the form of a kernel's source
   std::vector<jit::Binary> binaries_;
   std::vector<std::string> made_for_;
   std::vector<runtime::KernelPtr> loaded_;

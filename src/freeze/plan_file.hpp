@@ -2,9 +2,9 @@
 //
 //   Header | description (archive.hpp) | contents of the leaves, from a multiple of 4096 bytes on | checksum (XXH3-128 of everything before it)
 //
-// The description holds the plans as they run: loop nests, library calls, the program of the sizes, and each kernel as its entry of the disk cache (key,
-// report, machine code, checksum). The checksum finds damage, not forgery: a plan is machine code, to be trusted as a program is. Reading maps the file, and
-// the leaves' contents stay in the mapping.
+// The description has the plans in the form in which they run: loop nests, library calls, the program of the sizes, and each kernel as an entry of the disk
+// cache (key, report, machine code, checksum). The checksum finds damage, not forgery. A plan is machine code, so its source must be trusted like that of a
+// program. Reading maps the file, and the leaves' contents stay in the mapping.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace sinter::freezing {
 
-/// Raise it when the description changes in a way that archive.hpp or the generator's id does not show.
+/// Raise this number when the description changes in a way that archive.hpp or the generator's id does not show.
 inline constexpr std::uint32_t kPlanSchema = 5;
 
 /// Throws IoError.

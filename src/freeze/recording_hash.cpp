@@ -26,7 +26,7 @@ std::vector<Hash128> ContentHashes::of(const Leaves& leaves) {
 
 namespace {
 
-/// `numbers` holds the shape of each node, then its ints.
+/// `numbers` has the shape of each node, then its ints.
 Hash128 hash_with(const std::vector<std::int64_t>& numbers, const trace::Graph& graph, const std::vector<std::uint64_t>& literals,
                   const std::vector<Hash128>& leaves) {
   std::vector<Hash128> nodes;

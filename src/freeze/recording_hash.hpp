@@ -20,14 +20,14 @@ class ContentHashes {
 
  private:
   const Hash128& of(const StoragePtr& storage);
-  // A recording may make contents of its own. They are not kept alive, and no new storage is mistaken for one that was freed.
+  // A recording may create contents. These are not kept alive, and no new storage is mistaken for one that was freed.
   std::map<StoragePtr::weak_type, Hash128, std::owner_less<StoragePtr::weak_type>> known_;
 };
 
 /// Returns the hash of a graph with these literals, from the hashes of its leaves.
 Hash128 hash_of(const trace::Graph& graph, const std::vector<std::uint64_t>& literals, const std::vector<Hash128>& leaves);
 
-/// A graph whose numbers are computed anew for other sizes.
+/// A graph whose numbers are computed again for other sizes.
 class PredictedGraph {
  public:
   PredictedGraph(trace::Graph graph, std::vector<Hash128> leaves);

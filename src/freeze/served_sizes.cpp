@@ -33,7 +33,7 @@ std::int64_t between(std::int64_t low, std::int64_t high, double part) {
   return std::clamp(static_cast<std::int64_t>(std::llround(at)), low, high);
 }
 
-/// Sizes of a name are counted in its steps: `own`, the plan's, lies between `low` and `high`.
+/// The sizes of a name, counted in its steps. `own` is the plan's size, between `low` and `high`.
 struct Range {
   std::size_t axis;
   std::int64_t step, rest, own, low, high;
@@ -70,7 +70,7 @@ class Narrowing {
 
  private:
   using Counts = std::vector<std::int64_t>;                           // by free name
-  enum class Found : std::uint8_t { same, other, refused, unclear };  // unclear: two numbers meet, and the plan is not run there
+  enum class Found : std::uint8_t { same, other, refused, unclear };  // unclear: two numbers are equal, so the plan is not run at these sizes
   using Visit = std::function<void(const Counts&)>;
 
   Sizes sizes_at(const Counts& counts) const {
@@ -111,7 +111,7 @@ class Narrowing {
 
   // --- each name alone
 
-  /// Returns the farthest count from the plan's own towards `end` that is the same or unclear, as are all tried counts in between.
+  /// Returns the farthest count from the plan's own towards `end` such that this count and all tried counts in between are the same or unclear.
   template <class At> static std::int64_t farthest(const Range& name, std::int64_t end, const Counts& stops, At at) {
     const std::int64_t way = end < name.own ? -1 : 1;
     std::int64_t good = name.own;
@@ -150,7 +150,7 @@ class Narrowing {
     name.high = high;
   }
 
-  /// Tries sizes at which two numbers of the recording meet, if one name alone makes them equal while the others are as planned, or at their lowest.
+  /// Tries sizes at which two numbers of the recording become equal by changing one name, while the others are as planned or at their lowest.
   void meet() {
     Counts lowest;
     for (const Range& name : names_) lowest.push_back(name.low);
@@ -175,7 +175,7 @@ class Narrowing {
 
   // --- all names together
 
-  /// Finds sizes within all ranges at which the formula differs.
+  /// Finds sizes within all ranges at which the formula records something else.
   std::optional<Counts> somewhere_else() {
     std::optional<Counts> other;
     const Visit visit = [&](const Counts& counts) {
@@ -194,7 +194,7 @@ class Narrowing {
       if (names_.size() > 2) smallest(visit);
       anywhere(visit);
     }
-    for (const auto& [counts, seen] : seen_)  // unclear sizes become clear where numbers are now known to meet without another change
+    for (const auto& [counts, seen] : seen_)  // unclear sizes become clear when two numbers are known to become equal without another change
       if (!other && inside(counts) && at(counts) == Found::other) other = counts;
     return other;
   }
@@ -211,7 +211,7 @@ class Narrowing {
     }
   }
 
-  /// Numbers that meet at a corner say nothing about the sizes beside it, so the next counts inwards are tried too.
+  /// If numbers are equal at a corner, this says nothing about neighbouring sizes, so the next counts inwards are tried, too.
   void corners(const Visit& visit) const {
     for (std::size_t set = 0; set < std::size_t{1} << names_.size(); ++set) {
       Counts corner;
@@ -248,7 +248,7 @@ class Narrowing {
     }
   }
 
-  /// Visits the smallest sizes of all names together. A remainder of a product may be one that no sizes have while one of the names is as planned.
+  /// Visits the smallest sizes of all names together. Some remainders of a product of sizes occur only if all names differ from the plan.
   void smallest(const Visit& visit) const {
     const auto side = static_cast<std::int64_t>(std::pow(static_cast<double>(effort_), 1 / static_cast<double>(names_.size())) + 1e-9);
     Counts step(names_.size(), 0);
@@ -260,7 +260,7 @@ class Narrowing {
     }
   }
 
-  /// Visits, for each two names with the others as planned, all of the smallest sizes, and sizes that are equal, neighbours, or one the double of the other.
+  /// For each pair of names, with the others as planned, visits all of the smallest sizes, and sizes that are equal, neighbours, or the double of each other.
   void pairs(const Visit& visit) const {
     const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(effort_)));
     for (std::size_t j = 0; j < names_.size(); ++j)
@@ -284,7 +284,7 @@ class Narrowing {
       }
   }
 
-  /// Visits sizes with each name at an end, as planned, or between.
+  /// Visits sizes with each name at an end of its range, as planned, or in between.
   void anywhere(const Visit& visit) const {
     std::minstd_rand numbers(1);
     const auto draw = [&](int below) { return static_cast<int>(numbers() / 8 % static_cast<unsigned>(below)); };
@@ -299,10 +299,10 @@ class Narrowing {
     }
   }
 
-  /// Ends the range of one name between the plan's own size and `other`, where the formula changes. If the change depends on several names, it takes the one
-  /// that loses the fewest sizes.
+  /// Ends the range of one name between the plan's own size and `other`, where the formula changes. If the change depends on several names, chooses the name
+  /// whose range loses the fewest sizes.
   void end_before(Counts other) {
-    for (std::size_t k = 0; k < names_.size(); ++k) {  // a name on which it does not depend is as planned
+    for (std::size_t k = 0; k < names_.size(); ++k) {  // names on which the change does not depend are as planned
       Counts without = other;
       without[k] = names_[k].own;
       if (at(without) == Found::other) other = without;

@@ -40,7 +40,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
                                                              const trace::Site& site) const {
   const auto plan = std::make_shared<Plan>();
   for (const Tensor& input : inputs) plan->inputs.push_back(lies(input.node()));
-  // The formula over global shapes. `parts`: the inputs' parts at the place of that number.
+  // The formula over global shapes. `parts`: the inputs' parts at the place with this number.
   const auto record = [&, plan = plan.get()](const std::vector<Tensor>& parts, std::size_t number) {
     std::vector<Tensor> given;
     for (std::size_t k = 0; k < specs.size(); ++k) {
@@ -97,7 +97,7 @@ std::shared_ptr<ShardedFunction::Plan> ShardedFunction::make(const std::vector<I
       for (const RecordedPtr& root : here.partition->roots()) local.emplace_back(root);
       return local;
     };
-    // Its sizes are fixed, so the formula is recorded here alone.
+    // The function's sizes are fixed, so the formula is recorded only here.
     here.function = std::make_shared<FrozenFunction>(of_place, of_parts, std::vector<std::string>{}, site.where);
   }
   if (!plan->places.front().partition->exchanges().empty()) {

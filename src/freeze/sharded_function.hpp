@@ -1,5 +1,5 @@
-// A frozen formula over values that lie on several ranks. For each way in which its inputs lie there is a plan for each place of this rank: a frozen function
-// of the inputs' parts, made by the partition pass from the formula over global shapes.
+// A frozen formula over sharded values. For each sharding of its inputs, and for each place of this rank, there is a frozen function of the inputs' parts,
+// which the partition pass makes from the formula over global shapes.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -25,7 +25,7 @@ class ShardedFunction {
 
   const Function::Formula& formula_;
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<Plan>> plans_;  // the one called last first
+  std::vector<std::shared_ptr<Plan>> plans_;  // the most recently called one first
 };
 
 }  // namespace sinter::freezing

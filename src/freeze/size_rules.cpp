@@ -105,7 +105,7 @@ std::vector<std::int64_t> SizeRules::symbols_at(const std::vector<std::int64_t>&
 std::vector<SizeRules::Pair> SizeRules::meeting(const std::vector<std::int64_t>& values) const {
   std::vector<int> order;
   for (std::size_t k = 0; k < values.size(); ++k)
-    if (lows[k] == 2) order.push_back(static_cast<int>(k));  // starts of slices are symbols of their own
+    if (lows[k] == 2) order.push_back(static_cast<int>(k));  // starts of slices are separate symbols
   const auto at = [&](int k) { return values[static_cast<std::size_t>(k)]; };
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return at(a) < at(b); });
   std::vector<Pair> pairs;
@@ -149,9 +149,9 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// The numbers of a sample in one order.
+/// The numbers of a sample in a fixed order.
 struct Numbers {
-  std::vector<std::int64_t> whole;  // symbols, sizes that are looked up, shapes, unread elements
+  std::vector<std::int64_t> whole;  // symbols, sizes of gathered axes, shapes, unread elements
   std::vector<double> real;         // literals
   bool fits(const Numbers& other) const { return whole.size() == other.whole.size() && real.size() == other.real.size(); }
   friend bool operator==(const Numbers&, const Numbers&) = default;
@@ -264,7 +264,7 @@ class RuleFinder {
     sizes[axis] = size;
     return at(sizes, structure_differs);
   }
-  /// Returns whether the size equals a symbol, a planned size or a corner. Equal sizes are one symbol: the structure differs, which proves nothing.
+  /// Returns whether the size equals a symbol, a planned size or a corner. Equal sizes are one symbol, so a different structure there proves nothing.
   bool is_number(std::int64_t size) const {
     const auto& symbols = base_sample_.values.symbols;
     const auto is_among = [&](const Sizes& list) { return std::find(list.begin(), list.end(), size) != list.end(); };
@@ -295,7 +295,7 @@ class RuleFinder {
         "the traced graph differs from that of {0} = {1} at neighbouring sizes, so the size is specialised; if {1} is a number of the model itself, plan for "
         "another size",
         axes_[axis], size);
-    for (const std::int64_t way : {step, -step}) {  // larger sizes may be impossible: a table of positions has an end
+    for (const std::int64_t way : {step, -step}) {  // larger sizes may be impossible, for example beyond the end of a table
       std::int64_t first = way > 0 ? size + step : size - 2 * step;
       while (first > 1 && (is_number(first) || is_number(first + step))) first += way;
       if (first < 2) continue;
@@ -305,7 +305,7 @@ class RuleFinder {
         why = off_the_line(axis, step, first, *a, *b, size, base_);
         return {};
       }
-      std::int64_t others_at = 0;  // a larger size with other operations; two equal numbers can cause this too, but not at all larger sizes
+      std::int64_t others_at = 0;  // a larger size records other operations; two equal numbers can cause this, too, but not at all larger sizes
       bool same_beyond = false;
       for (const std::int64_t wanted :
            {first + 2 * step, first + 3 * step, first - step, 2 * size + 7, 3 * size + 64, size / 2, std::int64_t{3}, std::int64_t{2}}) {
@@ -358,7 +358,7 @@ class RuleFinder {
     for (std::size_t k = 0; k < base_sample_.values.symbols.size(); ++k) rules.symbols.push_back(whole(next++));
     for (std::size_t k = 0; k < base_sample_.values.gathered.size(); ++k) rules.gathered.push_back(whole(next++));
     for (const Shape& shape : base_sample_.values.shapes) {
-      ++next;  // how many follow
+      ++next;  // number of following elements
       auto& sizes = rules.shapes.emplace_back();
       for (std::size_t k = 0; k < shape.size(); ++k) sizes.push_back(whole(next++));
     }

@@ -1,7 +1,7 @@
 // The rules by which the numbers of a recording follow from the sizes of its named axes, for use without the formula. They are found by recording at several
-// sizes: they are sums of products of the sizes (3 * batch * seq, seq - 1), with which every further recording has to agree. If numbers are no such sums (a
-// half, rounded), they may be for every second size, or every 32nd: an axis has a step, and its size counts in steps. An axis whose size gives another
-// structure, or no such numbers, is held at its size. A free one serves a range (served_sizes.hpp).
+// sizes. A rule is a sum of products of the sizes (3 * batch * seq, seq - 1), and every further recording has to agree with it. A number such as a rounded half
+// has no such rule, but may have one for every second size, or for every 32nd. So an axis has a step, and its size counts in steps. If there is no rule, or if
+// another size gives another structure, the plan is specialised to the axis's size: the axis is held. A free axis serves a range of sizes (served_sizes.hpp).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -25,12 +25,13 @@ inline constexpr std::size_t kMaxFreeAxes = 6;
 inline constexpr std::int64_t kMaxStep = 64;
 
 struct SizeRules {
-  std::vector<std::int64_t> held;   // by named axis: the only size it may have; -1: it is free, and at least 2
-  std::vector<std::int64_t> steps;  // by named axis: a free one has the plan's own size or is whole steps from it; 32, say, where halves are rounded five times
-  std::vector<std::int64_t> rests;  // by named axis: the remainder of its size after whole steps
-  std::vector<std::string> why;     // by named axis: why it is held, or serves no more sizes
+  std::vector<std::int64_t> held;  // by named axis: the only size it may have; -1: it is free, and at least 2
+  std::vector<std::int64_t>
+      steps;  // by named axis: a free one has the plan's own size or is whole steps from it; 32, for example, if halves are rounded five times
+  std::vector<std::int64_t> rests;        // by named axis: the remainder of its size after whole steps
+  std::vector<std::string> why;           // by named axis: why it is held, or why its range ends
   std::vector<std::int64_t> first, last;  // by named axis: the range of a free one
-  std::vector<std::int64_t> lows;         // of the symbols: sizes are at least 2, starts of slices 1
+  std::vector<std::int64_t> lows;         // lowest values of the symbols: 2 for sizes, 1 for starts of slices
   std::vector<Multilinear<std::int64_t>> symbols, gathered;
   struct Literal {
     DType dtype{};
@@ -74,7 +75,8 @@ struct Sample {
   };
   std::vector<Unread> unread;
 };
-/// Returns the elements that each view and each selection leaves of its operand: a plan must not run where this is negative. `sites` are those of the nodes.
+/// Returns the number of elements of its operand that each view and each selection does not read. A plan must not run if such a number is negative. `sites` are
+/// those of the nodes.
 std::vector<Sample::Unread> unread_of(const trace::Graph& graph, const std::vector<trace::NodeSite>& sites);
 
 /// Returns the rules of a plan that was made at `sizes` of these axes. `record` returns nothing for sizes that the formula does not take (then `taken` is

@@ -9,7 +9,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Returns the expression divided by a number that divides all of it.
+// Returns the expression divided by a number that divides all its terms.
 std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
   if (by == 1) return expr;
   if (expr.constant() % by != 0) return std::nullopt;
@@ -56,7 +56,7 @@ class Aligner {
   }
 
  private:
-  // Needs no guard, although it reads the present sizes: two kernels instead of one are right at any size.
+  // This needs no guard, although it reads the present sizes, because two kernels instead of one are correct at any size.
   static std::uint64_t points(const Kernel& kernel, int first, int last) {
     std::uint64_t points = 1;
     for (int axis = first; axis < last; ++axis) points *= static_cast<std::uint64_t>(kernel.sizes[static_cast<std::size_t>(axis)].hint());
@@ -216,7 +216,7 @@ class Aligner {
     const auto walked = one_to_one(axes, sizes_);
     if (!walked || !fills(axes, sizes)) return false;
     const int all = static_cast<int>(sizes_.size());
-    Size ours = 1, theirs = 1;  // no point is left out either
+    Size ours = 1, theirs = 1;  // no point is omitted either
     for (int axis = 0; axis < all; ++axis)
       if (*walked >> axis & 1) ours = ours * sizes_[axis];
     for (const auto& size : sizes) theirs = theirs * size;
@@ -237,7 +237,7 @@ class Aligner {
   const Chunks chunks_;
   Sizes sizes_;
   int parallel_;
-  std::optional<std::vector<Request>> requests_;  // the host's requests over the split axes, and its touches; nothing while the host is unchanged
+  std::optional<std::vector<Request>> requests_;  // the host's requests over the split axes, and its accesses; nothing while the host is unchanged
   std::vector<Touch> touches_;
   bool may_split_ = true;
 };

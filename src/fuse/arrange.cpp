@@ -57,7 +57,7 @@ std::vector<std::uint64_t> axes_of_places(const Kernel& kernel) {
 std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int apart = -1) {
   const bool rows = kernel.row_axes() > 0;
   const std::vector<std::uint64_t> places = axes_of_places(kernel);
-  // A computed position of the next lane may be anywhere, and so may its row point where its row has another range.
+  // A computed position of the next lane may be anywhere, and so may its row point if its row has another range.
   bool other_range = false;
   for (const auto& value : kernel.values)
     if (value.kind == Value::Kind::reduced && value.args[1] >= 0 && !places.empty())
@@ -86,7 +86,7 @@ std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int 
   return cost * kLanes / lanes;
 }
 
-// Returns how much of this a CPU saves, for lanes along a parallel axis, by storing transposed tiles along the last row axis.
+// If lanes run along a parallel axis, returns how much of this cost a CPU saves by storing transposed tiles along the last row axis.
 std::int64_t saved_by_transposing(const Graph& graph, const Kernel& kernel, int axis, int last_row) {
   std::int64_t saved = 0;
   for (const auto& root : kernel.roots) {
@@ -98,8 +98,8 @@ std::int64_t saved_by_transposing(const Graph& graph, const Kernel& kernel, int 
   return saved;
 }
 
-// Moves the axis that is cheapest to vectorise to the end of order[first, last). If accesses are then not contiguous, the axis along which they are comes
-// before it, because a transpose uses square tiles of the two.
+// Moves the axis that is cheapest to vectorise to the end of order[first, last). If accesses are then not contiguous, the axis along which they are contiguous
+// is placed before it, because a transpose uses square tiles of both axes.
 void order_axes(const Graph& graph, const Kernel& kernel, std::vector<int>& order, int first, int last) {
   const auto move_cheapest = [&](int end, int apart) {
     int best = end - 1;

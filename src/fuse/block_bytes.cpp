@@ -11,7 +11,7 @@
 namespace sinter::fuse {
 namespace {
 
-/// Bytes minus their zero point, in int32.
+/// An operand of the form: bytes minus their zero point, in int32.
 struct Centred {
   RecordedPtr bytes;
   RecordedPtr zero;  // in the bytes' type; null: 0
@@ -19,7 +19,7 @@ struct Centred {
 
 bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
 
-/// Returns the zero point that `value` repeats, one number or one for each place of the first axis of `like`; null for another value.
+/// Returns the zero point that `value` repeats, one number or one for each index of the first axis of `like`. Returns null for another value.
 RecordedPtr zero_point(RecordedPtr value, const Recorded& bytes) {
   for (;;) {
     if (value->op == Op::constant) {

@@ -9,12 +9,12 @@
 
 namespace sinter::fuse {
 
-/// Such a convolution and the operations after it: (sums + begin) * scale + shift for each filter. A null member has no effect.
+/// A convolution of bytes with its epilogue: (sums + begin) * scale + shift for each filter. A null member has no effect.
 struct ByteConvolution {
   trace::Site site;
   Tensor x;            // uint8, as the call reads it
   Tensor outside;      // the zero point of x, uint8
-  Tensor weight;       // the bytes as recorded
+  Tensor weight;       // the weights before they are laid out in blocks
   Tensor weight_zero;  // one element, or one for each filter; empty: 0
   ConvOptions how;
   ByteFilterLayout layout{};
@@ -22,17 +22,17 @@ struct ByteConvolution {
   trace::RecordedPtr begin, scale, shift;  // one number, or one for each filter
 };
 
-/// The questions that the pass asks about nodes that it has visited.
+/// Functions that return what the pass has computed for nodes that it visited before.
 struct Known {
   std::function<BlockedOperand(const trace::RecordedPtr&)> operand;
   std::function<trace::RecordedPtr(const trace::RecordedPtr&)> plain;
 };
-/// Returns the convolution of bytes; nothing if the recorded one has another form or does not suit blocks.
+/// Returns the convolution of bytes. Returns nothing if the recorded convolution has another form or cannot be computed in blocks.
 std::optional<ByteConvolution> convolution_of_bytes(const trace::Recorded& node, const Known& known, const RewriteOptions& options);
 InBlocks recorded(const ByteConvolution& conv, const RewriteOptions& options);
 
-/// Returns the convolution with this operation on its result. `other`: the operation's other operand, null for a conversion. Returns nothing for an operation
-/// that the call does not take.
+/// Returns the convolution with this operation added to its epilogue. `other`: the operation's other operand, null for a conversion. Returns nothing if the
+/// epilogue cannot include the operation.
 std::optional<ByteConvolution> followed(const ByteConvolution& conv, const trace::Recorded& node, const trace::RecordedPtr& other);
 
 }  // namespace sinter::fuse

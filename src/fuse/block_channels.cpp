@@ -16,12 +16,13 @@ namespace {
 
 using trace::Convolution;
 
-/// For convolutions in tiles: the fewest channels and filters, the fewest places of an image, and the products for each place by the definition.
+/// For convolutions in tiles: the minimum number of channels and filters, the minimum number of positions of an image, and the minimum number of products per
+/// position by the definition.
 constexpr std::int64_t kMinChannels = 32, kMinPlaces = 64;
 constexpr double kWorthTiles = 0.7;
 /// The maximum number of groups that share a block: their filters then read zeros for the others' channels.
 constexpr std::int64_t kMaxJoined = 4;
-/// The minimum number of places at which weights are used that every call packs anew.
+/// The minimum number of positions for weights that every call has to pack again.
 constexpr std::int64_t kWorthLayingOut = 256;
 
 RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {
@@ -157,8 +158,8 @@ std::optional<BlockedConvolution> absorbed(const BlockedConvolution& conv, Op op
   if (scales && !conv.lasting) return {};  // each call would multiply the weights again
   const Shape filters{conv.weight->shape[0]};
   const RecordedPtr numbers = numbers_of_filters(conv.site, other, filters[0]);
-  if (!numbers || (!options.frozen && numbers->op == Op::constant)) return {};  // a literal may be another one in each call
-  // Nodes of the weights' formula are not shared with the bias's: evaluating the one would change the other.
+  if (!numbers || (!options.frozen && numbers->op == Op::constant)) return {};  // a literal may differ in each call
+  // The formulas of the weights and of the bias share no nodes, because evaluating one would change the other.
   const auto each = [&] { return in_float64(broadcast_to(Tensor(numbers), filters)); };
   const auto as_floats = [](const Tensor& wide) { return astype(wide, DType::float32).node(); };
   BlockedConvolution result = conv;

@@ -14,7 +14,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-/// Neighbouring axes over which a reduction runs: the first one, and their number.
+/// Adjacent axes over which a reduction runs: the first one, and their number.
 struct Run {
   int first = 0, axes = 1;
   Size length = 1;
@@ -83,8 +83,8 @@ std::vector<char> spread_along(const Graph& graph, const Node& view) {
   return spread;
 }
 
-/// For a matrix product that is written out and summed over one axis, and whose results have too few square tiles for the multiprocessors: returns the length
-/// of pieces of that axis that give each multiprocessor a tile (jit/contraction.hpp); 0 if the axis stays whole.
+/// For a matrix product that is recorded as a multiplication and a sum over one axis: if its results have too few square tiles for the multiprocessors, returns
+/// the length of pieces of that axis such that each multiprocessor has a tile (jit/contraction.hpp). Returns 0 if the axis is not split.
 Size piece_of_product(const Graph& graph, const Node& sum, const Limits& limits) {
   const Node& product = graph.nodes[static_cast<std::size_t>(sum.inputs[0])];
   if (sum.op != Op::reduce_sum || sum.ints.size() != 1 || product.op != Op::multiply) return 0;
@@ -197,7 +197,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
     if (other.length > run.length) run = other;
   for (const Run& other : runs)
     if (other.has(along) && other.length >= kWholeRows) run = other;
-  const Size beside = extent / run.length;  // the other runs: they are additional points of the first stage
+  const Size beside = extent / run.length;  // elements of the other runs, which are additional points of the first stage
   const bool by_columns = !run.has(along);
   const Size first_blocks = blocks_of(results * beside, run.length, operand.dtype, by_columns);
   const std::int64_t min_length = by_columns ? kMinRows : kMinPiece;
@@ -220,7 +220,7 @@ int split_to_fill(Graph& out, Node node, const Limits& limits) {
   const auto rank = static_cast<std::int64_t>(first.shape.size());
   const int partial = push(out, std::move(first));
 
-  // The second stage reduces what the first stage left: the other runs, and the pieces.
+  // The second stage reduces the rest: the other runs, and the pieces.
   Node second = std::move(node);
   second.inputs = {partial};
   second.ints.clear();
@@ -367,7 +367,7 @@ int out_of_order(Graph& graph, int result, const std::vector<int>& axes, const s
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns) {
   constexpr int kWarp = 32, kWarpsOfBlock = 8, kRowOfWarp = 1024;
   if (columns) {
-    // Short columns are walked side by side by up to four times as many threads (choose_columns).
+    // Short columns are computed side by side by up to four times as many threads (choose_columns).
     constexpr int kLongest = longest_column(false);
     if (row <= kLongest) return (results + (kWarp - 1)) / kWarp * (row >= kLongest / 2 ? 4 : row >= kLongest / 4 ? 2 : 1);
     const int wide = kWarp * kVectorBytes / static_cast<int>(std::max<std::size_t>(itemsize(dtype), 4));

@@ -19,8 +19,8 @@ std::vector<int> axes_in_order(const std::vector<int>& axes, const std::vector<i
 /// Returns the result of a reduction over reordered axes in the order that it would have without reordering.
 int out_of_order(Graph& graph, int result, const std::vector<int>& axes, const std::vector<int>& order, int from);
 
-/// Returns the number of blocks of a reduction of rows with so many elements to so many results: a row takes a block, a short row a warp. If the rows are
-/// columns of memory, a warp takes as many neighbours as accesses of 16 bytes hold.
+/// Returns the number of blocks of a reduction with this number of results and of elements per row. A block reduces a row, or a warp reduces a short row. If
+/// the rows are columns of memory, a warp reduces as many adjacent columns as an access of 16 bytes contains.
 Size blocks_of(const Size& results, const Size& row, DType dtype, bool columns);
 
 /// Returns, for each broadcast, the reductions whose results (or elementwise functions of them) it repeats over as many points as they reduced.

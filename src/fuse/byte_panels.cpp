@@ -31,7 +31,7 @@ RecordedPtr bytes_of(RecordedPtr value) {
   return bytes;
 }
 
-/// Returns the one matrix that a batch repeats; null if its matrices differ.
+/// Returns the single matrix that a batch repeats; null if its matrices differ.
 RecordedPtr matrix_of(const Site& site, RecordedPtr value) {
   if (value->op == Op::broadcast)
     if (const Operands operands = value->inputs(); !operands.empty()) value = operands[0];

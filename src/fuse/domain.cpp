@@ -19,7 +19,7 @@ struct PlaceHash {
 
 // A root's axes for one reduction that the root uses: the root's own axes, with row axes marked, and additional row axes.
 struct Candidate {
-  std::uint64_t rows = 0;  // those of the root's axes that are row axes
+  std::uint64_t rows = 0;  // the root's axes that are row axes
   Sizes more;              // row axes that the root lacks
   double work = 0;         // number of reduced elements
   Chunks chunks;           // chunks along the root's axis `rows`
@@ -59,10 +59,10 @@ class Explorer {
     struct Reached {
       int id;
       Map map;
-      bool guarded = false;  // below a pad: the map may lie outside of the node
+      bool guarded = false;  // below a pad, where the map may be outside of the node
     };
     std::vector<Reached> stack{{root_, dims_}};
-    // The positions of a stencil of a stencil grow without end; its kernel will be split anyway.
+    // The number of positions of a stencil of a stencil grows without limit; its kernel will be split anyway.
     int ops = 0;
     while (!stack.empty() && ops <= 4 * context_.max_ops) {
       auto [id, map, guarded] = std::move(stack.back());
@@ -130,7 +130,7 @@ class Explorer {
     return candidate;
   }
 
-  // A scan that is reached with this map shares a kernel with the root if the root uses each of its elements once, and its rows in order.
+  // A scan that is reached with this map shares a kernel with the root if the root uses each element of the scan once, and the elements of its rows in order.
   std::optional<Candidate> fit_scan(const Node& scan, const Map& map) const {
     const auto walked = one_to_one(map, sizes_);
     if (!walked || *walked != axes_between(sizes_, 0, static_cast<int>(sizes_.size()))) return std::nullopt;
@@ -155,7 +155,7 @@ class Explorer {
     return candidate;
   }
 
-  // Parallel axes first, then rows.
+  // Orders the axes: parallel axes first, then rows.
   Domain arranged(const std::optional<Candidate>& candidate) const {
     const std::uint64_t rows = candidate ? candidate->rows : 0;
     Domain domain;

@@ -67,7 +67,7 @@ Filling filling_of(const Recorded& node, std::span<const Filling> operands) {
   return {finite && (stays_finite(node.op) || !is_floating(node.dtype)), {}};
 }
 
-/// Prepares an operand beside one in blocks: one number, or one for each channel, is put in blocks before it is broadcast.
+/// Prepares the other operand of an operation on blocks: one number, or one for each channel, is put in blocks before it is broadcast.
 std::pair<RecordedPtr, Filling> beside(const Site& site, const RecordedPtr& x, const InBlocks& like) {
   const Shape whole = blocked_shape(x->shape, like);
   if (x->op == Op::constant) return {trace::make_constant(site, x->scalar, whole), of_number(x->scalar)};
@@ -123,7 +123,7 @@ std::optional<InBlocks> reshaped(const Site& site, const Recorded& node, const I
     return all;
   };
   const std::int64_t behind = product(from, x.axis + 1, from.size());
-  // Finds the axis after which both shapes have equally many places: it is the axis of channels, or a part of it in whole blocks.
+  // Finds the axis after which both shapes have equally many elements: it is the axis of channels, or a part of it in whole blocks.
   for (std::size_t axis = to.size(); axis-- > 0;) {
     const std::int64_t rest = product(to, axis + 1, to.size());
     if (rest > behind) return {};

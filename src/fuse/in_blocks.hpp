@@ -11,11 +11,11 @@ namespace sinter::fuse {
 
 using trace::Op, trace::Operands, trace::Recorded, trace::RecordedPtr, trace::Scalar, trace::Site;
 
-/// The maximum number of channels of an input that is read in its own layout; pictures have few.
+/// The maximum number of channels of an input that is read in its own layout, such as a picture.
 inline constexpr std::int64_t kPlanes = 4;
 inline std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
-/// Returns whether filling up the last blocks of filters and channels causes too much work. `behind_blocks`: x is in blocks already, and there are several
-/// taps; then the limit is higher, because a matrix product of few rows and windows is as slow.
+/// Returns whether filling up the last blocks of filters and channels causes too much work. `behind_blocks`: x is already in blocks and there are several taps.
+/// Then the limit is higher, because the alternative, a matrix product of few rows, is slow, too.
 bool wastes(std::int64_t filters, std::int64_t channels, bool behind_blocks);
 
 /// The elements that fill the last block of channels: all equal to one number, or finite, or arbitrary. A convolution multiplies them by 0.
@@ -35,8 +35,8 @@ struct InBlocks {
   bool lie_like(const InBlocks& other) const { return axis == other.axis && lane == other.lane && channels == other.channels; }
 };
 
-/// Returns x with its channels in blocks in the layout of `like`, as a view. If x has one channel for all, the result has one for all blocks. Zeros fill the
-/// last block.
+/// Returns x with its channels in blocks in the layout of `like`, as a view. If x has a single channel that is broadcast, the result has a single one for all
+/// blocks. Zeros fill the last block.
 RecordedPtr block(const Site& site, const RecordedPtr& x, const InBlocks& like);
 /// Returns the value in the recorded order, as a view.
 RecordedPtr unblock(const Site& site, const InBlocks& value);
@@ -46,7 +46,8 @@ RecordedPtr with_zeros(const Site& site, const InBlocks& value);
 /// Returns the minimum or maximum over axes that include the channels, for whole blocks; null for another reduction.
 RecordedPtr min_or_max(const Recorded& node, const InBlocks& x);
 
-/// Returns the numbers that a value of shape (batch, filters, places..) repeats over all places, of shape (1) or (filters); null for another value.
+/// Returns the numbers that a value of shape (batch, filters, spatial axes..) repeats over all positions, of shape (1) or (filters). Returns null for another
+/// value.
 RecordedPtr numbers_of_filters(const Site& site, const RecordedPtr& value, std::int64_t filters);
 
 /// An operand of an operation: in blocks, or in the recorded order.

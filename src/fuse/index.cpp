@@ -119,13 +119,13 @@ Size floor_div(const Size& a, const Size& b) {
   return -((b - 1 - a) / b);
 }
 
-// Returns whether the whole range lies between two neighbouring multiples of d.
+// Returns whether the whole range is between two neighbouring multiples of d.
 bool same_period(const Range& r, const Size& d) {
   if (r.low >= 0) return r.high < d || (!r.low.same(0) && floor_div(r.low, d) == floor_div(r.high, d));
   return floor_div(r.low, d) == floor_div(r.high, d);
 }
 
-// expr = d * quotient + rest, where rest holds the terms that d does not divide.
+// Splits expr = d * quotient + rest, where rest has the terms that d does not divide.
 struct Divided {
   IndexExpr quotient, rest;
 };
@@ -225,7 +225,7 @@ using Split = std::optional<SplitAxis>*;
 
 IndexExpr remainder(const IndexExpr& expr, const Size& mod, const Sizes& sizes, Split split);
 
-// expr / div, floor.
+// Returns expr / div, rounded down.
 IndexExpr quotient(const IndexExpr& expr, const Size& div, const Sizes& sizes, Split split) {
   if (div == 1) return expr;
   auto [whole, rest] = divided(expr, div);
@@ -334,7 +334,7 @@ IndexExpr IndexSpace::intern(const Size& constant, std::vector<IndexTerm> terms)
   return IndexExpr(&node);
 }
 
-// 0 belongs to every space, because it is made all the time.
+// The expression 0 belongs to every space, because it is used very often.
 IndexExpr::IndexExpr() {
   static const IndexNode* const zero = new IndexNode;  // never destroyed
   node_ = zero;
@@ -373,7 +373,7 @@ IndexExpr operator*(const IndexExpr& a, const Size& factor) {
   return sum_of(a.constant() * factor, std::move(terms));
 }
 
-// Gives shared parts a name: "3*i2 + a0 where i2 = (5*a0+a1)/7%3".
+// Prints an expression with names for shared parts: "3*i2 + a0 where i2 = (5*a0+a1)/7%3".
 std::string to_string(const IndexExpr& expr) {
   std::string where;
   std::set<int> named;
@@ -526,7 +526,7 @@ Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Siz
       else if (t < to.size()) nt *= to[t++];
       else break;
     }
-    // A single pair passes unchanged, also with size 1, so that an axis of size 1 stays.
+    // A single pair of equal sizes is copied, even with size 1, so that an axis of size 1 stays.
     if (f - f0 == 1 && t - t0 == 1) {
       result[t0] = map[f0];
       continue;

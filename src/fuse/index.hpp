@@ -1,9 +1,9 @@
-// Index expressions say where an element of a view lies, as a formula over a kernel's axes. They make reshape, transpose, slice, flip and broadcast free: these
+// An index expression gives the position of a view's element as a formula over a kernel's axes. So reshape, transpose, slice, flip and broadcast are free: they
 // rewrite the expressions and never copy.
 //
 // An expression is hash-consed: equal expressions of one space are the same object, compared by identity, and common parts are stored once. Each has one
-// canonical form (see div_mod), so that a thousand composed reshapes and transposes stay as small as one wherever mixed-radix arithmetic allows; where it does
-// not, `divisions` says how large it has become.
+// canonical form (see div_mod), so that a thousand composed reshapes and transposes stay as small as one if mixed-radix arithmetic allows it. Otherwise
+// `divisions` gives the size of the expression.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -21,8 +21,8 @@ namespace sinter::fuse {
 struct IndexNode;
 struct IndexTerm;
 
-/// constant + sum of coeff * factor. A factor is an axis, a computed value, or (inner / div) % mod. Terms are sorted, merged and
-/// never zero. A small handle; valid as long as its space.
+/// constant + sum of coeff * factor. A factor is an axis, a computed value, or (inner / div) % mod. Terms are sorted, merged and never zero. An IndexExpr is a
+/// small handle, which is valid as long as its space exists.
 class IndexExpr {
  public:
   IndexExpr();  // the expression 0
@@ -39,7 +39,7 @@ class IndexExpr {
   int divisions() const;
   /// Returns whether the expression contains computed values.
   bool has_values() const;
-  /// Returns the number of its creation in its space: an order that is the same from run to run.
+  /// Returns the expression's number in the order of creation in its space, which is the same from run to run.
   int order() const;
 
   friend bool operator==(const IndexExpr&, const IndexExpr&) = default;
@@ -78,7 +78,7 @@ class IndexSpace {
   IndexExpr intern(const Size& constant, std::vector<IndexTerm> terms);
   std::size_t size() const { return nodes_.size(); }
 
-  /// Makes a space the thread's current one.
+  /// While this object exists, a space is the thread's current one.
   class Scope {
    public:
     explicit Scope(std::shared_ptr<IndexSpace> space);
@@ -107,7 +107,7 @@ void each_value(const IndexExpr& expr, const std::function<void(int value)>& vis
 int pure_axis(const IndexExpr& expr);
 /// Returns the axis' coefficient outside of any division.
 Size direct_coefficient(const IndexExpr& expr, int axis);
-/// The smallest and the largest value of an expression.
+/// Returns the smallest and the largest value of an expression.
 struct IndexRange {
   Size low, high;
 };
@@ -119,7 +119,7 @@ IndexExpr div_mod(const IndexExpr& expr, const Size& div, const Size& mod, const
 
 /// One expression per dimension of a node.
 using Map = std::vector<IndexExpr>;
-/// Returns whether each position of a map lies inside a shape at all points; false if a computed value decides.
+/// Returns whether each position of a map is inside a shape at all points; false if this depends on a computed value.
 bool in_range(const Map& map, const Sizes& shape, const Sizes& sizes);
 std::string to_string(const Map& map);
 struct MapHash {
@@ -146,7 +146,7 @@ Mapped through(const Node& view, const Sizes& input_shape, const Map& map, const
 Mapped reshape_map(const Map& map, const Sizes& from, const Sizes& to, const Sizes& sizes, bool may_split);
 /// Returns the axes themselves as coordinates.
 Map identity_map(std::size_t axes);
-/// Returns the row-major element number.
+/// Returns the number of the element in row-major order.
 IndexExpr linear(const Map& map, const Sizes& shape);
 /// Replaces every axis k by by[k], which must have the same range.
 IndexExpr substitute(const IndexExpr& expr, const std::vector<IndexExpr>& by);

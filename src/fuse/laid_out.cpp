@@ -16,10 +16,10 @@ namespace {
 using trace::Op;
 using trace::RecordedPtr;
 
-/// Longest description of a formula, and most formulas of the same contents that are not views.
+/// The maximum number of words that describe a formula, and the maximum number of formulas of one storage that are not views.
 constexpr std::size_t kMaxWords = 256, kMaxFormulas = 4;
 
-/// A formula of contents: the contents, and the operations as words.
+/// A formula of evaluated memory: the storages that it reads, and its operations as words.
 struct Formula {
   std::vector<StoragePtr> contents;
   std::vector<std::uint64_t> words;
@@ -55,12 +55,12 @@ std::optional<Formula> formula_of(const RecordedPtr& node) {
   return formula;
 }
 
-/// The values that were made of a storage's contents and, for formulas, of others'.
+/// The values that were computed from a storage and, for formulas, from further storages.
 struct LaidOut {
   struct Entry {
     std::string name;
     std::vector<std::uint64_t> words;
-    std::vector<std::weak_ptr<LaidOut>> others;  // of the other contents, whose writer drops theirs
+    std::vector<std::weak_ptr<LaidOut>> others;  // the records of the other storages; they expire when such a storage is written
     RecordedPtr made;
   };
   std::vector<Entry> entries;  // guarded by the storage's lock
@@ -68,13 +68,13 @@ struct LaidOut {
 };
 using LaidOutPtr = std::shared_ptr<LaidOut>;
 
-/// Returns what was made of the contents. The storage's lock is held.
+/// Returns the values that were computed from the storage. The storage's lock must be held.
 LaidOutPtr known_of(Storage& storage) {
   if (!storage.laid_out) storage.laid_out = std::make_shared<LaidOut>();
   return std::static_pointer_cast<LaidOut>(storage.laid_out);
 }
 
-/// A formula, and what was made of each of its contents.
+/// A formula, and the records of the storages that it reads.
 struct Place {
   Formula formula;
   std::vector<LaidOutPtr> others;
@@ -90,7 +90,7 @@ struct Place {
     return entry.words == formula.words &&
            std::equal(entry.others.begin(), entry.others.end(), others.begin(), others.end(), [](const auto& a, const auto& b) { return a.lock() == b; });
   }
-  /// Returns what was made under the name, or under any name if it is empty. The storage's lock is held.
+  /// Returns the formula's value with this name, or with any name if it is empty. The storage's lock must be held.
   RecordedPtr found(std::string_view name) const {
     for (const LaidOut::Entry& entry : known_of(storage())->entries)
       if ((name.empty() || entry.name == name) && is(entry)) return entry.made;

@@ -1,4 +1,5 @@
-// Contents in another layout, made once for all evaluations that read the same elements: the value of a storage's `laid_out`.
+// Copies of a storage's elements in another layout (packed weights, for example). A copy is made once, kept in the storage's `laid_out`, and used by every
+// evaluation that reads the same elements.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -11,20 +12,20 @@ namespace sinter::fuse {
 using Evaluate = std::function<void(const std::vector<trace::RecordedPtr>&)>;
 
 struct RewriteOptions {
-  bool frozen = false;                            // for the recording of a frozen function: parts that depend on no placeholder are computed once
+  bool frozen = false;                            // the recording of a frozen function, which computes parts that depend on no placeholder once
   Evaluate evaluate;                              // computes values that a storage keeps for later evaluations; not needed if `frozen`
   std::vector<trace::RecordedPtr> followed = {};  // nodes whose new forms are requested
 };
 
-/// Returns whether a value that is made of the operand is computed once for many calls: the operand is a view of contents in memory.
+/// Returns whether a copy of the operand in another layout can be reused by later evaluations, because the operand is a view of evaluated memory.
 bool is_lasting(const trace::RecordedPtr& operand, const RewriteOptions& options);
 
-/// Returns the same for a small formula of contents in memory, if its value is known or few other formulas of these contents are. A formula whose literals
-/// change from call to call soon is not computed once.
+/// Returns the same for a small formula of evaluated memory. Of each storage, the values of only a few formulas are kept, so a formula whose literals change
+/// from call to call soon reaches this limit.
 bool is_computed_once(const trace::RecordedPtr& operand, const RewriteOptions& options);
 
-/// Returns `make(operand)`, evaluated. If a value was made of the same formula of the same contents under this name before, returns that one. In the recording
-/// of a frozen function, returns it as it is recorded. The operand must be lasting or computed once.
+/// Returns `make(operand)`, evaluated. If an earlier call with this name made the value of the same formula of the same storages, returns that value. In the
+/// recording of a frozen function, returns `make(operand)` without evaluating it. is_lasting or is_computed_once must be true for the operand.
 trace::RecordedPtr laid_out(const trace::RecordedPtr& operand, std::string_view name, const std::function<trace::RecordedPtr()>& make,
                             const RewriteOptions& options);
 

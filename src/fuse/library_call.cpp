@@ -138,7 +138,7 @@ int passes_by_digits(const LibraryCall& call) {
 }
 double bytes_by_digits(const LibraryCall& call) {
   const double key = call.op != trace::Op::invert_index && itemsize(call.operands[0].dtype) > 4 ? 8 : 4, place = 4;
-  // Keys and places are filled; a pass counts keys, then reads and writes both; the places are read at the end.
+  // First the keys and the positions are written. Each pass reads the keys to count them, then reads and writes both. At the end the positions are read.
   return static_cast<double>(items_of(call)) * (key + place + passes_by_digits(call) * (3 * key + 2 * place) + place);
 }
 
@@ -166,7 +166,7 @@ bool is_sound(const LibraryCall& call) {
     dtypes.pop_back();
   }
   if (!trace::library_takes(call.op, {shapes, dtypes, call.ints}) || call.shape != trace::library_shape(call.op, shapes, call.ints)) return false;
-  // A product's library may read its operands before their conversion, and may round its result.
+  // The library of products may read operands before their conversion, and may round the result.
   const DType dtype = trace::library_dtype(call.op, dtypes[0]);
   if (dtype != call.dtype && !(product && (multiplies_into(dtype, call.dtype) || multiplies_bytes_into(dtype, call.dtype)))) return false;
   return call.stored == call.dtype || (product && multiplies_into(call.stored, call.dtype));

@@ -10,7 +10,7 @@
 
 namespace sinter::fuse {
 
-/// An operand in memory, in a layout that the op's row takes: element (i, j, ...) of `shape` is at offset + i * strides[0] +
+/// An operand in memory, in a layout that the op's record accepts: element (i, j, ...) of `shape` is at offset + i * strides[0] +
 /// j * strides[1] + ... of the node's buffer. A stride of 0 repeats a broadcast element.
 template <class Number> struct LibraryOperandOf {
   int node = -1;
@@ -35,7 +35,7 @@ template <class Number> struct LibraryCallOf {
 using LibraryOperand = LibraryOperandOf<std::int64_t>;
 using LibraryCall = LibraryCallOf<std::int64_t>;  // in the form that a device runs
 using PlannedOperand = LibraryOperandOf<Size>;
-using PlannedCall = LibraryCallOf<Size>;  // in the form that a plan holds, for other sizes too
+using PlannedCall = LibraryCallOf<Size>;  // in the form of a plan, also for other sizes
 
 /// Returns all numbers of the call; the call with the present numbers; and the call with other numbers in the same order.
 Sizes numbers_of(const PlannedCall& call);
@@ -43,16 +43,16 @@ LibraryCall todays(const PlannedCall& call);
 LibraryCall bound(const LibraryCall& call, const std::int64_t* numbers);
 /// Returns whether the op's library reads an operand of this shape with these strides, in elements.
 bool reads_layout(trace::Op op, const Sizes& shape, const Sizes& strides);
-/// Returns whether the op's record allows the call. Then it reads only its operands' elements and writes only its result's. A call of a plan that was made in
-/// this process always is sound.
+/// Returns whether the op's record allows the call. Then it reads only its operands' elements and writes only its result's. This is always true for a plan that
+/// this process made.
 bool is_sound(const LibraryCall& call);
 
 /// Returns whether the device has a library for the op with this dtype.
 bool has_library(const Limits& limits, trace::Op op, DType dtype);
-/// Returns whether a GPU computes the op by kernels that sort by digits, where its limits say so.
+/// Returns whether the op can be computed by kernels that sort by digits, on a GPU whose limits allow it.
 bool by_digits(trace::Op op);
-/// Returns the passes of such a call over its items; those of them that go by the number of an item's row; and the bytes that the call moves beside its
-/// operands and its result.
+/// Returns the number of passes of such a call over its items; the number of passes that sort by an item's row; and the bytes that the call moves in addition
+/// to its operands and its result.
 int passes_by_digits(const LibraryCall& call);
 int passes_over_rows(const LibraryCall& call);
 double bytes_by_digits(const LibraryCall& call);
@@ -61,11 +61,11 @@ bool stays_on_host(trace::Op op);
 /// Returns whether a GPU's library multiplies matrices of the first type into the second without a conversion: a 16-bit float into the type in which it
 /// computes.
 bool multiplies_into(DType stored, DType result);
-/// The same for a CPU: bytes of either signedness into int32.
+/// Returns the same for a CPU: bytes of either signedness into int32.
 bool multiplies_bytes_into(DType stored, DType result);
 
-/// The form in which the op's library gives its result. pieces: a kernel can read each piece while it is in a cache. loose: each piece is in the thread's own
-/// memory, if only the epilogue reads the result.
+/// The form in which the op's library gives its result. pieces: a kernel can read each piece while it is in a cache. loose: each piece is in memory of the
+/// thread, if only the epilogue reads the result.
 enum class Pieces : std::uint8_t { whole, pieces, loose };
 Pieces pieces_of(trace::Op op);
 

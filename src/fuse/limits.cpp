@@ -10,8 +10,8 @@ std::string_view name(Backend backend) { return backend == Backend::cpu ? "cpu" 
 
 Limits cpu_limits() {
   Limits limits;
-  // These limits do not depend on the number of threads or on the machine: results may not depend on the number of threads, and a plan that is printed on one
-  // machine is valid for all machines.
+  // These limits do not depend on the number of threads or on the machine, because results must not depend on the number of threads, and a plan must be the
+  // same on all machines.
   limits.units = 64;
   limits.bandwidth = 12e9;
   limits.throughput = 32e9;
@@ -26,8 +26,8 @@ struct Row {
   int sm, units, shared;
   double bandwidth, throughput;
 };
-// Multiprocessors, shared memory that a block may request (CUDA C++ Programming Guide, table of technical specifications), memory bandwidth and float32 rate of
-// a usual data-centre or desktop GPU of the architecture.
+// The number of multiprocessors and the shared memory that a block may request (CUDA C++ Programming Guide, table of technical specifications), and the memory
+// bandwidth and float32 rate of a common data-centre or desktop GPU of the architecture.
 constexpr Row kRows[] = {
     {75, 40, 64 << 10, 320e9, 8e12},       // T4
     {80, 108, 163 << 10, 1555e9, 19e12},   // A100
@@ -56,7 +56,7 @@ Limits cuda_limits(int sm) {
     limits.backend = Backend::cuda;
     limits.sm = sm;
     limits.registers = 255;
-    // 32,764 bytes from CUDA 12.1 on. The older limit is used, because the driver is not known here.
+    // From CUDA 12.1 on the limit is 32,764 bytes. The older limit is used, because the driver is not known here.
     limits.parameter_bytes = 4096;
     limits.row_bytes = row.shared - kPartsBytes;
     limits.row_bytes_are_hard = true;
@@ -68,7 +68,7 @@ Limits cuda_limits(int sm) {
     limits.bandwidth = row.bandwidth;
     limits.throughput = row.throughput / 4;  // a generated op is seldom a fused multiply-add at full rate
     limits.launch_seconds = 4e-6;
-    limits.reread = 6;              // from L2 or from memory, which is far away
+    limits.reread = 6;              // read from L2 or from memory
     limits.cache_bytes = 16 << 20;  // a part of L2
     limits.short_row = 8;
     limits.one_order = false;
@@ -89,7 +89,7 @@ Limits opencl_limits() {
   // sorts_by_digits stays true, although no OpenCL kernel computes these calls (runtime::Kind::call_sources). The host computes them instead, which takes less
   // time than comparing all pairs on the device.
   limits.warps = false;
-  limits.parameter_bytes = 1024;  // the least that the standard allows
+  limits.parameter_bytes = 1024;  // the minimum that the standard requires
   limits.shared_bytes = 24 << 10;
   limits.row_bytes = 24 << 10;
   limits.units = 32;

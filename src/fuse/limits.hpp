@@ -41,11 +41,11 @@ struct Limits {
   bool scale_bytes = false;            // convolutions of bytes can scale their sums
   bool lay_out_bytes = false;          // products of bytes read a right matrix that was laid out for them
   bool unroll_recurrence = false;      // no library computes all steps of a recurrent layer in one call
-  bool overlap = true;                 // a kernel computes the part that needs nothing from other ranks while an exchange is on its way
+  bool overlap = true;                 // a kernel computes the part that needs no elements of other ranks while an exchange is under way
   bool byte_panels = false;            // the matrix is laid out in panels, because one instruction multiplies four numbers; otherwise along the depth
 
   // The way in which kernels run.
-  double reread = 1;                 // cheap operations that take as long as reading an element of a row again in a later pass
+  double reread = 1;                 // number of cheap operations that take as long as reading an element of a row again in a later pass
   std::int64_t cache_bytes = 0;      // a value of at most this many bytes is still in a cache when the next kernel reads it; 0: do not rely on this
   int short_row = 31;                // rows up to this length leave most lanes along them idle
   bool one_order = true;             // the order of a sum depends on its type and shape alone; otherwise also on its kernel and on the number of units
@@ -74,7 +74,7 @@ inline constexpr int kLargestCluster = 8;
 Limits cpu_limits();
 /// Returns the limits of a CUDA architecture: 75, 80, 86, 89, 90, 100, 120. Throws ValueError for another one.
 Limits cuda_limits(int sm);
-/// Returns the limits that every OpenCL device of some size keeps. A device of this machine has its own (runtime/opencl).
+/// Returns limits that every OpenCL device of reasonable size meets. For a device of this machine, runtime/opencl has its own limits.
 Limits opencl_limits();
 /// Returns the newest architecture of the table that is not newer than this one. Throws ValueError before sm_75.
 int nearest_known_sm(int sm);

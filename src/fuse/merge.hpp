@@ -15,7 +15,7 @@ struct MergeContext {
   std::vector<Refusal>* refused;  // receives merges that were tried and refused
 };
 
-/// Merges groups whose points are the same, in whatever order they were found: siblings that read the same values, a group and one that depends on it, and a
+/// Merges groups whose points are the same, independent of their order: siblings that read the same values, a group and one that depends on it, and a
 /// pointwise group with a row group, over its rows or over its parallel points.
 void merge_groups(const MergeContext& context, std::vector<Group>& groups);
 

@@ -1,7 +1,7 @@
-// Reductions that wait for another one of the same row: the sum of squares about a mean, of exponentials under a maximum, the first place of an extremum. If a
-// row does not fit on chip, each of the two would read all of it from memory. Instead every piece of the row, which does fit, is reduced about a centre of its
-// own, found on chip, and the partial results are moved to the wanted centre and merged: one pass over memory. A row that the blocks of a cluster stage
-// together stays whole.
+// Reductions that depend on another reduction of the same row: the sum of squares about a mean, the sum of exponentials relative to a maximum, the first
+// position of an extremum. If a row does not fit on chip, each of the two reductions would read all of it from memory. Instead the row is divided into pieces
+// that fit. Each piece is reduced relative to its own statistic (its mean or maximum), and the partial results are then converted to the row's statistic and
+// merged. So memory is read once. A row that the blocks of a cluster stage together stays whole.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -99,7 +99,7 @@ class Maker {
 
 // ---- the table of combiners
 
-/// A reduction of f(x, b), where b has one value for each row and comes from another reduction of x.
+/// A reduction of f(x, b), where b has one value for each row and is computed from another reduction of x.
 struct Found {
   const struct Combiner* combiner = nullptr;
   int x = -1, spread = -1;       // spread: b at each element
@@ -113,12 +113,12 @@ using Order = std::vector<int>;
 struct Piece {
   int statistic;  // reduction of x by Combiner::statistic
   int count;      // number of elements
-  int centre;     // replaces b
+  int centre;     // takes the place of b
   int result;     // f(x, centre), reduced
 };
 
-/// The values that a piece carries (the statistic, and the result about its own centre), and the formula that moves the result to another centre b without
-/// reading x again. The reduction itself then combines the pieces.
+/// Describes a kind of such reductions: the values of a piece (its statistic, and the result relative to it), and the formula that converts the result to
+/// another statistic b without reading x again. The reduction itself then combines the pieces.
 struct Combiner {
   Op reduction, statistic;
   bool places;  // b is the statistic itself, which may be the minimum or the maximum
@@ -157,7 +157,7 @@ bool is_wanted(const Graph& graph, int id, Found& found) {
 }
 
 const Combiner kCombiners[] = {
-    // sum (x-b)^2 = sum (x-c)^2 + n (c-b)^2, c the mean (Chan, Golub and LeVeque).
+    // sum (x-b)^2 = sum (x-c)^2 + n (c-b)^2, where c is the mean (Chan, Golub and LeVeque).
     {Op::reduce_sum, Op::reduce_sum, false,
      [](const Graph& graph, const Node& f, Found& found) {
        return f.op == Op::multiply && f.inputs[0] == f.inputs[1] && is_difference(graph, f.inputs[0], found);
@@ -182,7 +182,7 @@ const Combiner kCombiners[] = {
        const int moved = m.op(Op::multiply, {piece.result, m.op(Op::exp, {m.op(Op::subtract, {piece.centre, b})})});
        return m.op(Op::where, {nothing, m.op(Op::exp, {m.op(Op::subtract, {piece.statistic, b})}), moved});
      }},
-    // The first position of b, or of a NaN, among the pieces whose own extremum it is.
+    // The first position of b, or of a NaN, among the pieces whose extremum equals b.
     {Op::reduce_min, Op::reduce_max, true,
      [](const Graph& graph, const Node& f, Found& found) {
        if (f.op != Op::where || !is_wanted(graph, f.inputs[0], found)) return false;
@@ -240,8 +240,8 @@ std::optional<Found> find(const Graph& graph, const Node& node) {
 
 // ---- pieces
 
-/// The division of rows into chunks, along the last of the axes over which they run, merged to one (chunk 0: whole rows). Columns, which lie across memory, are
-/// divided along the longest run of neighbouring axes; their chunks are the pieces' first axis, so that columns stay beside each other.
+/// The division of rows into chunks, along the last run of their axes, merged to one axis (chunk 0: whole rows). Columns, whose elements are not adjacent in
+/// memory, are divided along the longest run of adjacent axes. Their chunks are the first axis of the pieces, so that adjacent columns stay adjacent.
 struct Split {
   std::size_t lead = 0;  // number of axes before the run
   std::size_t axes = 0;
@@ -273,7 +273,7 @@ std::optional<Split> split_of(const Graph& graph, int x, const std::vector<int>&
   const Estimating estimate;
   const int blocks = columns ? 1 : blocks_that_keep(limits, bytes);
   const bool few = (blocks > 1 ? too_few_for_clusters(count, limits) : count < limits.units) && extent >= kSplitFrom;
-  // If a cache holds the row, the same kernel reads it again at no cost, except where each reduction would be two kernels anyway.
+  // If the row fits in a cache, the same kernel reads it again at no cost, unless each reduction would be two kernels anyway.
   const Size filled = blocks_of(count, extent, graph.nodes[x].dtype, columns);
   const bool one_kernel = filled >= limits.units * kBlocksWanted || count * extent < filled * kMinWork;
   const bool in_cache = limits.cache_bytes > 0 && count * bytes <= limits.cache_bytes && one_kernel;
@@ -456,8 +456,8 @@ class Rewriter {
 
   const Graph& graph_;
   std::map<std::size_t, Found> found_;   // by reduction
-  std::map<std::size_t, Split> splits_;  // of these reductions, and of the reductions on which they depend
-  std::map<int, Order> orders_;          // of these reductions, if another order is better than their own
+  std::map<std::size_t, Split> splits_;  // divisions of these reductions, and of the reductions on which they depend
+  std::map<int, Order> orders_;          // orders of these reductions, if another order is better than their own
   std::vector<int> now_;                 // old node -> new node
   std::map<std::pair<int, Order>, int> ordered_;
   std::map<std::pair<int, std::size_t>, int> rows_;

@@ -41,16 +41,16 @@ bool is_changed(const Recorded& node, const Limits& limits) {
 
 /// The rewritten forms of a recorded node.
 struct NodeForms {
-  RecordedPtr plain;                     // for a value in blocks: null until it is needed in the recorded order
+  RecordedPtr plain;                     // null for a value in blocks until it is needed in the recorded order
   std::optional<InBlocks> blocked = {};  // for a convolution's result: nothing until another node reads it, because later operations may become part of it
-  std::optional<BlockedConvolution> conv = {};  // the convolution whose result it is
-  std::optional<ByteConvolution> bytes = {};    // the same for bytes
+  std::optional<BlockedConvolution> conv = {};  // the convolution that has this result
+  std::optional<ByteConvolution> bytes = {};    // the convolution of bytes that has this result
   const char* label = "";
 
   bool is_blocked() const { return blocked || conv || bytes; }
 };
 
-/// An operation with the operands that it had when it was first seen, because another thread may evaluate it meanwhile. In lists, operands precede users.
+/// An operation with the operands that it had when it was first seen. (Another thread may evaluate it meanwhile.) In lists, operands precede users.
 struct Operation {
   RecordedPtr node;
   Operands operands;  // empty: a leaf
@@ -192,7 +192,7 @@ class RecordingRewriter {
     return {node->shape, value.blocked ? &*value.blocked : nullptr, value.plain};
   }
 
-  /// Returns the minimum or maximum of whole blocks, which may be computed in any order.
+  /// Returns the minimum or maximum over whole blocks. Such a reduction may be computed in any order.
   RecordedPtr over_channels(const Recorded& node, const Operands& operands) {
     if (node.op != Op::reduce_max && node.op != Op::reduce_min) return nullptr;
     return min_or_max(node, *value(*operands[0]).blocked);

@@ -14,7 +14,7 @@ namespace sinter::fuse {
 
 struct Pass {
   std::string_view name, what;
-  bool Limits::*pays;  // the limit that says whether the pass pays on a device
+  bool Limits::*pays;  // the limit that decides whether the pass is used on a device
 };
 /// Returns all passes, in the order in which they are listed.
 std::span<const Pass> passes();
@@ -30,7 +30,7 @@ struct Rewritten {
 /// Returns whether a pass may change these operations for the device.
 bool may_be_rewritten(std::span<const trace::Pending> operations, const Limits& limits);
 
-/// Records the roots anew for the device. Nodes that no pass changes, and whose operands do not change, stay as they are.
+/// Records the roots again for the device. A node that no pass changes, and whose operands do not change, is reused.
 Rewritten rewritten(const std::vector<trace::RecordedPtr>& roots, const Limits& limits, const RewriteOptions& options);
 
 }  // namespace sinter::fuse

@@ -56,7 +56,7 @@ inline int push_view(Graph& graph, Op op, int input, Sizes shape, int from) {
 }
 
 /// Returns the reduction over one axis of the input, divided into chunks: a partial result of each along a last axis or (`first`) a first one. If the chunks
-/// come first, elements that are neighbours along another axis stay neighbours in the partial results.
+/// are the first axis, elements that are adjacent along another axis stay adjacent in the partial results.
 inline Node in_chunks(const Graph& graph, Node reduction, int input, int axis, const Size& chunk, bool first = false) {
   Sizes shape = graph.nodes[input].shape;
   const Size length = shape[axis];

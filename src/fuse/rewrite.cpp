@@ -13,7 +13,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Up to kMaxChunks pieces have kMinChunk elements; longer reductions have longer pieces. A sum is right for any length.
+// Up to kMaxChunks chunks have kMinChunk elements; longer reductions have longer chunks. A sum is correct for any chunk length.
 Size chunk_length(const Size& length) {
   const Estimating estimate;
   return length <= kMinChunk * kMaxChunks ? Size(kMinChunk) : ((length + kMaxChunks - 1) / kMaxChunks + 1023) / 1024 * 1024;
@@ -63,7 +63,7 @@ Graph split_reductions(Graph graph, const Limits& limits) {
     const std::size_t rank = first.shape.size();
     const int partial = push(out, std::move(first));
 
-    // The second stage reduces the chunk axis and the axes that the first stage left.
+    // The second stage reduces the chunk axis and the remaining axes.
     Node second = node;
     second.inputs = {partial};
     second.ints.clear();
@@ -125,9 +125,9 @@ namespace {
 
 // The functions of the `expansion` column: each returns the node that replaces the call.
 
-/// (..., m, k) x (..., k, n) as a product of broadcast views, summed over k.
+/// Expands (..., m, k) x (..., k, n) to a product of broadcast views, summed over k.
 int multiply_and_sum(Graph& out, const Node& node) {
-  // (..., m, k) and (..., k, n): both as (..., m, n, k), multiplied and summed over k.
+  // Broadcasts (..., m, k) and (..., k, n) to (..., m, n, k), multiplies them and sums over k.
   const int a = node.inputs[0], b = node.inputs[1];
   const Sizes a_shape = out.nodes[a].shape, b_shape = out.nodes[b].shape;
   const std::size_t rank = node.shape.size();
@@ -163,8 +163,8 @@ int multiply_and_sum(Graph& out, const Node& node) {
   return push(out, sum);
 }
 
-/// A convolution as a product of windows and weights over (batch, group, filter of the group, channel of the group, places.., taps..),
-/// summed over channels and taps.
+/// Expands a convolution to a product of windows and weights over (batch, group, filter of the group, channel of the group, positions.., taps..), summed over
+/// channels and taps.
 int multiply_windows(Graph& out, const Node& node) {
   const trace::Convolution how = trace::Convolution::of(hints(node.ints));
   const std::size_t axes = how.axes();
@@ -231,7 +231,7 @@ class Pairs {
 
   /// Broadcasts a value over all pairs. `as`: its shape, with 1 where it does not change.
   int spread(int input, const Sizes& as) { return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.from), shape_, node_.from); }
-  /// 0, 1, 2, ... along an axis.
+  /// Returns 0, 1, 2, ... along an axis.
   int count(std::size_t axis) {
     Node numbers;
     numbers.op = Op::iota;
@@ -254,8 +254,8 @@ class Pairs {
     made.ints = {static_cast<std::int64_t>(shape_.size()) - 1};
     return push(out_, std::move(made));
   }
-  /// Returns the value of the one pair along the last axis that is `chosen`; the least value if none is. 16-bit floats are reduced in the type in which they
-  /// are computed.
+  /// Returns the value of the pair along the last axis for which `chosen` is true (at most one), or the least value if there is none. 16-bit floats are reduced
+  /// in the type in which they are computed.
   int picked(int chosen, int value) {
     const DType dtype = out_.nodes[value].dtype, carried = traits(dtype).compute;
     const int wide = dtype == carried ? value : compute(Op::cast, carried, {value});
@@ -360,19 +360,19 @@ int sum_of_matches(Graph& out, const Node& node) {
 
 // ---- sorts and scatters by digits, where comparing all pairs takes longer
 
-/// The places of each row's values of a scatter, in their order, as int64: those of row r are order[first[r]] up to order[end[r]].
+/// The positions of the values that a scatter writes to each row, in order, as int64: those of row r are order[first[r]] up to order[end[r]].
 struct Inverted {
   int index;
   Size rows;
   int first, end, order;
 };
 
-/// Builds what sums and picks such values.
+/// Builds the operations that add such values or select one of them.
 class Places : public Pairs {
  public:
   Places(Graph& out, const Node& node, Sizes all) : Pairs(out, node, std::move(all)) {}
 
-  /// Inverts the index of a scatter, if it is not among those `known` already.
+  /// Inverts the index of a scatter, or returns it from `known`.
   Inverted inverted(std::vector<Inverted>& known) {
     const int index = node_.inputs[1];
     const Size rows = node_.shape[0], k = out_.nodes[index].shape[0];
@@ -389,7 +389,7 @@ class Places : public Pairs {
   int view(int input, const Sizes& as, const Sizes& shape) {
     return push_view(out_, Op::broadcast, push_view(out_, Op::reshape, input, as, node_.from), shape, node_.from);
   }
-  /// Elements of x along its first axis at places that are in range.
+  /// Gathers elements of x along its first axis at positions that are in range.
   int gathered(int x, int places) {
     const int gather = computed(Op::gather, out_.nodes[x].dtype, out_.nodes[places].shape, {x, places});
     out_.nodes[gather].ints = {0};
@@ -459,8 +459,8 @@ LibraryCall call_by_digits(const Graph& graph, const Node& node) {
   return call;
 }
 
-/// Returns whether kernels that sort by digits compute a sort or scatter: unless comparing all pairs, in one or two kernels that fuse with others, takes no
-/// more than twice as long.
+/// Returns whether kernels that sort by digits compute a sort or scatter. They do unless comparing all pairs takes at most twice as long, because the kernels
+/// that compare can fuse with others.
 bool goes_by_digits(const Graph& graph, const Node& node, const Limits& limits) {
   const bool sorts = node.op == Op::sort || node.op == Op::argsort;
   if (!limits.sorts_by_digits || (!sorts && node.op != Op::scatter && node.op != Op::scatter_add)) return false;
@@ -473,11 +473,11 @@ bool goes_by_digits(const Graph& graph, const Node& node, const Limits& limits) 
   const double linear = (3 * passes_by_digits(call) + 4) * limits.launch_seconds +
                         (bytes_by_digits(call) + combined + items * static_cast<double>(itemsize(compared.dtype))) / limits.bandwidth;
   const Estimating estimate;
-  // Whether it is right at other sizes does not depend on the choice, but numbers of places have 32 bits.
+  // The result is correct for either choice at other sizes, so this is only an estimate. But positions have 32 bits.
   return ops / limits.throughput > 2 * linear;
 }
 
-/// Whether the numbers of the items fit into 32 bits, as a condition on the sizes.
+/// Returns whether the numbers of the items fit into 32 bits; this leaves a guard on the sizes.
 bool numbers_fit(const Graph& graph, const Node& node) {
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
   if (node.op == Op::sort || node.op == Op::argsort) return graph.nodes[node.inputs[0]].elements <= largest;

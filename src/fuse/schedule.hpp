@@ -15,7 +15,7 @@ struct Step {
   Kind kind = Kind::kernel;
   Kernel kernel;
   PlannedCall call;
-  Traffic moved, unfused;     // unfused: of the same nodes with one kernel for each op
+  Traffic moved, unfused;     // unfused: the same nodes with one kernel for each op
   std::vector<int> computes;  // nodes
   std::vector<int> writes() const;
   std::vector<int> reads() const;
@@ -25,18 +25,18 @@ struct Step {
 struct Plan {
   Graph graph;                   // the graph as scheduled: a two-stage reduction is two nodes
   std::vector<Step> steps;       // in a valid order
-  std::map<int, int> aliases;    // output -> node whose buffer it shares under another shape
+  std::map<int, int> aliases;    // output -> node whose buffer it shares, with another shape
   std::vector<Refusal> refused;  // refused merges, the last one for each pair of steps, by numbers of steps
 };
 
 /// Nodes that must be in memory by a decision outside of the scheduler (a compiler's report).
 using Forced = std::map<int, Boundary>;
 
-/// Returns the graph that schedule() takes: over symbols, with two-stage reductions as two nodes, and with other primitives for library ops that the device has
-/// no library for.
+/// Returns the graph that schedule() takes: over symbols, with two-stage reductions as two nodes, and with library calls that the device does not support
+/// expanded into other primitives.
 Graph prepare(const Graph& recorded, const Limits& limits);
 
-/// Depends on its arguments alone. `forced`: nodes of this graph.
+/// Makes the plan. It depends only on the arguments. `forced`: nodes of this graph.
 Plan schedule(Graph prepared, const Limits& limits, const Forced& forced = {});
 
 }  // namespace sinter::fuse

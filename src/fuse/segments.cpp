@@ -58,7 +58,7 @@ class Segmenter {
   void split_shared() {
     std::vector<char> wanted(graph_.nodes.size());
     for (int output : graph_.outputs) wanted[base_[output]] = 1;
-    std::vector<std::vector<int>> kernels(graph_.nodes.size());  // sorted kernels, of those that matter
+    std::vector<std::vector<int>> kernels(graph_.nodes.size());  // sorted numbers of the kernels that matter
     for (int id = static_cast<int>(graph_.nodes.size()); id-- > 0;) {
       if (base_[id] != id) continue;
       const Node& node = graph_.nodes[id];
@@ -156,12 +156,12 @@ class Segmenter {
   const int max_ops_;
   std::map<int, Boundary>& boundaries_;
   std::vector<char> is_boundary_;
-  std::vector<char> ends_;  // it ends its segment
-  std::vector<int> base_;   // the node behind the views
+  std::vector<char> ends_;  // the node ends its segment
+  std::vector<int> base_;   // the node of which this is a view
   std::vector<int> segment_;
-  std::vector<int> users_, pending_;  // for each such node: nodes that compute with it, and nodes that are not examined yet
+  std::vector<int> users_, pending_;  // for each such node: the number of its consumers, and of those that are not examined yet
   std::vector<int> length_;           // number of ops that a node's kernel would hold
-  std::vector<Ops> ops_;              // by node behind the views
+  std::vector<Ops> ops_;              // by the node of which a node is a view
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ class Siblings {
     return all;
   }
 
-  // Builds kernels of as many members as fit.
+  // Builds kernels, each of as many members as fit.
   void join(std::vector<std::size_t> family) {
     while (family.size() > 1) {
       Group host;
@@ -122,7 +122,7 @@ class Siblings {
     }
   }
 
-  // Adds a node that the host touches. One position for each node is enough to relate the points of other groups that touch it.
+  // Adds a node that the host accesses. One position per node is enough to align other groups that access it.
   void touched(Group& host, int node, Map at) const {
     if (std::none_of(host.touches.begin(), host.touches.end(), [&](const Touch& touch) { return touch.node == node; }))
       host.touches.push_back({node, std::move(at)});
@@ -159,7 +159,7 @@ class Siblings {
   std::vector<Group>& groups_;
   std::vector<int> tries_;   // for each group
   std::vector<int> level_;   // for each written node: the number of consecutive steps up to it
-  std::vector<int> joined_;  // for each node: the last kernel that was to compute it
+  std::vector<int> joined_;  // for each node: the last kernel that was built to compute it
   int round_ = 0;
 };
 

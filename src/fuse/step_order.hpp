@@ -14,9 +14,9 @@ struct FixedStep {
 };
 
 /// Returns the steps in an order in which each comes after the steps that write its operands, and otherwise by the first node that they write. A step that
-/// finishes an exchange comes when no other step can, and one that starts an exchange, with all that it needs, before the others. A group appears by its
-/// number, a call as -1 minus its number. Steps that depend on each other in a cycle, and steps that depend on these, are omitted. Merged groups write several
-/// nodes, so the nodes' numbers alone give no valid order.
+/// finishes an exchange is chosen only if no other step is possible. A step that starts an exchange, and all steps on which it depends, come before the others.
+/// A group appears by its number, a call as -1 minus its number. Steps that depend on each other in a cycle, and steps that depend on these, are omitted.
+/// Merged groups write several nodes, so the nodes' numbers alone give no valid order.
 std::vector<int> step_order(const Graph& graph, const std::vector<Group>& groups, const std::vector<FixedStep>& calls);
 
 /// Visits the nodes that the group's kernel reads from memory.

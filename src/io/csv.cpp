@@ -68,7 +68,7 @@ template <class T> std::optional<T> number(std::string_view field) {
   return std::nullopt;
 }
 
-/// Iterates over the lines that are not blank, numbered as in an editor.
+/// Iterates over the lines that are not blank. Line numbers begin at 1, as in an editor.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) {

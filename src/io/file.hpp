@@ -33,7 +33,7 @@ using File = std::unique_ptr<std::FILE, FileCloser>;
 
 inline std::string system_message(int code) { return std::generic_category().message(code); }
 
-/// Makes a file's text safe for messages: a few bytes, those that are not plain text as \x1b. A terminal would otherwise obey them.
+/// Makes a file's text safe for messages: returns its first bytes, with control bytes as escapes such as \x1b. A terminal would obey raw control bytes.
 inline std::string printable(std::string_view text) {
   constexpr std::size_t kMaxShown = 40;
   std::string out;
@@ -44,7 +44,7 @@ inline std::string printable(std::string_view text) {
   return text.size() > kMaxShown ? out + "..." : out;
 }
 
-/// A sequence of bytes of known length, read in order: of a file, or of a file inside an archive.
+/// The bytes of a file, or of a file inside an archive. Their number is known, and they are read in order.
 class Input {
  public:
   Input(const Site& site, std::string name) : site_(site), name_(std::move(name)) {}
@@ -91,7 +91,7 @@ class Reader final : public Input {
     if (bytes > left_ || fseeko(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) != 0) refuse(fmt::format("{} cannot be skipped", counted(bytes, "byte")));
     left_ -= bytes;
   }
-  /// Reads the rest.
+  /// Reads all bytes that are left.
   std::string rest() {
     std::string bytes;
     try {
@@ -102,7 +102,7 @@ class Reader final : public Input {
     read(bytes.data(), bytes.size(), "the file");
     return bytes;
   }
-  /// Maps the next bytes as memory that the system reads on access; null where they are not aligned.
+  /// Maps the next bytes as memory that the system reads on access. Returns null if they are not aligned.
   std::shared_ptr<void> map(std::uint64_t bytes) const {
     const auto at = static_cast<std::uint64_t>(ftello(file_.get()));
     if (bytes > left_ || at % 64 != 0) return nullptr;

@@ -101,7 +101,7 @@ std::string netpbm(const Geometry& geometry, const unsigned char* samples) {
 
 #ifdef SINTER_PNG
 
-/// libpng reports a failure by longjmp, which skips destructors: the functions that call setjmp hold no objects with destructors.
+/// libpng reports a failure by longjmp, which skips destructors. So the functions that call setjmp have no objects with destructors.
 struct Png {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -143,7 +143,7 @@ struct Png {
   }
 };
 
-/// Returns false for a failure, like the next two functions; `message` then has the reason.
+/// This function and the next two return false after a failure; `message` then has the reason.
 bool read_png_header(Png& file, Geometry& geometry) {
   if (setjmp(png_jmpbuf(file.png))) return false;
   png_set_read_fn(file.png, &file, Png::take);

@@ -48,7 +48,7 @@ void swap_bytes(unsigned char* data, std::uint64_t count, std::size_t item) {
   for (std::uint64_t i = 0; i < count; ++i, data += item) std::reverse(data, data + item);
 }
 
-/// Returns the number of elements; all of them are in the file.
+/// Returns the number of elements, after a check that the file has all of them.
 std::uint64_t count_of(const Input& reader, const NpyHeader& header) {
   const std::size_t item = itemsize(header.dtype);
   std::uint64_t count = 1;

@@ -14,7 +14,7 @@ struct NpyHeader {
   bool swap = false;  // true: the byte order of the elements is not this machine's
 };
 
-/// Returns the format's code of a type; empty for a type without one. bfloat16 has the code that NumPy writes for the one of ml_dtypes.
+/// Returns the format's code of a type; empty for a type without one. bfloat16 has the code that NumPy writes for ml_dtypes.bfloat16.
 std::string_view npy_code(DType dtype);
 /// Parses the dict literal. Throws IoError with the fault; the sizes of the shape are not negative but may be huge.
 NpyHeader parse_npy_header(std::string_view text);

@@ -1,4 +1,4 @@
-// A tensor as the bytes of an .npy file, which is a file of its own or a member of an archive.
+// A tensor as the bytes of an .npy file, which is a separate file or a member of an archive.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -13,8 +13,8 @@ Tensor read_npy(const Site& site, Input& input);
 
 struct NpyBytes {
   std::string header;    // all bytes before the elements
-  const void* elements;  // valid while the node lives; null if there are no elements
-  std::size_t size;      // of the elements
+  const void* elements;  // valid while the node exists; null if there are no elements
+  std::size_t size;      // bytes of the elements
 };
 /// Evaluates the node. Throws DTypeError for a type that the format lacks.
 NpyBytes npy_bytes(const Site& site, const RecordedPtr& node);

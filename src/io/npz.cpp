@@ -139,7 +139,7 @@ Tensor load_npz(const std::string& path, const std::string& name, Location where
 void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed, Location where) {
   const Site site{"save_npz", where};
   std::set<std::string> names;
-  std::vector<NpyBytes> bytes;  // all tensors are evaluated before the file is touched
+  std::vector<NpyBytes> bytes;  // all tensors are evaluated before the file is opened
   for (const auto& [name, tensor] : tensors) {
     if (name.empty() || name.size() > 60000 || !names.insert(name).second)
       fail<ValueError>(
@@ -147,7 +147,7 @@ void save_npz(const std::string& path, const NamedTensors& tensors, bool compres
     bytes.push_back(npy_bytes(site, node_of(site, tensor)));
   }
   Writer writer(site, path);
-  // minizip writes a file by name; this one is private until it is complete.
+  // minizip writes a file by name, so it gets the name of the temporary file.
   zipFile zip = zipOpen64(writer.path().c_str(), APPEND_STATUS_CREATE);
   bool good = zip != nullptr;
   const auto put = [&](const void* from, std::size_t size) {

@@ -1,4 +1,5 @@
-// Prints as NumPy 2.4: the layout rules are those of its arrayprint module; numbers have the shortest digits that read back, cut at 8 after the point.
+// Prints like NumPy 2.4. The layout rules are those of NumPy's module arrayprint. Numbers have the fewest digits that are read back as the same number, at most
+// 8 after the point.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -25,7 +26,7 @@ void check(const trace::Site& site, const PrintOptions& options) {
   if (options.sign != '-' && options.sign != '+' && options.sign != ' ') trace::fail<ValueError>(site, "the sign option is '-', '+' or ' '");
 }
 
-/// The printed elements by their row-major position.
+/// The printed elements, addressed by their row-major position.
 struct Contents {
   const unsigned char* first;
   DType dtype;
@@ -50,7 +51,7 @@ struct Contents {
   }
 };
 
-/// A number split at its point: "-1" and "25"; the exponent is separate ("+03"), empty where there is none.
+/// A number split at its point: "-1" and "25"; the exponent is separate ("+03"), or empty.
 struct Digits {
   std::string whole, fraction, exponent;
 };
@@ -72,7 +73,7 @@ class Number {
  public:
   explicit Number(DType dtype) : dtype_(dtype) {}
 
-  /// Returns the shortest digits that read back, at most `precision` after the point.
+  /// Returns the fewest digits that are read back as the same number, at most `precision` after the point.
   Digits shortest(double x, std::chars_format format, int precision) const {
     char text[400];
     char* const end = text + sizeof text;
@@ -95,7 +96,7 @@ class Number {
   }
 
  private:
-  /// Returns the shortest decimal that a narrow type rounds to x.
+  /// Returns the shortest decimal number that rounds to x in a narrow type.
   template <class T> static double shortest_decimal(double x) {
     for (int precision = 0; precision < std::numeric_limits<T>::max_digits10; ++precision) {
       char text[40];
@@ -110,7 +111,7 @@ class Number {
   DType dtype_;
 };
 
-/// Return the power of 10 from which numbers have an exponent: for a scalar, and in an array.
+/// These return the power of 10 from which numbers are written with an exponent, for a scalar and in an array.
 int scalar_digits(DType dtype) {
   return visit_storage(dtype, []<class T>() { return sizeof(T) == 8 ? 16 : std::max(2, std::numeric_limits<T>::digits10); });
 }
@@ -161,7 +162,7 @@ class Format {
   static std::string right(const std::string& text, std::size_t width) { return text.size() < width ? std::string(width - text.size(), ' ') + text : text; }
   bool equal_length() const { return options_.floatmode == FloatMode::fixed || options_.floatmode == FloatMode::maxprec_equal; }
 
-  /// Returns all of precision_ digits, or as many of them as tell the number from others.
+  /// Returns precision_ digits, or fewer if these identify the number.
   Digits digits(double x, bool all) const {
     const auto format = scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
     Digits d = all ? number_.exact(x, format, precision_) : number_.shortest(x, format, precision_);
@@ -177,7 +178,7 @@ class Format {
       low = std::min(low, x);
       high = std::max(high, x);
     }
-    // This computes in the type itself, as NumPy: a ratio beyond its range is infinite or NaN.
+    // This computes in the array's type, like NumPy, so a ratio may overflow to infinity or NaN.
     const double ratio = visit_storage(contents_.dtype, [&]<class T>() { return static_cast<double>(static_cast<T>(high / low)); });
     const bool small = !options_.suppress && (low < 0.0001 || !(ratio <= 1000));
     scientific_ = high > 0 && (high >= std::pow(10, array_digits(contents_.dtype)) || small);
@@ -208,7 +209,7 @@ class Format {
     if (word > right_ + 1) left_ = std::max(left_, word - (right_ + 1));
   }
 
-  static constexpr int kAll = 1100;  // more than any number has digits
+  static constexpr int kAll = 1100;  // more digits than any number has
 
   const Contents& contents_;
   Number number_;
@@ -290,7 +291,7 @@ class Layout {
   const Shape& shape_;
   const std::function<std::string(std::int64_t)>& format_;
   std::optional<std::int64_t> edge_;
-  const std::string separator_, at_end_;  // between elements of a line, and at the line's end
+  const std::string separator_, at_end_;  // separators between the elements of a line, and at the line's end
 };
 
 /// Prints a 0-d tensor as a scalar, with all its digits.
@@ -352,7 +353,7 @@ std::string to_string(const Tensor& tensor, const PrintOptions& options, Locatio
 std::string to_string(const Complex& numbers, const PrintOptions& options, Location where) {
   const trace::Site site{"to_string", where};
   const Contents re = contents_of(numbers.re, site), im = contents_of(numbers.im, site);
-  if (re.shape.empty()) {  // as Python writes one number
+  if (re.shape.empty()) {  // written like a number in Python
     const double x = re.floating(0);
     const auto plain = [](const std::string& text) { return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text; };
     const std::string imaginary = plain(scalar(im)) + "j";

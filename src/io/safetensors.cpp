@@ -39,7 +39,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, Loca
     entries.push_back({name, node->dtype, node->shape});
   }
   const SafetensorsHeader header = safetensors_header(site, std::move(entries));
-  std::vector<const void*> elements;  // all tensors are evaluated before the file is touched
+  std::vector<const void*> elements;  // all tensors are evaluated before the file is opened
   for (const SafetensorsEntry& entry : header.entries) elements.push_back(entry.end > entry.begin ? host_data(nodes[entry.name], site) : nullptr);
   Writer writer(site, path);
   writer.write(header.bytes.data(), header.bytes.size());

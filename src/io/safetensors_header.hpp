@@ -20,12 +20,12 @@ struct SafetensorsEntry {
 /// Reads the header. Returns the entries in the order of their elements, which do not overlap. Throws IoError naming the fault.
 std::vector<SafetensorsEntry> read_safetensors_header(Reader& reader);
 
-/// The bytes before the elements, and the entries in the order in which their elements follow: the widest first, so that all are aligned.
+/// The bytes before the elements, and the entries in the order of their elements: the widest types first, so that all elements are aligned.
 struct SafetensorsHeader {
   std::string bytes;
   std::vector<SafetensorsEntry> entries;
 };
-/// Makes the header of these tensors, whose places it sets. Throws DTypeError and ValueError for types and names that the format does not have.
+/// Makes the header of these tensors, and sets their positions. Throws DTypeError and ValueError for types and names that the format does not have.
 SafetensorsHeader safetensors_header(const Site& site, std::vector<SafetensorsEntry> tensors);
 
 }  // namespace sinter::io

@@ -101,7 +101,7 @@ void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Sc
 
 // ---- CUDA
 
-// The accesses that can use vectors of a given number of elements.
+// The result of choosing a vector width: the accesses that can use vectors of this number of elements.
 struct Fit {
   bool good = false;         // most bytes are read and written by vectors
   std::vector<int> singles;  // accesses that cannot use vectors, inputs first
@@ -330,7 +330,7 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   schedule.blocks = overrides.number("blocks", schedule.blocks);
   const bool ranges = std::any_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.first >= 0; });
   if (nest.rows > 0 && !ranges && choose_contraction(kernel, lowered, limits, overrides, schedule)) return;
-  if (!ranges) choose_vector(kernel, lowered, overrides, schedule);  // lanes of a vector would have ranges of their own
+  if (!ranges) choose_vector(kernel, lowered, overrides, schedule);  // each lane of a vector would have a different range
 
   // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
   const int max_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
@@ -367,7 +367,7 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     pairs = persistent_bytes <= cluster * (limits.row_bytes / 2 - fuse::kPartsBytes);
   }
   const int max_row_threads = pairs ? std::min(max_threads, 512) : max_threads;
-  // Cached values stay in registers while each multiprocessor still holds its blocks, or, with an override, while a thread has the registers.
+  // Cached values stay in registers if each multiprocessor can then still hold its blocks, or, with an override, if a thread has enough registers.
   const bool may_keep = !nest.persistent.empty() && !scans && nest.chunk_axis < 0 && overrides.number("row_steps", 1) != 0;
   const auto keep_in_registers = [&](int threads, int row_threads) {
     if (!may_keep) return false;
@@ -397,7 +397,8 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   while (!warp && shared_by < max_row_threads && persistent_bytes * (2048 / shared_by) > cluster * limits.row_bytes &&
          row >= cluster * 4 * shared_by * schedule.vector && !keep_in_registers(shared_by, shared_by))
     shared_by *= 2;
-  // Every thread of a row repeats its common work (shuffles, barriers, quotients, roots), so many cached rows get the fewest threads that hold a row.
+  // Every thread of a row repeats its common work (shuffles, barriers, quotients, roots), so if there are many cached rows, each gets the fewest threads that
+  // can hold it.
   const auto many = [&] {
     const fuse::Estimating estimate;
     return points >= limits.units * kManyRows;
@@ -468,13 +469,13 @@ std::vector<ScheduleOverride> alternatives(const LoopNest& nest, const fuse::Lim
   const auto form = [&](std::string_view other, bool possible) {
     if (possible && other != name(now.form)) add(fmt::format("form={}", other));
   };
-  // Tries each axis for the lanes.
+  // Tries each axis to vectorise along.
   const int axes = static_cast<int>(now.axes.size());
   for (int last = 0; last + 1 < axes; ++last) {
     std::vector<int> order = now.axes;
     std::rotate(order.begin() + last, order.begin() + last + 1, order.end());
     add(fmt::format("axes={}", fmt::join(order, ".")));
-    // Tries the same without moving the row axes.
+    // Tries these without moving the row axes.
     if (last + 1 < nest.parallel && nest.rows > 0 && axes == nest.axes()) {
       order = now.axes;
       std::rotate(order.begin() + last, order.begin() + last + 1, order.begin() + nest.parallel);

@@ -23,7 +23,7 @@ Schedule choose(const fuse::Graph& graph, const Arranged& arranged, const Lowere
 Schedule choose_for_cpu(const LoopNest& nest, const ScheduleOverride& overrides = {});
 
 /// Returns other possible schedules that may be faster. Each is an override that differs from the nest's schedule in one field or in two related ones. Some do
-/// not suit every kernel: lower() may turn an override into the schedule that the nest has already.
+/// not suit every kernel, so lower() may return the present schedule for an override.
 std::vector<ScheduleOverride> alternatives(const LoopNest& nest, const fuse::Limits& limits);
 
 }  // namespace sinter::jit

@@ -1,5 +1,5 @@
-// A run-time compiler turns a Source into a Binary. Its library is opened at the first compile, never before. identity() only reads the library's file, so that
-// a warm process loads no compiler.
+// A run-time compiler turns a Source into a Binary. Its library is opened at the first compilation, never before. identity() only reads the library's file, so
+// that a warm process loads no compiler.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace sinter::jit {
 
-/// Thrown when the compiler rejects a kernel's text: a fault of the generator.
+/// Thrown if the compiler rejects a kernel's source, which is a fault of the generator.
 struct RefusedSource : CompileError {
   using CompileError::CompileError;
 };
@@ -23,7 +23,7 @@ class Compiler {
   virtual std::string identity() const = 0;
   /// Returns the library's file, for `sinter info`.
   virtual std::string path() const = 0;
-  /// Compiles a source. Thread-safe. Throws CompileError with the compiler's log, or RefusedSource where the text is at fault.
+  /// Compiles a source. Thread-safe. Throws CompileError with the compiler's log, or RefusedSource if the source has an error.
   virtual Binary compile(const Source& source) = 0;
 };
 using CompilerPtr = std::shared_ptr<Compiler>;
@@ -42,26 +42,26 @@ struct CpuTarget {
 };
 /// Returns this machine's processor. It is found without LLVM.
 CpuTarget host_cpu();
-/// Returns the processor that has nothing but what all of an architecture have. Throws CompileError.
+/// Returns the processor with only the features that all processors of an architecture have. Throws CompileError.
 CpuTarget plainest_cpu(std::string_view arch);
-/// Returns this processor's own name with the width of its vectors, "AMD EPYC 9B14, vectors of 64 bytes", or its features where it has no name.
+/// Returns this processor's own name with the width of its vectors, "AMD EPYC 9B14, vectors of 64 bytes", or its features if it has no name.
 std::string host_processor();
 
 /// Generates the source of a loop nest. The Source holds all options that matter. The caller adds the compiler's identity.
 Source generate_llvm(const LoopNest& nest, const CpuTarget& cpu);
 Source generate_cuda(const LoopNest& nest, int sm);
-/// Throws DeviceError where the kernel computes in float64 and the device does not.
+/// Throws DeviceError if the kernel computes in float64 and the device does not support it.
 Source generate_opencl(const LoopNest& nest, const fuse::Limits& limits);
 
 /// Returns the assembly of a generated LLVM source, for dumps. Throws CompileError.
 std::string llvm_assembly(Compiler& llvm, const Source& source);
 
 /// The calling convention of CPU kernels in generated machine code.
-///   pointers: inputs, outputs, then the flags of checks where there are any. scalars: 8 bytes each (float32 in the low 4).
+///   pointers: inputs, outputs, then the flags of checks if there are any. scalars: 8 bytes each (float32 in the low 4).
 ///   [outer_begin, outer_end): a range of the flattened parallel axes, without the vector axis if the vector axis is a parallel axis.
 ///   [inner_begin, inner_end): a range of the vector axis (0..1 if the vector axis is a row axis).
-///   scratch: the nest's persistent buffers. Each has row_points elements of 8 bytes, rounded up to 64 bytes, when the vector axis is a row axis, and
-///   row_points * 64 elements of 8 bytes when it is a parallel axis.
+/// scratch: the nest's persistent buffers. If the vector axis is a row axis, each has row_points elements of 8 bytes, rounded up to 64 bytes. If it is a
+/// parallel axis, each has row_points * 64 elements of 8 bytes.
 using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const std::uint64_t* scalars, void* scratch, std::int64_t outer_begin,
                           std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end);
 

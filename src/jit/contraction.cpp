@@ -5,7 +5,7 @@
 namespace sinter::jit {
 namespace {
 
-/// Returns the only stage that passes over rows, if it does nothing but reduce, else null.
+/// Returns the stage that passes over rows, if it is the only one and only reduces, else null.
 const Stage* only_pass(const LoopNest& nest) {
   const Stage* pass = nullptr;
   for (const Stage& stage : nest.stages) {
@@ -42,7 +42,7 @@ std::optional<Contraction> contraction(const LoopNest& nest, int left_axis, int 
   Contraction found;
   const auto take = [&](int id) {
     if (has(found.pairs, id) || nest.instrs[id].kind == Instr::Kind::scalar) return true;
-    if (of_pairs(id)) return false;  // a value of the pair itself would have to be read for each pair
+    if (of_pairs(id)) return false;  // a value that depends on both axes would have to be read for each pair
     std::vector<int>& side = right[static_cast<std::size_t>(id)] ? found.right : found.left;
     if (!has(side, id)) side.push_back(id);
     return true;

@@ -1,6 +1,6 @@
-// A reduction over pairs: a matrix product, the distances of all pairs, a convolution. Every value of its rows changes along one of two parallel axes, or is
-// computed from a value of each. A GPU computes tiles of the two axes: it reads the values of each line of a tile into shared memory once, and each thread
-// combines its part of the pairs in registers.
+// A reduction over pairs: a matrix product, the distances of all pairs, a convolution. Every value in its rows changes along only one of two parallel axes, or
+// is computed from such values of both. A GPU computes tiles of the two axes: it reads the values of each row and column of a tile into shared memory once, and
+// each thread combines its part of the pairs in registers.
 #pragma once
 #include <optional>
 #include <vector>
@@ -12,7 +12,7 @@ namespace sinter::jit {
 struct Contraction {
   std::vector<int> left, right;  // operands of pairs at a row point: in `right` those that change along the right axis, in `left` all others
   std::vector<int> pairs;        // ops that are computed for each pair of a row point, in order
-  bool of_products = false;      // every reduction sums products of a left and a right value: zeros add nothing
+  bool of_products = false;      // every reduction sums products of a left and a right value, to which zeros add nothing
 };
 
 /// Returns the contraction of the nest over these parallel axes, if it is one.

@@ -1,5 +1,5 @@
-// Identities: sinter's version and a hash of sources, which the build makes (cmake/identities.cmake). A cache key holds the identity of the sources that made
-// the entry, because passes, calling convention and geometry do not show in a kernel's text.
+// Identities: sinter's version and a hash of sources, which the build computes (cmake/identities.cmake). A cache key holds the identity of the sources that
+// made the entry, because passes, calling convention and geometry do not show in a kernel's text.
 #pragma once
 
 namespace sinter::jit {

@@ -18,7 +18,7 @@
 
 #include "base/log.hpp"
 
-extern "C" __attribute__((visibility("hidden"))) const Elf64_Ehdr __ehdr_start;  // of this library's own file, defined by the linker
+extern "C" __attribute__((visibility("hidden"))) const Elf64_Ehdr __ehdr_start;  // the ELF header of this library, defined by the linker
 
 namespace sinter::jit {
 namespace {
@@ -84,7 +84,7 @@ bool read_header(std::istream& in, Elf64_Ehdr& header) {
   return in && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64;
 }
 
-/// Returns whether a file is 64-bit ELF for this process's architecture. Linker scripts and libraries of another ABI are not.
+/// Returns whether a file is 64-bit ELF for this process's architecture. Linker scripts and libraries of another ABI are no such files.
 bool is_library(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   Elf64_Ehdr header{};

@@ -1,4 +1,4 @@
-// Shared libraries as files: finds one and identifies its build without loading it. A warm process needs the compiler's identity for its cache keys, and must
+// Finds shared libraries as files and identifies their builds without loading them. A warm process needs the compiler's identity for its cache keys, and must
 // not load the compiler for it.
 #pragma once
 #include <string>
@@ -7,7 +7,7 @@
 namespace sinter::jit {
 
 /// Returns the file of a shared library, or "" when there is none. Loads nothing.
-///   env_var: the name of a variable that, when set, holds the file itself, or "off". If that file is missing, nothing is found (with a warning).
+///   env_var: the name of an environment variable; if it is set, its value is the file or "off". If that file is missing, nothing is found (with a warning).
 ///   patterns: file name globs, "libLLVM.so.*". In the first directory that has a match, the highest version wins.
 ///   extra_dirs: searched after LD_LIBRARY_PATH and before the system's own directories. Globs are allowed.
 ///   minimum, maximum: accepted major versions, the first number in the file name ("libLLVM-19.so.1" and "libLLVM.so.19.1"). 0: any.

@@ -8,11 +8,11 @@
 //       any other stage runs its body once.
 //
 // A body is straight-line SSA: the instruction numbers in `body`, each defined before its use. Every later stage may use a value of a non-row stage or the
-// result of a reduction. A value of a row stage exists in that stage alone. It reaches a later stage only through a persistent buffer (PersistentStore, then
+// result of a reduction. A value of a row stage exists only in that stage. A later stage can read it only from a persistent buffer (PersistentStore, then
 // Instr::Kind::persistent at the same row point).
 //
-// Values of a type that is only stored (bfloat16, float8) are loaded, stored, cached, cast from float32 and float64, and cast to float32. No other op takes or
-// gives them (see storage_types.hpp).
+// Values of a type that is only stored (bfloat16, float8) are loaded, stored, cached, cast from float32 and float64, and cast to float32. Other ops have no
+// operands or results of these types (see storage_types.hpp).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -47,7 +47,7 @@ struct Index {
   std::vector<Term> terms;
 };
 
-/// A buffer as a kernel sees it: element (index) of a pointer that includes the constant offset. An empty index (no terms) is one element for all points.
+/// An access to a buffer: element (index) of a pointer that includes the constant offset. An empty index (no terms) is one element for all points.
 struct Access {
   DType dtype{};
   int index = -1;           // number in LoopNest::indices
@@ -64,23 +64,24 @@ struct Instr {
     op,          // an elementwise op on args
     persistent,  // persistent buffer `input` at this row point
     reduced,     // the result of a reduction of an earlier row stage
-    scan,        // row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; starts from args[1], where
-                 // there is one: a value of trace::scan_carry's type, once for each parallel point
+    scan,  // row stage: args[0] combined by `op` (a reduction) over all row points up to this one, in row order; starts from args[1] if there is one: a value
+           // of trace::scan_carry's type, once for each parallel point
   };
   Kind kind{};
   Op op{};
-  DType dtype{};    // of the value
+  DType dtype{};    // type of the value
   DType operand{};  // op: dtype of the operands (for where: of args[1] and args[2])
   std::array<int, 3> args{-1, -1, -1};
   int input = -1;
-  int guard = -1;    // load: a bool value; where it is false, nothing is read and the value is `fill`
+  int guard = -1;    // load: a bool value; if it is false, nothing is read and the value is `fill`
   int fill = -1;     // load with a guard: a value of its dtype; -1 is zero
   bool row = false;  // computed at every row point (false: once for each parallel point)
   std::string name;  // unique, a C identifier that names the op: "exp_12"
 };
 
 /// Combines `value` (a value of this row stage) over all row points; `result` is an Instr of Kind::reduced. The reduction starts from the op's neutral element
-/// (for min and max it may start from the first element; an empty row of min or max never reaches a kernel). The structure fixes the order, never the threads.
+/// (for min and max it may start from the first element; an empty row of min or max never reaches a kernel). The structure fixes the order of combination; the
+/// number of threads does not change it.
 struct Reduction {
   Op op{};  // reduce_sum, reduce_prod, reduce_min, reduce_max
   int value = -1;
@@ -91,7 +92,7 @@ struct PersistentStore {
 };
 struct Store {
   int output = -1, value = -1;
-  int guard = -1;  // a bool value; where it is false, nothing is written
+  int guard = -1;  // a bool value; if it is false, nothing is written
 };
 /// If `condition` is false, the launch's flags get {1, value} at [2 * number]; if several points fail, the value of any of them. The engine reads the
 /// flags and throws. Accesses that a check protects are guarded by the same condition.
@@ -115,10 +116,10 @@ struct Stage {
 struct Scalar {
   DType dtype{};
   int node = -1;
-};  // node: the graph's constant it is bound from
+};  // node: the constant of the graph that gives the value
 
 struct LoopNest {
-  std::string name;              // the kernel's entry point, a C identifier
+  std::string name;              // name of the kernel's entry point, a C identifier
   std::vector<std::string> ops;  // the fused ops, for the comment: "gelu: multiply erf add ..."
   int parallel = 0;              // number of parallel axes; at least 1
   int rows = 0;                  // number of row axes; axis numbers parallel .. parallel+rows-1

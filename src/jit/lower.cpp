@@ -165,7 +165,7 @@ class Lowering {
 
       Stage rows;
       rows.row = true;
-      std::vector<int> here = at;  // row values exist in their pass alone
+      std::vector<int> here = at;  // row values exist only in their pass
       const auto need = [&](auto& self, int v) -> int {
         if (here[v] >= 0) return here[v];
         const Value& value = kernel_.values[v];
@@ -213,7 +213,7 @@ class Lowering {
     }
   }
 
-  // Lets the loops of a stage skip what is neutral in all of its reductions, if it does nothing but reduce.
+  // Lets the loops of a stage that only reduces skip points that are neutral for all of its reductions.
   void limit(Stage& stage, const std::vector<std::pair<int, int>>& results, const std::vector<int>& at) const {
     if (nest_.rows != 1 || nest_.chunk_axis >= 0 || results.empty() || has_scan(nest_, stage)) return;
     if (!stage.stores.empty() || !stage.keeps.empty() || !stage.checks.empty()) return;
@@ -266,8 +266,8 @@ void name_it(LoopNest& nest, const Kernel& kernel) {
   nest.name += fmt::format("_{:08x}", hash);
 }
 
-/// Fixes the lanes in which reductions along a row combine, because they decide the result: a schedule that caches nothing, and so has longer bodies, must not
-/// change them.
+/// Fixes the number of lanes in which reductions along a row combine, because it decides the result. A schedule that caches nothing has longer bodies, but must
+/// not change this number.
 void fix_reduction_order(LoopNest& nest, const LoopNest& as_staged) {
   auto from = as_staged.stages.begin();
   for (Stage& stage : nest.stages) {

@@ -21,8 +21,8 @@ struct Lowered {
 /// Returns the nest of a kernel of this graph for a device with these limits. Access::buffer is the node number.
 Lowered lower(const fuse::Graph& graph, const fuse::Kernel& kernel, const fuse::Limits& limits, const LowerOptions& options = {});
 
-/// Returns the ways in which this kernel can run on the device at the current sizes, each once: first the schedule by the options, then its alternatives, each
-/// with its override. Two threads must not call this for one plan.
+/// Returns the possible schedules of this kernel on the device at the current sizes, each once: first the schedule by the options, then its alternatives, each
+/// with its override. Two threads must not call this for the same plan.
 struct Candidate {
   ScheduleOverride overrides;
   Lowered lowered;

@@ -118,7 +118,7 @@ Box points_without(const LoopNest& nest, std::span<const std::int64_t> ints, con
     return std::all_of(guards.begin(), guards.end(), [&](int guard) { return over.value(guard).high == 0; });
   };
   if (!reads_none(box)) return {};
-  // A larger box reads no less, so each side's place is found by halving.
+  // A larger box does not read fewer inputs, so the position of each side is found by bisection.
   for (std::size_t axis = 0; axis < box.size(); ++axis) {
     const auto grow = [&](std::int64_t& side, std::int64_t farthest) {
       std::int64_t good = side, bad = farthest + (farthest > side ? 1 : -1);

@@ -1,4 +1,4 @@
-// The order in which the CPU combines the points of a row. It depends on the nest's structure and sizes alone, and is the same for compiled kernels and the
+// The order in which the CPU combines the points of a row. It depends only on the nest's structure and sizes, and is the same for compiled kernels and the
 // interpreter, on every processor and for any number of threads.
 //
 // A step combines neighbouring row points into as many accumulators ("lanes") as it has points. If the nest is vectorised along the last row axis, point j of
@@ -15,7 +15,7 @@
 
 namespace sinter::jit {
 
-/// Steps of a block, and steps of a run, which has 64 blocks.
+/// The number of steps of a block, and of a run, which has 64 blocks.
 inline constexpr int kBlockSteps = 64;
 inline constexpr int kRunSteps = kBlockSteps * kBlockSteps;
 
@@ -28,19 +28,19 @@ int row_lanes(const LoopNest& nest, const Stage& stage);
 /// Returns the lanes of a step of the stage's scans: a vector of 64 bytes of the type in which floating-point scans accumulate.
 int scan_lanes(const LoopNest& nest, const Stage& stage);
 /// Returns the points that a compiled kernel computes at once, a part of a step or a whole one: one, two or four vectors of 64 bytes of the stage's widest
-/// type. A longer body has fewer, because it needs the registers itself.
+/// type. A longer body computes fewer points at once, because it needs the registers for its values.
 int body_lanes(const LoopNest& nest, const Stage& stage);
 
-/// Returns whether the reduction has blocks and runs: a sum or product of floating-point numbers does.
+/// Returns whether the reduction has blocks and runs, which is true for sums and products of floating-point numbers.
 bool rounds(Op reduction, DType dtype);
 
 /// Returns whether the stage's results may be known before the row ends and the stage does nothing else: one true decides any(), one false decides all(), and
 /// the first hit decides the first position.
 bool may_end_early(const LoopNest& nest, const Stage& stage);
-/// Returns the instruction of `bound` for the minimum of where(hit, place, bound), with places that ascend along the row and a literal bound: once the minimum
-/// is less than the bound, all later places are greater. Returns -1 for another reduction.
+/// Returns the instruction of `bound` for the minimum of where(hit, position, bound), with positions that ascend along the row and a literal bound: once the
+/// minimum is less than the bound, all later positions are greater. Returns -1 for another reduction.
 int bound_of_first_place(const LoopNest& nest, const Reduction& reduction);
-/// Steps of a row after which a compiled kernel tests whether the results are known.
+/// The number of steps of a row after which a compiled kernel tests whether the results are known.
 inline constexpr int kUndecidedSteps = 16;
 
 /// Returns the cost of the stage's operations, in units of one addition.

@@ -8,9 +8,9 @@ namespace sinter::jit {
 
 struct Source {
   std::string target;     // "sm_90", or "cpu:" followed by the architecture and feature list
-  std::string compiler;   // name, version and build of the compiler for it
+  std::string compiler;   // name, version and build of the compiler
   std::string options;    // every option that changes the binary, space separated
-  std::string entry;      // the kernel's symbol
+  std::string entry;      // the name of the kernel's symbol
   std::string text;       // the whole source: CUDA C++ or LLVM IR
   std::string generator;  // the identity of its generator (identities.hpp)
 };

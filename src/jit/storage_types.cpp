@@ -46,7 +46,7 @@ class Widening {
     stage_->body.push_back(id);
   }
 
-  /// Returns whether executors compute the instruction themselves.
+  /// Returns whether executors compute the instruction directly.
   static bool direct(const Instr& instr) {
     if (!is_storage_only(instr.operand) && !is_storage_only(instr.dtype)) return true;
     if (instr.op != Op::cast) return false;

@@ -1,5 +1,5 @@
-// Ends the use of a compiler's library when the process ends. The library's static objects are destroyed first. Objects that existed when the library was
-// opened are destroyed later, and their destructors may still evaluate. From then on the library is closed, and kernels are interpreted.
+// Ends the use of a compiler's library at the end of the process. The library's static objects are destroyed first. Objects that existed when the library was
+// opened are destroyed later, and their destructors may still evaluate. Then the library must not be used, and kernels are interpreted.
 #pragma once
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The function by which a library of its own, src/decompositions, decomposes one matrix with Eigen.
+// The function that a separate library, src/decompositions, exports. It decomposes one matrix with Eigen.
 #pragma once
 #include <cstdint>
 
@@ -15,8 +15,8 @@ struct MatrixIn {
 /// Reasons why there is no result.
 enum class Refusal : std::uint8_t { none, singular, indefinite, infinite, diverges };
 
-/// Decomposes one matrix. `result` is row-major, of the shape in the op's row (trace/library.cpp). `b`: the right side of solve. float32 is computed in float64
-/// too: Eigen's templates take minutes to compile, and an elimination loses digits that the result could hold. A complex matrix has its real parts in the first
+/// Decomposes one matrix. `result` is row-major, of the shape in the op's row (trace/library.cpp). `b`: the right side of solve. float32 is computed in
+/// float64, too, because Eigen's templates take minutes to compile and an elimination in float32 loses digits. A complex matrix has its real parts in the first
 /// half of its columns and its imaginary parts in the second, as has the result.
 using DecomposeFn = Refusal (*)(trace::Op op, DType dtype, const MatrixIn& a, const MatrixIn& b, double* result);
 

@@ -17,7 +17,7 @@
 namespace sinter::kernels {
 namespace {
 
-/// Work of fewer operations than this is finished sooner than another thread wakes up.
+/// Work with fewer operations than this is finished before another thread would wake up.
 constexpr double kWorthThreads = 64 << 10;
 
 /// Opens the library of decompositions, once.
@@ -63,7 +63,7 @@ void decompose(const fuse::LibraryCall& call, std::span<void* const> pointers, i
   const std::size_t bytes = static_cast<std::size_t>(results) * itemsize(call.dtype);
   const double m = static_cast<double>(a.shape[rank - 2]), n = static_cast<double>(a.shape[rank - 1]);
   const auto together = static_cast<std::int64_t>(std::max(1.0, kWorthThreads / std::max(m * n * std::max(m, n), 1.0)));
-  // The refusal of the first matrix in the batch's order is reported, whatever threads find first.
+  // The error of the first matrix in the batch's order is reported, for any order of the threads.
   std::mutex mutex;
   Refused first{count, ""};
   const auto run = [&](std::int64_t element) {

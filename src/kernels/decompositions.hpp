@@ -1,4 +1,4 @@
-// The decompositions of linear algebra, for the matrices of a batch in memory, one after another.
+// The decompositions of linear algebra, for the matrices of a batch in memory.
 #pragma once
 #include <span>
 

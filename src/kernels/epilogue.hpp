@@ -1,4 +1,4 @@
-// The epilogue of a library call, as the call sees it.
+// The epilogue of a library call, in the form that the call uses.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace sinter::kernels {
 
 /// The function that a library call calls when elements [begin, end) of its result, counted row-major, are complete. They do not change until the function
-/// returns. The thread that computed the elements makes the call; each element is in one call. Empty: there is no epilogue.
+/// returns. The thread that computed the elements makes the call. Each element is in exactly one call. The function is empty if there is no epilogue.
 class Epilogue {
  public:
   /// `at`: the address of element `begin`; null: it is in the result's memory.

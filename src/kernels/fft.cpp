@@ -20,11 +20,11 @@ namespace {
 using trace::Op;
 using Complex = std::complex<double>;
 
-/// Elements of one task: fewer are finished sooner than another thread wakes up.
+/// The minimum number of elements of a task: fewer are finished before another thread would wake up.
 constexpr std::int64_t kTaskElements = 16384;
-/// Largest prime factor for a direct transform. A larger factor costs more than Bluestein's three transforms of twice the length.
+/// The largest prime factor for a direct transform. A larger factor costs more than Bluestein's three transforms of twice the length.
 constexpr std::int64_t kLargeFactor = 50;
-/// Numbers in the tables that a thread keeps between calls.
+/// The maximum size of the tables that a thread keeps between calls, in numbers.
 constexpr std::int64_t kMaxCached = std::int64_t{1} << 19;
 
 std::int64_t largest_factor(std::int64_t n) {
@@ -60,14 +60,14 @@ class Transform {
 
   std::int64_t length() const { return n_; }
   std::int64_t table() const { return n_ + 3 * padded_; }
-  /// Returns whether real numbers go through a transform of half the length.
+  /// Returns whether real numbers are transformed by a complex transform of half the length.
   bool by_halves() const { return padded_ == 0 && n_ % 4 == 0; }
   /// Transforms n real numbers to the first n / 2 + 1 frequencies, and back. Requires by_halves().
   void from_real(const double* from, Complex* to) { kiss_.fwd(to, from, static_cast<int>(n_)); }
   void to_real(const Complex* from, double* to) { kiss_.inv(to, from, static_cast<int>(n_)); }
 
   void operator()(const Complex* from, Complex* to) {
-    if (n_ == 1) return void(*to = *from);  // kissfft has no stage for it
+    if (n_ == 1) return void(*to = *from);  // kissfft has no stage for this factor
     if (padded_ == 0) return kiss_.fwd(to, from, static_cast<int>(n_));
     std::fill(work_.begin(), work_.end(), Complex());
     for (std::size_t k = 0; k < chirp_.size(); ++k) work_[k] = from[k] * chirp_[k];
@@ -83,9 +83,9 @@ class Transform {
   Eigen::internal::kissfft_impl<double> kiss_;
 };
 
-/// Returns the thread's own transform of this length. It is cached for later calls, because its tables take longer than the transform.
+/// Returns this thread's transform of this length. It is cached for later calls, because making its tables takes longer than the transform.
 Transform& cached_transform(std::int64_t n) {
-  thread_local std::vector<std::unique_ptr<Transform>> cached;  // the last one used is at the end
+  thread_local std::vector<std::unique_ptr<Transform>> cached;  // the most recently used transform is at the end
   if (const auto found = std::find_if(cached.begin(), cached.end(), [&](const auto& transform) { return transform->length() == n; }); found != cached.end()) {
     std::rotate(found, found + 1, cached.end());
     return *cached.back();

@@ -5,7 +5,7 @@
 namespace sinter::kernels {
 namespace {
 
-/// A vector of 64 bytes, however many registers it takes; Unaligned lies anywhere in memory.
+/// A vector of 64 bytes, in as many registers as it needs. Unaligned may have any address.
 template <class T> struct Lanes {
   typedef T Word __attribute__((vector_size(64)));
   typedef T Unaligned __attribute__((vector_size(64), aligned(1), may_alias));

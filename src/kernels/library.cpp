@@ -27,7 +27,7 @@ bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8
 /// Returns whether a call multiplies bytes into int32 without converting them (fuse::multiplies_into).
 bool of_bytes(const fuse::LibraryCall& call) { return call.dtype == DType::int32 && is_byte(call.operands[0].dtype) && is_byte(call.operands[1].dtype); }
 
-/// Describes the matrix of the last two axes. The row's layout rule promised that one of them is contiguous.
+/// Describes the matrix of the last two axes. The layout rule of the call's record guarantees that one of them is contiguous.
 MatmulOperand matrix(const fuse::LibraryOperand& operand, DType dtype, const void* buffer) {
   if (operand.dtype != dtype && !is_byte(operand.dtype))
     throw DeviceError(
@@ -58,7 +58,7 @@ struct Product {
   }
 };
 
-// The `host` and `by` columns of ops that have no file of their own.
+// The `host` and `by` columns of ops that have no separate file.
 
 void multiply(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
   const Product product(call, pointers[0], pointers[1]);

@@ -12,10 +12,10 @@
 namespace sinter::kernels {
 namespace {
 
-/// Sums of one task: their functions take longer than starting the task.
+/// The minimum number of sums of a task, such that their functions take longer than starting the task.
 constexpr std::int64_t kTaskSums = 8192;
 
-/// The math functions of compiled kernels, applied in place.
+/// The same math functions as in compiled kernels, applied in place.
 class Functions {
  public:
   void sigmoid(float* x, std::int64_t n) const { apply(sigmoid_, x, n); }
@@ -69,7 +69,7 @@ void simple_step(const Layer& l, const float* x, const float* before, float* aft
   });
 }
 
-/// `z`: (batch, 3 * size) where the reset follows the product; else (batch, 2 * size), and then the states times the reset gate, (batch, size).
+/// `z`: (batch, 3 * size) if the reset gate is applied after the product; else (batch, 2 * size), and then the states times the reset gate, (batch, size).
 void gru_step(const Layer& l, const float* x, const float* before, float* after, float* z) {
   const std::int64_t n = l.size;
   const bool reset_after = l.how.cell == Cell::gru_reset_after;

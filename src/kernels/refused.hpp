@@ -4,7 +4,7 @@
 
 namespace sinter::kernels {
 
-/// Thrown by a library call whose operands have no result. Holds the first such matrix of the batch, and the reason.
+/// Thrown by a library call whose operands have no result. Contains the number of the first such matrix of the batch, and the reason.
 struct Refused {
   std::int64_t element = 0;
   const char* why = "";

@@ -13,7 +13,7 @@ namespace {
 
 // The minimum number of elements of a task.
 constexpr std::int64_t kTaskElements = 65536;
-// Rows of at least so many elements are divided into columns for the tasks. Each task reads all indices.
+// Rows with at least this many elements are divided into columns for the tasks. Each task reads all indices.
 constexpr std::int64_t kMinTaskColumns = 16;
 
 struct Matrix {
@@ -51,7 +51,7 @@ template <class T> struct Scatter {
   }
   bool inside(std::int64_t row) const { return static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(old.rows); }
 
-  /// Combines the values of indices [first, last), one after the other, into columns of `to`.
+  /// Combines the values of indices [first, last), in order, into columns of `to`.
   template <class Combine>
   void put(T* to, std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t last_column, const Combine& combine) const {
     if (old.columns == 1) {
@@ -82,7 +82,7 @@ template <class T> struct Scatter {
     run_tasks(threads, parts, [&](std::int64_t task) { put(result, 0, count, old.columns * task / parts, old.columns * (task + 1) / parts, combine); });
   }
 
-  /// Adds integers, whose sums do not depend on the order: each task adds a part of the values in a table of its own.
+  /// Adds integers, whose sums do not depend on the order. Each task adds a part of the values in a separate table.
   void in_tables(int threads, std::int64_t tasks) const {
     const std::int64_t elements = old.rows * old.columns;
     std::vector<std::unique_ptr<T[]>> tables(static_cast<std::size_t>(tasks));
@@ -114,7 +114,7 @@ void scatter_rows(const fuse::LibraryCall& call, std::span<void* const> pointers
                              static_cast<T*>(pointers[3])};
     if (call.op == trace::Op::scatter) return scatter.in_order(threads, Replace());
     if constexpr (std::is_integral_v<T>) {
-      // Tables are worth it where they are much smaller than the values.
+      // Tables are used only if they are much smaller than the values.
       const std::int64_t tasks = std::min<std::int64_t>(count * old.columns / kTaskElements, thread_count(threads));
       if (tasks > 1 && 4 * tasks * old.rows <= count) return scatter.in_tables(threads, tasks);
     }
@@ -131,7 +131,7 @@ void invert_index(const fuse::LibraryCall& call, std::span<void* const> pointers
     const std::int64_t row = index[i * operand.strides[0]];
     return row >= 0 && row < rows ? row : rows;
   };
-  std::vector<std::int32_t> next(static_cast<std::size_t>(rows) + 2);  // of each row, and of the places that are in none
+  std::vector<std::int32_t> next(static_cast<std::size_t>(rows) + 2);  // next position in the list of each row, and in that of indices out of range
   for (std::int64_t i = 0; i < count; ++i) ++next[static_cast<std::size_t>(row_of(i)) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   std::copy_n(next.begin(), rows + 1, starts);

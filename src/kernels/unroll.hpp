@@ -1,4 +1,5 @@
-// SINTER_UNROLL before a loop unrolls it: sums stay in registers only where all loops over them are unrolled. It is a macro, for files of any instruction set.
+// SINTER_UNROLL before a loop unrolls it. Sums stay in registers only if all loops over them are unrolled. It is a macro, so that files for any instruction set
+// can use it.
 #pragma once
 
 #if defined(__clang__)

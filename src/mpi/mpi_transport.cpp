@@ -1,4 +1,4 @@
-// Messages over MPI, which starts the processes and moves the bytes; it adds no numbers. The program may have started MPI itself, or leave that to init().
+// Messages over MPI, which starts the processes and moves the bytes; it adds no numbers. The program may initialise MPI itself, or leave this to init().
 #include <mpi.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ void expect(int code, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + std::string(text, static_cast<std::size_t>(length)));
 }
 
-/// The maximum number of bytes of one message of MPI: its counts are ints.
+/// The maximum number of bytes of one message of MPI, whose counts are ints.
 constexpr std::size_t kMaxMessage = std::size_t{1} << 30;
 
 class Mpi final : public Transport {
@@ -38,7 +38,7 @@ class Mpi final : public Transport {
       int given = 0;
       expect(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given), "MPI_Init_thread");
     }
-    // Messages of the program's own never meet the library's, and errors come back as codes.
+    // The program's messages are never mixed with the library's, and errors are returned as codes.
     expect(MPI_Comm_dup(MPI_COMM_WORLD, &ranks_), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(ranks_, &rank_);
@@ -74,7 +74,7 @@ class Mpi final : public Transport {
     in_pieces(bytes, [&](std::size_t at, int count) { expect(MPI_Irecv(to + at, count, MPI_BYTE, peer, tag, ranks_, &requests.emplace_back()), "MPI_Irecv"); });
     std::vector<MPI_Status> states(requests.size());
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    // Looks often at first: messages of a small program come within microseconds. Later it leaves the core to others.
+    // At first tests often, because messages of a small program arrive within microseconds. Later yields the core to other threads.
     for (int looks = 0;; ++looks) {
       int done = 0;
       expect(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, states.data()), "a message");
@@ -108,7 +108,7 @@ class Mpi final : public Transport {
   void abort(const char* message) override {
     std::fprintf(stderr, "%s\n", message);
     std::fflush(nullptr);
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // mpirun may end before it has passed on what was printed just now
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // mpirun may end before it has forwarded the latest output
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
 
@@ -122,7 +122,7 @@ class Mpi final : public Transport {
     for (std::size_t at = 0; at < bytes; at += kMaxMessage) visit(at, static_cast<int>(std::min(kMaxMessage, bytes - at)));
   }
 
-  /// At the end of the program. Where a rank was waited for in vain, the end of MPI would wait for it, too.
+  /// Is called at the end of the program. If a rank did not answer, MPI_Finalize would wait for it, too.
   void finish() {
     int over = 0;
     MPI_Finalized(&over);

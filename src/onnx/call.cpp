@@ -16,10 +16,10 @@
 namespace sinter::onnx {
 namespace {
 
-/// Recorded operations point to a file's name for ever, so models that are loaded again share the name.
+/// Recorded operations may always point to a file's name, so names are never freed, and models that are loaded again share them.
 const char* interned(std::string text) {
   static std::mutex mutex;
-  static std::set<std::string>* names = new std::set<std::string>;  // never destroyed: errors at exit may name it
+  static std::set<std::string>* names = new std::set<std::string>;  // never destroyed, because errors at exit may name it
   const std::lock_guard lock(mutex);
   return names->insert(std::move(text)).first->c_str();
 }
@@ -43,7 +43,7 @@ const std::vector<Tensor>& Call::tensors() const {
   return inputs_;
 }
 
-// Only types in which models write such numbers count; an input of another type stays an operand.
+// Only types that models use for such numbers are accepted; an input of another type stays an operand.
 std::optional<double> Call::constant_number(std::size_t i) const {
   if (i >= node_.inputs.size() || !graph_.constants.contains(node_.inputs[i]) || !has(i) || inputs_[i].size() != 1) return {};
   switch (inputs_[i].dtype()) {

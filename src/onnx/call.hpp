@@ -1,4 +1,4 @@
-// Call: one node with the tensors that it reads, as an operator's function sees it. The table of operators.
+// Call: one node with the tensors that it reads, the argument of an operator's function. Also the table of operators.
 #pragma once
 #include <fmt/format.h>
 
@@ -25,14 +25,14 @@ class Call {
  public:
   /// Returns the name by which errors and explain() call a node: "resnet.onnx, Conv 'c1'", with the node's number as the line.
   static Location location(const Graph& graph, const Node& node);
-  /// A larger size, stride or width has no meaning.
+  /// The limit of sizes, strides and widths; larger ones are refused.
   static constexpr std::int64_t kFar = std::int64_t{1} << 30;
   static constexpr double kMaxWork = 1024;
 
   Call(const Graph& graph, const Node& node, std::vector<Tensor> inputs, const ReadIntegers& read)
       : graph_(graph), node_(node), inputs_(std::move(inputs)), read_(read), where_(location(graph, node)) {}
 
-  /// The same node on other inputs.
+  /// Makes a call of the same node with other inputs.
   Call with(std::vector<Tensor> inputs) const { return {graph_, node_, std::move(inputs), read_}; }
 
   std::size_t count() const { return inputs_.size(); }
@@ -63,13 +63,14 @@ class Call {
   std::int64_t size(std::string_view attribute, std::optional<std::int64_t> otherwise = {}) const;
   /// Returns the value of an input that is one floating-point constant of the model; nothing for another input.
   std::optional<double> constant_number(std::size_t i) const;
-  /// Returns whether an input is a constant of the model; and whether, in addition, all its bytes are 0.
+  /// These return whether an input is a constant of the model, and whether, in addition, all its bytes are 0.
   bool is_constant(std::size_t i) const;
   bool is_constant_zero(std::size_t i) const;
 
-  /// Returns the elements of an integer input. Evaluates it: once for each set of shapes of the model's inputs if it depends on nothing else.
+  /// Returns the elements of an integer input. Evaluates the input; if it depends only on the shapes of the model's inputs, this happens once for each set of
+  /// shapes.
   std::vector<std::int64_t> values(std::size_t i) const;
-  /// The same for an input that must hold one number.
+  /// Returns the same for an input that must have one element.
   std::int64_t value(std::size_t i) const;
   double real(std::size_t i) const;
   /// Returns axes from the attribute of this name or, in newer versions of the operator, from an input.
@@ -127,7 +128,7 @@ std::vector<std::string_view> operator_names();
 /// Throws a ModelError if a node of a known operator has too few or too many inputs.
 void check_inputs(const std::string& file, const Node& node);
 
-// The families of the table; each is in a file of its own.
+// The families of the table; each is in a separate file.
 std::span<const Operator> elementwise_operators();
 std::span<const Operator> reduction_operators();
 std::span<const Operator> shape_operators();

@@ -1,4 +1,4 @@
-// Operators that run graphs of their own: If, Loop, Scan. They are unrolled while the model is recorded; conditions and trip counts are evaluated then.
+// Operators that run inner graphs: If, Loop, Scan. They are unrolled while the model is recorded; conditions and trip counts are evaluated then.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
   throw ModelError(fmt::format("{}: {}: {}", graph.file, describe(node), why));
 }
 
-/// Returns the operands for an inner graph: its own inputs, then the outer values that it reads, which are the node's last operands.
+/// Returns the operands for an inner graph: first its inputs, then the outer values that it reads, which are the node's last operands.
 std::vector<NodeValue> with_outer(std::vector<NodeValue> own, std::span<const NodeValue> outer) {
   own.insert(own.end(), outer.begin(), outer.end());
   return own;
@@ -34,7 +34,7 @@ std::vector<NodeValue> Program::record_control(const Line& line, const Node& nod
   return node.op == "Loop" ? record_loop(line, node, operands, recording) : record_scan(line, node, operands, recording);
 }
 
-/// Records an inner graph. Limits the unrolling, because a broken or hostile file could unroll for ever.
+/// Records an inner graph. Limits the unrolling, because a broken or hostile file could unroll without end.
 std::vector<NodeValue> Program::record_within(const Program& inner, const Node& node, std::span<const NodeValue> operands, Recording& recording) const {
   recording.unrolled += 1 + static_cast<std::int64_t>(inner.lines_.size());
   if (recording.unrolled > graph_.max_unrolled)
@@ -60,7 +60,7 @@ std::vector<NodeValue> Program::record_if(const Line& line, const Node& node, co
   return branch(then);
 }
 
-/// Both branches, of which the condition chooses when the plan runs.
+/// Records both branches, between which the condition chooses when the plan runs.
 std::vector<NodeValue> Program::chosen_later(const Node& node, const Tensor& condition, std::vector<NodeValue> yes, const std::vector<NodeValue>& no,
                                              const NotThere& why) const {
   for (std::size_t k = 0; k < yes.size() && k < no.size(); ++k) {
@@ -89,7 +89,8 @@ Tensor Program::none_added(const Node& node, const ModelValue& each) const {
   return zeros(shape, each.dtype);
 }
 
-/// (trip count, condition, carried..) -> (carried.., scan outputs..); the body: (iteration, condition, carried..) -> (condition, carried.., scan outputs..).
+/// Loop: (trip count, condition, carried..) -> (carried.., scan outputs..). Its body: (iteration, condition, carried..) -> (condition, carried.., scan
+/// outputs..).
 std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   const std::size_t given = node.inputs.size(), carried = given < 2 ? 0 : given - 2, results = body.output_slots_.size();
@@ -122,7 +123,7 @@ std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, 
   return state;
 }
 
-/// (states.., sequences..) -> (states.., new sequences..); the body takes and gives one element of each sequence.
+/// Scan: (states.., sequences..) -> (states.., new sequences..). Its body has one element of each sequence as operands and results.
 std::vector<NodeValue> Program::record_scan(const Line& line, const Node& node, const std::vector<NodeValue>& operands, Recording& recording) const {
   const Program& body = line.branches[0];
   std::vector<Tensor> tensors;

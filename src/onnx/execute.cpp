@@ -43,7 +43,7 @@ std::vector<MissingOperator> missing_operators(const Graph& graph) {
 
 namespace {
 
-/// Operators whose operands all have one type.
+/// Operators whose operands all have the same type.
 constexpr std::string_view kOneType[] = {"Add",           "And",         "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Concat",  "Conv",
                                          "ConvTranspose", "Div",         "Einsum",     "Equal",     "Gemm",       "Greater", "GreaterOrEqual",
                                          "Less",          "LessOrEqual", "MatMul",     "Max",       "Mean",       "Min",     "Mod",
@@ -89,7 +89,7 @@ Results record_node(const Graph& graph, const Node& node, const Operator* op, st
 
 namespace {
 
-/// The outer values that the inner graph reads follow its own inputs.
+/// The outer values that the inner graph reads come after its inputs.
 Graph graph_within(const Graph& graph, const Node& node, std::string_view attribute) {
   const auto found = node.attributes.find(attribute);
   const auto* inner = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
@@ -203,7 +203,7 @@ const std::string* Program::input_behind(const Node& node, std::size_t input) co
 }
 
 /// Returns a number that follows from the inputs' shapes (a mask's length, for example) as a literal. A literal stays a number of the recording, and freezing
-/// finds a rule for it. An element of a tensor would hold the model to the present sizes.
+/// finds a rule for it. An element of a tensor would specialise the model to the present sizes.
 Tensor Program::literal(const Line& line, const Node& node, std::size_t input, const Tensor& tensor, const ReadIntegers& read) const {
   const int slot = line.inputs[input];
   if (slot < 0 || data_[static_cast<std::size_t>(slot)] >= 0 || !constants_[static_cast<std::size_t>(slot)].empty_handle()) return tensor;
@@ -211,7 +211,7 @@ Tensor Program::literal(const Line& line, const Node& node, std::size_t input, c
   return full(tensor.shape(), read(node, input, tensor)[0], DType::int64);
 }
 
-/// Makes an output that follows from the inputs' shapes alone (the output of Shape, for example) of literals, for the same reason as literal().
+/// Makes an output that depends only on the inputs' shapes (the output of Shape, for example) from literals, for the same reason as literal().
 Tensor Program::numbers_of_shapes(int slot, const Tensor& tensor) const {
   constexpr std::int64_t kMaxElements = 16;
   const auto at = static_cast<std::size_t>(slot);

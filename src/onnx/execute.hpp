@@ -11,7 +11,7 @@
 
 namespace sinter::onnx {
 
-/// Thrown where a decision needs elements that are not known because the model is being planned.
+/// Thrown if a decision needs elements that are not known because the model is being planned.
 struct NotThere : ModelError {
   using ModelError::ModelError;
 };
@@ -36,18 +36,18 @@ class Program {
 
  private:
   struct Line {
-    const Operator* op;                // nullptr: the operator is missing, or one of the kinds below
-    const SequenceOperator* sequence;  // an operator on lists of tensors
+    const Operator* op;                // nullptr: the operator is missing, or is of one of the kinds below
+    const SequenceOperator* sequence;  // an operator on sequences of tensors
     std::vector<int> inputs, outputs;  // slots; -1: omitted
-    std::vector<int> last;             // slots that no later line reads
+    std::vector<int> last;             // slots that are freed, because no later line reads them
     bool elementwise = false;          // reads elements of its operands, and takes no sizes from them
-    bool exact = false;                // takes and gives float32 at any precision
+    bool exact = false;                // its operands and results are float32 at any precision
     std::vector<Program>
         branches;  // If, Loop and Scan: the inner graphs. Outer values that these read are their last inputs, and additional inputs of the line.
   };
   Graph graph_;
   std::vector<Line> lines_;
-  std::vector<Tensor> constants_;  // by slot; empty for a value that a node gives
+  std::vector<Tensor> constants_;  // by slot; empty for a result of a node
   std::vector<int> data_;          // by slot: the input on whose elements it depends, or -1
   DType precision_;
   std::vector<int> input_slots_, output_slots_;
@@ -72,7 +72,7 @@ class Program {
 /// Returns the attributes of an operator that hold inner graphs, in the order of Line::branches; nothing for other operators.
 std::span<const std::string_view> graphs_within(std::string_view op);
 
-/// Records one node on its inputs. Errors name the node, also those of the functions that it calls.
+/// Records one node on its inputs. Errors name the node, including errors of the functions that it calls.
 Results record_node(const Graph& graph, const Node& node, const Operator* op, std::vector<Tensor> inputs, const ReadIntegers& read);
 /// Returns the elements. Evaluates the tensor. Throws NotThere.
 std::vector<std::int64_t> read_integers(const Node& node, std::size_t input, const Tensor& tensor);

@@ -11,9 +11,9 @@
 namespace sinter {
 namespace {
 
-/// Returns a size for the k-th name without a requested size. If two names had one size, or a size that occurs elsewhere in the model, planning would take them
-/// for one number; primes seldom occur elsewhere. The sides of pictures, which networks halve several times, are primes times 32. Small sizes are for models
-/// that refuse the usual ones: a table of positions may be short.
+/// Returns a size for the k-th name without a requested size. If two names had the same size, or a size that occurs elsewhere in the model, planning would
+/// treat them as one number. Primes seldom occur elsewhere. The sides of pictures, which networks halve several times, are primes times 32. Small sizes are for
+/// models that refuse the usual ones, for example because a table of positions is short.
 std::int64_t usual_size(std::size_t k, bool side, bool small) {
   constexpr std::int64_t kSizes[] = {41, 43, 47, 53, 59, 61}, kSmall[] = {5, 7, 11, 13, 17, 19}, kSides[] = {224, 352, 416, 544, 608, 736};
   k = std::min(k, std::size(kSizes) - 1);
@@ -47,7 +47,7 @@ Function frozen(const Model& model, const std::map<std::string, std::vector<std:
   for (const ModelValue& output : model.outputs()) outputs.push_back(output.name);
   const Function function =
       sinter::freeze(Function::Formula([model, where](const std::vector<Tensor>& inputs) { return model(inputs, where); }), specs, std::move(outputs), where);
-  // All combinations of the sizes; the last name's size changes fastest.
+  // Returns all combinations of the sizes; the last name's size changes fastest.
   std::vector<std::map<std::string, std::int64_t>> combinations{{}};
   for (const auto& [axis, list] : named) {
     std::vector<std::map<std::string, std::int64_t>> longer;

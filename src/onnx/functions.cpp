@@ -14,8 +14,8 @@ namespace {
 using Names = std::map<std::string, std::string, std::less<>>;
 using Attributes = std::map<std::string, const format::Attribute*, std::less<>>;
 
-constexpr int kDeepest = 64;                               // depth of nested calls
-constexpr int kMaxNodes = 1'000'000;                       // nodes after inlining: a few functions that call each other twice could become very many
+constexpr int kDeepest = 64;          // depth of nested calls
+constexpr int kMaxNodes = 1'000'000;  // nodes after inlining, because a few functions that call each other twice could become very many nodes
 constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  // bytes of the inlined nodes
 constexpr std::size_t kShown = 80;                         // characters of a name that becomes part of other names
 
@@ -78,7 +78,7 @@ class Inliner {
       if (++nodes_ > kMaxNodes) throw ModelError(fmt::format("{}: its functions expand to more than {} nodes", file_, kMaxNodes));
       this->node(std::move(copy), to, depth + 1);
     }
-    for (int k = 0; k < node.output_size(); ++k) {  // an output may be an input that is passed on
+    for (int k = 0; k < node.output_size(); ++k) {  // an output may be an input of the function
       const auto input = inputs.find(function.output(k));
       if (input == inputs.end() || node.output(k).empty()) continue;
       format::Node* same = to.add_node();
@@ -116,7 +116,7 @@ class Inliner {
     return node;
   }
 
-  /// Renames an inner graph of a function's body: names that are local to it stay distinct from all others.
+  /// Renames the values of an inner graph of a function's body, so that its local names are distinct from all others.
   static void rename(format::Graph& graph, const Names& names, const Attributes& attributes, const std::string& prefix) {
     for (format::Node& node : *graph.mutable_node()) node = renamed(node, names, attributes, prefix);
     for (format::Tensor& constant : *graph.mutable_initializer()) constant.set_name(renamed(constant.name(), names, prefix));

@@ -57,7 +57,7 @@ std::set<std::string, std::less<>> inner_reads(const Graph& graph) {
 }
 
 void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer) {
-  std::unordered_map<std::string_view, int> giver;  // value -> the node that gives it, or -1
+  std::unordered_map<std::string_view, int> giver;  // value -> the node that produces it, or -1
   for (const auto& [name, tensor] : graph.constants) giver[name] = -1;
   for (const ModelValue& input : graph.inputs) giver[input.name] = -1;
   const int count = static_cast<int>(graph.nodes.size());

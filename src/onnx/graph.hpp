@@ -29,7 +29,7 @@ struct Node {
 /// x * factor + summand, with one factor and one summand for each channel: inputs x, factor, summand. The rewrite `fold_batch_norm` makes this operator; it
 /// occurs in no file.
 inline constexpr std::string_view kScaledChannels = "sinter.ScaledChannels";
-/// "node 'conv1' (Conv, number 3)"
+/// Returns a text such as "node 'conv1' (Conv, number 3)".
 std::string describe(const Node& node);
 
 struct Graph {
@@ -43,11 +43,12 @@ struct Graph {
   bool is_output(std::string_view value) const;
 };
 
-/// outer_reads() returns the values of the enclosing graph that this inner graph (a branch of an If) reads; inner_reads() those that its inner graphs read.
+/// outer_reads() returns the values of the enclosing graph that this inner graph (a branch of an If) reads. inner_reads() returns the values of this graph that
+/// its inner graphs read.
 std::set<std::string, std::less<>> outer_reads(const Graph& graph);
 std::set<std::string, std::less<>> inner_reads(const Graph& graph);
 
-/// Sorts the nodes so that each value is given before it is read. Throws a ModelError for a value that no node gives, that two nodes give, or for a cycle.
+/// Sorts the nodes so that each value is produced before it is read. Throws a ModelError for a value that no node or that two nodes produce, or for a cycle.
 /// `outer`: the values of the enclosing graph that an inner graph may read.
 void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer = {});
 
@@ -55,7 +56,7 @@ void sort_nodes(Graph& graph, const std::set<std::string, std::less<>>& outer = 
 std::string file_name(std::string_view path);
 /// Reads an .onnx file, within the limits of the options. Throws IoError, ModelError.
 Graph read_onnx(const std::string& path, const ModelOptions& options = {});
-/// Reads a tensor from a file of its own (.pb), the form of ONNX's test data.
+/// Reads a tensor from a separate file (.pb), the form of ONNX's test data.
 Tensor read_onnx_tensor(const std::string& path);
 
 }  // namespace sinter::onnx

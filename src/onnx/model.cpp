@@ -47,7 +47,7 @@ struct Model::State {
   onnx::Program program;
   int nodes_in_file = 0;
   std::vector<Rewrite> rewrites;
-  /// Elements that were read from tensors that depend only on the inputs' shapes, by shapes, node and input. A second call then evaluates nothing.
+  /// Elements of tensors that depend only on the inputs' shapes, by shapes, node and input. With these, a second call evaluates nothing.
   using Place = std::pair<int, std::size_t>;
   mutable std::mutex mutex;
   mutable std::map<std::vector<Shape>, std::map<Place, std::vector<std::int64_t>>> read;
@@ -104,7 +104,7 @@ void check_inputs(const onnx::Graph& graph, const std::vector<Tensor>& inputs, L
       if (size.size) fits = *size.size == now;
       else {
         const auto [known, added] = symbols.emplace(size.symbol, std::pair(now, declared.name));
-        if (!added && known->second.first != now && known->second.second != declared.name)  // twice in one input: the name has no meaning
+        if (!added && known->second.first != now && known->second.second != declared.name)  // the name occurs twice in one input, so it has no meaning
           throw ShapeError(fmt::format("{}: the input {} is given with {} = {}, and {} with {}{}", graph.file, to_string(declared), size.symbol, now,
                                        known->second.second, known->second.first, onnx::at(where)));
       }

@@ -12,8 +12,8 @@ namespace sinter::onnx {
 
 inline std::string at(Location where) { return where.line ? fmt::format(" at {}:{}", where.file, where.line) : ""; }
 
-/// Returns f(). Its errors then begin with the file and where(), unless they name the file already; this place replaces the line of the library that an error
-/// names. Only sinter's exceptions leave this function.
+/// Returns f(). Its errors then begin with the file and where(), unless they already name the file. This replaces the line of the library's source that an
+/// error would name. Only sinter's exceptions leave this function.
 template <class Where, class F> auto naming(const std::string& file, Where where, F f) {
   const auto named = [&](const std::exception& error) {
     std::string text = error.what();

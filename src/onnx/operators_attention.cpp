@@ -63,7 +63,7 @@ Results attention(const Call& c) {
     const Tensor row = reshape(arange(Arg(rows, c.where())), {-1, 1}), column = arange(Arg(columns, c.where()));
     scores = add(c.at_node(scores), additive(c, less_equal(column, add(row, past)), dtype));
   }
-  if (c.has(6)) {  // number of places of each batch that are not padding
+  if (c.has(6)) {  // number of positions of each sequence that are not padding
     const Tensor column = arange(Arg(columns, c.where())), count = reshape(c[6], {-1, 1, 1, 1});
     scores = add(c.at_node(scores), additive(c, less(column, count), dtype));
   }
@@ -78,7 +78,8 @@ Results attention(const Call& c) {
   return {result, present_key, present_value, shown};
 }
 
-/// Masks the keys that each query may not see, by numbers added to the scores: ONNX Runtime's masks by lengths, by ends and starts, by keys, or by pairs.
+/// Masks the keys that a query must not use, by numbers that are added to the scores: ONNX Runtime's masks by lengths, by ends and starts, by keys, or by
+/// pairs.
 Tensor runtime_mask(const Call& c, const Tensor& mask, std::int64_t batch, std::int64_t rows, std::int64_t columns, DType dtype) {
   const Tensor column = arange(Arg(columns, c.where()));
   Tensor seen;
@@ -134,7 +135,7 @@ Results runtime_attention(const Call& c) {
   return {attended(c, q, k, v, mask, c.tensor_or_none(5)), c.wants(1) ? stack({k, v}, 0, c.where()) : Tensor()};
 }
 
-/// The same for 8-bit numbers: (x, weights, bias, their scales, mask, their zero points, earlier keys and values).
+/// The same operator for 8-bit numbers: (x, weights, bias, their scales, mask, their zero points, earlier keys and values).
 Results q_attention(const Call& c) {
   const auto floats = [&](std::size_t i, std::size_t scale, std::size_t zero) {
     Tensor numbers = astype(c[i], DType::int32);
@@ -146,7 +147,7 @@ Results q_attention(const Call& c) {
 }
 
 /// ONNX Runtime's MultiHeadAttention: (queries, keys, values, bias of the three, mask, numbers to add to the scores, earlier keys, earlier values). If they are
-/// packed in one tensor, queries, keys and values lie side by side for each head.
+/// packed in one tensor, queries, keys and values are side by side for each head.
 Results multi_head_attention(const Call& c) {
   const std::int64_t heads = c.size("num_heads");
   Tensor q = c.tensor(0), k = c.tensor_or_none(1), v = c.tensor_or_none(2);
@@ -167,7 +168,7 @@ Results multi_head_attention(const Call& c) {
     for (Tensor* one : {&q, &k, &v}) {
       const std::int64_t size = one->ndim() == 4 ? one->size(1) * one->size(3) : one->size(2);
       const Tensor row = c.tensor(3).at({Slice{from, from + size}}, c.where());
-      if (one->ndim() == 3) *one = add(c.at_node(*one), row);  // keys and values that are by heads already have theirs
+      if (one->ndim() == 3) *one = add(c.at_node(*one), row);  // keys and values with an axis of heads already have their bias
       from += size;
     }
   }
@@ -202,7 +203,7 @@ Results rotary_embedding(const Call& c) {
   return {in.ndim() == 4 ? transpose(c.at_node(turned), {0, 2, 1, 3}) : reshape(c.at_node(turned), in.shape())};
 }
 
-/// In ONNX Runtime's operator the positions come before the tables; a single position is that of each sequence's first step.
+/// In ONNX Runtime's operator the positions come before the tables. A single position is that of the first step of every sequence.
 Results runtime_rotary_embedding(const Call& c) {
   if (c.integer("is_packed_batching", 0) != 0 || c.number("scale", 1) != 1) c.refuse("is_packed_batching and scale are not supported");
   const Tensor& x = c.tensor(0);

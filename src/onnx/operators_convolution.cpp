@@ -160,7 +160,7 @@ Tensor places_of_maxima(const Call& c, const Tensor& maxima, const Numbers& kern
     return reshape(arange(Arg(maxima.shape()[axis], c.where())), shape);
   };
   Tensor place = add(multiply(c.at_node(along(0)), x.shape()[1]), along(1));
-  std::int64_t before = 1, behind = 1;  // taps of the later axes; sizes of these or, if columns come first, of the earlier axes
+  std::int64_t before = 1, behind = 1;  // number of taps of the later axes; of elements of the later (or, by columns, the earlier) axes
   Numbers steps(axes);
   for (std::size_t k = 0; k < axes; ++k) {
     const std::size_t axis = by_columns ? k : axes - 1 - k;
@@ -198,7 +198,7 @@ Results max_unpool(const Call& c) {
   flat.at({Index(reshape(c[1], {-1}), c.where())}, c.where()) = c.at_node(reshape(c[0], {-1}));
   Tensor result = reshape(c.at_node(flat), Shape(inferred.begin(), inferred.end()));
   if (!c.has(2)) return {result};
-  const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // additional positions are at the ends
+  const Numbers wanted = c.within(c.values(2), "output_shape", 0);  // additional padding is added at the ends
   if (wanted.size() != inferred.size()) c.refuse(fmt::format("output_shape of {}", sinter::counted(wanted.size(), "size")));
   std::vector<std::pair<std::int64_t, std::int64_t>> more;
   for (std::size_t k = 0; k < wanted.size(); ++k) {

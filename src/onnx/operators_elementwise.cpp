@@ -28,7 +28,7 @@ Results pow_of(const Call& c) {
   const Tensor &x = c.tensor(0), &y = c.tensor(1);
   if (is_floating(x.dtype()) || is_floating(y.dtype())) {
     const DType wide = is_floating(x.dtype()) ? x.dtype() : y.dtype();
-    // A constant exponent is a literal of the formula, so that squares and roots are recorded as such.
+    // A constant exponent is recorded as a literal, so that squares and roots are recorded as such.
     if (const std::optional<double> exponent = c.constant_number(1); exponent && wide == x.dtype() && y.ndim() <= x.ndim()) {
       if (*exponent == 2 || *exponent == 0.5) return {power(c[0], *exponent)};
       if (*exponent == 3) return {multiply(c[0], multiply(c[0], c[0]))};

@@ -1,4 +1,4 @@
-// Operators that read and write at computed places, and operators that select.
+// Operators that read and write at computed positions, and operators that select.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ Results unique_of(const Call& c) {
   return {all.values, all.indices, all.inverse, all.counts};
 }
 
-/// Returns x with the values written at these places, or combined with x's elements there.
+/// Returns x with the values written at these indices, or combined with x's elements there.
 Results scattered(const Call& c, const std::vector<Index>& places, const Tensor& values) {
   const std::string reduction = c.text("reduction", "none");
   if (reduction == "add") return {add_at(c[0], places, c.at_node(values))};

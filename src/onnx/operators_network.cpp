@@ -91,7 +91,8 @@ Results skip_layer_normalization(const Call& c) {
   return {astype(layer_norm(c.at_node(total), c.tensor(2), c.tensor_or_none(3), epsilon), x.dtype()), Tensor(), Tensor(), total};
 }
 
-/// Embeddings of words, positions and segments, added and normalised; ONNX Runtime's own. The second result counts each sequence's places that the mask keeps.
+/// ONNX Runtime's operator that adds embeddings of words, positions and segments and normalises the sum. The second result counts the unmasked positions of
+/// each sequence.
 Results embed_layer_normalization(const Call& c) {
   const Tensor& words = c.tensor(0);
   if (words.ndim() != 2) c.refuse(fmt::format("words of shape {}", to_string(words.shape())));
@@ -103,7 +104,7 @@ Results embed_layer_normalization(const Call& c) {
   return {layer_norm(c.at_node(total), c.tensor(5), c.tensor(6), c.number("epsilon", 1e-12f)), kept, total};
 }
 
-/// The same with tables of 8 bits.
+/// The same operator with tables of 8-bit numbers.
 Results q_embed_layer_normalization(const Call& c) {
   std::vector<Tensor> inputs{c.tensor(0), c.tensor_or_none(1)};
   for (std::size_t i = 2; i < 7; ++i) {
@@ -142,7 +143,7 @@ Results mean_variance_normalization(const Call& c) {
   return {divide(c.at_node(centred), add(c.at_node(deviation), 1e-9))};
 }
 
-/// x / (bias + alpha / size * the sum of squares over `size` channels around)^beta
+/// Computes x / (bias + alpha / size * the sum of squares over `size` neighbouring channels)^beta.
 Results lrn(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::int64_t size = c.size("size");

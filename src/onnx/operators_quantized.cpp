@@ -11,7 +11,7 @@
 namespace sinter::onnx {
 namespace {
 
-/// Reshapes a scale or zero point so that it broadcasts to x: one number, one for each place along an axis, or one for each block of places.
+/// Reshapes a scale or zero point so that it broadcasts to x: one number, one for each index of an axis, or one for each block of indices.
 Tensor along_axis(const Call& c, const Tensor& parameter, const Tensor& x) {
   if (const std::int64_t block = c.within({c.integer("block_size", 0)}, "block_size", 0)[0]; block != 0) {
     const auto axis = static_cast<std::size_t>(c.axis(c.integer("axis", 1), x.ndim()));
@@ -144,7 +144,7 @@ Results qlinear_matmul(const Call& c) {
   return {saturated(c, numbers, small_type(c, c.tensor(7)))};
 }
 
-/// Convolves quantised operands, in int32. `w`: the number of the weights' operand; there is one zero point for all filters, or one for each.
+/// Convolves quantised operands, in int32. `w`: the number of the operand with the weights. There is one zero point for all filters, or one for each.
 Tensor conv_of_centred(const Call& c, std::size_t x_zero, std::size_t w, std::size_t w_zero, const Tensor& bias) {
   const Tensor x = centred(c, 0, x_zero, false);
   Tensor weight = astype(c[w], DType::int32);

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp) or, if the layer has features that the call lacks, one recorded step for each place.
+// RNN, GRU and LSTM: one call for all steps (sinter/recurrent.hpp) or, if the layer has features that the call lacks, recorded operations for each step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct Sequence {
   bool reverse, batch_first;
   Tensor lengths;  // [batch] int64, or empty
   std::optional<double> clip_at;
-  std::vector<Activation> activations;  // for all directions, one after the other
+  std::vector<Activation> activations;  // the activations of all directions in order
   bool plain;  // the layer has only weights and states; if its activations are the usual ones too, a cell of sinter/recurrent.hpp computes it
   std::vector<std::string> names;  // names of the activations, in lower case
 };
@@ -65,7 +65,7 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   for (std::string& name : names) name = small_letters(std::move(name));
   s.plain = s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
   const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});
-  // Each list goes to those functions, in their order, that take such a number.
+  // The numbers of each list belong, in order, to the functions that have such a parameter.
   const auto next = [](const std::vector<float>& numbers, std::size_t& used, bool taken) {
     return taken && used < numbers.size() ? std::optional<double>(numbers[used++]) : std::nullopt;
   };
@@ -145,7 +145,7 @@ Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weigh
   return walked;
 }
 
-/// x @ W' for all steps at once, with both biases if they may be added early.
+/// Computes x @ W' for all steps at once, with both biases if they may be added early.
 Tensor projected(const Sequence& s, const Tensor& w) {
   return matmul(reshape(s.x, {s.steps * s.batch, -1}), matrix_transpose(w)).reshape({s.steps, s.batch, -1});
 }
@@ -246,7 +246,7 @@ Results lstm(const Call& c) {
   return finished(s, std::move(walked));
 }
 
-/// ONNX Runtime's LSTM with weights of 8 bits, which lie transposed. Its states stay floats here; there each step rounds them to 8 bits, too.
+/// ONNX Runtime's LSTM with weights of 8 bits, which are stored transposed. The states stay floats here; in ONNX Runtime each step rounds them to 8 bits, too.
 Results dynamic_quantize_lstm(const Call& c) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < 8; ++i) inputs.push_back(c.tensor_or_none(i));

@@ -1,4 +1,5 @@
-// ONNX Runtime's own operators on 8-bit integers, which its quantiser writes in the form QOperator. Each computes with the represented numbers and rounds once.
+// ONNX Runtime's own operators on 8-bit integers, which its quantiser writes in the format QOperator. Each computes with the represented numbers and rounds
+// once.
 #include "onnx/call.hpp"
 #include "onnx/quantized.hpp"
 #include "sinter/nn.hpp"
@@ -25,7 +26,7 @@ Results qlinear_mul(const Call& c) { return as_numbers(c, multiply(c.at_node(deq
 Results qlinear_sigmoid(const Call& c) { return as_numbers(c, sigmoid(c.at_node(dequantized(c, 0))), 3); }
 Results qlinear_leaky_relu(const Call& c) { return as_numbers(c, leaky_relu(c.at_node(dequantized(c, 0)), c.number("alpha", 0.01)), 3); }
 
-/// Averages over axes 2 and later. With channels in blocks (ops/blocked.hpp) too, these are axes 2 and 3.
+/// Averages over axes 2 and later, which are axes 2 and 3 even with channels in blocks (ops/blocked.hpp).
 Results qlinear_global_average_pool(const Call& c) {
   if (c.integer("channels_last", 0) != 0) c.refuse("channels along the last axis (channels_last) are not supported");
   const Tensor x = dequantized(c, 0);

@@ -1,4 +1,4 @@
-// Operators that change the arrangement: views, joins, and tensors that are made from shapes.
+// Operators that rearrange elements: views, concatenations, and tensors that are made from shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ Results expand(const Call& c) {
   Shape shape = c.shape(c.values(1), "the sizes");
   while (static_cast<int>(shape.size()) < x.ndim()) shape.insert(shape.begin(), 1);
   const std::size_t extra = shape.size() - static_cast<std::size_t>(x.ndim());
-  for (int i = 0; i < x.ndim(); ++i) {  // Broadcasting goes both ways: where the shape has a size of 1, the tensor keeps its own size
+  for (int i = 0; i < x.ndim(); ++i) {  // Both sides broadcast: if the shape has a size of 1, the tensor keeps its size
     std::int64_t& size = shape[extra + static_cast<std::size_t>(i)];
     if (size == 1) size = x.size(i);
   }

@@ -23,7 +23,8 @@ struct Sampling {
   bool corners;
 };
 
-/// Converts coordinates -1 ... 1 to places of an axis of this size. -1 and 1 are the outermost elements' centres or, if corners is false, their outer edges.
+/// Converts coordinates -1 ... 1 to positions along an axis of this size. -1 and 1 are the centres of the outermost elements or, if `corners` is false, their
+/// outer edges.
 Tensor to_places(const Call& c, const Tensor& g, std::int64_t size, bool corners) {
   const double whole = static_cast<double>(size);
   return corners ? multiply(c.at_node(add(c.at_node(g), 1)), (whole - 1) / 2) : subtract(c.at_node(multiply(c.at_node(add(c.at_node(g), 1)), whole / 2)), 0.5);
@@ -47,7 +48,7 @@ Tensor brought_inside(const Call& c, const Tensor& x, std::int64_t size, const S
   return x;
 }
 
-/// A read along one axis, for each point: the element's number, its weight, and whether it exists.
+/// The reads along one axis, for each point: an element's number, its weight, and whether it exists.
 struct Tap {
   Tensor index, weight, there;
 };
@@ -81,7 +82,7 @@ std::vector<Tap> taps_along(const Call& c, const Tensor& g, std::int64_t size, c
   return taps;
 }
 
-/// x (batch, channels, places..), grid (batch, results.., axes); the grid's first coordinate is for x's last axis.
+/// Operands: x (batch, channels, spatial axes..) and grid (batch, results.., axes). The grid's first coordinate is for x's last axis.
 Results grid_sample(const Call& c) {
   const Tensor &x = c.tensor(0), &grid = c.tensor(1);
   const int axes = x.ndim() - 2;
@@ -125,7 +126,7 @@ Results grid_sample(const Call& c) {
   return {reshape(c.at_node(sum), shape)};
 }
 
-/// theta (batch, axes, axes + 1) -> (batch, sizes.., axes): the place from which each result is read.
+/// theta (batch, axes, axes + 1) -> (batch, sizes.., axes): the position from which each result is read.
 Results affine_grid(const Call& c) {
   const Tensor& theta = c.tensor(0);
   const Shape sizes = c.shape(c.values(1), "the sizes");
@@ -209,7 +210,7 @@ Results non_max_suppression(const Call& c) {
 
 // ---- columns
 
-/// Adds windows, given as columns, at their places: (batch, channels * window, windows) -> (batch, channels, sizes..).
+/// Adds windows, given as columns, at their positions: (batch, channels * window, windows) -> (batch, channels, sizes..).
 Results col2im(const Call& c) {
   const Tensor& x = c.tensor(0);
   const Numbers sizes = c.within(c.values(1), "the sizes", 1), window = c.within(c.values(2), "the windows", 1);
@@ -220,7 +221,7 @@ Results col2im(const Call& c) {
   const std::int64_t taps = element_count(window);
   if (x.size(1) % taps != 0) c.refuse(fmt::format("columns of {} elements do not fit windows {}", x.size(1), to_string(window)));
   const std::int64_t channels = x.size(1) / taps;
-  // The place of each tap of each window in the padded result, with all axes as one.
+  // The position of each tap of each window in the padded result, with all axes merged to one.
   Shape padded;
   std::vector<Index> middle{Slice{}, Slice{}};
   Tensor place = zeros({1, 1}, DType::int64);
@@ -247,8 +248,7 @@ Results col2im(const Call& c) {
 
 // ---- RoiAlign
 
-/// Places between elements along one axis of the regions, [regions, results, samples]: the two neighbouring elements, their weights, and whether the sample
-/// counts.
+/// Sample positions along one axis of the regions, [regions, results, samples]: the two neighbouring elements, their weights, and whether the sample counts.
 struct Between {
   Tensor low, high, of_low, of_high, counts;
 };

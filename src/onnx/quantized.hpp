@@ -1,4 +1,4 @@
-// Functions that all operators on 8-bit integers share, whichever way their convolutions are computed.
+// Functions that all operators on 8-bit integers share.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace sinter::onnx {
 
-/// A Conv of the results of two DequantizeLinear, with their operands: x, scale, zero point, weights, scale, zero point, [bias]; and the same for a MatMul. The
-/// rewrite `keep_quantized` makes these operators; they occur in no file.
+/// The name of a Conv of the results of two DequantizeLinear nodes, with their operands: x, scale, zero point, weights, scale, zero point, [bias]; and the same
+/// for a MatMul. The rewrite `keep_quantized` makes these operators; they occur in no file.
 inline constexpr std::string_view kQuantizedConv = "sinter.QuantizedConv", kQuantizedMatMul = "sinter.QuantizedMatMul";
 
-/// The number of products of two 8-bit integers, minus their zero points, whose sum fits into int32.
+/// The maximum number of products of two 8-bit integers minus their zero points whose sum fits in int32.
 inline constexpr std::int64_t kMaxProducts = ((std::int64_t{1} << 31) - 1) / (255 * 255);
 
 /// The positions of the inputs of an operator that convolves 8-bit integers.

@@ -28,7 +28,7 @@ namespace {
 /// The bytes of a file, mapped into memory.
 class Mapping {
  public:
-  /// `of`: a description of the contents, for errors. A pipe is refused, because reading it could wait for ever.
+  /// `of`: a description of the contents, for errors. A pipe is refused, because reading it could wait forever.
   explicit Mapping(const std::string& path, const std::string& of = {}) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) throw IoError(fmt::format("{}{}: {}", of, path, std::strerror(errno)));
@@ -58,7 +58,7 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-/// Prepares text of a file for an error: without control characters, and shortened.
+/// Prepares text of a file for an error: removes control characters and shortens it.
 std::string shown(std::string_view text) {
   std::string clean;
   for (const char c : text.substr(0, 80)) clean += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
@@ -69,7 +69,7 @@ class Reader {
  public:
   Reader(std::string path, std::string file, const ModelOptions& options) : path_(std::move(path)), file_(std::move(file)), options_(options) {}
 
-  /// The inputs and outputs of a graph `within` another one need no type: their values have one.
+  /// The inputs and outputs of a graph `within` another one need no type, because their values have types.
   Graph graph(const format::Graph& from, int opset, bool within = false) {
     Graph graph;
     graph.file = file_;
@@ -247,7 +247,7 @@ class Reader {
     node.outputs.assign(from.output().begin(), from.output().end());
     if (node.outputs.empty()) fail(fmt::format("{} has no output", describe(node)));
     while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
-    if (node.op == "Loop") node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 2));  // each of the first two may be omitted
+    if (node.op == "Loop") node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 2));  // each of the first two inputs may be omitted
     check_inputs(file_, node);
     for (const format::Attribute& attribute : from.attribute()) {
       node.attributes.insert_or_assign(attribute.name(), read(attribute, node, opset));

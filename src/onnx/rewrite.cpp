@@ -17,8 +17,8 @@
 namespace sinter::onnx {
 namespace {
 
-/// Computes nodes that read only constants. A node that fails stays, so that the call reports the error. `each`: one node at a time, for use when computing all
-/// at once fails.
+/// Computes nodes that read only constants. A node that fails stays, so that a call of the model reports the error. `each`: computes one node at a time, which
+/// is used if computing all at once fails.
 int fold_constants(Graph& graph, bool each) {
   std::vector<Tensor> folded;
   std::vector<Node> left;
@@ -80,7 +80,7 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
   const auto input = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty() ? constant_of(graph, node.inputs[k]) : nullptr; };
   const auto given = [&](std::size_t k) { return k < node.inputs.size() && !node.inputs[k].empty(); };
   if (node.op == "Identity") return true;
-  if (node.op == "Dropout") {  // the mask is not used, and nothing asks for training
+  if (node.op == "Dropout") {  // the mask is not used, and the model is not in training mode
     if (node.outputs.size() > 1 && !node.outputs[1].empty()) return false;
     if (!given(2)) return true;
     const Tensor* training = input(2);
@@ -101,7 +101,7 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
     return given(1) ? widths && widths->size() > 0 && all_equal(*widths, 0)
                     : !list.empty() && std::all_of(list.begin(), list.end(), [](std::int64_t width) { return width == 0; });
   }
-  if (node.op == "Slice") {  // from the first place to beyond any last one, with step 1
+  if (node.op == "Slice") {  // from the first element to the end, with step 1
     const Tensor *starts = input(1), *ends = input(2);
     return starts && ends && all_equal(*starts, 0) && ends->dtype() == DType::int64 &&
            all_equal(*ends, static_cast<double>(std::numeric_limits<std::int64_t>::max())) && (!given(4) || (input(4) && all_equal(*input(4), 1)));
@@ -111,14 +111,14 @@ bool is_identity(const Graph& graph, const Node& node, const Types& types) {
     const auto rank = types.rank_of(node.inputs[0]);
     return sizes && integer(node, "allowzero", 0) == 0 && rank && *rank == sizes->size() && all_equal(*sizes, 0);
   }
-  if (node.op == "Mul" || node.op == "Div" || node.op == "Sub" || node.op == "Pow") {  // by a single number without axes, so that no shape changes
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Sub" || node.op == "Pow") {  // the operand is a scalar without axes, so no shape changes
     const Tensor* by = node.inputs.size() == 2 ? input(1) : nullptr;
     return by && by->ndim() == 0 && all_equal(*by, node.op == "Sub" ? 0 : 1) && types.of(node.inputs[0]) == by->dtype();
   }
   return false;
 }
 
-/// Replaces a node that only passes its input on by the input.
+/// Replaces a node whose result is its input by the input.
 int remove_identities(Graph& graph) {
   int count = 0;
   const Types types(graph);
@@ -159,7 +159,7 @@ int remove_dead(Graph& graph) {
   return count;
 }
 
-/// An If whose condition is constant becomes its branch, unless both have values of one name.
+/// Replaces an If with a constant condition by its branch, unless the branch and the graph have values with the same name.
 int take_branches(Graph& graph) {
   std::set<std::string, std::less<>> taken = inner_reads(graph);
   for (const auto& [name, tensor] : graph.constants) taken.insert(name);

@@ -1,4 +1,4 @@
-// Rewrites that make one product, convolution or constant of several.
+// Rewrites that merge several nodes to one product, convolution or constant.
 #include <algorithm>
 
 #include "onnx/rewrite_rules.hpp"
@@ -26,8 +26,8 @@ std::vector<std::size_t> biases_of(const Graph& graph, const Uses& uses, const s
 
 }  // namespace
 
-/// Merges products of one operand with several constant matrices into one product, whose result is read in parts. Merges additions of a constant row to each of
-/// them too.
+/// Merges products of one operand with several constant matrices into one product, whose result is read in parts. Also merges additions of a constant row to
+/// each product.
 int merge_products(Graph& graph) {
   int count = 0;
   const Uses uses(graph);

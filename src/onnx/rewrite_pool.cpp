@@ -4,7 +4,7 @@
 namespace sinter::onnx {
 namespace {
 
-/// Returns whether the node is a nondecreasing function: the function of the maximum is then the maximum of the function.
+/// Returns whether the node is a nondecreasing function, so that the function of the maximum is the maximum of the function.
 bool rises(const Graph& graph, const Node& node) {
   if (node.op == "Sigmoid" || node.op == "Tanh" || node.op == "Softplus" || node.op == "Softsign" || node.op == "Erf" || node.op == "Exp" || node.op == "Relu")
     return true;
@@ -46,7 +46,7 @@ int pool_first(Graph& graph) {
     pool.outputs[0] = pooled;
     std::swap(pool, function);
     ++count;
-    break;  // the table of givers is out of date: the next application continues
+    break;  // the table of producers is out of date, so the next application of the rule continues
   }
   return count;
 }

@@ -11,7 +11,7 @@
 namespace sinter::onnx {
 namespace {
 
-/// A DequantizeLinear whose parameters are constants: one scale and zero point, or one for each place along an axis.
+/// A DequantizeLinear whose parameters are constants: one scale and zero point, or one for each index of an axis.
 struct Quantized {
   std::string numbers, scale, zero;  // zero: "" if it is omitted
   const Tensor* constant = nullptr;  // the integers, if they are a constant of the model
@@ -52,7 +52,7 @@ class Finder {
   Types types_;
 };
 
-/// Returns whether the constant integers have one scale, or one for each place along this axis.
+/// Returns whether the constant integers have one scale, or one for each index of this axis.
 bool scales_along(const Quantized& w, std::int64_t axis) {
   if (w.scales == 1) return true;
   const std::int64_t rank = w.constant ? w.constant->ndim() : 0;
@@ -70,7 +70,7 @@ bool same_number(const Tensor* a, const Tensor* b) {
 
 namespace {
 
-/// Returns whether the node's results are unchanged elements of the first operand.
+/// Returns whether the node only rearranges elements of its first operand.
 bool only_arranges(const Node& node) {
   static constexpr std::string_view kViews[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Split", "DepthToSpace", "SpaceToDepth"};
   if (node.op == "Resize")

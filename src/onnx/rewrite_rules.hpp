@@ -22,7 +22,7 @@ int cancel_quantized(Graph& graph);
 // in rewrite_pool.cpp
 int pool_first(Graph& graph);
 
-/// The node that gives each value and the nodes that read it, by their positions in the graph's list.
+/// The node that produces each value and the nodes that read it, by their positions in the graph's list.
 class Uses {
  public:
   explicit Uses(const Graph& graph);

@@ -1,5 +1,5 @@
-// Operators on lists of tensors. The length of a list is known while the model is recorded, as is the number of a Loop's results. So a list is only a C++ list
-// of tensors, and plans contain none.
+// Operators on sequences of tensors. The length of a sequence is known while the model is recorded, like the number of a Loop's iterations. So a sequence is a
+// C++ list of tensors, and plans contain no sequences.
 #pragma once
 #include <memory>
 #include <span>

@@ -1,4 +1,4 @@
-// Activation functions: compositions that are accurate also where the result is very small.
+// Activation functions: compositions that are accurate even for very small results.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@ namespace {
 using namespace ops;
 
 Tensor sigmoid_of(const Site& site, const Tensor& x) { return Tensor(make_elementwise(site, Op::sigmoid, {x.node()})); }
-/// Multiplies x by a factor that is exp(x) far to the left. Where that would be subnormal, with few digits, it is evaluated further right and scaled down last.
+/// Multiplies x by a factor that is about exp(x) for very negative x. If the factor would be subnormal, with few digits, it is evaluated at a larger argument
+/// and scaled down at the end.
 template <class Factor> Tensor times(const Tensor& x, Factor factor) {
   const bool wide = x.dtype() == DType::float64;
   const double far = wide ? -700 : -80, shift = wide ? 640 : 60;  // x + shift is exact
@@ -28,13 +29,13 @@ Tensor silu_of(const Site& site, const Tensor& x) {
 /// Computes log(1 + exp(x)) without an overflow.
 Tensor softplus_of(const Tensor& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
 Tensor relu6_of(const Tensor& x) { return minimum(maximum(x, 0), 6); }
-/// Computes alpha * (exp(x / scale) - 1) below 0. The argument of the other branch is clamped so that it does not overflow.
+/// Computes alpha * (exp(x / scale) - 1) for x below 0. The argument is clamped so that the unused branch does not overflow.
 Tensor elu_of(const Tensor& x, double alpha, double scale = 1) {
   const Tensor below = minimum(x, 0);
   return where(x > 0, x, alpha * expm1(scale == 1 ? below : below / scale));
 }
 
-/// The two halves of an axis.
+/// Returns the two halves of an axis.
 struct Halves {
   Tensor first, second;
 };
@@ -71,7 +72,7 @@ Tensor gelu(const Arg& x, Approximate approximate) {
   const Composed gelu = floating(scope.site(), x);
   const Tensor& values = gelu.values;
   if (approximate == Approximate::exact) return gelu(values * ndtr(values));
-  // 0.5 (1 + tanh(u)) is sigmoid(2u), which does not cancel.
+  // 0.5 (1 + tanh(u)) is computed as sigmoid(2u), which loses no digits by cancellation.
   constexpr double kTwiceSqrt2OverPi = 1.59576912160573071176;
   const Tensor cubic = values + 0.044715 * (values * values * values);
   return gelu(values * sigmoid_of(scope.site(), kTwiceSqrt2OverPi * cubic));

@@ -1,5 +1,5 @@
-// Operations that arrange elements: pad, concatenate and their compositions. One primitive, pad, puts each piece of a result in its place, so that the pieces
-// are guarded reads inside the kernel that uses the result, never copies.
+// Operations that arrange elements: pad, concatenate and their compositions. One primitive, pad, places each piece in the result. So the pieces are guarded
+// reads inside the kernel that uses the result, and never copies.
 #include <algorithm>
 #include <utility>
 
@@ -29,13 +29,13 @@ RecordedPtr part_of(const Site& site, const RecordedPtr& x, std::size_t axis, st
   return make_slice(site, x, std::move(start_step), std::move(shape));
 }
 
-/// Joins pieces of one type that differ only along the axis.
+/// Concatenates pieces of one type whose shapes differ only along the axis.
 RecordedPtr joined(const Site& site, std::vector<RecordedPtr> pieces, std::size_t axis) {
   const RecordedPtr first = pieces.front();
   // A piece without elements needs no computation.
   if (pieces.size() > 1) std::erase_if(pieces, [&](const RecordedPtr& piece) { return piece->shape[axis] == 0; });
   if (pieces.empty()) return first;
-  // Many pieces are joined in groups, and then the groups, so that no value waits for all pieces.
+  // Many pieces are concatenated in groups, and then the groups, so that no element tests the pads of all pieces.
   constexpr std::size_t kGroup = 16;
   while (pieces.size() > 1) {
     std::vector<RecordedPtr> groups;
@@ -78,7 +78,7 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
     };
     return joined(site, {repeated(0, before), x, repeated(size - 1, after)}, axis);
   }
-  // Stretches of this length follow one another: even ones run forwards from element 0, odd ones run backwards unless the mode is wrap.
+  // The axis is a sequence of copies of this length. Even copies run forwards from element 0; odd copies run backwards, unless the mode is wrap.
   const std::int64_t stretch = mode == PadMode::reflect ? size - 1 : size;
   constexpr std::int64_t kMaxStretches = 4096;
   if ((before + after) / stretch > kMaxStretches)
@@ -95,7 +95,7 @@ RecordedPtr continued(const Site& site, const RecordedPtr& x, std::size_t axis, 
 
 /// Compares row number + k with the column number: shape (rows, columns), bool.
 Tensor on_diagonal(const Site& site, std::int64_t rows, std::int64_t columns, std::int64_t k, Tensor (*compare)(const Arg&, const Arg&)) {
-  k = std::clamp(k, -rows, columns);  // no element lies beyond, and sums of rows and k fit in 64 bits
+  k = std::clamp(k, -rows, columns);  // no element is beyond these diagonals, and sums of rows and k fit in 64 bits
   const Shape shape{rows, columns};
   const Tensor row{make_broadcast(site, make_reshape(site, make_iota(site, rows), {rows, 1}), shape)};
   const Tensor column{make_broadcast(site, make_iota(site, columns), shape)};
@@ -192,7 +192,7 @@ Tensor roll(const Arg& x, const std::vector<std::int64_t>& shifts, const Axes& a
   if (shifts.size() != 1 && shifts.size() != axes.list().size())
     fail<ValueError>(site, fmt::format("{} for {}", counted(shifts.size(), "shift"), counted(axes.list().size(), "axis", "axes")));
   RecordedPtr rolled = node;
-  for (std::size_t n = 0; n < axes.list().size(); ++n) {  // an axis may come twice: its shifts add up
+  for (std::size_t n = 0; n < axes.list().size(); ++n) {  // if an axis occurs twice, its shifts are added
     const auto axis = static_cast<std::size_t>(checked_axis(site, axes.list()[n], static_cast<std::int64_t>(node->shape.size())));
     const std::int64_t size = node->shape[axis];
     if (size < 2) continue;
@@ -258,7 +258,7 @@ Tensor diagonal(const Arg& x, std::int64_t offset, std::int64_t axis1, std::int6
     if (k != first && k != second) order.push_back(k);
   order.insert(order.end(), {first, second});
   RecordedPtr turned = make_permute(site, node, order);
-  // Selects the square whose main diagonal this is; successive elements of a main diagonal lie one row and one column apart.
+  // Selects the square whose main diagonal this is; successive elements of a main diagonal are one row and one column apart.
   const auto rows = static_cast<std::size_t>(rank) - 2, columns = rows + 1;
   offset = std::clamp(offset, -turned->shape[rows], turned->shape[columns]);
   const std::int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;

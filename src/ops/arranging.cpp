@@ -16,7 +16,7 @@ namespace {
 
 using namespace ops;
 
-/// The tensor and the axis; the tensor is flattened where no axis is given.
+/// The tensor and the axis; without an axis, the tensor is flattened.
 struct Along {
   Along(const Site& site, const Arg& arg, std::optional<std::int64_t> wanted) : x(as_node(site, arg)) {
     if (!wanted) x = reshape(x, {-1});
@@ -70,7 +70,7 @@ Tensor insert(const Arg& arg, std::int64_t at, const Arg& values, std::optional<
   const Along along(site, arg, axis);
   const std::int64_t place = at < 0 ? at + along.size : at;
   if (place < 0 || place > along.size) fail<IndexError>(site, fmt::format("index {} is out of bounds for axis {} with size {}", at, along.axis, along.size));
-  // As in NumPy, values broadcast against x from the right; the number of slices is their size along the axis.
+  // As in NumPy, the values are broadcast with x from the right; the number of slices is their size along the axis.
   Tensor block = astype(values, along.x.dtype());
   if (block.ndim() > along.x.ndim())
     fail<ShapeError>(site, fmt::format("values of shape {} have more axes than shape {}", to_string(block.shape()), to_string(along.x.shape())));
@@ -173,7 +173,7 @@ Tensor geomspace(double start, double stop, std::int64_t count, bool endpoint, L
     fail<ValueError>(scope.site(), fmt::format("there is no geometric sequence from {} to {}", start, stop));
   const double sign = start < 0 ? -1 : 1;
   const Tensor between = sign * power(10.0, linspace(std::log10(start * sign), std::log10(stop * sign), count, endpoint, DType::float64));
-  // The ends are exactly those given.
+  // The first and the last value are exactly the given ones.
   const Tensor k = arange(count);
   const Tensor from_start = sinter::where(k == 0, start, between);
   return endpoint && count > 1 ? sinter::where(k == count - 1, stop, from_start) : from_start;

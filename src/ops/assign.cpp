@@ -53,7 +53,7 @@ Shape without_axes_in_front(Shape shape, const Shape& part) {
   return shape;
 }
 
-/// Returns that shape; ShapeError where it does not broadcast to the part.
+/// Returns the shape without such leading axes. Throws ShapeError if it does not broadcast to the part.
 Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
   Shape shape = without_axes_in_front(given, part);
   if (!broadcasts(shape, part))
@@ -66,7 +66,7 @@ Shape fitting_shape(const Site& site, const Shape& given, const Shape& part) {
 RecordedPtr ops::fitted(const Site& site, const Arg& value, DType dtype, const Shape& part) {
   if (!value.is_tensor()) {
     using Kind = Arg::Kind;
-    const bool integer = value.kind() == Kind::integer || value.kind() == Kind::too_large;  // fits any integer type that holds it
+    const bool integer = value.kind() == Kind::integer || value.kind() == Kind::too_large;  // any integer type that can represent the number accepts it
     check_kind(site, integer ? is_bool(dtype) ? DType::int64 : dtype : value.native(), dtype);
     return make_constant(site, literal(site, value, dtype), part);
   }
@@ -83,14 +83,14 @@ struct Range {
 };
 Range range_of(const Shape& shape, const std::vector<std::int64_t>& around, std::size_t k) { return {around[2 * k], shape[k] - around[2 * k + 1]}; }
 
-/// Puts the value inside the whole. In a loop that assigns to one row after another, every element would test the pads of all rows; therefore sixteen
-/// neighbours of one size are joined to one piece, and sixteen such pieces to a larger one.
+/// Records a pad that places the value inside the whole. After a loop that assigns to one row after another, every element would test the pads of all rows. So
+/// sixteen adjacent parts of one size are joined to one piece, and sixteen such pieces to a larger one.
 RecordedPtr put(const Site& site, RecordedPtr value, RecordedPtr whole, std::vector<std::int64_t> around) {
   constexpr std::size_t kGroup = 16;
   const Shape shape = whole->shape;
   for (;;) {
-    // The pads below that differ from this one along one axis, where each lies directly after or directly before the one below it.
-    std::vector<RecordedPtr> pieces{value};  // the last one first
+    // Collects earlier pads that differ from this one along one axis only, such that each part is adjacent to the next, all in one direction.
+    std::vector<RecordedPtr> pieces{value};  // in reverse order of their assignment
     std::optional<std::size_t> axis;
     bool forwards = true;
     Range last{}, all{};
@@ -158,8 +158,8 @@ RecordedPtr replaced(const Site& site, const RecordedPtr& whole, std::vector<std
   std::vector<std::int64_t> around(2 * rank);
   for (std::size_t k = 0; k < rank; ++k) around[2 * k] = starts[k], around[2 * k + 1] = whole->shape[k] - starts[k] - window[k];
   if (!dense) {
-    // Selects every step-th element of the window: an axis of (count, step) whose first column is replaced. For that the window is padded to whole steps, and
-    // cropped again.
+    // Replaces every step-th element of the window. The window is padded to whole steps and reshaped to (count, step); then the first column is replaced, and
+    // the result is cropped to the window.
     std::vector<std::int64_t> read(2 * rank, 1), filling(2 * rank, 0), columns(4 * rank, 0), region(2 * rank, 1);
     Shape full(rank), apart, column;
     for (std::size_t k = 0; k < rank; ++k) {
@@ -192,10 +192,10 @@ Tensor over_all_axes(const Site& site, const Tensor& mask, const Shape& shape) {
   return Tensor(make_reshape(site, mask.node(), wide));
 }
 
-/// Returns the shape of a value that all elements selected by a mask can share, whatever their number.
+/// Returns the shape of one element that a mask selects: a value of this shape can be assigned to all of them.
 Shape one_selected(const Tensor& mask, const Shape& whole) { return Shape(whole.begin() + mask.ndim(), whole.end()); }
 
-/// Returns the elements where the mask is true, looked up when they are read.
+/// Returns the elements where the mask is true. They are gathered when they are read, not before.
 Tensor unread(const Tensor& whole, const Tensor& mask, Location where) {
   const Site site = site_of("index", where);
   check_mask(site, mask.shape(), node_of(site, whole)->shape);
@@ -243,12 +243,12 @@ Part::Part(Part& outer, std::vector<Index> index, Location where) : Part(static_
 
 void Part::assign(const char* op, const Arg& value) {
   const Site site = site_of(op, value.where());
-  static_cast<Tensor&>(*this) = Tensor();  // the value before is not needed
+  static_cast<Tensor&>(*this) = Tensor();  // the old value of the part is not needed
   const RecordedPtr& whole = node_of(site, *whole_);
   if (is_mask(index_)) {
     const Tensor& mask = index_[0].places();
     const Tensor wide = over_all_axes(site, mask, whole->shape);
-    if (!broadcasts(shape_of(site, value), one_selected(mask, whole->shape))) {  // one for each element
+    if (!broadcasts(shape_of(site, value), one_selected(mask, whole->shape))) {  // the value has one element for each true element of the mask
       return replace(op, Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value)));
     }
     const Tensor chosen(fitted(site, value, whole->dtype, one_selected(mask, whole->shape)));
@@ -266,7 +266,8 @@ void Part::assign(const char* op, const Arg& value) {
 void Part::replace(const char* op, Tensor whole) {
   if (outer_) {
     if (has_places(outer_->index_))
-      fail<ValueError>({op, where_}, "indexing with tensors makes a copy, and an assignment to a part of the copy would be lost; write all of it as one index");
+      fail<ValueError>({op, where_},
+                       "indexing with tensors makes a copy, and an assignment to a part of the copy would be lost; write one index instead of two");
     outer_->assign(op, Arg(whole, where_));
   }
   *whole_ = std::move(whole);
@@ -282,7 +283,7 @@ void Part::update(const char* op, Binary function, const Arg& other) {
   }
   const Shape each = by_mask ? one_selected(index_[0].places(), node_of(site, *whole_)->shape) : Shape();
   const Shape given = without_axes_in_front(shape_of(site, other), each);
-  if (!by_mask || !broadcasts(given, each)) {  // a mask needs one value for each true element, and is evaluated for that
+  if (!by_mask || !broadcasts(given, each)) {  // the operand has one value for each true element, so the mask is evaluated to count these
     const Tensor value = function(Arg(*this, other.where()), other);
     return assign(op, Arg(value, other.where()));
   }

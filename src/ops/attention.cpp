@@ -14,7 +14,7 @@ namespace {
 
 using namespace ops;
 
-/// Repeats each head until there are `heads`; the copies of a head lie side by side.
+/// Repeats each head until there are `heads` heads; the copies of a head are adjacent.
 Tensor shared_heads(const Site& site, const Tensor& x, std::int64_t heads) {
   const std::int64_t own = x.ndim() < 3 ? 1 : x.shape()[x.shape().size() - 3];
   if (own == heads) return x;

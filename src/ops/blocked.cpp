@@ -31,7 +31,7 @@ Tensor split_in_blocks(const Tensor& x, std::size_t axis) {
   return reshape(more > 0 ? pad(x, widths) : x, shape);
 }
 
-/// One tensor for all callers, so that values computed from it are recognised as equal.
+/// Returns the same tensor for all callers, so that values computed from it are recognised as equal.
 const Tensor& tile_transform() {
   static const Tensor& made = *new Tensor([] {
     constexpr double g[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
@@ -102,7 +102,7 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
     if (node->dtype != DType::float32) fail<DTypeError>(site, fmt::format("{} where it takes float32", name(node->dtype)));
   const Shape &in = data->shape, &taps = weight->shape;
   const std::size_t rank = taps.size();
-  const std::size_t first_tap = rank == 4 ? 1 : 2;  // follows the blocks of filters, and the channels where filters read several
+  const std::size_t first_tap = rank == 4 ? 1 : 2;  // comes after the blocks of filters and, if filters read several, the channels
   const bool winograd = rank == 5 && in.size() == 5;
   const std::int64_t groups = rank == 6 ? given.groups : 1;
   if (!filters_read(in, taps, groups))

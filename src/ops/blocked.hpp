@@ -1,5 +1,5 @@
-// Blocked channels: the layout with which a CPU convolves fastest. The channels of a block lie side by side, so that one vector holds the channels of a place.
-// Graph passes record these functions (fuse/passes.hpp).
+// Blocked channels: the layout with which a CPU convolves fastest. The channels of a block are adjacent in memory, so that one vector holds the channels of a
+// position. Graph passes record these functions (fuse/passes.hpp).
 #pragma once
 #include <cstdint>
 
@@ -10,9 +10,10 @@
 namespace sinter {
 
 /// Converts (batch, channels, rows, columns) to (batch, ceil(channels / 16), rows, columns, 16), a view; zeros fill the last block. A single channel, which
-/// broadcasts, stays one: (batch, 1, rows, columns, 1), also next to blocked tensors; it is convolved as a plane. Throws ShapeError for other ranks.
+/// broadcasts, stays single, even in operations with blocked tensors: (batch, 1, rows, columns, 1). It is convolved as a plane. Throws ShapeError for other
+/// ranks.
 Tensor block_channels(const Arg& x);
-/// Converts back to (batch, channels, rows, columns). Throws ShapeError where the blocks hold another number of channels.
+/// Converts back to (batch, channels, rows, columns). Throws ShapeError if the number of channels does not fit the blocks.
 Tensor unblock_channels(const Arg& x, std::int64_t channels);
 
 /// Converts filters (filters, channels / groups, rows, columns) to the layout that conv2d_blocked reads. The result is a view: compute it once. Zeros fill the
@@ -21,13 +22,13 @@ Tensor unblock_channels(const Arg& x, std::int64_t channels);
 /// - planes: (filters / 16, channels, rows, columns, 16 filters), for x that is not blocked and has few channels
 /// - depthwise: (channels / 16, rows, columns, 16), for filters that read only their own channel, for x in blocks
 /// - winograd: (16, filters / 16, channels / 16, 16 channels, 16 filters), for 3x3 taps and x in blocks: transformed for minimal filtering, F(2x2, 3x3).
-///   It multiplies 4/9 as often, with about the same rounding; an infinite element of x makes NaN of all 2x2 places of the tiles that contain it.
+///   It multiplies 4/9 as often, with about the same rounding; if an element of x is infinite, all 2x2 results of the tiles that contain it are NaN.
 enum class FilterLayout : std::uint8_t { blocked, planes, depthwise, winograd };
 Tensor block_filters(const Arg& filters, FilterLayout layout);
 
 /// Computes conv2d of float32 in blocks: (batch, filters / 16, rows, columns, 16). `filters` come from block_filters; `bias` is (filters,) padded to whole
 /// blocks, or empty. Filters read all channels, only their own (depthwise), or, for `blocked` ones, those of their group: `how.groups` divides the blocks of
-/// channels and of filters; for other filters it is not read. Winograd filters need stride and dilation 1. It is one library call of the CPU; for a GPU the
+/// channels and of filters; for other filters it is ignored. Winograd filters need stride and dilation 1. It is one library call of the CPU; for a GPU the
 /// host computes it. Throws DTypeError for other types, ShapeError for shapes that do not fit.
 Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, const ConvOptions& how = {});
 
@@ -37,7 +38,7 @@ Tensor conv2d_blocked(const Arg& x, const Tensor& filters, const Tensor& bias, c
 Tensor block_few_channels(const Arg& x);
 
 /// Converts filters of int8, (filters, channels / groups, rows, columns), to the layout that conv2d_bytes reads. The result is a view: compute it once. Zeros
-/// fill the blocks. Four channels lie side by side for each filter, as processors multiply them.
+/// fill the blocks. Four channels are adjacent for each filter, because processors multiply four at a time.
 /// - blocked: (filters / 16, channels / 16, rows, columns, 4, 16 filters, 4 channels), for x in blocks
 /// - few: (filters / 16, 1, rows, columns, 1, 16 filters, 4 channels), for x of few channels
 /// - depthwise: (channels / 16, rows, columns, 16), for filters that read only their own channel, for x in blocks

@@ -1,4 +1,4 @@
-// NumPy's ufunc.at for any function of two arguments: values of one place are combined in their order.
+// NumPy's ufunc.at for any function of two arguments: values for the same index are combined in order.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -23,7 +23,7 @@ using Numbers = std::vector<std::int64_t>;
 Tensor vector_of(const Numbers& numbers) { return from_span(numbers); }
 Tensor rows_at(const Tensor& x, const Numbers& rows) { return take(x, vector_of(rows), 0); }
 
-/// Combines the values of one place with each other, neighbours first, until each place has one value; then with x.
+/// Combines the values for the same index with each other, neighbours first, until each index has one value; then combines these with x.
 Tensor in_pairs(Tensor x, Tensor values, Numbers places, const detail::Combiner& f) {
   while (std::adjacent_find(places.begin(), places.end()) != places.end()) {
     Numbers first, second, rest;
@@ -43,7 +43,7 @@ Tensor in_pairs(Tensor x, Tensor values, Numbers places, const detail::Combiner&
   return x;
 }
 
-/// Combines one value for each place in every pass.
+/// Combines one value for each index in every pass.
 Tensor one_by_one(const Site& site, Tensor x, const Tensor& values, const Numbers& places, const detail::Combiner& f) {
   constexpr std::size_t kMaxRounds = 1000;
   std::vector<Numbers> rounds;
@@ -71,7 +71,7 @@ Tensor detail::combine_at(const Arg& arg, const std::vector<Index>& given, const
   std::vector<const Index*> list;
   for (const Index& i : given) list.push_back(&i);
   const std::vector<Index> index = without_masks(site, x.shape(), list);
-  // Places are numbers of elements, or of whole slices where the index selects only on the leading axes.
+  // An index is the number of an element, or of a whole slice if the index expression selects only on the leading axes.
   const bool leading =
       std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
   const std::size_t used = leading ? std::min(index.size(), x.shape().size()) : x.shape().size();

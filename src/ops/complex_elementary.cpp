@@ -14,7 +14,7 @@ using namespace ops;
 
 namespace {
 
-/// Multiply (re, im) by i, and divide it by i: this converts the hyperbolic functions to the circular ones.
+/// These multiply (re, im) by i and divide it by i, which converts the hyperbolic functions to the circular ones.
 Complex times_i(const ComplexArg& x) { return {-x.im(), x.re()}; }
 Complex by_i(const ComplexArg& x) { return {x.im(), -x.re()}; }
 
@@ -26,15 +26,15 @@ Tensor exp_times(const Tensor& size, const Tensor& factor) {
   const Tensor wide = size > largest;
   return where(wide, exp(size - largest) * factor * std::exp(largest), exp(size) * factor);
 }
-/// Returns the imaginary part. Where the real part is -infinity the exponential is 0, and an infinite or NaN imaginary part counts as 0.
+/// Returns the imaginary part. If the real part is -infinity, the exponential is 0, and an infinite or NaN imaginary part counts as 0.
 Tensor angle_of_exp(const ComplexArg& x) { return where(logical_and(x.re() == -INFINITY, logical_not(isfinite(x.im()))), 0, x.im()); }
-/// Tests for an infinite size whose angle is infinite or NaN: the result is infinite nevertheless.
+/// Tests for an infinite magnitude with an infinite or NaN angle, for which the result is still infinite.
 Tensor infinite_without_angle(const ComplexArg& x) { return logical_and(isinf(x.re()), logical_not(isfinite(x.im()))); }
 
-/// Returns log(hypot(x, y)); `near_one` is its value near 1: half of log1p of the square less 1.
+/// Returns log(hypot(x, y)); `near_one` is its value near 1: half of log1p of the squared magnitude minus 1.
 Tensor log_of_size(const Tensor& x, const Tensor& y, const Tensor& near_one) {
   const Tensor size = hypot(x, y);
-  const Tensor wide = log(hypot(0.5 * x, 0.5 * y)) + std::numbers::ln2;  // the size itself may overflow
+  const Tensor wide = log(hypot(0.5 * x, 0.5 * y)) + std::numbers::ln2;  // the magnitude itself may overflow
   return where(logical_and(size > 0.7, size < 1.4), near_one, where(size > 1e30, wide, log(size)));
 }
 
@@ -64,7 +64,7 @@ Complex expm1(const ComplexArg& x) {
 Complex log(const ComplexArg& x) {
   const Scope scope("log", x.where());
   const Tensor a = abs(x.re()), b = abs(x.im()), larger = maximum(a, b), smaller = minimum(a, b);
-  // Near the unit circle the logarithm of the rounded size has no correct digits.
+  // Near the unit circle the logarithm of the rounded magnitude has no correct digits.
   return {log_of_size(a, b, 0.5 * log1p((larger - 1) * (larger + 1) + smaller * smaller)), atan2(x.im(), x.re())};
 }
 Complex log1p(const ComplexArg& x) {
@@ -79,7 +79,7 @@ Complex sqrt(const ComplexArg& x) {
   const Tensor a = abs(x.re()), b = abs(x.im()), larger = maximum(a, b), wide = larger > limits.max / 16, tiny = larger < limits.smallest_normal / limits.eps;
   const Tensor scale = where(wide, 0x1p-4, where(tiny, 0x1p54, ones_like(a))), back = where(wide, 4, where(tiny, 0x1p-27, ones_like(a)));
   const Tensor re = scale * a, im = scale * b;
-  // This part has no cancellation; the other one follows from it.
+  // This part has no cancellation; the other part is computed from it.
   const Tensor size = sqrt(0.5 * hypot(re, im) + 0.5 * re), other = where(size == 0, im, 0.5 * im / size);
   const Tensor left = signbit(x.re()), infinite = isinf(x.im());
   return {where(infinite, b, back * where(left, other, size)), where(infinite, x.im(), copysign(back * where(left, size, other), x.im()))};
@@ -122,7 +122,7 @@ Complex tan(const ComplexArg& x) {
   return by_i(tanh(times_i(x)));
 }
 
-// The inverse functions follow W. Kahan, "Branch cuts for complex elementary functions", 1987: no term cancels another.
+// The inverse functions follow W. Kahan, "Branch cuts for complex elementary functions", 1987, so that no digits are lost by cancellation.
 
 Complex asin(const ComplexArg& x) {
   const Scope scope("asin", x.where());
@@ -142,7 +142,7 @@ Complex atanh(const ComplexArg& x) {
   const Scope scope("atanh", x.where());
   const FloatInfo limits = finfo(x.re().dtype());
   const Tensor a = abs(x.re()), b = abs(x.im()), infinite = is_infinite(x), far = logical_or(infinite, maximum(a, b) > 1 / std::sqrt(limits.eps));
-  // Far from 0 the function is 1 / x and a right angle; near the poles the sum of squares would underflow.
+  // Far from 0 the function is approximately 1 / x plus a right angle; near the poles the sum of squares would underflow.
   const Tensor size = hypot(0.5 * a, 0.5 * b), distance = hypot(1 - a, b);
   const auto inverse = [&](const Tensor& part) { return where(infinite, 0, 0.25 * part / size / size); };
   const Tensor near_pole = 0.5 * (log(hypot(1 + a, b)) - log(distance)), between = 0.25 * log1p(4 * a / ((1 - a) * (1 - a) + b * b));

@@ -1,4 +1,4 @@
-// Linear algebra of complex matrices: through the real matrix of twice the size where that has the same result, otherwise through separate library calls.
+// Linear algebra of complex matrices: uses the real matrix of twice the size if that gives the same result, otherwise separate library calls.
 #include "ops/matrices.hpp"
 #include "sinter/complex.hpp"
 #include "sinter/decompositions.hpp"
@@ -147,7 +147,7 @@ Tensor eigvalsh(const ComplexArg& x, Triangle triangle) {
   const Scope scope("eigvalsh", x.where());
   square_matrices(scope.site(), x.re());
   const Complex z = triangle_of(x, triangle);
-  // The lower triangle of the doubled matrix contains all of im, so the upper triangle of im has to be that of a Hermitian matrix.
+  // The lower triangle of the doubled matrix contains all of im, so the upper triangle of im must be the one of a Hermitian matrix.
   const Tensor below = tril(z.im, -1);
   return each_second(eigvalsh(doubled(Complex{z.re, below - matrix_transpose(below)})));
 }

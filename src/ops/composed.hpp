@@ -18,7 +18,7 @@ inline Composed floating(const Site& site, const Arg& x) {
   const DType type = is_floating(node->dtype) ? node->dtype : DType::float64;
   return {Tensor(make_cast(site, node, traits(type).compute)), type};
 }
-/// Converts as NumPy's functions of real numbers do: integers become the type's `real` column of sinter/dtypes.def.
+/// Converts like NumPy's functions of real numbers: an integer type becomes its type in the column `real` of sinter/dtypes.def.
 inline Composed real(const Site& site, const Arg& x) {
   const RecordedPtr node = as_node(site, x);
   const DType type = traits(node->dtype).real;

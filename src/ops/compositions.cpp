@@ -17,7 +17,7 @@ using namespace ops;
 
 constexpr double kLn2 = std::numbers::ln2, kLog2e = std::numbers::log2e;
 
-/// Several arguments in the type of a primitive's rule, converted to its compute type.
+/// Several arguments in the type that a primitive's rule gives, converted to its compute type.
 template <std::size_t N> struct Operands {
   std::array<Tensor, N> values;
   DType type;
@@ -87,7 +87,7 @@ Tensor lcm(const Arg& a, const Arg& b) {
   const auto lcm = operands_of(scope.site(), Op::gcd, a, b);
   const DType magnitude = unsigned_type(lcm.type);
   const Tensor x = abs(lcm.values[0]).astype(magnitude), y = abs(lcm.values[1]).astype(magnitude);
-  return lcm(floor_divide(x, maximum(gcd(x, y), 1)) * y);  // of 0 and 0: 0
+  return lcm(floor_divide(x, maximum(gcd(x, y), 1)) * y);  // the result for 0 and 0 is 0
 }
 
 Tensor lerp(const Arg& a, const Arg& b, const Arg& t) {
@@ -167,7 +167,7 @@ Tensor ldexp(const Arg& x, const Arg& n) {
   if (is_floating(exponent->dtype)) fail<DTypeError>(scope.site(), fmt::format("the exponent is {}; it has to be an integer", name(exponent->dtype)));
   const Composed ldexp = real(scope.site(), x);
   const DType type = ldexp.values.dtype();
-  // Exponents far beyond the range act like those slightly beyond it, which are exact in every type.
+  // Exponents far beyond the range have the same effect as those slightly beyond it, which are exact in every type.
   const Tensor near =
       is_bool(exponent->dtype) || itemsize(exponent->dtype) == 1 ? Tensor(exponent) : clip(Tensor(exponent), is_unsigned(exponent->dtype) ? 0 : -4000, 4000);
   const Tensor whole = near.astype(type);
@@ -208,7 +208,7 @@ Tensor rad2deg(const Arg& x) {
   return rad2deg(rad2deg.values * (180 / std::numbers::pi));
 }
 
-// Equal infinities have no difference; they are their own result.
+// The difference of equal infinities is NaN, so they are returned directly.
 Tensor logaddexp(const Arg& a, const Arg& b) {
   const Scope scope("logaddexp", a.where());
   const auto logaddexp = operands_of(scope.site(), Op::atan2, a, b);
@@ -245,7 +245,7 @@ Tensor bitwise_count(const Arg& x) {
   const DType type = unsigned_type(from);
   const std::uint64_t ones = ~std::uint64_t{0} >> (64 - 8 * size);
   const auto mask = [&](std::uint64_t bits) { return bits & ones; };
-  // Counts of neighbouring bits, pairs and halves of bytes are added side by side; then a product adds the bytes up in the topmost.
+  // Counts of neighbouring bits, pairs and halves of bytes are added side by side; then a product adds all bytes in the highest byte.
   Tensor v = abs(Tensor(node)).astype(type);
   v = v - ((v >> 1) & mask(0x5555555555555555u));
   v = (v & mask(0x3333333333333333u)) + ((v >> 2) & mask(0x3333333333333333u));

@@ -23,12 +23,12 @@ DType convolved_type(const Site& site, DType t) {
   return itemsize(t) <= 4 ? DType::int32 : DType::int64;  // integers wrap: the low bits of the wider product are the narrow product
 }
 
-/// x and weight as given, with a batch axis, and whether x had one.
+/// The operands x and weight with a batch axis, and whether x had one.
 struct Convolved {
   RecordedPtr x, weight;
   std::size_t axes;
   bool batched;
-  DType type, result;  // of the computation, and of the result
+  DType type, result;  // types of the computation and of the result
 };
 Convolved convolved(const Site& site, const Arg& x, const Tensor& weight, std::size_t axes) {
   const RecordedPtr data = as_node(site, x), taps = node_of(site, weight);

@@ -78,12 +78,12 @@ Tensor ranged(const Arg& start, const Arg& stop, const Arg& step, std::optional<
     const std::int64_t first = whole(site, start.as_double(), "start"), second = whole(site, start.as_double() + step.as_double(), "start + step");
     return astype(add(multiply(steps, second - first), first), type);
   }
-  // Computed in int64 or float64 and rounded once, so that float32 does not accumulate error along the range.
+  // The range is computed in int64 or float64 and rounded once, so that float32 does not accumulate errors.
   const DType wide = computed == DType::int64 ? DType::int64 : DType::float64;
   return astype(add(multiply(astype(steps, wide), step), start), type);
 }
 
-/// Computes linspace between tensors: the points lie along a new first axis.
+/// Computes linspace between tensors: the points are along a new first axis.
 Tensor between(const Site& site, const Arg& from, const Arg& to, std::int64_t count, bool endpoint, std::optional<DType> wanted) {
   if (count < 0) fail<ValueError>(site, fmt::format("the count {} is negative", count));
   const std::array bounds{&from, &to};
@@ -191,7 +191,7 @@ Tensor adopt_memory(std::shared_ptr<const void> owner, const void* data, DType d
   if (reinterpret_cast<std::uintptr_t>(data) % itemsize(dtype) != 0) fail<ValueError>(site, fmt::format("the pointer is not aligned to {}", name(dtype)));
   auto storage = std::make_shared<Storage>();
   storage->bytes = static_cast<std::size_t>(element_count(shape)) * itemsize(dtype);
-  // Contents are only read.
+  // The memory is only read.
   storage->host = std::const_pointer_cast<void>(std::shared_ptr<const void>(std::move(owner), data));
   return Tensor(make_data(site, dtype, shape, std::move(storage)));
 }
@@ -212,7 +212,7 @@ void ListReader::append(const void* values, std::size_t count) {
   bytes_.insert(bytes_.end(), first, first + count * itemsize(dtype_));
 }
 Tensor ListReader::finish() {
-  for (std::int64_t& size : shape_) size = size == -1 ? 0 : size;  // sizes below an empty list
+  for (std::int64_t& size : shape_) size = size == -1 ? 0 : size;  // the sizes of the lists inside an empty list are unknown
   return from_pointer(bytes_.data(), dtype_, shape_, {}, where_);
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using namespace ops;
 
-/// Returns 1/s where s counts, else 0.
+/// Returns 1/s for singular values that count, else 0.
 Tensor inverted(const Tensor& s, double rtol) { return where(greater(s, max(s, -1, true) * rtol), 1 / s, 0); }
 
 }  // namespace

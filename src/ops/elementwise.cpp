@@ -1,4 +1,4 @@
-// The public elementwise functions: they find the type by the table's rule, cast and broadcast operands, and record one node each.
+// The public elementwise functions: each determines the type by the table's rule, casts and broadcasts the operands, and records one node.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -66,7 +66,7 @@ Tensor compare(Op op, const char* name, const Arg& a, const Arg& b, bool swapped
   return binary_as(op, site, type, a, b, swapped);
 }
 
-/// Records floor and similar functions; integers and bool are returned as they are.
+/// Records floor and similar functions; integers and bool are returned unchanged.
 Tensor rounding(Op op, const char* name, const Arg& x) {
   const Site site = site_of(name, x.where());
   RecordedPtr node = as_node(site, x);
@@ -99,7 +99,7 @@ Tensor number_of(const char* name, const Arg& x) {
   return Tensor(is_bool(node->dtype) ? make_cast(site, node, DType::int8) : node);
 }
 
-/// Refuses negative integer powers of integers. NumPy does so when it sees the values; sinter sees only literals.
+/// Refuses negative integer powers of integers. NumPy does so depending on the values; when recording, sinter knows only literals.
 void check_power(const Site& site, DType type, const Arg& exponent) {
   if (is_floating(type)) return;
   const bool literal = exponent.kind() == Arg::Kind::integer;
@@ -112,7 +112,8 @@ void check_power(const Site& site, DType type, const Arg& exponent) {
 
 bool is_literal(const Arg& x, double value) { return !x.is_tensor() && x.as_double() == value; }
 
-/// A number in two parts, for the digits that roundings lose. Only float64 has the second: other types are computed in a wider one.
+/// A number in two parts, of which the second has the digits that are lost by rounding. Only float64 has the second part; other types are computed in a wider
+/// type.
 struct Parts {
   Tensor hi, lo;
 };
@@ -167,7 +168,7 @@ class FewFactors {
   bool in_parts_;
 };
 
-/// Returns whether x^n is written out: the integers to 8 and the halves to 4.5. Integers to negative powers are refused before.
+/// Returns whether x^n is recorded as products and roots: for integers n up to 8 and halves up to 4.5. Negative powers of integers were refused before.
 bool has_few_factors(double n) {
   const double twice = std::fabs(n) * 2;
   return twice == std::trunc(twice) && twice >= 1 && (twice <= 9 || (twice <= 16 && std::trunc(n) == n));
@@ -192,7 +193,7 @@ Tensor power(const Arg& a, const Arg& b) {
   if (a.is_tensor() && !b.is_tensor() && b.kind() != Arg::Kind::too_large && has_few_factors(b.as_double())) {
     const double n = b.as_double();
     const Scope scope("power", a.where());
-    // Up to four factors of float32 stay within 2 ULP; more, quotients and roots are computed in float64.
+    // Up to four factors in float32 stay within 2 ULP. More factors, quotients and roots are computed in float64.
     const bool direct = type != DType::float32 || n == 1 || n == 3 || n == 4 || n == -1;
     const Tensor x(operand(site, a, type, shape_of(site, a)));
     const Tensor wide = x.astype(direct ? traits(type).compute : DType::float64);

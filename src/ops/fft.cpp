@@ -19,7 +19,7 @@ using namespace ops;
 /// Returns the type of the computation and of its result for operands of a type.
 DType real_type(DType type) { return !is_floating(type) ? DType::float64 : traits(type).compute; }
 
-/// Moves the axis last and cuts it to n elements or pads it with zeros.
+/// Moves the axis to the end and crops it to n elements or pads it with zeros.
 Tensor prepared(const Site& site, const Tensor& x, std::int64_t n, std::int64_t axis) {
   if (n < 1) fail<ValueError>(site, fmt::format("a transform of {}", counted(n, "number")));
   const Tensor last = moveaxis(x, axis, -1);

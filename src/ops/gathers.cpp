@@ -1,4 +1,4 @@
-// Elements at computed places: take and take_along_axis, indexing with integer tensors, and the places of the largest and smallest elements.
+// Gathers: take and take_along_axis, indexing with integer tensors, and the positions of the largest and smallest elements.
 #include <limits>
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ Tensor extreme_place(const char* name, const Arg& x, std::optional<std::int64_t>
     fail<ValueError>(site, fmt::format("shape {} has no elements along axis {} to choose from", to_string(node->shape), along));
   const Tensor values(node);
   Tensor wanted = equal(values, extreme(values, static_cast<std::int64_t>(along), true));
-  if (is_floating(node->dtype)) wanted = logical_or(wanted, isnan(values));  // a NaN counts as the largest and the smallest
+  if (is_floating(node->dtype)) wanted = logical_or(wanted, isnan(values));  // a NaN counts as both the largest and the smallest element
   Shape count(node->shape.size(), 1);
   count[along] = size;
   const Tensor number{make_broadcast(site, make_reshape(site, make_iota(site, size), count), node->shape)};
@@ -79,7 +79,7 @@ Tensor take_along_axis(const Arg& x, const Arg& indices, std::optional<std::int6
   const auto k = static_cast<std::size_t>(along);
   const std::int64_t size = node->shape[k];
   index = places(site, Tensor(index), size, along, IndexMode::raise);
-  // All axes except the indexed one broadcast against each other.
+  // All axes except the indexed one are broadcast together.
   Shape a = node->shape;
   a[k] = 1;
   const Shape* shapes[] = {&a, &index->shape};
@@ -98,14 +98,14 @@ namespace sinter::ops {
 
 RecordedPtr make_take(const Site& site, const RecordedPtr& x, const RecordedPtr& places, std::int64_t axis) {
   const auto k = static_cast<std::ptrdiff_t>(axis);
-  if (places->shape.empty()) {  // one place: its axis is removed
+  if (places->shape.empty()) {  // a single index, whose axis is removed
     const RecordedPtr one = make_take(site, x, make_reshape(site, places, {1}), axis);
     Shape without = one->shape;
     without.erase(without.begin() + k);
     return make_reshape(site, one, without);
   }
-  // before + (size,) + after is indexed by I: the operand becomes before + (size, 1, ..) + after, the places (1, ..) + I + (1, ..), and both broadcast to
-  // before + I + after.
+  // An operand of shape before + (size,) + after is indexed by a tensor of shape I. The operand becomes before + (size, 1, ..) + after, the indices become (1,
+  // ..) + I + (1, ..), and both are broadcast to before + I + after.
   const Shape before(x->shape.begin(), x->shape.begin() + k), after(x->shape.begin() + k + 1, x->shape.end());
   const auto assembled = [&](const Shape& head, const Shape& middle, const Shape& tail) {
     Shape shape = head;
@@ -130,7 +130,7 @@ RecordedPtr make_lookup(const Site& site, const RecordedPtr& x, const std::vecto
   const auto first = static_cast<std::size_t>(axis);
   if (indices.size() == 1) return make_take(site, x, checked_places(site, indices[0], x->shape[first], axis), axis);
   const Scope scope(site.op, site.where);
-  // Neighbouring axes become one axis of their product. Each index is looked up among the numbers of its own axis, which checks it there.
+  // Adjacent axes become one axis with the product of their sizes. Each index is gathered from the numbers of its own axis, which checks its range.
   std::vector<const Shape*> shapes;
   for (const Tensor& index : indices) shapes.push_back(&index.shape());
   const Shape common = broadcast_shape(site, shapes);

@@ -1,4 +1,4 @@
-// Counting: elements are numbered by their bins, and their weights are added up there in order.
+// Histograms: each element gets the number of its bin, and the weights of each bin are added in order.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -52,10 +52,11 @@ std::pair<double, double> ends_of(const Site& site, const Tensor& x, std::option
 }
 
 struct Binned {
-  Tensor numbers, edges;  // the bin of each element, -1 outside
+  Tensor numbers, edges;  // the bin of each element, -1 outside of all bins
 };
 
-/// Finds the bin of each element among equal ones: computes it, then compares the element with the bin's edges, because the product rounds.
+/// Finds the bin of each element among bins of equal width: computes it by a product, then compares the element with the bin's edges, because the product
+/// rounds.
 Binned equal_bins(const Site& site, const Tensor& x, std::int64_t bins, std::optional<std::pair<double, double>> range) {
   if (bins < 1) fail<ValueError>(site, fmt::format("{}: at least one is needed", counted(bins, "bin")));
   const auto [first, last] = ends_of(site, x, range);

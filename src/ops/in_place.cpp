@@ -13,16 +13,16 @@
 namespace sinter::ops {
 namespace {
 
-constexpr std::int64_t kSmall = 256;                         // elements of a block: writing them costs less than recording the assignment
-constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;     // waiting assignments: a kernel reads the parts of fewer in place; more take too long to inspect
-constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;  // bytes that a number may be expanded to before anybody reads them
+constexpr std::int64_t kSmall = 256;                         // maximum number of elements of a block: writing them costs less than recording the assignment
+constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;     // minimum and maximum number of pending assignments
+constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;  // maximum number of bytes to which a literal may be expanded before they are read
 
 /// Returns the elements, if nothing else refers to the storage; null otherwise.
 std::byte* sole_elements(const Storage& storage) {
   return storage.own && !storage.device && storage.host.use_count() == 1 ? static_cast<std::byte*>(storage.host.get()) : nullptr;
 }
 
-/// Calls visit with the element's number in the whole for each element of a block of it, in row-major order.
+/// For each element of a block, in row-major order, calls visit with the element's number in the whole tensor.
 template <class Visit> void for_each_place(const Shape& whole, const std::vector<std::int64_t>& start_step, const Shape& block, Visit visit) {
   const std::size_t rank = whole.size();
   std::vector<std::int64_t> at(rank, 0), stride(rank, 1);
@@ -41,7 +41,7 @@ template <class Visit> void for_each_place(const Shape& whole, const std::vector
   }
 }
 
-/// Elements to write: a number, or the elements of an evaluated node.
+/// The elements to write: a number, or the elements of an evaluated node.
 class Source {
  public:
   Source(const RecordedPtr& node, std::int64_t count) : size_(itemsize(node->dtype)) {
@@ -89,7 +89,7 @@ StoragePtr filled(const Recorded& constant) {
   try {
     storage = host_storage({"assign", constant.where}, size * count);
   } catch (const DeviceError&) {
-    return nullptr;  // it stays a number, which takes no memory
+    return nullptr;  // the value stays a literal, which takes no memory
   }
   const std::uint64_t bits = constant.scalar.bits();
   auto* const elements = static_cast<std::byte*>(storage->host.get());
@@ -99,15 +99,15 @@ StoragePtr filled(const Recorded& constant) {
   return storage;
 }
 
-/// Writes the small assignments that a node waits for into the elements to which the first of them assigned, and returns these elements. Returns null if
-/// another handle holds the target of one of the assignments.
+/// Writes the pending small assignments of a node into the elements to which the first of them assigned, and returns these elements. Returns null if another
+/// handle refers to the target of one of the assignments.
 StoragePtr written_out(const RecordedPtr& top) {
-  std::vector<RecordedPtr> pads;  // the last one first
+  std::vector<RecordedPtr> pads;  // in reverse order
   RecordedPtr under = top;
   while (!under->evaluated() && under->op == Op::pad && !under->symbolic && pads.size() < kMaxWaiting) {
     const Operands operands = under->inputs();
     if (operands.size() != 2) return nullptr;
-    // The assigned tensor must be held only by the pad above it and by `operands`. A number is only read.
+    // Only the pad that reads the assigned tensor, and `operands`, may refer to it. A number is only read.
     if ((operands[1].use_count() != 2 && (operands[1]->op != Op::constant || operands[1]->evaluated())) || element_count(operands[0]->shape) > kSmall ||
         (operands[0]->op != Op::constant && !operands[0]->evaluated()))
       return nullptr;
@@ -133,8 +133,8 @@ StoragePtr written_out(const RecordedPtr& top) {
   return storage;
 }
 
-/// Returns the elements that only the handle holds, for writing. The handle then refers to a leaf: the op of another node implies properties of the elements (a
-/// constant, not negative), which the write may break.
+/// Returns the elements for writing if only this handle refers to them. The handle then refers to a leaf, because the op of another node implies properties of
+/// the elements (constant, not negative) that would no longer be true after the write.
 std::byte* own_elements(const Site& site, Tensor& whole, const Selection& block) {
   const RecordedPtr& node = whole.node();
   if (ForAnySize::recording() || node.use_count() != 1 || node->symbolic || element_count(block.sliced) > kSmall) return nullptr;

@@ -22,7 +22,7 @@ namespace {
 
 using namespace ops;
 
-/// Sums in the type of the elements, as products of matrices do.
+/// Adds in the type of the elements, like products of matrices.
 Tensor summed(const Tensor& x, const Axes& axes, bool keepdims = false) { return sum(x, axes, keepdims, x.dtype()); }
 
 }  // namespace
@@ -244,7 +244,7 @@ class Einsum {
     terms_[first] = std::move(product);
   }
 
-  /// Arranges the axes in this order; missing axes get size 1.
+  /// Puts the axes in this order; missing axes get size 1.
   Tensor arranged(const Term& t, const std::string& labels) const {
     std::vector<std::int64_t> order;
     Shape shape;

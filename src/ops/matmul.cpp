@@ -12,8 +12,8 @@ using namespace ops;
 
 namespace {
 
-/// Returns the type in which a library multiplies matrices. Integers wrap, so the low bits of a wider product are the product. A bool product says whether a
-/// path exists: it is counted and compared with 0.
+/// Returns the type in which a library multiplies matrices. Integers wrap, so the product is the low bits of a wider product. A bool product counts the true
+/// terms and compares the count with 0.
 DType product_type(DType t) {
   if (is_floating(t)) return traits(t).compute;
   return is_integer(t) && itemsize(t) <= 4 ? DType::int32 : DType::int64;
@@ -64,7 +64,7 @@ Tensor dot(const Arg& a, const Arg& b) {
   const Shape sa = shape_of(scope.site(), a), sb = shape_of(scope.site(), b);
   if (sa.empty() || sb.empty()) return multiply(a, b);
   if (sb.size() <= 2) return matmul(a, b);
-  // multiply a's rows by all matrices of b side by side
+  // multiplies a's rows by all matrices of b, which are placed side by side
   std::vector<std::int64_t> front{static_cast<std::int64_t>(sb.size()) - 2};
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(sb.size()); ++k)
     if (k != front[0]) front.push_back(k);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace ops;
 
-/// Shapes one number per channel to broadcast along x's second axis, in the compute type.
+/// Reshapes a vector of one number per channel so that it broadcasts along x's second axis, in the compute type.
 Tensor of_channels(const Site& site, const Tensor& x, const Tensor& numbers, const char* what) {
   const Shape& shape = node_of(site, numbers)->shape;
   if (shape != Shape{x.shape()[1]})
@@ -79,7 +79,7 @@ Tensor local_response_norm(const Arg& x, std::int64_t size, double alpha, double
   if (size < 1) fail<ValueError>(site, fmt::format("size of {}; it must be at least 1", size));
   std::vector<std::pair<std::int64_t, std::int64_t>> around(norm.values.shape().size(), {0, 0});
   const std::int64_t channels = norm.values.shape()[1], before = std::min(size / 2, channels),
-                     after = std::min((size - 1) / 2, channels);  // beyond the channels all are 0
+                     after = std::min((size - 1) / 2, channels);  // all values beyond the channels are 0
   around[1] = {before, after};
   const RecordedPtr neighbours = make_windows(site, pad(square(norm.values), around).node(), 1, channels, 1, before + 1 + after, 1);
   return norm(norm.values / power(sum(Tensor(neighbours), -1) / static_cast<double>(size) * alpha + k, beta));

@@ -5,7 +5,7 @@
 
 namespace sinter::ops {
 namespace {
-/// The limit of a number: larger ones fit no axis, and products of two of them fit in int64.
+/// The limit of such a number. A larger one fits no axis, and products of two such numbers fit in int64.
 constexpr std::int64_t kMaxPerAxis = std::int64_t{1} << 31;
 }  // namespace
 

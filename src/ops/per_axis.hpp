@@ -1,4 +1,4 @@
-// Checks the options of functions over places (sinter/nn.hpp): one number for each axis.
+// Checks the options of functions over spatial axes (sinter/nn.hpp): one number for each axis.
 #pragma once
 #include <span>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace sinter::ops {
 
-/// The largest width of padding beyond what windows need: padding is stored before a convolution or a pool.
+/// The maximum width of padding beyond what windows need, because padding is stored before a convolution or a pool.
 inline constexpr std::int64_t kMaxPadding = std::int64_t{1} << 16;
 
 /// Returns one number for each of the axes, none below `min_value`.

@@ -23,7 +23,7 @@ Tensor fill_diagonal(const Arg& arg, const Arg& value, bool wrap) {
   if (shape.size() < 2) fail<ShapeError>(site, fmt::format("shape {} has no diagonal: it takes at least two axes", to_string(shape)));
   if (shape.size() > 2 && std::any_of(shape.begin(), shape.end(), [&](std::int64_t size) { return size != shape[0]; }))
     fail<ShapeError>(site, fmt::format("shape {}: if there are more than two axes, all must have one size", to_string(shape)));
-  std::int64_t step = 0, along = 1;  // between places of the flat tensor
+  std::int64_t step = 0, along = 1;  // between positions in the flat tensor
   for (std::size_t k = shape.size(); k-- > 0; along *= shape[k]) step += along;
   const std::int64_t end = shape.size() == 2 && !wrap ? std::min(x.size(), shape[1] * shape[1]) : x.size();
   return put(x, arange(0, end, step), value);
@@ -45,7 +45,7 @@ Sides sides(const Site& site, std::int64_t rows, std::int64_t k, std::optional<s
   return {rows, width, std::clamp(k, -rows, width)};
 }
 }  // namespace
-// Columns to the right of the triangle, and rows below it, have no place: they are removed before places are searched for.
+// Columns to the right of the triangle and rows below it have no elements of it, so they are removed before the search.
 std::vector<Tensor> tril_indices(std::int64_t rows, std::int64_t k, std::optional<std::int64_t> columns, Location where) {
   const Scope scope("tril_indices", where);
   const Sides s = sides(scope.site(), rows, k, columns);

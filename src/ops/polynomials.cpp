@@ -31,7 +31,7 @@ std::vector<double> numbers(const Site& site, const Tensor& x) {
   const auto* first = static_cast<const double*>(host_data(wide.node(), site));
   return {first, first + x.size()};
 }
-/// Pads both to the length of the longer one.
+/// Pads both vectors to the length of the longer one.
 Tensor of_one_length(const Site& site, const Arg& a, const Arg& b, Tensor (*f)(const Arg&, const Arg&)) {
   const Tensor p = coefficients(site, a), q = coefficients(site, b);
   const std::int64_t size = std::max(p.size(), q.size());

@@ -23,7 +23,7 @@ struct Pool {
   std::vector<std::int64_t> size;                             // the sizes of the pooled axes
 
   std::int64_t reach(std::size_t axis) const { return (taps[axis] - 1) * dilation[axis] + 1; }
-  /// Returns how many elements of window i lie at positions in [low, high); position 0 is the first of x.
+  /// Returns how many elements of window i are at positions in [low, high); position 0 is the first element of x.
   std::int64_t within(std::size_t axis, std::int64_t i, std::int64_t low, std::int64_t high) const {
     const std::int64_t begin = i * stride[axis] - widths[axis].first, step = dilation[axis];
     const auto before = [&](std::int64_t end) { return end <= begin ? 0 : std::min((end - begin + step - 1) / step, taps[axis]); };
@@ -31,9 +31,9 @@ struct Pool {
   }
 };
 
-constexpr std::int64_t kMaxBeyond = std::int64_t{1} << 16;         // positions of a window outside its axis: each is read
-constexpr std::int64_t kMaxCounts = std::int64_t{1} << 26;         // windows over an axis with padding: the elements of each are counted
-constexpr std::int64_t kMaxUnevenWindows = std::int64_t{1} << 16;  // windows of different sizes, recorded one by one
+constexpr std::int64_t kMaxBeyond = std::int64_t{1} << 16;         // maximum number of positions of a window outside its axis, each of which is read
+constexpr std::int64_t kMaxCounts = std::int64_t{1} << 26;         // maximum number of windows over a padded axis, whose elements are counted
+constexpr std::int64_t kMaxUnevenWindows = std::int64_t{1} << 16;  // maximum number of windows of different sizes, which are recorded one by one
 
 /// Returns the number of pooled axes: one number stands for all spatial axes, those after batch and channels.
 std::size_t axes_of(const PerAxis& given, std::size_t rank) { return given.list().size() == 1 && rank > 3 ? rank - 2 : given.list().size(); }
@@ -82,7 +82,7 @@ Tensor largest(const Tensor& x, const Axes& axes) { return max(x, axes); }
 Tensor total(const Tensor& x, const Axes& axes) { return sum(x, axes); }
 
 /// Combines each window to one element; `fill` is the value outside of x. A window of few elements becomes as many slices, combined elementwise: the kernel
-/// is then vectorised along the result, and neighbours share their reads. Larger overlapping windows are reduced along one axis after the other, disjoint ones
+/// is then vectorised along the result, and neighbours share their reads. Larger overlapping windows are reduced along one axis at a time, disjoint windows
 /// along all axes at once.
 Tensor over_windows(const Site& site, const Tensor& x, const Pool& pool, const Tensor& fill, Tensor (*combined)(const Arg&, const Arg&),
                     Tensor (*reduced)(const Tensor&, const Axes&)) {

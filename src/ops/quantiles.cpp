@@ -18,7 +18,7 @@ namespace {
 
 using namespace ops;
 
-// Overloads for numbers that are known when recording and for numbers computed per row.
+// Overloads for numbers that are known when recording, and for numbers that are computed per row.
 double floor_of(double x) { return std::floor(x); }
 double ceil_of(double x) { return std::ceil(x); }
 double rint_of(double x) { return std::nearbyint(x); }
@@ -74,7 +74,7 @@ bool chooses(QuantileMethod method) {
   return method == lower || method == higher || method == nearest || method == inverted_cdf || method == closest_observation;
 }
 
-/// The sorted rows, whose axes were moved last and joined, and the shape of a quantile.
+/// The sorted rows, whose axes were moved to the end and merged, and the shape of a quantile.
 struct Rows {
   Rows(const Site& site, const Tensor& tensor, const Axes& axes, bool keepdims) {
     const std::vector<std::int64_t> gone = checked_axes(site, axes, tensor.ndim());
@@ -113,7 +113,7 @@ Tensor quantiles(const char* name, const Arg& arg, const Arg& q, double whole, c
   const bool whole_numbers = chooses(method) && !is_floating(given->dtype);
   const Composed x = whole_numbers ? Composed{Tensor(given), given->dtype} : floating(site, arg);
   const DType type = x.values.dtype();
-  // As in NumPy a number q is weak, while a tensor of q takes part in the type of interpolated results.
+  // As in NumPy a number q is weak in promotion, while the type of a tensor q affects the type of interpolated results.
   const DType q_type = q.is_tensor() ? floating(site, q).type : x.type;
   const DType result = chooses(method) ? x.type : promote(site, x.type, q_type);
   const Rows sorted_rows(site, x.values, axes, keepdims);

@@ -1,4 +1,4 @@
-// Random numbers as ordinary nodes over one primitive, philox: they fuse like all others.
+// Random numbers are ordinary nodes over one primitive, philox, so they fuse like all others.
 #include "sinter/random.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace ops;
 
-// The third word of a counter identifies its use: the elements of tensors have 0.
+// The third word of a counter identifies its use; it is 0 for the elements of tensors.
 constexpr std::uint64_t kSplit = 1, kFold = 2, kTry = 3;
 
 Key derived(Key key, std::uint64_t number, std::uint64_t purpose) {
@@ -29,7 +29,7 @@ Key derived(Key key, std::uint64_t number, std::uint64_t purpose) {
   return Key(joined_halves(block.word[1], block.word[0]));
 }
 
-/// Returns 64 random bits per element, uint64. `draw` returns other ones: half of the counters serve 0, half serve 1.
+/// Returns 64 random bits per element, uint64. Another `draw` gives other bits: half of the counters are for draw 0, half for draw 1.
 Tensor words(Key key, const Shape& shape, bool draw = false) {
   const Site site = site_of("random", {});
   check_shape(site, shape, DType::uint64);
@@ -78,7 +78,7 @@ Tensor scaled(const Tensor& r, std::uint64_t range) {
   return add(add(times(r_high, high), right_shift(middle, 32)), right_shift(second, 32));
 }
 
-/// Returns a parameter in the type and the shape of the result; ShapeError where a tensor does not broadcast to it.
+/// Returns a parameter in the type and the shape of the result; throws ShapeError if a tensor does not broadcast to it.
 Tensor parameter(const Site& site, const Arg& x, DType dtype, const Shape& shape) {
   return x.is_tensor() ? broadcast_to(astype(x, dtype), shape) : Tensor(operand(site, x, dtype, shape));
 }
@@ -177,7 +177,7 @@ Tensor laplace(Key key, const Shape& shape, const Arg& loc, const Arg& scale, DT
 }
 Tensor logistic(Key key, const Shape& shape, const Arg& loc, const Arg& scale, DType dtype) {
   return inverted("random::logistic", key, shape, loc, scale, dtype, [](const Tensor& u, const Tensor& drawn, DType computed) {
-    // The logarithm of odds whose smaller side is exact: half of u over the rest.
+    // The logarithm of the odds of half of u, which is the smaller probability and exact.
     const Tensor half = multiply(u, 0.5), odds = subtract(log(half), log1p(negative(half)));
     return where(coin(drawn, computed), odds, negative(odds));
   });
@@ -237,11 +237,11 @@ namespace {
 Tensor log_of_gamma(Key key, const Shape& shape, const Tensor& a) {
   constexpr int kTries = 6;
   const DType type = a.dtype();
-  // For a below 1, a number for a + 1 is multiplied by a uniform one to the power of 1 / a.
+  // For a below 1, a number for a + 1 is multiplied by a uniform number to the power of 1 / a.
   const Tensor small = a < 1, raised = where(small, a + 1, a);
   const Tensor d = raised - 1.0 / 3, c = reciprocal(sqrt(d * 9));
   Tensor cube = ones({}, type);
-  for (int attempt = kTries; attempt-- > 0;) {  // the first accepted try wins
+  for (int attempt = kTries; attempt-- > 0;) {  // the first accepted try is used
     const Key mine = derived(key, static_cast<std::uint64_t>(attempt), kTry);
     const Tensor x = normal(mine, shape, 0, 1, type), u = positive_fraction(words(derived(mine, 0, kTry), shape), type);
     const Tensor root = x * c + 1, v = root * root * root;
@@ -307,7 +307,7 @@ constexpr double kMaxVariance = 1e10;  // a table covers all numbers within ten 
 /// Samples numbers from `first` on with these cumulative weights.
 Tensor from_table(const Site& site, Key key, const Shape& shape, std::vector<double> cumulative, std::int64_t first, DType dtype) {
   for (double& sum : cumulative) sum /= cumulative.back();
-  cumulative.pop_back();  // the last number takes all the rest
+  cumulative.pop_back();  // the last number gets the remaining probability
   check_integer(site, dtype);
   if (cumulative.empty()) return full(shape, Arg(first, site.where), dtype);
   return astype(count_before(site, from_span(cumulative), fraction(key, shape, DType::float64), true, false) + first, dtype);

@@ -1,4 +1,4 @@
-// Resizing: nearest, linear and cubic interpolation along one axis after the other; places and weights are constants of the axis, computed when recording.
+// Resizing: nearest, linear and cubic interpolation along one axis at a time. Positions and weights are constants of the axis, computed when recording.
 // ONNX's Resize is the reference: https://onnx.ai/onnx/operators/onnx__Resize.html
 #include <algorithm>
 #include <array>
@@ -18,12 +18,12 @@ namespace {
 
 using namespace ops;
 
-constexpr std::int64_t kMaxEnlargement = std::int64_t{1} << 20;  // the limit of the enlargement; pixel_shuffle's channels are its square
+constexpr std::int64_t kMaxEnlargement = std::int64_t{1} << 20;  // the maximum enlargement; pixel_shuffle needs its square as channels
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;      // the limit per axis; weights are computed one by one
 
-/// Returns the position of place i of the result among the places of an axis.
+/// Returns the position in x, along an axis, of element i of the result.
 double coordinate(double i, double scale, std::int64_t size, std::int64_t result, Coordinates how, const std::pair<double, double>& region) {
-  double length = scale * static_cast<double>(size);  // a scale need not give a whole number of places
+  double length = scale * static_cast<double>(size);  // a scale need not give a whole number of elements
   if (std::fabs(length - static_cast<double>(result)) < 1e-6) length = static_cast<double>(result);
   switch (how) {
     case Coordinates::half_pixel: return (i + 0.5) / scale - 0.5;
@@ -49,7 +49,7 @@ std::int64_t nearest(double at, NearestRounding how) {
   return 0;
 }
 
-/// Selects elements at these places of an axis; the result is a view if each place is repeated equally often, or if the places are evenly spaced.
+/// Selects elements at these positions of an axis. The result is a view if each position is repeated equally often, or if the positions are evenly spaced.
 Tensor picked(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t>& places) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)], count = static_cast<std::int64_t>(places.size());
   const auto all = [&](auto&& place) {
@@ -67,14 +67,14 @@ Tensor picked(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t
   return take(x, from_span(places), axis);
 }
 
-/// Returns the four weights of cubic convolution for a fraction of a place: R. Keys, Cubic convolution interpolation for digital image processing, 1981.
+/// Returns the four weights of cubic convolution for a fractional position: R. Keys, Cubic convolution interpolation for digital image processing, 1981.
 std::array<double, 4> cubic_weights(double t, double a) {
   const auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
   const auto far = [&](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-/// Returns the weight of a place at this distance from the position of a result.
+/// Returns the weight of an element at this distance from the position of a result.
 double weight_at(double distance, const ResizeOptions& how) {
   const double d = std::fabs(distance);
   if (how.mode == Interpolation::linear) return std::max(0.0, 1 - d);
@@ -83,8 +83,8 @@ double weight_at(double distance, const ResizeOptions& how) {
   return d < 1 ? weights[1] : weights[0];
 }
 
-/// Reduces to fewer places, each the weighted mean of all that it covers: a product with a matrix of weights. Beyond the ends the outermost place is repeated;
-/// with exclude_outside nothing is added there, as in Pillow and PyTorch.
+/// Reduces to fewer elements, each the weighted mean of the elements that it covers, by a product with a matrix of weights. Beyond the ends the outermost
+/// element is repeated; with exclude_outside nothing is added there, as in Pillow and PyTorch.
 Tensor smoothed(const Site& site, const Tensor& x, std::int64_t axis, std::int64_t result, double scale, const ResizeOptions& how,
                 const std::pair<double, double>& region) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
@@ -151,7 +151,7 @@ Tensor resized(const Site& site, const Tensor& x, std::int64_t axis, std::int64_
   return sum;
 }
 
-/// Returns which results along an axis lie outside of x.
+/// Returns which results along an axis are outside of x.
 std::vector<bool> outside(std::int64_t size, std::int64_t result, const std::pair<double, double>& region) {
   std::vector<bool> list;
   for (std::int64_t i = 0; i < result; ++i) {

@@ -20,7 +20,7 @@ namespace {
 /// Returns the dtype of sums: bools are counted and the count is compared with 0; 16-bit floats are rounded once, at the end.
 DType sum_type(DType type) { return is_bool(type) ? DType::int64 : traits(type).compute; }
 
-/// Writes or adds rows to a matrix view of `whole`, in the order of the values. Places out of range were refused before.
+/// Writes or adds rows to a matrix view of `whole`, in the order of the values. Indices out of range were refused before.
 RecordedPtr scattered(const Site& site, Op op, const RecordedPtr& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns) {
   const std::int64_t count = element_count(places->shape);
   if (count == 0 || element_count(whole->shape) == 0) return whole;
@@ -45,10 +45,10 @@ bool counts_to(RecordedPtr index, std::int64_t size) {
   return index->op == Op::iota && index->shape == Shape{size};
 }
 
-/// Axes of `whole` along which an index selects all elements, in order, beside those that the other indices select: x(reshape(arange(n), {n, 1}), i). They
-/// become columns of the matrix that is written.
+/// Axes of `whole` along which an index selects all elements in order, independently of the other indices: x(reshape(arange(n), {n, 1}), i). They become
+/// columns of the matrix that is written.
 struct Beside {
-  std::vector<std::int64_t> axes, part_axes;  // the order of the axes of the whole, and of the part, in which these axes follow all others that are indexed
+  std::vector<std::int64_t> axes, part_axes;  // orders of the axes of the whole and of the part, in which these axes come after all other indexed axes
   std::vector<Index> others;                  // the other indices, whose shapes lack these axes of the part
   Shape part;
 };
@@ -155,7 +155,7 @@ Tensor scattered_along(const Scope& scope, Op op, const Arg& x, const Arg& indic
     fail<ShapeError>(site,
                      fmt::format("shape {} is written with indices of shape {}: both need as many axes", to_string(whole->shape), to_string(index->shape)));
   const std::int64_t along = checked_axis(site, axis.value_or(0), static_cast<std::int64_t>(whole->shape.size()));
-  // All axes broadcast except the written one. Each index selects from the numbers of the elements.
+  // All axes except the written one are broadcast. Each index selects from the numbers of the elements.
   Shape wide = whole->shape;
   wide[static_cast<std::size_t>(along)] = index->shape[static_cast<std::size_t>(along)];
   const Tensor numbers(make_reshape(site, make_iota(site, element_count(whole->shape)), whole->shape));

@@ -1,4 +1,4 @@
-// Writing at computed places.
+// Writing at computed indices.
 #pragma once
 #include <vector>
 
@@ -6,12 +6,12 @@
 
 namespace sinter::ops {
 
-/// Returns the whole with `value` written at the places of an index (Op::scatter) or added there (Op::scatter_add), in order. The value has the shape of
+/// Returns the whole with `value` written at an index (Op::scatter) or added there (Op::scatter_add), in order. The value has the shape of
 /// whole(index), but not yet its type.
 RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, const std::vector<Index>& index, const Arg& value);
 
-/// Returns the argument in the type and shape of the part that it replaces; DTypeError for one of a higher kind, ShapeError for one that does not broadcast to
-/// it (assign.cpp).
+/// Returns the argument in the type and shape of the part that it replaces. Throws DTypeError if its kind is higher, and ShapeError if it does not broadcast to
+/// the part (assign.cpp).
 RecordedPtr fitted(const Site& site, const Arg& value, DType dtype, const Shape& part);
 
 }  // namespace sinter::ops

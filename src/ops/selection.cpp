@@ -79,7 +79,7 @@ Selection selected(const Site& site, const Shape& shape, std::span<const Index* 
     }
   }
   whole(shape.size() - sliced.size());
-  // Like NumPy, treats an integer next to a tensor as a place.
+  // As in NumPy, an integer next to an index tensor is treated as an index tensor, too.
   const auto is_place = [](const Index* i) { return i->kind() == Index::Kind::places || i->kind() == Index::Kind::integer; };
   const auto first = std::find_if(index.begin(), index.end(), is_place), behind = std::find_if_not(first, index.end(), is_place);
   selection.places_in_front = !selection.places.empty() && std::any_of(behind, index.end(), is_place);

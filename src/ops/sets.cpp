@@ -1,4 +1,4 @@
-// Sets: sort, then take the first of equal neighbours.
+// Sets: the elements are sorted, and the first of equal neighbours is taken.
 #include "sinter/sets.hpp"
 
 #include <optional>
@@ -50,20 +50,20 @@ Unique grouped(const Site& site, const Tensor& rows, const Tensor& order, bool e
   result.values = Tensor(make_take(site, sorted.node(), starts.node(), 0));
   result.indices = Tensor(make_take(site, order.node(), starts.node(), 0));
   result.counts = concatenate({from(starts, 1, starts.size()), full({1}, Arg(n, site.where))}) - starts;
-  // The number of each sorted element's group is written to the element's original place.
+  // The number of each sorted element's group is written to the element's original position.
   const Tensor group = cumsum(first) - 1;
   result.inverse = Tensor(make_scatter(site, Op::scatter, zeros({n}, DType::int64).node(), {Index(order, site.where)}, Arg(group, site.where)));
   return result;
 }
 
-// From this number of elements on, finding the range of the searched tensor is cheaper than the search.
+// With at least this many elements, finding the range of the searched tensor is cheaper than the search.
 constexpr std::int64_t kTableFrom = 4096;
 
 /// Tests which elements of x are among those of y, of one integer type (bool as a number), by a table of y's range, if that is not much longer than both
-/// tensors (NumPy's rule). Returns nullopt where y is not known or its range is wide.
+/// tensors (NumPy's rule). Returns nullopt if y is not known or its range is too wide.
 std::optional<Tensor> among(const Site& site, const Tensor& x, const Tensor& y) {
   if (!is_integer(y.dtype()) || y.node()->symbolic || x.size() < kTableFrom) return std::nullopt;
-  const Tensor ends = astype(stack({min(y), max(y)}), DType::uint64);  // differences of these bits are right for signed numbers, too
+  const Tensor ends = astype(stack({min(y), max(y)}), DType::uint64);  // differences of these bits are correct for signed numbers, too
   const auto* const bits = static_cast<const std::uint64_t*>(host_data(ends.node(), site));
   const std::uint64_t smallest = bits[0], range = bits[1] - smallest;
   if (range >= static_cast<std::uint64_t>(6 * (x.size() + y.size()))) return std::nullopt;
@@ -106,7 +106,7 @@ Unique of_slices(const Site& site, const Arg& arg, std::int64_t axis, bool equal
   return result;
 }
 
-/// Returns only the values: their places are not needed.
+/// Returns only the values, because their positions are not needed.
 Tensor values_of(const Site& site, const Arg& arg, bool equal_nan) {
   const Tensor x(as_node(site, arg)), flat(make_reshape(site, x.node(), {x.size()}));
   if (x.size() == 0) return flat;

@@ -27,7 +27,7 @@ std::size_t axis_of(const Site& site, const RecordedPtr& x, std::int64_t axis) {
   return static_cast<std::size_t>(checked_axis(site, axis, static_cast<std::int64_t>(x->shape.size())));
 }
 
-/// Splits into parts that end at these places, clamped as slices are; the last one ends at the end.
+/// Splits into parts that end at these positions, which are clamped like those of slices; the last part ends at the end of the axis.
 std::vector<Tensor> parts_until(const Site& site, const RecordedPtr& x, std::size_t axis, std::vector<std::int64_t> ends) {
   const std::int64_t size = x->shape[axis];
   ends.push_back(size);

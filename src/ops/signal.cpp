@@ -34,12 +34,12 @@ struct Vectors {
   Tensor x, y;
 };
 
-// Up to kFewTaps taps are written out as a sum of shifted reads, which a kernel holds in registers. Up to kGuardedTaps the reads outside x are guarded as well;
-// from there on it is cheaper to compute the places at the ends separately.
+// Up to kFewTaps taps are recorded as a sum of shifted reads, which a kernel holds in registers. Up to kGuardedTaps taps the reads outside x are guarded; with
+// more taps it is cheaper to compute the results at the ends separately.
 constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 6;
 
-/// Computes the sum over k of x[n + k] * y[k], where y lies inside x or extends beyond it by at most `before` and `behind`. Places outside x are excluded from
-/// the sum: zeros there would be multiplied by taps that may be infinite.
+/// Computes the sum over k of x[n + k] * y[k], where y is inside x or extends beyond it by at most `before` and `behind`. Positions outside x are excluded from
+/// the sum, because zeros there would be multiplied by taps that may be infinite.
 Tensor correlated_with_few(const Tensor& x, const Tensor& y, std::int64_t before, std::int64_t behind) {
   const DType type = y.dtype(), compute = traits(type).compute;  // 16-bit floats are rounded once
   const auto wide = [&](const Tensor& t) { return pad(t, {{before, behind}}); };
@@ -54,13 +54,13 @@ Tensor correlated_with_few(const Tensor& x, const Tensor& y, std::int64_t before
   }
   return astype(total, type);
 }
-/// Computes the same with any number of taps, where y fits.
+/// Computes the same with any number of taps, where y is inside x.
 Tensor correlated_inside(const Tensor& x, const Tensor& y) {
   if (y.size() <= kFewTaps) return correlated_with_few(x, y, 0, 0);
   const Tensor windows = sliding_window_view(x, {y.size()});
   return is_bool(y.dtype()) ? any(windows & y, -1) : sum(windows * y, -1, false, y.dtype());
 }
-/// Computes the same for the places where y extends beyond one end of x; y overlaps `end`.
+/// Computes the same for the positions at which y extends beyond one end of x. `end`: the elements of x that y overlaps.
 Tensor correlated_at_end(const Tensor& end, const Tensor& y, std::int64_t before, std::int64_t behind) {
   const auto windows = [&](const Tensor& t) { return sliding_window_view(pad(t, {{before, behind}}), {y.size()}); };
   if (is_bool(y.dtype())) return any(windows(end) & y, -1);
@@ -128,7 +128,7 @@ Tensor correlate(const Arg& a, const Arg& v, ConvolveMode mode) {
   const Scope scope("correlate", a.where());
   const Vectors vectors(scope.site(), a, v);
   if (vectors.y.size() <= vectors.x.size()) return correlated(vectors.x, vectors.y, mode);
-  // The roles are exchanged and the result is reversed.
+  // The operands are exchanged and the result is reversed.
   return flip(correlated(vectors.y, vectors.x, mode));
 }
 
@@ -147,7 +147,7 @@ Tensor unwrap(const Arg& arg, std::int64_t axis, double period) {
   const Tensor last = moveaxis(c.values, axis, -1);
   if (last.size() == 0) return c(c.values);
   const Tensor steps = diff(last);
-  // Each step is reduced to [-half, half); a step of +half stays.
+  // Each step is reduced to [-half, half), but a step of +half is not changed.
   Tensor near = remainder(steps + period / 2, period) - period / 2;
   near = where(logical_and(near == -period / 2, steps > 0), period / 2, near);
   const Tensor taken = where(abs(steps) < period / 2, 0, near - steps);

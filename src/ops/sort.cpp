@@ -20,10 +20,10 @@ namespace {
 
 using namespace ops;
 
-// If a row is at least this many times longer than the selection, elements are selected; else the whole row is sorted.
+// If a row is at least this many times longer than the selection, elements are selected; otherwise the whole row is sorted.
 constexpr std::int64_t kSelected = 8;
 
-/// The argument in the form that is sorted: the axis counted from the front, the flat tensor where no axis is given.
+/// The argument in the form that is sorted: the axis is counted from the front, and without an axis the tensor is flattened.
 struct Line {
   Line(const Site& site, const Arg& arg, std::optional<std::int64_t> axis) : x(as_node(site, arg)) {
     if (!axis) x = Tensor(make_reshape(site, x.node(), {x.size()}));
@@ -34,7 +34,7 @@ struct Line {
   std::int64_t along, length;
 };
 
-/// Sorts by the library along the last axis: exchanging two axes moves the axis there and back.
+/// Sorts by the library along the last axis. Exchanging two axes moves the axis to the end and back.
 Tensor ordered(const Site& site, Op op, const Tensor& x, std::int64_t along, std::vector<std::int64_t> ints = {}) {
   std::vector<std::int64_t> swapped(x.shape().size());
   std::iota(swapped.begin(), swapped.end(), 0);
@@ -42,7 +42,7 @@ Tensor ordered(const Site& site, Op op, const Tensor& x, std::int64_t along, std
   return Tensor(make_permute(site, make_library(site, op, {make_permute(site, x.node(), swapped)}, std::move(ints)), swapped));
 }
 
-/// Returns the places in ascending order. For descending order it flips the tensor and then the places, so that equal elements keep their order.
+/// Returns the positions in sorted order. For descending order it flips the tensor and then the positions, so that equal elements keep their order.
 Tensor places(const Site& site, const Line& line, bool descending) {
   if (!descending) return ordered(site, Op::argsort, line.x, line.along);
   return (line.length - 1) - flip(ordered(site, Op::argsort, flip(line.x, line.along), line.along), line.along);
@@ -147,7 +147,7 @@ Tensor digitize(const Arg& x, const Arg& edges, bool right) {
 
 namespace sinter::ops {
 
-// Up to this number all elements are compared with the value: cheaper than a search.
+// With at most this many elements, comparing all of them with the value is cheaper than a search.
 constexpr std::int64_t kCompared = 12;
 
 Tensor count_before(const Site& site, const Tensor& ascending, const Tensor& values, bool equal, bool placed) {
@@ -164,7 +164,7 @@ Tensor count_before(const Site& site, const Tensor& ascending, const Tensor& val
     return first;
   }
   const auto before = [&](const Tensor& place) { return comes_before(Tensor(make_take(site, ascending.node(), place.node(), 0))); };
-  // The number is one of `first` to `first + length`, and the length a power of two: no place is outside the vector.
+  // The count is between `first` and `first + length`, and the length is a power of two, so no position is outside the vector.
   auto length = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
   if (length < n) first = where(before(first + (length - 1)), n - length, first);
   for (length /= 2; length > 0; length /= 2) first = where(before(first + (length - 1)), first + length, first);

@@ -34,7 +34,7 @@ Tensor nan_extreme(const char* name, const Arg& arg, const Axes& axes, bool keep
 /// Converts integers and bool to float64.
 Tensor as_floating(const Tensor& x) { return is_floating(x.dtype()) ? x : astype(x, DType::float64); }
 
-/// Shapes a vector to lie along the axis, or returns a tensor that already broadcasts.
+/// Reshapes a vector so that it is along the axis, or returns a tensor that already broadcasts.
 Tensor along_axis(const Tensor& vector, std::int64_t axis, std::size_t rank) {
   if (vector.ndim() != 1) return vector;
   Shape shape(rank, 1);
@@ -56,7 +56,7 @@ Tensor diff(const Arg& arg, std::int64_t n, std::int64_t axis) {
   if (n < 0) fail<ValueError>(scope.site(), fmt::format("a difference cannot be taken {} times", n));
   if (x.ndim() == 0) fail<ShapeError>(scope.site(), "a 0-d tensor has no differences");
   const std::int64_t along = checked_axis(scope.site(), axis, x.ndim());
-  n = std::min(n, x.size(static_cast<int>(along)));  // more steps leave nothing
+  n = std::min(n, x.size(static_cast<int>(along)));  // after more steps no elements are left
   check_parts(scope.site(), n, "differences of differences", 4096);
   for (; n > 0; --n) {
     const std::int64_t size = x.size(static_cast<int>(along));
@@ -251,7 +251,7 @@ Tensor gradient(const Arg& arg, std::int64_t axis, const Arg& spacing, int edge_
     fail<ShapeError>(site, fmt::format("a gradient of edge_order {} needs {}, axis {} has {}", edge_order, counted(edge_order + 1, "element"), axis, n));
   const auto at = [&](const Tensor& t, std::int64_t begin, std::int64_t end) { return between(t, t.ndim() == 1 ? 0 : along, begin, end); };
   const Shape& given = shape_of(site, spacing);
-  Tensor slope, first, last;  // in the middle and at the ends
+  Tensor slope, first, last;  // the differences in the middle and at the ends
   if (given.empty()) {
     const Tensor h(operand(site, spacing, f.dtype(), Shape()));
     slope = (at(f, 2, n) - at(f, 0, n - 2)) / (2 * h);
@@ -306,9 +306,9 @@ Tensor interp(const Arg& arg, const Arg& xp, const Arg& fp, std::optional<double
     // If an infinity makes the line NaN, the result is the height if both heights are equal; otherwise the line is drawn from the other point.
     Tensor line = slope * (x - lower) + height;
     line = where(isnan(line), where(height == next, height, slope * (x - upper) + next), line);
-    result = where(x == lower, height, line);  // exact at a point: the line next to it may end at infinity
+    result = where(x == lower, height, line);  // exact at a point, because the line next to it may end at infinity
   }
-  // These are the results at the last point and beyond it, and before the first.
+  // These are the results at and beyond the last point, and before the first point.
   const Tensor last = heights(n - 1);
   result = where(place == n - 1, right ? where(x > points(n - 1), *right, last) : last, result);
   result = where(place < 0, left ? Tensor(full({}, *left)) : heights(0), result);

@@ -52,7 +52,7 @@ Tensor filters_of_phases(const Tensor& weight, std::int64_t groups, const std::v
 }
 
 void check_phases(const Site& site, std::int64_t filters, const std::vector<std::int64_t>& stride) {
-  constexpr double kMaxFilters = 0x1p40;  // filters of a convolution, each at least a byte
+  constexpr double kMaxFilters = 0x1p40;  // maximum number of filters of a convolution, each of at least a byte
   double all = static_cast<double>(filters);
   for (const std::int64_t s : stride) all *= static_cast<double>(s);
   if (all > kMaxFilters)
@@ -74,7 +74,7 @@ TransposedConvolution::TransposedConvolution(const Site& site, const ConvTranspo
     if (weight[k + 2] < 1 || size < 1 || result < 1) fail<ShapeError>(site, fmt::format("axis {} of shape {} would become {}", k + 2, to_string(x), result));
     if (more[k] >= std::max(s, dilation[k]))
       fail<ValueError>(site, fmt::format("output_padding {} must be smaller than the larger of stride {} and dilation {}", more[k], s, dilation[k]));
-    const std::int64_t taps = (reach + s - 1) / s, first = before / s, last = (before + result + s - 1) / s;  // windows that contain a place of the result
+    const std::int64_t taps = (reach + s - 1) / s, first = before / s, last = (before + result + s - 1) / s;  // windows that contain a position of the result
     const std::int64_t pad_before = taps - 1 - first, pad_after = last - first - size - pad_before + taps - 1;
     how.stride.push_back(1);
     how.dilation.push_back(s == 1 ? dilation[k] : 1);

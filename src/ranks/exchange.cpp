@@ -41,7 +41,7 @@ std::size_t bytes_of(const Block& block, std::size_t item) {
   return item;
 }
 
-/// An attribute is a number in a plan, and a plan holds such numbers in fewer than 64 bits.
+/// An attribute is a number in a plan, which has fewer than 64 bits there.
 std::int64_t of_hash(std::uint64_t hash) { return static_cast<std::int64_t>(hash >> 16); }
 
 /// A tag for each pair of places of two ranks.
@@ -169,7 +169,7 @@ void Handover::give(int receiver, Key key, std::vector<std::byte> bytes) {
   box.news.notify_all();
 }
 
-// There is no time limit here: the sender is another place of this rank, and its own waits for other ranks have one.
+// There is no time limit here, because the sender is another place of this rank, whose waits for other ranks have one.
 std::vector<std::byte> Handover::take(int receiver, Key key) {
   Box& box = boxes_[static_cast<std::size_t>(receiver)];
   std::unique_lock lock(box.mutex);

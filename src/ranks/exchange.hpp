@@ -1,4 +1,4 @@
-// In an exchange each place sends elements of its part of a value to the places that want them; two library calls send and receive them. Every rank derives
+// In an exchange each place sends elements of its part of a value to the places that need them; two library calls send and receive them. Every rank derives
 // from global shapes which elements each place sends to which place, so ranks negotiate nothing.
 //
 // The calls' attributes: the exchange's number in its evaluation, the number of elements of the result, the bytes that the place sends to other ranks or
@@ -32,7 +32,7 @@ struct Exchange {
   Wanted wanted;  // its argument is a part of `to`
   trace::Site site;
   std::string kind;
-  /// If several places have the same part, the first of them sends to all: where each has computed the part itself, the parts may differ in the last bit.
+  /// If several places have the same part, the first of them sends to all, because parts that were computed separately may differ in the last bit.
   bool from_first = false;
 
   /// Returns what a place sends: the receiving places and the elements.
@@ -41,11 +41,11 @@ struct Exchange {
   std::vector<std::pair<Place, Block>> received(const Place& place) const;
   /// Returns the place that sends a part to a receiver.
   Place sender(const Part& part, const Place& receiver) const;
-  /// "all_gather of (8@data, 37) for sum at train.cpp:12".
+  /// Returns a text such as "all_gather of (8@data, 37) for sum at train.cpp:12".
   std::string description() const;
 };
 
-/// Holds the messages between the places of one rank during an evaluation, and whether one of the places has failed. A message wakes its receiver alone.
+/// Holds the messages between the places of one rank during an evaluation, and whether one of the places has failed. A message wakes only its receiver.
 class Handover {
  public:
   explicit Handover(std::size_t places) : boxes_(places) {}
@@ -65,7 +65,7 @@ class Handover {
   std::vector<Box> boxes_;
 };
 
-/// An exchange as one place runs it. It names no mesh, so a mesh can hold it.
+/// An exchange from the view of one place. It does not refer to a mesh, so a mesh can store it.
 struct Moves {
   std::size_t item = 0;
   Block own, wanted;
@@ -78,7 +78,7 @@ struct Moves {
 class Exchanges {
  public:
   Exchanges(MeshPtr mesh, Place place) : mesh_(std::move(mesh)), place_(std::move(place)) {}
-  /// Exchanges that are known from an earlier evaluation.
+  /// Uses the exchanges of an earlier evaluation.
   using Known = std::shared_ptr<const std::vector<Moves>>;
   Exchanges(MeshPtr mesh, Place place, Known all) : mesh_(std::move(mesh)), place_(std::move(place)), known_(std::move(all)) {}
   std::size_t add(const Exchange& exchange);
@@ -88,7 +88,7 @@ class Exchanges {
   /// Returns the attributes of a call of the exchange.
   enum class Call : std::uint8_t { start, finish };
   std::vector<std::int64_t> attributes(std::size_t number, Call call, std::int64_t elements, std::uint64_t sizes) const;
-  /// Attributes of a call that sends nothing.
+  /// Returns the attributes of a call that sends nothing.
   static std::vector<std::int64_t> no_exchange(std::uint64_t sizes);
 
   void send(std::span<const std::int64_t> ints, const std::byte* elements);
@@ -117,7 +117,7 @@ class Exchanges {
   std::shared_ptr<Handover> others_;
 };
 
-/// Visits the runs of elements of `which` that lie together in the memory of both blocks: their offsets there and their length, in bytes.
+/// Visits the runs of elements of `which` that are contiguous in the memory of both blocks: their offsets and their length, in bytes.
 void for_each_run(const Block& which, const Block& a, const Block& b, std::size_t item,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& visit);
 

@@ -24,7 +24,7 @@ using trace::Site;
 
 namespace {
 
-/// A file that is open for reading or writing at given places.
+/// A file that is open for reading or writing at given positions.
 class Places {
  public:
   Places(const std::string& path, int flags) : path_(path), file_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) { check(file_ >= 0); }
@@ -76,7 +76,7 @@ template <class Work> void together(const WorldState& world, const Site& site, c
     if (!text.empty()) trace::fail<IoError>(site, text);
 }
 
-/// A tensor and the place of its elements in a file.
+/// A tensor and the position of its elements in a file.
 struct Saved {
   RecordedPtr node;
   std::size_t at;
@@ -135,7 +135,7 @@ void save_npy(const std::string& path, const Tensor& x, Location where) {
   if (!node->spread) return sinter::save_npy(path, x, where);
   if (traits(node->dtype).npy.empty())
     trace::fail<DTypeError>(site, fmt::format("the .npy format has no {}; convert with astype(DType::float32) first", name(node->dtype)));
-  own_parts(node);  // computed before the file is touched
+  own_parts(node);  // computed before the file is opened
   const std::string header = io::npy_header_bytes({node->dtype, node->shape});
   save(site, path, header, {{node, header.size()}}, *node->spread->sharding.mesh->world);
 }
@@ -200,7 +200,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, Loca
   }
   if (!mesh) return sinter::save_safetensors(path, tensors, where);
   const io::SafetensorsHeader header = io::safetensors_header(site, std::move(entries));
-  if (!pending.empty()) trace::evaluate(pending);  // before the file is touched
+  if (!pending.empty()) trace::evaluate(pending);  // before the file is opened
   std::vector<Saved> saved;
   for (const io::SafetensorsEntry& entry : header.entries) saved.push_back({nodes[entry.name], header.bytes.size() + entry.begin});
   save(site, path, header.bytes, saved, *mesh->world);

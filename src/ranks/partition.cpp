@@ -40,7 +40,7 @@ Block hull(Block a, const Block& b) {
 /// Returns whether the bits of the result depend on the order in which a kernel combines elements.
 bool has_order(const Recorded& node) { return is_floating(node.dtype) && (trace::is_reduction(node.op) || node.op == Op::scan); }
 
-/// Returns the elements `wanted`; the node holds the elements `has`.
+/// Returns the elements `wanted` of a node that has the elements `has`.
 RecordedPtr part_within(const Site& site, const RecordedPtr& node, const Block& has, const Block& wanted) {
   std::vector<std::int64_t> start_step;
   for (std::size_t k = 0; k < has.size(); ++k) start_step.insert(start_step.end(), {is_empty(wanted) ? 0 : wanted[k].begin - has[k].begin, 1});
@@ -61,7 +61,7 @@ Wanted blocks_of(const Shape& shape, const Sharding& sharding) {
   return [shape, sharding](const Part& part) { return block_of(shape, sharding, part); };
 }
 
-/// A value that parts are taken of: a node of the global graph, or partial results, which are a tensor with an axis of pieces.
+/// A value that has parts: a node of the global graph, or partial results, which are a tensor with an axis of pieces.
 struct Source {
   Site site;
   Shape shape;
@@ -110,7 +110,7 @@ RecordedPtr computed(const Recorded& node, const Block& block, const std::vector
       if (is_empty(wanted[0])) return trace::make_constant(site, trace::make_scalar_int(node.dtype, 0), shape);
       trace::Convolution how = trace::Convolution::of(ints);
       for (std::size_t k = 0; k < how.axes(); ++k) {
-        if (block[k + 2].size() == node.shape[k + 2]) continue;  // every position of this axis: it takes the whole operand with its padding
+        if (block[k + 2].size() == node.shape[k + 2]) continue;  // the block has every position of this axis, so it reads the whole operand with its padding
         const std::int64_t first = block[k + 2].begin * how.stride[k] - how.before[k];
         const std::int64_t taps = wanted[1][k + 2].size();
         const std::int64_t last = (block[k + 2].end - 1) * how.stride[k] - how.before[k] + (taps - 1) * how.dilation[k];
@@ -174,9 +174,10 @@ class Partition::Pass {
     });
   }
 
-  // Elements of one value that several users want, in the same partition. One exchange brings them where that moves no more than one exchange for each user.
+  // Elements of one value that several users need with the same sharding. One exchange moves them for all users if that moves no more than one exchange per
+  // user.
   struct Bringing {
-    std::vector<int> axes;  // of the mesh, in order
+    std::vector<int> axes;  // axes of the mesh, in order
     std::vector<Wanted> wanted;
     RecordedPtr part;  // null until the exchange is recorded
     Block all(const Part& of) const {
@@ -193,14 +194,14 @@ class Partition::Pass {
     return axes;
   }
 
-  /// Returns whether parts of `to` are sharded along the same axes as the source's parts: then a rank has most of the elements that it wants.
+  /// Returns whether parts of `to` are sharded along the same axes as the source's parts, so that a rank already has most of the elements that it needs.
   static bool lies_beside(const Sharding& from, const Sharding& to) {
     for (std::size_t axis = 0; axis < from.axes.size(); ++axis)
       if (from.axes[axis] != kWhole && (axis >= to.axes.size() || to.axes[axis] != from.axes[axis])) return false;
     return used_axes(from) == used_axes(to);
   }
 
-  /// The purpose for which a node wants an operand.
+  /// The purpose for which a node needs an operand.
   struct Want {
     std::size_t node = 0, operand = 0;
     Sharding work;
@@ -218,8 +219,8 @@ class Partition::Pass {
     return std::all_of(wants_[k].begin(), wants_[k].end(), [&](const Want& want) { return is_at_hand(sources_[k], want.work, want.elements); });
   }
 
-  /// Users may want elements outside of their place's part of a value. If the value is cheap, each place computes these elements, and exchanges move elements
-  /// of the operands instead, which other values often need as well. A step of a stencil then has one exchange, before its one kernel.
+  /// Users may need elements outside of their place's part of a value. If the value is cheap, each place computes these elements itself, and elements of the
+  /// operands are exchanged instead, which other values often need, too. So a step of a stencil has one exchange, followed by one kernel.
   bool compute_where_wanted(std::size_t k) {
     Carried& carried = carried_[k];
     if (carried.needs.empty() || wants_[k].empty() || all_at_hand(k)) return false;
@@ -229,7 +230,7 @@ class Partition::Pass {
     const auto blocks = std::make_shared<std::map<Part, Block>>();
     std::int64_t limit = 0, all = 0;
     for (const Part& part : all_parts(carried.result)) {
-      constexpr std::int64_t kFew = 4096;  // computing so many elements takes less time than sending them
+      constexpr std::int64_t kFew = 4096;  // computing this many elements takes less time than sending them
       const std::int64_t own = elements_of(block_of(nodes_[k]->shape, carried.result, part));
       Block& block = (*blocks)[part] = wants_[k][0].elements(part);
       for (std::size_t i = 1; i < wants_[k].size(); ++i) block = hull(std::move(block), wants_[k][i].elements(part));
@@ -244,7 +245,7 @@ class Partition::Pass {
     return true;
   }
 
-  /// Groups the elements that users want and that a place lacks, so that one exchange brings those of a group.
+  /// Groups the elements that users need and that a place lacks, so that one exchange moves those of a group.
   void bring_together(std::size_t k) {
     std::vector<Bringing>& all = bringing_[k];
     for (const Want& want : wants_[k]) {
@@ -264,7 +265,7 @@ class Partition::Pass {
     }
   }
 
-  /// The elements that operand i of node k needs.
+  /// Returns the elements of operand i that node k needs.
   RecordedPtr operand_part(std::size_t k, std::size_t i) {
     const RecordedPtr& input = inputs_[k][i];
     const Sharding work = carried_[k].work();
@@ -282,8 +283,8 @@ class Partition::Pass {
     return part_within(site, bringing.part, all(part_of(work, place_)), wanted);
   }
 
-  /// Returns a part extended by elements of its neighbours; only these elements are sent. The wanted elements are a middle, which the place has, and a lower
-  /// and an upper rim along each sharded axis. The rims of a later axis have the extent of the middles along the earlier axes.
+  /// Returns a part extended by elements of its neighbours; only these elements are sent. The needed elements are a middle, which the place has, and a lower
+  /// and an upper rim along each sharded axis. The rims of a later axis cover only the middle of the earlier axes.
   RecordedPtr with_rims(const Source& source, const Sharding& to, const Wanted& wanted, const Site& site) {
     enum Side : std::uint8_t { lower, middle, upper };
     const auto side = [source_shape = source.shape, from = source.sharding, wanted](const Part& part, std::size_t axis, Side which) {
@@ -319,7 +320,7 @@ class Partition::Pass {
     return part;
   }
 
-  /// Exchanges: sends elements of the place's part, and receives what the place wants.
+  /// Records an exchange: sends elements of the place's part, and receives the elements that the place needs.
   RecordedPtr brought(const Source& source, const Sharding& to, const Wanted& wanted, const Site& site, bool from_first = false,
                       const char* kind = "all_to_all") {
     if (from_first) kind = "broadcast_from";
@@ -375,7 +376,8 @@ class Partition::Pass {
     return brought({site_of(*nodes_[k]), nodes_[k]->shape, nodes_[k]->dtype, lies, part}, lies, blocks_of(nodes_[k]->shape, lies), site_of(*nodes_[k]), true);
   }
 
-  /// Copies a whole value that is not evaluated, for this place alone: the plans of one place must not depend on what another place has computed.
+  /// Copies an unsharded value that is not evaluated, only for this place, because the plans of one place must not depend on values that another place has
+  /// computed.
   RecordedPtr copied(std::size_t k) {
     const Recorded& node = *nodes_[k];
     std::vector<RecordedPtr> operands;
@@ -396,7 +398,7 @@ class Partition::Pass {
     return brought({site_of(node), node.shape, node.dtype, lies, part}, lies, blocks_of(node.shape, lies), site_of(node), true);
   }
 
-  /// The size of the operands' axis that is reduced along a mesh axis.
+  /// Returns the size of the operands' axis that is reduced along a mesh axis.
   std::int64_t reduced_size(std::size_t k, int mesh_axis) const {
     for (const RecordedPtr& input : inputs_[k]) {
       if (!input->spread) continue;
@@ -406,7 +408,7 @@ class Partition::Pass {
     throw InternalError("no operand is sharded along the axis that is reduced");
   }
 
-  /// The values t[0], t[1], ... along the first axis, combined as a tree that depends on their number alone.
+  /// Combines the values t[0], t[1], ... along the first axis as a tree that depends only on their number.
   RecordedPtr tree(const Site& site, Op combine, const RecordedPtr& values) {
     const std::int64_t count = values->shape[0];
     const auto range = [&](std::int64_t begin, std::int64_t end) {
@@ -446,8 +448,8 @@ class Partition::Pass {
     return {};
   }
 
-  /// Brings the partial results of all pieces to every part of the result, and combines them. A whole result is dealt as a row of its elements, of which there
-  /// are enough for any number of ranks.
+  /// Brings the partial results of all pieces to every part of the result, and combines them. An unsharded result is divided as a flat row of its elements,
+  /// which has enough elements for any number of ranks.
   RecordedPtr combined(std::size_t k, const RecordedPtr& partial) {
     const Recorded& node = *nodes_[k];
     const Carried& carried = carried_[k];
@@ -457,7 +459,7 @@ class Partition::Pass {
     const Shape result_shape = flat ? Shape{element_count(node.shape)} : node.shape;
     const Op combine = trace::is_reduction(node.op) ? trace::primitive(node.op).combine : Op::add;
     const std::size_t more = carried.combined.size();
-    // The partial results as one tensor: an axis of pieces for each mesh axis that is combined, then those of the result.
+    // Returns the partial results as one tensor: first an axis of pieces for each mesh axis that is combined, then the axes of the result.
     Source source{site, {}, node.dtype, {carried.result.mesh, carried.combined}, nullptr};
     for (const int axis : carried.combined) source.shape.push_back(pieces_with_elements(*carried.result.mesh, axis, reduced_size(k, axis)));
     source.shape.insert(source.shape.end(), result_shape.begin(), result_shape.end());
@@ -490,7 +492,7 @@ class Partition::Pass {
     last[axis].begin = std::max<std::int64_t>(last[axis].end - 1, 0);
     Source totals{site, node.shape, carry, sharding, part_within(site, part, all, last)};
     totals.shape[axis] = pieces_with_elements(*sharding.mesh, sharding.axes[axis], node.shape[axis]);
-    // All totals along the scanned axis; along the other axes, the elements of the place's own part.
+    // Returns all totals along the scanned axis; along the other axes, only the elements of the place's part.
     Sharding lies = sharding;
     lies.axes[axis] = kWhole;
     const RecordedPtr gathered = brought(totals, sharding, blocks_of(totals.shape, lies), site, repeats(sharding), "all_gather");
@@ -517,7 +519,7 @@ class Partition::Pass {
   std::vector<Carried> carried_;  // leaves have no operands here
   std::vector<Source> sources_;
   std::vector<std::vector<Want>> wants_;
-  std::unordered_map<std::size_t, std::vector<Bringing>> bringing_;  // by the number of the value
+  std::unordered_map<std::size_t, std::vector<Bringing>> bringing_;  // parts by the number of the value
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> places_;
   RecordedPtr started_, finished_, finished_start_;  // the last start and the last finish of an exchange, and the start of that finish
   std::uint64_t sizes_ = 0;                          // a hash
@@ -639,7 +641,7 @@ bool Recording::compare() {
     return std::find_if(all.begin(), all.end(), [&](const std::string& text) { return text.compare(from, 16, all[0], from, 16) != 0; });
   };
   if (const auto other = differs(0); other != all.end()) {
-    // All ranks look at the same places for the first operation that differs, since all see the same answers.
+    // All ranks get the same answers, so all search in the same way for the first operation that differs.
     const auto rank = static_cast<std::size_t>(other - all.begin());
     const auto count = [](const std::string& text) { return static_cast<std::size_t>(std::stoull(text.substr(32, 16), nullptr, 16)); };
     std::size_t first = 0, end = std::min(count(all[0]), count(*other)) + 1;
@@ -651,7 +653,7 @@ bool Recording::compare() {
     }
     const auto words = world.gather(described(first), before);
     try {
-      world.gather("", before);  // a rank that ends here ends the waits of the others, which must know the difference by then
+      world.gather("", before);  // a rank that ends here ends the waits of the others, which must have received the difference before
     } catch (const RankError&) {
     }
     const std::string difference = words[0] == words[rank] ? "" : fmt::format(" The first difference: {} and {}.", words[0], words[rank]);
@@ -720,7 +722,7 @@ std::vector<std::uint64_t> Recording::key() const {
 /// A partition as a list of operations, each with the numbers of its operands among the leaves and the operations before it.
 struct KnownPartition {
   struct Step {
-    RecordedPtr like;  // the same node without operands
+    RecordedPtr like;  // a copy of the node without operands
     std::vector<std::size_t> operands;
   };
   std::size_t leaves = 0;
@@ -742,7 +744,7 @@ class KnownPartitions {
     return entries_.front().all;
   }
 
-  /// Forgets those that were not used for the longest time, so that memory stays bounded.
+  /// Removes the least recently used partitions, so that memory stays bounded.
   void add(std::vector<std::uint64_t> key, All all) {
     constexpr std::size_t kMaxEntries = 64, kMaxSteps = std::size_t{1} << 16;
     const std::lock_guard lock(mutex_);
@@ -822,7 +824,7 @@ class KnownPartitions {
     All all;
   };
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  // the last used first
+  std::vector<Entry> entries_;  // the most recently used first
   std::size_t made_ = 0;
 };
 
@@ -831,7 +833,7 @@ std::size_t partitions_made(const MeshState& mesh) { return mesh.known->made(); 
 
 namespace {
 
-/// Returns the sums of whole values that sharded values depend on. Each rank evaluates these sums in advance, by themselves, so that all have the same bits.
+/// Returns the sums of whole values that sharded values depend on. Each rank evaluates these sums in advance and separately, so that all have the same bits.
 std::vector<RecordedPtr> whole_sums(const std::vector<RecordedPtr>& roots) {
   std::vector<RecordedPtr> sums, waiting = roots;
   std::unordered_set<const Recorded*> seen;
@@ -916,13 +918,13 @@ void set_parts(Recorded& node, const std::function<RecordedPtr(std::size_t)>& pa
   Spread& spread = *node.spread;
   const std::vector<Place> places = spread.sharding.mesh->own_places();
   for (std::size_t number = 0; number < places.size(); ++number) {
-    // Places that share a part have the same elements: one copy is stored.
+    // Places that share a part have the same elements, so one copy is stored.
     const Part mine = part_of(spread.sharding, places[number]);
     std::size_t same = 0;
     while (part_of(spread.sharding, places[same]) != mine) ++same;
     spread.parts.push_back(same < number ? spread.parts[same] : part(number));
   }
-  // The parts hold the elements. The size is the global one, so that recording decides alike on all ranks.
+  // The parts have the elements. The size is the global one, so that recording decides in the same way on all ranks.
   auto storage = std::make_shared<Storage>();
   storage->bytes = trace::bytes_of(node);
   node.materialize(std::move(storage), spread.parts.front()->history());

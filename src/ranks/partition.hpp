@@ -1,9 +1,9 @@
 // The partition pass turns recorded operations over global shapes into the operations of one place over its parts, with exchanges as library calls between
 // them. Operations before an exchange fuse into the kernel that writes the send buffer, and operations after it read the receive buffer. The result is an
-// ordinary recording, so plans, caches and executors know nothing of ranks.
+// ordinary recording, so plans, caches and executors do not depend on ranks.
 //
-// An exchange is two calls: its start and its finish. Every place runs the starts in the order of the global graph, and the finishes too: each call has the
-// previous one as an operand, its link, in any plan. A finish also comes after its own start, and so after all earlier starts. Therefore no two places wait for
+// An exchange is two calls: its start and its finish. Every place runs the starts in the order of the global graph, and likewise the finishes, because each
+// call has the previous one as an operand, its link. A finish also comes after its own start, and so after all earlier starts. Therefore no two places wait for
 // each other: take the earliest exchange in whose finish a place waits; no other place can be in a later finish without having started this exchange.
 #pragma once
 #include <cstdint>
@@ -23,19 +23,19 @@ namespace sinter::ranks {
 /// The graph over global shapes below some roots. Each root has a spread, and all spreads are on one mesh.
 class Recording {
  public:
-  /// With `keep`, intermediate values that the user holds, and that were computed before, join the roots.
+  /// With `keep`, intermediate values that the user holds and that were computed before become roots, too.
   explicit Recording(std::vector<trace::RecordedPtr> roots, bool keep = false);
 
   const MeshPtr& mesh() const { return mesh_; }
   const std::vector<trace::RecordedPtr>& roots() const { return roots_; }
-  /// Compares the recordings of all ranks. If they differ, it throws RankError on every rank. Only values with a spread are compared: whether a whole value was
-  /// evaluated before may differ, since one rank alone may print it. Ranks may hold different intermediate values; then these leave the roots, on all ranks,
-  /// and the answer is true.
+  /// Compares the recordings of all ranks. If they differ, it throws RankError on every rank. Only values with a spread are compared. Unsharded values may be
+  /// evaluated on some ranks only, for example because one rank printed them. If ranks hold different intermediate values, these are removed from the roots on
+  /// all ranks, and the result is true.
   bool compare();
-  /// "sum (train.cpp:12)", after the first root.
+  /// Returns a text such as "sum (train.cpp:12)", from the first root.
   std::string description() const;
 
-  /// A partition depends on these words alone: the structure with its literals and source lines, and which of its leaves are the same.
+  /// Returns the words that determine a partition: the structure with its literals and source lines, and which of its leaves are the same.
   std::vector<std::uint64_t> key() const;
   /// Returns the values that the place of this number on the rank reads: whole leaves, then its parts of evaluated values.
   std::vector<trace::RecordedPtr> leaves(std::size_t number) const;
@@ -46,7 +46,7 @@ class Recording {
   void add(const trace::RecordedPtr& node, trace::Operands inputs);
   std::size_t operations() const { return hashes_.size() - 1; }
   std::string described(std::size_t operation) const;
-  int number_of(const trace::RecordedPtr& node) const { return numbers_.at(node.get()); }  // of leaf k: -1 - k
+  int number_of(const trace::RecordedPtr& node) const { return numbers_.at(node.get()); }  // -1 - k for leaf k
 
   std::vector<trace::RecordedPtr> roots_;
   MeshPtr mesh_;
@@ -56,7 +56,7 @@ class Recording {
   std::vector<trace::RecordedPtr> leaves_;  // whole values that are evaluated or have no operands
   std::vector<int> uses_;
   std::size_t asked_;                        // the roots that were not added
-  std::vector<std::uint64_t> hashes_;        // of the mesh, then with each operation that has a spread
+  std::vector<std::uint64_t> hashes_;        // the mesh's hash, then a running hash for each operation that has a spread
   std::vector<std::size_t> spread_numbers_;  // for each node: the operations up to it, itself included
 };
 

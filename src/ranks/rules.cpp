@@ -38,7 +38,8 @@ struct Terms {
          whole.is_whole() ? fmt::format("call ranks::unshard on {} first", it)
                           : fmt::format("call ranks::shard(x, mesh, {}) on {} first", as_written(whole), it));
   }
-  /// Returns the mesh axis of an axis that two operands share. One of the two operands may be whole there: each rank then takes its part of that operand.
+  /// Returns the mesh axis of an axis that two operands share. One of the two operands may be unsharded along it; each rank then takes its part of that
+  /// operand.
   int zipped(int a, int b, const char* what, std::size_t axis) const {
     if (a == kWhole || b == kWhole || a == b) return std::max(a, b);
     fail(fmt::format("{} {} is sharded along {} here and along {} there", what, axis, axis_name(a), axis_name(b)),
@@ -50,14 +51,14 @@ Wanted blocks(const Shape& shape, Sharding sharding) {
   return [shape, sharding = std::move(sharding)](const Part& part) { return block_of(shape, sharding, part); };
 }
 
-/// A rule's answer: the mesh axes of the result, and the mesh axes by which each operand is needed.
+/// The result of a rule: the mesh axes of the result, and the mesh axes along which each operand is needed.
 Carried answer(const Terms& terms, std::vector<int> result, const std::vector<std::vector<int>>& needs, std::vector<int> combined = {}) {
   Carried carried{{terms.mesh, std::move(result)}, std::move(combined), {}, {}};
   for (std::size_t k = 0; k < needs.size(); ++k) carried.wanted.push_back(blocks(terms.shape(k), {terms.mesh, needs[k]}));
   return carried;
 }
 
-/// The same for an op that can compute any block of its result.
+/// The result of a rule for an op that can compute any block of its result.
 Carried block_by_block(const Terms& terms, std::vector<int> result, std::vector<std::function<Block(const Block&)>> needs) {
   Carried carried{{terms.mesh, std::move(result)}, {}, {}, std::move(needs)};
   for (const auto& need : carried.needs)
@@ -142,7 +143,7 @@ Carried grown(const Terms& terms) {
                         }});
 }
 
-/// A slice of a sharded axis is sharded as an axis of its own size is. A slice of one element goes to all ranks.
+/// A slice of a sharded axis is sharded like an axis of the slice's size. A slice of one element is sent to all ranks.
 Carried dealt_slice(const Terms& terms) {
   const Shape from = terms.shape(0), to = terms.node.shape;
   const std::vector<std::int64_t> start_step = terms.node.ints;
@@ -207,7 +208,7 @@ Carried whole_table(const Terms& terms) {
 /// Each part is scanned, and starts from the totals of the parts before it (partition.cpp).
 Carried totals(const Terms& terms) { return answer(terms, terms.axes(0), {terms.axes(0)}); }
 
-/// All axes may be sharded except the last ones, which must be whole.
+/// All axes except the last ones may be sharded.
 Carried batches(const Terms& terms, std::size_t last, const char* why) {
   const std::size_t leading = terms.shape(0).size() - last;
   std::vector<int> result(terms.node.shape.size(), kWhole);

@@ -1,4 +1,4 @@
-// The layout of a tensor on the ranks of a mesh, as plain values. The global shape, the sharding and the mesh alone decide which elements each rank has.
+// The layout of a tensor on the ranks of a mesh, as plain values. Which elements a rank has depends only on the global shape, the sharding and the mesh.
 //
 // A mesh axis has pieces, a multiple of its ranks. A tensor axis that is sharded along it is divided into as many pieces. A place is one piece along each mesh
 // axis. An evaluation runs once for each place, exactly as if every place were a rank; a rank that has several places runs them on as many threads. So neither
@@ -22,10 +22,10 @@ class KnownPartitions;
 struct MeshState {
   std::shared_ptr<WorldState> world;
   std::vector<MeshAxis> axes;
-  std::shared_ptr<KnownPartitions> known = nullptr;  // of earlier evaluations (partition.hpp)
+  std::shared_ptr<KnownPartitions> known = nullptr;  // partitions of earlier evaluations (partition.hpp)
 
   std::size_t count() const { return axes.size(); }
-  /// Returns the places of a rank, or of all, the last axis fastest.
+  /// Returns the places of a rank, or of all ranks, the last axis fastest.
   std::vector<Place> places_of(int rank) const;
   std::vector<Place> own_places() const { return places_of(world->rank); }
   std::vector<Place> all_places() const;
@@ -48,7 +48,7 @@ struct Sharding {
 };
 /// Names for messages: "float32 (4096@data, 1024)".
 std::string to_string(DType dtype, const Shape& shape, const Sharding& sharding);
-/// "{"data", ""}", as a program writes it.
+/// Returns the axes in the form of a program: "{"data", ""}".
 std::string as_written(const Sharding& sharding);
 
 /// A part of a sharded tensor: the piece along each mesh axis, or kWhole along a mesh axis that the sharding does not use. Places that differ only along such
@@ -73,7 +73,7 @@ std::int64_t piece_length(const MeshState& mesh, int mesh_axis, std::int64_t siz
 std::int64_t pieces_with_elements(const MeshState& mesh, int mesh_axis, std::int64_t size);
 Block block_of(const Shape& shape, const Sharding& sharding, const Part& part);
 
-/// The layout of a recorded value on the ranks. A value without a spread is whole and is not computed from sharded values.
+/// The layout of a recorded value on the ranks. A value without a spread is unsharded and is not computed from sharded values.
 struct Spread {
   Sharding sharding;
   std::vector<trace::RecordedPtr> parts;  // for each place of this rank; none before the value is evaluated

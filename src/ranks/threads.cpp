@@ -18,7 +18,7 @@
 namespace sinter::ranks {
 namespace {
 
-/// The messages that are on their way to one rank, by sender and tag. A message wakes only the thread that waits for it.
+/// The messages that were sent to a rank and not yet received, by sender and tag. A message wakes only the thread that waits for it.
 struct Box {
   struct Queue {
     std::condition_variable news;
@@ -47,7 +47,7 @@ struct Post {
       for (auto& [key, queue] : box.queues) queue.news.notify_all();
     }
   }
-  /// Returns why the rank sends nothing more; empty if it still may.
+  /// Returns why the rank will send nothing more, or an empty text if it still may.
   std::string why_not(int rank) {
     const std::lock_guard lock(mutex);
     return failure.empty() ? endings[static_cast<std::size_t>(rank)] : failure;

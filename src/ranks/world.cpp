@@ -30,7 +30,7 @@ double timeout() {
 }
 
 std::shared_ptr<Transport> open_module(const std::string& file) {
-  // MPI opens modules of its own, which look for its symbols among the global ones.
+  // MPI opens modules, which look for MPI's symbols among the global ones.
   void* const module = dlopen(beside_library(file).c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr)
     throw RankError(
@@ -53,7 +53,7 @@ bool started_by_mpirun() {
   return false;
 }
 
-std::weak_ptr<WorldState> the_world;  // the process's world, for the handler below
+std::weak_ptr<WorldState> the_world;  // the process's world, which the handler below uses
 
 [[noreturn]] void end_all_ranks() {
   std::string what = "an unknown exception";

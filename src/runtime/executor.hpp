@@ -30,14 +30,15 @@ class Kernel {
 };
 using KernelPtr = std::shared_ptr<Kernel>;
 
-/// pointers: inputs then outputs, in the nest's order, with their offsets added; then the checks' flags where the nest has checks. scalars: 8 bytes each.
+/// pointers: inputs then outputs, in the nest's order, with their offsets added; then the checks' flags if the nest has checks. scalars: 8 bytes each.
 struct Arguments {
   std::span<void* const> pointers;
   std::span<const std::int64_t> ints;
   std::span<const std::uint64_t> scalars;
 };
 
-/// Thrown if the device cannot do what its limits promised. The limits are corrected before the exception is thrown, and the caller plans again with them.
+/// Thrown if the device cannot run a kernel that its limits allow. The limits are corrected before the exception is thrown, and the caller plans again with
+/// them.
 class NoClusterSpace : public DeviceError {
  public:
   using DeviceError::DeviceError;
@@ -63,7 +64,7 @@ struct EpilogueKernel {
   Arguments arguments;
 };
 
-/// Bytes of a device's memory in use, as the counters show it.
+/// The bytes of a device's memory in use, for the counters.
 struct MemoryUse {
   std::size_t now = 0, peak = 0;
 };
@@ -76,16 +77,16 @@ class Device {
   virtual std::string model() const = 0;
   virtual fuse::Limits limits() const = 0;
   virtual void set_threads(int) {}                    // threads of the host that may work at once; 0 means every core
-  virtual BufferPtr allocate(std::size_t bytes) = 0;  // throws DeviceError when there is no more
+  virtual BufferPtr allocate(std::size_t bytes) = 0;  // throws DeviceError if there is no more memory
   virtual void upload(Buffer& to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, Buffer& from, std::size_t bytes) = 0;  // waits for earlier launches
   virtual void copy(Buffer& to, Buffer& from, std::size_t bytes) = 0;
   /// Returns whether kernels and library calls read the host's memory directly.
   virtual bool reads_host() const = 0;
-  /// Returns a buffer's memory for the host, valid as long as the pointer lives, or null where the host cannot read it.
+  /// Returns a buffer's memory for the host, valid as long as the pointer exists, or null if the host cannot read it.
   virtual std::shared_ptr<void> host_memory(const BufferPtr& buffer) = 0;
-  /// Loads a binary. Throws CompileError where it is damaged or not for this device, NoClusterSpace where the device cannot run it although its limits promised
-  /// so, and DeviceError where there is no memory for it.
+  /// Loads a binary. Throws CompileError if it is damaged or not for this device, NoClusterSpace if the device has no room for its clusters although its limits
+  /// allow them, and DeviceError if there is no memory for it.
   virtual KernelPtr load(const jit::LoopNest& nest, const jit::Binary& binary) = 0;
   virtual void launch(Kernel& kernel, const jit::LoopNest& nest, const Arguments& arguments) = 0;
   /// Runs a kernel at the points of a box, if the kind launches parts.
@@ -97,14 +98,14 @@ class Device {
   virtual std::size_t call_by(const fuse::LibraryCall&, std::span<Kernel* const>, std::span<void* const>) {
     throw InternalError(name() + ": no kernels compute a library call here");
   }
-  /// Throws NoAlgorithm for a call that call() cannot compute, wherever its operands lie.
+  /// Throws NoAlgorithm for a call that call() cannot compute at any addresses of its operands.
   virtual void expect(const fuse::LibraryCall&) {}
   virtual void synchronize() = 0;
   virtual MemoryUse memory() const = 0;
   virtual void reset_peak() {}                 // memory().peak counts from memory().now again
   virtual bool lost() const { return false; }  // true: the device never runs anything again
   virtual void trim() = 0;                     // returns pooled memory to the system
-  virtual void before_fork() {}                // until after_fork(), nothing that a child of fork will use changes
+  virtual void before_fork() {}                // until after_fork(), data that a child of fork will use does not change
   virtual void after_fork() {}
 };
 using DevicePtr = std::shared_ptr<Device>;

@@ -1,4 +1,4 @@
-// Repeated launches, for devices where preparing a launch costs more than the launch itself.
+// Repeated launches, for devices on which preparing a launch costs more than the launch itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,15 +15,15 @@ struct RepeatedLaunch {
   Kernel& kernel;
   const jit::LoopNest& nest;
   std::span<const std::int64_t> ints;
-  std::size_t pointers = 0;        // how many pointers it takes; it takes as many scalars as the nest has
-  std::vector<std::size_t> after;  // numbers of the earlier launches that it must wait for
+  std::size_t pointers = 0;        // number of its pointers; it has as many scalars as the nest
+  std::vector<std::size_t> after;  // numbers of the earlier launches for which it must wait
 };
 
 /// Launches that were prepared once. Any number of threads may run a Replay.
 class Replay {
  public:
   virtual ~Replay() = default;
-  /// Runs all launches. pointers, scalars: those of all launches, one launch after the other. Returns true if all were one launch of a graph.
+  /// Runs all launches. pointers, scalars: those of all launches, in order. Returns true if all were a single launch of a graph.
   virtual bool run(std::span<void* const> pointers, std::span<const std::uint64_t> scalars) = 0;
 };
 using ReplayPtr = std::shared_ptr<Replay>;

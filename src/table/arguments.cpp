@@ -43,7 +43,7 @@ std::string_view kind_name(const Value& value) {
 }
 
 Arg operand(const Value& value, std::string_view user) {
-  const Location nowhere{};  // errors of an expression name the place by its offset
+  const Location nowhere{};  // errors of an expression show their position by its offset
   if (const auto* tensor = value.as<Tensor>()) return {*tensor, nowhere};
   if (const auto* b = value.as<bool>()) return {*b, nowhere};
   if (const auto* i = value.as<std::int64_t>()) return {*i, nowhere};
@@ -80,7 +80,7 @@ std::vector<Parameter> read_parameters(const Function& function) {
 }  // namespace
 
 const std::vector<Parameter>& parameters_of(const Function& function) {
-  thread_local std::unordered_map<const char*, std::vector<Parameter>> known;  // by the address of the row's text, which is a literal
+  thread_local std::unordered_map<const char*, std::vector<Parameter>> known;  // the key is the address of the row's text, which is a literal
   auto& parameters = known[function.parameters.data()];
   if (parameters.empty()) parameters = read_parameters(function);
   return parameters;

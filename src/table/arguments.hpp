@@ -16,12 +16,12 @@ struct Parameter {
 };
 /// Returns the parameters of a function. The row is parsed once; the reference stays valid.
 const std::vector<Parameter>& parameters_of(const Function& function);
-/// Writes "a, axis=…, *, keepdims=…".
+/// Returns a text such as "a, axis=…, *, keepdims=…".
 std::string signature(const std::vector<Parameter>& parameters);
 
 /// Returns an integer; a tensor of one integer is evaluated. Throws Fault for anything else.
 std::int64_t whole_number(const Value& value);
-/// Returns whether whole_number accepts it.
+/// Returns whether whole_number accepts the value.
 bool is_whole_number(const Value& value);
 
 /// Converts an index: an integer, slice, None, an ellipsis, a tensor, or a list. Throws Fault for anything else.
@@ -38,13 +38,13 @@ class Arguments {
  public:
   Arguments(const Function& function, std::vector<Argument> arguments, std::size_t offset);
 
-  /// Returns the value, or null when it was omitted or is None.
+  /// Returns the value, or null if it was omitted or is None.
   const Value* given(int parameter) const;
-  /// Returns true for an explicit None: NumPy's request for the flat tensor where omitting the axis means another axis.
+  /// Returns true for an explicit None, which in NumPy means the flat tensor, for functions with another default axis.
   bool none(int parameter) const;
-  /// Returns an operand; a list becomes a tensor, which lives as long as the arguments.
+  /// Returns an operand; a list becomes a tensor, which exists as long as the arguments.
   Arg operand(int parameter) const;
-  /// Converts a list as array_of does its items. Arguments written one after another give one tensor each, and one of them may be a list.
+  /// Converts the items of a list like array_of. Separate arguments give one tensor each, or there is one argument, which is a list.
   std::vector<Tensor> tensors(int parameter) const;
   std::optional<std::int64_t> axis(int parameter) const;  // absent: none
   std::vector<std::int64_t> list(int parameter) const;    // an integer or a tuple of integers

@@ -129,7 +129,7 @@ Complex slices(const Complex& z, std::int64_t begin, std::int64_t end) {
 }
 Complex joined(const Complex& a, const Complex& b) { return {concatenate({a.re, b.re}, 0, Location{}), concatenate({a.im, b.im}, 0, Location{})}; }
 Complex ones_of(const Complex& z, const Shape& shape) { return {ones(shape, z.re.dtype()), zeros(shape, z.re.dtype())}; }
-/// Multiplies the halves along the first axis until one slice is left, which remains as an axis of size 1.
+/// Multiplies both halves along the first axis until one slice is left; the axis then has size 1.
 Complex product(Complex z) {
   if (z.re.shape()[0] == 0) {
     Shape shape = z.re.shape();
@@ -159,7 +159,7 @@ Value prod_(const Arguments& a) {
   if (!a.flag(3) && !axes.empty()) z = {squeeze(z.re, axes), squeeze(z.im, axes)};
   return of(z);
 }
-/// Returns the cumulative product along an axis: each pass multiplies by the element twice as far back.
+/// Returns the cumulative product along an axis. Each pass multiplies by the element that is twice as far back as in the pass before.
 Complex products_so_far(Complex z, std::int64_t axis) {
   z = {moveaxis(z.re, axis, 0), moveaxis(z.im, axis, 0)};
   const std::int64_t size = z.re.shape()[0];
@@ -251,7 +251,7 @@ Value eig_(const Arguments& a) {
   const auto [values, vectors] = eig(first(a));
   return {Tuple{of(values), of(vectors)}};
 }
-/// Orders numbers by their real, then their imaginary parts. The places of both parts among their own sorted values give one integer for each.
+/// Orders numbers by their real, then their imaginary parts. The positions of both parts in their sorted lists give one integer for each number.
 Value unique_of(const Arguments& a) {
   const Complex z = first(a);
   const Unique all = unique_all(unique_inverse(z.re).second * std::max<std::int64_t>(z.re.size(), 1) + unique_inverse(z.im).second);
@@ -392,7 +392,7 @@ Complex multilinear(const Function& function, const std::vector<Argument>& argum
   return real ? Complex{re.re, im.re} : Complex{re.re - im.im, re.im + im.re};
 }
 
-/// Functions that take a real array in place of a complex one: which elements are not 0, or how large they are.
+/// Functions that use a real array in place of a complex one: whether elements are not 0, or their magnitudes.
 Tensor nonzero_of(const Complex& z) { return logical_or(z.re != 0, z.im != 0); }
 Tensor size_of(const Complex& z) { return abs(z); }
 Tensor real_part_of(const Complex& z) { return z.re; }
@@ -450,7 +450,7 @@ Value spread_of_parts(const Function& function, const std::vector<Argument>& arg
 
 bool is_like(const Function& function) { return function.name == "zeros_like" || function.name == "ones_like" || function.name == "empty_like"; }
 
-/// Returns the complex type that dtype= names; nullopt if it names none.
+/// Returns the complex type that dtype= names, or nullopt.
 std::optional<DType> complex_dtype(const Function& function, const std::vector<Argument>& arguments) {
   const std::vector<Parameter> parameters = parameters_of(function);
   for (std::size_t k = 0; k < arguments.size(); ++k) {
@@ -462,7 +462,7 @@ std::optional<DType> complex_dtype(const Function& function, const std::vector<A
   return std::nullopt;
 }
 std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset);
-/// Sums, products and means without the elements that have a NaN.
+/// Sums, products and means that skip elements with a NaN.
 std::optional<Value> without_nan(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
   const std::string_view name = function.name.substr(3);
   if (name != "sum" && name != "prod" && name != "cumsum" && name != "cumprod" && name != "mean") return std::nullopt;
@@ -476,7 +476,7 @@ std::optional<Value> without_nan(const Function& function, std::vector<Argument>
   const Complex sum = complex_of(*summed, function.name);
   return of({sum.re / astype(count, sum.re.dtype()), sum.im / astype(count, sum.re.dtype())});
 }
-/// Calls a function some of whose arguments are complex; nullopt where it has no meaning for them.
+/// Calls a function with complex arguments. Returns nullopt if the function is not defined for them.
 std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
   const std::string_view name = function.name.substr(function.name.rfind('.') + 1);  // linalg.diagonal is treated as diagonal
   const auto row_of = [&](const auto& rows) {
@@ -506,7 +506,8 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
   }
   return ordered_call(function, std::move(arguments), offset);
 }
-/// Handles zeros(3, dtype=complex), x.astype(complex64), sum(x, dtype=complex) by the real function of the parts' type, or the complex one after a cast.
+/// Handles zeros(3, dtype=complex), x.astype(complex64) and sum(x, dtype=complex), with the real function for the parts' type or the complex function after a
+/// cast.
 Value made_complex(const Function& function, std::vector<Argument> arguments, DType type, std::size_t offset) {
   const std::vector<Parameter>& parameters = parameters_of(function);
   for (std::size_t k = 0; k < arguments.size(); ++k)

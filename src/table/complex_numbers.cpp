@@ -19,7 +19,7 @@ namespace {
 
 bool is_weak(const Value& value) { return value.is_number() || (value.is_complex() && value.as<Tuple>()->is_weak); }
 
-/// Returns the type of the result's parts: floating and wide enough for both sides; float64 where both are Python's numbers.
+/// Returns the type of the result's parts: floating and wide enough for both operands; float64 if both are Python numbers.
 DType parts_type(const Value& left, const Value& right) {
   std::optional<DType> type;
   for (const Value* side : {&left, &right}) {
@@ -88,7 +88,7 @@ Value complex_binary(std::string_view symbol, const Value& left, const Value& ri
   const auto made = [&](const Complex& z) { return complex_value(z, offset, weak); };
   const auto left_numbers = [&] { return complex_of_type(left, symbol, type); };
   const auto right_numbers = [&] { return complex_of_type(right, symbol, type); };
-  // A real side stays real: zeros times infinities would be NaN.
+  // A real operand is not converted, because zeros times infinities would be NaN.
   if (symbol == "*" && (left_real || right_real)) {
     const Tensor x = real_of(left_real ? left : right, symbol, type);
     const Complex z = left_real ? right_numbers() : left_numbers();

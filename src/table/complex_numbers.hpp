@@ -20,12 +20,12 @@ Complex complex_of_type(const Value& value, std::string_view user, DType type);
 /// Returns true for a complex value, or a list that contains one.
 bool holds_complex(const Value& value);
 
-/// Converts both to the complex type that an operation of them has. Python's numbers, such as 2j, take the other's precision.
+/// Converts both to the complex type of the operation's result. A Python number, such as 2j, takes the other operand's precision.
 std::pair<Complex, Complex> common_complex(const Value& left, const Value& right, std::string_view user);
-/// Computes a binary operator with a complex side. Throws Fault for operators without a meaning.
+/// Computes a binary operator with a complex operand. Throws Fault for operators that are not defined for complex numbers.
 Value complex_binary(std::string_view symbol, const Value& left, const Value& right, std::size_t offset);
 
-/// Calls the function where an argument or the requested dtype is complex; nullopt for a function without a special meaning for complex numbers.
+/// Calls the function if an argument or the requested dtype is complex. Returns nullopt for a function without a special definition for complex numbers.
 std::optional<Value> complex_call(const Function& function, const std::vector<Argument>& arguments, std::size_t offset);
 
 /// Finds the type of the parts of complex, complex64 and complex128.

@@ -1,5 +1,5 @@
-// NumPy's order of complex numbers: by the real, then by the imaginary part; those with a NaN come last. Functions that order their elements get integers in
-// the same order instead, the places of the elements among all of them when sorted, and choose the results by these.
+// NumPy's order of complex numbers: by the real part, then by the imaginary part; numbers with a NaN come last. Functions that order their elements use
+// integers with the same order instead: the positions of the elements in a sorted list of all elements. The results are selected by these.
 #include "table/complex_order.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Complex chosen(const Tensor& first, const Complex& a, const Complex& b) { return
 Complex taken(const Complex& z, const Tensor& places) { return {take(z.re, places, 0), take(z.im, places, 0)}; }
 
 struct Ranked {
-  std::vector<Tensor> places;  // of the elements of each array among all; equal elements have the same place
+  std::vector<Tensor> places;  // positions of the elements of each array among all; equal elements have the same position
   Complex sorted;              // all elements
 };
 Ranked ranked(const std::vector<Complex>& arrays) {
@@ -55,7 +55,8 @@ Ranked ranked(const std::vector<Complex>& arrays) {
   return result;
 }
 
-/// A function whose arguments with a bit in `arrays` are ordered. It gives places of elements, or elements; of several results, the first one is elements.
+/// A function that orders the arguments with a bit in `arrays`. Its result is positions of elements, or elements; of several results, the first one is
+/// elements.
 struct Row {
   std::string_view name;
   bool gives_elements = false;
@@ -82,7 +83,7 @@ constexpr Row kRows[] = {
     {"unique", true},
 };
 
-/// Returns nothing if an argument that is not ordered is complex: the function refuses it.
+/// Returns nothing if an argument that is not ordered is complex, because the function refuses it.
 std::optional<Value> by_places(const Function& function, const Row& row, std::vector<Argument> arguments, std::size_t offset) {
   const std::vector<Parameter>& parameters = parameters_of(function);
   std::vector<Complex> arrays;
@@ -107,10 +108,10 @@ std::optional<Value> by_places(const Function& function, const Row& row, std::ve
       for (Value& key : *keys) replace(key);
   }
   const Ranked all = ranked(arrays);
-  for (std::size_t k = 0; k < arrays.size(); ++k) {  // a place below 0 counts from the end, so it is the place of the same element
+  for (std::size_t k = 0; k < arrays.size(); ++k) {  // a negative position counts from the end, so it is a position of the same element
     const Tensor& places = all.places[k];
     const std::int64_t count = all.sorted.re.size();
-    const Tensor in_order = function.name == "argmax"   ? where(has_nan(arrays[k]), count, places)  // the first NaN is the one
+    const Tensor in_order = function.name == "argmax"   ? where(has_nan(arrays[k]), count, places)  // the result is the first NaN
                             : function.name == "argmin" ? where(has_nan(arrays[k]), -1, places)
                             : row.is_least              ? where(has_nan(arrays[k]), places - count, places)
                                                         : places;
@@ -125,7 +126,7 @@ std::optional<Value> by_places(const Function& function, const Row& row, std::ve
   return result;
 }
 
-/// Elements along an axis in the order that a function of places gives.
+/// Returns the elements along an axis at the positions that a function returned.
 Value arranged(std::string_view places, const std::vector<Argument>& arguments, std::size_t offset) {
   Complex z = complex_of(arguments[0].value, places);
   const Tensor order = array_of(call(*find_function(places), arguments, offset), places);

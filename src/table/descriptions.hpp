@@ -12,7 +12,7 @@ struct Description {
   std::string_view example;  // an expression without external names
 };
 
-/// Returns the function's own description, or that of another name of the same function; null where there is none.
+/// Returns the description of the function, or of another name of the same function; null if there is none.
 const Description* find_description(const Function& function);
 
 /// Returns the other names of the same function.

@@ -1,4 +1,4 @@
-// A fault: the message for invalid arguments of a call.
+// A Fault is an exception with the message for invalid arguments of a call.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -25,7 +25,7 @@ bool ends_with_one_of(const std::string& text, std::span<const std::string_view>
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return text.ends_with(ending); });
 }
 
-/// An archive and the name of a tensor in it, which may be empty.
+/// An archive, and the name of a tensor in it, which may be empty.
 struct Member {
   std::string path, name;
 };
@@ -51,7 +51,7 @@ Tensor load_member(const Member& member) {
   throw IoError(fmt::format("{}: there is no '{}' in it; it has {}", member.path, member.name, known.empty() ? "none" : known));
 }
 
-/// Finds a table and a column of it, by its name in the header or its number from 0.
+/// Parses a file of a table and a column, which is given by its name in the header or by its number from 0.
 std::optional<Member> column_of(const std::string& text) {
   for (const std::string_view ending : kTables)
     if (const auto at = text.find(std::string(ending) + ':'); at != std::string::npos)

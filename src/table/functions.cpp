@@ -41,7 +41,7 @@ template <Tensor (*F)(const Arg&)> Value unary(const Arguments& a) { return {F(a
 template <Tensor (*F)(const Arg&, const Arg&)> Value binary(const Arguments& a) { return {F(a.operand(0), a.operand(1))}; }
 template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Arguments& a) { return {F(a.operand(0), a.axes(1), a.flag(2))}; }
 enum class NaN : std::uint8_t { taken, left_out };
-/// Sums and products with an initial value, optionally of chosen elements only. The other elements become the neutral element.
+/// Sums and products with an initial value, optionally of selected elements. The other elements become the neutral element.
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral, NaN nan = NaN::taken>
 Value reduce_from(const Arguments& a) {
   Tensor x = a.tensor(0);
@@ -50,7 +50,7 @@ Value reduce_from(const Arguments& a) {
   const Tensor result = F(Arg(x, Location{}), a.axes(1), a.flag(3), a.dtype(2));  // the command has no source line of its own to report
   return {a.given(4) ? Combine(result, a.operand(4)) : result};
 }
-/// Extremes, likewise: without elements, or without chosen ones, they return the initial value.
+/// Minima and maxima, likewise. Without selected elements they return the initial value.
 template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&), NaN nan = NaN::taken> Value extreme_from(const Arguments& a) {
   if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where needs initial, the result where no element is chosen", a.function()));
   Tensor x = a.tensor(0);
@@ -60,7 +60,7 @@ template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Ar
   if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
   return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
 }
-/// Returns which elements take part: those that are numbers and that `where` chooses.
+/// Returns which elements count: those that are not NaN and that `where` selects.
 Tensor counted(const Arguments& a, int where) {
   const Tensor x = a.tensor(0), numbers = logical_not(isnan(x));
   return a.given(where) ? logical_and(numbers, a.tensor(where)) : numbers;
@@ -73,7 +73,7 @@ Value mean_(const Arguments& a) {
   if (a.given(4)) return mean_where(a, a.tensor(4), a.axes(1), a.flag(3));
   return {mean(a.operand(0), a.axes(1), a.flag(3), a.dtype(2))};
 }
-/// Computes any and all, optionally of chosen elements only.
+/// Computes any and all, optionally of selected elements.
 template <Tensor (*F)(const Arg&, const Axes&, bool), bool neutral> Value truth(const Arguments& a) {
   if (!a.given(3)) return {F(a.operand(0), a.axes(1), a.flag(2))};
   return {F(where(a.operand(3), astype(a.operand(0), DType::bool_), Arg(neutral, Location{})), a.axes(1), a.flag(2))};
@@ -258,7 +258,7 @@ Value concatenate_(const Arguments& a) {
 }
 template <Tensor (*F)(const Arg&, std::int64_t)> Value by_diagonal(const Arguments& a) { return {F(a.operand(0), a.integer(1, 0))}; }
 
-/// Pads with constants before and after along each axis. The corners belong to the later axis, as in NumPy.
+/// Pads with constants before and after along each axis. In the corners the later axis decides, as in NumPy.
 Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Tuple& values) {
   constexpr const char* kForms = "constant_values must be a number, a pair, or a pair for each axis";
   Tensor x = a.tensor(0);
@@ -280,7 +280,7 @@ Tensor pad_with(const Arguments& a, const std::vector<std::pair<std::int64_t, st
   }
   return x;
 }
-/// Computes the elements beyond an edge from those at it, axis after axis: means and extremes of the nearest ones, or a ramp to a number.
+/// Computes the elements beyond an edge from those near the edge, one axis at a time: means or extrema of the nearest elements, or a ramp to a number.
 Tensor pad_from_edge(const Arguments& a, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const std::string& mode) {
   Tensor x = a.tensor(0);
   const auto rank = static_cast<std::size_t>(x.ndim());
@@ -362,9 +362,9 @@ template <Tensor (*F)(const Arg&, std::optional<std::int64_t>, bool)> Value sort
 }
 template <Tensor (*F)(const Arg&, std::int64_t, std::optional<std::int64_t>)> Value parted(const Arguments& a) {
   if (a.given(4)) a.fail(4, "order= names fields of a record, which tensors do not have");
-  const std::vector<std::int64_t> places = a.list(1);  // the whole axis is sorted, so any place serves
+  const std::vector<std::int64_t> places = a.list(1);  // the whole axis is sorted, so any position is right
   if (places.empty()) return {a.tensor(0)};
-  for (const std::int64_t place : places) (void)F(a.operand(0), place, axis_or_flat(a, 2));  // throws for a place out of range
+  for (const std::int64_t place : places) (void)F(a.operand(0), place, axis_or_flat(a, 2));  // throws for a position out of range
   return {F(a.operand(0), places[0], axis_or_flat(a, 2))};
 }
 Value lexsort_(const Arguments& a) {
@@ -386,7 +386,7 @@ Value put_(const Arguments& a) {
   const Tensor places = mode == "wrap" ? remainder(a.operand(1), size) : clip(a.operand(1), 0, size - 1);
   return {put(a.operand(0), Arg(places, Location{}), a.operand(2))};
 }
-/// Accepts values of any kind, as NumPy does.
+/// Accepts values of any kind, like NumPy.
 Value put_along_axis_(const Arguments& a) {
   const Tensor values = a.tensor(2);
   const DType dtype = a.tensor(0).dtype();
@@ -416,7 +416,7 @@ Value roll_(const Arguments& a) { return {roll(a.operand(0), a.list(1), a.axes(2
 Value tile_(const Arguments& a) { return {tile(a.operand(0), a.list(1))}; }
 Value repeat_(const Arguments& a) {
   if (const Value* counts = a.given(1); counts && (counts->as<Tuple>() || counts->as<Tensor>())) {
-    // The places of the elements, each repeated by its count, are found from the running sum of the counts.
+    // The indices of the elements, each repeated by its count, are computed from the running sum of the counts.
     const Tensor times = a.tensor(1), x = a.axis(2) ? a.tensor(0) : reshape(a.operand(0), Shape{-1});
     if (times.ndim() > 1 || !is_integer(times.dtype())) a.fail(1, "repeats must be an integer, or one for each element along the axis");
     const int axis = a.small_integer(2, 0);
@@ -480,7 +480,7 @@ Value permutation_(const Arguments& a) {
 }
 Value choice_(const Arguments& a) { return {random::choice(key_of(a, 5), a.operand(0), a.integer(1, 1), a.integer(2, 0), a.flag(3, true), a.tensor(4))}; }
 
-// These follow the order of np.random.normal, ...: the size comes last, and by default it is the parameters' shape.
+// The parameters are in the order of np.random.normal and others: the size comes last, and by default it is the parameters' shape.
 Shape size_last(const Arguments& a, int parameters) {
   if (a.given(parameters)) return a.shape(parameters);
   Tensor both = zeros({}, DType::float64, Location{});
@@ -590,7 +590,7 @@ Value unique_all_(const Arguments& a) {
   return list({all.values, all.indices, all.inverse, all.counts});
 }
 template <Tensor (*F)(const std::vector<Tensor>&, Location)> Value stacked(const Arguments& a) { return {F(parts_in(a, 1), Location{})}; }
-/// Applies F to one array, or to several that are written one after another.
+/// Applies F to one array, or to several separate arguments.
 template <Tensor (*F)(const Arg&)> Value each(const Arguments& a) {
   std::vector<Tensor> results;
   for (const Tensor& tensor : a.tensors(0)) results.push_back(F(tensor));
@@ -715,7 +715,7 @@ Value interp_(const Arguments& a) {
   const auto number = [&](int parameter) { return a.given(parameter) ? std::optional(a.number(parameter, 0)) : std::nullopt; };
   return {interp(a.operand(0), a.operand(1), a.operand(2), number(3), number(4), number(5))};
 }
-/// Counts as NumPy does: without elements the counts are int64, whatever the weights.
+/// Counts like NumPy: without elements the counts are int64, for any type of the weights.
 Value bincount_(const Arguments& a) {
   const Tensor counts = bincount(a.operand(0), a.tensor(1), a.integer(2, 0));
   return {a.tensor(0).size() == 0 ? astype(counts, DType::int64) : counts};
@@ -985,7 +985,7 @@ Value unwrap_(const Arguments& a) {
 Value array_equal_(const Arguments& a) { return {array_equal(a.operand(0), a.operand(1), a.flag(2))}; }
 Value multi_dot_(const Arguments& a) { return {multi_dot(a.tensors(0), Location{})}; }
 Value shape_(const Arguments& a) {
-  const Tensor x = a.tensor(0);  // holds the shape alive
+  const Tensor x = a.tensor(0);  // keeps the shape alive
   Tuple sizes;
   for (const std::int64_t size : x.shape()) sizes.push_back({size, a.given(0)->offset});
   return {std::move(sizes)};
@@ -1580,7 +1580,7 @@ constexpr Function kFunctions[] = {
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions), [](const Function& a, const Function& b) { return a.name < b.name; }),
               "find_function searches by halves");
 
-/// The functions of NumPy's modules whose names mean something else without the module.
+/// The functions of NumPy's modules whose names have another meaning without the module.
 constexpr Function kMembers[] = {
     {"linalg.cross", "x1 x2 * axis?", matrix_cross_},
     {"linalg.diagonal", "x * offset?", matrix_diagonal_, 1},

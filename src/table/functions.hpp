@@ -18,8 +18,8 @@ struct Function {
   /// keyword-only; "a_min|min" has two names.
   std::string_view parameters;
   Value (*build)(const Arguments&);
-  /// Functions that move or choose elements, or are linear, apply to the real and the imaginary parts of complex numbers separately. Bit k is 1 if argument k
-  /// is a number; 0: the function has another meaning for complex numbers, or none (complex_functions.cpp).
+  /// Functions that move or select elements, or are linear, are applied to the real and the imaginary parts of complex numbers separately. Bit k is 1 if
+  /// argument k may be complex. If no bit is set, the function has a special definition for complex numbers, or none (complex_functions.cpp).
   unsigned by_parts = 0;
 };
 
@@ -40,7 +40,7 @@ struct Argument {
 /// fit.
 Value call(const Function& function, std::vector<Argument> arguments, std::size_t offset);
 
-/// Finds float32, f32, int, half, ...
+/// Finds a type by its name: float32, f32, int, half, ...
 std::optional<DType> find_dtype(std::string_view name);
 
 /// Finds a type by a string: NumPy's 'f4', '<i8', '|b1', whose numbers count bytes, and the names above.

@@ -8,7 +8,7 @@ namespace {
 
 /// Reads a number, or a tuple of them.
 PerAxis numbers(const Arguments& a, int parameter, std::int64_t otherwise) { return a.given(parameter) ? PerAxis(a.list(parameter)) : PerAxis(otherwise); }
-/// Reads 1, (1, 2), ((0, 1), (2, 3)), 'same' or 'valid'.
+/// Reads a padding: 1, (1, 2), ((0, 1), (2, 3)), 'same' or 'valid'.
 Padding padding(const Arguments& a, int parameter) {
   const Value* given = a.given(parameter);
   if (!given) return 0;

@@ -54,13 +54,13 @@ std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
   return shape;
 }
 
-// ---- joins
+// ---- concatenation
 
 int levels_of(const Value& value) {
   const Tuple* items = value.as<Tuple>();
   return !items ? 0 : 1 + (items->empty() ? 0 : levels_of(items->front()));
 }
-/// Joins nested lists: the innermost along the last axis, the next along the axis before it, ...
+/// Concatenates nested lists: the innermost along the last axis, the next along the axis before it, ...
 Tensor block_of(const Arguments& a, const Value& value, int level, int levels) {
   if (level == levels) {
     const Tensor x = array_of(value, a.function());
@@ -242,7 +242,7 @@ Value complex_or_real(const Complex& z) {
   parts.is_complex = true;
   return {std::move(parts)};
 }
-/// Does the test on several results together.
+/// Tests several results together.
 bool is_real(const std::vector<Complex>& all) {
   return std::none_of(all.begin(), all.end(), [](const Complex& z) { return any(z.im != 0).item<bool>(kNowhere); });
 }
@@ -287,7 +287,7 @@ Value polydiv_(const Arguments& a) {
 }
 Value polyder_(const Arguments& a) { return {polyder(a.operand(0), a.integer(1, 1))}; }
 Value polyint_(const Arguments& a) { return {polyint(a.operand(0), a.integer(1, 1), a.given(2) ? a.operand(2) : Arg(0, kNowhere))}; }
-/// Fits with weights as NumPy: w scales the residuals. With `full` it returns lstsq's results, with `cov` the covariance of the coefficients.
+/// Fits with weights like NumPy: w scales the residuals. With `full` the result includes lstsq's results, with `cov` the covariance of the coefficients.
 Value polyfit_(const Arguments& a) {
   const std::int64_t degree = a.integer(2, 1);
   if (!a.given(3) && !a.given(4) && !a.given(5) && !a.given(6)) return {polyfit(a.operand(0), a.operand(1), degree)};
@@ -429,7 +429,7 @@ std::int64_t bins_by_rule(const Arguments& a, int parameter, const Tensor& all, 
 Value mean_where(const Arguments& a, const Tensor& condition, const Axes& axes, bool keepdims) {
   Tensor x = a.tensor(0);
   if (a.given(2)) x = astype(x, *a.dtype(2));
-  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::float64;  // as for mean
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::float64;  // like mean
   x = astype(x, dtype);
   return {astype(sum(where(condition, x, 0), axes, keepdims) / sum(broadcast_to(condition, x.shape()), axes, keepdims), dtype)};
 }

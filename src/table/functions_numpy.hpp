@@ -1,4 +1,4 @@
-// NumPy's smaller functions as compositions of others: joins of blocks, index arithmetic, polynomials, properties of arrays.
+// NumPy's smaller functions as compositions of others: concatenation of blocks, index arithmetic, polynomials, properties of arrays.
 #pragma once
 #include "table/value.hpp"
 

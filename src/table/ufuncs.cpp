@@ -16,7 +16,7 @@
 namespace sinter::table {
 namespace {
 
-/// Takes out the argument of this keyword; nullopt where there is none, or where it is None.
+/// Removes the argument of this keyword and returns it, or nullopt if there is none or it is None.
 std::optional<Value> taken(std::vector<Argument>& arguments, std::string_view keyword) {
   const auto found = std::find_if(arguments.begin(), arguments.end(), [&](const Argument& argument) { return argument.keyword == keyword; });
   if (found == arguments.end()) return std::nullopt;
@@ -48,7 +48,7 @@ Value put_into(const Value& out, const Value& result, const std::optional<Value>
 /// The functions of the table that compute a binary function's reductions.
 struct Combination {
   std::string_view name, reduction, scan;
-  std::optional<int> of_nothing = {};  // the neutral element, for functions without a reduction of their own
+  std::optional<int> of_nothing = {};  // the neutral element, for functions without a reduction
 };
 constexpr Combination kCombinations[] = {
     {"add", "sum", "cumsum"},
@@ -78,7 +78,7 @@ Tensor of_two(const Function& function, const Tensor& a, const Tensor& b, std::s
   return *call(function, {{{}, {a, offset}}, {{}, {b, offset}}}, offset).as<Tensor>();
 }
 
-/// Combines the halves with each other until one slice is left.
+/// Combines both halves until one slice is left.
 Tensor folded(const Function& function, std::optional<int> of_nothing, Tensor x, std::size_t offset) {
   if (x.shape()[0] == 0) {
     if (!of_nothing) throw Fault{offset, fmt::format("{}.reduce() of nothing has no value", function.name)};
@@ -92,7 +92,7 @@ Tensor folded(const Function& function, std::optional<int> of_nothing, Tensor x,
   return std::as_const(x).at({0}, Location{});
 }
 
-/// Applies a function that is not associative, such as subtract, to one slice after the other; with `all` each result is returned.
+/// Applies a function that is not associative, such as subtract, slice by slice. With `all`, returns each intermediate result.
 Tensor in_order(const Function& function, const Tensor& x, bool all, std::size_t offset) {
   constexpr std::int64_t kMaxSlices = 4096;
   const std::int64_t size = x.shape()[0];
@@ -119,7 +119,7 @@ constexpr Function kReduceAt{"reduceat", "array indices axis? dtype?", nullptr};
 constexpr Function kOuter{"outer", "A B", nullptr};
 constexpr Function kAt{"at", "a indices b?", nullptr};
 
-/// Calls the function with the given arguments, by these keywords.
+/// Calls the function with the given arguments and these keywords.
 Value pass_on(std::string_view function, const Arguments& a, std::vector<Argument> arguments, std::initializer_list<std::pair<int, std::string_view>> keywords,
               std::size_t offset) {
   for (const auto& [parameter, keyword] : keywords)
@@ -168,7 +168,7 @@ Value accumulate(const Function& function, const Combination* row, const Argumen
                  offset);
 }
 
-/// Reduces the slices from each place up to the next one; a single slice where the next place is not after it.
+/// Reduces the slices from each index up to the next one, or a single slice if the next index is not larger.
 Value reduce_at(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const std::int64_t axis = a.integer(2, 0);
   const Tensor x = moveaxis(a.tensor(0), axis, 0);
@@ -191,7 +191,7 @@ Value outer(const Function& function, const Arguments& a, std::size_t offset) {
   return {of_two(function, reshape(left, shape), right, offset), offset};
 }
 
-/// Applies the function at places; with one operand each place is computed once for each time that it is named.
+/// Applies the function at indices. With one operand, the function is applied once for each occurrence of an index.
 Value at(const Function& function, const Arguments& a, std::size_t offset) {
   const bool one = function.parameters == "x";
   if (!one && !a.given(2)) a.fail(2, fmt::format("{}.at() needs the values", function.name));
@@ -226,7 +226,7 @@ Value call_with_keywords(const Function& function, std::vector<Argument> argumen
     where = taken(arguments, "where");
     dtype = taken(arguments, "dtype");
     casting = taken(arguments, "casting");
-    for (const char* unused : {"order", "subok"}) (void)taken(arguments, unused);  // of NumPy's memory and subclasses
+    for (const char* unused : {"order", "subok"}) (void)taken(arguments, unused);  // options about NumPy's memory and subclasses
     if (where && where->as<bool>() && *where->as<bool>()) where.reset();
   }
   if (where && !out)

@@ -13,7 +13,7 @@ namespace sinter::table {
 
 struct None {};
 struct Value;
-/// A tuple or a list. Both can be shapes, axes and numbers; as an index (1, 2) is one for each axis, [1, 2] the places along one.
+/// A tuple or a list. Both can be shapes, axes and numbers. As an index, (1, 2) has one item for each axis, and [1, 2] is an index array for one axis.
 struct Tuple : std::vector<Value> {
   using vector::vector;
   bool is_list = false;
@@ -34,7 +34,7 @@ struct ComplexType {
 struct Value {
   std::variant<None, bool, std::int64_t, double, Tensor, DType, std::string, Ellipsis, Tuple, Limits, std::uint64_t, Slice, ComplexType>
       is;                  // std::uint64_t: an integer above 2^63 - 1
-  std::size_t offset = 0;  // position in the expression
+  std::size_t offset = 0;  // position of the value in the expression
 
   template <class T> const T* as() const { return std::get_if<T>(&is); }
   bool is_number() const { return as<bool>() || as<std::int64_t>() || as<double>() || as<std::uint64_t>(); }

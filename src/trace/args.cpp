@@ -16,7 +16,7 @@ namespace sinter::trace {
 void refuse_empty_handle(const Site& site) { fail<ValueError>(site, "an empty Tensor handle was passed; assign it a value first"); }
 
 namespace {
-/// Exists from the start and is never destroyed: static objects may still record, and a child of fork never sees it half constructed.
+/// This object exists from the start and is never destroyed, because static objects may still record, and a child of fork must not see it half constructed.
 union Scalar0d {
   constexpr Scalar0d() : shape{} {}
   constexpr ~Scalar0d() {}

@@ -32,12 +32,12 @@ RecordedPtr operand_of(const RecordedPtr& x, Op op) {
   return inputs.empty() ? nullptr : inputs.front();
 }
 
-/// Returns the operand of a pad that a slice of the pad reads, if it reads only one: the inner or the surrounding one. start_step becomes that operand's slice.
-/// So a loop that assigns to the rows of x one by one reads only the row before, not all of x.
+/// If a slice of a pad reads only one of the pad's operands, returns that operand, and start_step becomes its slice. So a loop that assigns to the rows of x
+/// one by one reads only the row before, and not all of x.
 RecordedPtr seen_through(RecordedPtr x, std::vector<std::int64_t>& start_step, const Shape& shape) {
   while (x->op == Op::pad) {
     const Operands inputs = x->inputs();
-    if (inputs.empty()) break;  // evaluated: the contents are in memory
+    if (inputs.empty()) break;  // the node was evaluated, so its elements are in memory
     bool within = true, apart = false;
     for (std::size_t k = 0; k < shape.size(); ++k) {
       const std::int64_t first = start_step[2 * k], last = first + (shape[k] - 1) * start_step[2 * k + 1];
@@ -158,8 +158,8 @@ RecordedPtr make_cast(const Site& site, const RecordedPtr& x, DType dtype) {
     Scalar value;
     if (fold_cast(x->scalar, dtype, value)) return make_constant(site, value, x->shape_owner);
   }
-  // A lossless cast preserves the value, so casting the value before it gives the same result. An exception is the detour from integer to integer over a
-  // floating type, which may not wrap as the direct cast does.
+  // A lossless cast preserves the value, so casting the value before it gives the same result. An exception is a cast from integer to integer over a floating
+  // type, which may wrap in another way than the direct cast.
   const bool detour = is_floating(x->dtype) && is_integer(dtype);
   if (const RecordedPtr inner = operand_of(x, Op::cast);
       inner && lossless(inner->dtype, x->dtype) && (!detour || !is_integer(inner->dtype) || lossless(inner->dtype, dtype))) {

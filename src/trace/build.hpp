@@ -12,13 +12,13 @@
 
 namespace sinter::trace {
 
-/// Links a new node to its operands and requests an evaluation when the chain is long.
+/// Links a new node to its operands, and requests an evaluation if the chain is long.
 RecordedPtr record(RecordedPtr node, Operands&& inputs);
-/// Records the same operation on other operands of the same shapes, and of the same types; a view takes any type.
+/// Records the same operation on other operands with the same shapes and types; for a view the types may differ.
 RecordedPtr with_operands(const Recorded& node, Operands&& inputs);
 
 // --- leaves
-/// Allocates host memory for elements that exist before anything runs; DeviceError with the site if that fails.
+/// Allocates host memory for existing elements. Throws DeviceError with the site if that fails.
 StoragePtr host_storage(const Site& site, std::size_t bytes);
 RecordedPtr make_data(const Site& site, DType dtype, Shape shape, StoragePtr storage, std::shared_ptr<void> history = {});
 RecordedPtr make_constant(const Site& site, const Scalar& value, const Shape& shape);
@@ -57,7 +57,7 @@ RecordedPtr make_library(const Site& site, Op op, Operands operands, std::vector
 
 // --- from arguments
 [[noreturn]] void refuse_empty_handle(const Site& site);
-/// Returns the node of a tensor argument; ValueError for an empty handle.
+/// Returns the node of a tensor argument. Throws ValueError for an empty handle.
 inline const RecordedPtr& node_of(const Site& site, const Tensor& tensor) {
   if (tensor.node() == nullptr) refuse_empty_handle(site);
   return tensor.node();
@@ -68,14 +68,14 @@ const Shape& shape_of(const Site& site, const Arg& arg);
 bool fits(const Arg& arg, DType dtype);
 /// Returns true if a whole number is a value of the integer type.
 bool holds(DType dtype, double whole);
-/// Converts the argument to a literal of the type; ValueError for an integer that does not fit.
+/// Converts the argument to a literal of the type. Throws ValueError for an integer that does not fit.
 Scalar literal(const Site& site, const Arg& arg, DType dtype);
 /// Casts the argument to a type and broadcasts it to a shape.
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const Shape& shape);
 RecordedPtr operand(const Site& site, const Arg& arg, DType dtype, const ShapePtr& shape);
 /// Returns the argument as a node; a scalar becomes a 0-d constant of bool, int64 (uint64 where only that holds it) or its own floating type.
 RecordedPtr as_node(const Site& site, const Arg& arg);
-/// Returns the one of two shapes to which both broadcast; null if neither is.
+/// Returns the one of two shapes to which both broadcast, or null if there is none.
 const Shape* broader(const Shape& a, const Shape& b);
 /// Returns the shape to which operands broadcast. Throws ShapeError, which names the axis, if they do not.
 Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
@@ -83,18 +83,18 @@ Shape broadcast_shape(const Site& site, std::span<const Shape* const> shapes);
 std::vector<std::int64_t> checked_axes(const Site& site, const Axes& axes, std::int64_t ndim);
 /// Does the same for a reduction: for a 0-d tensor axis 0 or -1 means no axis, as in NumPy.
 std::vector<std::int64_t> reduced_axes(const Site& site, const Axes& axes, std::int64_t ndim);
-/// Replaces the -1 of the shape so that it holds as many elements as `from`; throws ShapeError if that is impossible.
+/// Replaces the -1 of the shape so that it has as many elements as `from`. Throws ShapeError if that is impossible.
 Shape completed_shape(const Site& site, const Shape& from, Shape shape);
 /// Checks one axis and counts it from the front.
 std::int64_t checked_axis(const Site& site, std::int64_t axis, std::int64_t ndim);
 /// Throws ShapeError for a negative size or more elements than fit in 2^62 bytes; where a size is 0, the product of the others is checked, too.
 void check_shape(const Site& site, const Shape& shape, DType dtype);
-/// Throws ValueError for more than `limit` of `what`, such as "sections": recording takes work for each.
+/// Throws ValueError for more than `limit` of `what`, such as "sections", because recording each costs time.
 inline constexpr std::int64_t kMaxParts = std::int64_t{1} << 20;
 void check_parts(const Site& site, std::int64_t count, std::string_view what, std::int64_t limit = kMaxParts);
-/// Returns the product of two sizes. Throws ShapeError if int64 does not hold it.
+/// Returns the product of two sizes. Throws ShapeError if it does not fit in int64.
 std::int64_t size_product(const Site& site, std::int64_t a, std::int64_t b);
-/// Returns a number without its fraction as an integer; ValueError, with the argument's name, for NaN and for numbers that int64 does not hold.
+/// Returns a number without its fraction as an integer. Throws ValueError, with the argument's name, for NaN and for numbers that do not fit in int64.
 std::int64_t whole(const Site& site, double number, std::string_view argument);
 
 /// Computes an op on literals of its operand type, if the result is certain to equal an executor's to the last bit. Returns false otherwise. `result` has the

@@ -3,9 +3,9 @@
 
 namespace sinter::trace {
 
-/// While a ForAnySize lives, recording on this thread does not depend on special properties of the present sizes. Indices with a start or an end, on tensors
+/// While a ForAnySize exists, recording on this thread does not depend on special properties of the present sizes. Indices with a start or an end, on tensors
 /// whose contents are known, are recorded as slices even if they select the whole axis: a formula that reads the first `n` rows of a table of 512 is the same
-/// with n = 512. Small assignments are recorded, not written.
+/// with n = 512. Small assignments are recorded and not written in place.
 class ForAnySize {
  public:
   ForAnySize() { ++depth(); }

@@ -34,7 +34,7 @@ std::int64_t element_count(const Shape& shape) {
 namespace sinter::trace {
 namespace {
 
-/// Truncates; a number that only uint64 holds becomes its bits.
+/// Truncates; a number that fits only uint64 becomes its bits.
 std::int64_t to_integer(double f) { return f >= 0x1p63 && f < 0x1p64 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(f)) : detail::saturated(f); }
 
 }  // namespace
@@ -105,7 +105,7 @@ std::vector<std::int64_t> elements_left(const Node& node, const Sizes& operand) 
 
 namespace {
 
-/// Writes the numbers of a graph anew, as symbols.
+/// Replaces the numbers of a graph by symbols.
 class SymbolWriter {
  public:
   explicit SymbolWriter(Graph& graph) : graph_(graph) {}
@@ -131,7 +131,7 @@ class SymbolWriter {
  private:
   Graph& graph_;
   Sizes* to_ = nullptr;
-  int operand_ = -1;  // of the slice whose starts are written
+  int operand_ = -1;  // node of the slice whose starts are written
   Sizes symbols_;
   int sizes_ = 0, starts_ = 0;
 };

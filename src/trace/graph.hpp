@@ -20,7 +20,7 @@ struct Scalar {
   double f = 0;
   std::int64_t i = 0;
   double as_double() const;
-  /// Returns the value as 8 bytes in the layout of its dtype (a narrower one in the low bytes), as kernels take it.
+  /// Returns the value as 8 bytes in the layout of its dtype (a narrower one in the low bytes), which is the form for kernels.
   std::uint64_t bits() const;
   friend bool operator==(const Scalar&, const Scalar&) = default;
 };
@@ -63,21 +63,21 @@ struct Node {
   int axis(std::size_t k) const { return static_cast<int>(ints[k].hint()); }
   std::vector<int> axes() const;
   Scalar scalar;      // constant: every element's value
-  bool made = false;  // a constant of a rewrite, whose value is part of the plan; a gather of a rewrite, whose places are in range
+  bool made = false;  // a constant of a rewrite, whose value is part of the plan; or a gather of a rewrite, whose indices are in range
   int leaf = -1;      // data: index of the buffer
-  int call = -1;      // library ops: the number among the recorded graph's calls, which leads a refusal to the recorded line; symbolic() sets it
-  // reduce_*, made by rewrites: with two further operands, int64 values of the result's shape, the first one is neutral along the one reduced axis outside of
-  // the places [second, third); `taken` is the mean number of these places.
+  int call = -1;      // library ops: the number among the recorded graph's calls, with which an error finds the recorded line; symbolic() sets it
+  // reduce_*, made by rewrites: with two further operands, int64 values of the result's shape, the first operand is neutral along the single reduced axis
+  // outside of the positions [second, third); `taken` is the mean number of these positions.
   Size taken;
   bool has_range() const { return is_reduction(op) && inputs.size() == 3; }
   Size chunk;  // reduce_*: 0, or the length of the pieces into which the single reduced axis is divided, with one partial result each; scan: see above
   bool chunks_first = false;  // reduce_* in chunks: the chunks are the result's first axis, not its last
   std::size_t chunks_axis() const { return chunks_first ? 0 : shape.size() - 1; }
-  int from = -1;  // the recorded node that this node computes, or of which it is a part; it leads to the recorded line; symbolic() sets it
+  int from = -1;  // the recorded node that this node computes, or of which it is a part, for its source line; symbolic() sets it
 };
 
-/// Returns how many elements of the operand lie before and behind the part that a slice, windows, or an argsort of the first places reads. A negative number
-/// means that the node would read outside.
+/// Returns how many elements of the operand are before and after the part that is read by a slice, by windows, or by an argsort of the first elements. A
+/// negative number means that the node would read outside.
 std::vector<std::int64_t> elements_left(const Node& node, const Sizes& operand);
 
 /// The number of changes that a pass made to the recording (fuse/passes.hpp).
@@ -92,14 +92,14 @@ struct Graph {
   std::vector<int> outputs;
   int leaves = 0;
   std::vector<PassCount> passes = {};     // passes that changed the recording
-  std::shared_ptr<SizeSpace> space = {};  // owns the symbols; null where all numbers are constants
+  std::shared_ptr<SizeSpace> space = {};  // owns the symbols; null if all numbers are constants
 };
 
 /// Replaces the numbers of a recorded graph by symbols of a new space (symbols.hpp), in the order in which a Traversal of the same nodes has their values.
 Graph symbolic(Graph graph);
 
-using sinter::to_string;                    // for shapes
-std::string to_string(const Sizes& shape);  // "(4096, 1024)", the present sizes
+using sinter::to_string;                    // a list of sizes, for shapes
+std::string to_string(const Sizes& shape);  // the present sizes, such as "(4096, 1024)"
 /// Writes one line per node: "%3 = add float32 (4096, 1024) %1 %2".
 std::string to_string(const Graph& graph);
 

@@ -1,4 +1,4 @@
-// A cache of shapes that this thread's nodes had lately: a formula that is recorded again has the same shapes and reuses them.
+// A cache of the recent shapes of this thread's nodes. A formula that is recorded again has the same shapes and reuses them.
 #pragma once
 #include <span>
 
@@ -6,10 +6,10 @@
 
 namespace sinter::trace {
 
-/// Returns a shape of these sizes, mostly one from the cache.
+/// Returns a shape with these sizes, usually one from the cache.
 ShapePtr shared_shape(std::span<const std::int64_t> sizes);
 
-/// A short list of sizes that are computed before the cache is searched; it mostly needs no memory from the heap.
+/// A short list of sizes that are computed before the cache is searched; it usually needs no memory from the heap.
 class FewSizes {
  public:
   explicit FewSizes(std::size_t rank) : size_(rank) {

@@ -20,7 +20,7 @@ Shape contraction(std::span<const Shape> operands, std::span<const std::int64_t>
   return shape;
 }
 
-/// Returns the operand's shape; an argsort with attributes has as many places along the last axis as the first attribute says.
+/// Returns the operand's shape. For an argsort with attributes, the last axis has the size of the first attribute.
 Shape as_operand(std::span<const Shape> operands, std::span<const std::int64_t> ints) {
   Shape shape = operands[0];
   if (!ints.empty()) shape.back() = ints[0];
@@ -62,11 +62,11 @@ Shape steps_and_states(std::span<const Shape> operands, std::span<const std::int
   shape[0] += operands[0][0];
   return shape;
 }
-/// Returns the number of starts of rows, of which there is one more than rows, and of places.
+/// Returns the number of starts of rows (one more than rows) plus the number of positions.
 Shape starts_and_order(std::span<const Shape> operands, std::span<const std::int64_t>) { return {operands[1][0] + 1 + operands[0][0]}; }
 Shape as_right_side(std::span<const Shape> operands, std::span<const std::int64_t>) { return operands[1]; }
 
-// Decompositions of (..., m, n). Several results lie side by side as columns of one matrix, so that each is a view of it.
+// Decompositions of (..., m, n). Several results are side by side as columns of one matrix, so that each is a view of it.
 
 /// Returns the batch's shape followed by these axes.
 Shape batch_of(const Shape& matrices, std::initializer_list<std::int64_t> axes) {
@@ -78,9 +78,9 @@ std::int64_t rows(const Shape& matrices) { return matrices[matrices.size() - 2];
 std::int64_t columns(const Shape& matrices) { return matrices.back(); }
 std::int64_t shorter(const Shape& matrices) { return std::min(rows(matrices), columns(matrices)); }
 
-/// The result holds the determinant, its sign, and the logarithm of its magnitude.
+/// The result has the determinant, its sign, and the logarithm of its magnitude.
 Shape three_numbers(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {3}); }
-/// The result holds min(m, n) values.
+/// The result has min(m, n) values.
 Shape diagonal_values(std::span<const Shape> operands, std::span<const std::int64_t>) { return batch_of(operands[0], {shorter(operands[0])}); }
 /// The result has k = min(m, n) rows: Q transposed, R.
 Shape q_and_r(std::span<const Shape> operands, std::span<const std::int64_t>) {
@@ -97,7 +97,7 @@ Shape u_s_and_vh(std::span<const Shape> operands, std::span<const std::int64_t>)
   const Shape& a = operands[0];
   return batch_of(a, {shorter(a), rows(a) + 1 + columns(a)});
 }
-/// The result has max(m, n) rows: the same with all of U and Vh, filled with zeros.
+/// The result has max(m, n) rows: the same with complete U and Vh, filled with zeros.
 Shape u_s_and_vh_full(std::span<const Shape> operands, std::span<const std::int64_t>) {
   const Shape& a = operands[0];
   return batch_of(a, {std::max(rows(a), columns(a)), rows(a) + 1 + columns(a)});
@@ -292,7 +292,7 @@ bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups) {
 }
 
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns) {
-  const auto pieces = [](std::int64_t count, std::int64_t of) { return count / of + (count % of != 0); };  // of any count, without overflow
+  const auto pieces = [](std::int64_t count, std::int64_t of) { return count / of + (count % of != 0); };  // for any number of them, without overflow
   return panels == Shape{pieces(columns, kChannelBlock), pieces(depth, 4), kChannelBlock, 4};
 }
 

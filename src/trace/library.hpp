@@ -32,11 +32,10 @@ Shape library_shape(Op op, std::span<const Shape> operands, std::span<const std:
 DType library_dtype(Op op, DType first);
 
 /// The attributes of conv: x (batch, channels, places..), weight (filters, channels / groups, taps..) -> (batch, filters, places..), cross-correlated along 1
-/// to 3 axes of places. Filter f reads only the channels of its group, number f / (filters / groups). All attributes except `groups` have one number for each
-/// axis; x is zero outside.
-/// conv_blocked has the same attributes, with 2 axes, and groups of whole blocks where filters read several channels. Its operands are x and filters as in
-/// ops/blocked.hpp, and the initial value of each filter's sums. conv_bytes has one more operand, the value of x outside. conv_bytes_scaled has another one,
-/// (2, filters): the factor of each filter's sums, and the number that is then added.
+/// to 3 spatial axes. Filter f reads only the channels of its group, number f / (filters / groups). All attributes except `groups` have one number for each
+/// axis; x is zero outside. conv_blocked has the same attributes, with 2 axes, and groups of whole blocks if filters read several channels. Its operands are x
+/// and filters as in ops/blocked.hpp, and the initial value of each filter's sums. conv_bytes has one more operand, the value of x outside. conv_bytes_scaled
+/// has another one, (2, filters): the factor of each filter's sums, and the number that is then added.
 struct Convolution {
   std::int64_t groups = 1;
   std::vector<std::int64_t> stride, dilation, before, after;
@@ -52,10 +51,11 @@ struct Convolution {
 /// Returns false for negative padding.
 bool pads_nothing_away(const Convolution& how);
 
-/// Returns whether filters of a conv_blocked, in so many groups, fit x: they have as many channels, in a layout of ops/blocked.hpp.
+/// Returns whether filters of a conv_blocked with this number of groups fit x: they have as many channels, in a layout of ops/blocked.hpp.
 bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups);
 
-/// Returns whether these are the panels (ops/blocked.hpp) of a matrix of so many rows and columns. The attribute of matmul_panels is the columns.
+/// Returns whether these are the panels (ops/blocked.hpp) of a matrix with these numbers of rows and columns. The attribute of matmul_panels is the number of
+/// columns.
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns);
 
 /// The attributes of recurrence (sinter/recurrent.hpp): x, weights, start -> the states after each step, then the final ones.

@@ -9,22 +9,22 @@
 namespace sinter::trace {
 namespace {
 
-constexpr std::size_t kMinOccurrences = 3;  // occurrences that a place needs to end iterations
+constexpr std::size_t kMinOccurrences = 3;  // minimum number of occurrences of a place that ends iterations
 constexpr std::size_t kSpan = 8;            // the first and the last occurrence are at least 1/kSpan of the recording apart
 constexpr double kSmall = 8 << 10;          // bytes: up to this size, copying is cheaper than planning several assignments to parts together
 constexpr double kAlike = 1.01;             // byte counts whose ratio is smaller count as equal
 
 bool computes(Op op) { return !is_view(op) && op != Op::iota; }
 
-// Returns the share of `kLoopOps` that an operation takes. Expensive ones fill a kernel sooner: fusing more of them gains less and takes longer to compile. An
-// assignment to a part of a small tensor takes longer to plan than to compute.
+// Returns the share of `kLoopOps` that an operation takes. Expensive operations fill a kernel sooner, because fusing more of them gains less and takes longer
+// to compile. An assignment to a part of a small tensor takes longer to plan than to compute.
 int weight(const Recorded& node) {
   if (!computes(node.op)) return 0;
   if (node.op == Op::pad) return static_cast<double>(bytes_of(node)) <= kSmall ? 8 : 2;
   return is_elementwise(node.op) ? 1 + primitive(node.op).cost / 4 : 1;
 }
 
-// Returns whether the node reads an operand's elements at other places than its own.
+// Returns whether the node reads an operand's elements at other positions than its own.
 bool reads_elsewhere(const Recorded& node, std::size_t input) {
   if (node.op == Op::pad) return input == 0;
   if (node.op == Op::slice) return node.shape != node.pending[input]->shape;
@@ -85,7 +85,7 @@ class Timeline {
 
  private:
   struct Step : Pending {
-    int base;  // the memory behind a view
+    int base;  // the node of which a node is a view
     int level;
   };
 
@@ -98,11 +98,11 @@ class Timeline {
     std::uint64_t place;
     std::vector<int> ends;
     std::int64_t step;
-    double bytes;  // needed later, averaged over the occurrences
+    double bytes;  // bytes that are needed later, averaged over the occurrences
   };
 
-  // Finds the repeating place at which the fewest bytes are needed later; among equal places the one with the fewest dependent steps per iteration, and among
-  // these the last one.
+  // Finds the repeating place at which the fewest bytes are needed later. Among equal places it chooses the one with the fewest dependent steps per iteration,
+  // and among these the last one.
   Candidate find_place() const {
     std::vector<Candidate> candidates = candidates_for_a_place();
     double smallest = candidates.empty() ? 0 : candidates.front().bytes;
@@ -182,9 +182,10 @@ class Timeline {
     return largest;
   }
 
-  // Returns the results of the operations [begin, end) that later ones need: the memory behind a view, or the one view if nothing else is needed.
+  // Returns the results of the operations [begin, end) that later operations need. For views it returns the node of which they are views, or the view if only
+  // one view is needed.
   std::vector<RecordedPtr> needed_later(int begin, int end) const {
-    std::unordered_map<int, std::vector<int>> views;  // of each base
+    std::unordered_map<int, std::vector<int>> views;  // the views of each base that are needed
     for (int at = begin; at < end; ++at)
       if (!computes(at) && steps_[at].base >= begin && used_[at] >= end) views[steps_[at].base].push_back(at);
     std::vector<RecordedPtr> needed;
@@ -197,7 +198,7 @@ class Timeline {
     return needed;
   }
 
-  std::vector<Step> steps_;  // in the order of recording
+  std::vector<Step> steps_;  // operations in the order of recording
   std::vector<int> used_;    // the last operation that uses it; count() for a root
   std::vector<int> needed_;  // the same, including uses of its views
 };
@@ -206,15 +207,15 @@ class Timeline {
 
 bool Reach::is_long() const {
   constexpr int kMaxLevels = 32, kMaxShiftedLevels = 8, kMaxShifts = 4, kMaxChain = 2 * kLoopOps;
-  constexpr std::size_t kMany = 96;  // operations; planning shifted reads of shifted reads takes longest
+  constexpr std::size_t kMany = 96;  // maximum number of operations, because planning shifted reads of shifted reads takes longest
   return levels > (shifts > 0 ? kMaxShiftedLevels : kMaxLevels) || chain > kMaxChain || (shifts > kMaxShifts && level.size() > kMany);
 }
 
 Reach reach_of(std::span<const Pending> operations) {
   struct Extent {
     int shifts = 0, chain = 0;
-    std::int32_t base = Pending::kLeaf;  // the memory behind a view
-    std::uint64_t order = 0;             // of the base's elements; 0: the stored order
+    std::int32_t base = Pending::kLeaf;  // the node of which a node is a view
+    std::uint64_t order = 0;             // order of the base's elements; 0: the stored order
     std::uint64_t read = 0;              // for a base: the order in which it is first read
     bool in_two_orders = false;          // whether the base is read in two orders
   };
@@ -274,7 +275,7 @@ Reach reach_of(std::span<const Pending> operations) {
 std::uint64_t place_of(const Recorded& node) {
   std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.where.file), node.where.line);
   hash = mix(hash, static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.dtype));
-  // Sizes are excluded, because a stencil uses up its margin. Zeros are included: a part at the edge is another place than one in the middle.
+  // Sizes are excluded, because the parts of a stencil shrink. Zeros are included, because a part at the edge is another place than a part in the middle.
   std::uint64_t zeros = node.shape.size();
   for (const std::int64_t number : node.ints) zeros = zeros << 1 | (number == 0);
   return mix(hash, zeros);

@@ -10,7 +10,7 @@
 
 namespace sinter::trace {
 
-/// The maximum number of operations in one kernel. If a loop's iterations can be fused, so many operations are evaluated together.
+/// The maximum number of operations in one kernel. If a loop's iterations can be fused, this many operations are evaluated together.
 inline constexpr int kLoopOps = 128;
 
 /// An unevaluated operation that some roots need. Operands come before users.
@@ -26,11 +26,11 @@ struct Pending {
 
 /// The extent of dependences between the operations.
 struct Reach {
-  /// For each operation, the most reads at other positions on a path from the leaves: shifted reads, reductions, library calls, reads in two orders by one op.
-  /// 0: nothing is computed.
+  /// For each operation, the maximum number of reads at other positions on a path from the leaves: shifted reads, reductions, library calls, reads in two
+  /// orders by one op. 0: nothing is computed.
   std::vector<int> level;
   int levels = 0;  // the maximum
-  int shifts = 0;  // the most levels that slices and pads cause for one operation
+  int shifts = 0;  // the maximum number of levels that slices and pads cause for one operation
   int chain = 0;   // weight of the longest chain
   /// Returns whether planning all operations at once would take long.
   bool is_long() const;
@@ -52,7 +52,7 @@ struct DetectedLoop {
   PlaceLike like;
   std::int64_t each = 1;   // iterations per piece: occurrences of the place
   std::int64_t since = 0;  // occurrences since the last piece
-  /// The lists to evaluate before the roots, one after the other.
+  /// The lists of nodes to evaluate in order before the roots.
   std::vector<std::vector<RecordedPtr>> pieces;
 };
 

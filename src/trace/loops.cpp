@@ -14,17 +14,17 @@
 namespace sinter::trace {
 namespace {
 
-constexpr int kQuiet = 32;                  // so many nodes after an evaluation that the user asked for are not registered here
-constexpr int kWindow = 128;                // nodes, and their depth, before iterations are searched for
-constexpr std::int64_t kMinIterations = 4;  // iterations of a known loop before it counts as found again: one may be incomplete
-constexpr int kLost = 4;                    // after so many windows without the place, its loop counts as over
-constexpr std::size_t kFirstSweep = 512;    // nodes registered before destroyed ones are removed
+constexpr int kQuiet = 32;                  // this many nodes after an evaluation by the user are not registered here
+constexpr int kWindow = 128;                // minimum number of nodes, and of their depth, for a search for iterations
+constexpr std::int64_t kMinIterations = 4;  // minimum number of iterations of a known loop before it counts as found again, because one may be incomplete
+constexpr int kLost = 4;                    // after this many windows without the place, its loop counts as ended
+constexpr std::size_t kFirstSweep = 512;    // number of nodes that are registered before destroyed ones are removed
 
-/// The number of nodes since the last evaluation that the user asked for: until there are many, nothing about them is stored. It has no destructor, so that it
-/// can be read at any time.
+/// The number of nodes since the last evaluation by the user. Nodes are registered only after there are many. The counter has no destructor, so that it can be
+/// read at any time.
 thread_local constinit int quiet = 0;
 
-// Threads end and static objects are destroyed in any order; recording then continues without loop detection.
+// Threads end and static objects are destroyed in any order; recording after that has no loop detection.
 thread_local bool over = false;
 
 class Loop {
@@ -73,11 +73,11 @@ class Loop {
   void remember() {
     const auto same = std::find_if(found_before_.begin(), found_before_.end(), [&](const Known& loop) { return loop.place == place_; });
     const auto last = same == found_before_.end() ? std::prev(same) : same;
-    std::rotate(found_before_.begin(), last, std::next(last));  // the latest first
+    std::rotate(found_before_.begin(), last, std::next(last));  // the latest loop first
     found_before_.front() = {place_, like_, each_, 0};
   }
 
-  // Searches for iterations in the nodes that the user holds and in `node`, which nobody holds yet. Complete iterations are evaluated at once.
+  // Searches for iterations in the nodes that the user holds and in `node`, which has no handle yet. Complete iterations are evaluated immediately.
   Pieces look(const RecordedPtr& node) {
     std::vector<RecordedPtr> roots = held();
     roots.push_back(node);
@@ -147,20 +147,20 @@ class Loop {
     sweep_at_ = std::max(kFirstSweep, 2 * nodes_.size());
   }
 
-  // Returns the nodes that the user holds, and with `with_node` the node itself, which nobody holds yet.
+  // Returns the nodes that the user holds, and with `with_node` the node itself, which has no handle yet.
   Pieces finish_piece(const RecordedPtr& node, bool with_node) {
     Pieces pieces(1);
     std::vector<RecordedPtr>& piece = pieces.front();
     std::vector<RecordedPtr> all = held();
     known_.clear();
     for (RecordedPtr& held : all) {
-      while (is_view(held->op) && !held->evaluated()) {  // take the memory behind it: a view stays free
+      while (is_view(held->op) && !held->evaluated()) {  // use the node of which it is a view, so that the view stays free
         const Operands inputs = held->inputs();
         if (inputs.empty()) break;
         held = inputs.front();
       }
       if (held->evaluated() || held->op == Op::data || held == node) continue;
-      const auto fresh = static_cast<std::uint32_t>(piece.size());  // views may share a base
+      const auto fresh = static_cast<std::uint32_t>(piece.size());  // several views may have the same base
       if (number(held.get(), piece) == fresh) piece.push_back(std::move(held));
     }
     nodes_.clear();
@@ -168,13 +168,13 @@ class Loop {
     look_at_ = kWindow;
     if (node) {
       if (with_node || piece.empty()) piece.push_back(node);
-      nodes_.push_back(node);  // it belongs to the next piece
+      nodes_.push_back(node);  // the node belongs to the next piece
       since_evaluation_ = 1;
     }
     return piece.empty() ? Pieces{} : pieces;
   }
 
-  std::vector<std::weak_ptr<Recorded>> nodes_;  // of this thread, in the order of recording
+  std::vector<std::weak_ptr<Recorded>> nodes_;  // nodes of this thread in the order of recording
   NumberIndex known_;
   std::size_t sweep_at_ = kFirstSweep;
   std::int64_t since_evaluation_ = 0;        // nodes since the last evaluation

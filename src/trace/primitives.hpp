@@ -43,7 +43,7 @@ struct Primitive {
   int accepts;  // elementwise: classes of operand dtypes
   Result result;
   TypeRule rule;
-  int cost;  // units of one add
+  int cost;  // cost in units of one addition
   Identity identity;
   std::string_view cuda_float, cuda_int;
   Op combine;     // reductions: the op that combines two partial results
@@ -66,7 +66,7 @@ inline bool is_library(Op op) { return primitive(op).kind == OpKind::library; }
 constexpr DType scan_carry(Op reduction, DType dtype) {
   return (reduction == Op::reduce_sum || reduction == Op::reduce_prod) && dtype == DType::float32 ? DType::float64 : dtype;
 }
-/// Returns whether a step of its own computes the op and stores the result in memory.
+/// Returns whether a separate step computes the op and stores the result in memory.
 inline bool is_step(Op op) { return is_library(op) || op == Op::scan; }
 inline bool is_view(Op op) { return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::broadcast || op == Op::windows; }
 

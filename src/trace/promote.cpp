@@ -90,7 +90,7 @@ bool same_kind(DType from, DType to) {
 DType common_type(const Site& site, std::span<const Arg* const> operands) {
   bool any_tensor = false;
   DType strong = DType::bool_;
-  int weak = 0;                   // 1 bool, 2 integer, 3 integer beyond int64, 4 floating
+  int weak = 0;                   // 1: bool, 2: integer, 3: integer beyond int64, 4: floating
   DType floating = DType::bool_;  // the type to which the floating scalars promote
   for (const Arg* a : operands) {
     if (a->is_tensor()) {

@@ -9,8 +9,8 @@
 
 namespace sinter::trace {
 
-/// Returns the common type of two tensors. A floating type that NumPy lacks stays itself beside bool and integers, as in JAX; beside a wider floating type it
-/// becomes that one; float16 and bfloat16 become float32. Two types of 8 bits have no common type: DTypeError.
+/// Returns the common type of two tensors. A floating type that NumPy lacks does not change with bool and integers, as in JAX. With a wider floating type it
+/// becomes that type; float16 with bfloat16 becomes float32. Two types of 8 bits have no common type: DTypeError.
 DType promote(const Site& site, DType a, DType b);
 /// Does the same, and returns nullopt if there is no common type.
 std::optional<DType> promotion(DType a, DType b);
@@ -19,7 +19,7 @@ std::optional<DType> promotion(DType a, DType b);
 bool same_kind(DType from, DType to);
 
 /// Returns the common type of operands that may include weak scalars: a scalar alone is bool, int64 (uint64 where only that holds it) or its own floating type;
-/// beside a tensor it takes the tensor's type unless its kind is higher.
+/// with a tensor it takes the tensor's type unless its kind is higher.
 DType common_type(const Site& site, std::span<const Arg* const> operands);
 
 /// Returns the type to which an op casts its operands. Throws DTypeError for types that the op does not accept.

@@ -19,7 +19,7 @@ std::atomic<SpreadHook> spread_hook{nullptr};
 /// Up to this depth destructors may recurse.
 constexpr std::uint32_t kShallow = 64;
 
-/// Drops operands without recursion: a node that nobody else holds gives up its own operands first.
+/// Drops operands without recursion: a node without other references drops its own operands first.
 void drop(Operands operands) {
   std::vector<RecordedPtr> nodes;
   const auto add = [&](Operands& list) {
@@ -82,8 +82,9 @@ std::shared_ptr<void> Recorded::history() const {
 
 namespace {
 
-/// A node's `held` counts contents once for each read, so most large counts are too large. The next exact count waits until as many nodes are recorded as the
-/// last one visited operands (64 KiB that are read count as a node, too), and until those nodes read as many bytes as the last one was below the limit.
+/// A node's `held` counts contents once for each read, so most large counts are too large, and an exact count is needed. The next exact count waits until as
+/// many nodes are recorded as the last one visited operands (64 KiB that are read count as a node, too), and until those nodes read as many bytes as the last
+/// count was below the limit.
 thread_local constinit std::size_t nodes_owed = 0, bytes_owed = 0;
 
 struct Held {
@@ -120,12 +121,12 @@ Held held_by(const RecordedPtr& node) {
   return held;
 }
 
-/// Evaluates the node if that frees much memory; else the count starts again from the bytes that the node holds.
+/// Evaluates the node if that frees much memory; otherwise counting starts again from the bytes that the node holds.
 void bound_what_is_held(const RecordedPtr& node, EvaluateHook evaluate) {
   const Held held = held_by(node);
   bytes_owed = kMaxHeldBytes - std::min(kMaxHeldBytes, held.all);
   if (held.alone < kMaxHeldBytes) node->held = held.alone;
-  else if (bytes_of(*node) >= held.alone) node->held = 0;  // its own contents would take as much memory
+  else if (bytes_of(*node) >= held.alone) node->held = 0;  // the node's elements would take as much memory
   else evaluate({node});
 }
 

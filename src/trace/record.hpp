@@ -24,14 +24,13 @@ namespace sinter::trace {
 struct Recorded;
 using RecordedPtr = std::shared_ptr<Recorded>;
 
-/// The contents of a Tensor; tensor.hpp knows only the name.
+/// The node of a Tensor; tensor.hpp only declares its name.
 struct Handle {
   Handle(RecordedPtr pointer) : node(std::move(pointer)) {}
   RecordedPtr node;
 };
 
-/// A node's operands: few, and stored in the node itself. Only the present ones are constructed, moved and destroyed, because recording moves such lists all
-/// the time.
+/// A node's operands: few, and stored in the node itself. Only the present ones are constructed, moved and destroyed, because recording moves such lists often.
 class Operands {
  public:
   Operands() noexcept {}
@@ -79,7 +78,7 @@ class Operands {
 
 using ShapePtr = std::shared_ptr<const Shape>;
 
-/// Returns the elements of a mask's part. Evaluates the mask, once.
+/// Returns the elements that a mask selects. Evaluates the mask, once.
 const RecordedPtr& read(const RecordedPtr& unread);
 
 struct Recorded {
@@ -97,22 +96,22 @@ struct Recorded {
   Scalar scalar;
   Location where;
   const char* called = "";                    // the function that recorded it
-  std::atomic<const char*> label{""};         // the user's name for it; lives for ever
+  std::atomic<const char*> label{""};         // the user's name for it, which is never freed
   std::uint64_t order = 0;                    // number in order of recording: greater than those of the operands and of all earlier nodes of the thread
   std::uint32_t depth = 0;                    // longest chain of unevaluated nodes below, when recorded
   mutable std::atomic<bool> computed{false};  // whether a kernel has computed it without storing it
-  bool unread = false;                        // a mask's part that is not read yet (masks.cpp): never an operand
-  bool symbolic = false;                      // depends on a placeholder: never evaluated, however long the chain
-  std::shared_ptr<ranks::Spread> spread;      // how it lies on several ranks (ranks/sharding.hpp); null: it is whole and computed from whole values
+  bool unread = false;                        // a selection by a mask that was not read yet (masks.cpp); it is never an operand
+  bool symbolic = false;                      // depends on a placeholder, so it is never evaluated
+  std::shared_ptr<ranks::Spread> spread;      // its layout on several ranks (ranks/sharding.hpp); null: it is unsharded and computed from unsharded values
   std::size_t held = 0;                       // bound of the bytes of contents below that nothing else holds, when recorded
 
   /// Returns copies of the operands, taken under the lock; none once evaluated.
   Operands inputs() const;
-  /// Returns whether the contents are known: for a data leaf from the start, for another node once evaluated. They never change again.
+  /// Returns whether the contents are known: for a data leaf from the start, for another node once evaluated. The contents then never change.
   bool evaluated() const { return known.load(std::memory_order_acquire); }
   /// Returns the contents; null before they are known.
   StoragePtr result() const { return evaluated() ? storage : nullptr; }
-  /// Sets the contents and drops the operands, unless the contents are already known: they never change again. explain() reads `history` later.
+  /// Sets the contents and drops the operands, unless the contents are already known, because known contents never change. explain() reads `history` later.
   void materialize(StoragePtr storage, std::shared_ptr<void> history);
   std::shared_ptr<void> history() const;
 
@@ -127,10 +126,10 @@ struct Recorded {
 inline std::size_t bytes_of(const Recorded& node) { return static_cast<std::size_t>(element_count(node.shape)) * itemsize(node.dtype); }
 
 /// Recording requests an evaluation of the nodes that the user holds when a loop runs without one (loops.hpp), and of any chain of unevaluated nodes that
-/// reaches this depth: memory stays bounded, and the pieces repeat, so they compile once.
+/// reaches this depth. So memory stays bounded, and the parts of a long chain repeat and compile once.
 inline constexpr std::uint32_t kMaxPendingDepth = 1024;
-/// It also requests one when contents that only a recording holds exceed this many bytes: `s += sum(from_span(batch))` that nobody reads must not hold every
-/// batch.
+/// It also requests one when contents that only a recording holds exceed this many bytes: `s += sum(from_span(batch))` without a read of s must not keep every
+/// batch in memory.
 inline constexpr std::size_t kMaxHeldBytes = std::size_t{256} << 20;
 /// Evaluates nodes together. The engine sets the hook once; recording calls it.
 using EvaluateHook = void (*)(const std::vector<RecordedPtr>&);
@@ -140,7 +139,7 @@ void evaluate(const std::vector<RecordedPtr>& nodes);
 using SpreadHook = std::shared_ptr<ranks::Spread> (*)(const Recorded& node, const Operands& inputs);
 void set_spread_hook(SpreadHook hook);
 
-/// While an object of this class lives, this thread records within an evaluation, and recording requests no evaluation.
+/// While an object of this class exists, this thread records within an evaluation, and recording requests no evaluation.
 class WithinEvaluation {
  public:
   WithinEvaluation() : before_(std::exchange(now, true)) {}

@@ -59,7 +59,7 @@ Caller::Caller(const char* function, Location where) { std::construct_at(reinter
 Caller::~Caller() { std::destroy_at(std::launder(reinterpret_cast<trace::Scope*>(scope_))); }
 
 void set_name(const Tensor& tensor, std::string_view name) {
-  constexpr std::size_t kMaxNames = 1 << 16;  // a name lives for ever
+  constexpr std::size_t kMaxNames = 1 << 16;  // a name is never freed
   static std::mutex mutex;
   static auto& names = *new std::set<std::string, std::less<>>;
   if (tensor.empty_handle()) throw ValueError("set_name: the tensor is empty (default-constructed); assign it first");

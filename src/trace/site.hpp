@@ -21,10 +21,10 @@ std::string to_string(const Location& where);
 std::string message(const Site& site, const std::string& what);
 template <class E> [[noreturn]] void fail(const Site& site, const std::string& what) { throw E(message(site, what)); }
 
-/// Throws a device's error with the user's line; a MemoryError remains a MemoryError.
+/// Throws a device's error again with the user's line; a MemoryError remains a MemoryError.
 [[noreturn]] void fail_on_device(const Site& site, const DeviceError& error, const std::string& what);
 
-/// While a Scope lives, everything that this thread records carries its function and line, so that a composition of public functions names itself. If several
+/// While a Scope exists, everything that this thread records has its function and line, so that nodes of a composition name the composed function. If several
 /// live, the outermost one counts. A Scope with an empty name sets only the line.
 class Scope {
  public:

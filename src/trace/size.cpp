@@ -90,7 +90,7 @@ Size divided(const Size& a, const Size& b, SizeAtom::Kind kind) {
   atom.a = a;
   atom.b = b;
   atom.exact = quotient && space->is_zero(a % b);
-  if (a >= 0 && b > 0) atom.low = 0;  // it is a guard from now on
+  if (a >= 0 && b > 0) atom.low = 0;  // from now on this is a guard
   atom.hint = quotient ? a.hint() / b.hint() : a.hint() % b.hint();
   return space->atom(std::move(atom));
 }
@@ -287,7 +287,7 @@ std::vector<Summand> summands_of(const Size& size) {
 
 std::string to_string(const Size& size) { return size.is_constant() ? fmt::format("{}", size.hint()) : sum_of(summands_of(size)); }
 
-// Returns the place of an answer, or the place where it belongs.
+// Returns the slot of an answer, or the free slot for it.
 std::size_t SizeSpace::place_of(const Asked& asked) const {
   const auto bits = [](auto part) { return static_cast<std::uint64_t>(part); };
   std::uint64_t hash = mix(bits(asked.operation) ^ bits(asked.y) << 8, (bits(asked.a) << 32) ^ (bits(asked.b) & 0xffffffffu));
@@ -350,7 +350,7 @@ Size SizeSpace::atom(SizeAtom atom) {
   return polynomial({{{known->second}, 1}});
 }
 
-// (a / b) * b equals a if b divides a, so a stride is the same expression after an axis was split and joined again.
+// (a / b) * b equals a if b divides a, so a stride is the same expression after an axis was split and merged again.
 void SizeSpace::cancel(Terms& terms) const {
   const auto cancels = [&](const std::vector<int>& monomial, std::int64_t coeff) -> std::optional<Terms> {
     for (std::size_t k = 0; k < monomial.size(); ++k) {
@@ -440,7 +440,7 @@ SizeProgram::SizeProgram(const SizeSpace& space, const Sizes& outputs, bool guar
   place_.clear();
 }
 
-// Gives every atom of the size a place, inner atoms first.
+// Assigns a slot to every atom of the size, inner atoms first.
 void SizeProgram::need(const Size& size) {
   if (size.is_constant()) return;
   for (const auto& [monomial, coeff] : size.node()->terms)

@@ -25,7 +25,7 @@ class SizeSpace;
 class Size {
  public:
   Size(std::int64_t value = 0) : hint_(value) {}
-  /// Returns the present value. A decision by it leaves no guard; it is for printing, and where any answer is right.
+  /// Returns the present value. A decision by it leaves no guard, so it may be used only for printing and for decisions that are correct either way.
   std::int64_t hint() const { return hint_; }
   bool is_constant() const { return node_ == nullptr; }
   /// Returns whether both are the same expression, not only the same present value; leaves no guard.
@@ -44,7 +44,7 @@ class Size {
 Size operator+(const Size& a, const Size& b);
 Size operator-(const Size& a, const Size& b);
 Size operator*(const Size& a, const Size& b);
-/// Divides towards zero, as int64 does; the divisor must not be zero.
+/// Divides towards zero, like int64; the divisor must not be zero.
 Size operator/(const Size& a, const Size& b);
 Size operator%(const Size& a, const Size& b);
 inline Size operator-(const Size& a) { return Size(0) - a; }
@@ -60,16 +60,16 @@ inline bool operator<=(const Size& a, const Size& b) { return !(b < a); }
 inline bool operator>=(const Size& a, const Size& b) { return !(a < b); }
 std::string to_string(const Size& size);
 
-/// Returns the present value, guarded to be exactly this.
+/// Returns the present value, and leaves a guard that the size has exactly this value.
 inline std::int64_t exactly(const Size& size) {
   (void)(size == size.hint());
   return size.hint();
 }
-/// Returns the present value for estimates, guarded to its order of magnitude (a factor of 16).
+/// Returns the present value for estimates, and leaves a guard on its order of magnitude (a factor of 16).
 double as_double(const Size& size);
 
-/// While an Estimating lives, comparisons of this thread only decide which way is faster. Their guards are estimates (Guard::estimate), which a plan need not
-/// meet if no better plan can be made.
+/// While an Estimating exists, comparisons of this thread only decide which way is faster. Their guards are estimates (Guard::estimate), which need not be true
+/// if no better plan can be made.
 class Estimating {
  public:
   explicit Estimating(bool on = true);
@@ -93,7 +93,7 @@ struct SizeNode {
   int id = -1;
   std::map<std::vector<int>, std::int64_t> terms;
   std::optional<std::int64_t> low, high;  // bounds for all values of the symbols, if there are any
-  mutable bool estimated = false;         // a guard holds its order of magnitude already
+  mutable bool estimated = false;         // there is already a guard on its order of magnitude
 };
 
 /// A part of a polynomial: a symbol, or a quotient or remainder of two sizes.
@@ -113,7 +113,7 @@ struct Guard {
   enum class Kind : std::uint8_t { zero, not_zero, positive, not_positive };
   Size size;
   Kind kind;
-  bool estimate = false;  // for sizes that do not meet it, the plan is right, but another may be faster
+  bool estimate = false;  // for sizes that do not meet it, the plan is correct, but another may be faster
 };
 
 /// Owns the expressions and guards of one plan. Not thread-safe; immutable once closed.
@@ -132,7 +132,7 @@ class SizeSpace {
   /// Forbids further guards: the plan is made.
   void close() { closed_ = true; }
 
-  // Used by the operators.
+  // The operators use these functions.
   using Terms = std::map<std::vector<int>, std::int64_t>;
   Size polynomial(Terms terms);
   Size atom(SizeAtom atom);
@@ -140,7 +140,7 @@ class SizeSpace {
   void guard(const Size& size, Guard::Kind kind);
   /// Returns whether a guard says that the size is 0. If that guard was an estimate, it becomes a condition.
   bool is_zero(const Size& size);
-  /// The result of an earlier operation on the same operands: planning asks the same few questions again and again.
+  /// The result of an earlier operation on the same operands, because planning repeats the same few operations.
   struct Asked {
     char operation;
     int a, b;           // ids of polynomials, -1 for constants
@@ -173,7 +173,7 @@ class SizeSpace {
 class SizeProgram {
  public:
   SizeProgram() = default;
-  /// `guarded`: with the guards of the space; otherwise holds() is always true.
+  /// `guarded`: includes the guards of the space; otherwise holds() is always true.
   SizeProgram(const SizeSpace& space, const Sizes& outputs, bool guarded = true);
   /// Returns whether the space's guards hold for these values of the symbols: all of them, or all except estimates.
   bool holds(const std::vector<std::int64_t>& symbols, bool estimates = true) const;
@@ -185,7 +185,7 @@ class SizeProgram {
   /// Computes the values of the outputs.
   void evaluate(const std::vector<std::int64_t>& symbols, std::vector<std::int64_t>& outputs) const;
 
-  /// All members, for storing the program in a file.
+  /// Returns all members, for storing the program in a file.
   auto tied() { return std::tie(monomials_, factors_, divisions_, guard_divisions_, symbols_, checks_, outputs_, places_); }
   /// For a program from a file: returns whether it can run on this many symbols and gives this many numbers.
   bool sound(std::size_t symbols, std::size_t outputs) const;

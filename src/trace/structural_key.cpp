@@ -107,7 +107,7 @@ void Traversal::walk_once(const std::vector<RecordedPtr>& roots) {
   }
 }
 
-// Returns the number of a node in visited_. A leaf is complete at once; a new operation is locked and waits for its operands.
+// Returns the number of a node in visited_. A leaf is complete immediately; a new operation is locked and stays pending until its operands are visited.
 std::uint32_t Traversal::enter(const RecordedPtr& handle) {
   const Recorded& node = *handle;
   const auto fresh = static_cast<std::uint32_t>(visited_.size());
@@ -173,7 +173,7 @@ std::uint32_t Traversal::number_last() {
                              static_cast<std::uint64_t>(entry.arity) << 16 | static_cast<std::uint64_t>(node.shape.size()) << 24 |
                              static_cast<std::uint64_t>(ints) << 44;
 
-  // Products that do not depend on each other are added up.
+  // Products that do not depend on each other, so that the processor can compute them in parallel, are added.
   constexpr std::uint64_t kHead = 0x9fb21c651e98df25u, kFirst = 0xd6e8feb86659fd93u, kSecond = 0xa0761d6478bd642fu, kLeaf = 0xe7037ed1a0b428dbu;
   std::uint64_t value = head * kHead + entry.inputs[0] * kFirst + entry.inputs[1] * kSecond + static_cast<std::uint64_t>(entry.leaf + 1) * kLeaf;
   for (const std::int64_t size : node.shape) value = value * kFirst + static_cast<std::uint64_t>(size);
@@ -205,9 +205,9 @@ std::uint32_t Traversal::number_last() {
   return fresh;
 }
 
-// Stores a value that is computed here, held by somebody outside of the graph, and likely to be needed again. Operands come before users: if a line was
-// computed a second time below, a held value of this line above is stored at once. The result of a library call or a scan is in memory in any case, and is
-// stored the first time. Holding a view counts as holding the value behind it.
+// Adds roots for values that are computed here, held outside of the graph, and likely to be needed again, so that they are stored. Operands come before users,
+// so if a line was computed a second time below, a held value of this line above is stored immediately. The result of a library call or a scan is in memory in
+// any case, and is stored the first time. Holding a view counts as holding its operand.
 void Traversal::keep_more(std::vector<RecordedPtr>& roots) {
   computed_again_.clear();
   held_.assign(pending_.size(), 0);

@@ -1,4 +1,4 @@
-// Collects the input of an evaluation from the recorded nodes, in one walk that builds nothing: the structural key of the graph below the roots, and the
+// Collects the input of an evaluation from the recorded nodes, in one walk that builds no graph: the structural key of the graph below the roots, and the
 // numbers, literals and contents that change between evaluations. Only a new structure needs a Graph.
 #pragma once
 #include <array>
@@ -44,14 +44,14 @@ class NumberIndex {
 
   std::vector<Slot> slots_;
   std::size_t count_ = 0;
-  std::uint32_t epoch_ = 1;  // the number of the walk; a slot of another walk counts as free
+  std::uint32_t epoch_ = 1;  // the number of the walk; a slot with another number is free
 };
 
 /// A recorded gather, for the message of a failed check of its indices.
 struct GatherSite {
   const char* called;
   Location where;
-  std::int64_t axis, size;  // of the operand
+  std::int64_t axis, size;  // size of the operand's axis
 };
 
 /// The name and line of a library call, for its error messages.
@@ -83,7 +83,7 @@ class Traversal {
   /// Ends the walk; call it before the functions below. With `keep`, intermediate values that the user holds and that are likely to be computed again
   /// (loops.hpp) are appended to the roots.
   void finish(std::vector<RecordedPtr>& roots, bool keep);
-  /// Returns those of them that an earlier evaluation computed and did not store, so that they are computed a second time.
+  /// Returns those of these values that an earlier evaluation computed and did not store, so that they are computed a second time.
   const std::vector<const Recorded*>& computed_again() const { return computed_again_; }
 
   const StructuralKey& key() const { return key_; }
@@ -106,7 +106,7 @@ class Traversal {
   int number_of(const Recorded& node) const;
 
   void release();
-  /// Forgets everything but its memory.
+  /// Removes all contents, but keeps the allocated memory.
   void clear();
   /// Returns whether that memory is small.
   bool is_small() const { return visited_.capacity() <= (std::size_t{1} << 14); }
@@ -115,7 +115,7 @@ class Traversal {
   struct Visited {
     const RecordedPtr* handle = nullptr;
     std::uint32_t id = 0;
-    std::int32_t uses = 0;  // as an operand of a walked node
+    std::int32_t uses = 0;  // number of uses as an operand of walked nodes
     std::int32_t pending = Pending::kLeaf;
   };
   struct Frame {
@@ -147,7 +147,7 @@ class Traversal {
   std::vector<const Recorded*> locked_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> outputs_;
-  std::vector<const void*> identities_;  // of the leaves
+  std::vector<const void*> identities_;  // contents of the leaves
   NumberIndex seen_, values_, known_leaves_;
   SymbolNumbers numbers_;
   struct ShapeWords {  // the position of a shape in the key

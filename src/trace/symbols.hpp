@@ -12,9 +12,9 @@
 namespace sinter::trace {
 
 /// Equal sizes are one symbol, because sizes that are equal once are usually always equal. 0 and 1 are not symbols, because they have a special meaning. A
-/// start of a slice that is neither 0 nor the last position is a symbol of its own. Starts of one node that are near each other share a symbol, and their
-/// distances are part of the structure: a stencil, or neighbouring iterations of a loop, read a node so, and repeated reads of one place are then recognised.
-/// Starts are numbered after all sizes. A visitor is called for each number:
+/// start of a slice that is neither 0 nor the last position is a separate symbol. Starts of one node that are near each other share a symbol, and their
+/// distances are part of the structure: a stencil, or neighbouring iterations of a loop, read a node in this way, and repeated reads of the same elements are
+/// then recognised. Starts are numbered after all sizes. A visitor is called for each number:
 ///   constant(value)            a number that is part of the structure
 ///   symbol(number, value, of)  a symbol, numbered in order of first appearance
 ///   last_of(axis)              the last place of an axis of the operand: its size less 1
@@ -42,7 +42,7 @@ class SymbolNumbers {
 
   struct Slice {
     std::uint64_t operand;  // number of the node
-    const Shape* shape;     // of the operand
+    const Shape* shape;     // shape of the operand
     const std::vector<std::int64_t>* ints;
   };
   /// Visits the starts of all slices, in order of node number, after everything else; begin(k) precedes those of slices[k].
@@ -103,7 +103,7 @@ class SymbolNumbers {
   static constexpr std::int64_t kNear = 8;
   static constexpr std::size_t kFew = 16;
   std::vector<std::pair<std::int64_t, int>> few_;  // searched linearly
-  std::unordered_map<std::int64_t, int> many_;     // all of them, if there are more than kFew
+  std::unordered_map<std::int64_t, int> many_;     // all starts, if there are more than kFew
   std::unordered_map<std::uint64_t, Start> starts_;
   int next_ = 0;
 };

@@ -1,4 +1,5 @@
-// Guarded memory finds every access outside a buffer: far accesses by the unmapped page, near ones by the pattern, when the buffer is freed.
+// Guarded memory finds every access outside a buffer. An access to the unmapped page ends the process; a nearer one changes a pattern, which is checked when
+// the buffer is freed.
 #include <doctest/doctest.h>
 
 #include <sys/wait.h>
@@ -20,7 +21,7 @@ template <class Work> int end_of(std::size_t bytes, Guard guard, Work work) {
   const pid_t child = fork();
   if (child == 0) {
     close(2);                                                                // hides the report of the child
-    for (const int fault : {SIGSEGV, SIGABRT}) std::signal(fault, SIG_DFL);  // the handlers of doctest and of sanitizers end it otherwise
+    for (const int fault : {SIGSEGV, SIGABRT}) std::signal(fault, SIG_DFL);  // handlers of doctest and of sanitizers would end the child in another way
     auto* const buffer = static_cast<volatile unsigned char*>(allocate_guarded(bytes, guard));
     work(buffer);
     free_guarded(const_cast<unsigned char*>(buffer), bytes, guard);
@@ -35,7 +36,7 @@ constexpr std::size_t kSizes[] = {0, 1, 7, 63, 64, 65, 300, 4032, 4095, 4096, 40
 
 }  // namespace
 
-TEST_CASE("a buffer's own bytes may be written, all of them, and it is aligned") {
+TEST_CASE("all bytes of a buffer may be written, and it is aligned") {
   for (const Guard guard : {Guard::start, Guard::end})
     for (const std::size_t bytes : kSizes) {
       void* const buffer = allocate_guarded(bytes, guard);
@@ -46,7 +47,7 @@ TEST_CASE("a buffer's own bytes may be written, all of them, and it is aligned")
     }
 }
 
-TEST_CASE("a write outside ends the process, wherever it is within a page") {
+TEST_CASE("a write outside a buffer ends the process, at any offset in a page") {
   for (const Guard guard : {Guard::start, Guard::end})
     for (const std::size_t bytes : kSizes)
       for (const std::ptrdiff_t distance : {1, 2, 17, 64, 4096}) {
@@ -55,7 +56,7 @@ TEST_CASE("a write outside ends the process, wherever it is within a page") {
         CHECK((behind == SIGABRT || behind == SIGSEGV));
         const int before = end_of(bytes, guard, [&](volatile unsigned char* buffer) { buffer[-distance] = 1; });
         CHECK((before == SIGABRT || before == SIGSEGV));
-        // On the guarded side even a read is found, from the next multiple of the alignment on.
+        // On the side with the unmapped page even reads are found, from the next multiple of the alignment on.
         const std::ptrdiff_t outside = guard == Guard::end ? (static_cast<std::ptrdiff_t>(bytes) + 63) / 64 * 64 : -1;
         CHECK(end_of(bytes, guard, [&](volatile unsigned char* buffer) { static_cast<void>(buffer[outside]); }) == SIGSEGV);
       }

@@ -1,4 +1,4 @@
-// The disk cache against everything a file system, another process or a hostile file can do to it.
+// Tests the disk cache against faults of the file system, other processes and hostile files.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ mode_t mode_of(const fs::path& path) {
   return status.st_mode & 07777;
 }
 
-/// Collects the log while it lives, instead of stderr.
+/// While this object exists, it collects the log's messages, which then do not go to stderr.
 struct LogCapture {
   std::ostringstream text;
   std::vector<spdlog::sink_ptr> before = log().sinks();
@@ -149,7 +149,7 @@ std::string finish(const Child& child) {
   return said;
 }
 
-/// Runs the body in a child process, whose failures are the lines it returns; "skip: ..." skips the case.
+/// Runs the body in a child process. The body returns one line per failure, or "skip: ..." to skip the test case.
 std::string in_child(const std::function<std::string()>& body) { return finish(start_child(body)); }
 
 bool skipped(const std::string& said) {
@@ -158,13 +158,14 @@ bool skipped(const std::string& said) {
   return true;
 }
 
-/// In a child: gives up root's powers, so that permissions apply.
+/// In a child process, gives up the privileges of root, so that permissions apply.
 void become_nobody() {
   if (geteuid() != 0) return;
   if (setgid(kNobody) != 0 || setuid(kNobody) != 0) throw std::runtime_error("setuid failed");
 }
 
-/// In a child: makes a private view of the file system, to mount in; without root's powers, as the root of a user namespace.
+/// In a child process, makes a private mount namespace, so that the test can mount file systems. Without the privileges of root it first makes a user
+/// namespace.
 bool own_mounts() {
   const uid_t uid = geteuid();
   const gid_t gid = getegid();
@@ -186,7 +187,7 @@ void give_to_nobody(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("an entry comes back whole, in this cache and in the next process's") {
+TEST_CASE("an entry is loaded unchanged, in this process and in the next one") {
   std::mt19937_64 random(sinter::testing::fresh_seed());
   Folder folder;
   const jit::Source source = source_of("__global__ void kernel_0() {}\n");
@@ -194,7 +195,7 @@ TEST_CASE("an entry comes back whole, in this cache and in the next process's") 
   {
     DiskCache cache({folder.cache(), kMega});
     CHECK(cache.disabled_reason() == "");
-    CHECK_FALSE(fs::exists(folder.cache()));  // looking creates nothing
+    CHECK_FALSE(fs::exists(folder.cache()));  // reading the cache creates no directory
     CHECK_FALSE(cache.load(source));
     cache.store(source, stored);
     CHECK(cache.stats().misses == 1);
@@ -220,7 +221,7 @@ TEST_CASE("an entry comes back whole, in this cache and in the next process's") 
   CHECK(files_in(folder.cache()).size() == 1);  // no temporary file is left
 }
 
-TEST_CASE("every field of the source is part of the key, and none can leak into its neighbour") {
+TEST_CASE("every field of the source is part of the key, and the boundaries between fields are unambiguous") {
   const jit::Source base = source_of("text");
   std::map<std::string, int> keys{{key_text(base), 0}};
   for (auto member : {&jit::Source::target, &jit::Source::compiler, &jit::Source::options, &jit::Source::entry, &jit::Source::text}) {
@@ -240,7 +241,7 @@ TEST_CASE("a hash collision is a miss, and neither entry harms the other") {
   DiskCache cache({folder.cache(), kMega});
   const jit::Source first = source_of("first"), second = source_of("second");
   cache.store(first, binary_of_bytes({1, 2, 3}));
-  fs::rename(entry_path(cache, first), entry_path(cache, second));  // as if both hashed to one name
+  fs::rename(entry_path(cache, first), entry_path(cache, second));  // this simulates two keys with the same hash
   CHECK_FALSE(cache.load(second));
   CHECK(fs::exists(entry_path(cache, second)));
   CHECK(cache.stats().corrupt == 0);
@@ -248,7 +249,7 @@ TEST_CASE("a hash collision is a miss, and neither entry harms the other") {
   CHECK(cache.load(second)->image == std::vector<std::uint8_t>{4});
 }
 
-TEST_CASE("an entry truncated at any length is deleted, and the next store heals it") {
+TEST_CASE("an entry that is truncated at any length is deleted, and the next store replaces it") {
   Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("t");
@@ -272,7 +273,7 @@ TEST_CASE("an entry truncated at any length is deleted, and the next store heals
   CHECK(cache.load(source));
 }
 
-TEST_CASE("a flipped bit anywhere is found") {
+TEST_CASE("a flipped bit is found wherever it is") {
   std::mt19937_64 random(sinter::testing::fresh_seed());
   Folder folder;
   DiskCache cache({folder.cache(), kMega});
@@ -289,14 +290,14 @@ TEST_CASE("a flipped bit anywhere is found") {
     CAPTURE(at);
     write_file(path, bytes);
     CHECK_FALSE(cache.load(source));
-    // A flip in the schema number makes it another version's file, which is not ours to delete.
+    // With a flipped bit in the schema number the file belongs to another version, so it must not be deleted.
     const bool schema_changed = std::memcmp(bytes.data() + 8, whole.data() + 8, 4) != 0;
     const bool magic_changed = std::memcmp(bytes.data(), whole.data(), 8) != 0;
     CHECK(fs::exists(path) == (schema_changed && !magic_changed));
   }
 }
 
-TEST_CASE("hostile lengths and metadata under a right checksum ask for no memory and do no harm") {
+TEST_CASE("wrong lengths and metadata with a correct checksum allocate no memory and do no harm") {
   Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("victim");
@@ -351,15 +352,15 @@ TEST_CASE("hostile lengths and metadata under a right checksum ask for no memory
   }
   const std::string good = R"({"entry":"","note":"","registers":1,"spill_bytes":0,"shared_bytes":0,"stack_bytes":0,"compile_ms":1})";
   write_file(path, with_metadata(good));
-  CHECK(cache.load(source));  // the builder above makes entries that would be taken
+  CHECK(cache.load(source));  // with_metadata makes an entry that is accepted if its metadata is good
 
   write_file(path, whole);
-  REQUIRE(truncate(path.c_str(), static_cast<off_t>(kMaxEntryBytes + 1)) == 0);  // sparse, claims 256 MiB
+  REQUIRE(truncate(path.c_str(), static_cast<off_t>(kMaxEntryBytes + 1)) == 0);  // a sparse file of 256 MiB
   CHECK_FALSE(cache.load(source));
   CHECK_FALSE(fs::exists(path));
 }
 
-TEST_CASE("another schema's entry is a miss and is left alone, also by verify") {
+TEST_CASE("an entry of another schema is a miss, and neither load nor verify deletes it") {
   Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("s");
@@ -374,7 +375,7 @@ TEST_CASE("another schema's entry is a miss and is left alone, also by verify") 
   CHECK(cache.stats().corrupt == 0);
 }
 
-TEST_CASE("verify deletes what is wrong, keeps what is right, and says which; clear deletes all entries and only entries") {
+TEST_CASE("verify deletes damaged entries and lists them, keeps good ones; clear deletes all entries and no other files") {
   Folder folder;
   DiskCache cache({folder.cache(), kMega});
   for (int i = 0; i < 5; ++i) cache.store(source_of(fmt::format("k{}", i)), binary_of_bytes({1, 2, 3}));
@@ -396,7 +397,7 @@ TEST_CASE("verify deletes what is wrong, keeps what is right, and says which; cl
   CHECK(files_in(folder.cache()) == std::vector<fs::path>{folder.cache() / "README"});
 }
 
-TEST_CASE("an imported entry is one that the cache could have written, under its own name") {
+TEST_CASE("import accepts only entries that the cache could have written, under their own names") {
   const Folder folder;
   DiskCache cache({folder.cache(), kMega});
   jit::Binary binary;
@@ -416,7 +417,7 @@ TEST_CASE("an imported entry is one that the cache could have written, under its
   CHECK(cache.import({}) == Import::refused);
   CHECK(cache.list().size() == 1);
 
-  // Every key reads back as what it was made of.
+  // Every key can be converted back to the source from which it was made.
   const jit::Source source = source_of("source 12\n3\ntarget 4\n");
   const auto read = source_in(key_text(source));
   REQUIRE(read.has_value());
@@ -467,7 +468,7 @@ TEST_CASE("a directory or an entry of another user is refused") {
   CHECK_FALSE(cache.load(source));
 }
 
-TEST_CASE("symbolic links, pipes and folders in an entry's place are not followed, not waited for, not deleted") {
+TEST_CASE("symbolic links, pipes and folders with an entry's name are not followed, waited for or deleted") {
   Folder folder;
   DiskCache cache({folder.cache(), kMega});
   const jit::Source source = source_of("linked");
@@ -490,7 +491,7 @@ TEST_CASE("symbolic links, pipes and folders in an entry's place are not followe
   fs::remove(path);
   fs::create_directory(path);
   CHECK_FALSE(cache.load(source));
-  cache.store(source, binary_of_bytes({3}));  // rename onto a folder fails: a warning, no more
+  cache.store(source, binary_of_bytes({3}));  // rename onto a folder fails, which is only a warning
   CHECK(fs::is_directory(path));
   CHECK(files_in(folder.cache()).size() == 1);
   CHECK(cache.verify().bad == 1);
@@ -503,7 +504,7 @@ TEST_CASE("symbolic links, pipes and folders in an entry's place are not followe
   CHECK(fs::exists(path));
 }
 
-TEST_CASE("a cache directory that cannot be made or is no directory turns the cache off") {
+TEST_CASE("the cache is off if its directory cannot be made or is no directory") {
   Folder folder;
   write_file(folder.path / "file", {1});
   LogCapture log;
@@ -563,7 +564,7 @@ TEST_CASE("a read-only directory still serves its entries; an unreadable entry i
   if (!skipped(said)) CHECK(said == "");
 }
 
-TEST_CASE("a full disk and a read-only one: entries stay, stores are given up, one warning each") {
+TEST_CASE("on a full or read-only disk entries stay, stores fail, and one warning is logged") {
   Folder folder;
   const fs::path mount_point = folder.path / "disk";
   fs::create_directory(mount_point);
@@ -595,7 +596,7 @@ TEST_CASE("a full disk and a read-only one: entries stay, stores are given up, o
   if (!skipped(said)) CHECK(said == "");
 }
 
-TEST_CASE("a write that fails half way leaves nothing behind") {
+TEST_CASE("a write that fails half way leaves no file") {
   Folder folder;
   const std::string said = in_child([&]() -> std::string {
     signal(SIGXFSZ, SIG_IGN);
@@ -615,11 +616,11 @@ TEST_CASE("a write that fails half way leaves nothing behind") {
   CHECK(said == "");
 }
 
-TEST_CASE("processes and threads racing on the same keys: every load is whole, nothing is corrupt") {
+TEST_CASE("processes and threads use the same keys at once, and every load is complete") {
   Folder folder;
   const auto image_of = [](int key) { return std::vector<std::uint8_t>(static_cast<std::size_t>(1000 + 4000 * key), static_cast<std::uint8_t>(key)); };
   const auto hammer = [&](std::uint64_t seed) -> std::string {
-    DiskCache cache({folder.cache(), 60000});  // small: evictions race too
+    DiskCache cache({folder.cache(), 60000});  // so small that evictions race, too
     std::atomic<int> torn{0}, found{0};
     const auto work = [&](std::uint64_t thread_seed) {
       std::mt19937_64 random(thread_seed);
@@ -642,7 +643,7 @@ TEST_CASE("processes and threads racing on the same keys: every load is whole, n
     return found > 0 ? "" : "found nothing";
   };
   const std::uint64_t seed = sinter::testing::fresh_seed();
-  // Both are forked while this process has one thread: a child that starts threads may have no others behind it.
+  // Both children are forked while this process has one thread, because a child of a process with more threads may not start threads.
   const Child children[] = {start_child([&] { return hammer(seed); }), start_child([&] { return hammer(seed + 100); })};
   for (const Child& child : children) CHECK(finish(child) == "");
   DiskCache cache({folder.cache(), kMega});
@@ -650,7 +651,7 @@ TEST_CASE("processes and threads racing on the same keys: every load is whole, n
   for (const fs::path& file : files_in(folder.cache())) CHECK(is_entry_name(file.filename().string()));
 }
 
-TEST_CASE("the least recently used entries go when the cache has outgrown its size") {
+TEST_CASE("the least recently used entries are deleted when the cache exceeds its size") {
   Folder folder;
   const jit::Binary binary = binary_of_bytes(std::vector<std::uint8_t>(10000, 1));
   DiskCache cache({folder.cache(), 55000});
@@ -688,7 +689,7 @@ TEST_CASE("a hit marks an entry as used at most once an hour") {
   CHECK(fs::last_write_time(entry_path(cache, source)) == then);
 }
 
-TEST_CASE("what dead writers left is swept; what living ones write is not") {
+TEST_CASE("temporary files of dead processes are deleted, those of living ones are not") {
   Folder folder;
   std::string dead_name;
   dead_name = in_child([] { return temporary_name(); });
@@ -702,7 +703,7 @@ TEST_CASE("what dead writers left is swept; what living ones write is not") {
   const std::size_t start = reused.find('-', reused.find(std::to_string(getpid()))) + 1;
   reused.insert(start, "1");
   CHECK(is_abandoned(reused, 1));
-  CHECK_FALSE(is_abandoned(".tmp-00000000-1-1-1", 1));  // another machine's: only its age counts
+  CHECK_FALSE(is_abandoned(".tmp-00000000-1-1-1", 1));  // a temporary file from another machine is judged only by its age
   CHECK(is_abandoned(".tmp-00000000-1-1-1", 601));
   CHECK_FALSE(is_abandoned(".tmp-nonsense", 1));
 
@@ -722,7 +723,7 @@ TEST_CASE("what dead writers left is swept; what living ones write is not") {
   CHECK(fs::exists(folder.cache() / "notes.txt"));
 }
 
-TEST_CASE("sizes and places come from the environment") {
+TEST_CASE("the environment sets the cache's size and directory") {
   CHECK(parse_size("4096") == 4096);
   CHECK(parse_size("0") == 0);
   CHECK(parse_size("512M") == 512 * kMega);

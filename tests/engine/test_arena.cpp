@@ -1,4 +1,4 @@
-// Values in one block: no two live values overlap, and no block is smaller than the values that are alive at once.
+// The memory plan: no two values that are alive at the same time overlap, and the block is at least as large as all values that are alive at once.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -43,16 +43,16 @@ void check(const std::vector<Lifetime>& values) {
 
 }  // namespace
 
-TEST_CASE("values that are alive at the same time lie apart, others share") {
+TEST_CASE("values with overlapping live ranges have separate memory, others share it") {
   CHECK(lay_out({}).bytes == 0);
-  const Arena chain = lay_out({{1000, 0, 1}, {1000, 1, 2}, {1000, 2, 3}, {1000, 3, 4}});  // each reads the one before
+  const Arena chain = lay_out({{1000, 0, 1}, {1000, 1, 2}, {1000, 2, 3}, {1000, 3, 4}});  // each step reads the value of the step before
   CHECK(chain.bytes == 2048);
   CHECK(chain.sum == 4096);
   CHECK(lay_out({{64, 0, 0}, {0, 0, 5}, {64, 5, 5}}).bytes == 64);
   check({{100, 0, 3}, {200, 1, 1}, {300, 2, 2}, {100, 1, 3}});
 }
 
-TEST_CASE("random lives") {
+TEST_CASE("random live ranges") {
   const unsigned seed = sinter::testing::test_seed();
   INFO("SINTER_TEST_SEED=", seed);
   std::mt19937 rng(seed);

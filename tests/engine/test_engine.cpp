@@ -58,7 +58,7 @@ bool computes(engine::Kernels& kernels, const engine::Made& made, const jit::Loo
 
 }  // namespace
 
-TEST_CASE("the bounded map forgets what was not used for the longest time, and never what came last") {
+TEST_CASE("the bounded map evicts the least recently used entry, and never the latest one") {
   engine::Lru<std::string, int> map(10);
   map.insert("a", 1, 4);
   map.insert("b", 2, 4);
@@ -78,7 +78,7 @@ TEST_CASE("the bounded map forgets what was not used for the longest time, and n
   for (int k = 990; k < 1000; ++k) CHECK(*map.find(std::to_string(k)) == k);
 }
 
-TEST_CASE("a whole entry that does not load is compiled again, once") {
+TEST_CASE("a valid entry that cannot be loaded is compiled again, once") {
   need_compiler();
   const testing::TemporaryFolder folder;
   const auto nest = twice_plus_one(5);
@@ -110,7 +110,7 @@ TEST_CASE("a whole entry that does not load is compiled again, once") {
   CHECK(warm.compiled == 0);
 }
 
-TEST_CASE("a kernel that nobody waits for is interpreted until it is there") {
+TEST_CASE("a kernel is interpreted until its machine code is available") {
   need_compiler();
   const testing::TemporaryFolder folder;
   const auto nest = twice_plus_one(5);
@@ -143,13 +143,13 @@ struct Faults {
   const std::optional<std::string> before = std::getenv("SINTER_FAULTS") ? std::optional<std::string>(std::getenv("SINTER_FAULTS")) : std::nullopt;
 };
 
-/// Returns how a process ends that meets a fault in a plan, catches every exception and ignores warnings.
+/// Returns the exit status of a process in which the planner fails, and which catches every exception and ignores warnings.
 int status_after_fault(const char* faults) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     const Faults set(faults);
-    signal(SIGABRT, SIG_DFL);  // doctest's handler would tell of a crash
+    signal(SIGABRT, SIG_DFL);  // doctest's handler would report a crash
     log().set_level(spdlog::level::off);
     try {
       engine::with_less_if_it_fails(cpu_target(), [](const engine::Target& with) {
@@ -168,7 +168,7 @@ int status_after_fault(const char* faults) {
 
 }  // namespace
 
-TEST_CASE("a plan that fails inside ends a test's process, and no other") {
+TEST_CASE("a failure inside the planner ends the process of a test, and no other process") {
   const int fatal = status_after_fault("fatal"), survived = status_after_fault("");
   CHECK(WIFSIGNALED(fatal));
   CHECK(WTERMSIG(fatal) == SIGABRT);
@@ -176,7 +176,7 @@ TEST_CASE("a plan that fails inside ends a test's process, and no other") {
   CHECK(WEXITSTATUS(survived) == 0);
 }
 
-TEST_CASE("a plan that fails inside is tried without fusion") {
+TEST_CASE("after a failure inside the planner, planning is tried without fusion") {
   const Faults planted("");
   engine::Target target = cpu_target();
   std::vector<bool> tried;
@@ -188,12 +188,12 @@ TEST_CASE("a plan that fails inside is tried without fusion") {
   CHECK(engine::with_less_if_it_fails(target, work) == 7);
   CHECK(tried == std::vector<bool>{true, false});
   CHECK_THROWS_AS(engine::with_less_if_it_fails(target, [](const engine::Target&) -> int { throw InternalError("again"); }), InternalError);
-  engine::Target other = cpu_target();  // a fault of the user is reported at once
+  engine::Target other = cpu_target();  // an error of the user is thrown immediately
   CHECK_THROWS_AS(engine::with_less_if_it_fails(other, [](const engine::Target&) -> int { throw ShapeError("shapes"); }), ShapeError);
   CHECK(other.limits.fuse);
 }
 
-TEST_CASE("kinds of devices are known by name and by limits") {
+TEST_CASE("kinds of devices are found by name and by limits") {
   REQUIRE(runtime::find_kind("cpu"));
   REQUIRE(runtime::find_kind("cuda"));
   CHECK(runtime::find_kind("tpu") == nullptr);
@@ -205,7 +205,7 @@ TEST_CASE("kinds of devices are known by name and by limits") {
 
 namespace {
 
-/// The host behind a slow wire: operands have to be copied there and results back, and a transfer waits for another one.
+/// A device that simulates the host behind a slow connection: operands and results are copied, and a transfer waits until another one runs.
 class Wired final : public runtime::Device {
  public:
   std::string name() const override { return "wired"; }
@@ -253,7 +253,7 @@ class Wired final : public runtime::Device {
 
 }  // namespace
 
-TEST_CASE("transfers of different tensors wait for none of the others, and a device is a folder's own affair") {
+TEST_CASE("transfers of different tensors do not wait for each other, and a device needs only its own folder") {
   Options options = sinter::options();
   options.device = "wired";
   options.cache_size = "0";
@@ -273,7 +273,7 @@ TEST_CASE("transfers of different tensors wait for none of the others, and a dev
   CHECK(Wired::met == 4);  // two uploads and two downloads
 }
 
-TEST_CASE("the key of a kernel holds the sources that made it") {
+TEST_CASE("the key of a kernel contains a hash of the sources that made it") {
   jit::Source source;
   const std::string without = cache::key_text(source);
   source.generator = jit::cpu_generator();

@@ -14,7 +14,7 @@ using namespace sinter::testing;
 
 namespace {
 
-// Emulated kernels take a compiler each: fewer random cases there.
+// Each emulated kernel is compiled for the host, so there are fewer random cases on the emulator.
 int rounds(int count) { return on_gpu() ? (count + 3) / 4 : count; }
 
 Shape random_shape(std::mt19937& rng) {
@@ -99,7 +99,7 @@ TEST_CASE("unary functions over random views agree with float64") {
     for (int round = 0; round < rounds(6) && !time_is_over(); ++round) {
       const DType dtype = round % 3 == 2 ? DType::float64 : DType::float32;
       const auto [x, ref] = random_view(rng, random(rng, random_shape(rng), dtype, f.low, f.high));
-      // Compositions round several times, and cancel near their zeros.
+      // Compositions round several times, and lose digits by cancellation near their zeros.
       const double eps = dtype == DType::float32 ? 1.2e-7 : 2.3e-16;
       check_close(f.op(x), map(ref, f.ref), 4 * eps, 4 * eps, f.name);
     }
@@ -146,7 +146,7 @@ TEST_CASE("binary operators over broadcast views agree with float64") {
       const auto b = random(rng, shape, dtype, f.low, f.high);
       const double eps = dtype == DType::float32 ? 1.2e-7 : 2.3e-16;
       const bool steps = f.name == std::string("floor_divide") || f.name == std::string("remainder");
-      if (steps && sn::is_floating(dtype)) continue;  // a quotient near an integer may fall to either side: tested bit by bit elsewhere
+      if (steps && sn::is_floating(dtype)) continue;  // a quotient near an integer may be rounded to either side; other tests compare these bit by bit
       check_close(f.op(a.first, b.first), zip(a.second, b.second, f.ref), 2 * eps, 0, f.name);
     }
 }
@@ -166,9 +166,9 @@ TEST_CASE("reductions over any axes agree with float64") {
     const double eps = dtype == DType::float32 ? 1.2e-7 : 2.3e-16;
     const auto plus = [](double a, double b) { return a + b; };
     check_close(sn::sum(x, some), reduce(ref, axes, 0, plus), (16 + std::sqrt(count)) * eps, 16 * eps * std::sqrt(count + 1),
-                "sum");  // in double the reference errs as much
-    // Beyond, float32 leaves its range. Within, a part of the product may be subnormal, with an error of half the least number, and the rest of it
-    // 3 to the power of the remaining terms.
+                "sum");  // in float64 the reference has errors of the same size
+    // Outside this range float32 overflows or underflows. Inside it, a partial product may be subnormal, with an error of half the smallest number, and the
+    // remaining factors may enlarge that error by 3 to the power of their number.
     const double smallest = dtype == DType::float32 ? 1.5e-45 : 4.9e-324;
     if (count <= 24)
       check_close(sn::prod(x, some), reduce(ref, axes, 1, std::multiplies<double>()), 2 * eps * (count + 1), count * smallest * std::pow(3, count), "prod");
@@ -207,7 +207,7 @@ TEST_CASE("softmax, log_softmax, layer_norm, rms_norm, var, std and logsumexp ov
       const Ref variance = map(keep(reduce(map(centred, [](double v) { return v * v; }), axes, 0, plus)), [&](double v) { return v / n; });
       check_close(sn::var(x, axis, true), variance, 4e-6, 1e-6, "var");
       check_close(sn::stddev(x, axis, true), map(variance, [](double v) { return std::sqrt(v); }), 4e-6, 1e-6, "std");
-      // A few values may be close together: the rounding of their mean is then large against their deviation.
+      // If a few values are close together, the rounding of their mean is large relative to their deviation.
       const double few = n < 30 ? 1e-3 : 4e-6;
       if (n > 1)
         check_close(sn::layer_norm(x, {}, {}, 1e-5, axis), zip(centred, variance, [](double c, double v) { return c / std::sqrt(v + 1e-5); }), 4e-6, few,
@@ -217,7 +217,7 @@ TEST_CASE("softmax, log_softmax, layer_norm, rms_norm, var, std and logsumexp ov
     }
 }
 
-TEST_CASE("large reductions in two stages: rows, columns, everything, sizes that divide nothing") {
+TEST_CASE("large reductions in two stages: rows, columns, all elements, of sizes that no tile divides") {
   std::mt19937 rng(test_seed() + 4);
   const auto [x, ref] = random(rng, {400003}, DType::float32, 0, 1);
   double total = 0, largest = -1;
@@ -234,7 +234,7 @@ TEST_CASE("large reductions in two stages: rows, columns, everything, sizes that
   check_close(sn::sum(wide, 1), reduce(wide_ref, {1}, 0, [](double a, double b) { return a + b; }), 1e-12, 0, "long rows");
 }
 
-TEST_CASE("matmul of every layout and batch agrees with float64") {
+TEST_CASE("matmul of every layout and batch shape agrees with float64") {
   std::mt19937 rng(test_seed() + 5);
   const auto product = [](const Ref& a, const Ref& b) {
     return make({a.shape[0], b.shape[1]}, [&](const Coords& at) {
@@ -265,8 +265,8 @@ TEST_CASE("matmul of every layout and batch agrees with float64") {
   CHECK(sn::matmul(v.first, v.first).shape().empty());
 }
 
-TEST_CASE("a batch of products is one library call, whose operands are turned and repeated without copies") {
-  if (sn::testing::on_gpu()) return;  // no library there yet
+TEST_CASE("a batch of products is one library call, whose operands are transposed and broadcast without copies") {
+  if (sn::testing::on_gpu()) return;  // the GPU has no library for this
   std::mt19937 rng(test_seed() + 6);
   const auto a = random(rng, {7, 1, 9, 5}, DType::float32, -1, 1), b = random(rng, {4, 6, 9}, DType::float32, -1, 1);
   const auto before = sn::counters();
@@ -283,7 +283,7 @@ TEST_CASE("a batch of products is one library call, whose operands are turned an
   });
 }
 
-TEST_CASE("special values: NaN, infinities and signed zeros go where NumPy sends them") {
+TEST_CASE("NaN, infinities and signed zeros give NumPy's results") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   const Tensor x = sn::from_span(std::vector<float>{nan, inf, -inf, 0.0f, -0.0f, 1.0f});
   const auto is = [](const Tensor& t, std::vector<bool> want) { return t.to_vector<bool>() == want; };
@@ -303,7 +303,7 @@ TEST_CASE("special values: NaN, infinities and signed zeros go where NumPy sends
   CHECK(sn::where(sn::isnan(x), 7.0f, x).to_vector<float>()[0] == 7);
 }
 
-TEST_CASE("integers wrap, divide and take remainders as in NumPy") {
+TEST_CASE("integers overflow, divide and take remainders as in NumPy") {
   const Tensor a = sn::from_span(std::vector<std::int32_t>{7, -7, 7, -7, 5, std::numeric_limits<std::int32_t>::min()});
   const Tensor b = sn::from_span(std::vector<std::int32_t>{2, 2, -2, -2, 0, -1});
   CHECK(sn::floor_divide(a, b).to_vector<std::int32_t>() == std::vector<std::int32_t>{3, -4, -4, 3, 0, std::numeric_limits<std::int32_t>::min()});
@@ -328,7 +328,7 @@ TEST_CASE("empty and 0-d tensors") {
   CHECK_THROWS_AS(sn::eval(sn::max(none)), sn::ValueError);
 }
 
-TEST_CASE("logsumexp of nothing is log 0") {
+TEST_CASE("logsumexp of an empty row is log 0") {
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor none = sn::zeros({2, 0}, DType::float32);
   CHECK(sn::logsumexp(none).item<float>() == -inf);
@@ -338,7 +338,7 @@ TEST_CASE("logsumexp of nothing is log 0") {
   CHECK(sn::logsumexp(sn::zeros({0}, DType::int32)).item<double>() == -inf);
 }
 
-TEST_CASE("arange of floats as integers steps by NumPy's second minus first") {
+TEST_CASE("arange with float bounds and an integer type has NumPy's step, the second element minus the first") {
   using Ints = std::vector<std::int64_t>;
   const auto range = [](double a, double b, double c) { return sn::arange(a, b, c, DType::int64).to_vector<std::int64_t>(); };
   CHECK(range(0, 5, 0.5) == Ints(10, 0));

@@ -36,7 +36,7 @@ std::string here(int line) { return "test_explain.cpp:" + std::to_string(line); 
 
 json explained(const std::vector<Tensor>& tensors) { return json::parse(sn::explain(tensors, Format::json)); }
 
-/// The same structure, recorded at a line of its own.
+/// Records the same structure at another line.
 Tensor formula(const Tensor& x, Location where) { return exp(Arg(multiply(Arg(x, where), Arg(2.f, where)), where)); }
 
 }  // namespace
@@ -59,8 +59,8 @@ TEST_CASE("a kernel is explained with the lines that recorded it") {
   CHECK(contains(text, here(line)));
 }
 
-TEST_CASE("a gather reads its points or its whole source, whichever are fewer at the present sizes") {
-  if (!sn::options().fuse) return;                        // then the index is computed by kernels of its own
+TEST_CASE("a gather counts its points or its whole source as read, whichever is less at the present sizes") {
+  if (!sn::options().fuse) return;                        // then separate kernels compute the index
   for (const std::int64_t rows : {34, 60, 36, 64, 34}) {  // one plan serves all
     CAPTURE(rows);
     const Tensor x = numbers({rows, 8}, 5), places = sn::arange(50) % rows, y = sn::take(x, places, 0) * 2.f;
@@ -71,7 +71,7 @@ TEST_CASE("a gather reads its points or its whole source, whichever are fewer at
   }
 }
 
-TEST_CASE("every recorded operation names the user's file, also inside compositions") {
+TEST_CASE("every recorded operation names the user's file, even inside compositions") {
   const Tensor x = numbers({6, 8}, 5), places = Tensor{0, 2, -1};
   const sn::Complex z{numbers({4}, 6), numbers({4}, 7)};
   Tensor assigned = x, added = x, masked = x;
@@ -117,7 +117,7 @@ TEST_CASE("every recorded operation names the user's file, also inside compositi
   }
 }
 
-TEST_CASE("lines are the present recording's, and part of no plan, source or key") {
+TEST_CASE("source lines come from the present recording and are part of no plan, source or key") {
   const Tensor x = numbers({211, 37}, 2);
   const Location first{"one.cpp", 10}, second{"two.cpp", 20};
   Tensor a = formula(x, first);
@@ -136,12 +136,12 @@ TEST_CASE("lines are the present recording's, and part of no plan, source or key
   sn::set_name(named, "weights");
   Tensor c = formula(named, first);
   CHECK(contains(sn::explain(c), "weights float32 (211, 37) to "));
-  CHECK(contains(sn::explain(a), "from one.cpp:10"));  // as it was computed
+  CHECK(contains(sn::explain(a), "from one.cpp:10"));  // the evaluated tensor is explained as it was computed
   const auto after = sn::counters();
   CHECK(after.plans_made == before.plans_made);
   CHECK(after.sources_generated == before.sources_generated);
 
-  // The strings that are compiled are equal below the comments.
+  // The sources are equal except for the comments at their top.
   const auto strings = [](const Tensor& tensor) {
     const TemporaryFolder made;
     const fs::path folder = made.path;
@@ -167,7 +167,7 @@ TEST_CASE("lines are the present recording's, and part of no plan, source or key
   CHECK(!named_there);
 }
 
-TEST_CASE("threads that record at lines of their own get their own explanations") {
+TEST_CASE("threads that record at different lines get explanations with their own lines") {
   const Tensor x = numbers({64, 33}, 4);
   sn::eval(formula(x, {"warm.cpp", 1}));
   std::vector<std::thread> threads;
@@ -185,7 +185,7 @@ TEST_CASE("threads that record at lines of their own get their own explanations"
   CHECK(wrong == 0);
 }
 
-TEST_CASE("inputs have their names, or the line that recorded them") {
+TEST_CASE("inputs are shown with their names, or with the line that recorded them") {
   const Tensor x = sn::placeholder({40, 50}, DType::float32), y = sn::placeholder({50}, DType::float32);
   const int line = __LINE__ - 1;
   sn::set_name(x, "images");
@@ -213,13 +213,13 @@ TEST_CASE("inputs have their names, or the line that recorded them") {
   CHECK(json::parse(loaded.explain({.format = Format::json})).at("kernels").size() > 0);
 }
 
-TEST_CASE("the sizes that a plan serves are reported, and are right") {
+TEST_CASE("the sizes that a plan serves are reported correctly") {
   if (!sn::options().fuse) return;
   const Tensor x = sn::placeholder({100, 300}, DType::float32);
   const json sizes = explained({softmax(x, -1)}).at("plans")[0].at("sizes");
   REQUIRE(sizes.size() == 2);
   CHECK(sizes[0].at("value") == 100);
-  // Within the range the plan is found again, just outside another one is made.
+  // Inside the range the plan is found again; just outside it another plan is made.
   const auto made = [](std::int64_t rows, std::int64_t columns) {
     const auto before = sn::counters().plans_made;
     (void)sn::explain(softmax(sn::placeholder({rows, columns}, DType::float32), -1));
@@ -260,7 +260,7 @@ TEST_CASE("a plan that serves other sizes is described at the sizes of each eval
       const auto before = sn::counters().plans_made;
       const json reused = at(rows);
       REQUIRE(sn::counters().plans_made == before);
-      // Plans of other settings are kept apart, so that one is made for these sizes; nothing here depends on the settings.
+      // Plans with other settings are separate, so this setting, which has no other effect here, makes sure that a plan is made for these sizes.
       const sn::Options usual = sn::options();
       sn::Options other = usual;
       other.tuned = which;
@@ -284,7 +284,7 @@ TEST_CASE("a plan that serves other sizes is described at the sizes of each eval
   }
 }
 
-TEST_CASE("why two values are apart, or together") {
+TEST_CASE("explain_boundary says why two values are in one kernel or in two") {
   const Tensor x = sn::placeholder({500, 640}, DType::float32), w = sn::placeholder({640, 90}, DType::float32);
   sn::set_name(x, "x");
   const Tensor h = exp(x), z = h * 2.f, product = sn::matmul(z, w), y = softmax(product, -1);
@@ -313,7 +313,7 @@ TEST_CASE("why two values are apart, or together") {
   CHECK_THROWS_AS(sn::explain_boundary(Tensor(), first), sn::ValueError);
 }
 
-TEST_CASE("the JSON holds together: every number names something, whatever was recorded") {
+TEST_CASE("the JSON is consistent: every number refers to an object in it, for any recording") {
   std::mt19937 rng(fresh_seed());
   int looked_at = 0;
   for (int round = 0; round < 12; ++round) {
@@ -331,7 +331,7 @@ TEST_CASE("the JSON holds together: every number names something, whatever was r
     }
     const json plan = explained({values.back(), values[5]});
     CHECK(plan.at("schema") == 1);
-    if (plan.at("plans").size() != 1) continue;  // recording took it for a loop, and evaluated the first rounds
+    if (plan.at("plans").size() != 1) continue;  // loop detection evaluated the first iterations
     ++looked_at;
     const json& one = plan.at("plans")[0];
     const auto nodes = one.at("nodes").size(), steps = plan.at("kernels").size() + plan.at("library_calls").size(), held = one.at("values").size();
@@ -363,7 +363,7 @@ TEST_CASE("the JSON holds together: every number names something, whatever was r
   CHECK(looked_at > 4);
 }
 
-TEST_CASE("materialize ends a kernel, whatever the value is, and changes no element") {
+TEST_CASE("materialize ends a kernel for any value and changes no element") {
   const Tensor x = numbers({40, 70}, 1), w = numbers({70, 30}, 2);
   const auto same = [](const Tensor& a, const Tensor& b) { return all(equal(a, b)).item<bool>(); };
   const std::vector<std::pair<const char*, std::function<Tensor()>>> values = {
@@ -390,20 +390,20 @@ TEST_CASE("materialize ends a kernel, whatever the value is, and changes no elem
   CHECK(sn::materialize(3.f).item<float>() == 3.f);
 }
 
-TEST_CASE("fused computes by one kernel, or says why not before anything runs") {
+TEST_CASE("fused() computes with one kernel, or throws the reason before anything runs") {
   const Tensor x = numbers({512, 768}, 1), w = numbers({768, 64}, 2);
   const Counters before = sn::counters();
   const Tensor y = sn::fused([&] { return softmax(x * 2.f, -1); });
   if (sn::options().fuse) CHECK(sn::counters().kernels_launched == before.kernels_launched + 1);
   CHECK(all(equal(y, softmax(x * 2.f, -1))).item<bool>());
 
-  // Several results, a product with its epilogue, and what is there already.
+  // Tests several results, a product with its epilogue, and an evaluated tensor.
   CHECK(sn::fused([&] { return std::vector<Tensor>{exp(x), exp(x) + 1.f}; }).size() == 2);
   CHECK(sn::fused([&] { return gelu(matmul(x, w)); }).shape() == Shape{512, 64});
   CHECK(sn::fused([&] { return x; }).shape() == x.shape());
   CHECK(sn::fused([&] { return std::vector<Tensor>{}; }).empty());
   CHECK_THROWS_AS(sn::fused([&] { return Tensor(); }), ValueError);
-  if (!sn::options().fuse) {  // what is switched off is not checked
+  if (!sn::options().fuse) {  // without fusion, fused() does not check the number of kernels
     CHECK(sn::fused([&] { return materialize(exp(x)) + 1.f; }).shape() == x.shape());
     return;
   }
@@ -427,7 +427,7 @@ TEST_CASE("fused computes by one kernel, or says why not before anything runs") 
     CHECK_MESSAGE(contains(message, reason), message);
     CHECK_MESSAGE(contains(message, "step 2, "), message);
     CHECK(sn::counters().kernels_launched == launched);  // nothing ran
-    CHECK(formula().shape().size() < 3);                 // and it can be computed otherwise
+    CHECK(formula().shape().size() < 3);                 // the value can still be computed without fused()
     sn::eval(formula());
   }
 }

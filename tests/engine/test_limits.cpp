@@ -1,4 +1,4 @@
-// Bounds of an evaluation from outside: a limit on memory, and interrupts. After either the tensors are unchanged, and the process continues.
+// Tests the limit on memory, and interrupts. After both the tensors are unchanged, and the process continues.
 #include <doctest/doctest.h>
 
 #include <signal.h>
@@ -28,7 +28,7 @@ constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 
 Tensor floats(std::int64_t count) { return sn::from_span(std::vector<float>(static_cast<std::size_t>(count), 1.5f)); }
 
-/// The settings, with another limit while it lives.
+/// Changes the limit on memory while this object exists.
 struct Limit : sn::testing::WithOptions {
   explicit Limit(const std::string& memory) : WithOptions([&](sn::Options& options) { options.memory = memory; }) {}
 };
@@ -75,7 +75,7 @@ Tensor long_work(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("a result above the limit is a MemoryError that tells bytes, op and line; what was held stays") {
+TEST_CASE("a result above the limit is a MemoryError with the bytes, the operation and the line; other tensors are unchanged") {
   const Tensor x = floats(1 << 20);  // 4 MiB
   sn::eval(x);
   const std::size_t held = sn::counters().bytes_now;
@@ -91,13 +91,13 @@ TEST_CASE("a result above the limit is a MemoryError that tells bytes, op and li
     CHECK(said.find("add") != std::string::npos);
     CHECK(said.find("test_limits.cpp:" + std::to_string(line)) != std::string::npos);
     CHECK(said.find("SINTER_MEMORY") != std::string::npos);
-    CHECK(sn::sum(z).item<float>() == doctest::Approx(4.5 * (1 << 20)));  // a sum of it needs no room
+    CHECK(sn::sum(z).item<float>() == doctest::Approx(4.5 * (1 << 20)));  // a sum of these elements needs hardly any memory
     CHECK(y.to_vector<float>()[77] == 3.0f);
   }
   CHECK((x + 1.0f).to_vector<float>()[5] == 2.5f);
 }
 
-TEST_CASE("a tensor made from the user's data counts, and so do files") {
+TEST_CASE("tensors from the user's data and from files count towards the limit") {
   const std::size_t held = sn::counters().bytes_now;
   const Folder folder;
   const std::string file = (folder.path / "x.npy").string();
@@ -108,7 +108,7 @@ TEST_CASE("a tensor made from the user's data counts, and so do files") {
   CHECK(refused([&] { sn::load_npy(file); }).find("x.npy") != std::string::npos);
 }
 
-TEST_CASE("steps on the way count while they live, at random limits, and what fits is right") {
+TEST_CASE("intermediate values count while they are live, at random limits, and results that fit are correct") {
   const Tensor x = floats(1 << 16);  // 256 KiB
   sn::eval(x);
   const double expected = sn::sum(long_work(x)).item<float>();
@@ -126,13 +126,13 @@ TEST_CASE("steps on the way count while they live, at random limits, and what fi
         ++refusals;
       }
     }
-    CHECK(sn::counters().bytes_now <= before + kMegabyte);  // nothing is lost
+    CHECK(sn::counters().bytes_now <= before + kMegabyte);  // no memory is lost
   }
   CHECK(refusals > 0);
   CHECK(results > 0);
 }
 
-TEST_CASE("a result that no machine holds is refused before the steps that lead to it run") {
+TEST_CASE("a result that no machine can hold is refused before any step runs") {
   const auto before = sn::counters().kernels_launched;
   const std::int64_t much = std::int64_t{1} << 42;
   CHECK_FALSE(refused([&] { sn::eval(sn::cumsum(sn::ones({much}), 0)); }).empty());
@@ -140,7 +140,7 @@ TEST_CASE("a result that no machine holds is refused before the steps that lead 
   CHECK(sn::counters().kernels_launched == before);
 }
 
-TEST_CASE("a limit that is no size is refused, and none is none") {
+TEST_CASE("an invalid limit is refused, and an empty one is no limit") {
   sn::Options options = sn::options();
   options.memory = "plenty";
   CHECK_THROWS_AS(sn::configure(options), sn::ValueError);
@@ -173,27 +173,27 @@ TEST_CASE("an interrupt at any time ends the evaluation; the tensor can be evalu
   CHECK(stopped > 0);
 }
 
-TEST_CASE("without an evaluation under way the next one stops, and only it") {
+TEST_CASE("an interrupt between evaluations stops the next evaluation, and only that one") {
   sn::interrupt();
   sn::interrupt();
   CHECK_THROWS_AS(sn::eval(floats(10) * 2.0f), sn::Interrupted);
   CHECK((floats(10) * 2.0f).to_vector<float>()[3] == 3.0f);
 }
 
-TEST_CASE("a request that was answered stops nothing later, whatever thread a step runs on") {
+TEST_CASE("a handled interrupt stops no later evaluation, on any thread") {
   for (const int threads : {1, 2, 3}) {
     const auto scope = sn::testing::with_threads(threads);
     sn::interrupt();
     CHECK_THROWS_AS(sn::eval(floats(10) * 2.0f), sn::Interrupted);
     const Tensor x = sn::sin(sn::arange(200000).reshape({200, 1000}) * 1.0), square = sn::sin(sn::arange(160000).reshape({400, 400}) * 1.0);
-    const std::vector<float> rows = sn::astype(sn::sort(x, 1), DType::float32).to_vector<float>();  // a task of tasks
+    const std::vector<float> rows = sn::astype(sn::sort(x, 1), DType::float32).to_vector<float>();  // tasks that start tasks
     CHECK(std::is_sorted(rows.begin(), rows.begin() + 1000));
     CHECK_NOTHROW(sn::eval(sn::argsort(x, 1), sn::topk(x, 5).first, sn::cumsum(x, 1), sn::matmul(square, square), sn::inv(square), sn::sum(x, {0})));
     CHECK_NOTHROW(sn::eval(sn::conv2d(x.reshape({1, 2, 100, 1000}), sn::ones({3, 2, 3, 3}, DType::float64))));
   }
 }
 
-TEST_CASE("one request stops the evaluations of all threads") {
+TEST_CASE("one interrupt stops the evaluations of all threads") {
   std::atomic<int> running{0}, stopped{0};
   std::vector<std::thread> threads;
   for (int k = 0; k < 3; ++k)
@@ -208,7 +208,7 @@ TEST_CASE("one request stops the evaluations of all threads") {
       }
     });
   while (running < 3) std::this_thread::yield();
-  // A thread between two evaluations has nothing to stop, so the interrupt is repeated.
+  // An interrupt between two evaluations of a thread stops only the next one, so it is repeated.
   while (stopped < 3) {
     sn::interrupt();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -225,7 +225,7 @@ struct Ended {
   std::string out;
 };
 
-/// The command in a process group of its own, which gets the signal after a while.
+/// Runs the command in a separate process group and sends the group a signal after some time.
 Ended run_and_signal(const fs::path& cache, const std::vector<std::string>& arguments, int number, std::chrono::microseconds wait) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -244,7 +244,7 @@ Ended run_and_signal(const fs::path& cache, const std::vector<std::string>& argu
     std::vector<char*> argv{const_cast<char*>(SINTER_COMMAND)};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
-    alarm(60);  // one that does not end is ended by the signal
+    alarm(60);  // this signal ends a command that does not end by itself
     execv(SINTER_COMMAND, argv.data());
     _exit(127);
   }
@@ -265,12 +265,12 @@ Ended run_and_signal(const fs::path& cache, const std::vector<std::string>& argu
 
 }  // namespace
 
-TEST_CASE("Ctrl-C ends a command with 130, at any time, and leaves the cache whole") {
+TEST_CASE("Ctrl-C at any time ends a command with exit code 130 and leaves the cache intact") {
   const Folder folder;
   const fs::path cache = folder.path / "cache", out = folder.path / "y.npy";
   int interrupted = 0;
-  std::uintmax_t bytes = 0;  // of a whole result
-  // Signals come within the time that the command took in the first two rounds, which get none; the first one compiles.
+  std::uintmax_t bytes = 0;  // the output of a complete result
+  // The first two rounds run without a signal; the first of them compiles. The signals of later rounds come within the time that the command took.
   std::chrono::microseconds whole{};
   for (int round = 0; round < 27; ++round) {
     std::string formula = "x = sin(arange(300000.)); x";
@@ -288,7 +288,7 @@ TEST_CASE("Ctrl-C ends a command with 130, at any time, and leaves the cache who
     if (stopped) CHECK(ended.out.find("sinter: interrupted") != std::string::npos);
     interrupted += stopped;
     if (round < 2) bytes = fs::file_size(out);
-#if !defined(__SANITIZE_THREAD__)  // which delivers signals late
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer delivers signals late
     if (!done && number != SIGKILL) CHECK_FALSE(fs::exists(out));
 #endif
     if (fs::exists(out)) CHECK(fs::file_size(out) == bytes);  // SIGKILL may come between the result and the command's end

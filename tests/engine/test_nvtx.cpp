@@ -1,4 +1,4 @@
-// The ranges that a tool of NVIDIA's receives: what the engine does, and each step with the program's lines.
+// The ranges that a profiler of NVIDIA receives: the work of the engine, and each step with the program's lines.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 

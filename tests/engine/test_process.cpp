@@ -1,5 +1,5 @@
-// The library in the life of a process: evaluations of static objects at its end, forks, threads that cannot be started, compiles that nobody waits for. Each
-// role runs in a process of its own.
+// Tests the library at the end of a process, in static destructors, after forks, without threads, and with compiles in the background. Each role runs in a
+// separate process.
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>
@@ -53,14 +53,14 @@ std::string figure(const std::string& text, const std::string& key) {
 
 // ---- at the end ------------------------------------------------------------------------------------------------------------
 
-// Made before anything of the library is used, so destroyed after everything that is made on first use.
+// This object is constructed before the library is used, so it is destroyed after all objects that the library makes on first use.
 struct AtExit {
   Tensor kept;
   bool asked = false;
   ~AtExit() {
     if (!asked) return;
-    const Tensor known = sn::exp(kept) + 1.0f;                                       // a plan that is there
-    const Tensor fresh = sn::softmax(sn::tanh(kept.reshape({500, 20}) * 3.0f), -1);  // one that is not
+    const Tensor known = sn::exp(kept) + 1.0f;                                       // the plan exists
+    const Tensor fresh = sn::softmax(sn::tanh(kept.reshape({500, 20}) * 3.0f), -1);  // this plan has to be made
     const Tensor product = sn::matmul(fresh, fresh.T());
     double sum = 0;
     for (float v : product.to_vector<float>()) sum += v;
@@ -92,7 +92,7 @@ int forks(int times) {
   for (int k = 0; k < times; ++k) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(30);  // a child that hangs is ended by the signal
+      alarm(30);  // this signal ends a child that hangs
       const Tensor y = sn::sum(ramp(70000).reshape({70, 1000}) * static_cast<float>(k + 1), -1);
       _exit(std::abs(y.to_vector<float>()[3] - 499.5 * (k + 1)) < 0.1 * (k + 1) ? 0 : 1);
     }
@@ -146,7 +146,7 @@ int role_at_once() {
   return 0;
 }
 
-int role_short() {  // ends as soon as it has its result
+int role_short() {  // the process ends as soon as it has the result
   const Tensor x = ramp(1000);
   std::printf("value=%a\n", formula(x).to_vector<float>()[500]);
   const auto c = sn::counters();
@@ -166,10 +166,10 @@ const std::map<std::string, std::function<int()>> roles = {
 
 }  // namespace
 
-TEST_CASE("a static object's destructor evaluates, known formulas and new ones") {
+TEST_CASE("the destructor of a static object can evaluate known and new formulas") {
   const Folder folder;
   for (int run = 0; run < 8; ++run) {
-    // The first run compiles; a compiler that is gone by then is a reason to interpret, not to crash.
+    // The first run compiles. If the compiler has been removed, a later run interprets and does not crash.
     const Ran ran = run_role("static", folder.cache() + " SINTER_THREADS=4");
     CAPTURE(ran.out);
     REQUIRE(ran.status == 0);
@@ -178,8 +178,8 @@ TEST_CASE("a static object's destructor evaluates, known formulas and new ones")
   }
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which follows no child of fork that starts threads
-TEST_CASE("a child of fork evaluates, whatever other threads were doing") {
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer does not support a child of fork that starts threads
+TEST_CASE("a child of fork can evaluate, whatever other threads were doing") {
   if (sn::testing::on_gpu()) return;  // a CUDA context does not outlive a fork
   const Ran ran = run_role("fork", "SINTER_THREADS=3 SINTER_LOG=error");
   CAPTURE(ran.out);
@@ -188,7 +188,7 @@ TEST_CASE("a child of fork evaluates, whatever other threads were doing") {
   CHECK(figure(ran.out, "wrong") == "0");
 }
 
-TEST_CASE("the first fork may meet the first evaluation") {
+TEST_CASE("the first fork may happen during the first evaluation") {
   if (sn::testing::on_gpu()) return;
   for (int run = 0; run < 20; ++run) {
     const Ran ran = run_role("first_fork", "SINTER_THREADS=3 SINTER_LOG=error");
@@ -199,7 +199,7 @@ TEST_CASE("the first fork may meet the first evaluation") {
 
 #endif
 
-TEST_CASE("where threads cannot be started the others do the work, and it is reported once") {
+TEST_CASE("if threads cannot be started, the others do the work, and one warning is logged") {
   if (sn::testing::on_gpu()) return;
   const Ran ran = run_role("few_threads", "SINTER_THREADS=8 SINTER_CACHE_SIZE=0 SINTER_WAIT=on");
   if (WIFEXITED(ran.status) && WEXITSTATUS(ran.status) == sn::testing::kSkipped) {
@@ -215,7 +215,7 @@ TEST_CASE("where threads cannot be started the others do the work, and it is rep
   CHECK(ran.out.find("threads could be started", warned + 1) == std::string::npos);
 }
 
-TEST_CASE("an absurd number of threads is cut down") {
+TEST_CASE("an absurd number of threads is reduced") {
   const Ran ran = run_role("many_threads", "SINTER_THREADS=2147483647");
   CAPTURE(ran.out);
   CHECK(ran.status == 0);
@@ -223,7 +223,7 @@ TEST_CASE("an absurd number of threads is cut down") {
   CHECK(std::atol(figure(ran.out, "kilobytes").c_str()) < 1'000'000);
 }
 
-TEST_CASE("batches that only a recording holds are counted and let go") {
+TEST_CASE("batches that only a recording holds are counted and released") {
   constexpr int kBatches = 120;
   constexpr std::int64_t kElements = 1 << 20;  // 4 MiB each, half a gigabyte together
   const std::vector<float> batch(kElements, 0.5f);
@@ -231,11 +231,11 @@ TEST_CASE("batches that only a recording holds are counted and let go") {
   const auto before = sn::counters().bytes_now;
   Tensor sum = sn::zeros({}, DType::float32);
   for (int k = 0; k < 3; ++k) sum += sn::sum(sn::from_span(batch));
-  CHECK(sn::counters().bytes_now - before >= 3 * kElements * 4);  // waiting contents are counted
+  CHECK(sn::counters().bytes_now - before >= 3 * kElements * 4);  // memory of recorded operands is counted
   for (int k = 3; k < kBatches; ++k) sum += sn::sum(sn::from_span(batch));
   CHECK(sn::counters().bytes_peak - before < (300u << 20) * (sn::testing::on_gpu() ? 2 : 1));
   CHECK(sum.item<float>() == doctest::Approx(0.5 * kElements * kBatches).epsilon(1e-4));
-  // Data that the user holds is no reason to evaluate anything.
+  // Data that the user holds does not cause an evaluation.
   const Tensor large = sn::from_span(std::vector<float>(70 << 20, 1.0f));
   const auto launched = sn::counters().kernels_launched;
   const Tensor waits = sn::sum(large * 2.0f + large);
@@ -243,7 +243,7 @@ TEST_CASE("batches that only a recording holds are counted and let go") {
   CHECK(sn::explain(waits).find("moved") != std::string::npos);
 }
 
-TEST_CASE("a first result does not wait for the compiler where the bits are the same") {
+TEST_CASE("a first result does not wait for the compiler if the interpreter gives the same bits") {
   if (!on_llvm()) return;
   const Folder folder;
   const Ran first = run_role("at_once", folder.cache() + " SINTER_WAIT=off");
@@ -260,7 +260,7 @@ TEST_CASE("a first result does not wait for the compiler where the bits are the 
   CHECK(figure(run_role("at_once", other.cache() + " SINTER_WAIT=on").out, "behind") == "0");
 }
 
-TEST_CASE("a process that ends at once still leaves its kernel in the cache") {
+TEST_CASE("a process that ends immediately still stores its kernel in the cache") {
   if (!on_llvm()) return;
   for (int round = 0; round < 5; ++round) {
     const Folder folder;
@@ -275,7 +275,7 @@ TEST_CASE("a process that ends at once still leaves its kernel in the cache") {
   }
 }
 
-TEST_CASE("a warm cache serves where the compiler is gone") {
+TEST_CASE("a warm cache works after the compiler was removed") {
   if (!on_llvm()) return;
   const Folder folder;
   const Ran cold = run_role("short", folder.cache() + " SINTER_WAIT=on");
@@ -287,7 +287,7 @@ TEST_CASE("a warm cache serves where the compiler is gone") {
   CHECK(figure(warm.out, "disk") == kernels);
   CHECK(figure(warm.out, "fallbacks") == "0");
   CHECK(figure(warm.out, "value") == figure(cold.out, "value"));
-  // A damaged note counts as none.
+  // A damaged note is ignored.
   std::ofstream(folder.path / "compiler-cpu", std::ios::binary) << "nonsense";
   const Ran lost = run_role("short", folder.cache() + " SINTER_WAIT=on SINTER_LLVM=/nonexistent/libLLVM.so");
   CAPTURE(lost.out);
@@ -296,7 +296,7 @@ TEST_CASE("a warm cache serves where the compiler is gone") {
   CHECK(figure(lost.out, "value") == figure(cold.out, "value"));
 }
 
-TEST_CASE("trim and synchronize are the user's") {
+TEST_CASE("the user can call trim and synchronize") {
   sn::eval(ramp(3'000'000) * 2.0f);
   sn::synchronize();
   sn::trim();

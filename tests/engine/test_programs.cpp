@@ -16,7 +16,7 @@ TEST_CASE("small programs agree with plain loops") {
   for (const Program& program : shuffled(programs)) {
     if (time_is_over()) break;
     if (only && std::string(only) != program.name) continue;
-    // An emulated kernel takes a compiler each: one in eight programs there.
+    // Each emulated kernel is compiled for the host, so the emulator runs one in eight programs.
     if (on_gpu() && !only && number++ % 8 != 0) continue;
     for (const auto& [real, evaluates] :
          {std::pair{sn::DType::float64, false}, {sn::DType::float32, true}, {sn::DType::float32, false}, {sn::DType::float64, true}}) {

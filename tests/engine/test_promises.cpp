@@ -55,7 +55,7 @@ struct Difference {
   std::uint64_t made() const { return now().kernels_compiled + now().kernels_from_disk; }
 };
 
-// Runs a role of this program (see main) in a process of its own with further environment.
+// Runs a role of this program (see main) in a separate process with additional environment variables.
 Ran run_child(const std::string& role, const std::vector<std::string>& environment) {
   std::string command;
   for (const auto& variable : environment) command += variable + " ";
@@ -106,7 +106,7 @@ TEST_CASE("1: a thousand literals and fifty sizes of one formula make one kernel
   const Tensor x = random_tensor({1000});
   const Difference difference;
   for (int k = 0; k < 1000; ++k) {
-    const float s = 0.37f + 0.0005f * static_cast<float>(k);  // never 1: x*1 is x, another formula
+    const float s = 0.37f + 0.0005f * static_cast<float>(k);  // never 1, because x*1 is x, which is another formula
     const Tensor y = sn::tanh(x * s + (2 - s));
     sn::eval(y);
     if (k % 250 == 0) CHECK(y.to_vector<float>()[7] == doctest::Approx(std::tanh(x.to_vector<float>()[7] * s + (2 - s))).epsilon(1e-6));
@@ -116,7 +116,7 @@ TEST_CASE("1: a thousand literals and fifty sizes of one formula make one kernel
     const Tensor y = sn::tanh(random_tensor({n * 37}) * 0.25f + 1.5f);
     sn::eval(y);
   }
-  // On CUDA a size that is no multiple of four has accesses of its own.
+  // On CUDA a size that is no multiple of four has other accesses.
   if (compiles()) CHECK(difference.made() <= (sn::options().device == "cpu" ? 1 : 2));
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("1: fifty sizes of a row kernel and of a broadcast make one kernel eac
   const auto row_kernels = rows.made();
   const Difference broadcasts;
   for (int n = 2; n <= 50; ++n) sn::eval(random_tensor({n, 30 + n}) * random_tensor({30 + n}));
-  // On CUDA the layout class holds more: alignment for 16-byte accesses, and whether a warp or a block takes a row.
+  // On CUDA a plan depends on more: on the alignment for 16-byte accesses, and on whether a warp or a block computes a row.
   const bool cuda = sn::options().device != "cpu";
   if (compiles()) CHECK(row_kernels <= (cuda ? 8 : 1));
   if (compiles()) CHECK(broadcasts.made() <= (cuda ? 4 : 1));
@@ -160,7 +160,7 @@ TEST_CASE("3: ten thousand recorded steps compile at most two kernels in bounded
   CHECK(sn::counters().bytes_peak - start < 10 * 40000);
 }
 
-TEST_CASE("4 and 5: every kernel says why it ends, with figures where something was decided") {
+TEST_CASE("4 and 5: every kernel has a split reason, with the figures of the decision") {
   const Tensor x = random_tensor({2048, 1024});
   const Tensor y = (x - sn::mean(x)) / sn::stddev(x);
   const std::string json = sn::explain(y, sn::Format::json);
@@ -172,7 +172,7 @@ TEST_CASE("4 and 5: every kernel says why it ends, with figures where something 
   CHECK(text.find("output wanted") != std::string::npos);
 }
 
-TEST_CASE("4: tensors that were evaluated apart are explained together") {
+TEST_CASE("4: tensors that were evaluated separately are explained together") {
   const Tensor x = random_tensor({50, 60}), a = sn::exp(x) * 2.f;
   sn::eval(a);
   const Tensor b = sn::sum(a * a, 0), c = sn::tanh(b), d = a - 1.f;
@@ -182,12 +182,12 @@ TEST_CASE("4: tensors that were evaluated apart are explained together") {
   for (const char* part : {"evaluation 1 of 3", "evaluation 3 of 3", "exp", "reduce_sum", "tanh", "subtract"}) CHECK(text.find(part) != std::string::npos);
   CHECK(sn::explain({a, a}) == sn::explain(a));
   CHECK(sn::explain({c, d}) == sn::explain(c));
-  CHECK(sn::explain({a, a + 3.f}).find("evaluation 2 of 2") != std::string::npos);  // the second is planned now
+  CHECK(sn::explain({a, a + 3.f}).find("evaluation 2 of 2") != std::string::npos);  // the second formula is planned here
   const sn::testing::TemporaryFolder folder;
   CHECK(sn::dump_kernels({a, b}, folder / "both").size() > std::max(sn::dump_kernels(a, folder / "a").size(), sn::dump_kernels(b, folder / "b").size()));
 }
 
-TEST_CASE("6: a warm process compiles nothing, maps no compiler, and can still tell why") {
+TEST_CASE("6: a warm process compiles nothing, maps no compiler, and still has the split reasons") {
   if (!compiles()) return;
   const sn::testing::TemporaryFolder folder;
   fs::permissions(folder.path, fs::perms::owner_all);
@@ -237,7 +237,7 @@ TEST_CASE("7: sources are self-contained, have one entry point and are the same 
   }
 }
 
-TEST_CASE("8: the same bits from one thread and from many, from run to run") {
+TEST_CASE("8: results have the same bits on one thread and on many, and from run to run") {
   const std::string one = word(run_child("bits", {"SINTER_THREADS=1"}).out, "bits");
   CHECK(!one.empty());
   CHECK(word(run_child("bits", {"SINTER_THREADS=2"}).out, "bits") == one);
@@ -268,7 +268,7 @@ TEST_CASE("9: a missing compiler, a broken one and an unusable cache are survive
   CHECK(word(no_cache.out, "sum") == good);
 }
 
-TEST_CASE("9: misuse is a typed exception that names the op, the shapes and the line, and the process goes on") {
+TEST_CASE("9: misuse is a typed exception that names the operation, the shapes and the line, and the process continues") {
   const Tensor a = sn::zeros({3, 4}), b = sn::zeros({5});
   try {
     const Tensor c = a + b;
@@ -296,13 +296,13 @@ TEST_CASE("10: a chain of twelve thousand views is planned, explained and forgot
     for (int k = 0; k < 12001; ++k) y = sn::flip(y, 0).T();
     CHECK(sn::explain(y).find("1 kernel") != std::string::npos);
     if (!evaluated) continue;
-    CHECK(y.to_vector<float>() == sn::flip(x, 0).T().to_vector<float>());  // four of them are none
+    CHECK(y.to_vector<float>() == sn::flip(x, 0).T().to_vector<float>());  // four of them record no operation
   }
 }
 
 TEST_CASE("11: threads record and evaluate over shared tensors") {
   const Tensor x = random_tensor({5000});
-  const Tensor shared = sn::exp(x);  // not evaluated yet: several threads will want it at once
+  const Tensor shared = sn::exp(x);  // not evaluated yet, because several threads are to evaluate it at once
   const auto want = (sn::exp(x) * 3.0f).to_vector<float>();
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -329,7 +329,7 @@ TEST_CASE("recorded literals, reused plans and one launch for repeated formulas"
   CHECK(difference.made() == 0);
 }
 
-TEST_CASE("fuse=off is a mode: one kernel per op, the same values") {
+TEST_CASE("with fuse=off there is one kernel per operation, and the values are the same") {
   const Tensor x = random_tensor({65, 33});
   const auto fused = sn::softmax(x).to_vector<float>();
   const sn::testing::WithOptions off([](sn::Options& options) { options.fuse = false; });

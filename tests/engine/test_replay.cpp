@@ -1,5 +1,5 @@
-// Repeated evaluations: launches that are prepared once and repeated with other contents and literals give the results of the first evaluation and of float64
-// loops; shared memory of results is returned; threads; alternating sizes.
+// Repeated evaluations: launches are prepared once and repeated with other data and literals. The results agree with the first evaluation and with float64
+// loops; memory that results share is released. Threads and alternating sizes are tested, too.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0;
 }
 
-/// Rounds of normalising columns, then rows: two kernels a round and more, each of which waits for the one before.
+/// Normalises columns and rows in several iterations: each has at least two kernels, and each kernel depends on the one before.
 Tensor normalised(Tensor x, int rounds) {
   for (int k = 0; k < rounds; ++k) {
     x = x / (sum(abs(x), 0, true) + 0.5f);
@@ -60,7 +60,7 @@ std::vector<double> normalised(std::vector<double> x, std::size_t rows, std::siz
   }
   return x;
 }
-/// The tolerance is relative to the largest value, since the running sums come near zero.
+/// The tolerance is relative to the largest value, because running sums can be near zero.
 double worst_error(const Tensor& got, const std::vector<double>& want) {
   const auto values = got.to_vector<float>();
   REQUIRE(values.size() == want.size());
@@ -75,7 +75,7 @@ std::vector<double> doubles(const std::vector<float>& x) { return {x.begin(), x.
 
 }  // namespace
 
-TEST_CASE("one kernel: other literals, other contents" * doctest::skip(losing)) {
+TEST_CASE("one kernel is repeated with other literals and other data" * doctest::skip(losing)) {
   for (int k = 0; k < 6; ++k) {
     const std::vector<float> x = floats(1000);
     const float factor = 1.5f + static_cast<float>(k), more = 0.25f * static_cast<float>(k + 1);
@@ -95,7 +95,7 @@ TEST_CASE("one kernel: other literals, other contents" * doctest::skip(losing)) 
   }
 }
 
-TEST_CASE("several kernels are one graph, whose kernels run in any order that their values allow" * doctest::skip(losing)) {
+TEST_CASE("several kernels are one graph, which runs them in any order that their dependencies allow" * doctest::skip(losing)) {
   constexpr std::size_t kRows = 12, kColumns = 40;
   const Function frozen = freeze([](const Tensor& x) { return normalised(x, 3); }, {{DType::float32, {12, 40}, "x"}});
   for (int k = 0; k < 5; ++k) {
@@ -119,7 +119,7 @@ TEST_CASE("several kernels are one graph, whose kernels run in any order that th
   }
 }
 
-TEST_CASE("ten kernels that wait for each other, recorded anew each time, are one graph" * doctest::skip(losing)) {
+TEST_CASE("ten dependent kernels that are recorded each time are one graph" * doctest::skip(losing)) {
   const auto chain = [](Tensor x) {
     for (int k = 0; k < 5; ++k) x = softmax(softmax(x, 0), 1);
     return x;
@@ -150,7 +150,7 @@ TEST_CASE("ten kernels that wait for each other, recorded anew each time, are on
   }
 }
 
-TEST_CASE("a value that goes round: what one run gives is what the next reads" * doctest::skip(losing)) {
+TEST_CASE("a value that is the result of one run and the input of the next" * doctest::skip(losing)) {
   constexpr std::size_t kRows = 8, kColumns = 24;
   const std::vector<float> x = floats(kRows * kColumns);
   const Function frozen = freeze([](const Tensor& y) { return normalised(y, 2); }, {{DType::float32, {8, 24}, "y"}});
@@ -168,7 +168,7 @@ TEST_CASE("a value that goes round: what one run gives is what the next reads" *
 
 namespace {
 
-/// A random program: values of one shape, each made of earlier ones by an operation that is sometimes a kernel of its own.
+/// A random program over values of one shape. Each operation uses earlier values; some operations are separate kernels.
 std::vector<Tensor> program(unsigned chosen, const std::vector<Tensor>& inputs, const Tensor& places) {
   std::mt19937 draw(chosen);
   std::vector<Tensor> values = inputs;
@@ -198,7 +198,7 @@ std::vector<Tensor> program(unsigned chosen, const std::vector<Tensor>& inputs, 
 
 }  // namespace
 
-TEST_CASE("programs drawn by chance: every later evaluation gives the first one's bits, and a step by step one's" * doctest::skip(losing)) {
+TEST_CASE("every repeated evaluation of a random program gives the bits of the first, and of one without a graph" * doctest::skip(losing)) {
   constexpr std::int64_t kSide = 16;
   const int programs = testing::on_gpu() ? 5 : 40;
   for (int p = 0; p < programs; ++p) {
@@ -228,7 +228,7 @@ TEST_CASE("programs drawn by chance: every later evaluation gives the first one'
   }
 }
 
-TEST_CASE("results that share memory: one that is kept stays as it is, and all comes back with the last" * doctest::skip(losing)) {
+TEST_CASE("results that share memory: a result that is kept does not change, and the memory is released with the last one" * doctest::skip(losing)) {
   const Tensor x = random_tensor({64, 256});
   eval(x);
   const auto step = [&](float factor) {
@@ -257,10 +257,10 @@ TEST_CASE("results that share memory: one that is kept stays as it is, and all c
   const std::uint64_t with_host = counters().bytes_now;  // a value that was read has a copy on the host
   CHECK(with_host >= before);
   kept = Tensor();
-  CHECK(counters().bytes_now <= before + kOne);  // of x, the host's
+  CHECK(counters().bytes_now <= before + kOne);  // x's copy on the host
 }
 
-TEST_CASE("a small result does not hold a large one's memory" * doctest::skip(losing)) {
+TEST_CASE("a small result does not keep a large result's memory alive" * doctest::skip(losing)) {
   const Tensor x = random_tensor({256, 1024});
   eval(x);
   std::vector<Tensor> losses;
@@ -275,7 +275,7 @@ TEST_CASE("a small result does not hold a large one's memory" * doctest::skip(lo
   CHECK(counters().bytes_now - before < 64 << 10);
 }
 
-TEST_CASE("sizes that alternate, and more of them than are remembered" * doctest::skip(losing)) {
+TEST_CASE("sizes that alternate, and more sizes than a plan stays bound to" * doctest::skip(losing)) {
   for (const std::vector<std::size_t>& sizes : {std::vector<std::size_t>{24, 40}, {20, 24, 28, 32, 36, 40, 44}})
     for (int round = 0; round < 3; ++round)
       for (const std::size_t rows : sizes) {
@@ -296,7 +296,7 @@ TEST_CASE("an index out of range is reported in a repeated evaluation too" * doc
   }
 }
 
-TEST_CASE("what the host computes in the device's stead lies between kernels that are repeated" * doctest::skip(losing)) {
+TEST_CASE("a library call that the host computes for the device, between kernels that are repeated" * doctest::skip(losing)) {
   for (int k = 0; k < 4; ++k) {
     const Tensor a = random_tensor({5, 5});
     const Tensor spd = matmul(a, transpose(a)) + eye(5).astype(DType::float32) * 4.f, l = cholesky(spd), back = matmul(l, transpose(l)) - spd;
@@ -333,7 +333,7 @@ TEST_CASE("several threads repeat the same plans, each with its own values" * do
   }
 }
 
-TEST_CASE("a device that is lost in a graph: an error that names its kernels" * doctest::skip(!losing)) {
+TEST_CASE("if a device is lost in a graph, the error names its kernels" * doctest::skip(!losing)) {
   testing::may_fall_back = true;
   const Tensor x = random_tensor({12, 40});
   std::string report;

@@ -1,8 +1,8 @@
-// Programs of several results, enumerated: every kind of operation, every view of its result, both wanted (in either order, alone with more work, with a view
-// of the view, with a reduction of the view), over shapes with empty, single and no axes. The reference is plain C++ in float64; memory is poisoned
+// Enumerates programs with two results: an operation y of every kind, and every view z of y. Both are requested in either order, or with more work, a view of
+// the view, or a reduction of the view. Shapes include empty axes, axes of size 1 and no axes. The reference is plain C++ in float64; memory is poisoned
 // (SINTER_POISON), so that an element that nothing computes shows.
 //
-// A default run draws a sample: other programs each time, the same for SINTER_TEST_SEED. SINTER_TEST_STRIDE=1 runs all.
+// A default run draws a random sample, which SINTER_TEST_SEED repeats. SINTER_TEST_STRIDE=1 runs all programs.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A value on both sides, and its NumPy expression.
+/// A value as a tensor and as the reference's array, with its NumPy expression.
 struct Value {
   Tensor tensor;
   Ref ref;
@@ -62,7 +62,7 @@ struct Operands {
 std::vector<Value> results(const Operands& in) {
   const auto& [a, b, row, dtype] = in;
   const std::size_t rank = a.ref.shape.size();
-  const bool computes = dtype != DType::bool_;  // bool has no arithmetic of its own
+  const bool computes = dtype != DType::bool_;  // bool has no arithmetic
   const auto real = [&](const Value& x) { return sn::astype(x.tensor, DType::float64); };
   std::vector<Value> list;
   const auto add = [&](Tensor t, Ref r, std::string text) { list.push_back({std::move(t), std::move(r), std::move(text)}); };
@@ -222,7 +222,7 @@ std::vector<Value> views(const Value& y) {
 // --- the wanted results ----------------------------------------------------------------------------------------------------
 
 constexpr int kForms = 10;
-/// The form-th set of wanted results of y and its view z.
+/// Returns set number `form` of requested results of y and its view z.
 std::vector<Value> wanted(int form, const Value& y, const Value& z, std::mt19937& rng) {
   // Arithmetic in a dtype that has one and is wide enough for the sums.
   const auto wide = [](const Value& v) { return v.tensor.dtype() == DType::bool_ ? sn::astype(v.tensor, DType::int64) : v.tensor; };
@@ -250,7 +250,7 @@ std::vector<Value> wanted(int form, const Value& y, const Value& z, std::mt19937
     case 7: return {worked(view(z)), z, y};
     case 8: return {worked(y), worked(z), total(y)};
     default: {
-      // Worked on, viewed and worked on again: y itself is not wanted.
+      // An operation on a view of an operation; y itself is not requested.
       const Value deep = worked(view(worked(z)));
       return {deep, worked(z), worked(view(y))};
     }
@@ -263,7 +263,7 @@ std::string describe(const std::vector<Value>& list) {
   return text;
 }
 
-/// Describes an error in the evaluated values; empty if there is none.
+/// Returns a description of an error in the evaluated values, or an empty text if there is none.
 std::string difference(const std::vector<Value>& list) {
   for (std::size_t r = 0; r < list.size(); ++r) {
     const auto& [tensor, ref, text] = list[r];
@@ -282,7 +282,7 @@ constexpr DType kTypes[] = {DType::float32, DType::int32, DType::float64, DType:
 
 std::uint32_t seed() { return test_seed(); }
 
-/// One in how many programs runs here: compiling a kernel takes a thousand times as long as interpreting it.
+/// Returns n if one in n programs runs on this executor. Compiling a kernel takes a thousand times as long as interpreting it.
 std::uint32_t stride() {
   if (const char* given = std::getenv("SINTER_TEST_STRIDE")) return static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10));
   const bool interpreted = sn::options().backend == "interpreter";
@@ -292,7 +292,7 @@ std::uint32_t stride() {
 
 }  // namespace
 
-TEST_CASE("an operation's result, every view of it, and both wanted") {
+TEST_CASE("an operation's result and any view of it can both be results") {
   const std::uint32_t start = seed(), step = stride();
   MESSAGE("SINTER_TEST_SEED=" << start << ", one in " << step);
   std::uint32_t number = 0, ran = 0;
@@ -337,7 +337,7 @@ TEST_CASE("an operation's result, every view of it, and both wanted") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a result and a part of it are both whole") {
+TEST_CASE("a result and a part of it are both computed completely") {
   std::mt19937 rng(seed());
   const auto a = random(rng, {3, 4}, DType::float32, 1, 6), b = random(rng, {3, 4}, DType::float32, 1, 6);
   const Ref sum = zip(a.second, b.second, plus);
@@ -349,7 +349,7 @@ TEST_CASE("a result and a part of it are both whole") {
   }
 }
 
-TEST_CASE("an empty tensor next to a sum over nothing") {
+TEST_CASE("an empty tensor and a sum over an empty axis") {
   const Tensor y = sn::zeros({0, 2, 3}, DType::float64) + sn::sum(sn::zeros({3, 2, 0}, DType::float64));
   CHECK(y.shape() == Shape{0, 2, 3});
   CHECK(y.to_vector<double>().empty());

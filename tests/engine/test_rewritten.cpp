@@ -1,4 +1,4 @@
-// Passes over a recording: random networks give what they give as they are recorded, and what is packed once is that of the present elements.
+// Graph passes: random networks give the same results with and without passes, and packed weights always belong to the present elements.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Tensor bytes(const Shape& shape, DType dtype) {
   return made;
 }
 
-/// Operations one after the other, each on some earlier results.
+/// A network: a list of operations, each on earlier results.
 class Network {
  public:
   Network() {
@@ -81,7 +81,7 @@ class Network {
         const Tensor mean = drawn({channels}, 1), variance = abs(drawn({channels}, 1)) + 0.3f, weight = drawn({channels}, 1), bias = drawn({channels}, 1);
         return add("batch_norm", shape, [=](const Values& v) { return batch_norm(v[at], mean, variance, weight, bias, 1e-5); });
       }
-      case 6: {  // what fills a block is 0 / 0
+      case 6: {  // for the zeros that fill up a block, this is 0 / 0
         const Tensor by = abs(drawn({channels, 1, 1}, 1)) + 0.5f;
         return add("divide", shape, [=](const Values& v) { return v[at] / by; });
       }
@@ -145,7 +145,7 @@ void check_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
 
 }  // namespace
 
-TEST_CASE("random networks give what they give as they are recorded, evaluated and frozen") {
+TEST_CASE("random networks give the same values with and without passes, evaluated and frozen") {
   for (int round = 0; round < (testing::on_gpu() ? 2 : 12) && !testing::time_is_over(); ++round) {
     const Network network;
     INFO(network.text);
@@ -163,7 +163,7 @@ TEST_CASE("random networks give what they give as they are recorded, evaluated a
   }
 }
 
-TEST_CASE("convolutions and products of bytes give the same bits as they are recorded, whatever their zero points") {
+TEST_CASE("convolutions and products of bytes give the same bits with and without passes, for any zero points") {
   for (int round = 0; round < (testing::on_gpu() ? 2 : 12) && !testing::time_is_over(); ++round) {
     const DType x_type = pick(0, 1) ? DType::uint8 : DType::int8, w_type = pick(0, 1) ? DType::int8 : DType::uint8;
     const auto wide = [](const Tensor& t) { return t.astype(DType::int32); };
@@ -191,7 +191,7 @@ TEST_CASE("convolutions and products of bytes give the same bits as they are rec
   }
 }
 
-TEST_CASE("weights are packed once, and anew when they are written") {
+TEST_CASE("weights are packed once, and again after they are written") {
   if (!testing::convolves_in_blocks()) return;
   const Tensor x = drawn({2, 32, 9, 9}, 1), after = drawn({32, 32, 1, 1}, 0.3f);
   Tensor w = drawn({32, 32, 3, 3}, 0.1f);
@@ -225,7 +225,7 @@ TEST_CASE("weights are packed once, and anew when they are written") {
   }
 }
 
-TEST_CASE("numbers for each channel are folded into weights once, and anew when one of the tensors is written") {
+TEST_CASE("factors and offsets of channels are folded into weights once, and again after one of the tensors is written") {
   if (!testing::convolves_in_blocks()) return;
   const Tensor x = drawn({2, 32, 9, 9}, 1), w = drawn({24, 32, 3, 3}, 0.1f), after = drawn({32, 24, 1, 1}, 0.3f);
   Tensor mean = drawn({24}, 1), variance = abs(drawn({24}, 1)) + 0.3f, scale = drawn({24}, 1);
@@ -247,7 +247,7 @@ TEST_CASE("numbers for each channel are folded into weights once, and anew when 
     check_near(network(), testing::as_recorded(network));
   }
   CHECK(folds());
-  // Weights are not multiplied for ever by numbers that differ in each evaluation.
+  // Factors that differ in each evaluation are not folded into weights every time.
   for (int round = 0; round < 8; ++round) {
     factor += 0.25f;
     check_near(network(), testing::as_recorded(network));
@@ -269,7 +269,7 @@ TEST_CASE("several threads evaluate with weights that nobody has packed yet") {
   check_near({from_span(results[0])}, {from_span(testing::as_recorded([&] { return std::vector<Tensor>{network()}; })[0].to_vector<float>())});
 }
 
-TEST_CASE("what is between two values is reported for the plan with its passes, or as recorded where one became part of the other") {
+TEST_CASE("explain_boundary uses the plan with its passes, or the recording if a pass merged the two values") {
   const Tensor x = drawn({1, 16, 8, 8}, 1), w = drawn({16, 16, 3, 3}, 1), bias = drawn({16}, 1);
   const Tensor first = conv2d(x, w), active = relu(first), second = conv2d(active, w), shifted = conv2d(x, w, bias);
   CHECK(explain_boundary(first, active, {second}).size() > 0);

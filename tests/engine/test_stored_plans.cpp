@@ -1,4 +1,4 @@
-// Plans in the disk cache: plans that a second process takes or makes anew, and wrong entries.
+// Plans in the disk cache: a second process uses or remakes them, and refuses wrong entries.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using namespace sinter;
 
 namespace {
 
-/// The exit code of a child that runs `body`; 255 where it ended otherwise.
+/// Returns the exit code of a child that runs `body`, or 255 if the child did not exit normally.
 template <class Body> int in_child(const Body& body) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -86,7 +86,7 @@ std::vector<fs::path> plans_in(const fs::path& cache) {
 
 }  // namespace
 
-TEST_CASE("a second process takes the plans of the first, for every size that they serve") {
+TEST_CASE("a second process uses the plans of the first, for every size that they serve") {
   const testing::TemporaryFolder folder;
   const fs::path cache = folder.path / "cache";
   REQUIRE(in_child([&] { return computes(cache, 40, 2, 0); }) == 0);  // x, and the formula
@@ -99,7 +99,7 @@ TEST_CASE("a second process takes the plans of the first, for every size that th
   CHECK(plans_in(cache).size() == before + 2);
 }
 
-TEST_CASE("plans of one structure lie side by side, and each is found by its guards") {
+TEST_CASE("several plans of one structure are stored, and each is found by its guards") {
   const testing::TemporaryFolder folder;
   const fs::path cache = folder.path / "cache";
   const auto sums = [&](std::vector<std::int64_t> sizes, std::uint64_t made) {

@@ -17,7 +17,7 @@ using namespace sinter::testing;
 
 namespace {
 
-/// The error names this function and a line of the statement that asked, at its end.
+/// Checks that the error names this function and ends with a line of the statement that needed the value.
 template <class E, class Call> std::string says(Call call, const std::string& function, int line = __builtin_LINE()) {
   std::string text = "nothing was thrown";
   try {
@@ -38,7 +38,7 @@ template <class E, class Call> std::string says(Call call, const std::string& fu
 
 }  // namespace
 
-TEST_CASE("errors of an evaluation name who asked and where") {
+TEST_CASE("errors of an evaluation name the function that needed the value, and its line") {
   const Tensor missing = sn::placeholder({3}, DType::float32) + 1;
   says<sn::ValueError>([&] { (void)missing.to_vector<float>(); }, "to_vector");
   says<sn::ValueError>([&] { (void)missing(0).item<float>(); }, "item");
@@ -64,19 +64,19 @@ TEST_CASE("errors of an evaluation name who asked and where") {
   CHECK(sn::to_eigen<Eigen::MatrixXf>(x).sum() == 6);
 }
 
-TEST_CASE("out of memory names the op, what it makes and the line that recorded it") {
+TEST_CASE("an out-of-memory error names the operation, its result and the line that recorded it") {
   const std::int64_t huge = std::int64_t{1} << 50;
   const int line = __LINE__ + 1;
   const Tensor x = sn::arange(huge) * 2.5;
   const std::string text = says<sn::DeviceError>([&] { sn::eval(x); }, "eval");
   CAPTURE(text);
-  if (!sn::options().fuse) return;  // an operation before has no room either
+  if (!sn::options().fuse) return;  // an earlier operation does not fit either
   CHECK(text.find("no room for the result of multiply, float64 (" + std::to_string(huge) + ",) (recorded at " + __FILE__ + ":" + std::to_string(line) + ")") !=
         std::string::npos);
-  CHECK(Tensor::ones({2}).sum().item<double>() == 2);  // and all is well afterwards
+  CHECK(Tensor::ones({2}).sum().item<double>() == 2);  // later evaluations work
 }
 
-TEST_CASE("elements are converted where none changes") {
+TEST_CASE("elements are converted only if no value changes") {
   const Tensor f = Tensor{{1.5f, 2.25f}, {-3.f, 0.1f}};
   CHECK(sn::sum(f).item<double>() == doctest::Approx(0.85));
   CHECK(f.to_vector<double>() == std::vector<double>{1.5, 2.25, -3, 0.1f});
@@ -107,7 +107,7 @@ TEST_CASE("elements are converted where none changes") {
   CHECK((f > 1).to_vector<bool>() == std::vector{true, true, false, false});
 }
 
-TEST_CASE("braces list an operand's values, and places") {
+TEST_CASE("values and indices can be given in braces") {
   const Tensor x = sn::arange(12).reshape({4, 3});
   CHECK(values(sn::dot(x, {0.5, 2.0, -1.0})) == std::vector<double>{0, 4.5, 9, 13.5});
   CHECK(sn::dot(x, {0.5f, 2.0f, -1.0f}).dtype() == sn::result_type({DType::int64, DType::float32}));
@@ -128,7 +128,7 @@ TEST_CASE("braces list an operand's values, and places") {
   CHECK_THROWS_WITH_AS(sn::dot(x, {1, 2}), doctest::Contains((std::string(__FILE__) + ":" + std::to_string(line)).c_str()), sn::ShapeError);
 }
 
-TEST_CASE("ranges are operands, numbers are shapes, and a few tensors need no braces") {
+TEST_CASE("ranges can be operands, numbers can be shapes, and a few tensors need no braces") {
   const std::vector<float> list{1, 2, 3};
   const std::array<double, 3> three{10, 20, 30};
   const Tensor x = sn::zeros(3, sn::float32);
@@ -159,7 +159,7 @@ TEST_CASE("ranges are operands, numbers are shapes, and a few tensors need no br
   CHECK(says<sn::DTypeError>([&] { (void)Tensor{2.0}.item<float>(); }, "item").find("ask for float64") != std::string::npos);
 }
 
-TEST_CASE("distances of rows, and transforms of pieces") {
+TEST_CASE("distances between rows, and transforms of segments") {
   const Tensor a = sn::random::normal(1, {4, 5, 3}), b = sn::random::normal(2, {4, 6, 3});
   const Tensor found = sn::cdist(a, b), by_hand = sn::sqrt(sn::sum(sn::square(a(Slice{}, Slice{}, sn::newaxis) - b(Slice{}, sn::newaxis)), -1));
   CHECK(found.shape() == Shape{4, 5, 6});
@@ -179,7 +179,7 @@ TEST_CASE("distances of rows, and transforms of pieces") {
   CHECK_THROWS_AS(sn::stft(signal, 8, 3, sn::hanning(7)), sn::ShapeError);
 }
 
-TEST_CASE("methods are the functions") {
+TEST_CASE("methods and functions give the same results") {
   std::mt19937 rng(fresh_seed());
   const Tensor x = random(rng, {3, 4, 5}, DType::float32, -2, 2).first;
   const auto same = [](const Tensor& a, const Tensor& b) {
@@ -231,7 +231,7 @@ TEST_CASE("methods are the functions") {
   CHECK(x.nbytes() == 240);
 }
 
-TEST_CASE("methods that change an array re-bind the handle") {
+TEST_CASE("methods that change an array assign a new value to the handle") {
   const Tensor before = {3., 1., 2.};
   Tensor x = before;
   x.sort();
@@ -247,7 +247,7 @@ TEST_CASE("methods that change an array re-bind the handle") {
   CHECK_THROWS_AS(counts.fill(1.5), sn::DTypeError);
 }
 
-TEST_CASE("the same bytes as another type") {
+TEST_CASE("view reads the same bytes as another type") {
   std::mt19937 rng(fresh_seed());
   const auto [x, rx] = random(rng, {3, 4}, DType::float32, -2, 2);
   const auto bits = x.view(DType::int32).to_vector<std::int32_t>();
@@ -265,7 +265,7 @@ TEST_CASE("the same bytes as another type") {
   CHECK_THROWS_WITH_AS(sn::view(Tensor(1.0), DType::int8), doctest::Contains("a 0-d tensor of float64"), sn::ShapeError);
 }
 
-TEST_CASE("axis 0 of a 0-d tensor, where NumPy takes it") {
+TEST_CASE("axis 0 of a 0-d tensor is accepted where NumPy accepts it") {
   const Tensor z(3.5);
   for (const std::int64_t axis : {0, -1}) {
     for (const Tensor& y : {z.sum(axis), z.prod(axis), z.min(axis), z.max(axis, true), sn::nansum(z, axis)}) {
@@ -281,7 +281,7 @@ TEST_CASE("axis 0 of a 0-d tensor, where NumPy takes it") {
   CHECK_THROWS_AS(z.sum({0, -1}), sn::AxisError);
 }
 
-TEST_CASE("dot as NumPy") {
+TEST_CASE("dot agrees with NumPy") {
   std::mt19937 rng(fresh_seed());
   for (const auto& [sa, sb] : std::vector<std::pair<Shape, Shape>>{
            {{4}, {4}}, {{3, 4}, {4}}, {{3, 4}, {4, 5}}, {{2, 3, 4}, {4, 5}}, {{4}, {2, 4, 3}}, {{2, 3, 4}, {5, 4, 6}}, {{2, 0}, {3, 0, 2}}}) {
@@ -308,7 +308,7 @@ TEST_CASE("dot as NumPy") {
   CHECK(sn::dot(Tensor{1., 2.}, 3).to_vector<double>() == std::vector<double>{3, 6});
 }
 
-TEST_CASE("over the first axis") {
+TEST_CASE("a loop over a tensor visits its first axis") {
   const Tensor x = sn::arange(6).reshape({3, 2});
   std::vector<double> sums;
   for (const Tensor& row : x) sums.push_back(static_cast<double>(row.sum().item<std::int64_t>()));

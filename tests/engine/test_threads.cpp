@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kThreads = 4;
 
-/// Runs the function on every thread, all at once; a thread's exception is the test's failure.
+/// Runs the function on all threads at the same time. An exception on a thread fails the test.
 void together(const std::function<void(int)>& work) {
   std::barrier start(kThreads);
   std::mutex mutex;
@@ -43,7 +43,7 @@ bool near(double got, double want) { return std::abs(got - want) <= 1e-5 * std::
 
 }  // namespace
 
-TEST_CASE("one node that nobody has evaluated is wanted by all threads at once, many times over") {
+TEST_CASE("all threads evaluate the same node at once, many times") {
   std::atomic<int> wrong{0};
   for (int round = 0; round < 20; ++round) {
     const Tensor x = sn::from_span(ramp(3000 + round).to_vector<float>());
@@ -59,7 +59,7 @@ TEST_CASE("one node that nobody has evaluated is wanted by all threads at once, 
   CHECK(wrong == 0);
 }
 
-TEST_CASE("elements that one thread was given stay in place while others evaluate the same node") {
+TEST_CASE("elements that one thread reads stay valid while others evaluate the same node") {
   for (int round = 0; round < 50; ++round) {
     const Tensor shared = sn::exp(ramp(500)) * static_cast<float>(round + 2);
     std::vector<const float*> given(kThreads);
@@ -71,10 +71,10 @@ TEST_CASE("elements that one thread was given stay in place while others evaluat
   }
 }
 
-TEST_CASE("new formulas are compiled by several threads, the same one by all of them once") {
+TEST_CASE("several threads compile new formulas, and a formula that all of them need is compiled once") {
   const auto before = sn::counters();
   std::atomic<int> wrong{0};
-  std::vector<float> values(1000);  // not by a kernel, which would count
+  std::vector<float> values(1000);  // the elements are written directly, because a kernel would be counted
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k) * 1e-3f;
   together([&](int t) {
     const Tensor x = sn::from_span(values);
@@ -88,7 +88,7 @@ TEST_CASE("new formulas are compiled by several threads, the same one by all of 
   });
   CHECK(wrong == 0);
   const auto after = sn::counters();
-  // One kernel for `same` and one for each thread's own; the test's cache may hold them from an earlier run.
+  // One kernel is compiled for `same` and one for each thread's formula. The disk cache may have them from an earlier run.
   CHECK(after.kernels_compiled + after.kernels_from_disk - before.kernels_compiled - before.kernels_from_disk <= 1 + kThreads);
   CHECK(after.fallbacks == before.fallbacks);
 }
@@ -117,7 +117,7 @@ TEST_CASE("evaluating, explaining, counting and changing settings do not disturb
   CHECK(wrong == 0);
 }
 
-TEST_CASE("endless loops on several threads over one start, and handles that die on another thread") {
+TEST_CASE("endless loops on several threads with a common initial value, and handles that are destroyed on another thread") {
   const Tensor start = sn::from_span(std::vector<float>(100, 1.0f)) * 2.0f;
   std::atomic<int> wrong{0};
   std::vector<Tensor> handed(kThreads);
@@ -134,7 +134,7 @@ TEST_CASE("endless loops on several threads over one start, and handles that die
   CHECK(wrong == 0);
 }
 
-TEST_CASE("misuse on several threads throws on each of them and harms nobody else") {
+TEST_CASE("errors on several threads are thrown on each of them and affect no other thread") {
   std::atomic<int> caught{0}, wrong{0};
   const Tensor a = sn::ones({3, 4}), b = sn::ones({5});
   together([&](int t) {

@@ -1,4 +1,4 @@
-// The timeline's file is Chrome's format, names what ran with the program's lines, and changes nothing of what is computed.
+// The timeline's file has Chrome's format and names each step with the program's lines. Recording a timeline changes no result.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ json read(const fs::path& path) {
   return json::parse(file);
 }
 
-/// Chrome's "Trace Event Format" as far as it is used: an object with an array of complete events, counters and names.
+/// Checks the part of Chrome's "Trace Event Format" that is used: an object with an array of complete events, counters and names.
 void check_format(const json& file) {
   REQUIRE(file.is_object());
   REQUIRE(file.at("traceEvents").is_array());
@@ -58,7 +58,7 @@ void check_format(const json& file) {
     REQUIRE(event.at("dur").get<double>() >= 0);
     lines[event.at("tid")].emplace_back(event.at("ts"), event.at("ts").get<double>() + event.at("dur").get<double>());
   }
-  // A viewer stacks the events of a line: one is inside another, or apart from it.
+  // A viewer stacks the events of a line, so two events are nested or do not overlap.
   for (auto& [line, spans] : lines) {
     CHECK(named.contains(line));
     std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.second > b.second; });
@@ -117,7 +117,7 @@ TEST_CASE("the steps of an evaluation with their lines, bytes and rates") {
   if (sn::options().backend == "interpreter") CHECK(kinds["kernel"].empty());
 }
 
-TEST_CASE("a timeline holds what happens during its life alone, in every thread") {
+TEST_CASE("a timeline has the events of every thread during its lifetime, and no others") {
   const TemporaryFolder folder;
   const Tensor x = astype(arange(1000), DType::float32);
   sn::eval(formula(reshape(x, {10, 100})));
@@ -146,7 +146,7 @@ TEST_CASE("a timeline holds what happens during its life alone, in every thread"
   CHECK(evaluations == 80);
 }
 
-TEST_CASE("processes that share a file's name leave the whole file of one of them, and nothing else") {
+TEST_CASE("of processes that write the same file, one leaves its complete file") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "trace.json";
   sn::eval(arange(10) * 3.f);
@@ -228,7 +228,7 @@ void check_profile(const json& profile) {
 
 }  // namespace
 
-TEST_CASE("a profile as text and JSON: lines, limits, kinds, and the time of planning apart") {
+TEST_CASE("a profile as text and JSON has lines, limits, kinds, and separately the time of planning") {
   const Tensor x = astype(random::uniform(random::Key(9), {300, 211}), DType::float32);
   sn::eval(x);
   Profile profile;
@@ -284,7 +284,7 @@ TEST_CASE("equal kernels at several sizes are one entry, whose bytes and operati
   CHECK(to_string(profile).find(" at 3 sizes") != std::string::npos);
 }
 
-TEST_CASE("a profile's bytes and shapes are those of explain, also where a plan serves other sizes") {
+TEST_CASE("a profile's bytes and shapes are those of explain, even if a plan serves other sizes") {
   const auto formulas = std::vector<std::function<Tensor(std::int64_t)>>{
       [](std::int64_t n) { return pad(full({n, 100}, 1.f), {{1, 1}, {1, 1}}); },
       [](std::int64_t n) { return matmul(full({n, 64}, 1.f), full({64, 48}, 2.f)) + full({n, 48}, 3.f); },  // an epilogue with an operand of its own
@@ -344,7 +344,7 @@ TEST_CASE("a held value that two evaluations compute is reported, and one that w
   CHECK(again[0].value.find("test_timeline.cpp:") != std::string::npos);
 }
 
-TEST_CASE("profiles of several threads are apart, and an inner one takes over") {
+TEST_CASE("profiles of several threads are separate, and an inner profile replaces the outer one") {
   const Tensor x = ones({64, 64});
   sn::eval(x);
   std::vector<std::thread> threads;
@@ -367,7 +367,7 @@ TEST_CASE("profiles of several threads are apart, and an inner one takes over") 
   for (auto& thread : threads) thread.join();
 }
 
-TEST_CASE("a child of fork leaves its parent's timeline alone") {
+TEST_CASE("a child of fork does not change its parent's timeline") {
   const TemporaryFolder folder;
   const fs::path path = folder.path / "trace.json";
   sn::eval(arange(10) * 3.f);

@@ -1,5 +1,5 @@
-// Tuned schedules: another process takes a schedule that one process measured, and reports it; damaged ones, and those of another size, device or structure
-// are not taken.
+// Tuned schedules: a process uses a schedule that another process measured, and explain reports it. Schedules that are damaged, or for another size, device or
+// structure, are not used.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -71,7 +71,7 @@ struct Sandbox : sn::testing::TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("a schedule that one process kept runs in the next, which says so") {
+TEST_CASE("a tuned schedule that one process stored is used in the next, and explain shows it") {
   const Sandbox box;
   const std::string eval = "eval 'tanh(x) * 2 + x' x=x.npy -o y.npy --explain";
   const std::string before = box.command(eval);
@@ -87,18 +87,18 @@ TEST_CASE("a schedule that one process kept runs in the next, which says so") {
   CHECK(contains(after, "unroll=8"));
   CHECK(contains(after, "(tuned)"));
   CHECK(sn::load_npy((box.path / "y.npy").string()).to_vector<float>() == y);
-  CHECK(contains(box.command(eval), "from disk"));  // its machine code is there as any other
+  CHECK(contains(box.command(eval), "from disk"));  // the kernel's machine code is cached like any other
   CHECK(contains(box.command("cache stats"), "tuned    1\n"));
   CHECK(contains(box.command("cache tuned"), "unroll=8, 1.50 times as fast"));
 
   CHECK(!contains(box.command(eval, "SINTER_TUNED=off"), "(tuned)"));
   CHECK(!contains(box.command(eval, "SINTER_BACKEND=interpreter"), "(tuned)"));  // measured for machine code
   CHECK(!contains(box.command("eval 'tanh(x) * 2 - x' x=x.npy -o y.npy --explain"), "(tuned)"));
-  CHECK(contains(box.command("eval 'tanh(x[:290]) * 2 + x[:290]' x=x.npy -o y.npy --explain"), "(tuned)"));  // as large, about
-  CHECK(!contains(box.command("eval 'tanh(x[:2]) * 2 + x[:2]' x=x.npy -o y.npy --explain"), "(tuned)"));     // not
+  CHECK(contains(box.command("eval 'tanh(x[:290]) * 2 + x[:290]' x=x.npy -o y.npy --explain"), "(tuned)"));  // a size of the same magnitude
+  CHECK(!contains(box.command("eval 'tanh(x[:2]) * 2 + x[:2]' x=x.npy -o y.npy --explain"), "(tuned)"));     // a size of another magnitude
 }
 
-TEST_CASE("what is damaged, or means nothing, is not taken") {
+TEST_CASE("damaged or meaningless tuned schedules are ignored") {
   const Sandbox box;
   const std::string eval = "eval 'exp(x * 1e-6)' x=x.npy -o y.npy --explain";
   box.keep(sn::exp(box.x() * 1e-6), "unroll=8");
@@ -115,13 +115,13 @@ TEST_CASE("what is damaged, or means nothing, is not taken") {
   CHECK(contains(damaged, "unroll=4"));
   CHECK(contains(box.command("cache stats"), "tuned    0\n"));  // gone
 
-  box.keep(sn::exp(box.x() * 1e-6), "panel_rows=8");  // which a pointwise kernel does not have
+  box.keep(sn::exp(box.x() * 1e-6), "panel_rows=8");  // a pointwise kernel does not have this field
   const std::string same = box.command(eval);
   CHECK(!contains(same, "(tuned)"));
   CHECK(contains(same, "unroll=4"));
 }
 
-TEST_CASE("the command tunes, says what it found, and keeps only what is faster") {
+TEST_CASE("the command `tune` reports its results and stores only faster schedules") {
   const Sandbox box;
   for (const char* expression : {"softmax(x, axis=-1)", "x.T * 2"}) {
     CAPTURE(std::string(expression));
@@ -133,10 +133,10 @@ TEST_CASE("the command tunes, says what it found, and keeps only what is faster"
     CHECK(kept != contains(said, "none that can be measured"));
     CHECK(contains(box.command(fmt::format("eval '{}' x=x.npy -o y.npy --explain", expression)), "(tuned)") == kept);
   }
-  CHECK(contains(box.command("tune 'y * 2' y='f16[64,64]'"), "   chosen  pointwise"));  // no file: elements of its own
+  CHECK(contains(box.command("tune 'y * 2' y='f16[64,64]'"), "   chosen  pointwise"));  // elements in memory, and not in a file
 }
 
-TEST_CASE("tune() in a process: later plans of it take what it kept; results stay") {
+TEST_CASE("after tune(), later plans of the process use the stored schedules and give the same results") {
   const Sandbox box;
   const Tensor x = box.x();
   const auto want = sn::softmax(x * 1e-3f, 0).to_vector<float>();

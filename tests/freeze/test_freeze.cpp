@@ -1,5 +1,5 @@
-// Frozen functions: the results of a call against float64 loops and against the same formula recorded; sizes by name; work that is done once; memory;
-// threads.
+// Frozen functions: the results of a call agree with float64 loops and with the recorded formula. Named sizes, work that is done once, memory and threads are
+// tested, too.
 #include <doctest/doctest.h>
 
 #include <barrier>
@@ -25,12 +25,12 @@ void check_near(const Tensor& got, const Tensor& want, double tolerance = 1e-5) 
   const auto a = got.astype(DType::float64).to_vector<double>(), b = want.astype(DType::float64).to_vector<double>();
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (std::isnan(a[i]) || std::isnan(b[i])) worst = std::max(worst, std::isnan(a[i]) == std::isnan(b[i]) ? 0 : 1e300);  // the mean of nothing
+    if (std::isnan(a[i]) || std::isnan(b[i])) worst = std::max(worst, std::isnan(a[i]) == std::isnan(b[i]) ? 0 : 1e300);  // the mean of no elements
     else worst = std::max(worst, std::fabs(a[i] - b[i]) / (1 + std::fabs(b[i])));
   CHECK(worst <= tolerance);
 }
 
-/// A call of the frozen formula and the formula itself.
+/// Checks that a call of the frozen formula gives the same results as the formula.
 void check_same(const Function& frozen, const Function::Formula& formula, const std::vector<Tensor>& inputs) {
   const auto got = frozen(inputs), want = formula(inputs);
   REQUIRE(got.size() == want.size());
@@ -39,7 +39,7 @@ void check_same(const Function& frozen, const Function::Formula& formula, const 
 
 }  // namespace
 
-TEST_CASE("a frozen formula gives what loops in float64 give, and records, plans and compiles nothing any more") {
+TEST_CASE("a frozen formula agrees with loops in float64, and a call records, plans and compiles nothing") {
   const std::vector<float> wv = random_tensor({6, 5}).to_vector<float>(), bv = random_tensor({5}).to_vector<float>();
   const Tensor w = from_span(wv, {6, 5}), b = from_span(bv);
   const Function f = freeze([=](const Tensor& x) { return softmax(tanh(matmul(x, w) + b), -1); }, {{DType::float32, {7, 6}, "x"}});
@@ -68,7 +68,7 @@ TEST_CASE("a frozen formula gives what loops in float64 give, and records, plans
   }
 }
 
-TEST_CASE("results have memory of their own, also where they are inputs, views, constants, or one twice") {
+TEST_CASE("results have separate memory, even if they are inputs, views, constants or the same value twice") {
   const Tensor c = random_tensor({3, 4});
   const auto formula = [&](const std::vector<Tensor>& in) {
     const Tensor y = in[0] + in[1], s = sum(y, 0);
@@ -87,7 +87,7 @@ TEST_CASE("results have memory of their own, also where they are inputs, views, 
   check_near(f({first[0], second[0]})[0], first[0] + second[0]);
 }
 
-TEST_CASE("what depends on no input is computed once") {
+TEST_CASE("parts that depend on no input are computed once") {
   const Tensor w = random_tensor({64, 64}), gain = random_tensor({64});
   const auto formula = [=](const std::vector<Tensor>& in) {
     const Tensor weights = softmax(w, -1) * (1.f + gain);  // two kernels at least, if it were computed
@@ -101,13 +101,13 @@ TEST_CASE("what depends on no input is computed once") {
   CHECK(counters().kernels_launched - before.kernels_launched == 1);
 }
 
-TEST_CASE("weights that a library's call reads as no strides describe them are laid out once") {
-  const Tensor w = random_tensor({6, 4, 4, 4});  // of four phases, whose filters are shuffled
+TEST_CASE("weights in a layout that strides cannot describe are laid out once") {
+  const Tensor w = random_tensor({6, 4, 4, 4});  // a transposed convolution of four phases, for which the filters are reordered
   const auto formula = [=](const std::vector<Tensor>& in) { return std::vector<Tensor>{conv_transpose2d(in[0], w, {}, {.stride = 2, .padding = 1})}; };
   const Function f = freeze(formula, {{DType::float32, {2, 6, 5, 7}}});
   const Tensor x = random_tensor({2, 6, 5, 7});
   check_same(f, formula, {x});
-  if (testing::on_gpu()) return;  // where it is no library's call
+  if (testing::on_gpu()) return;  // on a GPU this is no library call
   eval(f({x}));
   const Counters before = counters();
   eval(f({x}));
@@ -128,7 +128,7 @@ TEST_CASE("explain shows the kernels of a call's results, with the bytes at its 
   }
 }
 
-TEST_CASE("constant parts that depend on a size stay what they are for each size") {
+TEST_CASE("constant parts that depend on a size have the right value for each size") {
   const Tensor table = random_tensor({50, 8});
   const auto formula = [=](const std::vector<Tensor>& in) {
     const std::int64_t n = in[0].size(0);
@@ -139,7 +139,7 @@ TEST_CASE("constant parts that depend on a size stay what they are for each size
   for (const std::int64_t n : {40, 7, 41, 1, 2, 50, 40, 0, 12}) check_same(f, formula, {random_tensor({n, 8})});
 }
 
-TEST_CASE("sizes by name: known ones bind numbers, others are planned once") {
+TEST_CASE("known sizes of named axes only bind numbers, new ones are planned once") {
   const Tensor w = random_tensor({8, 8});
   const auto formula = [=](const std::vector<Tensor>& in) {
     const std::int64_t batch = in[0].size(0), seq = in[0].size(1);
@@ -159,7 +159,7 @@ TEST_CASE("sizes by name: known ones bind numbers, others are planned once") {
   CHECK(counters().plans_made == made);
 }
 
-TEST_CASE("refused: other inputs than described") {
+TEST_CASE("inputs that differ from their description are refused") {
   const Function f = freeze([](const Tensor& x, const Tensor& y) { return x + y; }, {{DType::float32, {"n", 3}, "x"}, {DType::float32, {"n", 1}, "y"}});
   const Tensor x = random_tensor({4, 3}), y = random_tensor({4, 1});
   CHECK_NOTHROW(f(x, y));
@@ -178,7 +178,7 @@ TEST_CASE("refused: other inputs than described") {
   CHECK_THROWS_AS(freeze([&](const Tensor& t) { return t + other; }, {{DType::float32, {3}}}), ValueError);
 }
 
-TEST_CASE("an index out of range is reported with today's size, and the line that took it") {
+TEST_CASE("an index out of range is reported with the present size and the line of the gather") {
   const Function f = freeze([](const Tensor& x, const Tensor& i) { return take(x, i, 0) * 2.f; }, {{DType::float32, {"n", 3}}, {DType::int64, {4}}});
   const Tensor good = from_span(std::vector<std::int64_t>{0, 1, -1, 2}), bad = from_span(std::vector<std::int64_t>{0, 1, 9, 2});
   const Tensor x = random_tensor({9, 3});
@@ -187,7 +187,7 @@ TEST_CASE("an index out of range is reported with today's size, and the line tha
   CHECK_NOTHROW(f(random_tensor({10, 3}), bad));
 }
 
-TEST_CASE("library calls with what follows on their pieces, and calls that refuse") {
+TEST_CASE("library calls with epilogues, and calls that fail") {
   const Tensor k = random_tensor({4, 3, 3, 3}), scale = random_tensor({4, 1, 1});
   const auto formula = [=](const std::vector<Tensor>& in) {
     const Tensor y = relu(conv(in[0], k, {}, {.padding = 1}) * scale);
@@ -201,7 +201,7 @@ TEST_CASE("library calls with what follows on their pieces, and calls that refus
   CHECK_THROWS_AS(eval(solved(zeros({3, 3}), b)), LinAlgError);
 }
 
-TEST_CASE("values on the way share one block") {
+TEST_CASE("intermediate values share one block") {
   const auto formula = [](const Tensor& x) {
     Tensor y = x;
     for (int k = 0; k < 6; ++k) y = contiguous(transpose(exp(y) * 0.1f));
@@ -261,7 +261,7 @@ TEST_CASE("many threads call one function, at known sizes and at new ones") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a profile has each step that ran while it was there, by its own times") {
+TEST_CASE("a profile has each step that ran during its lifetime, with its own times") {
   const Tensor w = random_tensor({64, 48});
   const auto formula = [w](const std::vector<Tensor>& in) { return std::vector<Tensor>{softmax(in[0], -1), relu(matmul(in[0], w) + 1.f)}; };
   const Function frozen = freeze(formula, {{DType::float32, {32, 64}}});

@@ -1,4 +1,4 @@
-// Frozen functions in files: the same results at the sizes that a plan holds for, in a process without a compiler, and files that are not what they should be.
+// Frozen functions in files: they give the same results at the sizes for which a plan is valid, in a process without a compiler, and broken files are refused.
 #include <doctest/doctest.h>
 #define XXH_INLINE_ALL
 #include <unistd.h>
@@ -47,14 +47,14 @@ Function saved_and_loaded(const Function& function, const File& file) {
   return Function::load(file.path);
 }
 
-/// The arguments with which the other process calls the function: nothing has to be computed for them.
+/// The arguments with which the other process calls the function. They are data, so nothing has to be computed for them.
 Tensor steps() {
   std::vector<float> list(30);
   for (std::size_t k = 0; k < list.size(); ++k) list[k] = 0.1f * static_cast<float>(k);
   return from_span(list, {5, 6});
 }
 
-/// This program in a process of its own, which loads a plan and calls it, or saves one.
+/// Runs this program in a separate process, which loads a plan and calls it, or saves a plan.
 Ran run_child(const std::string& plan, const std::string& environment, const std::string& what = "--load=") {
   return run_command("env " + environment + " " + self + " " + what + plan);
 }
@@ -114,13 +114,13 @@ int main(int argc, char** argv) {
   return testing::run_tests(argc, argv);
 }
 
-TEST_CASE("a loaded function gives what the formula gives, at all sizes that its plans hold for") {
+TEST_CASE("a loaded function agrees with the formula at all sizes for which its plans are valid") {
   const Tensor w = random_tensor({8, 8}), table = random_tensor({64, 8}), fixed = random_tensor({3, 8});
   const auto body = [=](const std::vector<Tensor>& in) {
     const std::int64_t batch = in[0].size(0), seq = in[0].size(1);
     const Tensor x = in[0] + exp(table)(Slice{0, seq});                           // a part that is constant for each size
     const Tensor h = relu(matmul(reshape(x, {batch * seq, 8}), softmax(w, -1)));  // a part that is constant
-    const Tensor s = softmax(matmul(x, swapaxes(x, 1, 2)) * 0.1f, -1);            // of small numbers: large ones differ by more than a tolerance is for
+    const Tensor s = softmax(matmul(x, swapaxes(x, 1, 2)) * 0.1f, -1);            // only small numbers, because the errors of large ones exceed the tolerance
     const Tensor n = (x - mean(x, {0, 1})) * 2.f + fixed(1);                      // a literal that is a product of sizes
     return std::vector<Tensor>{
         reshape(h, {batch, seq, 8}) + matmul(s, x), n, x(Slice{}, Slice{1, {}}), in[0], full({seq, batch}, 2.f), reshape(x, {seq * batch * 8})};
@@ -140,7 +140,7 @@ TEST_CASE("a loaded function gives what the formula gives, at all sizes that its
     std::vector<Tensor> got;
     try {
       got = g(in);
-    } catch (const ShapeError& error) {  // no plan holds for them
+    } catch (const ShapeError& error) {  // no plan is valid for these sizes
       CHECK(std::string(error.what()).find("the file has no plan for batch") != std::string::npos);
       continue;
     }
@@ -149,8 +149,8 @@ TEST_CASE("a loaded function gives what the formula gives, at all sizes that its
     REQUIRE(got.size() == want.size());
     for (std::size_t k = 0; k < got.size(); ++k) check_near(got[k], want[k]);
   }
-  CHECK(counters().plans_made > made);  // of the formula itself
-  CHECK(held >= 2);                     // those that were prepared
+  CHECK(counters().plans_made > made);  // the plan for the formula's own sizes
+  CHECK(held >= 2);                     // the plans that were prepared
   CHECK_THROWS_WITH_AS(g(random_tensor({6, 0, 8})), doctest::Contains("seq = 0"), ShapeError);
   CHECK_THROWS_AS(g(random_tensor({6, 20, 7})), ShapeError);
   CHECK_THROWS_AS(g.save(file.path), ValueError);
@@ -171,8 +171,8 @@ std::vector<Tensor> called(const Function& f, const std::vector<Tensor>& in) {
 
 }  // namespace
 
-TEST_CASE("sizes that make something else of a formula are served by steps, or held") {
-  // Halves, which are no sums of products; a formula that does something else for odd sizes; and thirds.
+TEST_CASE("a formula that records differently at some sizes is served in steps, or at one size") {
+  // The formulas use half of a size, which is no sum of products; branch on odd sizes; and use a third of a size.
   const auto halves = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[0](Slice{0, in[0].size(0) / 2}) * 2.f}; };
   const auto odd = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[0].size(0) % 2 ? exp(in[0]) : in[0] + 1.f}; };
   const auto thirds = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[0](Slice{0, in[0].size(0) / 3}) * 2.f}; };
@@ -184,7 +184,7 @@ TEST_CASE("sizes that make something else of a formula are served by steps, or h
     const std::vector<Tensor> ten{random_tensor({10, 3})}, eleven{random_tensor({11, 3})};
     check_near(g(ten)[0], body(ten)[0]);
     CHECK_THROWS_WITH_AS(g(eleven), doctest::Contains(held ? "n = 10" : "every 2nd size"), ShapeError);
-    check_near(f(eleven)[0], body(eleven)[0]);  // which still has the formula
+    check_near(f(eleven)[0], body(eleven)[0]);  // f still has the formula and can record other sizes
     for (const std::int64_t n : {4, 12, 26, 300}) {
       const std::vector<Tensor> in{random_tensor({n, 3})};
       const auto got = called(g, in);
@@ -194,7 +194,7 @@ TEST_CASE("sizes that make something else of a formula are served by steps, or h
   }
 }
 
-TEST_CASE("indices, library calls with epilogues and several results come back whole") {
+TEST_CASE("indices, library calls with epilogues and several results are saved and loaded") {
   const Tensor k = random_tensor({4, 3, 3, 3});
   File file("more.plan");
   const auto body = [=](const std::vector<Tensor>& in) {
@@ -251,7 +251,7 @@ TEST_CASE("the kernels of sorts and scatters are in the file") {
   CHECK(ran.out.find("host_calls=0") != std::string::npos);
 }
 
-TEST_CASE("a plan with a library's products is refused, with what to do, where the library has no algorithm for them or there is none") {
+TEST_CASE("a plan with a library's products is refused with a remedy if the library is missing or has no algorithm") {
   const char* driver = std::getenv("SINTER_CUDA_DRIVER");
   if (!testing::on_gpu() || !driver || std::string(driver).find("libcuda_emulator") == std::string::npos || options().fuse == false) return;
   const std::string library = " SINTER_CUBLASLT=" + (fs::path(driver).parent_path() / "libcublaslt_emulator.so").string();
@@ -272,12 +272,12 @@ TEST_CASE("a plan with a library's products is refused, with what to do, where t
   }
 }
 
-TEST_CASE("another machine's code is compiled again, or refused where there is no compiler") {
+TEST_CASE("code for another machine is compiled again, or refused if there is no compiler") {
   if (!has_machine_code()) return;
   File file("other.plan");
   const Function f = freeze(formula, {{DType::float32, {{"n", 5}, 6}}});
   f.save(file.path);
-  // Each kernel's entry says another processor, everything signed as it should be.
+  // Each kernel's entry names another processor, and the checksums are correct.
   std::string bytes = file.bytes();
   int changed = 0;
   for (std::size_t at = bytes.find("sinter\r\n"); at != std::string::npos; at = bytes.find("sinter\r\n", at + 1)) {
@@ -305,13 +305,13 @@ TEST_CASE("another machine's code is compiled again, or refused where there is n
   check_near(g(x)[0], formula(x));
 }
 
-TEST_CASE("files that are cut short, changed, or something else are refused") {
+TEST_CASE("truncated, changed and foreign files are refused") {
   File file("whole.plan"), damaged("damaged.plan");
   freeze(formula, {{DType::float32, {{"n", 5}, 6}, "x"}}).save(file.path);
   const std::string whole = file.bytes();
   REQUIRE(whole.size() > 8192);
   CHECK_NOTHROW(Function::load(file.path));
-  CHECK_THROWS_AS(Function::load(damaged.path), IoError);  // there is none
+  CHECK_THROWS_AS(Function::load(damaged.path), IoError);  // there is no compiler
   CHECK_THROWS_AS(Function::load(fs::temp_directory_path().string()), IoError);
   for (const std::string& other : {std::string(), std::string("x"), std::string(100000, '\0'), std::string(100000, 'x')}) {
     damaged.write(other);
@@ -332,7 +332,7 @@ TEST_CASE("files that are cut short, changed, or something else are refused") {
   }
 }
 
-TEST_CASE("one plan serves sizes far from those that it was made for, and tells where it ends and why") {
+TEST_CASE("one plan serves sizes far from its own, and says where its range ends and why") {
   const Tensor table = random_tensor({100, 24}), w = random_tensor({24, 24}) * 0.2f, up = random_tensor({24, 48}) * 0.2f, down = random_tensor({48, 24}) * 0.2f;
   eval(std::vector<Tensor>{w, up, down});
   // A layer of a transformer: heads, a mask, two normalizations, an activation.
@@ -369,7 +369,7 @@ TEST_CASE("one plan serves sizes far from those that it was made for, and tells 
 }
 
 TEST_CASE("sizes that are halved and rounded are served in steps") {
-  if (testing::on_gpu()) return;  // vectors and blocks of a GPU ask for more of the sizes
+  if (testing::on_gpu()) return;  // on a GPU, vectors and blocks restrict the sizes
   const Tensor w = random_tensor({6, 3, 3, 3}), v = random_tensor({6, 6, 3, 3});
   eval({w, v});
   const auto body = [=](const std::vector<Tensor>& in) {
@@ -378,7 +378,7 @@ TEST_CASE("sizes that are halved and rounded are served in steps") {
     const Tensor twice = broadcast_to(reshape(half, {small[0], 6, small[2], 1, small[3], 1}), {small[0], 6, small[2], 2, small[3], 2});
     return std::vector<Tensor>{quarter, mean(half, {2, 3}), concatenate({in[0], reshape(twice, {small[0], 6, small[2] * 2, small[3] * 2})}, 1)};
   };
-  // Two sides that are equal are one number, and are planned apart: a plan nearby serves both.
+  // Two equal sides are one size symbol. So a plan for nearby different sides is made, which serves equal sides, too.
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{40, 56}, {64, 64}}) {
     File file("steps.plan");
     freeze(body, {{DType::float32, {{"batch", 2}, 3, {"h", rows}, {"w", columns}}}}).save(file.path);
@@ -400,7 +400,7 @@ TEST_CASE("sizes that are halved and rounded are served in steps") {
   }
 }
 
-TEST_CASE("names whose neighbouring sizes would meet are free together") {
+TEST_CASE("axes whose sizes may become equal are dynamic together") {
   const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{softmax(in[0] * reshape(in[1], {-1, 1, 1}) + in[2], -1)}; };
   File file("apart.plan");
   freeze(body, {{DType::float32, {{"a", 41}, {"b", 43}, {"c", 47}}}, {DType::float32, {{"a", 41}}}, {DType::float32, {{"b", 43}, {"c", 47}}}}).save(file.path);
@@ -414,7 +414,7 @@ TEST_CASE("names whose neighbouring sizes would meet are free together") {
   }
 }
 
-TEST_CASE("saving records the formula once for each size that it looks at, whatever the plans") {
+TEST_CASE("saving records the formula once for each size that it tries, for any number of plans") {
   const Tensor table = random_tensor({64, 8});
   std::map<std::pair<std::int64_t, std::int64_t>, int> calls;
   const auto body = [&](const std::vector<Tensor>& in) {
@@ -422,22 +422,22 @@ TEST_CASE("saving records the formula once for each size that it looks at, whate
     return std::vector<Tensor>{softmax(in[0] + table(Slice{0, in[0].size(1)}), -1)};
   };
   File file("once.plan");
-  const Function made = freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 8}, 8}}});  // 8 is a number of the formula too
+  const Function made = freeze(body, {{DType::float32, {{"batch", 4}, {"seq", 8}, 8}}});  // the formula contains the number 8, too
   made.prepare({{"batch", 8}, {"seq", 16}});
   calls.clear();
   made.save(file.path);
   int all = 0;
   for (const auto& [sizes, count] : calls) {
     INFO("batch = ", sizes.first, ", seq = ", sizes.second);
-    CHECK(count <= 2);  // and where a plan is made near one that is not general
+    CHECK(count <= 2);  // sizes near a plan that is not general
     all += count;
   }
   MESSAGE(calls.size(), " sizes, recorded ", all, " times");
   CHECK(all < static_cast<int>(calls.size()) + 8);
 }
 
-TEST_CASE("of several plans that are right for a size, the one that was made for it is taken, then the nearest") {
-  // A sum of few long rows is split in pieces, one of many short ones is not: other plans by an estimate.
+TEST_CASE("of several plans that are valid for a size, the one made for it is used, else the nearest") {
+  // A sum of few long rows is split into pieces, a sum of many short rows is not. An estimate decides, so these are different plans.
   const auto body = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{sum(exp(in[0]), 1)}; };
   File file("nearest.plan");
   const Function made = freeze(body, {{DType::float32, {{"rows", 2}, {"long", 40}}}});
@@ -454,13 +454,13 @@ TEST_CASE("of several plans that are right for a size, the one that was made for
   }
 }
 
-TEST_CASE("a formula that decides by a size serves the sizes of which it decides alike") {
+TEST_CASE("a formula that branches on a size serves the sizes with the same branch") {
   using List = std::vector<Tensor>;
   const auto decides = [](const List& in) {
     const Tensor& x = in[0];
     const std::int64_t rows = x.size(0), length = x.size(1);
     const Tensor turned = length > 9 ? x * x : -x;                                       // other operations
-    return List{rows * length > 700 ? turned + 1.f : turned, x(Slice{}, Slice{-3, 8})};  // by both names; a slice that is empty from 11 on
+    return List{rows * length > 700 ? turned + 1.f : turned, x(Slice{}, Slice{-3, 8})};  // depends on both axes; the slice is empty from 11 on
   };
   for (const std::int64_t length : {7, 8, 16, 40}) {
     File file("decides.plan");
@@ -480,7 +480,7 @@ TEST_CASE("a formula that decides by a size serves the sizes of which it decides
   }
 }
 
-TEST_CASE("random formulas: a plan is right at every size that it serves, however far from its own") {
+TEST_CASE("a plan of a random formula is right at every size that it serves, however far from its own") {
   const char* asked = std::getenv("SINTER_TEST_FORMULAS");
   const int formulas = asked ? std::atoi(asked) : testing::on_gpu() ? 3 : 12;
   int served = 0;
@@ -544,7 +544,7 @@ TEST_CASE("random formulas: a plan is right at every size that it serves, howeve
 
 namespace {
 
-/// A file with a few of its description's bytes changed, and signed as it should be.
+/// Returns the file with a few changed bytes in its description, and with a correct checksum.
 std::string forged(const std::string& whole, std::mt19937_64& numbers) {
   std::uint64_t description = 0;
   std::memcpy(&description, whole.data() + 16, sizeof description);
@@ -590,13 +590,13 @@ void check_forgeries(const Function::Formula& body, const std::vector<InputSpec>
 
 }  // namespace
 
-TEST_CASE("whatever a file says under a good checksum, it is refused, or gives results of their shapes") {
-  if (testing::on_gpu()) return;  // which has its own memory, and its kernels' accesses are checked by nobody
+TEST_CASE("a forged file with a correct checksum is refused, or gives results of the right shapes") {
+  if (testing::on_gpu()) return;  // on a GPU nothing checks the accesses of kernels
   const Tensor w = random_tensor({6, 4});
   eval(w);
   const auto body = [=](const std::vector<Tensor>& in) {
     const Tensor x = in[0], h = tanh(matmul(x, w)) + 1.f;
-    // Nothing that is read under a guard or at computed places, which a kernel's code keeps within its buffers, and no number of the file.
+    // The formula has no guarded reads and no gathers, because a kernel's code keeps these within their buffers, and not the numbers in the file.
     return std::vector<Tensor>{softmax(h, -1) + x(ellipsis, Slice{0, 4}), cumsum(swapaxes(x, 0, 1), 1), relu(max(x, {0})), sort(x, 1),
                                flip(x * 2.f, {1}) - in[1]};
   };
@@ -604,7 +604,7 @@ TEST_CASE("whatever a file says under a good checksum, it is refused, or gives r
                   {random_tensor({5, 6}), from_span(std::vector<std::int64_t>{4, 0, 2, 1, -3, 7})}, "forged", 2000);
 }
 
-TEST_CASE("so it is of library calls with layouts of their own") {
+TEST_CASE("a forged file with library calls that have special layouts is refused, or gives results of the right shapes") {
   if (testing::on_gpu()) return;
   const Tensor planes = random_tensor({2, 3, 3, 3, 16}), depthwise = random_tensor({2, 3, 3, 16}), blocked = random_tensor({1, 2, 1, 1, 16, 16}),
                tiles = random_tensor({16, 1, 2, 16, 16});

@@ -34,7 +34,7 @@ Function saved_and_loaded(const Function& function) {
   const auto path = std::filesystem::temp_directory_path() / ("sinter_plan_sizes_" + std::to_string(::getpid()) + ".plan");
   function.save(path.string());
   Function loaded = Function::load(path.string());
-  std::filesystem::remove(path);  // it stays mapped
+  std::filesystem::remove(path);  // the deleted file stays mapped
   return loaded;
 }
 
@@ -47,7 +47,7 @@ bool equal(const List& a, const List& b) {
 
 enum class Answer { served, refused, wrong };
 
-/// The loaded function's answer beside the formula's own.
+/// Compares the loaded function's result with the formula's.
 Answer ask(const Function& loaded, const Function::Formula& formula, const List& in) {
   List got;
   try {
@@ -64,7 +64,7 @@ Answer ask(const Function& loaded, const Function::Formula& formula, const List&
 
 // --- random formulas
 
-/// A number that follows from the names' sizes.
+/// A number that is computed from the sizes of the named axes.
 struct Number {
   int kind;
   std::size_t a, b, c;
@@ -129,13 +129,13 @@ Tensor decided(const Tensor& x, const Decision& decision, const Sizes& sizes) {
   const bool yes = decision.at(sizes);
   switch (decision.effect) {
     case 0: return yes ? x * 2 : x + 1;
-    case 1: return x * (yes ? 2 : 3);  // the literal alone
+    case 1: return x * (yes ? 2 : 3);  // only the literal differs
     case 2: return yes ? flip(x, {0}) : x;
     case 3: return yes ? concatenate({x, x + 1}, 0) : x;
     case 4: return yes ? x + sum(x, {0}, true) : x;
     case 5: return yes ? x - 1 : 1 - x;
     case 6: return x + (yes ? sizes[decision.number.a] : sizes[decision.number.b]);
-    case 7: return yes ? x(Slice{0, x.size(0), 2}) : x * 2;  // halves are rounded: names go by steps
+    case 7: return yes ? x(Slice{0, x.size(0), 2}) : x * 2;  // halves are rounded, so sizes are served in steps
     default:
       if (yes) throw ValueError("the formula does not take these sizes");
       return x;
@@ -192,7 +192,7 @@ struct RandomFormula {
   }
 };
 
-std::int64_t any_size(std::int64_t min_size, std::int64_t max_size) {  // small ones as often as large ones
+std::int64_t any_size(std::int64_t min_size, std::int64_t max_size) {  // small sizes are as frequent as large ones
   const double low = std::log(static_cast<double>(min_size)), high = std::log(static_cast<double>(max_size) + 1);
   return std::clamp(static_cast<std::int64_t>(std::exp(std::uniform_real_distribution<double>(low, high)(testing::numbers()))), min_size, max_size);
 }
@@ -229,7 +229,7 @@ RandomFormula random_formula() {
   return made;
 }
 
-/// Returns the corners of a plan's ranges, sizes on both sides of each branch, equal sizes, and others.
+/// Returns sizes to try: the corners of a plan's ranges, both sides of each branch, equal sizes, and random ones.
 std::vector<Sizes> sizes_to_ask(const RandomFormula& formula) {
   std::vector<Sizes> all = formula.planned;
   const std::size_t names = formula.names;
@@ -249,7 +249,7 @@ std::vector<Sizes> sizes_to_ask(const RandomFormula& formula) {
   all.emplace_back(names, any_size(2, 100));
   for (int k = 0; k < 6; ++k) all.push_back(any_sizes(names, names == 2 ? 250 : 60));
   for (const Decision& decision : formula.decisions)
-    for (int tries = 0; tries < 4; ++tries) {  // where the decision turns, between two sizes
+    for (int tries = 0; tries < 4; ++tries) {  // finds the threshold of the branch between two sizes
       Sizes here = any_sizes(names, names == 2 ? 250 : 60), there = tries % 2 ? formula.planned[0] : any_sizes(names, names == 2 ? 250 : 60);
       if (decision.at(here) == decision.at(there)) continue;
       for (bool nearer = true; nearer;) {
@@ -275,7 +275,7 @@ void try_formula(Counts& counts) {
   Function loaded;
   try {
     loaded = saved_and_loaded(formula.frozen());
-  } catch (const ValueError&) {  // it refuses the very sizes that it is planned for
+  } catch (const ValueError&) {  // it refuses even the sizes for which it was planned
     ++counts.unsaved;
     return;
   }
@@ -297,7 +297,7 @@ void try_formula(Counts& counts) {
 
 }  // namespace
 
-TEST_CASE("random formulas that decide by sums, products, quotients and rests of sizes: a loaded plan is right, or refuses") {
+TEST_CASE("random formulas that branch on sums, products, quotients and remainders of sizes: a loaded plan is right or refuses") {
   const char* asked = std::getenv("SINTER_TEST_FORMULAS");
   const long formulas = asked ? std::atol(asked) : 60;
   Counts counts;
@@ -306,7 +306,7 @@ TEST_CASE("random formulas that decide by sums, products, quotients and rests of
           " served, ", counts.refused, " refused, ", counts.wrong, " wrong; ", counts.planned_refused, " of the sizes that were prepared refused");
   CHECK(counts.wrong == 0);
   CHECK(counts.planned_refused == 0);
-  CHECK(counts.served > counts.asked / 8);  // refusing is no way out
+  CHECK(counts.served > counts.asked / 8);  // refusing all sizes is an error, too
 }
 
 namespace {
@@ -329,7 +329,7 @@ Asked ask_all(const Function& loaded, const Function::Formula& formula, std::int
 
 }  // namespace
 
-TEST_CASE("a product of two names decides: the plan ends before it does otherwise, and no sooner") {
+TEST_CASE("a formula that branches on the product of two sizes: the plan's range ends at the threshold") {
   const auto formula = [](const List& in) { return List{in[0].size(0) * in[0].size(1) > 10 ? in[0] * 2 : in[0] + 1}; };
   for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{40, 128}, {128, 40}, {2, 7}, {2, 3}}) {
     const Function loaded = saved_and_loaded(freeze(Function::Formula(formula), {two_names(a, b)}));
@@ -341,21 +341,21 @@ TEST_CASE("a product of two names decides: the plan ends before it does otherwis
   }
 }
 
-TEST_CASE("sizes that are prepared are in the file, where the plan that was there for them does not serve them") {
+TEST_CASE("prepared sizes are in the file if no other plan in it serves them") {
   const auto formula = [](const List& in) { return List{in[0].size(0) * in[0].size(1) % 5 == 3 ? in[0] * 2 : in[0] * 3}; };
   const Function made = freeze(Function::Formula(formula), {two_names(40, 128)});
   for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {9, 7}, {90, 81}}) made.prepare({{"a", a}, {"b", b}});
-  CHECK(made.plans() < 4);  // some share one
+  CHECK(made.plans() < 4);  // some sizes share a plan
   const Function loaded = saved_and_loaded(made);
   for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{40, 128}, {2, 2}, {9, 7}, {90, 81}})
     CHECK(ask(loaded, formula, {counted({a, b})}) == Answer::served);
   CHECK(ask_all(loaded, formula, 2, 40).wrong == 0);
 }
 
-TEST_CASE("two names that are equal: served where nothing else changes, refused where the formula decides by it") {
+TEST_CASE("equal sizes of two axes are served if the recording does not change, and refused if the formula branches on them") {
   const auto decides = [](const List& in) { return List{in[0].size(0) == in[0].size(1) ? in[0] * 2 : in[0] + 1}; };
   const auto literal = [](const List& in) { return List{in[0] * (in[0].size(0) == in[0].size(1) ? 2 : 3)}; };
-  // Numbers that are equal make one literal, and one size, of two.
+  // At equal sizes, two literals become one, and two size symbols become one.
   const auto harmless = [](const List& in) { return List{(in[0] + in[0].size(0)) * (in[0] + in[0].size(1)), sum(in[0], {0}), sum(in[0], {1})}; };
   for (const Function::Formula& formula : {Function::Formula(decides), Function::Formula(literal), Function::Formula(harmless)}) {
     const Function loaded = saved_and_loaded(freeze(formula, {two_names(12, 31)}));
@@ -367,7 +367,7 @@ TEST_CASE("two names that are equal: served where nothing else changes, refused 
   CHECK(ask(saved_and_loaded(freeze(Function::Formula(harmless), {two_names(12, 31)})), harmless, {counted({9, 9})}) == Answer::served);
 }
 
-TEST_CASE("serves() tells the first and the last size of each name that a call takes") {
+TEST_CASE("serves() gives the first and the last valid size of each named axis") {
   const auto formula = [](const List& in) {
     const std::int64_t a = in[0].size(0), b = in[0].size(1);
     return List{a + b > 19 && a < 500 ? in[0] * 2 : in[0] + 1, b % 2 == 0 ? flip(in[0], {0}) : in[0]};
@@ -398,7 +398,7 @@ TEST_CASE("serves() tells the first and the last size of each name that a call t
   }
 }
 
-TEST_CASE("a decision by round numbers far from the planned ones, and one that a formula takes by throwing") {
+TEST_CASE("a formula that branches at round numbers far from the planned sizes, and one that throws") {
   const auto blocks = [](const List& in) { return List{in[0].size(1) % 128 == 0 ? in[0] * 2 : in[0] + 1}; };
   const auto throws = [](const List& in) {
     if (in[0].size(0) + in[0].size(1) > 90) throw ValueError("too large");

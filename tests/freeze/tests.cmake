@@ -7,5 +7,5 @@ sinter_program(test_plan_sizes)
 sinter_run(plan_sizes test_plan_sizes SINTER_BACKEND=interpreter)
 sinter_run_once(plan_sizes_long test_plan_sizes SINTER_BACKEND=interpreter SINTER_TEST_FORMULAS=20000)
 set_tests_properties(plan_sizes_long PROPERTIES LABELS long TIMEOUT 7200 COST 1000)
-# It calls what passes record.
+# It computes the library calls that passes record.
 target_include_directories(test_plan_file PRIVATE ${PROJECT_SOURCE_DIR}/src)

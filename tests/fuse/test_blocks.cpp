@@ -1,5 +1,5 @@
-// Reductions to few results over axes anywhere: on a GPU they are split so that its multiprocessors have work. Against sums in float64, on
-// the executor of the environment.
+// Reductions over any axes to few results. On a GPU they are split so that all multiprocessors have work. They are compared with sums in float64, on the
+// executor that the environment names.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,10 +21,10 @@ namespace {
 
 struct Statistics {
   double count = 0, sum = 0, magnitude = 0, largest = -std::numeric_limits<double>::infinity(), squares = 0;
-  std::int64_t place = 0;  // of the first greatest, in the order of the reduced axes
+  std::int64_t place = 0;  // position of the first maximum, in the order of the reduced axes
 };
 
-/// Computes each result by one walk over the elements and a second one for the squares.
+/// Computes the statistics of each result in two loops over the elements; the second one adds the squares.
 std::vector<Statistics> statistics(const std::vector<float>& x, const Shape& shape, const Axes& axes) {
   std::vector<std::int64_t> step(shape.size(), 0);
   std::int64_t results = 1;
@@ -77,7 +77,7 @@ std::vector<float> numbers(std::int64_t count) {
   return x;
 }
 
-/// x as it is, or the same elements lying in memory with their axes turned round, or beginning one element later.
+/// Returns x in several layouts: contiguous, with the axes reversed in memory, and beginning one element later.
 std::vector<std::pair<const char*, Tensor>> layouts(const std::vector<float>& x, const Shape& shape) {
   const Tensor plain = sn::from_span(x, shape);
   std::vector<float> later{0};
@@ -89,14 +89,14 @@ std::vector<std::pair<const char*, Tensor>> layouts(const std::vector<float>& x,
 
 }  // namespace
 
-TEST_CASE("sum, max, var and argmax over axes anywhere") {
+TEST_CASE("sum, max, var and argmax over any axes") {
   for (const Case& c : cases()) {
     const std::vector<float> x = numbers(sn::element_count(c.shape));
     const std::vector<Statistics> want = statistics(x, c.shape, c.axes);
     for (auto& [layout, tensor] : layouts(x, c.shape)) {
       INFO(std::string(layout), " ", fmt::format("{} over {}", fmt::join(c.shape, "x"), fmt::join(c.axes, ",")));
       sn::eval(tensor);
-      // Together, and one by one: as siblings and alone.
+      // Computes the results together, as siblings, and each alone.
       std::vector<Tensor> results = {sn::sum(tensor, c.axes), sn::max(tensor, c.axes), sn::var(tensor, c.axes), sn::mean(tensor * 2.f + 1.f, c.axes)};
       if (c.axes.size() == 1) results.push_back(sn::argmax(tensor, c.axes[0]));
       if (numbers()() % 2) sn::eval(results);
@@ -110,13 +110,13 @@ TEST_CASE("sum, max, var and argmax over axes anywhere") {
         REQUIRE(std::abs(var[k] - w.squares / w.count) <= 1e-4 * (w.squares / w.count) + 1e-12);
         REQUIRE(std::abs(mean[k] - (2 * w.sum / w.count + 1)) <= 1e-5 * (2 * w.magnitude / w.count + 1));
         if (results.size() > 4) REQUIRE(results[4].to_vector<std::int64_t>()[k] == w.place);
-        if (results.size() > 4 && k == 8) results.pop_back();  // read again for each: a few are enough
+        if (results.size() > 4 && k == 8) results.pop_back();  // every result needs another pass over x here, so a few results are enough
       }
     }
   }
 }
 
-TEST_CASE("softmax down columns, beside its sum") {
+TEST_CASE("softmax of columns together with its sum") {
   const Case c = cases()[0];
   const std::vector<float> x = numbers(sn::element_count(c.shape));
   const std::vector<Statistics> want = statistics(x, c.shape, c.axes);
@@ -130,7 +130,7 @@ TEST_CASE("softmax down columns, beside its sum") {
   for (float one : ones) REQUIRE(std::abs(one - 1) < 1e-4);
 }
 
-TEST_CASE("what a piece's NaN or infinity makes of a whole column") {
+TEST_CASE("a NaN or infinity in one piece of a column reaches the column's result") {
   const std::int64_t rows = 1000, columns = 70;
   std::vector<float> x(static_cast<std::size_t>(rows * columns), 1.f);
   x[static_cast<std::size_t>(777 * columns + 3)] = std::numeric_limits<float>::quiet_NaN();

@@ -1,5 +1,4 @@
-// Long formulas: more ops and inputs than one kernel takes. They must be split for stated reasons and still compute the same as
-// plain loops in float64.
+// Long formulas with more ops and inputs than one kernel can have. They must be split, with reasons, and agree with plain loops in float64.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,10 +35,10 @@ using Kind = Step::Kind;
 
 bool is_binary(Kind kind) { return kind <= Kind::maximum; }
 
-/// Every input and every step reaches the last value. Magnitudes are kept small, so that no error grows without bound.
+/// Makes a random formula whose last value depends on every input and every step. Magnitudes stay small, so that no error grows without bound.
 std::vector<Step> random_formula(std::mt19937& rng) {
   const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(rng() % n); };
-  std::vector<double> bound(kInputs, 2.0);  // of |value|
+  std::vector<double> bound(kInputs, 2.0);  // bound of |value|
   std::vector<int> loose;                   // not used yet
   for (int k = 0; k < kInputs; ++k) loose.push_back(k);
   const auto take = [&] {
@@ -48,7 +47,7 @@ std::vector<Step> random_formula(std::mt19937& rng) {
     loose.pop_back();
     return value;
   };
-  std::vector<char> joins(kOps, 0);  // a step that joins two loose values; one fewer than there are inputs
+  std::vector<char> joins(kOps, 0);  // a step that combines two unused values; there is one fewer than there are inputs
   std::fill_n(joins.begin(), kInputs - 1, 1);
   std::shuffle(joins.begin(), joins.end(), rng);
   std::vector<Step> steps;
@@ -100,7 +99,7 @@ Tensor record(const std::vector<Step>& steps, std::vector<Tensor> values) {
   return values.back();
 }
 
-/// A value in float64, and how far float32 may be from it: first-order propagation of rounding (2 ULP for each op).
+/// A value in float64 and a bound of the error in float32, by first-order propagation of rounding errors (2 ULP per op).
 struct Bounded {
   double value = 0, error = 0;
 };
@@ -124,7 +123,7 @@ Bounded apply(const Step& step, const Bounded& a, const Bounded& b) {
   return r;
 }
 
-/// Whole matrices, and vectors that are spread over rows or columns.
+/// The inputs are matrices, and vectors that are broadcast over rows or columns.
 Shape shape_of_input(int k) { return k % 5 == 3 ? Shape{kColumns} : k % 5 == 4 ? Shape{kRows, 1} : Shape{kRows, kColumns}; }
 
 std::size_t place(const Shape& shape, std::int64_t row, std::int64_t column) {
@@ -153,7 +152,7 @@ json explained(const Tensor& tensor, std::string_view target = {}) { return json
 
 }  // namespace
 
-TEST_CASE("300 random ops over 60 inputs are several kernels with reasons, and compute what float64 loops do") {
+TEST_CASE("300 random ops over 60 inputs are several kernels with reasons, and agree with float64 loops") {
   CAPTURE(seed());
   std::mt19937 rng(seed());
   for (int round = 0; round < 3; ++round) {
@@ -211,7 +210,7 @@ TEST_CASE("a chain of 300 ops is split at the limit of a kernel's size for sm_90
   for (int k = 0; k < 300; ++k) b = b + 0.02f * static_cast<float>(k + 1);
   const json plan = explained(b, "sm_90");
   CHECK(plan["device"] == "sm_90");
-  // Segments of 128 ops, the last of them with the rest.
+  // The segments have 128 ops, and the last one has the rest.
   REQUIRE(plan["kernels"].size() == 2);
   check_reasons(plan);
   CHECK(plan["kernels"][0]["boundary"]["reason"] == "kernel size");

@@ -1,4 +1,4 @@
-// The scheduler on hand-built graphs: how many kernels, and the stated reason for each.
+// The scheduler on hand-built graphs: checks the number of kernels and the split reason of each.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -27,7 +27,7 @@ Plan plan_of(const trace::Graph& graph, const Limits& limits = fuse::cpu_limits(
   for (const auto& step : plan.steps) {
     if (step.kind != fuse::Step::Kind::kernel) continue;
     INFO(fuse::to_string(plan.graph));
-    const auto nest = jit::lower(plan.graph, step.kernel, limits).nest;  // verifies
+    const auto nest = jit::lower(plan.graph, step.kernel, limits).nest;  // also verifies the plan
     CHECK(jit::to_string(nest).size() > 0);
   }
   return plan;
@@ -87,7 +87,7 @@ TEST_CASE("softmax is one kernel of three passes; its exponential is staged, not
   }
 }
 
-TEST_CASE("variance of rows is one kernel; of everything it is read once, in chunks") {
+TEST_CASE("the variance of rows is one kernel; the variance of all elements reads memory once, in chunks") {
   const auto variance = [](Shape shape, std::vector<std::int64_t> axes) {
     GraphBuilder g;
     const int x = g.data(shape);
@@ -104,7 +104,7 @@ TEST_CASE("variance of rows is one kernel; of everything it is read once, in chu
   CHECK(kernels(rows) == 1);
   CHECK(rows.steps[0].kernel.passes() == 2);
   const Plan all = plan_of(variance({2048, 1024}, {0, 1}));
-  CHECK(kernels(all) <= 3);  // sums and squares about the middle of each chunk, in one pass over memory, and their merge
+  CHECK(kernels(all) <= 3);  // one kernel computes each chunk's sum and squares in one pass over memory, the others merge these
   CHECK(has_split(all, SplitReason::parallelism));
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("two reductions of different rows cannot share a kernel") {
   CHECK(has_split(plan, SplitReason::reduction_dependency));
 }
 
-TEST_CASE("what is computed from a reduction before it is spread again is its epilogue, not a kernel") {
+TEST_CASE("operations on a reduction's result before it is broadcast are its epilogue, not a kernel") {
   GraphBuilder g;
   const int x = g.data({1797, 64});
   const int sum = g.reduce(Op::reduce_sum, x, {0});
@@ -147,7 +147,7 @@ TEST_CASE("siblings over the same input are one kernel with several outputs") {
   CHECK(plan.steps[0].kernel.passes() == 1);
 }
 
-TEST_CASE("an output that another output uses at every point is stored on the way") {
+TEST_CASE("an output that another output uses at every point is stored by the same kernel") {
   GraphBuilder g;
   const int x = g.data({1000});
   const int u = g.op(Op::exp, {x});
@@ -181,7 +181,7 @@ TEST_CASE("long formulas are split by size, and a loop's pieces are the same ker
   CHECK(texts.size() == 1);
 }
 
-TEST_CASE("a stencil of a stencil is not computed again at every offset without end") {
+TEST_CASE("a stencil of a stencil is not recomputed at every offset without limit") {
   GraphBuilder g;
   int u = g.data({2048, 2048});
   std::int64_t n = 2048;
@@ -203,7 +203,7 @@ TEST_CASE("views are never kernels of their own") {
   GraphBuilder g;
   const int x = g.data({64, 96});
   const int turned = g.permute(x, {1, 0});        // (96, 64)
-  const int flat = g.reshape(turned, {96 * 64});  // needs a transpose to be flat: index algebra
+  const int flat = g.reshape(turned, {96 * 64});  // the values differ by a transpose, which index expressions describe
   const int flipped = g.view(Op::slice, flat, {96 * 64}, {96 * 64 - 1, -1});
   const Plan plan = plan_of(g.done({g.op(Op::exp, {flipped})}));
   REQUIRE(kernels(plan) == 1);
@@ -211,7 +211,7 @@ TEST_CASE("views are never kernels of their own") {
   CHECK(kernel.ops() == 1);
 }
 
-TEST_CASE("a reshape that no axis order expresses falls back to division, still in one kernel") {
+TEST_CASE("a reshape that no order of axes expresses uses divisions, still in one kernel") {
   GraphBuilder g;
   const int x = g.data({6, 10});
   const int turned = g.permute(x, {1, 0});
@@ -220,7 +220,7 @@ TEST_CASE("a reshape that no axis order expresses falls back to division, still 
   CHECK(kernels(plan) == 1);
 }
 
-TEST_CASE("a reshape of what lies contiguous is the same memory") {
+TEST_CASE("a reshape of a contiguous value is the same memory") {
   GraphBuilder g;
   const int x = g.data({6, 10});
   const Plan plan = plan_of(g.done({g.reshape(g.op(Op::exp, {x}), {60}), g.reshape(x, {3, 20})}));
@@ -238,11 +238,11 @@ TEST_CASE("matmul is a library step between kernels; a transposed operand needs 
   CHECK(plan.steps[1].kind == fuse::Step::Kind::library);
   CHECK(plan.steps[1].call.operands[1].strides == fuse::Sizes{1, 32});
   CHECK(plan.steps[0].boundary().reason == SplitReason::library_call);
-  // A device without a library computes it as one kernel with its neighbours.
+  // A device without a library computes the product in one kernel with its neighbours.
   CHECK(kernels(plan_of(g.graph, fuse::cuda_limits(90))) >= 1);
 }
 
-TEST_CASE("a row that fits nowhere is read again or split, and says so") {
+TEST_CASE("a row that cannot be staged is read again or split, with a reason") {
   GraphBuilder g;
   const std::int64_t n = 1 << 20;
   const int dear = g.op(Op::tanh, {g.op(Op::exp, {g.data({512, n})})});
@@ -293,7 +293,7 @@ TEST_CASE("parameters and registers split kernels of a small target") {
   few_parameters.parameter_bytes = 600;
   CHECK(has_split(plan_of(graph, few_parameters), SplitReason::parameters));
 
-  GraphBuilder h;  // many values alive at once: all are needed again after all were computed
+  GraphBuilder h;  // many values are alive at once, because each is needed again after all of them were computed
   std::vector<int> alive;
   for (int k = 0; k < 40; ++k) alive.push_back(h.op(Op::exp, {h.data({4096})}));
   int total = alive[0];
@@ -304,13 +304,13 @@ TEST_CASE("parameters and registers split kernels of a small target") {
   CHECK(has_split(plan_of(h.done({total}), few_registers), SplitReason::registers));
 }
 
-TEST_CASE("a device model is printed, one property a line") {
+TEST_CASE("a device model is printed with one property per line") {
   CHECK(to_string(fuse::cpu_limits()).find("one_order            true\n") != std::string::npos);
   CHECK(to_string(fuse::cuda_limits(90)).find("one_order            false\n") != std::string::npos);
   CHECK(to_string(fuse::cuda_limits(80)) != to_string(fuse::cuda_limits(90)));
 }
 
-TEST_CASE("without fusion every op is a kernel, and says so") {
+TEST_CASE("without fusion every operation is a kernel, with a reason") {
   GraphBuilder g;
   Limits limits = fuse::cpu_limits();
   limits.fuse = false;
@@ -319,7 +319,7 @@ TEST_CASE("without fusion every op is a kernel, and says so") {
   CHECK(has_split(plan, SplitReason::fuse_off));
 }
 
-TEST_CASE("a plan of many steps in a row is made (a cubic scheduler would take minutes)") {
+TEST_CASE("a plan of many dependent steps is made quickly (a cubic scheduler would take minutes)") {
   GraphBuilder g;
   Limits limits = fuse::cpu_limits();
   limits.fuse = false;
@@ -331,7 +331,7 @@ TEST_CASE("a plan of many steps in a row is made (a cubic scheduler would take m
   CHECK(kernels(plan) == kSteps);
 }
 
-TEST_CASE("a kernel never merges with a sibling that needs its result through others") {
+TEST_CASE("a kernel never merges with a sibling that depends on it through other kernels") {
   GraphBuilder g;
   const int x = g.data({4096, 4096});
   const int s = g.op(Op::add, {x, g.view(Op::broadcast, g.reduce(Op::reduce_sum, x, {0, 1}), {4096, 4096})});
@@ -345,12 +345,12 @@ TEST_CASE("a kernel never merges with a sibling that needs its result through ot
   CHECK(written.count(plan.graph.outputs[0]) == 1);
 }
 
-TEST_CASE("a value that several kernels would compute is put in memory when that is cheaper") {
+TEST_CASE("a value that several kernels would compute is materialised if that is cheaper") {
   GraphBuilder g;
   const int x = g.data({2048, 2048});
   const int heavy = g.op(Op::erf, {g.op(Op::tanh, {g.op(Op::exp, {x})})});
   const Plan plan = plan_of(g.done({g.reduce(Op::reduce_sum, heavy, {0}), g.reduce(Op::reduce_max, heavy, {1})}));
-  CHECK(kernels(plan) == 2);  // the one that reduces in the order of memory stores it on the way
+  CHECK(kernels(plan) == 2);  // the kernel that reduces in the order of memory stores the value, too
   CHECK(plan.steps[0].kernel.roots.size() == 2);
   CHECK(plan.steps[1].reads() == std::vector<int>{heavy});
   CHECK(plan.steps[0].kernel.notes.back().find("recompute cost") != std::string::npos);
@@ -378,7 +378,7 @@ namespace {
 
 struct Norm {
   int mean, rstd, y;
-};  // of rows
+};  // bytes per row
 
 // The recording of layer_norm: mean and variance keep their axis with size 1.
 Norm layer_norm(GraphBuilder& g, int x, int w, int b) {
@@ -409,7 +409,7 @@ std::string steps_text(const Plan& plan) {
   return text;
 }
 
-// The number of kernels on the CPU and on an H100, which must be the same; checks that every plan may run in its order.
+// Returns the number of kernels, which must be the same on the CPU and on an H100. Also checks that the order of each plan's steps is valid.
 template <class Record> int kernels_everywhere(Record record) {
   int count = -1;
   std::string plans;
@@ -435,12 +435,12 @@ template <class Record> int kernels_everywhere(Record record) {
 
 }  // namespace
 
-TEST_CASE("a domain is exact: a reduction's results are computed once each, though the counts would match otherwise") {
+TEST_CASE("a reduction's results are computed once each, even if another domain has as many points") {
   GraphBuilder g;
   const int s = g.softmax(g.data({512, 512, 512}));
   const Plan plan = plan_of(g.done({g.reshape(g.view(Op::slice, s, {512, 1, 512}, {0, 1, 0, 1, 0, 1}), {512, 512})}));
   REQUIRE(kernels(plan) == 1);
-  CHECK(plan.steps[0].kernel.parallel_points() == 512);  // the rows that are wanted
+  CHECK(plan.steps[0].kernel.parallel_points() == 512);  // only the requested rows
   CHECK(plan.steps[0].kernel.row_points() == 512);
 }
 
@@ -475,7 +475,7 @@ TEST_CASE("a layer norm's statistics are outputs of its kernel") {
         }) == 1);
 }
 
-TEST_CASE("only the wanted slice of a row kernel's result is computed") {
+TEST_CASE("a row kernel computes only the slice of its result that is needed") {
   for (const auto& limits : {fuse::cpu_limits(), fuse::cuda_limits(90)}) {
     GraphBuilder g;
     const Norm n = layer_norm(g, g.data({1024, 768}), g.data({768}), g.data({768}));
@@ -485,22 +485,22 @@ TEST_CASE("only the wanted slice of a row kernel's result is computed") {
   }
 }
 
-TEST_CASE("a pointwise kernel joins a row kernel that reads the same") {
+TEST_CASE("a pointwise kernel joins a row kernel that reads the same values") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
           const int x = g.data({256, 512});
           const int relu = g.op(Op::maximum, {x, g.literal(0, {256, 512})});
           const int mean = g.op(Op::divide, {g.reduce(Op::reduce_sum, relu, {1}), g.literal(512, {256})});
           return std::vector<int>{mean, g.op(Op::less_equal, {relu, g.literal(0, {256, 512})})};
         }) == 1);
-  CHECK(kernels_everywhere([](GraphBuilder& g) {  // over columns: the rows are the first axis
+  CHECK(kernels_everywhere([](GraphBuilder& g) {  // a reduction over the first axis
           const int x = g.data({256, 512});
           const int relu = g.op(Op::maximum, {x, g.literal(0, {256, 512})});
           return std::vector<int>{g.reduce(Op::reduce_sum, relu, {0}), g.op(Op::less_equal, {relu, g.literal(0, {256, 512})})};
         }) == 1);
 }
 
-TEST_CASE("a pointwise result and its sum over everything are two kernels: the partial sums' and the last") {
-  // Rows that divide a chunk, and rows that do not.
+TEST_CASE("a pointwise result and the sum of all its elements are two kernels: partial sums, then their sum") {
+  // Row lengths that divide a chunk, and others.
   for (const Shape& shape : {Shape{1000, 1000}, Shape{2048, 2048}, Shape{1000000}, Shape{64, 16384}, Shape{30, 60, 600}})
     CHECK(kernels_everywhere([&](GraphBuilder& g) {
             const int power = g.op(Op::power, {g.data(shape), g.literal(2.2, shape)});
@@ -510,7 +510,7 @@ TEST_CASE("a pointwise result and its sum over everything are two kernels: the p
           }) == 2);
 }
 
-TEST_CASE("a row result that another kernel wants is a side output of the row kernel") {
+TEST_CASE("a row result that another kernel needs is a second output of the row kernel") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
           const Shape shape{4096, 256};
           const int x = g.data(shape);
@@ -550,7 +550,7 @@ TEST_CASE("training layer norm with a dropout mask is one kernel") {
         }) == 1);
 }
 
-TEST_CASE("arithmetic that hides under memory traffic is computed again") {
+TEST_CASE("arithmetic that takes less time than its memory traffic is computed again") {
   CHECK(kernels_everywhere([](GraphBuilder& g) {
           const Shape wide{128, 1152, 7, 7}, gate{128, 1152, 1, 1};
           const int e = g.op(Op::exp, {g.op(Op::negative, {g.data(gate)})});
@@ -583,7 +583,7 @@ TEST_CASE("coupled values of a short loop are one kernel with several outputs") 
         }) == 1);
 }
 
-TEST_CASE("a long formula of several live values is split into few, even pieces") {
+TEST_CASE("a long formula with several live values is split into few parts of equal length") {
   GraphBuilder g;
   const Shape shape{100000};
   int p = g.data(shape), m = g.data(shape), v = g.data(shape);
@@ -617,7 +617,7 @@ TEST_CASE("a hundred outputs of one input are built at once, in few kernels") {
   CHECK(roots == 100);
 }
 
-TEST_CASE("a stencil of stencils is split between its steps, and computes each step at each place once") {
+TEST_CASE("a stencil of stencils is split between its steps, and each step is computed once at each point") {
   GraphBuilder g;
   int x = g.data({100000});
   for (int step = 0; step < 30; ++step) {
@@ -626,7 +626,7 @@ TEST_CASE("a stencil of stencils is split between its steps, and computes each s
     x = g.op(Op::add, {g.op(Op::add, {part(0), part(2)}), part(1)});
   }
   const Plan plan = plan_of(g.done({x}));
-  // 2 ops at 1, 3, 5, ... places: 8 steps are 128 ops.
+  // Step k has 2 ops at 2k + 1 points, so 8 steps have 128 ops.
   CHECK(kernels(plan) >= 4);
   for (const auto& step : plan.steps) {
     CHECK(step.kernel.roots.size() == 1);
@@ -637,7 +637,7 @@ TEST_CASE("a stencil of stencils is split between its steps, and computes each s
   }
 }
 
-TEST_CASE("of what is joined of too many pieces some are put in memory, the whole at most once on the way") {
+TEST_CASE("a concatenation of too many pieces materialises some of them, and the whole at most once") {
   GraphBuilder g;
   const auto join = [&](const std::vector<int>& pieces) {
     std::int64_t rows = 0, before = 0;
@@ -662,7 +662,7 @@ TEST_CASE("of what is joined of too many pieces some are put in memory, the whol
     pieces.push_back(join(group));
   }
   const Plan plan = plan_of(g.done({join(pieces)}));
-  int whole = 0;  // the result, and at most one value from which it continues
+  int whole = 0;  // the kernel stores the result and at most one intermediate value
   for (const auto& step : plan.steps)
     for (const auto& root : step.kernel.roots)
       whole += plan.graph.nodes[root.node].elements.hint() * 8 >= plan.graph.nodes[plan.graph.outputs[0]].elements.hint();

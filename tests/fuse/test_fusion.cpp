@@ -1,4 +1,4 @@
-// The kernels that formulas of real models and programs take: bench/fusion.hpp lists them, bench/fusion.cpp prints them.
+// The number of kernels for formulas of real models and programs. bench/fusion.hpp lists the formulas, bench/fusion.cpp prints the kernels.
 #include "../../bench/fusion.hpp"
 
 #include <doctest/doctest.h>
@@ -77,7 +77,7 @@ TEST_CASE("a GPU sorts and scatters in time that grows with the number of elemen
   CHECK(both.calls == 1);
 }
 
-TEST_CASE("rows that are not wanted are not computed") {
+TEST_CASE("rows that no result needs are not computed") {
   const Tensor x = placeholder({512, 512, 512}, DType::float32);
   for (const auto& limits : {fuse::cpu_limits(), fuse::cuda_limits(90)}) {
     const auto slice = testing::plan_of({softmax(x)(Slice{}, 0)}, limits), alone = testing::plan_of({softmax(x(Slice{}, 0))}, limits);
@@ -106,7 +106,7 @@ TEST_CASE("the structure that finds a plan is independent of literals, sizes, li
   CHECK(key(x + 1) != key(x - 1));
   CHECK(key(x + 1) != key(input(DType::float64) + 1));
   CHECK(key(x + 1) == key(input(DType::float32, {7, 50}) + 1));
-  CHECK(key(x + 1) != key(input(DType::float32, {20, 20}) + 1));  // sizes that are equal are one
+  CHECK(key(x + 1) != key(input(DType::float32, {20, 20}) + 1));  // equal sizes are one symbol
   CHECK(key(x + 1) != key(input(DType::float32, {20, 1}) + 1));
   CHECK(key(sum(x, 0)) != key(sum(x, 1)));
   CHECK(key(x(Slice{1, 5})) == key(x(Slice{2, 6})));

@@ -1,4 +1,4 @@
-// The results of a merged kernel have the values that each result has alone: named cases with random sizes against float64, on every executor.
+// The results of a merged kernel agree with float64: cases with random sizes, on every executor.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ double plus(double a, double b) { return a + b; }
 double minus(double a, double b) { return a - b; }
 double times(double a, double b) { return a * b; }
 
-// Evaluates all at once and compares each; returns the kernels that ran.
+// Evaluates all results at once and compares each. Returns the number of kernels that ran.
 std::uint64_t check(const std::vector<std::pair<Tensor, Ref>>& results, double tolerance = 2e-5) {
   std::vector<Tensor> tensors;
   for (const auto& [tensor, want] : results) tensors.push_back(tensor);
@@ -75,7 +75,7 @@ TEST_CASE("a layer norm and its statistics") {
   }
 }
 
-TEST_CASE("a row reduction and a pointwise result over the same rows, rows last or first") {
+TEST_CASE("a row reduction and a pointwise result over the same rows, where the row axis is last or first") {
   for (int k = 0; k < rounds(8); ++k) {
     const Shape shape{between(1, 70), between(1, 200)};
     const std::int64_t axis = k % 2;
@@ -88,7 +88,7 @@ TEST_CASE("a row reduction and a pointwise result over the same rows, rows last 
   }
 }
 
-TEST_CASE("a pointwise result and the sum of everything: the partial sums' kernel stores it, up to its ragged end") {
+TEST_CASE("the kernel of the partial sums stores the pointwise result, too, up to the shorter last chunk") {
   for (int k = 0; k < rounds(4); ++k) {
     const Shape shape = k % 2 ? Shape{between(700, 800), between(300, 400)} : Shape{between(200000, 300000)};
     const auto [x, rx] = input(shape);
@@ -107,7 +107,7 @@ TEST_CASE("a pointwise result and the sum of everything: the partial sums' kerne
   }
 }
 
-TEST_CASE("the place of each row's least element, and the sum of these elements") {
+TEST_CASE("the position of each row's minimum, and the sum of these elements") {
   for (int k = 0; k < rounds(4); ++k) {
     const Shape shape{between(2, 60), between(2, 150)};
     const auto [x, rx] = input(shape);
@@ -123,7 +123,7 @@ TEST_CASE("the place of each row's least element, and the sum of these elements"
   }
 }
 
-TEST_CASE("a gather takes what it needs of a map, of a row's statistics, of another gather") {
+TEST_CASE("a gather computes only the selected points of an elementwise value, of a row's statistics and of another gather") {
   for (int k = 0; k < rounds(4); ++k) {
     const std::int64_t n = between(3, 90), m = between(2, 200), few = between(1, 6);
     const auto [x, rx] = input({n, m});
@@ -155,7 +155,7 @@ TEST_CASE("a gather takes what it needs of a map, of a row's statistics, of anot
   }
 }
 
-TEST_CASE("a row's norm is read through paddings and joins along the row and across, and through positions that repeat") {
+TEST_CASE("a row's norm is used through pads and concatenations along any axis, and at repeated positions") {
   for (int k = 0; k < rounds(6); ++k) {
     const std::int64_t a = between(1, 5), b = between(1, 7), m = 2 * between(1, 70), half = m / 2, cut = between(0, m);
     const auto [x, rx] = input({a, b, m});
@@ -175,7 +175,7 @@ TEST_CASE("a row's norm is read through paddings and joins along the row and acr
     check({{norm * w + rotated, zip(zip(rnorm, rw, times), rrotated, plus)}});
     const Tensor uneven = sn::concatenate({part(cut, m), part(0, cut)}, 2);  // an empty piece, or pieces of any length
     check({{uneven, make({a, b, m}, [&, m = m, cut = cut](const Coords& c) { return at(c[0], c[1], (c[2] + cut) % m); })}});
-    // Padded across the rows as well, where the rows behind the guard do not exist; and seen in other orders.
+    // The rows are padded, too, so that guarded rows do not exist; and the results are permuted.
     const auto inside = [&, a = a, b = b, m = m](std::int64_t i, std::int64_t j, std::int64_t l) {
       return i >= 0 && i < a && j >= 0 && j < b && l >= 0 && l < m ? at(i, j, l) : 3.0;
     };
@@ -187,7 +187,7 @@ TEST_CASE("a row's norm is read through paddings and joins along the row and acr
             make({a * b + 2, m}, [&, b = b](const Coords& c) { return c[0] < 2 ? 3.0 : inside((c[0] - 2) / b, (c[0] - 2) % b, c[1]); })},
            {sn::pad(sn::reshape(norm, {a, b * m}), {{0, 0}, {m, 0}}, sn::PadMode::constant, 3.f),
             make({a, b * m + m}, [&, m = m](const Coords& c) { return c[1] < m ? 3.0 : inside(c[0], c[1] / m - 1, c[1] % m); })}});
-    // Positions that repeat some elements, at most twice as many and more.
+    // The positions repeat elements: up to twice as many positions as elements, and more.
     for (const std::int64_t many : {m, m + 3, 2 * m, 3 * m}) {
       const auto [places, rplaces] = random(rng, {many}, DType::int64, 0, static_cast<double>(m));
       const auto [again, ragain] = random(rng, {many + 1}, DType::int64, 0, static_cast<double>(many));
@@ -201,7 +201,7 @@ TEST_CASE("a row's norm is read through paddings and joins along the row and acr
   }
 }
 
-TEST_CASE("a map and its sum over columns, up to their ragged end; statistics of channels that lie last and are seen as first") {
+TEST_CASE("an elementwise value with its sum over columns of any length; statistics of channels that are last in memory and first in the view") {
   for (int k = 0; k < rounds(3); ++k) {
     const Shape shape{between(1, 4), between(17, 40), between(17, 40), between(5, 70)};
     const auto [x, rx] = input(shape);

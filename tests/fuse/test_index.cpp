@@ -93,7 +93,7 @@ TEST_CASE("div_mod equals floor division and remainder for every small expressio
   CHECK(checked == 7 * 6 * 4 * 3 * 6 * 6);
 }
 
-TEST_CASE("a reshape there and back is the identity, for every pair of shapes") {
+TEST_CASE("a reshape and its inverse are the identity, for every pair of shapes") {
   const fuse::IndexSpace::Scope scope(std::make_shared<fuse::IndexSpace>());
   for (const std::int64_t count : {12, 24, 36})
     for (const Shape& from : factorisations(count, 3))
@@ -108,7 +108,7 @@ TEST_CASE("a reshape there and back is the identity, for every pair of shapes") 
       }
 }
 
-TEST_CASE("random chains of views find the elements that moving them by hand finds") {
+TEST_CASE("random chains of views read the same elements as copies") {
   const bool fixed = std::getenv("SINTER_TEST_SEED");
   const unsigned first = sinter::testing::test_seed();
   for (unsigned round = 0; round < (fixed ? 1 : 400); ++round) {
@@ -120,7 +120,7 @@ TEST_CASE("random chains of views find the elements that moving them by hand fin
     const std::int64_t counts[] = {24, 30, 48, 210};
     Shape shape = {counts[pick(4)]};
     const Shape input = shape;
-    std::vector<std::int64_t> elements(static_cast<std::size_t>(shape[0]));  // of the input, as the view shows them
+    std::vector<std::int64_t> elements(static_cast<std::size_t>(shape[0]));  // the positions in the input that the view reads
     std::iota(elements.begin(), elements.end(), 0);
     struct View {
       Node node;
@@ -211,7 +211,7 @@ TEST_CASE("composed views stay small") {
   CHECK(fuse::IndexSpace::current()->size() < 2000);
 }
 
-TEST_CASE("views over symbols are what they are over numbers, for every size that meets the guards") {
+TEST_CASE("views with symbolic sizes agree with views of numbers at every size that meets the guards") {
   const unsigned first = sinter::testing::fresh_seed();
   int held = 0;
   for (unsigned round = 0; round < 200; ++round) {
@@ -296,7 +296,7 @@ TEST_CASE("views over symbols are what they are over numbers, for every size tha
         }
         return sum;
       };
-      // By hand, with numbers.
+      // The same view computed with numbers.
       std::vector<std::int64_t> elements(static_cast<std::size_t>(sizes[0] * sizes[1] * sizes[2]));
       std::iota(elements.begin(), elements.end(), 0);
       std::size_t at_number = shapes_at + shape.size();

@@ -1,5 +1,5 @@
-// Rows and columns that are too long for one worker or do not fit on chip: scans in two stages; moments, softmax and places of extrema
-// that read memory once. Against plain loops in float64, over views, with as few kernels and the same bits wherever they run.
+// Rows and columns that are too long for one worker or for on-chip memory: scans in several stages; moments, softmax and positions of extrema that read memory
+// once. Results are compared with plain loops in float64, over views. The number of kernels is checked, and that all executors give the same bits.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ template <class Program> void same_bits(Program program) {
 
 }  // namespace
 
-TEST_CASE("long scans of few rows, with work before and after, in any layout") {
+TEST_CASE("long scans of few rows with a prologue and an epilogue, in any layout") {
   const struct {
     Shape shape;
     std::size_t axis;
@@ -83,7 +83,7 @@ TEST_CASE("long scans of few rows, with work before and after, in any layout") {
 
 TEST_CASE("long scans of views, products and NaN") {
   auto [x, ref] = random(rng, {140000, 2}, DType::float32, -1, 1);
-  // A row taken from the end, every second element of a column: the result of a flipped column read back flipped.
+  // Views: a reversed row, every second element of a column, and a flipped column whose result is flipped again.
   const Ref column = make({140000}, [&, &ref = ref](const Coords& at) { return ref.v[static_cast<std::size_t>(2 * (139999 - at[0]) + 1)]; });
   near(sn::cumsum(x.at({Slice{{}, {}, -1}, 1})), scanned(column, 0, plus), 3e-5, "flipped column");
   const Ref scan = scanned(column, 0, plus);
@@ -94,11 +94,11 @@ TEST_CASE("long scans of views, products and NaN") {
   const Tensor nan = sn::where(sn::equal(sn::arange(150000), 70000), std::nan(""), f);
   const auto found = values(sn::cummin(nan));
   CHECK((!std::isnan(found[69999]) && std::isnan(found[70000]) && std::isnan(found[149999])));
-  // Two scans of one tensor, and the same bits from every executor and any number of threads.
+  // Two scans of one tensor give the same bits on every executor and any number of threads.
   same_bits([&, &x = x] { return sn::cumsum(x.at({Slice{}, 0})) * sn::cummax(x.at({Slice{}, 0})); });
 }
 
-// ---- reductions that wait for another one of the same row
+// ---- reductions that depend on another reduction of the same row
 
 namespace {
 
@@ -122,14 +122,14 @@ TEST_CASE("mean and variance of long rows read memory once") {
     const Moments want = moments(ref, 0, 1, ref.v.size());
     const Tensor mean = sn::mean(x), var = sn::var(x);
     CHECK(launches({mean, var}) == 2);                                                                 // pieces; their merge
-    const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-5 : 1e-10;  // the plain loop loses digits too
+    const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-5 : 1e-10;  // the plain loop loses digits, too
     CHECK(values(mean)[0] == doctest::Approx(want.mean).epsilon(tolerance));
     CHECK(values(var)[0] == doctest::Approx(want.var).epsilon(tolerance));
     const auto n = static_cast<double>(ref.v.size());
     CHECK(values(sn::var(x, {}, false, 1))[0] == doctest::Approx(want.var * n / (n - 1)).epsilon(tolerance));
     CHECK(values(sn::stddev(x.reshape({1, 140003}), 1))[0] == doctest::Approx(std::sqrt(want.var)).epsilon(tolerance));
   }
-  // Far from zero; a whole tensor of two axes; flipped rows; statistics of a batch of images.
+  // Cases: values far from zero, all elements of two axes, flipped rows, and statistics of a batch of images.
   auto [far, far_ref] = random(rng, {2, 131500}, DType::float32, 1000, 1001);
   CHECK(values(sn::var(far))[0] == doctest::Approx(moments(far_ref, 0, 1, far_ref.v.size()).var).epsilon(1e-3));
   const auto rows = values(sn::var(sn::flip(far, 1), 1));
@@ -169,7 +169,7 @@ TEST_CASE("softmax, log_softmax and logsumexp of long rows read memory once for 
     else CHECK(got == doctest::Approx(log_sum).epsilon(1e-6));
     const auto soft = values(sn::softmax(y)), log_soft = values(sn::log_softmax(y));
     for (std::size_t k = 0; k < v.size(); k += 997) {
-      if (!std::isfinite(top)) {  // as (x - max) has it
+      if (!std::isfinite(top)) {  // as in x - max
         CHECK(std::isnan(soft[k]));
         CHECK((std::isnan(log_soft[k]) || log_soft[k] == -INFINITY));
         continue;
@@ -182,7 +182,7 @@ TEST_CASE("softmax, log_softmax and logsumexp of long rows read memory once for 
   check(x, ref.v, "finite");
   CHECK(launches(sn::logsumexp(x * 2)) == 2);
   CHECK(launches(sn::softmax(x * 2)) == 3);
-  // Whole chunks of -inf, only -inf, one +inf, one NaN.
+  // Cases: whole chunks of -inf, only -inf, one +inf, one NaN.
   auto masked = ref.v;
   for (std::size_t k = 10000; k < 60000; ++k) masked[k] = -INFINITY;
   const Tensor i = sn::arange(n), minus = sn::where((i >= 10000) & (i < 60000), -INFINITY, x);
@@ -230,7 +230,7 @@ TEST_CASE("argmin and argmax of long rows read memory once") {
 
 namespace {
 
-/// Returns for each result of a reduction over the axes its elements, in their order.
+/// Returns for each result of a reduction over these axes the elements that it combines, in order.
 std::vector<std::vector<std::size_t>> elements_of(const Shape& shape, const std::vector<std::int64_t>& axes) {
   std::vector<std::size_t> step(shape.size(), 0);
   std::size_t results = 1;
@@ -277,7 +277,7 @@ void close(double got, double want, double tolerance) {
   else CHECK(std::fabs(got - want) <= tolerance * (1 + std::fabs(want)));
 }
 
-/// All reductions that depend on another reduction of the same column of x, whose elements are v.
+/// Checks all reductions that depend on another reduction of the same column of x. v: the elements of x.
 void check_columns(const Tensor& x, const std::vector<double>& v, const std::vector<std::int64_t>& axes, double tolerance, bool all = true) {
   INFO(sn::to_string(x.shape()));
   const auto columns = elements_of(x.shape(), axes);
@@ -320,7 +320,7 @@ TEST_CASE("short columns of every length and type, staged between passes on a GP
       check_columns(x, ref.v, {axis}, tolerance, tolerance < 1e-2);
       if (on_gpu() && shape[static_cast<std::size_t>(axis)] <= 1024) CHECK(launches(sn::softmax(x, axis)) == 1);
     }
-  // Views, values before and after, two that are staged, something else read in the last pass, NaN and infinities.
+  // Cases: views, a prologue and an epilogue, two staged values, another operand in the last pass, NaN and infinities.
   auto [x, ref] = random(rng, {300, 80}, DType::float32, -3, 4);
   const auto view_of = [&, &ref = ref](std::size_t rows, std::size_t columns, auto at) {
     std::vector<double> v;
@@ -349,7 +349,7 @@ TEST_CASE("short columns of every length and type, staged between passes on a GP
   CHECK(values(sn::var(sn::zeros({4, 0}), 0)).empty());
 }
 
-TEST_CASE("what a layer norm's backward pass sums over its rows: the merges of two sums are one kernel on a GPU") {
+TEST_CASE("the sums over rows in a layer norm's backward pass: one kernel of a GPU merges the pieces of two sums") {
   auto [x, ref] = random(rng, {1100, 136}, DType::float32, -3, 4);
   auto [y, other] = random(rng, {1100, 136}, DType::float32, -3, 4);
   const Tensor products = sn::sum(x * y, 0), sums = sn::sum(y, 0);
@@ -364,7 +364,7 @@ TEST_CASE("what a layer norm's backward pass sums over its rows: the merges of t
   }
 }
 
-TEST_CASE("long columns read memory once: pieces of them, and a merge") {
+TEST_CASE("long columns are reduced in pieces and merged, and memory is read once") {
   const struct {
     Shape shape;
     std::vector<std::int64_t> axes;
@@ -378,7 +378,7 @@ TEST_CASE("long columns read memory once: pieces of them, and a merge") {
       CHECK(launches({sn::mean(x + 1, axes), sn::var(x + 1, axes)}) == 2);
       CHECK(launches(sn::logsumexp(x * 2, axes)) == 2);
     }
-  // Pieces of -inf, NaN, far from zero.
+  // Cases: pieces of -inf, NaN, and values far from zero.
   auto [x, ref] = random(rng, {131500, 8}, DType::float32, -20, 20);
   const Tensor i = sn::expand_dims(sn::arange(131500), 1), j = sn::arange(8);
   const Tensor odd = sn::where(sn::equal(i, 777) & sn::equal(j, 3), NAN, sn::where((i >= 1000) & (i < 5000), -INFINITY, x));

@@ -12,9 +12,9 @@ namespace {
 
 struct Case {
   const char* name;
-  std::function<Tensor(int)> record;  // at size or offset number k
+  std::function<Tensor(int)> record;  // the formula at size or offset number k
   std::function<double(int k, std::int64_t element)> expected;
-  int plans, compiles;  // at most, for all hundred together
+  int plans, compiles;  // the maximum for all hundred sizes or offsets together
 };
 
 // Element (i, j) of the inputs.
@@ -88,7 +88,7 @@ TEST_CASE("a hundred sizes and a hundred offsets of a formula are planned and co
   }
 }
 
-TEST_CASE("explain says which sizes a plan holds for") {
+TEST_CASE("explain says for which sizes a plan is valid") {
   const std::string text = sn::explain(sn::softmax(sn::placeholder({100, 300}, sn::DType::float32), -1));
   CHECK(text.find("planned for 100 rows of 300; valid for ") != std::string::npos);
 }

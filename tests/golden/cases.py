@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Writes cases.txt and cases.npy beside this file: some nine thousand of the command's expressions over every function of NumPy's
-that it has, every element type, memory layouts and edge values, with the results of NumPy 2. For tests/tools/test_golden.cpp.
+"""Writes cases.txt and cases.npy in this folder for tests/tools/test_golden.cpp: some twelve thousand expressions of the command with the
+results of NumPy 2. They cover every function that the command shares with NumPy, every element type, memory layouts and edge values.
 
     python3 -m venv venv && venv/bin/pip install numpy mpmath && venv/bin/python tests/golden/cases.py
 
-Fields of a line of cases.txt are apart by tabs:
+The fields of a line of cases.txt are separated by tabs:
     input NAME DTYPE SHAPE
-    FUNCTION EXPRESSION ULP  DTYPE SHAPE  DTYPE SHAPE ...     one pair for each result; no pair: NumPy refuses, and so must sinter
-cases.npy holds the bytes of all inputs and results in that order. ULP is how many units of the last place a result may be off; "bits" asks
-for the same bits (NaN is NaN), "value" for the same value (a zero of either sign).
+    FUNCTION EXPRESSION ULP  DTYPE SHAPE  DTYPE SHAPE ...     one pair for each result; no pair: NumPy raises an error, and sinter must, too
+cases.npy has the bytes of all inputs and results in that order. ULP is the allowed error in units of the last place; "bits" requires the same
+bits (any NaN for a NaN), "value" the same value (a zero of either sign).
 
-Results with an ULP are rounded from a wider computation (float64 of float32, long double of float64, mpmath for what NumPy has not), so they
-are right and not only NumPy's; their type and shape are NumPy's."""
+Results with an ULP are rounded from a wider computation (float64 for float32, long double for float64, mpmath for functions that NumPy lacks),
+so they are more accurate than NumPy's. Their type and shape are NumPy's."""
 import pathlib
 import warnings
 

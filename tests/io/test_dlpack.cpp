@@ -23,7 +23,7 @@ std::mt19937 rng{fresh_seed()};
 
 bool equal(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.shape() == b.shape() && values(a) == values(b); }
 
-/// Memory of the test's own as a foreign library would hand it out; counts who gave it back.
+/// Memory of the test in the form in which another library exports it. Counts the calls of its deleter.
 struct Foreign {
   std::vector<float> elements;
   Shape shape;
@@ -47,7 +47,7 @@ struct Foreign {
 
 }  // namespace
 
-TEST_CASE("there and back shares the elements, for every type") {
+TEST_CASE("to_dlpack and from_dlpack share the elements, for every type") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     if (on_gpu() && d % 4 != 3) continue;
@@ -76,7 +76,7 @@ TEST_CASE("there and back shares the elements, for every type") {
   }
 }
 
-TEST_CASE("the owner gets it back when nobody needs it any more") {
+TEST_CASE("the owner's deleter is called when no tensor uses the memory any more") {
   Foreign given({0, 1, 2, 3, 4, 5}, {2, 3}, {});
   {
     Tensor y;
@@ -86,7 +86,7 @@ TEST_CASE("the owner gets it back when nobody needs it any more") {
     }
     CHECK(given.given_back == 0);
     CHECK(values(y) == std::vector<double>{0, 2, 4, 6, 8, 10});
-    CHECK(given.given_back == 1);  // computed: the operand is not needed
+    CHECK(given.given_back == 1);  // x was computed, so its operand is not needed any more
   }
   CHECK(given.given_back == 1);
   Foreign empty({}, {0, 3}, {});
@@ -116,7 +116,7 @@ TEST_CASE("strides") {
   reads({3}, {-1}, 8, sn::flip(all(sn::Slice{0, 3})), true);
 }
 
-TEST_CASE("what cannot be taken stays with its owner") {
+TEST_CASE("memory that from_dlpack refuses stays with its owner") {
   Foreign given({1, 2}, {2}, {});
   const auto refuses = [&]<class E>(const std::string& what, E*) {
     says<E>([&] { dlpack::from_dlpack(&given.managed); }, "from_dlpack: " + what);

@@ -1,4 +1,4 @@
-// Files: safetensors written and read, errors of broken ones; .npy files used in place; text with print options, as NumPy 2.4 writes it.
+// Files: writing and reading safetensors, and errors of broken files; .npy files that are used in place; print options, compared with NumPy 2.4.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::string refused(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("safetensors: every type there and back, and a file by the letter of the format") {
+TEST_CASE("safetensors: every type is written and read, and a file written by hand is read") {
   const File file("x");
   std::mt19937 rng(fresh_seed());
   sn::NamedTensors tensors;
@@ -78,7 +78,7 @@ TEST_CASE("safetensors: every type there and back, and a file by the letter of t
   CHECK(file.bytes() == with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  )", std::string("\0\0\x80\x3f\0\0\0\x40", 8)));
 }
 
-TEST_CASE("safetensors that are broken say how, where and at which line") {
+TEST_CASE("errors about broken safetensors files name the fault, the position and the line") {
   const File file("x");
   const auto says = [&](const std::string& bytes, const std::string& what) {
     file.write(bytes);
@@ -106,7 +106,7 @@ TEST_CASE("safetensors that are broken say how, where and at which line") {
   CHECK_THROWS_AS(sn::save_safetensors(file.path, {{"a", Tensor()}}), sn::ValueError);
 }
 
-TEST_CASE(".npy files used in place") {
+TEST_CASE(".npy files are used in place") {
   const File file("x");
   std::mt19937 rng(fresh_seed());
   const auto [x, ref] = random(rng, {30, 40}, DType::float32, -2, 2);
@@ -136,7 +136,7 @@ TEST_CASE(".npy files used in place") {
   CHECK(sn::map_npy(file.path).shape() == Shape{0, 2});
 }
 
-TEST_CASE("print options, as NumPy") {
+TEST_CASE("print options agree with NumPy") {
   const Tensor a = {{1.0 / 3, -2.0 / 3, 12.5}, {1e-5, 0.1, 3.0}}, b = sn::arange(60.0).reshape({6, 10}) / 7;
   CHECK(sn::to_string(a, {.precision = 3}) == "[[ 3.333e-01 -6.667e-01  1.250e+01]\n [ 1.000e-05  1.000e-01  3.000e+00]]");
   CHECK(sn::to_string(a, {.precision = 3, .suppress = true}) == "[[ 0.333 -0.667 12.5  ]\n [ 0.     0.1    3.   ]]");

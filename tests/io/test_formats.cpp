@@ -1,4 +1,4 @@
-// Archives, tables and images: written and read again, by the letter of each format, and errors of broken files.
+// Archives, tables and images: they are written and read, compared with each format's definition, and broken files are errors.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ std::mt19937 rng{fresh_seed()};
 
 bool equal(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.shape() == b.shape() && values(a) == values(b); }
 
-/// The message, from behind the file's name; without the place at its end.
+/// Returns the part of the message after the file's name and before the source line at its end.
 template <class E> std::string refused(const File& file, const std::function<void()>& call) {
   try {
     call();
@@ -41,7 +41,7 @@ template <class E> std::string refused(const File& file, const std::function<voi
   return "nothing was thrown";
 }
 
-/// Returns whether the build has the library that a format needs; without it only the refusal can be tested.
+/// Returns whether the build has the library that a format needs. Without it only the error can be tested.
 bool has_npz() {
   try {
     sn::load_npz("/");
@@ -54,7 +54,7 @@ bool has_npz() {
 
 }  // namespace
 
-TEST_CASE("npz: every type there and back, stored and deflated") {
+TEST_CASE("npz: every type is written and read, stored and deflated") {
   if (!has_npz()) {
     CHECK_THROWS_WITH_AS(sn::save_npz("x.npz", {}), doctest::Contains("libminizip-dev"), sn::ValueError);
     MESSAGE("built without minizip: .npz archives are refused");
@@ -81,9 +81,9 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
     CHECK((std::filesystem::file_size(file.path) < 20000) == compressed);
     const std::string first = file.bytes();
     sn::save_npz(file.path, tensors, compressed);
-    CHECK(file.bytes() == first);  // the same bytes from run to run
+    CHECK(file.bytes() == first);  // the same tensors give the same bytes
     CHECK(refused<sn::IoError>(file, [&] { sn::load_npz(file.path, "x"); }).starts_with(": the archive has no 'x'; it has bool, int8, uint8,"));
-    // Any byte that is another is found, or is one of those that nobody reads (dates, attributes).
+    // A changed byte is found, or it is one that readers ignore (dates, attributes).
     for (int round = 0; round < 60; ++round) {
       std::string bytes = first;
       char& at = bytes[rng() % std::min<std::size_t>(bytes.size(), 4000)];
@@ -104,7 +104,7 @@ TEST_CASE("npz: every type there and back, stored and deflated") {
   CHECK_THROWS_AS(sn::save_npz(file.path, {{"a", Tensor(1.)}, {"a", Tensor(2.)}}), sn::ValueError);
 }
 
-TEST_CASE("csv: numbers come back to the last bit") {
+TEST_CASE("csv: numbers are read back to the last bit") {
   const File file("x.csv");
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
@@ -128,7 +128,7 @@ TEST_CASE("csv: numbers come back to the last bit") {
   CHECK(equal(sn::load_csv(file.path, {.dtype = DType::int64}).values, sn::full({2, 2}, std::numeric_limits<std::int64_t>::max())));
 }
 
-TEST_CASE("csv: what people write") {
+TEST_CASE("csv: files as people write them") {
   const File file("x.csv");
   const auto reads = [&](const std::string& text, const Tensor& want, const std::vector<std::string>& names = {}, const sn::CsvOptions& options = {}) {
     CAPTURE(text);
@@ -168,7 +168,7 @@ TEST_CASE("csv: what people write") {
   CHECK_THROWS_AS(sn::save_csv(file.path, sn::zeros({2, 2}), {"one"}), sn::ValueError);
 }
 
-TEST_CASE("images: every shape and depth there and back") {
+TEST_CASE("images: every shape and depth is written and read") {
   for (const std::string ending : {".png", ".ppm", ".pgm"})
     for (const DType type : {DType::uint8, DType::uint16})
       for (const Shape& shape : {Shape{5, 7}, Shape{1, 1}, Shape{4, 3, 2}, Shape{6, 5, 3}, Shape{3, 9, 4}}) {

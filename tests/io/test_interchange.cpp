@@ -1,4 +1,4 @@
-// Memory of others used where it is, nested vectors, Eigen's matrices and tensors, mdspan where there is one; types in streams.
+// Adopted memory, nested vectors, Eigen's matrices and tensors, mdspan if the standard library has it, and types in streams.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ namespace {
 std::mt19937 rng{fresh_seed()};
 }
 
-TEST_CASE("adopted memory is used where it is, wherever it begins") {
+TEST_CASE("adopted memory is used in place, at any alignment") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     if (on_gpu() && d % 5 != 2) continue;
@@ -78,7 +78,7 @@ TEST_CASE("nested vectors") {
   CHECK_THROWS_AS(sn::to_nested<std::vector<float>>(x), sn::ShapeError);
 }
 
-TEST_CASE("Eigen's matrices move in, and are looked at from there") {
+TEST_CASE("Eigen's matrices are moved into tensors, and tensors are viewed as Eigen's matrices") {
   Eigen::MatrixXd columns = Eigen::MatrixXd::Random(3, 4);
   const Eigen::MatrixXd copy = columns;
   const double* const data = columns.data();
@@ -123,7 +123,7 @@ TEST_CASE("mdspan") {
 }
 #endif
 
-TEST_CASE("rows, and types in streams and formats") {
+TEST_CASE("printing rows and types with streams and fmt") {
   const Tensor x = sn::reshape(sn::arange(6.), {3, 2});
   double total = 0;
   for (const Tensor row : x) total = 10 * total + sn::sum(row).item<double>();

@@ -1,4 +1,4 @@
-// Printing against strings printed by NumPy 2.4, and .npy files: round trips, other orders, and files made to hurt.
+// Printing, compared with strings from NumPy 2.4, and .npy files: round trips, other element orders, and malicious files.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ std::string refusal(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("printed as NumPy prints") {
+TEST_CASE("tensors are printed as NumPy prints") {
   check_print<float>({1.5, 2.0, 3.0, -4.0}, {2, 2},
                      "[[ 1.5  2. ]\n"
                      " [ 3.  -4. ]]");
@@ -161,7 +161,7 @@ TEST_CASE("a stream takes a tensor") {
   CHECK(out.str() == "[1. 2.]");
 }
 
-TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, sn::half,
+TEST_CASE_TEMPLATE("files are read as they were written", T, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, sn::half,
                    std::uint32_t, std::int64_t, std::uint64_t, float, double) {
   const Folder folder;
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{0, 4}, Shape{2, 1, 3}}) {
@@ -175,7 +175,7 @@ TEST_CASE_TEMPLATE("files come back as they were written", T, bool, std::int8_t,
   }
 }
 
-TEST_CASE("written bytes are NumPy's") {
+TEST_CASE("written files have the same bytes as NumPy's") {
   const Folder folder;
   sn::save_npy(folder / "x.npy", tensor<float>({1, 2}, {2}));
   std::ifstream in(folder / "x.npy", std::ios::binary);

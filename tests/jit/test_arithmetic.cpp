@@ -1,5 +1,5 @@
-// The CPU has one arithmetic: the interpreter and compiled code give the same bits, on every instruction level, for every
-// reduction in every layout and every primitive; and the error of a sum does not grow with its length.
+// The CPU has one arithmetic: the interpreter and compiled code give the same bits on every instruction set, for every primitive and for every reduction in
+// every layout. The error of a sum hardly grows with its length.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<std::int64_t> strides(const std::vector<std::int64_t>& sizes, const 
   return result;
 }
 
-/// out[p] = reduction of x * x or of x, and a second one beside it.
+/// out[p] = a reduction of x * x or of x, and a second reduction of the same row.
 template <class T> void check_reduction(Op op, const Space& shape, bool lanes_are_rows, bool long_body, std::mt19937_64& random) {
   NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
   std::vector<std::int64_t> sizes = shape.parallel;
@@ -140,7 +140,7 @@ template <class T> void check_reductions(Op op, std::mt19937_64& random) {
 
 // ---- scans
 
-/// out[p, r] is the combination of x[p, 0..r], beside a reduction of the same row.
+/// out[p, r] = the scan of x[p, 0..r], together with a reduction of the same row.
 template <class T> void check_scan(Op op, const Space& shape, bool lanes_are_rows, std::mt19937_64& random) {
   NestBuilder b(shape.parallel, shape.rows, lanes_are_rows);
   std::vector<std::int64_t> sizes = shape.parallel;
@@ -200,7 +200,7 @@ template <class T> void check_scans(Op op, std::mt19937_64& random) {
 
 // ---- reductions that end early
 
-/// any, all, and the first place where x is v, of rows with few hits or none.
+/// any, all, and the first position where x equals v, for rows with few hits or none.
 void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows, std::mt19937_64& random) {
   NestBuilder b({points}, {row}, lanes_are_rows);
   const int at = b.affine({row, 1}), out = b.affine({1, 0});
@@ -215,7 +215,7 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
   one_stage([&](int x) { return b.reduce(Op::reduce_max, x); });
   one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::bitwise_not, {x})); });
   one_stage([&](int x) { return b.reduce(Op::reduce_min, b.op(Op::where, DType::int64, {x, b.index_value(at), bound})); });
-  const std::int64_t limit = random() % 3 == 0 ? row / 2 : points * row;  // places beyond a smaller one do not count
+  const std::int64_t limit = random() % 3 == 0 ? row / 2 : points * row;  // positions after the smallest hit do not count
   const auto input = std::make_unique<bool[]>(points * row);
   for (std::int64_t p = 0; p < points; ++p)
     for (std::uint64_t hits = random() % 4; hits-- > 0;) input[p * row + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row))] = true;
@@ -233,7 +233,7 @@ void check_early_end(std::int64_t points, std::int64_t row, bool lanes_are_rows,
       INFO("row ", p, " of ", row, ", first hit ", first, ", bound ", limit);
       REQUIRE(r.any[p] == (first < row));
       REQUIRE(r.all[p] == (first == row));
-      const std::int64_t smallest = std::find(begin, begin + row, false) == begin + row ? points * row : limit;  // of a row of hits none
+      const std::int64_t smallest = std::find(begin, begin + row, false) == begin + row ? points * row : limit;  // the value of a row without hits
       REQUIRE(r.place[p] == (first < row ? std::min(smallest, p * row + first) : limit));
     }
   };
@@ -323,7 +323,7 @@ template <class T> void check_primitives(int accepted, std::mt19937_64& random) 
     if (op == Op::cast) {
       check_primitive<T, float>(op, cpu, random);
       check_primitive<T, double>(op, cpu, random);
-      for (const jit::CpuTarget& level : cpu_levels()) check_primitive<T, std::int32_t>(op, level, random);  // each with an instruction of its own
+      for (const jit::CpuTarget& level : cpu_levels()) check_primitive<T, std::int32_t>(op, level, random);  // each of these has its own instruction
       check_primitive<T, std::int64_t>(op, cpu, random);
       check_primitive<T, bool>(op, cpu, random);
     } else if (row.result == trace::Result::boolean) {
@@ -353,7 +353,7 @@ TEST_CASE("primitives: interpreter and compiled code agree to the bit on every t
   check_primitives<bool>(trace::accepts::B, random);
 }
 
-TEST_CASE_TEMPLATE("functions: the interpreter's code for each instruction set has the bits of kernels compiled for it", T, float, double) {
+TEST_CASE_TEMPLATE("the interpreter's functions for each instruction set give the same bits as compiled kernels", T, float, double) {
   NEEDS_LLVM
   std::mt19937_64 random(test_seed());
   const auto x = operands<T>(40001, random), y = operands<T>(40001, random);
@@ -379,7 +379,7 @@ TEST_CASE_TEMPLATE("functions: the interpreter's code for each instruction set h
     }
 }
 
-TEST_CASE_TEMPLATE("a function that a kernel takes many times is one function there, with the same bits", T, float, double) {
+TEST_CASE_TEMPLATE("a function that a kernel uses many times is emitted once and gives the same bits", T, float, double) {
   NEEDS_LLVM
   constexpr int kTimes = 40;
   std::mt19937_64 random(test_seed());
@@ -435,7 +435,7 @@ TEST_CASE("scans: interpreter and compiled code agree to the bit, along rows and
   check_scans<std::int8_t>(Op::reduce_max, random);
 }
 
-TEST_CASE("what is known before a row ends is what the whole row gives") {
+TEST_CASE("a reduction that ends early gives the same result as the whole row") {
   NEEDS_LLVM
   std::mt19937_64 random(test_seed());
   for (const auto& [bound, lanes_are_rows] : sampled(std::array{20, 700, 20000}, std::array{true, false}))

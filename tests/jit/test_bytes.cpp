@@ -1,5 +1,5 @@
-// Figures: the bytes that explain says a kernel moves are those that it touches. The interpreter runs each kernel, in every way in which
-// it could run on a CPU and on a GPU, and records its reads and writes; an element counts once for each pass over the rows.
+// Figures: explain's bytes moved by a kernel are the bytes that it accesses. The interpreter runs each kernel with every schedule for a CPU and for a GPU, and
+// records its reads and writes. An element counts once for each pass over the rows.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -153,11 +153,11 @@ void check_on(const sn::fuse::Limits& limits) {
 
 }  // namespace
 
-TEST_CASE("what a kernel is said to move it moves, on a CPU") { check_on(sn::fuse::cpu_limits()); }
+TEST_CASE("a kernel of a CPU moves the bytes that its plan states") { check_on(sn::fuse::cpu_limits()); }
 
-TEST_CASE("what a kernel is said to move it moves, on a GPU") { check_on(sn::fuse::cuda_limits(90)); }
+TEST_CASE("a kernel of a GPU moves the bytes that its plan states") { check_on(sn::fuse::cuda_limits(90)); }
 
-TEST_CASE("a column that a GPU walks pass by pass is read in each pass; what it keeps of a row or of a short column is not read again") {
+TEST_CASE("a GPU reads a long column in each pass; it stages a row or a short column and reads it once") {
   const auto limits = sn::fuse::cuda_limits(90);
   const auto moved = [&](const Tensor& y) {
     const auto plan = sn::testing::plan_of({y}, limits);
@@ -171,7 +171,7 @@ TEST_CASE("a column that a GPU walks pass by pass is read in each pass; what it 
   CHECK(moved(sn::softmax(in({65536, 64}), -1)) == 2 * once);
 }
 
-TEST_CASE("a column that a GPU does not keep is read twice, never three times, for what is stored at every point after two reductions") {
+TEST_CASE("a column that a GPU does not stage is read twice, not three times, for a result at every point after two reductions") {
   const auto limits = sn::fuse::cuda_limits(90);
   for (const std::int64_t height : {513, 600, 1024, 1025, 4000}) {
     CAPTURE(height);

@@ -1,5 +1,5 @@
-// Rows that the blocks of a cluster share, each a part of the row in its shared memory or in registers: the results of reductions, softmax and norms of them
-// come to, against extended precision; that a row is read once where a cluster holds it; and the same where there are no clusters.
+// Rows that the blocks of a cluster share: each block stages a part of the row in shared memory or in registers. Results of reductions, softmax and norms are
+// compared with extended precision. A row is read once if a cluster can stage it. Devices without clusters give the same results.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -21,16 +21,16 @@ namespace {
 
 using Row = std::vector<long double>;
 
-/// The number of roundings of one term on its way into its row's sum, which bounds the relative error of a sum of terms of one sign. At least 256 partial
-/// sums share a row, and the further roundings are below 80: lanes of a vector (up to 3), shuffles (5), a block's warps (32), a cluster's blocks (16), the
-/// term itself (8 for its difference and its exponential) and a few after the sum. A single missing element changes less: `check_that_each_counts` does.
+/// Returns the number of roundings of one term in its row's sum. It bounds the relative error of a sum of terms of one sign. At least 256 partial sums share a
+/// row, and fewer than 80 roundings follow: lanes of a vector (up to 3), shuffles (5), a block's warps (32), a cluster's blocks (16), the term itself (8 for
+/// its difference and its exponential) and a few after the sum. A missing element may change the sum by less than this; `check_that_each_counts` finds it.
 double roundings(std::int64_t width) { return static_cast<double>(width) / 256 + 80; }
 
 struct Formula {
   const char* name;
   std::function<Tensor(const Tensor& x)> of;
   std::function<Row(const Row& x)> reference;
-  double error;  // of the largest result, in roundings of a sum
+  double error;  // error relative to the largest result, in roundings of a sum
 };
 
 long double mean_of(const Row& x) {
@@ -44,7 +44,7 @@ long double variance_of(const Row& x) {
   for (const auto v : x) sum += (v - mean) * (v - mean);
   return sum / static_cast<long double>(x.size());
 }
-/// The exponentials of a row less its largest, which it is given, and their sum.
+/// Returns exp(x - max(x)) for the elements of a row, and their sum.
 Row exponentials(Row x, long double* sum) {
   const long double largest = *std::max_element(x.begin(), x.end());
   *sum = 0;
@@ -52,7 +52,7 @@ Row exponentials(Row x, long double* sum) {
   return x;
 }
 
-/// Results of about one size, whatever the width: softmax is multiplied by it.
+/// The formulas' results have about the same magnitude for any width; for this, softmax is multiplied by the width.
 const std::vector<Formula>& formulas() {
   static const std::vector<Formula> all = {
       {"softmax", [](const Tensor& x) { return sn::softmax(x, -1) * static_cast<double>(x.shape().back()); },
@@ -104,7 +104,7 @@ const std::vector<Formula>& formulas() {
   return all;
 }
 
-/// Draws some of them, others each time: compiling a kernel for the emulated device takes longer than running it.
+/// Draws some of the formulas, others in each run, because compiling a kernel for the emulated device takes longer than running it.
 std::vector<const Formula*> some_formulas(std::size_t count) {
   std::vector<const Formula*> all;
   for (const Formula& formula : formulas()) all.push_back(&formula);
@@ -113,10 +113,10 @@ std::vector<const Formula*> some_formulas(std::size_t count) {
   return all;
 }
 
-/// The number of steps of a plan, the largest cluster among them, and the largest for which the plan was made.
+/// The number of steps of a plan, its largest cluster, and the largest cluster that planning assumed.
 struct Looked {
   int kernels = 0, cluster = 1, max_cluster = 1;
-  std::int64_t row_bytes = 0;  // that a block keeps
+  std::int64_t row_bytes = 0;  // that a block stages
 };
 Looked look_at(const Tensor& y) {
   const auto planned = sn::engine::Engine::get().histories_of({y.node()}, "").front().planned;
@@ -131,13 +131,13 @@ Looked look_at(const Tensor& y) {
   return looked;
 }
 
-/// Blocks of a cluster, at most, as the device turns out to have them.
+/// The maximum number of blocks of a cluster, as the device's launches found it.
 int max_blocks() {
   static const int blocks = look_at(sn::softmax(sn::placeholder({3, 60000}, DType::float32), -1)).max_cluster;
   return blocks;
 }
 
-/// A device that finds out for one kernel after the other that it has no room.
+/// A device that has no room for clusters, which it finds out kernel by kernel.
 bool narrow() { return std::getenv("SINTER_EMULATOR_GPC") != nullptr; }
 
 Tensor draw(std::int64_t rows, std::int64_t width, DType dtype, std::vector<Row>& values) {
@@ -147,7 +147,7 @@ Tensor draw(std::int64_t rows, std::int64_t width, DType dtype, std::vector<Row>
   return x;
 }
 
-/// Halves compute in float32 and give it: a half of a result about 1/width has few digits.
+/// For float16 the result is float32, because a result of about 1/width has few digits in float16.
 Tensor computed_from(const Tensor& x) { return x.dtype() == DType::float16 ? sn::astype(x, DType::float32) : x; }
 
 void check(const Formula& formula, const Tensor& x, const std::vector<Row>& values_of_x) {
@@ -172,8 +172,8 @@ void check(const Formula& formula, const Tensor& x, const std::vector<Row>& valu
   CHECK(wrong == 0);
 }
 
-/// Sums that are whole numbers have no error in any order: of exponentials that are 1 or 0, and of squares of 1 and -1. So an element that is left out, or
-/// taken twice, is seen in the longest row.
+/// Sums of whole numbers are exact in any order: sums of exponentials that are 1 or 0, and of squares of 1 and -1. So an element that is omitted or added twice
+/// is found even in the longest row.
 void check_that_each_counts(std::int64_t rows, std::int64_t width) {
   CAPTURE(rows);
   CAPTURE(width);
@@ -204,7 +204,7 @@ void use(const std::string& schedule) {
 
 }  // namespace
 
-TEST_CASE("rows that no block holds") {
+TEST_CASE("rows that no single block can stage") {
   if (!on_gpu()) return;
   std::vector<Row> values;
   struct Size {
@@ -227,7 +227,7 @@ TEST_CASE("rows that no block holds") {
   }
 }
 
-TEST_CASE("short rows of so many values that no block holds them") {
+TEST_CASE("short rows with so many staged values that no single block can hold them") {
   if (!on_gpu()) return;
   constexpr int kValues = 30;
   const Formula product{"a product of exponentials over the sum of all",
@@ -262,7 +262,7 @@ TEST_CASE("short rows of so many values that no block holds them") {
   CHECK(looked.cluster > 1);
 }
 
-TEST_CASE("the longest rows that a cluster holds, and longer ones") {
+TEST_CASE("the longest rows that a cluster can stage, and longer ones") {
   if (!on_gpu()) return;
   std::vector<Row> values;
   for (const std::int64_t width : {4 * pick(65536, 100000), 4 * pick(100000, 112000), std::int64_t{470000}}) {
@@ -276,7 +276,7 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
   }
 }
 
-TEST_CASE("rows of every length go through clusters of every size where that is asked for") {
+TEST_CASE("rows of every length run on clusters of every size if a schedule override asks for it") {
   if (!on_gpu() || max_blocks() < 8 || narrow()) return;
   std::vector<Row> values;
   for (const char* overrides : {"cluster=2", "cluster=4", "cluster=8", "cluster=4,vector=1", "cluster=8,threads=64,row_threads=64", "cluster=2,row_steps=0",
@@ -289,7 +289,7 @@ TEST_CASE("rows of every length go through clusters of every size where that is 
     for (const Formula* formula : some_formulas(2)) check(*formula, x, values);
     check_that_each_counts(pick(1, 9), width);
     CHECK(look_at(sn::softmax(computed_from(x), -1)).cluster == overrides[8] - '0');
-    // Exact ones: the least, the largest and its first place, and whether there is a value at all.
+    // Exact reductions: the minimum, the maximum, the first position of the maximum, and any.
     const auto smallest = sn::min(x, -1).astype(DType::float64).to_vector<double>();
     const auto place = sn::argmax(x, -1).astype(DType::float64).to_vector<double>();
     const Tensor none = x > 2.998046875;
@@ -304,7 +304,7 @@ TEST_CASE("rows of every length go through clusters of every size where that is 
   use("");
 }
 
-TEST_CASE("the same bits again, also from a plan that is replayed, and at another length") {
+TEST_CASE("results have the same bits again, even from a replayed plan and at another length") {
   if (!on_gpu()) return;
   std::vector<Row> values;
   std::vector<double> before;
@@ -328,7 +328,7 @@ TEST_CASE("the same bits again, also from a plan that is replayed, and at anothe
   }
 }
 
-TEST_CASE("explain says what a cluster keeps") {
+TEST_CASE("explain says what a cluster stages") {
   if (!on_gpu() || max_blocks() < 8) return;
   std::vector<Row> values;
   const Tensor x = draw(160, 60000, DType::float32, values);

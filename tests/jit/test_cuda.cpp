@@ -1,5 +1,5 @@
-// CUDA kernels of hand-built loop nests: their text, NVRTC's report for every target, and their values on the device at hand, against a reference of higher
-// precision.
+// CUDA kernels of hand-built loop nests: their source, NVRTC's report for every target, and their values on the present device, compared with a reference of
+// higher precision.
 #include <doctest/doctest.h>
 
 #include <future>
@@ -89,8 +89,8 @@ TEST_CASE("every elementwise op on every dtype, one and four elements at a time"
 
 namespace {
 
-/// The error in units of the last place of T, which below the normal numbers are all the same; a result of the wrong sign, or one infinity
-/// or NaN too many, is infinitely wrong.
+/// Returns the error in units of the last place of T. All subnormal numbers have the same unit. The error is infinite if the sign is wrong, or if only one of
+/// the two is NaN.
 template <class T, class W> double error_in_ulps(T got, W expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(rounded) || std::isnan(got)) return std::isnan(rounded) && std::isnan(got) ? 0 : INFINITY;
@@ -98,7 +98,7 @@ template <class T, class W> double error_in_ulps(T got, W expected) {
   const W largest = std::numeric_limits<T>::max();
   const W ulp = std::ldexp(
       W(1), std::max(std::ilogb(std::min(std::fabs(expected), largest)), std::numeric_limits<T>::min_exponent - 1) - std::numeric_limits<T>::digits + 1);
-  if (std::isinf(got) || std::isinf(rounded))  // infinity is a step beyond the largest number
+  if (std::isinf(got) || std::isinf(rounded))  // infinity counts as one unit above the largest number
     return got == rounded ? 0 : static_cast<double>(std::fabs(std::min(std::fabs(W(got)), largest + ulp) - std::min(std::fabs(expected), largest + ulp)) / ulp);
   return static_cast<double>(std::fabs(W(got) - expected) / ulp);
 }
@@ -112,7 +112,7 @@ float of_bits(std::uint64_t bits) {
 
 }  // namespace
 
-// The bounds hold for every float, and with every reciprocal that a GPU may give: scripts/measure_cuda_functions.sh.
+// scripts/measure_cuda_functions.sh shows that the bounds hold for every float, and with every reciprocal that a GPU may give.
 TEST_CASE("powers of float32 are within 1.41 ULP") {
   Random random;
   CAPTURE(random.seed);
@@ -121,7 +121,8 @@ TEST_CASE("powers of float32 are within 1.41 ULP") {
   const float special[] = {0,   -0.0f,  1,       -1,    2,      -2,          0.5f,         -3,         2.5f,       INFINITY, -INFINITY,
                            NAN, 1e-45f, -1e-45f, 3e38f, -3e38f, 16777215.0f, -16777215.0f, 1.0000001f, 0.9999999f, 3e9f};
   for (std::size_t i = 0; i < count; ++i) {
-    // Results of all sizes, from bases of all sizes and from ones close to 1; numbers of all bits; every pair of special ones.
+    // Three cases draw bases of any magnitude or close to 1, with exponents such that results have any magnitude. The others draw random bits, small numbers
+    // with whole exponents, and pairs of special numbers.
     switch (i % 6) {
       case 0: a[i] = static_cast<float>(std::exp2(random.uniform(-149, 128))); break;
       case 1: a[i] = static_cast<float>(random.uniform(0.5, 2)); break;
@@ -156,7 +157,7 @@ TEST_CASE("powers of float32 are within 1.41 ULP") {
   MESSAGE("power: ", worst, " ULP");
 }
 
-TEST_CASE("the normal distribution of float32 is within 5.3 ULP, above -6 within 4.2, the logistic function within 2.5, with an exponential of 1") {
+TEST_CASE("in float32, ndtr is within 5.3 ULP (4.2 above -6) and sigmoid within 2.5 ULP") {
   Random random;
   CAPTURE(random.seed);
   constexpr std::size_t count = 1 << 18;
@@ -351,7 +352,7 @@ LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int v
 
 }  // namespace
 
-TEST_CASE("softmax of rows: a block or a warp to a row") {
+TEST_CASE("softmax of rows, with a block or a warp per row") {
   Random random;
   CAPTURE(random.seed);
   for (const auto& [row_threads, vector, persistent] : testing::sampled(std::array{32, 128, 256}, std::array{1, 2, 4}, std::array{true, false})) {
@@ -400,7 +401,7 @@ TEST_CASE("row softmax compiles for every target without spilling") {
   compile_for_all_targets(softmax(64, 1024, 256, 1, true, true));
 }
 
-TEST_CASE("what lies in registers takes no shared and no local memory") {
+TEST_CASE("a row staged in registers takes no shared and no local memory") {
   LoopNest nest = softmax(64, 1024, 32, 4, true, false);
   auto& steps = nest.schedule.as<jit::RowsForm>().steps;
   steps.count = 8;
@@ -483,7 +484,7 @@ TEST_CASE("reductions of columns") {
   compile_for_all_targets(columns(300, 128, 1, 256, true));
 }
 
-TEST_CASE("a long reduction in chunks, the last one shorter") {
+TEST_CASE("a long reduction in chunks, of which the last is shorter") {
   Random random;
   CAPTURE(random.seed);
   for (bool by_columns : {false, true})
@@ -514,7 +515,7 @@ TEST_CASE("a long reduction in chunks, the last one shorter") {
 TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
   Random random;
   CAPTURE(random.seed);
-  // Two parallel and two row axes over x[a, r, b, s], so that no flat order is contiguous.
+  // The parallel axes of x[a, r, b, s] are a and b, the row axes r and s, so that neither pair is contiguous.
   const std::int64_t A = random.integer(1, 5), B = random.integer(1, 9), R = random.integer(1, 30), S = random.integer(1, 9);
   for (const auto& [dtype, by_columns] : testing::sampled(std::array{f32, f64, i32, i64, b8}, std::array{false, true})) {
     NestBuilder b(fmt::format("reduce_{}", name(dtype)), {A, B}, {R, S});
@@ -548,7 +549,7 @@ TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
   }
 }
 
-TEST_CASE("views: steps backwards, broadcast, transposed, and indices with division and remainder") {
+TEST_CASE("views: negative strides, broadcasts, transposes, and indices with a division and a remainder") {
   Random random;
   CAPTURE(random.seed);
   const std::int64_t M = random.integer(2, 40), N = 4 * random.integer(1, 20);
@@ -559,7 +560,7 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
     const int flipped = b.load(f32, b.index({-N, -1}, M * N - 1));
     const int row = b.load(f32, b.index({0, 1})), column = b.load(f32, b.index({1, 0}));
     const int transposed = b.load(f32, b.index({1, M}));
-    // x.reshape(N, M).T read through its flat position: (flat % M) * N... is x[(flat % M), (flat / M)] of an (M, N) array.
+    // Reads element [flat % M, flat / M] of an (M, N) array, where flat is the output's position.
     jit::Index x;
     x.terms.push_back({b.number(N), -1, flat, jit::kOne, b.number(M)});
     x.terms.push_back({jit::kOne, -1, flat, b.number(M), jit::kNone});
@@ -584,7 +585,7 @@ TEST_CASE("views: steps backwards, broadcast, transposed, and indices with divis
   }
 }
 
-TEST_CASE("a transposed layout is read and written by tiles") {
+TEST_CASE("transposed operands and results are read and written in tiles") {
   Random random;
   CAPTURE(random.seed);
   for (const auto& [dtype, threads] : testing::sampled(std::array{f32, f64, b8}, std::array{32, 256, 1024})) {
@@ -629,7 +630,7 @@ TEST_CASE("a transposed layout is read and written by tiles") {
   }
 }
 
-TEST_CASE("vectors beside accesses that start between them, and the last points of an odd size") {
+TEST_CASE("vector accesses together with unaligned ones, and the rest of a size that is no multiple of a vector") {
   Random random;
   CAPTURE(random.seed);
   for (const auto& [lanes, count] : testing::sampled(std::array{2, 4}, std::array<std::int64_t, 5>{1, 3, 4, 5, 8191})) {
@@ -653,7 +654,7 @@ TEST_CASE("vectors beside accesses that start between them, and the last points 
   }
 }
 
-TEST_CASE("sizes of nothing and of one") {
+TEST_CASE("sizes 0 and 1") {
   const std::vector<float> x = {5};
   for (std::int64_t columns_of_one : {0, 1}) {
     const std::vector<Array> y = run(softmax(1, columns_of_one, 256, 1, true, true), {x}, {1, static_cast<std::size_t>(columns_of_one)}, {bits_of(1.0f)});
@@ -663,7 +664,7 @@ TEST_CASE("sizes of nothing and of one") {
   CHECK(none[0].count() == 0);
 }
 
-TEST_CASE("the text holds no size and no literal, and stands alone") {
+TEST_CASE("a kernel's source contains no size and no literal, and includes nothing") {
   const std::string text = jit::generate_cuda(softmax(8, 128, 256, 4, true, false), 90).text;
   CHECK(text == jit::generate_cuda(softmax(977, 7 * 1024, 256, 4, true, false), 90).text);
   CHECK(text.find("#include") == std::string::npos);
@@ -675,7 +676,7 @@ TEST_CASE("the text holds no size and no literal, and stands alone") {
   CHECK(text.find("sn_floor_divide") == std::string::npos);  // helpers only where used
 }
 
-TEST_CASE("options: accurate math unless asked otherwise") {
+TEST_CASE("the compiler's options are accurate unless fast_math is requested") {
   LoopNest nest = elementwise({Op::tan}, f32, 8, 1);
   CHECK(jit::generate_cuda(nest, 90).options.find("--fmad=false") != std::string::npos);
   CHECK(jit::generate_cuda(nest, 90).text.find("(float)tan((double)a)") != std::string::npos);
@@ -743,7 +744,7 @@ TEST_CASE("the resource report is read") {
   CHECK(report.shared_bytes == 1056);
   CHECK(jit::cuda::parse_report("").registers == -1);
   need_nvrtc();
-  // More live values than 255 registers hold.
+  // This kernel has more live values than 255 registers hold.
   std::string text = "extern \"C\" __global__ void k(float* p) {\n";
   for (int i = 0; i < 400; ++i) text += fmt::format("const float v{} = p[{} * threadIdx.x];\n", i, i);
   text += "__syncthreads();\n";

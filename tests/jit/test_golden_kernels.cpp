@@ -1,6 +1,6 @@
 // Golden kernels: the loop nests and sources of thirty kernels, planned for any CPU, for sm_90 and for OpenCL, compared with the files of tests/golden/kernels.
-// A file holds the nests and the kernels of both GPUs as texts; of the helper functions and of the LLVM IR, which are long, it holds the names, the number of
-// each instruction, and a hash. Nothing is compiled. After a change that is wanted,
+// A file contains the nests and the sources of both GPUs. The helper functions and the LLVM IR are long, so of these it contains the names, the number of each
+// instruction, and a hash. Nothing is compiled. After an intended change,
 //   SINTER_GOLDEN=renew ctest --test-dir build/release -R '^test_golden_kernels$'
 // writes the files again, and `git diff` shows what the change did to each kernel.
 #include <doctest/doctest.h>
@@ -79,7 +79,7 @@ std::vector<Formula> formulas() {
   };
 }
 
-/// "br 3, fadd 2, load 4": how often each instruction occurs in LLVM's text.
+/// Returns how often each instruction occurs in LLVM's text, such as "br 3, fadd 2, load 4".
 std::string instructions(const std::string& text) {
   static const std::regex instruction(R"(^  (?:%[\w.]+ = )?(?:tail )?([a-z]\w*))");
   std::map<std::string, int> counts;
@@ -92,7 +92,7 @@ std::string instructions(const std::string& text) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-/// The kernel itself, and the names of the functions and types before it.
+/// Returns the kernel itself, and the names of the functions and types before it.
 std::pair<std::string, std::string> parted(const std::string& text, const std::string& first_words) {
   const std::size_t begin = text.find(first_words);
   REQUIRE(begin != std::string::npos);
@@ -108,7 +108,7 @@ std::string hash_of(const std::string& text) {
   return fmt::format("{:016x}{:016x}", hash.a, hash.b);
 }
 
-/// The nest's text without its name, whose hash differs by device, and without the list of operations, which the body repeats.
+/// Returns the nest's text without its name, which contains a hash that depends on the device, and without its list of operations, which the body repeats.
 std::string body_of(const jit::LoopNest& nest) {
   std::istringstream lines(jit::to_string(nest));
   std::string text;
@@ -150,7 +150,7 @@ std::string read(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("nests and sources are the golden ones") {
+TEST_CASE("nests and sources agree with the golden files") {
   const std::filesystem::path folder = SINTER_GOLDEN_KERNELS;
   const char* mode = std::getenv("SINTER_GOLDEN");
   const bool renew = mode && std::string(mode) == "renew";

@@ -1,5 +1,5 @@
-// Kernels that write more than a cache holds take stores that go past it; transposes and column sums take tiles and panels. Sizes are
-// odd, so that rows start at every alignment and nothing divides evenly.
+// Kernels that write more than a cache holds use stores that bypass it; transposes and column sums use tiles and panels. Sizes are odd, so that rows start at
+// every alignment and no size is a multiple of a tile or vector.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace {
 
-/// Memory that the next results of this size get from the pool holds NaN.
+/// Fills the memory that the pool will give to the next results of this size with NaN.
 void poison(const sn::Shape& shape) {
   const sn::Tensor nan = sn::contiguous(sn::full(shape, std::numeric_limits<float>::quiet_NaN()) + sn::zeros(shape, sn::DType::float32));
   sn::eval(nan);
 }
 
-/// Four gigabytes are asked for where there is a real GPU, and by SINTER_TEST_HUGE=1.
+/// Returns whether test cases may take four gigabytes: on a real GPU, or with SINTER_TEST_HUGE=1.
 bool huge() {
   const auto is_set = [](const char* variable) {
     const char* value = std::getenv(variable);
@@ -44,7 +44,7 @@ std::size_t wrong(const std::vector<float>& got, const std::vector<float>& want)
 
 }  // namespace
 
-TEST_CASE("every element of a large map is written") {
+TEST_CASE("every element of a large elementwise result is written") {
   for (const sn::Shape& shape : {sn::Shape{9000005}, sn::Shape{3001, 3003}, sn::Shape{2, 1500, 3072}}) {
     CAPTURE(sn::to_string(shape));
     std::vector<float> x = numbers(sn::element_count(shape), 1), want = x;
@@ -77,7 +77,7 @@ TEST_CASE("more than 2^31 elements" * doctest::skip(!(huge()))) {
   }
   const auto turned = at(sn::Slice{kCount - 1, kCount - 9, -1});
   for (std::int64_t k = 0; k < 8; ++k) CHECK(turned[static_cast<std::size_t>(k)] == (kCount - 1 - k) % 251);
-  // The kernel writes a map of its input at the same place; each row's sum has places on both sides of 2^31.
+  // The kernel writes each element at the position of the element that it reads. Each sum reads positions on both sides of 2^31.
   const sn::Tensor next = x + sn::Tensor(1).astype(sn::DType::uint8);
   sn::eval(next);
   CHECK(next.at({sn::Slice{kCount - 1, {}}}).astype(sn::DType::int64).item<std::int64_t>() == (kCount - 1) % 251 + 1);
@@ -93,7 +93,7 @@ TEST_CASE("more than 2^31 elements" * doctest::skip(!(huge()))) {
   }
 }
 
-TEST_CASE("transposes of all remainders") {
+TEST_CASE("transposes whose sizes leave any remainder after whole tiles") {
   for (const sn::Shape& shape : {sn::Shape{3001, 2999}, sn::Shape{64, 80}, sn::Shape{17, 131}, sn::Shape{15, 1}, sn::Shape{3072, 3072}}) {
     CAPTURE(sn::to_string(shape));
     const std::int64_t rows = shape[0], columns = shape[1];
@@ -106,7 +106,7 @@ TEST_CASE("transposes of all remainders") {
   }
 }
 
-TEST_CASE("column reductions of all remainders") {
+TEST_CASE("column reductions whose sizes leave any remainder after whole vectors") {
   for (const sn::Shape& shape : {sn::Shape{37, 5003}, sn::Shape{1, 1040}, sn::Shape{4, 16}, sn::Shape{6, 2049}, sn::Shape{1003, 100}}) {
     CAPTURE(sn::to_string(shape));
     const std::int64_t rows = shape[0], columns = shape[1];

@@ -1,4 +1,4 @@
-// Generated CPU code: access patterns, loops, reductions, persistent buffers and chunks, on every instruction level this processor has.
+// Generated CPU code: access patterns, loops, reductions, persistent buffers and chunks, on every instruction set of this processor.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -26,14 +26,14 @@ struct Layout {
   std::int64_t row, column;  // strides; 0: broadcast
 };
 
-/// out[i, j] = a[layout] - b[layout], and everything of the output array that is not an element stays poisoned.
+/// out[i, j] = a[layout] - b[layout]. The rest of the output array must stay poisoned.
 template <class T> void check_layout(Layout a, Layout b, Layout out, std::int64_t m, std::int64_t n, std::mt19937_64& random) {
   NestBuilder builder({m, n});
   builder.stage(false);
   const DType dtype = dtype_of<T>;
   const int x = builder.load(dtype, builder.affine({a.row, a.column})), y = builder.load(dtype, builder.affine({b.row, b.column}));
   builder.store(builder.op(std::is_same_v<T, bool> ? Op::bitwise_xor : Op::subtract, {x, y}), builder.affine({out.row, out.column}));
-  // Room on both sides for strides of either sign.
+  // There is space on both sides for strides of either sign.
   const std::int64_t middle = 400 * (m + 1) + 200 * (n + 1), size = 2 * middle;
   auto va = std::make_unique<T[]>(size), vb = std::make_unique<T[]>(size), got = std::make_unique<T[]>(size), expected = std::make_unique<T[]>(size);
   for (std::int64_t k = 0; k < size; ++k) va[k] = T(random() % 2), vb[k] = T(random() % 2), got[k] = expected[k] = T(1);
@@ -119,7 +119,7 @@ jit::LoopNest simple_nest(std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place") {
+TEST_CASE("contiguous, strided, reversed and broadcast layouts of every operand") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   const Layout inputs[] = {{200, 1}, {1, 200}, {400, 2}, {-200, -1}, {0, 1}, {1, 0}, {0, 0}, {0, -3}};
@@ -136,11 +136,11 @@ TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place") {
   check_layout<float>(inputs[0], inputs[0], inputs[0], 10, 0, random);
 }
 
-TEST_CASE("indices under division and remainder: a reshape of a transpose") {
+TEST_CASE("indices with divisions and remainders: a reshape of a transpose") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (std::int64_t n : {1, 5, 64, 141}) {
-    // out[i, j] = a.T.reshape(m, n)[i, j], a of shape (q, p): a.T has shape (p, q); also its flat index as a value
+    // out[i, j] = a.T.reshape(m, n)[i, j] for a of shape (q, p), so a.T has shape (p, q). The flat index is used as a value, too.
     const std::int64_t m = 6, p = 2 * n, q = 3;
     NestBuilder b({m, n});
     const int flat = b.affine({n == 1 ? 7 : n, 1});
@@ -168,7 +168,7 @@ TEST_CASE("indices under division and remainder: a reshape of a transpose") {
   }
 }
 
-TEST_CASE("transposes go by tiles, whose edges are anywhere") {
+TEST_CASE("transposes are computed in tiles, for any size") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{1, 1, 1}, {1, 64, 70}, {3, 130, 37}, {2, 63, 16}}) {
@@ -197,7 +197,7 @@ TEST_CASE("transposes go by tiles, whose edges are anywhere") {
   }
 }
 
-TEST_CASE("index values along lanes") {
+TEST_CASE("index values along the vectorised axis") {
   NEEDS_LLVM
   NestBuilder b({3, 100});
   b.stage(false);
@@ -213,7 +213,7 @@ TEST_CASE("index values along lanes") {
   }
 }
 
-TEST_CASE("what one side of a where alone needs is behind a branch where places decide; else it is not") {
+TEST_CASE("values that only one side of a `where` needs are computed in a branch if its condition depends on positions") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const bool by_place : {true, false})
@@ -231,7 +231,7 @@ TEST_CASE("what one side of a where alone needs is behind a branch where places 
       };
       const int sine = b.op(Op::sin, DType::float32, {x}), cosine = b.op(Op::cos, DType::float32, {y}), both = b.op(Op::add, DType::float32, {sine, cosine});
       int other = b.op(Op::tanh, DType::float32, {b.op(Op::multiply, DType::float32, {x, y})});
-      if (nested) other = b.op(Op::where, DType::float32, {before(second), other, cosine});  // the cosine is on both sides
+      if (nested) other = b.op(Op::where, DType::float32, {before(second), other, cosine});  // both sides use the cosine
       b.store(b.op(Op::where, DType::float32, {before(first), both, other}), b.affine({n, 1}));
       CHECK((jit::generate_llvm(b.nest, cpu_levels().back()).text.find("label %side") != std::string::npos) == by_place);
       const auto vx = random_floats(3 * n, random), vy = random_floats(3 * n, random);
@@ -281,7 +281,7 @@ TEST_CASE("bool reductions: any and all") {
     }
 }
 
-TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows and across them") {
+TEST_CASE("softmax in one kernel with a persistent buffer, vectorised along rows or across them") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const Lanes lanes : {Lanes::row, Lanes::parallel})
@@ -295,7 +295,7 @@ TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows 
         const auto code = compile(nest, cpu);
         run(nest, code->entry(), {x.data(), once.data()}, {});
         run(nest, code->entry(), {x.data(), shared.data()}, {}, 4);
-        CHECK(std::memcmp(once.data(), shared.data(), size * sizeof(float)) == 0);  // the same bits however it is shared out
+        CHECK(std::memcmp(once.data(), shared.data(), size * sizeof(float)) == 0);  // the same bits for any division among threads
         for (std::int64_t i = 0; i < m; ++i) {
           double peak = -INFINITY, sum = 0;
           for (std::int64_t k = 0; k < n; ++k) peak = std::max(peak, double{x[at(i, k)]});
@@ -309,11 +309,11 @@ TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows 
     }
 }
 
-TEST_CASE("columns stored along their rows: whole tiles transposed, and the rest") {
+TEST_CASE("columns that are stored along their rows: whole tiles are transposed, and the rest") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {16, 16}, {70, 35}, {33, 130}}) {
-    // out[i, k] = x[k, i] - sum of x[:, i], and the input's own order beside it
+    // out[i, k] = x[k, i] - sum of x[:, i]; a second output has the order of the input
     NestBuilder b({m}, {n});
     b.stage(true);
     const int sum = b.reduce(Op::reduce_sum, b.load(DType::float64, b.affine({1, m})));
@@ -339,7 +339,7 @@ TEST_CASE("columns stored along their rows: whole tiles transposed, and the rest
   }
 }
 
-TEST_CASE("what does not change along the lanes is computed before their loop") {
+TEST_CASE("values that do not change along the vectorised axis are computed before its loop") {
   NestBuilder b({50, 60});
   b.stage(false);
   const int root = b.op(Op::sqrt, {b.op(Op::add, {b.load(DType::float32, b.affine({1, 0})), b.scalar(DType::float32)})});
@@ -376,7 +376,7 @@ TEST_CASE("two row axes and two parallel axes") {
   }
 }
 
-TEST_CASE("chunks: the last one is short, further ones empty, vectorised along any axis") {
+TEST_CASE("chunks, of which the last is shorter and further ones are empty, vectorised along any axis") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const std::int64_t total : {1, 99, 100, 101, 345}) {
@@ -402,7 +402,7 @@ TEST_CASE("chunks: the last one is short, further ones empty, vectorised along a
   }
 }
 
-TEST_CASE("an output may take the place of an input") {
+TEST_CASE("an output may overwrite an input") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   const jit::LoopNest nest = simple_nest(777);
@@ -416,7 +416,7 @@ TEST_CASE("an output may take the place of an input") {
   }
 }
 
-TEST_CASE("fast_math changes the text and stays close") {
+TEST_CASE("fast_math changes the source, and results stay close") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   jit::LoopNest nest = softmax_nest(4, 100, Lanes::row);
@@ -430,7 +430,7 @@ TEST_CASE("fast_math changes the text and stays close") {
     for (int k = 0; k < 100; ++k) REQUIRE(std::fabs(slow[i * 101 + k] - fast[i * 101 + k]) <= 1e-5 * slow[i * 101 + k]);
 }
 
-TEST_CASE("fast_math divides and takes roots of zero, infinity and denormal numbers") {
+TEST_CASE("fast_math computes quotients and roots of zero, infinity and subnormal numbers") {
   NEEDS_LLVM
   const float inf = std::numeric_limits<float>::infinity();
   std::vector<float> x = {0, inf, 1e-40f, 1e-45f, 3e38f, 1, 4, 0.01f};
@@ -456,7 +456,7 @@ TEST_CASE("fast_math divides and takes roots of zero, infinity and denormal numb
   }
 }
 
-TEST_CASE("the text is the same from run to run, for other sizes, and tells what it fuses") {
+TEST_CASE("the source is the same from run to run and for other sizes, and lists the fused operations") {
   const jit::CpuTarget cpu = jit::host_cpu();
   const jit::Source one = jit::generate_llvm(simple_nest(777), cpu), two = jit::generate_llvm(simple_nest(4), cpu);
   CHECK(one.text == two.text);

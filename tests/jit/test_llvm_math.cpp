@@ -1,5 +1,5 @@
-// Accuracy of the functions written out as IR: bit patterns over the whole range, every exponent, and the hard places of each function,
-// against the C library's functions of the next wider type, on every instruction level this processor can run.
+// Accuracy of the functions that are generated as IR, compared with the C library's functions of the next wider type: bit patterns over the whole range, every
+// exponent, and the difficult arguments of each function, on every instruction set of this processor.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -33,7 +33,7 @@ template <> struct Type<double> {
 };
 template <class T> using Wide = typename Type<T>::Wide;
 
-/// |got - expected| in units of T's last place at `expected`; beside the largest number, infinity counts as the next one.
+/// Returns |got - expected| in units of T's last place at `expected`. Infinity counts as the number after the largest one.
 template <class T> double ulp_error(T got, Wide<T> expected) {
   if (std::isnan(expected)) return std::isnan(got) ? 0 : 1e9;
   if (std::isnan(got)) return 1e9;
@@ -88,8 +88,8 @@ template <class T> constexpr Function<T> kFunctions[] = {{Op::exp, std::exp},
                                                          {Op::sigmoid, sigmoid},
                                                          {Op::erfinv, inverse_error_function}};
 
-/// Bit patterns from all over, then what matters most: moderate numbers, neighbours of 1, of multiples of pi/2, of where results begin
-/// to overflow and to underflow.
+/// Arguments: random bit patterns, moderate numbers, and neighbours of 1, of multiples of pi/2 and of the arguments at which results begin to overflow or
+/// underflow.
 template <class T> std::vector<T> arguments(std::mt19937_64& random) {
   using Bits = typename Type<T>::Bits;
   const auto uniform = [&](double low, double high) { return static_cast<T>(std::uniform_real_distribution<double>(low, high)(random)); };
@@ -143,7 +143,7 @@ TEST_CASE_TEMPLATE("functions are within their bound over the whole range: 2 ULP
   }
 }
 
-TEST_CASE_TEMPLATE("lgamma and digamma are within their bound, and beside their zeros within an absolute one", T, float, double) {
+TEST_CASE_TEMPLATE("lgamma and digamma are within their bound, and near their zeros within an absolute bound", T, float, double) {
   NEEDS_LLVM
   std::mt19937_64 random(17);
   const auto uniform = [&](double low, double high) { return static_cast<T>(std::uniform_real_distribution<double>(low, high)(random)); };
@@ -165,7 +165,7 @@ TEST_CASE_TEMPLATE("lgamma and digamma are within their bound, and beside their 
         const Wide<T> v = x[k];
         const Wide<T> expected = op == Op::digamma ? digamma(v) : v <= 0 && std::trunc(v) == v ? std::numeric_limits<Wide<T>>::infinity() : std::lgamma(v);
         const double error = ulp_error<T>(out[k], expected);
-        // Left of 1.47 lie zeros, and poles, beside which the reference itself is as inexact as the position.
+        // Below 1.47 the functions have zeros and poles. Near these the reference is only as accurate as the argument.
         const bool beside = v < Wide<T>(1.47L) && std::fabs(out[k] - expected) <= 2 * std::numeric_limits<T>::epsilon() * size_of_terms(op, v, expected);
         if (error <= Type<T>::max_ulp || beside) continue;
         ++wrong;
@@ -213,7 +213,7 @@ TEST_CASE_TEMPLATE("pow, atan2 and hypot are within their bound over the whole r
     add(uniform(0, 20), uniform(-40, 40));
     add(-uniform(0, 20), std::round(uniform(-40, 40)));
     const T near = 1 + uniform(-1, 1) * std::ldexp(T(1), -static_cast<int>(random() % 20) - 1);
-    add(near, uniform(bottom, top) / std::log(near));  // results of all sizes
+    add(near, uniform(bottom, top) / std::log(near));  // results of any magnitude
     const T any = std::ldexp(uniform(1, 2), static_cast<int>(random() % 2000) % (limits::max_exponent - limits::min_exponent) + limits::min_exponent);
     add(any, uniform(bottom, top) / std::log(any));
     add(any, any * uniform(-4, 4));

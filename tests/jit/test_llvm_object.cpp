@@ -53,7 +53,7 @@ bool maps_llvm() {
 
 }  // namespace
 
-TEST_CASE("finding the compiler and generating a text load nothing") {
+TEST_CASE("finding the compiler and generating a source load no library") {
   if (!maps_llvm()) {  // true when this test case runs first
     const jit::CompilerPtr compiler = jit::find_llvm();
     if (compiler) {
@@ -65,7 +65,7 @@ TEST_CASE("finding the compiler and generating a text load nothing") {
   }
 }
 
-TEST_CASE("a path that holds no library means no compiler") {
+TEST_CASE("a path without a library means that there is no compiler") {
   const char* before = std::getenv("SINTER_LLVM");
   const std::string saved = before ? before : "";
   setenv("SINTER_LLVM", "/nonexistent/libLLVM.so.99", 1);
@@ -78,7 +78,7 @@ TEST_CASE("a path that holds no library means no compiler") {
   else unsetenv("SINTER_LLVM");
 }
 
-TEST_CASE("bad text is an exception with the compiler's words") {
+TEST_CASE("an invalid source is an exception with the compiler's message") {
   NEEDS_LLVM
   CHECK(message_of(raw_source("this is no IR")).find("does not parse") != std::string::npos);
   CHECK(message_of(raw_source("define void @test() {\n  %x = add i64 %y, 1\n  ret void\n}\n")).find("undefined value") != std::string::npos);
@@ -88,14 +88,14 @@ TEST_CASE("bad text is an exception with the compiler's words") {
   CHECK(message_of(raw_source("declare void @system(ptr)\ndefine void @test() {\n  call void @system(ptr null)\n  ret void\n}\n")).find("\"system\"") !=
         std::string::npos);
   CHECK(message_of(raw_source("@data = global i64 3\ndefine void @test() {\n  store i64 4, ptr @data\n  ret void\n}\n")).find("writable") != std::string::npos);
-  CHECK(message_of(jit::generate_llvm(function_nest(Op::exp, DType::float32, 1), jit::host_cpu())).empty());  // and the compiler still works
+  CHECK(message_of(jit::generate_llvm(function_nest(Op::exp, DType::float32, 1), jit::host_cpu())).empty());  // the compiler still works after the error
 }
 
 TEST_CASE("nests that compute in a type that is only stored are refused") {
   CHECK_THROWS_AS(jit::verify(function_nest(Op::negative, DType::float16, 1)), InternalError);
 }
 
-TEST_CASE("assembly on demand") {
+TEST_CASE("assembly can be requested") {
   NEEDS_LLVM
   const jit::CpuTarget cpu = jit::host_cpu();
   const std::string text = jit::llvm_assembly(*llvm_compiler(), jit::generate_llvm(function_nest(Op::exp, DType::float32, 1), cpu));
@@ -104,7 +104,7 @@ TEST_CASE("assembly on demand") {
   if (cpu.vector_bytes == 32) CHECK(text.find("ymm") != std::string::npos);
 }
 
-TEST_CASE("functions call nothing, but for sin, cos and tan of huge arguments") {
+TEST_CASE("functions call no others, except sin, cos and tan of huge arguments") {
   NEEDS_LLVM
   for (const jit::CpuTarget& cpu : cpu_levels())
     for (const DType dtype : {DType::float32, DType::float64})
@@ -115,7 +115,7 @@ TEST_CASE("functions call nothing, but for sin, cos and tan of huge arguments") 
       }
 }
 
-TEST_CASE("objects load again from their bytes") {
+TEST_CASE("objects are loaded from their bytes") {
   NEEDS_LLVM
   for (DType dtype : {DType::float32, DType::float64}) {
     const jit::LoopNest nest = function_nest(Op::sin, dtype, 100);
@@ -126,7 +126,7 @@ TEST_CASE("objects load again from their bytes") {
     stored.image = compiled.image;
     std::vector<double> x(100), out(100);
     std::vector<float> xf(100), outf(100);
-    for (int k = 0; k < 100; ++k) xf[k] = static_cast<float>(x[k] = k * 1e5);  // large ones take the library's way
+    for (int k = 0; k < 100; ++k) xf[k] = static_cast<float>(x[k] = k * 1e5);  // huge arguments call the C library
     void* in = dtype == DType::float32 ? static_cast<void*>(xf.data()) : x.data();
     void* to = dtype == DType::float32 ? static_cast<void*>(outf.data()) : out.data();
     for (int times = 0; times < 3; ++times) run(nest, jit::load_object(stored)->entry(), {in, to}, {});
@@ -134,7 +134,7 @@ TEST_CASE("objects load again from their bytes") {
   }
 }
 
-TEST_CASE("objects for ARM are made and linked on any machine, and run on ARM alone") {
+TEST_CASE("objects for ARM are made and linked on any machine, and run only on ARM") {
   NEEDS_LLVM
   const jit::CpuTarget arm = jit::plainest_cpu("aarch64");
   CHECK_THROWS_AS(jit::plainest_cpu("riscv64"), CompileError);
@@ -170,7 +170,7 @@ TEST_CASE("the same source gives the same bytes") {
   CHECK(llvm_compiler()->compile(source).image == llvm_compiler()->compile(source).image);
 }
 
-TEST_CASE("damaged objects are refused, never followed") {
+TEST_CASE("damaged objects are refused and never executed") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const char* arch : {"x86-64", "aarch64"}) {
@@ -180,7 +180,7 @@ TEST_CASE("damaged objects are refused, never followed") {
     const auto attempt = [&](const jit::Binary& bad) {
       ++tried;
       try {
-        jit::load_object(bad);  // loaded, not run: a flipped bit within the code itself is the cache's checksum to find
+        jit::load_object(bad);  // the object is only loaded, because only the cache's checksum finds a flipped bit within the code
       } catch (const CompileError&) {
         ++refused;
       }
@@ -189,14 +189,14 @@ TEST_CASE("damaged objects are refused, never followed") {
       jit::Binary cut = good;
       cut.image.resize(size);
       attempt(cut);
-      CHECK(refused == tried);  // the section headers come last: no prefix is whole
+      CHECK(refused == tried);  // the section headers are last, so no prefix is a complete object
     }
     for (int k = 0; k < 20000; ++k) {
       jit::Binary bad = good;
       for (int flips = 1 + static_cast<int>(random() % 4); flips > 0; --flips) bad.image[random() % bad.image.size()] = static_cast<std::uint8_t>(random());
       attempt(bad);
     }
-    // Everything but the code: the headers, and the tables behind it.
+    // Changes everything except the code: the headers, and the tables after the code.
     for (int k = 0; k < 20000; ++k) {
       jit::Binary bad = good;
       const std::size_t tail = bad.image.size() - 1 - random() % 1500;

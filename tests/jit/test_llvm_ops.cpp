@@ -1,5 +1,5 @@
-// Every elementwise op of the table, on every type it takes, on every instruction level this processor has: special values in
-// all pairs, random ones, in sizes that leave remainders of every kind. The reference is plain C++, element by element.
+// Every elementwise op of the table, on every type that it accepts and every instruction set of this processor: all pairs of special values, random values, and
+// sizes with remainders of every kind. The reference is plain C++, element by element.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -58,7 +58,7 @@ template <class T> std::vector<T> specials() {
   else return {0, 1, T(-1), 2, T(-2), 3, 7, T(-7), 31, 32, 33, 63, 64, 65, T(-10), limits::max(), limits::min(), T(limits::max() - 1), T(limits::min() + 1)};
 }
 
-/// All pairs of special values, then random ones.
+/// Returns all pairs of special values, then random ones.
 template <class T> void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_64& random) {
   for (T x : specials<T>())
     for (T y : specials<T>()) a.push_back(x), b.push_back(y);
@@ -70,7 +70,7 @@ template <class T> void fill(std::vector<T>& a, std::vector<T>& b, std::mt19937_
     }
 }
 
-/// Raw memory of n elements (a vector<bool> has none), poisoned.
+/// Poisoned memory for n elements. (A vector<bool> has no memory that a kernel can use.)
 template <class T> std::unique_ptr<T[]> memory(std::size_t n) {
   auto p = std::make_unique<T[]>(n + 1);
   std::memset(static_cast<void*>(p.get()), 0x01, n * sizeof(T));
@@ -120,8 +120,8 @@ template <class T> void check_op(Op op, std::uint64_t seed) {
   CHECK(true);
 }
 
-/// A float becomes an integer through int32, or int64 for unsigned and wider types, either of which gives its least value for overflow, and wraps; a value
-/// that only uint64 holds goes through int64 less 2^63.
+/// A float is converted to int32 first, or to int64 for unsigned and wider types, and the result wraps. Overflow gives the least value of this first type. A
+/// value that only uint64 can represent is converted to int64 after 2^63 was subtracted.
 template <class From, class To> To cast_reference(From x) {
   if constexpr (!std::is_arithmetic_v<From>) return cast_reference<float, To>(static_cast<float>(x));
   else if constexpr (std::is_same_v<To, bool>) return x != 0;
@@ -224,7 +224,7 @@ TEST_CASE("every elementwise op on every type") {
   for (const std::int64_t number : sampled(integers(0, trace::primitive_count() - 1))) {
     const Op op = static_cast<Op>(number);
     const trace::Primitive& row = trace::primitive(op);
-    // Without a fused multiply-add, a product's rest of 0 has another sign; small powers test the rest (test_elementwise).
+    // Without a fused multiply-add, a rounding error of 0 has another sign, so test_elementwise tests small powers instead.
     if (!trace::is_elementwise(op) || op == Op::cast || op == Op::where || op == Op::product_rest) continue;
     CAPTURE(row.name);
     for_each_type([&]<class T>() {

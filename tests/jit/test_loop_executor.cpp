@@ -1,5 +1,5 @@
-// The executor of the loop language (support/loop_device): it finds each kind of fault, by hand and in kernels whose barriers are gone, and none in right
-// kernels.
+// The executor of the loop language (support/loop_device) finds each kind of fault, in hand-written kernels and in kernels without their barriers, and finds
+// none in correct kernels.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -57,7 +57,7 @@ int remove_barriers(std::vector<loop::Stmt>& body) {
   return removed;
 }
 
-/// The kernels of a formula in every way in which they can run, each with memory for its buffers, filled with ones.
+/// Returns the kernels of a formula with every schedule, each with memory for its buffers, which is filled with ones.
 struct Runnable {
   jit::LoopNest nest;
   loop::Kernel kernel;
@@ -115,7 +115,7 @@ TEST_CASE("each kind of fault is found") {
   finds("let int32 zero = int32(thread_x) - int32(thread_x);\n" + store + "in0[int32(thread_x) / zero];", "by zero");
 }
 
-TEST_CASE("the kernels of a plan have no fault, and one when their barriers are gone") {
+TEST_CASE("the kernels of a plan have no fault, and have one without their barriers") {
   int kernels = 0, with_barriers = 0;
   for (const char* const target : {"sm_75", "sm_90", "opencl"}) {
     const Tensor wide = sn::placeholder({3, 2100}, sn::DType::float32), tall = sn::placeholder({130, 40}, sn::DType::float32),

@@ -1,4 +1,5 @@
-// The loop language: what a form writes is verified, printed and read back as the same kernel; kernels that break a rule are refused, by hand and by mutation.
+// The loop language: the kernels that forms write are verified, printed and parsed again as the same kernels. Hand-written and mutated kernels that break a
+// rule are refused.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ using sn::Tensor;
 
 namespace {
 
-/// Returns the kernels in which a formula's plan for a device runs, in every way that its schedules allow.
+/// Returns the kernels of a formula's plan for a device, with every schedule.
 std::vector<jit::LoopNest> nests(const std::vector<Tensor>& results, const sn::fuse::Limits& limits) {
   const auto plan = sn::testing::plan_of(results, limits);
   std::vector<jit::LoopNest> all;
@@ -122,19 +123,19 @@ TEST_CASE("a device without warps gets shared memory and barriers of the block i
       }
   CHECK(forms.size() == 5);
   CHECK(lowered > 20);
-  // The threads of a warp that has iterations of its own cannot meet the others.
+  // The warps have different numbers of iterations, so their threads cannot meet at a barrier of the block.
   const loop::Kernel alone =
       LoopReader::read(kernel_of("for grid (uint32 p = block * 8 + thread_x / 32; p < 9; p += 8) {\nlet float32 a = shuffle_xor(in0[0], 1);\nout0[p] = a;\n}"));
   loop::verify(alone);
   CHECK_THROWS_AS(loop::without_warps(alone), sn::InternalError);
 }
 
-TEST_CASE("a kernel that lacks a declaration, or has a barrier that not all threads reach, is refused") {
+TEST_CASE("a kernel without a declaration, or with a barrier that some threads miss, is refused") {
   std::size_t lacking = 0, divergent = 0;
   for (const auto& formula : formulas(DType::float32))
     for (const jit::LoopNest& nest : nests(formula, sn::fuse::cuda_limits(90))) {
       const loop::Kernel whole = jit::forms::lower(nest, 90);
-      // Without any one of its declarations; all that are printed have a use.
+      // Removes one declaration at a time. Each printed declaration is used, so each removal is an error.
       std::size_t statements = 0;
       loop::Kernel counted = whole;
       each_statement(counted.body, [&](loop::Stmt&) { ++statements; });
@@ -145,7 +146,7 @@ TEST_CASE("a kernel that lacks a declaration, or has a barrier that not all thre
         each_statement(broken.body, [&](loop::Stmt& s) {
           if (at++ == k && s.kind <= loop::Stmt::Kind::dynamic) name = std::exchange(s.name, "elsewhere");
         });
-        std::size_t others = 0;  // of one name in other scopes
+        std::size_t others = 0;  // the same name in different scopes
         each_statement(broken.body, [&](loop::Stmt& s) { others += s.name == name; });
         const std::string text = loop::to_string(broken);
         if (name.empty() || others > 0 || !std::regex_search(text, std::regex("\\b" + name + "\\b"))) continue;
@@ -171,10 +172,10 @@ TEST_CASE("a kernel that lacks a declaration, or has a barrier that not all thre
   CHECK(divergent > 10);
 }
 
-TEST_CASE("the rules, one by one") {
+TEST_CASE("each rule of the language is checked") {
   const auto accepts = [](const std::string& body) { CHECK_NOTHROW(loop::verify(LoopReader::read(kernel_of(body)))); };
   accepts("if (thread_x < 1) {\nout0[0] = in0[s0];\n}\nbarrier block;");
-  // The threads of a warp share the quotient of their numbers, and blocks any number of their own.
+  // The quotient of the thread's number is the same for all threads of a warp, and any function of the block's number is the same for all threads of a block.
   accepts("for grid (uint32 p = block * 8 + shuffle(thread_x / 32, 0); p < 9; p += blocks * 8) {\nlet float32 a = shuffle_xor(in0[p], 1);\n}");
   accepts("for grid (uint32 p = block; p < 9; p += blocks) {\nbarrier block;\n}");
   accepts("shared float32 m[4];\nif (m[1] < in0[0]) {\nbarrier block;\n}");
@@ -185,7 +186,7 @@ TEST_CASE("the rules, one by one") {
   refuses(kernel_of("for grid (uint32 p = block * 8 + thread_x / 32; p < 9; p += 8) {\nbarrier block;\n}"), alone);
   refuses(kernel_of("if (thread_x < 7) {\nlet float32 a = shuffle_xor(in0[0], 1);\n}"), alone);
   refuses(kernel_of("for serial (int32 i = 0; i < s0; i += 1) {\nif (in0[thread_x] < out0[0]) break;\nbarrier block;\n}"), alone);
-  // The threads that leave do so after the barrier, and are missing at the next one.
+  // Some threads leave the loop after the barrier, so they are missing at the next one.
   refuses(kernel_of("for serial (int32 i = 0; i < s0; i += 1) {\nbarrier block;\nif (in0[thread_x] < out0[0]) break;\n}"), alone);
   refuses(kernel_of("var int32 v = 0;\nfor serial (int32 i = 0; i < v; i += 1) {\nbarrier block;\nv = int32(thread_x);\n}"), alone);
   refuses(kernel_of("for grid (uint32 p = block; p < 9; p += blocks) {\nbarrier cluster_wait;\n}", ", clusters of 2"), alone);

@@ -1,5 +1,5 @@
-// The end of a row or an axis that fills no vector: all dtypes that a kernel mixes, all lengths below the lanes, one and two row axes. Buffers are
-// guarded (SINTER_GUARD), so that a store behind a row's end is seen where it is the buffer's end, too.
+// Rows and axes whose last elements fill no vector: all mixtures of dtypes in a kernel, all lengths below the number of lanes, one and two row axes. Buffers
+// are guarded (SINTER_GUARD), so that a store beyond the last row is found.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,14 +18,14 @@ namespace {
 constexpr DType kRead[] = {DType::bool_, DType::int8, DType::uint8, DType::int16, DType::float16, DType::int32, DType::float32, DType::int64, DType::float64};
 constexpr DType kWritten[] = {DType::bool_, DType::int8, DType::float8_e4m3fn, DType::int16, DType::bfloat16, DType::float32, DType::float64};
 
-/// Small whole numbers of both signs, which every dtype but bool holds or wraps alike.
+/// Small whole numbers of both signs. Every dtype except bool represents them or wraps them in the same way.
 std::vector<double> some_numbers(std::int64_t count) {
   std::vector<double> numbers(static_cast<std::size_t>(count));
   for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = static_cast<double>(k * 37 % 101);
   return numbers;
 }
 
-/// Elements as doubles, by way of the library's own conversion of a tensor that is evaluated.
+/// Returns the elements as doubles; the library converts the evaluated tensor.
 std::vector<double> numbers_of(const Tensor& tensor) {
   std::vector<double> values;
   for (const double value : sn::astype(tensor, DType::float64).to_vector<double>()) values.push_back(value);

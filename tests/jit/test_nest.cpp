@@ -1,5 +1,5 @@
-// Loop nests beyond maps and reductions, on every executor at once: guarded accesses, indices that are values, checks, scans. The three must agree with a
-// reference written as plain loops, and touch nothing that a guard keeps from them.
+// Loop nests with guarded accesses, indices that are values, checks and scans, on every executor. The executors must agree with plain loops, and must not
+// access memory for which a guard is false.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -35,7 +35,7 @@ std::vector<Array> poisoned(const jit::LoopNest& nest, const std::vector<std::si
   return outputs;
 }
 
-/// On the host: `run` gets the pointers.
+/// The buffers are on the host; `run` gets their addresses.
 Result on_host(const jit::LoopNest& nest, std::vector<Array> inputs, const std::vector<std::size_t>& counts,
                const std::function<void(const std::vector<void*>&)>& run) {
   Result result{poisoned(nest, counts), std::vector<std::int64_t>(2 * nest.checks)};
@@ -67,11 +67,11 @@ Result on_cuda(const jit::LoopNest& nest, const std::vector<Array>& inputs, cons
   return result;
 }
 
-/// A run takes LLVM or the CUDA device: with both, and once in a while with CUDA alone, glibc found its heap corrupted at exit, after
-/// all checks had passed. The cause is not known yet.
+/// A run uses LLVM or the CUDA device, not both. With both, and sometimes with CUDA alone, glibc reported a corrupt heap at exit, after all checks had passed.
+/// The cause is not known yet.
 bool with_cuda() { return std::getenv("SINTER_NEST_CUDA") != nullptr; }
 
-/// Runs the nest on the interpreter, and as LLVM code for each level of the processor or on the CUDA device at hand.
+/// Runs the nest on the interpreter, and as LLVM code for each instruction set of the processor or on the CUDA device.
 void everywhere(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& counts,
                 const std::function<void(const Result&)>& check, const std::vector<std::uint64_t>& scalars = {}) {
   INFO(jit::to_string(nest));
@@ -112,7 +112,7 @@ Array random_array(DType dtype, std::size_t count, Random& random) {
 
 Array integers(const std::vector<std::int64_t>& values) { return Array(values); }
 
-/// low <= index < high, as a value.
+/// Returns low <= index < high as a value.
 int within(NestBuilder& b, int index, std::int64_t low, std::int64_t high) {
   const auto constant = [&](std::int64_t value) {
     jit::Index i;
@@ -131,7 +131,7 @@ int affine(NestBuilder& b, std::vector<std::int64_t> strides, std::int64_t const
 
 }  // namespace
 
-TEST_CASE("padding in two dimensions: what lies outside is never read") {
+TEST_CASE("padding in two dimensions: memory outside x is never read") {
   Random random;
   CAPTURE(random.seed);
   for (const auto& [dtype, vector, sizes] :
@@ -194,7 +194,7 @@ TEST_CASE("a guard that is the same for all lanes, and one that is false everywh
   const int nothing = b.guarded(b.load(kF32, b.affine({n, 1})), never, full);
   b.store(full, b.affine({n, 1}));
   b.store(nothing, b.affine({n, 1}));
-  b.store_if(b.op(Op::bitwise_and, {row, within(b, b.affine({0, 1}), 0, 1)}), of_row, b.affine({1, 0}));  // one lane of each row
+  b.store_if(b.op(Op::bitwise_and, {row, within(b, b.affine({0, 1}), 0, 1)}), of_row, b.affine({1, 0}));  // only one lane of each row is active
   const Array x = random_array(kF32, m, random), y = random_array(kF32, m * n, random);
   everywhere(b.nest, {x, y, Array(kF32, 0)}, {static_cast<std::size_t>(m * n), static_cast<std::size_t>(m * n), static_cast<std::size_t>(m)},
              [&](const Result& got) {
@@ -210,7 +210,7 @@ TEST_CASE("a guard that is the same for all lanes, and one that is false everywh
              });
 }
 
-TEST_CASE("gathers: rows of a table, single elements, an index of an index; a bad one raises its flag and reads nothing") {
+TEST_CASE("gathers of rows, of elements and at gathered indices; an invalid index sets its flag and reads nothing") {
   Random random;
   CAPTURE(random.seed);
   for (const auto& [bad, sizes] :
@@ -268,7 +268,7 @@ TEST_CASE("gathers: rows of a table, single elements, an index of an index; a ba
 
 namespace {
 
-/// One row's prefixes, in double (or exactly for integers).
+/// Returns the prefix sums of a row, in double (or exactly for integers).
 std::vector<double> prefixes(Op op, const std::vector<double>& values) {
   std::vector<double> result;
   double total = 0;
@@ -286,7 +286,7 @@ std::vector<double> prefixes(Op op, const std::vector<double>& values) {
 
 }  // namespace
 
-TEST_CASE("scans of rows and of columns, with work before and after and a sum beside them") {
+TEST_CASE("scans of rows and columns with a prologue, an epilogue and a sum") {
   Random random;
   CAPTURE(random.seed);
   for (const auto& [dtype, op, row_threads, sizes] :  // no threads share a row where lanes walk across the rows
@@ -371,7 +371,7 @@ TEST_CASE("a scan of values that an earlier pass staged") {
   }
 }
 
-TEST_CASE("a scan over several row axes goes in row-major order; over no rows nothing happens; NaN stays") {
+TEST_CASE("a scan over several row axes is in row-major order; empty rows write nothing; NaN propagates") {
   for (bool lanes_are_rows : {true, false}) {
     NestBuilder b({2}, {3, 4}, lanes_are_rows);
     share_rows(b.nest, 32);
@@ -402,7 +402,7 @@ TEST_CASE("a scan over several row axes goes in row-major order; over no rows no
   }
 }
 
-TEST_CASE("verify refuses what is not defined") {
+TEST_CASE("verify refuses undefined values") {
   const auto broken = [](const std::function<void(NestBuilder&)>& change) {
     NestBuilder b({4}, {3}, true);
     b.stage(true);

@@ -1,5 +1,5 @@
-// Rows of every length that few threads, a warp or a block share, staged in registers or in shared memory: sums, extremes with their
-// places, softmax and layer norm with epilogues, against float64 on every executor.
+// Rows of every length that a few threads, a warp or a block share, staged in registers or in shared memory: sums, extrema with their positions, softmax and
+// layer norm with epilogues, compared with float64 on every executor.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace sinter::testing;
 
 namespace {
 
-/// `tolerance`: of the largest magnitude that there is.
+/// `tolerance`: relative to the largest magnitude.
 void check(const Tensor& got, const Ref& want, double tolerance, const char* what) {
   REQUIRE(got.shape() == want.shape);
   const auto all = values(got);
@@ -87,7 +87,7 @@ void check_rows(std::int64_t rows, std::int64_t width, DType dtype) {
   check(sn::softmax(x * 2, -1) * w + 1,
         zip(zip(by_rows(map(ref, [](double v) { return 2 * v; }), softmax_of), rw, [](double a, double b) { return a * b; }), Ref{{1}, {1}}, plus), tolerance,
         "softmax between points");
-  // The mean is rounded relative to the values, and the rounding is then divided by the deviation, which short rows may have small.
+  // The mean has a rounding error relative to the values. This error is divided by the deviation, which may be small for short rows.
   double smallest_deviation = 1;
   by_rows(ref, [&](const std::vector<double>& row) {
     smallest_deviation = std::min(smallest_deviation, moments(row).deviation);
@@ -110,7 +110,7 @@ TEST_CASE("rows of other types") {
   }
 }
 
-TEST_CASE("a row's NaN is its own") {
+TEST_CASE("a NaN affects only its row") {
   const std::int64_t rows = 37, width = 8 * pick(2, 20);
   auto [x, ref] = random(numbers(), {rows, width}, DType::float32, -1, 1);
   std::vector<float> with = x.to_vector<float>();
@@ -124,7 +124,7 @@ TEST_CASE("a row's NaN is its own") {
   }
 }
 
-TEST_CASE("what is compared with the largest of a row is what that was the largest of") {
+TEST_CASE("elements that are compared with a row's maximum have the same bits as in the maximum") {
   for (int round = 0; round < 10; ++round) {
     const Tensor x = random(numbers(), {6, 20, 5}, DType::float32, -1, 1).first;
     const auto scores = [&] {  // a product of another kernel's sums, cheap enough to be computed twice
@@ -142,7 +142,7 @@ TEST_CASE("what is compared with the largest of a row is what that was the large
   }
 }
 
-TEST_CASE("rows that are staged over a scan") {
+TEST_CASE("rows that are staged across a scan") {
   for (const std::int64_t width : {1, 5, 20, 31, 33, 64, 200}) {
     const auto [x, ref] = random(numbers(), {12, width}, DType::float32, -1, 1);
     const auto soft = [](const std::vector<double>& row) {

@@ -1,5 +1,5 @@
-// Schedules: every way in which a kernel can run gives its result; on a CPU the same bits. The formulas run as they are chosen to,
-// then once for each candidate, on the executor of the environment; the reference is the interpreter with one kernel an op.
+// Schedules: every schedule of a kernel gives its result, and on a CPU the same bits. The formulas run with the chosen schedule and then with each candidate,
+// on the executor that the environment names. The reference is the interpreter with one kernel per op.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -96,7 +96,7 @@ void use(const sn::Options& options, const std::string& schedule) {
 
 }  // namespace
 
-TEST_CASE("every candidate gives the result, on a CPU its very bits") {
+TEST_CASE("every candidate schedule gives the same result, and on a CPU the same bits") {
   const sn::Options options = sn::options();
   sn::Options plain = options;
   plain.device = "cpu";
@@ -162,7 +162,7 @@ TEST_CASE("every candidate gives the result, on a CPU its very bits") {
   if (formulas_tried == chosen.size()) CHECK(schedules.size() > 20);
 }
 
-TEST_CASE("explain tells the schedule, and that it was asked for") {
+TEST_CASE("explain shows the schedule, and that an override asked for it") {
   const sn::Options options = sn::options();
   const auto text = [&](const std::string& overrides) {
     use(options, overrides);
@@ -176,7 +176,7 @@ TEST_CASE("explain tells the schedule, and that it was asked for") {
   CHECK(text("").find("(as asked)") == std::string::npos);
   CHECK(text(overrides).find(overrides) != std::string::npos);
   CHECK(text(overrides).find("(as asked)") != std::string::npos);
-  CHECK(text("panel_rows=2").find("(as asked)") == std::string::npos);  // means nothing to a pointwise kernel
+  CHECK(text("panel_rows=2").find("(as asked)") == std::string::npos);  // a pointwise kernel ignores this field
 }
 
 TEST_CASE("a schedule override is read, written and refused") {
@@ -255,7 +255,7 @@ TEST_CASE("vectors are as wide as a thread reads at once") {
   CHECK(vector_of(DType::float16, {4096, 64}) == 8);
   CHECK(vector_of(DType::float32, {4096, 64}) == 4);
   CHECK(vector_of(DType::float64, {4096, 64}) == 2);
-  // Points along one axis may end within a vector; rows that start between vectors are walked one by one.
+  // The points along one axis may end within a vector. Rows that start at unaligned addresses are computed element by element.
   CHECK(vector_of(DType::int8, {3, 4, 5}) == 16);
   CHECK(vector_of(DType::float16, {3, 5}) == 8);
 }

@@ -1,9 +1,9 @@
-// Proofs about CUDA kernels without a GPU: three hundred and more, over shapes and types, compiled by NVRTC for real architectures. None spills; each fits
-// the device as it is launched; no kernel takes more than 64 registers and at the same time more than a tenth above the expected number (expected_registers);
-// contiguous accesses have 16 bytes; no index is 64 bits wide where 32 suffice; no loop over a row divides.
+// Checks CUDA kernels without a GPU: more than three hundred kernels of many shapes and types are compiled by NVRTC for real architectures. None spills; each
+// fits the device with its launch parameters. A kernel with more than 64 registers takes at most a tenth more than expected_registers(). Contiguous accesses
+// have 16 bytes; no index has 64 bits if 32 suffice; no loop over a row divides.
 //
-// Each kernel is compiled for one of the architectures, in turn; for all of them with SINTER_STATIC_ARCHITECTURES=all. The table is printed, and written to
-// $SINTER_STATIC_TABLE where that names a file.
+// Each kernel is compiled for one of the architectures in turn, or for all of them with SINTER_STATIC_ARCHITECTURES=all. The table is printed, and written to
+// the file $SINTER_STATIC_TABLE if that is set.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ constexpr int kFloor = 64;  // registers of a thread, with which a multiprocesso
 struct Case {
   std::string name;
   std::vector<Tensor> results;
-  bool contiguous = false;  // everything is read and written by neighbours, in whole vectors
+  bool contiguous = false;  // adjacent threads read and write whole vectors
 };
 
 Tensor make(DType dtype, const Shape& shape) { return sn::placeholder(shape, dtype); }
@@ -105,15 +105,16 @@ std::vector<Case> corpus() {
   return all;
 }
 
-/// Returns the most registers of a thread, within a tenth, if they are more than 64: the estimate of fusion; for a contraction, the accumulators of its tile
-/// and the operands of both sides; and the registers that ptxas was found to reserve besides.
+/// Returns the expected number of registers of a thread (checked, up to a tenth, if a kernel has more than 64). It is the estimate that fusion uses, for a
+/// contraction the accumulators of its tile and the operands of both sides, plus registers that ptxas reserves in our measurements.
 int expected_registers(const sn::fuse::Kernel& kernel, const sn::jit::LoopNest& nest, const sn::fuse::Limits& limits) {
   const auto& schedule = nest.schedule;
   const sn::jit::Steps steps = schedule.steps();
   int registers = sn::fuse::estimated_registers(kernel, schedule.vector, steps.count), combined = 0, residents = 0;
   for (const auto& stage : nest.stages)
     for (const auto& reduction : stage.reductions) combined += sn::fuse::registers_of(nest.instrs[static_cast<std::size_t>(reduction.result)].dtype);
-  // Addresses of all steps, unless ptxas is told to share registers out, and at each of them what is loaded beside the row; division and functions of doubles.
+  // Adds the addresses of all steps (unless the number of registers is limited), the other operands that each step loads, and division and functions of
+  // doubles.
   const bool doubles = std::any_of(kernel.values.begin(), kernel.values.end(), [](const auto& value) { return sn::itemsize(value.dtype) == 8; });
   const int of_doubles = doubles ? 24 : 0, inputs = static_cast<int>(nest.inputs.size()), staged = static_cast<int>(nest.persistent.size());
   if (schedule.is<sn::jit::ColumnsForm>()) {
@@ -184,7 +185,7 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
         CHECK((report.registers + 7) / 8 * 8 * launch.threads <= kRegistersOfMultiprocessor);
         CHECK(report.shared_bytes <= 48 << 10);
         CHECK(report.shared_bytes + launch.shared_bytes <= planned->limits.row_bytes + sn::fuse::kPartsBytes);
-        // All these arrays have fewer elements than 32 bits count.
+        // All these arrays have fewer than 2^32 elements.
         CHECK(!schedule.wide_index);
         // In whole vectors of 16 bytes of the widest type.
         if (all[k].contiguous && schedule.is<sn::jit::PointwiseForm>()) {
@@ -222,7 +223,7 @@ TEST_CASE("kernels of every family compile for real architectures as they were p
   CHECK(far == 0);
 }
 
-TEST_CASE("rows that a cluster holds are one kernel, on each architecture that has clusters") {
+TEST_CASE("rows that a cluster can stage are one kernel on each architecture that has clusters") {
   for (const DType t : {DType::float32, DType::float16, DType::float64})
     for (const std::int64_t width : {60000, 100001, 131072, 262144, 400000})
       for (const int sm : {90, 100, 120}) {

@@ -1,5 +1,5 @@
-// Kernels for architectures that are not here: representative formulas planned and compiled by the real NVRTC for every known
-// target, ptxas's reports, the split of a kernel after a measured spill, and whether the dumped strings compile with nvcc.
+// Kernels for architectures that this machine lacks: NVRTC compiles representative formulas for every known target. Tests ptxas's reports, the split of a
+// kernel after a measured spill, and that nvcc compiles the dumped sources.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -71,14 +71,15 @@ std::vector<Formula> formulas() {
       {"softmax of gelu, then layer_norm, over 8192 columns",
        one([] { return sn::layer_norm(sn::softmax(sn::gelu(f32({512, 8192}) * f32({8192}) + f32({8192})), -1)); }), 1},
       {"20 pointwise ops", one(twenty_ops), 1},
-      {"column sums", one([] { return sn::sum(f32({4096, 1024}) * 2.f, 0); }), 2},  // 1024 columns are too few blocks: pieces first
+      {"column sums", one([] { return sn::sum(f32({4096, 1024}) * 2.f, 0); }), 2},  // 1024 columns give too few blocks, so pieces are reduced first
       {"column sums of few columns", one([] { return sn::sum(f32({1 << 20, 16}) * 2.f, 0); }), 2},
       {"column maxima of a wide matrix", one([] { return sn::max(f32({64, 1 << 20}), 0); }), 1},
       {"sum of everything", one([] { return sn::sum(sn::square(f32({4096, 1024}))); }), 2},
       {"variance of everything", one([] { return sn::var(f32({4096, 1024})); }), 2},
       {"variance of rows", one([] { return sn::var(f32({4096, 1024}), -1); }), 1},
       {"transposed read", one([] { return sn::exp(f32({2048, 1024}).T()) + f32({1024, 2048}); }), 1},
-      {"transposed read into a softmax", one([] { return sn::softmax(f32({2048, 1024}).T(), -1); }), 3},  // maxima and sums of pieces, their merge, the map
+      {"transposed read into a softmax", one([] { return sn::softmax(f32({2048, 1024}).T(), -1); }),
+       3},  // maxima and sums of pieces, their merge, and the elementwise result
       {"flipped, stepped and offset slices", one([] {
          const Tensor x = f32({2050, 1026});
          return sn::flip(x(sn::Slice{1, -1}, sn::Slice{1, -1}), 1) + x(sn::Slice{2, {}}, sn::Slice{{}, 1024});
@@ -153,7 +154,7 @@ TEST_CASE("every formula compiles for every architecture in as few kernels as ex
   }
 }
 
-TEST_CASE("a kernel that spills as compiled is split again until none does, and the verdict is remembered") {
+TEST_CASE("a kernel that spills is split again until none spills, and the result is cached") {
   need_nvrtc();
   const sn::testing::TemporaryFolder folder;
   // Every value is used again after the sum of all of them, and none is cheap to compute twice.
@@ -169,7 +170,7 @@ TEST_CASE("a kernel that spills as compiled is split again until none does, and 
 
   sn::engine::Target target;
   target.limits = sn::fuse::cuda_limits(90);
-  target.limits.registers = target.limits.max_ops = 1 << 20;  // the estimates split nothing: the compiler has the word
+  target.limits.registers = target.limits.max_ops = 1 << 20;  // the estimates split nothing; only the compiler's report decides
   const auto plan = [&](sn::engine::Totals& totals) {
     sn::engine::ForkGate gate;
     sn::engine::Kernels kernels(totals, gate);
@@ -184,7 +185,7 @@ TEST_CASE("a kernel that spills as compiled is split again until none does, and 
   sn::engine::Totals cold, warm;
   const auto first = plan(cold);
   REQUIRE(first->steps.size() >= 2);
-  CHECK(cold.compiled > first->steps.size());  // those of the plan, and those that were found to spill
+  CHECK(cold.compiled > first->steps.size());  // the kernels of the plan, and those that spilled
   CHECK(cold.fallbacks == 0);
   for (const auto& step : first->steps) {
     CAPTURE(step.nest.name);

@@ -2,7 +2,7 @@ sinter_test(test_bytes freeze)
 sinter_objects_program(test_clusters freeze)
 sinter_runs(clusters cuda_long)
 sinter_run_emulated(clusters_b200_cuda_emulated test_clusters SINTER_EMULATOR_GPU=B200)
-# Devices that have no clusters, or no room for large ones: the same results in another way.
+# Devices without clusters, or without room for large ones, give the same results with other kernels.
 sinter_run_emulated(clusters_none_cuda_emulated test_clusters SINTER_EMULATOR_CLUSTERS=0)
 sinter_run_emulated(clusters_narrow_cuda_emulated test_clusters SINTER_EMULATOR_GPC=3)
 set_tests_properties(clusters_b200_cuda_emulated clusters_none_cuda_emulated clusters_narrow_cuda_emulated PROPERTIES LABELS long)
@@ -26,7 +26,7 @@ target_compile_definitions(test_schedules PRIVATE SINTER_SCHEDULES_MD="${PROJECT
 sinter_runs(schedules llvm interpreter cuda_long)
 sinter_objects_program(test_static freeze)
 sinter_run(static test_static)
-# The promises about machine code.
+# The guarantees about machine code.
 if(TARGET sinter_command)
   sinter_python(static_code ../../bench/sass.py $<TARGET_FILE:sinter_command> --target sm_80 sm_90 sm_100 --check)
   set_tests_properties(static_code PROPERTIES TIMEOUT 900)

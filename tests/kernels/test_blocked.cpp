@@ -1,4 +1,4 @@
-// Convolutions of channels in blocks, against loops in float64; there and back; what fuses with them; any number of threads.
+// Convolutions with channels in blocks, compared with loops in float64; layouts and their inverses; prologues and epilogues; any number of threads.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ using testing::pick;
 struct Case {
   std::int64_t batch, channels, filters, size[2], taps[2], stride[2], dilation[2], before[2], after[2];
   bool depthwise;
-  std::int64_t groups = 1;  // of whole blocks
+  std::int64_t groups = 1;  // groups of whole blocks
   std::int64_t places(int axis) const { return (size[axis] + before[axis] + after[axis] - (taps[axis] - 1) * dilation[axis] - 1) / stride[axis] + 1; }
   ConvOptions options() const {
     return {.stride = std::vector<std::int64_t>{stride[0], stride[1]},
@@ -59,7 +59,7 @@ Case random_tiles(std::int64_t max_channels) {
   return c;
 }
 
-/// By its definition, in float64.
+/// Computes the convolution by its definition, in float64.
 std::vector<double> reference(const Case& c, const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias) {
   std::vector<double> y;
   const std::int64_t each = c.depthwise ? 1 : c.channels / c.groups;
@@ -110,7 +110,7 @@ void check(const Case& c, FilterLayout layout) {
 
 }  // namespace
 
-TEST_CASE("there and back, and what fills a block is 0") {
+TEST_CASE("unblock_channels is the inverse of block_channels, and blocks are filled up with 0") {
   for (const std::int64_t channels : {1, 2, 15, 16, 17, 40}) {
     const Tensor x = random_tensor({2, channels, 3, 5});
     const Tensor blocked = block_channels(x);
@@ -122,13 +122,13 @@ TEST_CASE("there and back, and what fills a block is 0") {
   CHECK(unblock_channels(relu(block_channels(x)), 20).to_vector<float>() == relu(slice(x, {Slice{}, Slice{0, 20}})).to_vector<float>());
 }
 
-TEST_CASE("convolutions in blocks are their definition's") {
+TEST_CASE("convolutions in blocks agree with their definition") {
   for (int i = 0; i < 12; ++i) check(random_case(false, 50), FilterLayout::blocked);
   for (int i = 0; i < 8; ++i) check(random_case(false, 4), FilterLayout::planes);
   for (int i = 0; i < 12; ++i) check(random_case(true, 50), FilterLayout::depthwise);
 }
 
-TEST_CASE("windows of one element, long sums in several goes, and many places") {
+TEST_CASE("windows of one element, long sums in several parts, and many output positions") {
   check({1, 64, 48, {23, 19}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, false}, FilterLayout::blocked);
   check({2, 480, 17, {3, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::blocked);
   check({1, 16, 32, {30, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::blocked);
@@ -136,7 +136,7 @@ TEST_CASE("windows of one element, long sums in several goes, and many places") 
   check({1, 16, 16, {70, 90}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, true}, FilterLayout::depthwise);
 }
 
-TEST_CASE("filters of one channel leave out what is outside: short lines, windows longer than a line, and an infinite weight there") {
+TEST_CASE("depthwise filters do not read outside x: short lines, windows longer than a line, and an infinite weight there") {
   for (const std::int64_t width : {1, 2, 3, 7, 8, 9, 14, 17})
     for (const std::int64_t stride : {1, 2}) {
       check({2, 40, 40, {width, width}, {5, 5}, {stride, stride}, {1, 1}, {2, 2}, {2, 2}, true}, FilterLayout::depthwise);
@@ -153,7 +153,7 @@ TEST_CASE("filters of one channel leave out what is outside: short lines, window
   }
 }
 
-TEST_CASE("groups of whole blocks are their definition's, as they lie and with padding") {
+TEST_CASE("groups of whole blocks agree with their definition, with and without padding") {
   for (int i = 0; i < 12; ++i) {
     Case c = random_case(false, 1);
     c.groups = pick(2, 4);
@@ -163,7 +163,7 @@ TEST_CASE("groups of whole blocks are their definition's, as they lie and with p
   check({2, 64, 128, {13, 11}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, false, 4}, FilterLayout::blocked);
 }
 
-TEST_CASE("places along one axis: one row of any length is shared out") {
+TEST_CASE("one row of output positions of any length is divided among threads") {
   for (int i = 0; i < 12; ++i) {
     Case c = random_case(i % 4 == 2, i % 4 == 3 ? 4 : 50);
     c.size[0] = c.taps[0] = c.stride[0] = c.dilation[0] = 1, c.before[0] = c.after[0] = 0;
@@ -173,7 +173,7 @@ TEST_CASE("places along one axis: one row of any length is shared out") {
   }
 }
 
-TEST_CASE("3x3 taps by tiles are their definition's: odd sizes, few places and many, any padding") {
+TEST_CASE("3x3 convolutions in tiles agree with their definition: odd sizes, few and many positions, any padding") {
   for (int i = 0; i < 20; ++i) check(random_tiles(60), FilterLayout::winograd);
   check({1, 2, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
   check({1, 33, 17, {1, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
@@ -182,7 +182,7 @@ TEST_CASE("3x3 taps by tiles are their definition's: odd sizes, few places and m
   check({1, 32, 16, {4, 700}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false}, FilterLayout::winograd);
 }
 
-TEST_CASE("what is before and after fuses, several results and residuals among it") {
+TEST_CASE("prologues and epilogues fuse, even with several results and residuals") {
   const Tensor x = random_tensor({2, 24, 9, 11}), w = random_tensor({24, 24, 3, 3}), v = random_tensor({24, 1, 3, 3}), bias = random_tensor({24});
   const ConvOptions how{.padding = 1};
   const Tensor packed = block_filters(w, FilterLayout::blocked), alone = block_filters(v, FilterLayout::depthwise), start = up_to_blocks(bias);
@@ -214,7 +214,7 @@ TEST_CASE("any number of threads gives the same bits") {
     CHECK(results[0] == results[1]);
     CHECK(results[0] == results[2]);
   }
-  for (const std::int64_t rows : {1, 30}) {  // of groups, and one long row
+  for (const std::int64_t rows : {1, 30}) {  // with groups, and one long row
     const Tensor x = random_tensor({2, 64, rows, rows == 1 ? 3000 : 29}), w = random_tensor({96, 32, rows == 1 ? 1 : 3, 3});
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 7}) {
@@ -227,7 +227,7 @@ TEST_CASE("any number of threads gives the same bits") {
   }
 }
 
-TEST_CASE("empty tensors, and what does not fit") {
+TEST_CASE("empty tensors, and wrong shapes and types") {
   const Tensor w = zeros({32, 16, 3, 3}, DType::float32);
   CHECK(conv2d_blocked(zeros({0, 1, 5, 5, 16}, DType::float32), block_filters(w, FilterLayout::blocked), {}).shape() == Shape{0, 2, 3, 3, 16});
   const Tensor x = zeros({1, 1, 5, 5, 16}, DType::float32);
@@ -241,7 +241,7 @@ TEST_CASE("empty tensors, and what does not fit") {
   CHECK_THROWS_AS(block_filters(zeros({32, 16, 1, 3}, DType::float32), FilterLayout::winograd), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), zeros({31}, DType::float32)), ShapeError);
   CHECK_THROWS_AS(conv2d_blocked(x, block_filters(w, FilterLayout::blocked), {}, {.dilation = 3}), ShapeError);
-  // Groups are of whole blocks.
+  // Groups must consist of whole blocks.
   const Tensor two = zeros({1, 2, 5, 5, 16}, DType::float32);
   CHECK(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}, {.groups = 2}).shape() == Shape{1, 2, 3, 3, 16});
   CHECK_THROWS_AS(conv2d_blocked(two, block_filters(w, FilterLayout::blocked), {}, {.groups = 3}), ShapeError);

@@ -1,4 +1,4 @@
-// The blocks of products of bytes, each instruction set that this processor has against the definition; and whole products by each.
+// Blocks of products of bytes, and whole products, on each instruction set of this processor, compared with the definition.
 #include <doctest/doctest.h>
 
 #include <mutex>
@@ -11,7 +11,7 @@
 
 using namespace sinter::kernels;
 
-TEST_CASE("every instruction set multiplies bytes alike") {
+TEST_CASE("every instruction set gives the same products of bytes") {
   std::vector<ByteBlockFn> all{&byte_block_baseline};
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -45,7 +45,7 @@ TEST_CASE("every instruction set multiplies bytes alike") {
   }
 }
 
-TEST_CASE("every instruction set multiplies matrices of bytes alike, and tells of each element once") {
+TEST_CASE("every instruction set gives the same products of matrices of bytes, and reports each element once") {
   std::vector<ByteBlocks> all{{"baseline", &byte_block_baseline, nullptr}, {"baseline's panels", &byte_block_baseline, &kBytePanelsBaseline}};
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -75,7 +75,7 @@ TEST_CASE("every instruction set multiplies matrices of bytes alike, and tells o
         if (!repeated) step *= batch[axis];
       }
       list.resize(static_cast<std::size_t>(step));
-      const bool extreme = any(0, 3) == 0;  // sums that wrap in halves of a register
+      const bool extreme = any(0, 3) == 0;  // sums that would overflow 16 bits
       for (char& x : list) x = static_cast<char>(extreme ? (operand.is_signed ? -128 : 255) : any(-128, 127));
       operand.matrix.data = list.data();
       return operand;
@@ -122,7 +122,7 @@ TEST_CASE("every instruction set multiplies matrices of bytes alike, and tells o
   }
 }
 
-TEST_CASE("a matrix that is laid out in panels is multiplied as it was") {
+TEST_CASE("a matrix in panels gives the same product as the matrix itself") {
   std::vector<const BytePanels*> all{&kBytePanelsBaseline};
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -158,7 +158,7 @@ TEST_CASE("a matrix that is laid out in panels is multiplied as it was") {
     for (const BytePanels* by : all)
       for (const int threads : {1, 4}) {
         INFO(by->name, " ", threads, " threads");
-        std::vector<std::int32_t> c(want.size() + 1, 77);  // and nothing behind it
+        std::vector<std::int32_t> c(want.size() + 1, 77);  // nothing is written after the result
         multiply_laid_bytes(a.data(), panels.data(), c.data(), m, n, k, threads, {}, *by);
         CHECK(c.back() == 77);
         c.pop_back();

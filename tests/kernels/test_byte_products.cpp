@@ -1,5 +1,5 @@
-// Products of matrices of bytes into int32, against sums in int64: every pair of kinds, any layout, sizes that fill no vector, extremes that add up past
-// 2^31; that they are taken as they are stored, and the same bits on any number of threads.
+// Products of matrices of bytes into int32, compared with sums in int64: every pair of types, any layout, sizes that fill no vector, extreme values whose sums
+// exceed 2^31. The library reads the bytes without conversion, and any number of threads gives the same bits.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 using testing::numbers;
 using testing::pick;
 
-/// Bytes over the whole range; `extreme`: the ends of it alone.
+/// Returns random bytes. With `extreme`, only the smallest and the largest value.
 Tensor bytes(const Shape& shape, bool is_signed, bool extreme) {
   const auto draw = [&]<class T>(T) {
     std::vector<T> list(static_cast<std::size_t>(element_count(shape)));
@@ -45,18 +45,18 @@ std::vector<std::int32_t> reference(const std::vector<std::int32_t>& a, const st
 Tensor wide(const Tensor& x) { return x.astype(DType::int32); }
 
 void check(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, bool a_signed, bool b_signed, bool extreme = false) {
-  const bool a_across = pick(0, 1), b_across = pick(0, 1);  // columns side by side
+  const bool a_across = pick(0, 1), b_across = pick(0, 1);  // column-major
   const Tensor a0 = bytes(a_across ? Shape{batch, k, m} : Shape{batch, m, k}, a_signed, extreme),
                b0 = bytes(b_across ? Shape{batch, n, k} : Shape{batch, k, n}, b_signed, extreme);
   const Tensor a = a_across ? permute(a0, {0, 2, 1}) : a0, b = b_across ? permute(b0, {0, 2, 1}) : b0;
   INFO(fmt::format("batch {} m {} k {} n {} {} {} across {} {}", batch, m, k, n, a_signed ? "int8" : "uint8", b_signed ? "int8" : "uint8", a_across, b_across));
   const auto want = reference(wide(a).to_vector<std::int32_t>(), wide(b).to_vector<std::int32_t>(), batch, m, k, n);
   CHECK(matmul(wide(a), wide(b)).to_vector<std::int32_t>() == want);
-  const auto shifted = (matmul(wide(a), wide(b)) + 3).to_vector<std::int32_t>();  // what follows runs on pieces
+  const auto shifted = (matmul(wide(a), wide(b)) + 3).to_vector<std::int32_t>();  // the addition is an epilogue
   for (std::size_t i = 0; i < want.size(); ++i) REQUIRE(static_cast<std::uint32_t>(shifted[i]) == static_cast<std::uint32_t>(want[i]) + 3u);
 }
 
-/// As they are stored, or the right ones laid out once.
+/// Returns whether the product read its operands without conversion, or the right one from panels.
 bool multiplies_bytes(const Tensor& product) {
   const std::string report = explain(product);
   return report.find("bytes as they are stored") != std::string::npos || report.find("matmul_panels") != std::string::npos;
@@ -64,8 +64,8 @@ bool multiplies_bytes(const Tensor& product) {
 
 }  // namespace
 
-TEST_CASE("products of bytes are their definition's") {
-  const bool on_cpu = options().device == "cpu";  // the emulated device takes its time
+TEST_CASE("products of bytes agree with their definition") {
+  const bool on_cpu = options().device == "cpu";  // the emulated device is slow
   for (const bool a_signed : {false, true})
     for (const bool b_signed : {false, true}) {
       for (int i = 0; i < (on_cpu ? 8 : 1); ++i) check(pick(1, 3), pick(1, 70), pick(1, 200), pick(1, 70), a_signed, b_signed);
@@ -76,7 +76,7 @@ TEST_CASE("products of bytes are their definition's") {
     }
 }
 
-TEST_CASE("slices, repeated matrices, products of a product, and bytes beside int32") {
+TEST_CASE("slices, broadcast matrices, products of products, and bytes together with int32") {
   const Tensor a = bytes({3, 20, 50}, false, false), b = bytes({1, 50, 31}, true, false);
   const auto ints = [](const Tensor& x) { return wide(x).to_vector<std::int32_t>(); };
   const Tensor repeated = broadcast_to(b, {3, 50, 31}).copy();
@@ -85,7 +85,7 @@ TEST_CASE("slices, repeated matrices, products of a product, and bytes beside in
   CHECK(matmul(wide(part), wide(rows)).to_vector<std::int32_t>() == reference(ints(part.copy()), ints(broadcast_to(rows, {3, 40, 31}).copy()), 3, 7, 40, 31));
   const Tensor flipped = flip(b, {1});
   CHECK(matmul(wide(a), wide(flipped)).to_vector<std::int32_t>() == reference(ints(a), ints(broadcast_to(flipped, {3, 50, 31}).copy()), 3, 20, 50, 31));
-  // An operand that no strides describe is materialised, as bytes.
+  // An operand that strides cannot describe is materialised as bytes.
   const Tensor heads = bytes({2, 6, 9, 16}, true, false), joined = reshape(permute(heads, {0, 2, 1, 3}), {2, 9, 96}), weights = bytes({96, 40}, true, false);
   const Tensor product = matmul(wide(joined), wide(weights));
   if (options().device == "cpu" && options().fuse) CHECK(multiplies_bytes(product));
@@ -97,7 +97,7 @@ TEST_CASE("slices, repeated matrices, products of a product, and bytes beside in
   CHECK(matmul(wide(zeros({4, 0}, DType::int8)), wide(zeros({0, 5}, DType::int8))).to_vector<std::int32_t>() == std::vector<std::int32_t>(20, 0));
 }
 
-TEST_CASE("they are taken as they are stored, and a frozen function keeps them so") {
+TEST_CASE("products read bytes without conversion, even in a frozen function") {
   const Tensor a = bytes({64, 300}, false, false), b = bytes({300, 400}, true, false);
   const Tensor c = matmul(wide(a), wide(b));
   const bool on_cpu = options().device == "cpu";
@@ -106,7 +106,7 @@ TEST_CASE("they are taken as they are stored, and a frozen function keeps them s
   CHECK(f({a})[0].to_vector<std::int32_t>() == (c + 1).to_vector<std::int32_t>());
 }
 
-TEST_CASE("a matrix in panels") {
+TEST_CASE("a product with a matrix in panels") {
   const bool on_cpu = options().device == "cpu";
   const auto ints = [](const Tensor& x) { return wide(x).to_vector<std::int32_t>(); };
   for (int i = 0; i < (on_cpu ? 12 : 2); ++i) {
@@ -123,7 +123,7 @@ TEST_CASE("a matrix in panels") {
     CHECK(y.dtype() == DType::int32);
     REQUIRE(y.shape() == Shape{batch, m, n});
     CHECK(y.to_vector<std::int32_t>() == want);
-    const auto shifted = (matmul_panels(x, panels, n) + arange(n).astype(DType::int32)).to_vector<std::int32_t>();  // what follows runs on pieces
+    const auto shifted = (matmul_panels(x, panels, n) + arange(n).astype(DType::int32)).to_vector<std::int32_t>();  // the addition is an epilogue
     for (std::size_t at = 0; at < want.size(); ++at) REQUIRE(shifted[at] == want[at] + static_cast<std::int32_t>(at % static_cast<std::size_t>(n)));
     const Function f = freeze([&](const Tensor& given) { return matmul_panels(given, byte_panels(w), n) - 5; }, {{DType::uint8, {batch, m, k}, "x"}});
     CHECK(f({x.copy()})[0].to_vector<std::int32_t>() == (y - 5).to_vector<std::int32_t>());
@@ -138,7 +138,7 @@ TEST_CASE("a matrix in panels") {
   CHECK_THROWS_AS(matmul_panels(bytes({10}, false, false), panels, 20), ShapeError);
 }
 
-TEST_CASE("any number of threads gives the same") {
+TEST_CASE("any number of threads gives the same bits") {
   if (options().device != "cpu") return;
   const Tensor a = bytes({2, 90, 301}, true, false), b = bytes({301, 600}, true, false);
   std::vector<std::vector<std::int32_t>> results;

@@ -1,4 +1,4 @@
-// Tiles of convolutions of bytes, each instruction set that this processor has against the definition.
+// Tiles of convolutions of bytes on each instruction set of this processor, compared with the definition.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -36,7 +36,7 @@ std::vector<float> reals(std::mt19937& rng, std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("every instruction set convolves bytes alike") {
+TEST_CASE("every instruction set gives the same convolutions of bytes") {
   std::mt19937 rng(sinter::testing::fresh_seed());
   const auto any = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng); };
   for (int i = 0; i < 100; ++i) {
@@ -69,7 +69,7 @@ TEST_CASE("every instruction set convolves bytes alike") {
                                                             (((channel * t.taps[0] + row) * t.taps[1] + column) * (t.inner / 4) + k / 4) * 64 + f * 4 + k % 4)];
             REQUIRE(result[at] == want);
           }
-      // The same sums, scaled: each operation rounds.
+      // The same sums with a scale and a shift; each operation rounds.
       const std::vector<std::int32_t> sums = result;
       std::vector<float> floats(sums.size());
       result = before;
@@ -86,7 +86,7 @@ TEST_CASE("every instruction set convolves bytes alike") {
   }
 }
 
-TEST_CASE("every instruction set convolves channels by themselves alike") {
+TEST_CASE("every instruction set gives the same depthwise convolutions of bytes") {
   std::mt19937 rng(sinter::testing::fresh_seed());
   const auto any = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(rng); };
   for (int i = 0; i < 100; ++i) {

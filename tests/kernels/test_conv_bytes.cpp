@@ -1,4 +1,4 @@
-// Convolutions of bytes, channels in blocks, against their definition in 64 bits: exact, whatever x is outside; what follows on the pieces; any number of
+// Convolutions of bytes with channels in blocks, compared exactly with their definition in 64 bits, for any value outside x; their epilogues; any number of
 // threads.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ Case random_case(ByteFilterLayout layout) {
   return c;
 }
 
-/// Low 32 bits, as int32 sums wrap.
+/// The low 32 bits, because int32 sums wrap.
 std::vector<std::int32_t> reference(const Case& c, const std::vector<std::uint8_t>& x, const std::vector<std::int8_t>& w,
                                     const std::vector<std::int32_t>& start, std::uint8_t outside) {
   std::vector<std::int32_t> y;
@@ -80,7 +80,7 @@ Tensor in_blocks(const Case& c, const Tensor& x) {
   return c.channels == 1 ? pad(block_channels(x), {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, kChannelBlock - 1}}) : block_channels(x);
 }
 
-/// `x_low`, `w_low`: bytes at their ends, whose products reach as far as there is.
+/// `x_low`, `w_low`: all bytes have the smallest value, so that the products are as large as possible.
 void check(const Case& c, std::int64_t x_low = 0, std::int64_t w_low = -128, std::int64_t w_high = 127) {
   INFO(c.text());
   const std::int64_t each = c.depthwise() ? 1 : c.channels, filled = (c.filters + 15) / 16 * 16;
@@ -114,7 +114,7 @@ void check(const Case& c, std::int64_t x_low = 0, std::int64_t w_low = -128, std
   std::size_t other = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const std::size_t f = i / static_cast<std::size_t>(c.places(0) * c.places(1)) % static_cast<std::size_t>(c.filters);
-    const volatile float product = static_cast<float>(want[i]) * scale[f];  // rounded, whatever the compiler fuses
+    const volatile float product = static_cast<float>(want[i]) * scale[f];  // rounded here, so that the compiler cannot contract the operations
     other += got[i] != product + (shifted ? shift[f] : 0.f);
   }
   CHECK(other == 0);
@@ -122,7 +122,7 @@ void check(const Case& c, std::int64_t x_low = 0, std::int64_t w_low = -128, std
 
 }  // namespace
 
-TEST_CASE("convolutions of bytes are their definition's, to the last bit") {
+TEST_CASE("convolutions of bytes agree with their definition to the last bit") {
   for (int i = 0; i < 12; ++i) check(random_case(ByteFilterLayout::blocked));
   for (int i = 0; i < 8; ++i) check(random_case(ByteFilterLayout::few));
   for (int i = 0; i < 12; ++i) check(random_case(ByteFilterLayout::depthwise));
@@ -134,16 +134,16 @@ TEST_CASE("the largest products do not saturate, and sums wrap") {
   check({1, 40, 40, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, ByteFilterLayout::depthwise}, 255, -128, -128);
 }
 
-TEST_CASE("windows of one element, long sums in several goes, and many places") {
+TEST_CASE("windows of one element, long sums in several parts, and many output positions") {
   check({1, 64, 48, {23, 19}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, ByteFilterLayout::blocked});
   check({2, 64, 33, {23, 19}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, ByteFilterLayout::blocked});
   check({1, 2048, 17, {3, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, ByteFilterLayout::blocked});
   check({1, 3, 32, {40, 40}, {7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, ByteFilterLayout::few});
   check({1, 16, 16, {70, 90}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, ByteFilterLayout::depthwise});
-  check({1, 16, 16, {2, 2}, {5, 5}, {1, 1}, {2, 2}, {9, 9}, {9, 9}, ByteFilterLayout::depthwise});  // windows wholly outside
+  check({1, 16, 16, {2, 2}, {5, 5}, {1, 1}, {2, 2}, {9, 9}, {9, 9}, ByteFilterLayout::depthwise});  // some windows are entirely outside x
 }
 
-TEST_CASE("what is made of the sums is the same on the pieces, and for any number of threads") {
+TEST_CASE("an epilogue gives the same values on pieces and on the whole result, for any number of threads") {
   const auto x = bytes<std::uint8_t>(2 * 64 * 33 * 29, 0, 255);
   const auto rest = bytes<std::uint8_t>(2 * 64 * 33 * 29, 0, 255);
   for (const ByteFilterLayout layout : {ByteFilterLayout::blocked, ByteFilterLayout::depthwise}) {
@@ -168,7 +168,7 @@ TEST_CASE("what is made of the sums is the same on the pieces, and for any numbe
   }
 }
 
-TEST_CASE("empty tensors, and what does not fit") {
+TEST_CASE("empty tensors, and wrong shapes and types") {
   const Tensor w = zeros({32, 16, 3, 3}, DType::int8), x = zeros({1, 1, 5, 5, 16}, DType::uint8);
   const Tensor blocked = block_byte_filters(w, ByteFilterLayout::blocked);
   CHECK(blocked.shape() == Shape{2, 1, 3, 3, 4, 16, 4});

@@ -1,5 +1,5 @@
-// Reductions over pairs, on every executor: products of matrices in every layout, batched, of every kind of type, with prologues and epilogues; distances of
-// all pairs; convolutions. Against float64, with sizes that fill tiles and sizes that do not.
+// Reductions over pairs on every executor, compared with float64: products of matrices in every layout, batched, of every type, with prologues and epilogues;
+// distances of all pairs; convolutions. Some sizes fill tiles, others do not.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void check(const Tensor& got, const Ref& want, double scale, double tolerance, c
   if (wrong > 0) CHECK(all[first] == want.v[first]);
   CHECK(wrong == 0);
 }
-/// Returns the bound of rounding for a sum of so many products of two numbers below 2.
+/// Returns the bound of the rounding error for a sum of `count` products of two numbers below 2.
 double sum_scale(std::int64_t k) { return 4 * static_cast<double>(std::max<std::int64_t>(k, 1)); }
 
 }  // namespace
@@ -68,7 +68,7 @@ TEST_CASE("products of matrices in every layout, with what comes before and afte
     check((sn::matmul(sn::exp(a), b) * 2.f).T(),
           permute(map(product(map(ra, [](double x) { return std::exp(x); }), rb), [](double x) { return 2 * x; }), {1, 0}), 8 * scale, 1e-6,
           "of a function, transposed");
-    // Two results of one operand, and a slice of one.
+    // Two products with a common operand, and a slice of one of them.
     const Tensor first = sn::matmul(a, b), second = sn::matmul(a, bt.T() * 2.f);
     sn::eval(first, second);
     check(first, product(ra, rb), scale, 1e-6, "two of them, the first");
@@ -121,7 +121,7 @@ TEST_CASE("small products of long rows: on a GPU parts of the rows are tiles of 
   }
 }
 
-TEST_CASE("batches, of which one operand may have one") {
+TEST_CASE("batches of products, in which one operand may be a single matrix") {
   const std::int64_t batch = pick(2, 3), heads = pick(1, 3), m = pick(16, 40), n = pick(16, 40), k = pick(1, 40);
   const auto [a, ra] = drawn({batch, heads, m, k});
   const auto [b, rb] = drawn({heads, n, k});
@@ -132,7 +132,7 @@ TEST_CASE("batches, of which one operand may have one") {
     return sum / 2;
   });
   check(got, want, sum_scale(k), 1e-6, "batched");
-  // The heads' axis goes between the others, as attention stores it.
+  // The axis of the heads is moved between the others, as attention stores its result.
   check(sn::contiguous(sn::permute(got, {0, 2, 1, 3})), permute(want, {0, 2, 1, 3}), sum_scale(k), 1e-6, "stored by rows of all heads");
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("distances of all pairs") {
         "the least product of a function");
 }
 
-TEST_CASE("literals of pairs, also where they are known before the pass") {
+TEST_CASE("reductions over pairs in which a comparison selects one of two literals") {
   const std::int64_t m = pick(16, 80), n = pick(16, 80), k = pick(2, 40);
   const auto [x, rx] = drawn({m, k}, DType::int64);  // -2 to 2
   const Tensor places = sn::arange(n) - 2;
@@ -216,7 +216,7 @@ TEST_CASE("literals of pairs, also where they are known before the pass") {
         map(counted(0, 7, 3, largest), [](double v) { return v * 7 + 3; }), 1, 0, "literals behind the pass too");
 }
 
-TEST_CASE("convolutions, padded and apart") {
+TEST_CASE("convolutions with padding and strides") {
   const std::int64_t batch = 2, channels = pick(1, 5), filters = pick(16, 40), rows = pick(5, 8), columns = pick(16, 40), stride = pick(1, 2);
   const auto [x, rx] = drawn({batch, channels, rows, columns});
   const auto [w, rw] = drawn({filters, channels, 3, 3});
@@ -236,7 +236,7 @@ TEST_CASE("convolutions, padded and apart") {
   check(sn::maximum(sn::conv(x, w, bias, {.stride = stride, .padding = 1}), 0.f), want, sum_scale(9 * channels), 1e-6, "conv");
 }
 
-TEST_CASE("infinities and NaN stay where they are: what fills a square up adds nothing") {
+TEST_CASE("infinities and NaN reach only their own results: the padding of a tile adds nothing") {
   const float inf = std::numeric_limits<float>::infinity();
   auto [a, ra] = drawn({33, 17});
   auto [b, rb] = drawn({17, 35});
@@ -251,7 +251,7 @@ TEST_CASE("infinities and NaN stay where they are: what fills a square up adds n
     }
 }
 
-TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted, of 16 bits; and says how it multiplies") {
+TEST_CASE("a GPU's library reads transposed, broadcast, shifted and 16-bit operands without copies, and explain names its method") {
   if (!on_gpu() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
   const auto one_call = [](const Tensor& x, std::int64_t kernels) {
     const auto before = sn::counters();
@@ -263,7 +263,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   };
   const auto [a, ra] = drawn({2, 1, 19, 23});
   const auto [b, rb] = drawn({3, 31, 24});
-  const Tensor shifted = sn::swapaxes(b, 1, 2).at({Slice{}, Slice{1, {}}, Slice{}});  // (3, 23, 31), one element on
+  const Tensor shifted = sn::swapaxes(b, 1, 2).at({Slice{}, Slice{1, {}}, Slice{}});  // shape (3, 23, 31), beginning one element later
   const Tensor c = sn::matmul(a, shifted);
   one_call(c, 0);
   check(c,
@@ -278,11 +278,11 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     const auto [x, rx] = drawn({17, 40}, half);
     const auto [y, ry] = drawn({40, 26}, half);
     const Tensor product_of = sn::astype(sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)), DType::float32);
-    one_call(product_of, 0);  // converted by the library
+    one_call(product_of, 0);  // the library converts the operands
     check(product_of, product(rx, ry), sum_scale(40), 1e-6, "of 16 bits");
     one_call(sn::matmul(x * x, y) + y.at({Slice{0, 1}}), 2);  // a prologue, and an epilogue
   }
-  // A row that is added, and the rounding to 16 bits, are the library's where nothing else is computed: the same bits as by a kernel.
+  // The library adds a row and rounds to 16 bits if the epilogue has no other operation. It gives the same bits as a kernel.
   const auto unfused = [](const auto& formula) {
     const WithOptions apart([](sn::Options& options) { options.fuse = false; });
     const Tensor x = formula();
@@ -295,7 +295,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     const auto [x, rx] = drawn({2, m, k}, dtype);
     const auto [y, ry] = drawn({k, n}, dtype);
     const auto [rows, rrows] = drawn({3, n}, dtype);
-    const Tensor row = rows.at({1});  // where it lies is n elements on: of no alignment
+    const Tensor row = rows.at({1});  // begins after n elements, so it is not aligned
     const auto one_step = [&](const std::function<Tensor()>& formula, std::int64_t kernels, const char* what) {
       INFO(what);
       const Tensor got = formula();
@@ -313,7 +313,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     one_step([&, &x = x, &y = y] { return sn::maximum(sn::matmul(x, y), sn::astype(sn::zeros({n}), dtype)) * sn::matmul(x, y); }, 1,
              "what follows is a kernel");
     if (dtype != DType::float32) one_step([&, &x = x, &y = y] { return sn::matmul(x, y) + row; }, 1, "the product is rounded before the row is added");
-    // Not where something else reads the product, the row is of another type, or it is none.
+    // The library does not add the row if another operation reads the product, if the row has another type, or if it is not a row.
     const auto both = [&, &x = x, &y = y] {
       const Tensor product = sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32));
       return sn::concatenate({product + sn::astype(row, DType::float32), product}, 1);
@@ -336,7 +336,7 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
     const std::string how = sn::explain(product);
     INFO(how);
     CHECK(how.find(", as bfloat16, from test_products.cpp:") != std::string::npos);
-    CHECK(how.find(": bfloat16 (") != std::string::npos);  // of the sizes that the plan was made for
+    CHECK(how.find(": bfloat16 (") != std::string::npos);  // for the sizes for which the plan was made
   }
   const auto [p, rp] = drawn({33, 40});
   const auto [q, rq] = drawn({40, 29});
@@ -353,8 +353,8 @@ TEST_CASE("a GPU's library takes operands as they lie: turned, repeated, shifted
   CHECK(values(rough) != values(exact));
 }
 
-// Weights of few elements too: converted once to float32 they would have the other operand converted at every call, by a kernel.
-TEST_CASE("a frozen product of 16 bits is one library call, by weights and by inputs") {
+// Even small weights stay in 16 bits. If they were converted to float32 once, a kernel would have to convert the other operand at every call.
+TEST_CASE("a frozen product of 16-bit floats is one library call, with weights or with inputs") {
   if (!on_gpu() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
   for (const DType dtype : {DType::float16, DType::bfloat16}) {
     const auto [y, ry] = drawn({30, 21}, dtype);
@@ -370,8 +370,8 @@ TEST_CASE("a frozen product of 16 bits is one library call, by weights and by in
   }
 }
 
-// Recorded and frozen, at the size that a plan was made for and at another.
-TEST_CASE("a library that has no algorithm for an epilogue, or for any product: the same values by a plan without") {
+// Tests recorded and frozen products, at the size for which a plan was made and at another size.
+TEST_CASE("if a library has no algorithm for an epilogue or a product, a plan without it gives the same values") {
   const bool no_epilogues = std::getenv("SINTER_EMULATOR_EPILOGUES"), no_products = std::getenv("SINTER_EMULATOR_PRODUCTS");
   if (!no_epilogues && !no_products) return;
   for (const DType dtype : {DType::float32, DType::bfloat16}) {

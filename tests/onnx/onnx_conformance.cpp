@@ -1,7 +1,7 @@
-// ONNX's own node tests (the folder onnx/backend/test/data/node of its Python package): each is a model of one operator, its inputs, and the
-// outputs that the reference gives. Says how many passed, were refused and failed, by operator.
-//   onnx_conformance DIRECTORY [-v] [NAME...]      names: only tests whose names begin so
-// Exit code: 0, or 1 if any failed or there is none.
+// ONNX's own node tests (the folder onnx/backend/test/data/node of its Python package): each has a model of one operator, its inputs, and the expected outputs.
+// Prints how many tests passed, were refused and failed, by operator.
+//   onnx_conformance DIRECTORY [-v] [NAME...]
+// NAME: only tests whose names begin with it. Exit code: 0, or 1 if any test failed or there are no tests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<Tensor> tensors(const fs::path& directory, const char* kind) {
   }
 }
 
-/// Expected values that the package has wrong, and why.
+/// Tests of the package with wrong expected values, and the reasons.
 const std::map<std::string, std::string> kWrongData = {
     {"test_qlinearmatmul_2D_int8_float16", "the package's values wrap where the operator saturates"},
     {"test_qlinearmatmul_2D_int8_float32", "the package's values wrap where the operator saturates"},
@@ -42,7 +42,7 @@ const std::map<std::string, std::string> kWrongData = {
     {"test_qlinearmatmul_3D_int8_float32", "the package's values wrap where the operator saturates"},
 };
 
-/// Empty, or how the result differs. The tolerances are those of ONNX's own runner.
+/// Returns an empty text, or a description of the difference. The tolerances are those of ONNX's own runner.
 std::string difference(const Tensor& result, const Tensor& expected) {
   if (result.dtype() != expected.dtype()) return fmt::format("{} instead of {}", name(result.dtype()), name(expected.dtype()));
   if (result.shape() != expected.shape()) return fmt::format("shape {} instead of {}", to_string(result.shape()), to_string(expected.shape()));

@@ -1,4 +1,5 @@
-// Random convolutional networks, laid out and not: convolutions of every kind, what may stay in blocks between them and what may not, several outputs.
+// Random convolutional networks with and without blocked layouts: convolutions of every kind, operations between them that may or may not stay in blocks,
+// several outputs.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -24,7 +25,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// A network, written node by node.
+/// Writes a random network node by node.
 class Network {
  public:
   explicit Network(unsigned seed) : rng_(seed) {
@@ -49,7 +50,7 @@ class Network {
     bool same(const Value& other) const { return channels == other.channels && rows == other.rows && columns == other.columns; }
   };
 
-  /// The sizes of rows and columns, or of columns alone.
+  /// The sizes of the spatial axes: rows and columns, or only columns.
   Numbers with_places(Numbers list, const Numbers& two) const {
     list.insert(list.end(), two.begin() + (line_ ? 1 : 0), two.end());
     return list;
@@ -90,7 +91,7 @@ class Network {
     pads.insert(pads.end(), pads.size(), after);
     return add("Conv", in, like, {{"pads", pads}, {"strides", all(stride)}, {"dilations", all(dilation)}, {"group", groups}});
   }
-  /// At most 40 places along an axis.
+  /// At most 40 positions along an axis.
   void conv_transpose(const Value& x, std::int64_t filters) {
     const std::int64_t taps = any(1, 4), stride = any(1, 2), dilation = any(1, 2), reach = (taps - 1) * dilation + 1,
                        more = any(0, std::max(stride, dilation) - 1);
@@ -118,7 +119,7 @@ class Network {
       case 3: conv(x, pick({1, 8, 16, 24, 32, 40}), 1, pick({1, 1, 3, 5}), pick({1, 1, 2}), pick({1, 1, 2})); return;
       case 4: conv(x, x.channels, x.channels, pick({3, 5}), pick({1, 2}), 1); return;
       case 5: conv(x, 2 * x.channels, x.channels % 2 == 0 ? 2 : 1, 3, 1, 1); return;
-      case 13: {  // groups that fill blocks, alone or side by side, and some that do not
+      case 13: {  // groups of whole blocks, groups that together fill a block, and others
         const std::int64_t groups = pick({2, 4, 8});
         const Value wide = conv(x, groups * pick({4, 8, 12, 16, 24}), 1, 1, 1, 1);
         conv(wide, groups * pick({4, 8, 16, 32}), groups, pick({1, 3}), pick({1, 2}), 1);
@@ -167,7 +168,7 @@ class Network {
             return;
           }
         return;
-      default: {  // there and back, which knows the model's own order only
+      default: {  // the Reshape and its inverse refer to the model's layout
         const Value turned = add("Transpose", {x.name}, {"", x.rows, x.columns, x.channels}, {{"perm", line_ ? Numbers{0, 2, 1} : Numbers{0, 2, 3, 1}}});
         values_.pop_back();
         const Value softened = add("Softmax", {turned.name}, turned, {{"axis", -1}});
@@ -178,7 +179,7 @@ class Network {
   }
 
   std::mt19937 rng_;
-  bool line_ = false;  // places along one axis
+  bool line_ = false;  // one spatial axis
   std::vector<Value> values_;
   std::set<std::string> outputs_;
   int count_ = 0;
@@ -202,7 +203,7 @@ void check_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
 
 }  // namespace
 
-TEST_CASE("a network that is laid out computes what its nodes say") {
+TEST_CASE("a network with blocked layouts agrees with its nodes' definitions") {
   const unsigned seed = testing::test_seed();
   for (unsigned i = 0; i < 20; ++i) {
     const Network network(seed + i);
@@ -216,7 +217,7 @@ TEST_CASE("a network that is laid out computes what its nodes say") {
   }
 }
 
-TEST_CASE("blocks stay from convolution to convolution, and other nodes get what the model says") {
+TEST_CASE("values stay in blocks from convolution to convolution, and other nodes get the model's layout") {
   OnnxBuilder m;
   const auto numbers = [](auto count) { return testing::floats(count, -0.1f, 0.1f); };
   m.input("x", {-1, 3, 20, 20}).output("y");
@@ -240,9 +241,9 @@ TEST_CASE("blocks stay from convolution to convolution, and other nodes get what
   CHECK((report.find("conv_blocked") != std::string::npos) == testing::convolves_in_blocks());
   if (!testing::convolves_in_blocks()) return;
   CHECK(report.find(" conv (") == std::string::npos);
-  if (options().fuse) CHECK(report.find("ops     copy") == std::string::npos);  // nothing is brought into blocks, or out of them, by itself
+  if (options().fuse) CHECK(report.find("ops     copy") == std::string::npos);  // no separate kernel converts values to blocks or back
 
-  // Filters are laid out once.
+  // The filters are packed once.
   eval(y);
   const Counters before = counters();
   eval(model({x})[0]);
@@ -250,7 +251,7 @@ TEST_CASE("blocks stay from convolution to convolution, and other nodes get what
   CHECK(counters().plans_made == before.plans_made);
 }
 
-TEST_CASE("one model, several threads, filters laid out by whoever comes first") {
+TEST_CASE("several threads call one model, and the first one lays out the filters") {
   OnnxBuilder m;
   m.input("x", {-1, 16, 6, 6}).output("y");
   std::vector<float> list(16 * 16 * 9);
@@ -272,7 +273,7 @@ TEST_CASE("one model, several threads, filters laid out by whoever comes first")
   check_near({from_span(results[0])}, {from_span(want)});
 }
 
-TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file too") {
+TEST_CASE("a number that depends on the inputs' shapes is computed from the sizes in a plan file, too") {
   OnnxBuilder m;
   m.input("x", {-1, 6}).output("y");
   m.integers("k0", {0});
@@ -304,7 +305,7 @@ TEST_CASE("a number that follows from the inputs' shapes is one in a plan's file
   }
 }
 
-TEST_CASE("convolutions along one axis, in groups that fill blocks, and transposed ones run in blocks; others do not") {
+TEST_CASE("convolutions along one axis, in groups of whole blocks, and transposed ones run in blocks; others do not") {
   if (!testing::convolves_in_blocks()) return;
   const auto numbers = [](auto count) { return testing::floats(count, -0.1f, 0.1f); };
   struct Conv {
@@ -327,7 +328,7 @@ TEST_CASE("convolutions along one axis, in groups that fill blocks, and transpos
     m.input("x", input).output("y").constant("w", weight, numbers(element_count(Shape(weight.begin(), weight.end()))));
     m.node(c.op, {"x", "w"}, {"c"}, {{"group", c.groups}, {"strides", Numbers(static_cast<std::size_t>(c.axes), transposed ? 2 : 1)}})
         .node("Relu", {"c"}, {"r"});
-    // A convolution that would read blocks: for one alone the way into them and back is too long.
+    // A single convolution does not use blocks, because converting its operand and its result costs more than it saves.
     Numbers after{16, transposed ? weight[1] * c.groups : weight[0]}, pads(static_cast<std::size_t>(2 * c.axes), 1);
     after.insert(after.end(), static_cast<std::size_t>(c.axes), 3);
     m.constant("after", after, numbers(element_count(Shape(after.begin(), after.end())))).node("Conv", {"r", "after"}, {"y"}, {{"pads", pads}});
@@ -341,7 +342,7 @@ TEST_CASE("convolutions along one axis, in groups that fill blocks, and transpos
   }
 }
 
-TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay finite where blocks are filled up") {
+TEST_CASE("operands of blocked values: with more axes, or with functions that are not finite for the zeros that fill up a block") {
   const auto numbers = [](auto count) { return testing::floats(count, -0.1f, 0.1f); };
   for (const bool line : {true, false})
     for (std::int64_t axes = 0; axes < 8; ++axes)
@@ -381,7 +382,7 @@ TEST_CASE("beside blocks: numbers of more axes, and numbers that would not stay 
   check_near(Model::load(file.path)(in), testing::as_recorded([&] { return Model::load(file.path, {.rewrite = false})(in); }));
 }
 
-TEST_CASE("lists that do not fit are refused in the words of the model, laid out or not") {
+TEST_CASE("wrong sizes are refused with the shapes of the model, in blocks or not") {
   const auto refused = [](const char* op, const Numbers& weight, const std::vector<OnnxBuilder::Attribute>& attributes, const char* says) {
     OnnxBuilder m;
     m.input("x", {-1, 16, 9})
@@ -400,7 +401,7 @@ TEST_CASE("lists that do not fit are refused in the words of the model, laid out
   refused("ConvTranspose", {16, 16, 3}, {{"pads", Numbers{30, 30}}}, "(1, 16, 9)");
 }
 
-TEST_CASE("3x3 convolutions are computed in tiles where they are many places and channels, one apart, and nowhere else") {
+TEST_CASE("3x3 convolutions of stride 1 with many positions and channels are computed in tiles, others are not") {
   if (!testing::convolves_in_blocks()) return;
   struct Conv {
     std::int64_t channels, filters, taps, stride, dilation, size;
@@ -429,7 +430,7 @@ TEST_CASE("3x3 convolutions are computed in tiles where they are many places and
 
 namespace {
 
-/// The steps of a plan, without the lines that recorded them, the names of values, and where their binaries come from.
+/// Returns the steps of a plan without source lines, names of values and origins of binaries.
 std::vector<std::string> steps_of(const Function& function) {
   static const std::regex value("[a-z]+[0-9]+ \\([0-9, ]*\\)( of step [0-9]+)?");
   std::vector<std::string> steps;
@@ -445,18 +446,18 @@ std::vector<std::string> steps_of(const Function& function) {
   return steps;
 }
 
-/// A network, written in C++ and read from a file.
+/// A network that is written in C++ and also read from a file.
 struct Twice {
   std::string name;
   Function::Formula formula;
   OnnxBuilder file;
   Tensor x;
-  const char* call;  // that both plans hold
+  const char* call;  // that both plans contain
 };
 
 }  // namespace
 
-TEST_CASE("a network written in C++ has the plan of the same network read from a file") {
+TEST_CASE("a network in C++ has the same plan as the network from a file") {
   std::vector<Twice> all;
   const auto constant = [&](OnnxBuilder& m, const std::string& name, const Tensor& tensor) {
     m.constant(name, Numbers(tensor.shape().begin(), tensor.shape().end()), tensor.to_vector<float>());
@@ -539,7 +540,7 @@ TEST_CASE("a network written in C++ has the plan of the same network read from a
     if (!testing::convolves_in_blocks()) continue;
     CHECK(written.explain().find(network.call) != std::string::npos);
     CHECK(written.explain().find(" conv (") == std::string::npos);
-    // Evaluated without a frozen function it has the same convolutions; without passes, the same numbers.
+    // An evaluation without a frozen function has the same convolutions. Without passes the results are the same.
     const std::vector<Tensor> evaluated = network.formula({network.x});
     CHECK(explain(evaluated[0]).find(network.call) != std::string::npos);
     check_near(evaluated, testing::as_recorded([&] { return network.formula({network.x}); }));

@@ -1,4 +1,4 @@
-// Trained models: what a file means, each rewrite where it may fire and where it may not, and what is wrong with a file or a call.
+// Trained models: the meaning of files, the conditions of each rewrite, and errors of files and calls.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -34,7 +34,7 @@ int fired(const Model& model, std::string_view name) {
   return 0;
 }
 
-/// Within float32's rounding of a few hundred operations on numbers of about 1.
+/// Compares within the rounding errors of a few hundred float32 operations on numbers of about 1.
 void check_close(const Tensor& got, const Tensor& want) {
   REQUIRE(got.shape() == want.shape());
   const auto a = got.to_vector<float>(), b = want.to_vector<float>();
@@ -43,7 +43,7 @@ void check_close(const Tensor& got, const Tensor& want) {
   CHECK(worst <= 2e-5);
 }
 
-/// The rewritten model and the file's own nodes agree.
+/// Checks that the rewritten model agrees with the model without rewrites. Returns the rewritten model.
 Model check_same(const OnnxBuilder& builder, const std::vector<Tensor>& inputs, double tolerance = 2e-5) {
   File file("same.onnx");
   builder.save(file.path);
@@ -63,7 +63,8 @@ Model check_same(const OnnxBuilder& builder, const std::vector<Tensor>& inputs, 
   return rewritten;
 }
 
-/// Three convolutions whose channels stay in blocks. `after` adds nodes from "c", the second one's result, to "b", which the third one reads.
+/// Returns a model of three convolutions whose channels stay in blocks. `after` adds the nodes between the second convolution (result "c") and the third
+/// (operand "b").
 OnnxBuilder three_convolutions(const std::function<void(OnnxBuilder&)>& after, std::int64_t groups = 1) {
   OnnxBuilder m;
   m.input("x", {-1, 32, 8, 8}).output("y").constant("w0", {32, 32, 1, 1}, floats(1024, -0.3f, 0.3f)).node("Conv", {"x", "w0"}, {"r"});
@@ -79,8 +80,8 @@ void batch_norm_of(OnnxBuilder& m, const std::string& x, const std::string& y, s
   m.constant("v", {channels}, floats(count, 0.2f, 2)).node("BatchNormalization", {x, "s", "t", "m", "v"}, {y}, {{"epsilon", 1e-3f}});
 }
 
-/// Whether what follows the second of three convolutions became a part of it: then only what is before and after all three is computed by kernels. Recorded and
-/// frozen, the model's results are those without passes.
+/// Returns whether the operations after the second of three convolutions became a part of it: then the only kernels are those before the first and after the
+/// last convolution. Checks that the recorded and the frozen model agree with the model without passes.
 bool folded(const OnnxBuilder& builder, const std::vector<Tensor>& inputs) {
   File file("folded.onnx");
   const Model model = Model::load(builder.save(file.path));
@@ -99,7 +100,7 @@ bool folded(const OnnxBuilder& builder, const std::vector<Tensor>& inputs) {
 
 }  // namespace
 
-TEST_CASE("a model computes what its nodes say") {
+TEST_CASE("a model's results agree with its nodes' definitions") {
   OnnxBuilder m;
   m.input("x", {-1, 5}).input("y", {5}).output("z").output("s");
   m.node("Mul", {"x", "y"}, {"p"}).node("Relu", {"p"}, {"z"}).node("ReduceSum", {"z", "axes"}, {"s"}, {{"keepdims", 0}}).integers("axes", {1});
@@ -121,7 +122,7 @@ TEST_CASE("a model computes what its nodes say") {
   }
 }
 
-TEST_CASE("one file serves all sizes of its symbols, and its shapes are read once for each") {
+TEST_CASE("one file serves all sizes of its symbolic axes, and its shapes are inferred once for each") {
   OnnxBuilder m;
   m.input("x", {-1, 6}).output("y");
   m.node("Shape", {"x"}, {"shape"}).integers("zero", {0}).node("Gather", {"shape", "zero"}, {"n"}).integers("rest", {2, 3});
@@ -138,10 +139,10 @@ TEST_CASE("one file serves all sizes of its symbols, and its shapes are read onc
   eval(x);
   const auto before = counters().kernels_launched;
   eval(model({x}));
-  CHECK(counters().kernels_launched - before <= 1);  // the sizes were known
+  CHECK(counters().kernels_launched - before <= 1);  // these sizes were used before
 }
 
-TEST_CASE("rewrites are left out by name") {
+TEST_CASE("rewrites can be disabled by name") {
   OnnxBuilder m;
   m.input("x", {2, 3, 6, 6}).output("y").constant("w", {4, 3, 3, 3}, floats(108)).integers("pads", {0, 0, 1, 1, 0, 0, 1, 1});
   m.node("Pad", {"x", "pads"}, {"p"}).node("Conv", {"p", "w"}, {"y"});
@@ -156,7 +157,7 @@ TEST_CASE("rewrites are left out by name") {
   CHECK_THROWS_WITH_AS(Model::load(path, {.without = {"absorb_pads"}}), doctest::Contains("absorb_pad, "), ValueError);
 }
 
-TEST_CASE("a batch norm, or a number for each channel, becomes part of the convolution before it, and nothing that broadcasts otherwise") {
+TEST_CASE("a batch norm, or a factor or offset per channel, becomes part of the convolution before it; other broadcasts do not") {
   if (!testing::convolves_in_blocks() || !options().fuse) return;
   const std::vector<Tensor> x{random_tensor({2, 32, 8, 8})};
   const auto norm = [](OnnxBuilder& m) { batch_norm_of(m, "c", "b", 16); };
@@ -208,12 +209,12 @@ TEST_CASE("fold_batch_norm: one factor and one summand for each channel, after C
   CHECK(fired(check_same(transposed, {random_tensor({2, 3, 5, 5})}), "fold_batch_norm") == 1);
   const OnnxBuilder after_conv = three_convolutions([](OnnxBuilder& m) { batch_norm_of(m, "c", "b", 16); });
   CHECK(fired(check_same(after_conv, {random_tensor({2, 32, 8, 8})}), "fold_batch_norm") == 1);
-  OnnxBuilder given;  // numbers that are no constants
+  OnnxBuilder given;  // operands that are no constants
   given.input("x", {1, 4, 8}).input("v", {4}).output("b").constant("s", {4}, floats(4)).node("BatchNormalization", {"x", "s", "s", "s", "v"}, {"b"});
   CHECK(fired(check_same(given, {random_tensor({1, 4, 8}), random_tensor({4}, 0.5, 1)}), "fold_batch_norm") == 0);
 }
 
-TEST_CASE("absorb_pad: zeros around a convolution, and no other padding") {
+TEST_CASE("absorb_pad: zeros around a convolution are absorbed, other padding is not") {
   const auto with = [](const std::vector<std::int64_t>& pads, float fill, const char* mode, const std::string& op = "Conv") {
     OnnxBuilder m;
     m.input("x", {2, 3, 6, 6}).output("y").integers("pads", pads).constant("fill", {}, {fill}).node("Pad", {"x", "pads", "fill"}, {"p"}, {{"mode", mode}});
@@ -225,8 +226,8 @@ TEST_CASE("absorb_pad: zeros around a convolution, and no other padding") {
   CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 0, "constant") == 1);
   CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 1, "constant") == 0);
   CHECK(with({0, 0, 1, 2, 0, 0, 3, 0}, 0, "edge") == 0);
-  CHECK(with({0, 1, 1, 2, 0, 1, 3, 0}, 0, "constant") == 0);   // channels too
-  CHECK(with({0, 0, -1, 1, 0, 0, 1, 1}, 0, "constant") == 0);  // takes places away
+  CHECK(with({0, 1, 1, 2, 0, 1, 3, 0}, 0, "constant") == 0);   // pads the channels, too
+  CHECK(with({0, 0, -1, 1, 0, 0, 1, 1}, 0, "constant") == 0);  // a negative pad
   CHECK(with({0, 0, 1, 1, 0, 0, 1, 1}, 0, "constant", "MaxPool") == 0);
 }
 
@@ -244,7 +245,7 @@ TEST_CASE("merge_products: Q, K and V are one product") {
   CHECK(with(true, false) == 0);
 }
 
-TEST_CASE("merge_products: rows that are added to each of the products are one row") {
+TEST_CASE("merge_products: the biases of the products become one row") {
   const auto with = [](const std::string& second, bool product_wanted = false) {
     OnnxBuilder m;
     m.input("x", {2, 5, 8})
@@ -267,9 +268,9 @@ TEST_CASE("merge_products: rows that are added to each of the products are one r
     return model.nodes();
   };
   CHECK(with("bk") == 7);    // a product, an addition, the parts; Transpose, two products, Softmax
-  CHECK(with("row") == 9);   // no constant
-  CHECK(with("one") == 9);   // a number
-  CHECK(with("wide") == 9);  // another row for each step
+  CHECK(with("row") == 9);   // the operand is no constant
+  CHECK(with("one") == 9);   // the operand is a scalar
+  CHECK(with("wide") == 9);  // a different row for each step
   CHECK(with("bk", true) == 9);
 }
 
@@ -286,11 +287,11 @@ TEST_CASE("views, equal nodes, identities and constants") {
       .node("Mul", {"h", "n"}, {"y"});
   m.node("Identity", {"x"}, {"same"});
   const Model model = check_same(m, {random_tensor({2, 3, 4})});
-  CHECK(fired(model, "remove_identity") == 2);  // the one that is an output stays
+  CHECK(fired(model, "remove_identity") == 2);  // the product that is an output stays
   CHECK(fired(model, "fold_constants") == 2);
-  CHECK(model.nodes() == 9);  // two each of Transpose, Exp and Reshape; Add, Mul, Identity
+  CHECK(model.nodes() == 9);  // removes one of two Transpose, Exp and Reshape nodes each
   if (!options().fuse) return;
-  // Recording makes one view, or none, of two, and an evaluation computes equal nodes once.
+  // Recording merges two views into one or none, and an evaluation computes equal nodes once.
   const Tensor y = model({random_tensor({2, 3, 4})})[0];
   CHECK(testing::launches(y) == 1);
 }
@@ -318,7 +319,7 @@ TEST_CASE("Pow: exponents that are numbers of the model, and others") {
   }
 }
 
-TEST_CASE("remove_identity: what changes nothing, and nothing that changes something") {
+TEST_CASE("remove_identity: removes only nodes that change nothing") {
   const auto with = [](const std::string& op, const std::vector<std::string>& more, const std::vector<OnnxBuilder::Attribute>& attributes = {}) {
     OnnxBuilder m;
     m.input("x", {2, 3, 4}).output("y").constant("one", {}, {1}).constant("ones", {1}, {1}).constant("zero", {}, {0});
@@ -358,14 +359,14 @@ TEST_CASE("remove_identity: what changes nothing, and nothing that changes somet
   CHECK(with("Sub", {"zero"}) == 1);
   CHECK(with("Add", {"zero"}) == 0);  // -0 + 0 is 0
   CHECK(with("Mul", {"zero"}) == 0);
-  CHECK(with("Mul", {"ones"}) == 0);  // which has an axis, and may add one
+  CHECK(with("Mul", {"ones"}) == 0);  // `ones` has an axis, so the product may have one more axis than x
   CHECK(with("Dropout", {}) == 1);
-  OnnxBuilder masked;  // what a Dropout leaves out is wanted
+  OnnxBuilder masked;  // the mask of a Dropout is an output
   masked.input("x", {4}).output("y").output("mask", {}, 9).node("Dropout", {"x"}, {"d", "mask"}).node("Exp", {"d"}, {"y"});
   CHECK(fired(check_same(masked, {random_tensor({4})}), "remove_identity") == 0);
 }
 
-TEST_CASE("pool_first: a function that rises, that nobody else reads, and that does not come for free") {
+TEST_CASE("pool_first: moves a pool before a monotonic function, unless others read it or it costs nothing") {
   const auto with = [](const std::string& op, const std::vector<OnnxBuilder::Attribute>& attributes, bool conv = false, bool read_twice = false,
                        bool ceil = false) {
     OnnxBuilder m;
@@ -380,14 +381,14 @@ TEST_CASE("pool_first: a function that rises, that nobody else reads, and that d
   CHECK(with("Tanh", {}, true) == 1);
   CHECK(with("Relu", {}) == 1);
   CHECK(with("LeakyRelu", {{"alpha", 0.2f}}) == 1);
-  CHECK(with("Relu", {}, true) == 0);                 // behind the convolution it costs nothing
-  CHECK(with("LeakyRelu", {{"alpha", -0.2f}}) == 0);  // falls, then rises
+  CHECK(with("Relu", {}, true) == 0);                 // as the epilogue of a convolution the function costs nothing
+  CHECK(with("LeakyRelu", {{"alpha", -0.2f}}) == 0);  // not monotonic
   CHECK(with("Neg", {}) == 0);
   CHECK(with("Sigmoid", {}, false, true) == 0);
   CHECK(with("Sigmoid", {}, false, false, true) == 0);
 }
 
-TEST_CASE("large results and outputs of constants stay nodes, and a branch reads its nodes") {
+TEST_CASE("large results and constant outputs stay nodes, and a branch reads outer values") {
   OnnxBuilder large;
   large.input("x", {100, 100})
       .output("y")
@@ -399,7 +400,7 @@ TEST_CASE("large results and outputs of constants stay nodes, and a branch reads
   OnnxBuilder wanted;  // a constant that is an output
   wanted.input("x", {2}).output("y").output("k2").constant("k", {2}, {1, 2}).node("Exp", {"k"}, {"k2"}).node("Add", {"x", "k2"}, {"y"});
   CHECK(fired(check_same(wanted, {random_tensor({2})}), "fold_constants") == 0);
-  OnnxBuilder used;  // remove_dead takes nothing that a branch reads
+  OnnxBuilder used;  // remove_dead keeps values that a branch reads
   OnnxBuilder then, otherwise;
   then.output("t").node("Add", {"x", "b"}, {"t"});
   otherwise.output("e").node("Neg", {"x"}, {"e"});
@@ -408,9 +409,10 @@ TEST_CASE("large results and outputs of constants stay nodes, and a branch reads
   CHECK(fired(check_same(used, {random_tensor({3}), Tensor{true}}), "remove_dead") == 1);
 }
 
-TEST_CASE("a convolution, its bias however it is shaped, a residual and an activation are one step") {
+TEST_CASE("a convolution, its bias of any shape, a residual and an activation are one step") {
   if (!testing::convolves_in_blocks() || testing::on_gpu() || !options().fuse) return;
-  // Exporters write the bias in several ways: as it is, behind a Reshape, an Unsqueeze, an Expand; as a constant, and as an input, which cannot be folded.
+  // Exporters write the bias in several ways: as an operand of the Conv, or added after a Reshape, an Unsqueeze or an Expand. It may be a constant, or an
+  // input, which cannot be folded.
   for (const char* const how : {"bias", "Reshape", "Unsqueeze", "Expand"})
     for (const bool constant : {true, false}) {
       CAPTURE(how);
@@ -431,7 +433,7 @@ TEST_CASE("a convolution, its bias however it is shaped, a residual and an activ
       m.constant("next", {16, 32, 1, 1}, floats(512, -0.2f, 0.2f)).node("Conv", {"a", "next"}, {"y"});
       std::vector<Tensor> inputs{random_tensor({1, 32, 9, 9})};
       if (!constant) inputs.push_back(random_tensor({32}));
-      if (own && !constant) continue;  // an input: such a convolution stays as the file has it
+      if (own && !constant) continue;  // a convolution whose bias is an input is not computed in blocks
       const Model model = check_same(m, inputs);
       const Function f = freeze(model);
       (void)f(inputs);
@@ -441,11 +443,11 @@ TEST_CASE("a convolution, its bias however it is shaped, a residual and an activ
       INFO(f.explain());
       CHECK(after.library_calls - before.library_calls == 3);
       CHECK(after.epilogues - before.epilogues == 1);
-      CHECK(after.kernels_launched - before.kernels_launched == 3);  // that one; x is laid out before, and what the last one gives is turned back
+      CHECK(after.kernels_launched - before.kernels_launched == 3);  // the epilogue, the conversion of x to blocks, and the conversion of the last result
     }
 }
 
-TEST_CASE("recurrent layers in one call are those whose steps are recorded, and a plan of them serves every length") {
+TEST_CASE("recurrent layers as one call agree with recorded steps, and one plan serves every length") {
   struct Layer {
     const char* op;
     std::int64_t gates;
@@ -467,7 +469,7 @@ TEST_CASE("recurrent layers in one call are those whose steps are recorded, and 
       m.constant("b", {2, 2 * layer.gates * kSize}, b).constant("h", {2, 3, kSize}, std::vector<float>(2 * 3 * kSize, 0.25f));
       auto attributes = layer.attributes;
       attributes.insert(attributes.end(), {{"hidden_size", kSize}, {"direction", "bidirectional"}});
-      if (clipped) attributes.emplace_back("clip", 1e6f);  // which no sum reaches, and one call does not have
+      if (clipped) attributes.emplace_back("clip", 1e6f);  // no sum reaches this bound, and the library call does not support it
       m.node(layer.op, {"x", "w", "r", "b", "", "h"}, {"y", "last"}, attributes);
       return m.save(file.path);
     };
@@ -480,14 +482,14 @@ TEST_CASE("recurrent layers in one call are those whose steps are recorded, and 
       const Tensor x = random_tensor({length, 3, kInputs});
       const auto want = by_steps({x}), got = model({x});
       for (std::size_t k = 0; k < 2; ++k) check_close(got[k], want[k]);
-      if (options().device != "cpu" && length != 7) continue;  // a GPU's plan is of as many steps
+      if (options().device != "cpu" && length != 7) continue;  // a plan of a GPU has this number of steps
       const auto planned = f({x});
       for (std::size_t k = 0; k < 2; ++k) check_close(planned[k], want[k]);
     }
   }
 }
 
-TEST_CASE("numbers of recurrent activations go to the functions that take them") {
+TEST_CASE("parameters of recurrent activations reach the functions that have them") {
   const std::vector<float> x = floats(2), w = floats(8), r(4), b(8);
   OnnxBuilder m;
   m.input("x", {1, 1, 2}).output("y").constant("w", {1, 4, 2}, w).constant("r", {1, 4, 1}, r).constant("b", {1, 8}, b);
@@ -506,7 +508,7 @@ TEST_CASE("numbers of recurrent activations go to the functions that take them")
   CHECK(std::fabs(y - want) <= 1e-6);
 }
 
-TEST_CASE("steps of sequences of several lengths are kernels, whatever was joined before") {
+TEST_CASE("recurrent steps over sequences of several lengths are kernels") {
   constexpr std::int64_t kSteps = 41, kBatch = 13;
   OnnxBuilder m;
   m.input("x", {kSteps, kBatch, 2})
@@ -524,7 +526,7 @@ TEST_CASE("steps of sequences of several lengths are kernels, whatever was joine
   const auto before = counters().kernels_launched;
   CHECK(f({x, lengths})[0].to_vector<float>() == y);
   if (options().fuse) CHECK(counters().kernels_launched - before <= 5 * kSteps);  // one for each operation: 22 a step
-  // A sequence by itself, of its length, gives the same.
+  // Each sequence alone, with its own length, gives the same results.
   for (const std::int64_t row : {0, 5, 12}) {
     const std::int64_t length = 3 * row + 2;
     const auto alone =
@@ -537,7 +539,7 @@ TEST_CASE("steps of sequences of several lengths are kernels, whatever was joine
   }
 }
 
-TEST_CASE("errors of operands name the node, whoever found them") {
+TEST_CASE("errors about operands name the node, wherever they were found") {
   const auto refusal = [](OnnxBuilder& m, const std::vector<Tensor>& inputs) {
     File file("named.onnx");
     try {
@@ -561,7 +563,7 @@ TEST_CASE("errors of operands name the node, whoever found them") {
   CHECK(short_bias.find("operators_recurrent") == std::string::npos);
 }
 
-TEST_CASE("float64: what the file has in float32 is computed in float64, and rounded once") {
+TEST_CASE("float64: a model of float32 is computed in float64 and rounded once") {
   const std::vector<float> x = floats(4 * 300, -1, 1), w = floats(300 * 8, -1, 1), b = floats(8, -1, 1);
   OnnxBuilder m;
   m.input("x", {-1, 300}).output("y").constant("w", {300, 8}, w).constant("b", {8}, b);
@@ -579,7 +581,7 @@ TEST_CASE("float64: what the file has in float32 is computed in float64, and rou
     }
 }
 
-TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as the model says") {
+TEST_CASE("half precision: values and weights have 16 bits, inputs and outputs have the model's types") {
   OnnxBuilder m;
   m.input("x", {-1, 16})
       .input("n", {-1}, 7)
@@ -608,7 +610,7 @@ TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as 
     double sum = 0;
     bool differs = false, rounded = true;
     for (std::size_t i = 0; i < a.size(); ++i) {
-      if (std::fabs(s[i] - 0.1) > 0.5 * tolerance) sum += std::fabs(a[i] - b[i]);  // nearer to the cut 16 bits may decide otherwise
+      if (std::fabs(s[i] - 0.1) > 0.5 * tolerance) sum += std::fabs(a[i] - b[i]);  // closer to the threshold, 16-bit values may be on the other side
       differs |= a[i] != b[i];
       rounded &= precision != DType::float16 || static_cast<float>(half(a[i])) == a[i];
     }
@@ -619,7 +621,7 @@ TEST_CASE("half precision: values and weights in 16 bits, inputs and outputs as 
   CHECK_THROWS_WITH_AS(Model::load(path, {.precision = DType::int8}), doctest::Contains("float32, float64, float16 or bfloat16, not int8"), ValueError);
 }
 
-TEST_CASE("a place that is out of bounds when the result is computed names the node") {
+TEST_CASE("an index that is out of range in the evaluation is an error that names the node") {
   OnnxBuilder m;
   m.input("x", {1, 1, 2, 2})
       .input("places", {1, 1, 2, 2}, 7)
@@ -651,8 +653,8 @@ TEST_CASE("nodes without inputs, or without outputs") {
   }
 }
 
-TEST_CASE("a file of which bytes were changed is refused, or is another model") {
-  if (testing::on_gpu()) return;  // reading depends on no device, and a child's memory is too little for an emulated one
+TEST_CASE("a file with changed bytes is refused, or is another model") {
+  if (testing::on_gpu()) return;  // reading a model does not depend on the device, and an emulated device needs more memory than the children may use
   OnnxBuilder m;
   m.input("x", {-1, 4}).output("y").constant("w", {4, 6}, floats(24)).integers("shape", {0, 2, 3}).integers("axes", {1}).constant("k", {3}, floats(3));
   m.node("MatMul", {"x", "w"}, {"p"})
@@ -681,7 +683,7 @@ TEST_CASE("a file of which bytes were changed is refused, or is another model") 
   CHECK(outcomes.refused > 0);
 }
 
-TEST_CASE("what a broken node asks for is refused at once, and the error names the node") {
+TEST_CASE("impossible sizes in a broken node are refused immediately, and the error names the node") {
   constexpr std::int64_t k32 = std::int64_t{1} << 32, kMaxInt = std::numeric_limits<std::int64_t>::max();
   struct Broken {
     const char* what;
@@ -784,7 +786,7 @@ TEST_CASE("a model's values have no more elements than the options say") {
   CHECK_THROWS_AS(Model::load(path, {.max_elements = 0}), ValueError);
 }
 
-TEST_CASE("names that are missing, a pipe beside the model, functions that stand for too much") {
+TEST_CASE("missing names, a pipe in place of external data, and functions that expand too far are errors") {
   File file("missing.onnx");
   OnnxBuilder nameless;
   nameless.input("", {2}).input("x", {2}).output("y").node("Neg", {"x"}, {"y"});
@@ -801,7 +803,7 @@ TEST_CASE("names that are missing, a pipe beside the model, functions that stand
   onnx::format::Entry* entry = weight->add_external_data();
   entry->set_key("location"), entry->set_value("pipe");
   CHECK_THROWS_WITH_AS(Model::load(outside.save(file.path)), doctest::Contains("not a file"), IoError);
-  OnnxBuilder large;  // 20 functions, each of which calls the next one twice; the last one holds a constant of 64 KiB
+  OnnxBuilder large;  // 20 functions, each of which calls the next one twice; the last one contains a constant of 64 KiB
   large.input("x", {2}).output("y").node("f0", {"x"}, {"y"});
   for (int k = 0; k < 20; ++k) {
     onnx::format::Function* function = large.model.add_functions();
@@ -817,7 +819,7 @@ TEST_CASE("names that are missing, a pipe beside the model, functions that stand
   CHECK_THROWS_WITH_AS(Model::load(large.save(file.path)), doctest::Contains("bytes"), ModelError);
 }
 
-TEST_CASE("If runs the branch that holds, and a branch reads what is around it") {
+TEST_CASE("If runs the selected branch, and a branch reads outer values") {
   OnnxBuilder then, otherwise, m;
   then.output("t").node("Add", {"x", "one"}, {"t"});
   otherwise.output("e").constant("two", {1}, {2}).node("Mul", {"x", "two"}, {"e"});
@@ -862,7 +864,7 @@ TEST_CASE("an If that an input decides: a plan chooses between both branches, or
   CHECK_THROWS_WITH_AS(other.run({}), doctest::Contains("x: float32[N], rate: int64[1]"), ValueError);
 }
 
-TEST_CASE("a Constant node is an initialiser, whatever its size") {
+TEST_CASE("a Constant node of any size is an initialiser") {
   OnnxBuilder m;
   m.input("x", {1, 32, 4, 4}).output("y").integers("shape", {32, 32, 3, 3});
   m.node("Constant", {}, {"flat"}, {OnnxBuilder::Attribute::floats("value_floats", floats(32 * 32 * 9))}).node("Reshape", {"flat", "shape"}, {"w"});
@@ -894,13 +896,13 @@ TEST_CASE("an If on the product of two sizes: a plan in a file serves the sizes 
       try {
         check_close(loaded({x})[0], rows * columns > 10 ? x * 2.f : x + 1.f);
         ++served;
-      } catch (const ShapeError&) {  // not these sizes
+      } catch (const ShapeError&) {  // the plan does not serve these sizes
       }
     }
   CHECK(served > (sinter::testing::on_gpu() ? 20 : 60));  // on a GPU a plan serves fewer sizes
 }
 
-TEST_CASE("operators that choose, and that write at places") {
+TEST_CASE("operators that select elements and that write at indices") {
   OnnxBuilder m;
   m.input("x", {3, 4}).input("at", {2, 2}, 7).input("to", {2}).output("top").output("where").output("written").output("added").output("found").output("values");
   m.integers("k", {2}).node("TopK", {"x", "k"}, {"top", "where0"}, {{"largest", 0}}).node("Identity", {"where0"}, {"where"});
@@ -924,17 +926,17 @@ TEST_CASE("operators that choose, and that write at places") {
   }
   rows.insert(rows.end(), columns.begin(), columns.end());
   std::vector<float> written = x, added = x;
-  written[9] = 5, added[9] = added[9] + 7 + 5;  // the last one stays
+  written[9] = 5, added[9] = added[9] + 7 + 5;  // the last value for an index is stored
   CHECK(results[0].to_vector<float>() == lowest);
   CHECK(results[1].to_vector<std::int64_t>() == places);
   CHECK(results[2].to_vector<float>() == written);
-  const std::vector<float> sums = results[3].to_vector<float>();  // on a GPU 7 + 5 comes first
+  const std::vector<float> sums = results[3].to_vector<float>();  // a GPU computes 7 + 5 first
   for (std::size_t i = 0; i < added.size(); ++i) CHECK(sums.at(i) == doctest::Approx(added[i]).epsilon(1e-6));
   CHECK(results[4].to_vector<std::int64_t>() == rows);
   CHECK(results[5].to_vector<float>() == std::vector<float>{5, 7});
 }
 
-TEST_CASE("tensors in a file beside the model, and a file that ends early") {
+TEST_CASE("tensors in external data files, and a truncated file") {
   const testing::TemporaryFolder folder;
   const std::vector<float> w = floats(6);
   const auto with = [&](const char* offset, const char* length, const std::string& location) {
@@ -963,7 +965,7 @@ TEST_CASE("tensors in a file beside the model, and a file that ends early") {
   CHECK_THROWS_AS(with("0", "24", "absent.bin"), IoError);
 }
 
-TEST_CASE("files that mean nothing") {
+TEST_CASE("meaningless files are refused") {
   File file("bad.onnx");
   const auto load = [&](const OnnxBuilder& m) { return Model::load(m.save(file.path)); };
   CHECK_THROWS_AS(Model::load("/nowhere/model.onnx"), IoError);
@@ -976,7 +978,7 @@ TEST_CASE("files that mean nothing") {
   good.input("x", {-1, 3, 8, 8}).output("b").constant("w", {4, 3, 3, 3}, floats(108)).node("Conv", {"x", "w"}, {"c"});
   batch_norm_of(good, "c", "b", 4);
   const std::string whole = good.bytes();
-  for (std::size_t cut = 0; cut < whole.size(); cut += 1 + testing::numbers()() % 7) {  // cut off anywhere, or with a bit turned
+  for (std::size_t cut = 0; cut < whole.size(); cut += 1 + testing::numbers()() % 7) {  // the file is truncated anywhere, or one bit is flipped
     std::ofstream(file.path, std::ios::binary) << whole.substr(0, cut);
     try {
       Model::load(file.path);
@@ -1014,7 +1016,7 @@ TEST_CASE("files that mean nothing") {
   CHECK_THROWS_WITH_AS(load(text), doctest::Contains("input 'x' is of string"), ModelError);
 }
 
-TEST_CASE("an operator that is missing is reported with its node; the others can be looked at") {
+TEST_CASE("an unsupported operator is reported with its node; the other nodes can be inspected") {
   OnnxBuilder m;
   m.input("x", {2})
       .output("y")
@@ -1030,7 +1032,7 @@ TEST_CASE("an operator that is missing is reported with its node; the others can
                        ModelError);
 }
 
-TEST_CASE("axes named ? or not at all are sizes of their own, and so is a name that an input has twice with other sizes") {
+TEST_CASE("unnamed axes and axes named ? are separate sizes, and so is a name that one input uses for two sizes") {
   OnnxBuilder m;
   m.input("x", {-1, 3, -1, -1}).output("y").node("Relu", {"x"}, {"y"});
   auto* const shape = m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
@@ -1048,7 +1050,7 @@ TEST_CASE("axes named ? or not at all are sizes of their own, and so is a name t
   }
 }
 
-TEST_CASE("calls that do not fit") {
+TEST_CASE("calls with wrong inputs are errors") {
   OnnxBuilder m;
   m.input("x", {-1, 3}).input("y", {-1, 3}).output("z").node("Add", {"x", "y"}, {"z"});
   File file("calls.onnx");
@@ -1082,9 +1084,9 @@ TEST_CASE("one model, several threads") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("Loop runs its body, and adds up what each round gives; it ends when its condition does") {
+TEST_CASE("Loop runs its body and collects the scan outputs until its condition is false") {
   OnnxBuilder body, m;
-  // s = s * x + k (of the graph around it); each round gives s; goes on while s[0] < 50
+  // s = s * x + k, where k is a value of the outer graph. Each iteration outputs s, and the loop continues while s[0] < 50.
   body.input("i", {}, 7).input("go", {}, 9).input("s", {2}).output("on", {}, 9).output("next").output("each");
   body.constant("fifty", {}, {50}).integers("first", {0});
   body.node("Mul", {"s", "x"}, {"p"}).node("Add", {"p", "k"}, {"next"}).node("Identity", {"next"}, {"each"});
@@ -1100,7 +1102,7 @@ TEST_CASE("Loop runs its body, and adds up what each round gives; it ends when i
     for (int i = 0; i < rounds; ++i) list.push_back(static_cast<float>(s = s * x + k));
     return list;
   };
-  for (const auto& [asked, rounds] : {std::pair{2, 2}, {3, 3}, {50, 4}}) {  // 2, 5, 11, 23, 47 -> 95 ends it
+  for (const auto& [asked, rounds] : {std::pair{2, 2}, {3, 3}, {50, 4}}) {  // s[0] is 2, 5, 11, 23, 47, and 95 ends the loop
     const auto results = model({Tensor{2.f, 3.f}, full({}, asked, DType::int64)});
     const int ran = asked == 50 ? 5 : rounds;
     const auto a = reference(2, 1, ran), b = reference(3, 2, ran);
@@ -1112,10 +1114,10 @@ TEST_CASE("Loop runs its body, and adds up what each round gives; it ends when i
       CHECK(all[static_cast<std::size_t>(2 * i + 1)] == b[static_cast<std::size_t>(i)]);
     }
   }
-  CHECK_THROWS_AS(model({Tensor{2.f, 3.f}, full({}, 0, DType::int64)}), ModelError);  // nothing to stack
+  CHECK_THROWS_AS(model({Tensor{2.f, 3.f}, full({}, 0, DType::int64)}), ModelError);  // there are no values to stack
 }
 
-TEST_CASE("Scan walks along an axis, forwards and backwards") {
+TEST_CASE("Scan runs along an axis, forwards and backwards") {
   const auto at = [](std::int64_t a, std::int64_t b) { return std::vector<std::int64_t>{a, b}; };
   OnnxBuilder body, m;
   body.input("sum", {3}).input("a", {3}).input("b", {3}).output("now").output("out").output("product");

@@ -1,4 +1,4 @@
-// Operators of models beside plain loops over the same numbers: lists of tensors, functions that a model defines, and differences of ONNX from NumPy.
+// Operators of models, compared with plain loops: sequences of tensors, functions that a model defines, and differences between ONNX and NumPy.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -40,8 +40,8 @@ void check_close(const Tensor& result, const Shape& shape, const std::vector<dou
 
 }  // namespace
 
-TEST_CASE("float8: cast with and without saturation, quantized by a scale, read from a file's numbers") {
-  const auto constant = [](OnnxBuilder& m, const char* name, int type, int code) {  // lies in int32_data
+TEST_CASE("float8: casts with and without saturation, quantization by a scale, and initialisers") {
+  const auto constant = [](OnnxBuilder& m, const char* name, int type, int code) {  // the field int32_data contains the value
     onnx::format::Tensor* tensor = m.model.mutable_graph()->add_initializer();
     tensor->set_name(name);
     tensor->set_data_type(type);
@@ -70,7 +70,7 @@ TEST_CASE("float8: cast with and without saturation, quantized by a scale, read 
   }
 }
 
-TEST_CASE("lists of tensors: split, chosen, changed and joined") {
+TEST_CASE("sequences of tensors are split, indexed, changed and concatenated") {
   OnnxBuilder m;
   m.input("x", {-1, 4}).output("y").output("n", {}, 7).output("columns");
   m.integers("one", {1}).integers("last", {-1}).integers("parts", {2, 1, 3}).integers("axes", {0});
@@ -84,7 +84,7 @@ TEST_CASE("lists of tensors: split, chosen, changed and joined") {
   CHECK(model.missing().empty());
   const std::vector<float> x = floats(24);
   const auto results = model({from_span(x, {6, 4})});
-  std::vector<double> rows, columns;  // rows 0, 1, then the third one once more, then 3 to 5
+  std::vector<double> rows, columns;  // rows 0 and 1, the third part again, then rows 3 to 5
   for (const std::size_t row : {0, 1, 2, 3, 4, 5})
     for (std::size_t k = 0; k < 4 && row != 2; ++k) rows.push_back(static_cast<double>(x[4 * row + k]));
   rows.insert(rows.begin() + 8, x.begin() + 8, x.begin() + 12);
@@ -93,10 +93,10 @@ TEST_CASE("lists of tensors: split, chosen, changed and joined") {
   CHECK(results[1].item<std::int64_t>() == 3);
   check_close(results[2], {6, 2}, columns, 0);
   CHECK_THROWS_AS(model({from_span(x, {4, 6})}), ShapeError);
-  CHECK_THROWS_AS(model({from_span(floats(28), {7, 4})}), ModelError);  // the parts make up six rows
+  CHECK_THROWS_AS(model({from_span(floats(28), {7, 4})}), ModelError);  // the parts have six rows together
 }
 
-TEST_CASE("a Loop that adds to a list, and one that is frozen") {
+TEST_CASE("a Loop that appends to a sequence, evaluated and frozen") {
   OnnxBuilder body, m;
   body.input("i", {}, 7).input("go", {}, 9).output("on", {}, 9);
   for (auto* value : {body.model.mutable_graph()->add_input(), body.model.mutable_graph()->add_output()}) value->mutable_type()->mutable_sequence_type();
@@ -118,7 +118,7 @@ TEST_CASE("a Loop that adds to a list, and one that is frozen") {
   check_close(freeze(model)({from_span(x, {5, 3})})[0], {3, 3}, expected);
 }
 
-TEST_CASE("a list where a tensor is needed, and the other way round, are refused by the node's name") {
+TEST_CASE("a sequence in place of a tensor, or a tensor in place of a sequence, is an error that names the node") {
   const auto refused = [](OnnxBuilder& m, const char* what) {
     const Model model = loaded(m);
     try {
@@ -142,7 +142,7 @@ TEST_CASE("a list where a tensor is needed, and the other way round, are refused
 
 namespace {
 
-/// A function of a model: the nodes of `body`, with these inputs, outputs and attributes.
+/// Adds a function to a model: the nodes of `body`, with these inputs, outputs and attributes.
 onnx::format::Function* add_function(OnnxBuilder& m, const char* name, const OnnxBuilder& body, const std::vector<std::string>& inputs,
                                      const std::vector<std::string>& outputs) {
   onnx::format::Function* function = m.model.add_functions();
@@ -157,7 +157,7 @@ onnx::format::Function* add_function(OnnxBuilder& m, const char* name, const Onn
 
 }  // namespace
 
-TEST_CASE("functions that a model defines: called twice, one within another, with attributes and an If within") {
+TEST_CASE("functions that a model defines may be called twice, be nested, have attributes and contain an If") {
   OnnxBuilder leaky, twice, then, otherwise, m;
   leaky.node("Mul", {"a", "b"}, {"t"}).node("LeakyRelu", {"t"}, {"o"}, {{"alpha", 0.f}});
   leaky.model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->set_ref_attr_name("slope");
@@ -171,7 +171,7 @@ TEST_CASE("functions that a model defines: called twice, one within another, wit
       .node("Leaky", {"u1", "p"}, {"z"}, {}, "mine")
       .node("Neg", {"x1"}, {"same"});
   onnx::format::Function* first = add_function(m, "Leaky", leaky, {"a", "b"}, {"o"});
-  *first->add_attribute_proto() = OnnxBuilder::Attribute("slope", 0.5f).message;  // unless the call says another
+  *first->add_attribute_proto() = OnnxBuilder::Attribute("slope", 0.5f).message;  // the default; a call may give another value
   add_function(m, "Twice", twice, {"a", "flag"}, {"o", "u", "a"});
   const Model model = loaded(m);
   CHECK(model.missing().empty());
@@ -193,7 +193,7 @@ TEST_CASE("functions that a model defines: called twice, one within another, wit
   }
 }
 
-TEST_CASE("functions that cannot be written out are refused by name") {
+TEST_CASE("functions that cannot be inlined are refused by name") {
   const auto refused = [](const OnnxBuilder& m, const char* what) {
     try {
       loaded(m);
@@ -212,7 +212,7 @@ TEST_CASE("functions that cannot be written out are refused by name") {
   body.node("Rec", {"a"}, {"o"}, {}, "mine");
   add_function(itself, "Rec", body, {"a"}, {"o"});
   refused(itself, "the function mine.Rec calls itself");
-  OnnxBuilder many = calls("F0", {"x"});  // each calls the next one twice: 2^40 nodes
+  OnnxBuilder many = calls("F0", {"x"});  // each function calls the next one twice, which would give 2^40 nodes
   for (int k = 0; k < 40; ++k) {
     OnnxBuilder pair;
     const std::string next = "F" + std::to_string(k + 1);
@@ -229,7 +229,7 @@ TEST_CASE("functions that cannot be written out are refused by name") {
   refused(older, "has opset 11 and the model has 17");
 }
 
-TEST_CASE("Slice backwards from before the first element gives the first, where NumPy gives nothing") {
+TEST_CASE("Slice with a negative step from before the first element gives the first, where NumPy gives nothing") {
   OnnxBuilder m;
   m.input("x", {5})
       .output("y")
@@ -246,7 +246,7 @@ TEST_CASE("Slice backwards from before the first element gives the first, where 
   CHECK(results[1].to_vector<float>() == std::vector<float>{x[4], x[2], x[0]});
 }
 
-TEST_CASE("ScatterElements and ScatterND combine with what is there") {
+TEST_CASE("ScatterElements and ScatterND combine their updates with the data") {
   for (const std::string reduction : {"add", "mul", "max", "min"}) {
     OnnxBuilder m;
     m.input("x", {3, 4}).input("at", {2, 4}, 7).input("values", {2, 4}).input("rows", {3, 1}, 7).input("new", {3, 4}).output("y").output("z");
@@ -272,7 +272,7 @@ TEST_CASE("ScatterElements and ScatterND combine with what is there") {
   }
 }
 
-TEST_CASE("NonMaxSuppression keeps all boxes where the most is the largest number there is, as PyTorch writes it") {
+TEST_CASE("NonMaxSuppression accepts the largest int64 as the maximum number of boxes, as PyTorch exports it") {
   OnnxBuilder m;
   m.input("boxes", {1, 4, 4})
       .input("scores", {1, 1, 4})
@@ -285,13 +285,13 @@ TEST_CASE("NonMaxSuppression keeps all boxes where the most is the largest numbe
   CHECK(result.to_vector<std::int64_t>() == Numbers{0, 0, 1, 0, 0, 2, 0, 0, 3});
 }
 
-TEST_CASE("Pad takes more away than the axis has, of what the other end adds") {
+TEST_CASE("Pad with a negative width may remove elements that its other end added") {
   OnnxBuilder m;
   m.input("x", {1}).output("y").integers("widths", {3, -2}).node("Pad", {"x", "widths"}, {"y"});
   CHECK(loaded(m)({Tensor{5.f}})[0].to_vector<float>() == std::vector<float>{0, 0});
 }
 
-TEST_CASE("pools whose last window begins inside and ends beyond, a larger one than the axis among them") {
+TEST_CASE("pools whose last window ends outside x, including a window longer than the axis") {
   for (const auto& [size, taps, stride, before, after] :
        {std::array<std::int64_t, 5>{2, 3, 2, 0, 0}, {5, 3, 2, 1, 1}, {6, 3, 2, 0, 0}, {3, 5, 4, 0, 0}, {7, 4, 3, 2, 1}, {1, 2, 2, 0, 0}}) {
     for (const bool include : {false, true}) {
@@ -306,7 +306,7 @@ TEST_CASE("pools whose last window begins inside and ends beyond, a larger one t
       const std::int64_t space = size + before + after - taps;
       for (std::int64_t i = 0, count = (space + stride - 1) / stride + 1; i < count; ++i) {
         const std::int64_t start = i * stride - before;
-        if (start >= size) continue;  // it would begin behind the end
+        if (start >= size) continue;  // the last window would begin after the end
         double largest = -1e30, sum = 0, counted = 0;
         for (std::int64_t k = start; k < start + taps; ++k) {
           const bool inside = k >= 0 && k < size;
@@ -326,7 +326,7 @@ TEST_CASE("pools whose last window begins inside and ends beyond, a larger one t
   }
 }
 
-TEST_CASE("Resize: antialias weighs all places that one stands for, a region is read, and symmetric halves") {
+TEST_CASE("Resize with antialias, with a region, and with half_pixel_symmetric") {
   const std::vector<float> x = floats(7);
   const Tensor input = from_span(x, {1, 1, 7});
   const auto at = [&](std::int64_t k) { return static_cast<double>(x[static_cast<std::size_t>(std::clamp<std::int64_t>(k, 0, 6))]); };
@@ -351,14 +351,14 @@ TEST_CASE("Resize: antialias weighs all places that one stands for, a region is 
     }
     check_close(resized({{"mode", "linear"}, {"antialias", 1}, {"exclude_outside", exclude ? 1 : 0}}, {}, 3), {1, 1, 3}, expected);
   }
-  // from 0.25 to 1.5 of the axis: places 1.5, 4, 6.5 of it and one beyond
+  // The region is 0.25 to 1.5 of the axis: positions 1.5, 4 and 6.5, and one outside.
   const std::vector<double> region{(at(1) + at(2)) / 2, at(4), -3, -3};
   check_close(
       resized({{"mode", "linear"}, {"coordinate_transformation_mode", "tf_crop_and_resize"}, {"extrapolation_value", -3.f}}, {0, 0, 0.25f, 1, 1, 1.5f}, 4),
       {1, 1, 4}, region);
 }
 
-TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product with them") {
+TEST_CASE("weights of 4 bits, dequantized in blocks, and ONNX Runtime's MatMulNBits") {
   const std::size_t rows = 32, columns = 3, block = 16;
   const std::vector<float> x = floats(2 * rows), scales = floats(rows / block * columns);
   std::vector<int> weights(rows * columns);  // row by row
@@ -384,7 +384,7 @@ TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product 
   m.node("DequantizeLinear", {"w", "s"}, {"d"}, {{"axis", 0}, {"block_size", 16}}).node("MatMul", {"x", "d"}, {"y"});
   check_close(loaded(m)({from_span(x, {2, 32})})[0], {2, 3}, expected);
 
-  OnnxBuilder n;  // columns one after the other, in blocks, 8 more than they are
+  OnnxBuilder n;  // column by column, in blocks, with 8 added to each value
   std::vector<float> by_column;
   for (std::size_t c = 0; c < columns; ++c)
     for (std::size_t b = 0; b < rows / block; ++b) by_column.push_back(scales[b * columns + c]);
@@ -397,7 +397,7 @@ TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product 
   check_close(loaded(n)({from_span(x, {2, 32}), from_span(blocks, {3, 2, 8})})[0], {2, 3}, expected);
 }
 
-TEST_CASE("ONNX Runtime's LSTM with weights of 8 bits is the LSTM with what they stand for") {
+TEST_CASE("ONNX Runtime's LSTM with weights of 8 bits agrees with the LSTM with dequantized weights") {
   constexpr std::int64_t kSize = 6, kInputs = 5;
   for (const int type : {2, 3}) {
     OnnxBuilder m, plain;
@@ -427,7 +427,7 @@ TEST_CASE("ONNX Runtime's LSTM with weights of 8 bits is the LSTM with what they
   }
 }
 
-TEST_CASE("ONNX Runtime's attention: heads side by side, lengths, and what is packed in one tensor") {
+TEST_CASE("ONNX Runtime's attention operators: heads, lengths, and packed tensors") {
   constexpr std::size_t kBatch = 2, kSteps = 5, kHeads = 3, kSize = 4, kAll = kHeads * kSize;
   const std::vector<float> qkv = floats(kBatch * kSteps * kHeads * 3 * kSize);  // [batch, steps, heads, 3, size]
   const std::vector<int> lengths{3, 5};
@@ -458,7 +458,7 @@ TEST_CASE("ONNX Runtime's attention: heads side by side, lengths, and what is pa
   packed.node("MultiHeadAttention", {"x", "", "", "", "lengths"}, {"y"}, {{"num_heads", static_cast<std::int64_t>(kHeads)}}, "com.microsoft");
   const Tensor x = from_span(qkv, {kBatch, kSteps, kHeads, 3, kSize});
   check_close(loaded(packed)({x})[0], shape, expected);
-  // The same through Attention, whose weights only put queries, keys and values side by side.
+  // The same values through Attention, whose weights only copy the queries, keys and values.
   OnnxBuilder projected;
   std::vector<float> turned(3 * kAll * 3 * kAll);
   for (std::size_t h = 0; h < kHeads; ++h)
@@ -470,7 +470,7 @@ TEST_CASE("ONNX Runtime's attention: heads side by side, lengths, and what is pa
   check_close(loaded(projected)({x.reshape(kBatch, kSteps, 3 * kAll)})[0], shape, expected);
 }
 
-TEST_CASE("the places of maxima, and the values put back at them") {
+TEST_CASE("MaxPool's indices, and MaxUnpool with them") {
   OnnxBuilder m;
   m.input("x", {1, 2, 4, 6}).output("most").output("at", {}, 7).output("back");
   m.node("MaxPool", {"x"}, {"most", "at"}, {{"kernel_shape", Numbers{2, 3}}, {"strides", Numbers{2, 3}}});
@@ -494,7 +494,7 @@ TEST_CASE("the places of maxima, and the values put back at them") {
   check_close(results[2], {1, 2, 4, 6}, back, 0);
 }
 
-TEST_CASE("an output that is a Shape is a number of the plan: any size is served") {
+TEST_CASE("an output that is a Shape is a number of the plan, so that the plan serves any size") {
   OnnxBuilder m;
   m.input("x", {-1, 3}).output("y").output("sizes", {}, 7).node("Relu", {"x"}, {"y"}).node("Shape", {"x"}, {"sizes"});
   const fs::path path = fs::temp_directory_path() / ("sinter_shape_" + std::to_string(::getpid()) + ".plan");

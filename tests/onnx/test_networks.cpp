@@ -1,5 +1,5 @@
-// Two small networks from ONNX files, written as exporters write them, on every device: a convolutional one and a transformer of two layers, beside plain
-// loops in float64; recorded, frozen, and from a plan's file.
+// Two small networks from ONNX files in the form that exporters write, on every device: a convolutional network and a transformer of two layers. Recorded,
+// frozen and loaded from a plan file, they are compared with plain loops in float64.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-/// A network in the making: its file, and its weights for the loops.
+/// A network that is being written: its file, and its weights for the loops.
 struct Network {
   OnnxBuilder file;
   std::map<std::string, Doubles> weights;
@@ -46,7 +46,8 @@ double difference(const Tensor& got, const Doubles& want) {
   return worst;
 }
 
-/// Recorded, frozen, and out of a file. SINTER_TEST_KEEP: a folder that the model is kept in, under this name, to be timed.
+/// Compares the recorded, the frozen and the loaded model with the expected values. SINTER_TEST_KEEP: a folder in which the model is stored under this name, to
+/// be timed.
 void check_all_ways(const char* name, const Network& network, const std::vector<Tensor>& inputs, const Doubles& want) {
   if (const char* folder = std::getenv("SINTER_TEST_KEEP")) network.file.save(fs::path(folder) / (std::string(name) + ".onnx"));
   File onnx("network.onnx"), plan("network.plan");
@@ -161,7 +162,7 @@ TEST_CASE("a small convolutional network: batch norms, a depthwise convolution, 
       for (std::size_t i = 0; i < 12; ++i)
         for (std::size_t j = 0; j < 12; ++j) {
           const double normal = (image(b, c, i, j) - w.at("mean")[c]) / std::sqrt(w.at("variance")[c] + 1e-5) * w.at("gain")[c] + w.at("shift")[c];
-          pooled(b, c, i / 2, j / 2) = std::max(pooled(b, c, i / 2, j / 2), normal);  // and 0, by Relu
+          pooled(b, c, i / 2, j / 2) = std::max(pooled(b, c, i / 2, j / 2), normal);  // and 0, because Relu follows
         }
   Image second = convolved(pooled, w.at("w2"), w.at("b2"), 16, 1, 16);
   for (std::size_t i = 0; i < second.at.size(); ++i) {
@@ -182,7 +183,7 @@ TEST_CASE("a small convolutional network: batch norms, a depthwise convolution, 
   check_all_ways("convolutions", n, {from_span(x, {static_cast<std::int64_t>(batch), 3, 12, 12})}, want);
 }
 
-TEST_CASE("a transformer of two layers, spelt in primitive operators: attention under a mask, layer norms, gelu") {
+TEST_CASE("a transformer of two layers in primitive operators: masked attention, layer norms, gelu") {
   constexpr std::size_t kBatch = 2, kSteps = 7, kHeads = 2, kSize = 8, kWidth = kHeads * kSize, kInner = 32, kRows = kBatch * kSteps;
   Network n;
   OnnxBuilder& m = n.file;
@@ -283,7 +284,7 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
   const std::vector<Tensor> inputs{from_span(x, {kBatch, kSteps, kWidth}), from_span(mask, {kBatch, 1, 1, kSteps})};
   check_all_ways("transformer", n, inputs, h);
 
-  // The operations between two products are one kernel: the scale, the mask and the softmax; the addition and the layer norm; the bias and the gelu.
+  // All operations between two products are one kernel: scale, mask and softmax; addition and layer norm; bias and gelu.
   if (testing::on_gpu() || !options().fuse) return;
   File onnx("transformer.onnx");
   const Model model = Model::load(n.file.save(onnx.path));
@@ -293,7 +294,7 @@ TEST_CASE("a transformer of two layers, spelt in primitive operators: attention 
   const FrozenFigures figures = frozen.figures()[0];
   INFO(frozen.explain());
   CHECK(figures.library_calls == 2 * 6);  // Q with K and V, scores, weighted values, output, up, down
-  CHECK(figures.kernels <= 1 + 2 * 6);    // the first norm; behind each product one
+  CHECK(figures.kernels <= 1 + 2 * 6);    // the first norm, and one kernel after each product
   CHECK(figures.operations >= 2 * 40);
   CHECK(figures.bytes_unfused > 2 * figures.bytes_moved);
 }

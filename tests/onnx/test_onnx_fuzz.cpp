@@ -1,5 +1,6 @@
-// Broken ONNX models: each is refused with an error of this library that names the file, or is another model. No signal, no endless run, no other exception.
-// SINTER_ONNX_NODE_TESTS: the folder of ONNX's node tests, which are broken too; SINTER_TEST_MUTATIONS: how many of them; SINTER_TEST_SEED: which.
+// Broken ONNX models: each is refused with an error of this library that names the file, or is another valid model. None causes a signal, an endless run or
+// another exception. SINTER_ONNX_NODE_TESTS: the folder of ONNX's node tests, which are mutated, too; SINTER_TEST_MUTATIONS: the number of mutations;
+// SINTER_TEST_SEED repeats a run.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t kMaxElements = 1 << 16;  // elements of an input, or of a result that is computed
+constexpr std::int64_t kMaxElements = 1 << 16;  // maximum number of elements of an input, and of a result that is computed
 
 std::string bytes_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -52,7 +53,7 @@ std::vector<OnnxSample> node_tests(const fs::path& folder) {
   return samples;
 }
 
-/// A few nodes of several kinds, for machines without ONNX's own.
+/// Returns small models of several operators, for machines without ONNX's node tests.
 std::vector<OnnxSample> own_samples() {
   std::vector<OnnxSample> samples;
   const auto add = [&](const char* name, const OnnxBuilder& m) { samples.push_back({name, m.model, {}}); };
@@ -146,7 +147,7 @@ std::vector<OnnxSample> own_samples() {
   return samples;
 }
 
-/// A value for a declared input of a broken model: the test's own numbers, where there are as many, or others.
+/// Returns a value for a declared input of a broken model: the test's numbers if their count fits, else random ones.
 Tensor value_for(const ModelValue& input, const OnnxSample& sample, OnnxMutator& draw) {
   Shape shape;
   for (const ModelSize& size : input.shape.value_or(std::vector<ModelSize>(draw.below(4))))
@@ -191,7 +192,7 @@ void try_model(const fs::path& path, const OnnxSample& sample, OnnxMutator& draw
     if (result.size() <= kMaxElements) eval(result);
 }
 
-/// SINTER_TEST_MUTATION: that one alone, in this process, for a debugger.
+/// SINTER_TEST_MUTATION=n runs only mutation n, in this process, for a debugger.
 void break_models(const std::vector<OnnxSample>& samples, long count) {
   const char* const asked = std::getenv("SINTER_TEST_FAULTS");
   const int faults = asked ? std::atoi(asked) : 20;
@@ -211,7 +212,7 @@ void break_models(const std::vector<OnnxSample>& samples, long count) {
   CHECK(outcomes.ran > 0);
 }
 
-/// Gives one input of a model another rank. The mutation says which model, input and rank; all three take every value in turn.
+/// Gives one input of a model another rank. The number of the mutation determines the model, the input and the rank, so that every combination occurs.
 void change_ranks(const std::vector<OnnxSample>& samples, long count) {
   struct Case {
     const OnnxSample* sample;

@@ -1,5 +1,5 @@
-// Models of 8-bit numbers in their three forms (operators between DequantizeLinear and QuantizeLinear, QLinearConv and the like, ConvInteger): against their
-// formulas in float64, where bytes are multiplied and where they may not be.
+// Models of 8-bit numbers in their three forms (operators between DequantizeLinear and QuantizeLinear, QLinearConv and similar operators, ConvInteger),
+// compared with their formulas in float64. Checks in which cases bytes are multiplied, and in which they may not be.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -51,11 +51,11 @@ Model load(const OnnxBuilder& m, bool rewrite = true) {
   return Model::load(m.save(file.path), {.rewrite = rewrite});
 }
 
-/// Rounded to even, and to the type.
+/// Rounds to even and saturates to the type.
 double rounded(double x, int zero, int type) { return std::clamp(std::nearbyint(x) + zero, type == kSigned ? -128.0 : 0.0, type == kSigned ? 127.0 : 255.0); }
 
-/// Beside numbers computed in float64. A float32 takes a few roundings here, each 6e-8 of at most some hundred units: what lies so near to a half, one in
-/// thousands, may be rounded the other way.
+/// Compares with numbers that were computed in float64. A float32 result has a few rounding errors of 6e-8 relative to at most some hundred units. So about one
+/// in a thousand values is so close to a half that it may be rounded the other way.
 void check_units(const Tensor& got, const std::vector<double>& want) {
   const auto values = got.astype(DType::float64).to_vector<double>();
   REQUIRE(values.size() == want.size());
@@ -72,7 +72,7 @@ void check_units(const Tensor& got, const std::vector<double>& want) {
 struct Conv {
   std::int64_t batch = 1, channels, filters, groups, size[2], taps[2], stride, dilation, before, after;
   int x_type, w_type;
-  bool per_channel, zeros;  // of weights
+  bool per_channel, zeros;  // scales of the weights
   int x_zero;
   float x_scale;
   std::vector<float> w_scale;
@@ -104,13 +104,13 @@ struct Conv {
     return y;
   }
   std::size_t filter_of(std::size_t place) const { return place / static_cast<std::size_t>(places(0) * places(1)) % static_cast<std::size_t>(filters); }
-  /// The numbers that sums stand for, about as many as this from -1 to 1.
+  /// Scales such that the real values of sums are about -1 to 1.
   double unit(std::size_t place) const { return static_cast<double>(x_scale) * static_cast<double>(w_scale[per_channel ? filter_of(place) : 0]); }
 };
 
 enum class Kind { blocked, few, depthwise, groups };
 
-/// Blocks of as many channels and filters are full enough to be worth it.
+/// With this number of channels and filters, blocks are full enough to be faster.
 Conv random_conv(Kind kind) {
   constexpr std::int64_t kCounts[] = {12, 14, 16, 26, 32, 40};
   Conv c{};
@@ -129,7 +129,7 @@ Conv random_conv(Kind kind) {
   return c;
 }
 
-/// x, weights and their DequantizeLinear: "dx", "dw".
+/// Writes x and the weights with their DequantizeLinear nodes, whose results are "dx" and "dw".
 void write_operands(OnnxBuilder& m, const Conv& c, bool x_is_bytes = true) {
   const std::int64_t count = static_cast<std::int64_t>(c.w_scale.size());
   const List one{}, many{count};
@@ -201,7 +201,7 @@ TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of by
     CHECK(y.dtype() == (y_type == kSigned ? DType::int8 : DType::uint8));
     if (c.groups == 1) CHECK(in_blocks(y) == testing::convolves_in_blocks());
     check_units(y, want);
-    check_units(load(m, false)(inputs)[0], want);  // in float32, as the file says
+    check_units(load(m, false)(inputs)[0], want);  // in float32, like the model
   }
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convol
   }
 }
 
-TEST_CASE("bytes stay in blocks from convolution to convolution, and so in a plan's file") {
+TEST_CASE("bytes stay in blocks from convolution to convolution, even in a plan file") {
   OnnxBuilder m;
   const auto quantize = [&](const std::string& from, const std::string& to) {
     m.node("QuantizeLinear", {from, "s", "z"}, {to + "q"}).node("DequantizeLinear", {to + "q", "s", "z"}, {to});
@@ -314,13 +314,13 @@ TEST_CASE("MatMul and Gemm of bytes: scales by column, zero points, both operand
                  static_cast<double>(b[static_cast<std::size_t>(turned ? j * depth + k : k * columns + j)] - zeros[many ? at : 0]);
         const double product = sum * static_cast<double>(a_scale) * static_cast<double>(b_scale[many ? at : 0]),
                      want = product + (row ? static_cast<double>(c[at]) : 0);
-        // The sum is exact; its conversion, the scale and two operations round once each.
+        // The sum is exact. Its conversion, the scale and two operations round once each.
         CHECK(std::fabs(static_cast<double>(got[static_cast<std::size_t>(i * columns + j)]) - want) <= 3e-7 * (std::fabs(product) + std::fabs(want)));
       }
   }
 }
 
-TEST_CASE("what may not be a convolution of bytes is none") {
+TEST_CASE("a convolution whose operands do not fit is not computed in bytes") {
   const auto count = [](auto change) {
     const Conv c = [] {
       Conv made = random_conv(Kind::blocked);
@@ -374,7 +374,7 @@ TEST_CASE("what may not be a convolution of bytes is none") {
         }) == 0);
 }
 
-TEST_CASE("who else reads what is dequantized, or wants it, gets it") {
+TEST_CASE("a dequantized value that other nodes or outputs need is still computed") {
   const Conv c = random_conv(Kind::blocked);
   OnnxBuilder m;
   write_operands(m, c);
@@ -390,7 +390,7 @@ TEST_CASE("who else reads what is dequantized, or wants it, gets it") {
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::fabs(static_cast<double>(y[i]) - sums[i] * c.unit(i)) <= 3e-7 * std::fabs(sums[i] * c.unit(i)));
 }
 
-TEST_CASE("bytes that are dequantized and quantized by the same numbers stay, a MaxPool between takes them as they are") {
+TEST_CASE("bytes that are dequantized and quantized with equal parameters stay unchanged, even through a MaxPool") {
   const auto with = [](float scale, int zero, int type, const std::string& last, bool pool) {
     OnnxBuilder m;
     m.input("x", {2, 3, 7, 7}, kUnsigned).constant("s", {}, {0.013f}).whole("z", {}, {100}, kUnsigned).constant("t", {}, {scale}).whole("o", {}, {zero}, type);
@@ -414,7 +414,7 @@ TEST_CASE("bytes that are dequantized and quantized by the same numbers stay, a 
   CHECK(with(0.013f, 100, kSigned, "y", false) == 0);
 }
 
-TEST_CASE("what only arranges what is dequantized arranges the bytes") {
+TEST_CASE("nodes that only rearrange a dequantized value rearrange its bytes") {
   struct View {
     std::string op;
     std::vector<std::string> more;
@@ -431,7 +431,7 @@ TEST_CASE("what only arranges what is dequantized arranges the bytes") {
                                 {"DepthToSpace", {}, {{"blocksize", 2}}},
                                 {"Resize", {"", "factors"}, {{"mode", "nearest"}}},
                                 {"Resize", {"", "factors"}, {{"mode", "linear"}}, 1, 0},
-                                {"Pad", {"widths"}, {}, 1, 0},  // of numbers of its own
+                                {"Pad", {"widths"}, {}, 1, 0},  // with other parameters
                                 {"Relu", {}, {}, 1, 0}};
   for (const View& view : views)
     for (const bool several : {false, true})
@@ -455,11 +455,11 @@ TEST_CASE("what only arranges what is dequantized arranges the bytes") {
         m.node(view.op, inputs, view.outputs == 2 ? std::vector<std::string>{"v", "w"} : std::vector<std::string>{"v"}, view.attributes);
         if (several || !zero) {
           m.output("v", {}, 1);
-        } else {  // by the same numbers, and by others
+        } else {  // with the same parameters, and with others
           m.node("QuantizeLinear", {"v", "s", "z"}, {"q"}).node("DequantizeLinear", {"q", "s", "z"}, {"y"}).output("y", {}, 1);
         }
         if (view.outputs == 2) m.output("w", {}, 1);
-        m.node("Neg", {"d"}, {"also"}).output("also", {}, 1);  // what is dequantized is wanted too
+        m.node("Neg", {"d"}, {"also"}).output("also", {}, 1);  // the dequantized value is an output, too
         const Tensor x = bytes(wholes(2 * 8 * 24, kUnsigned), {2, 8, 4, 6}, kUnsigned);
         const Model model = load(m), plain = load(m, false);
         const std::vector<Tensor> got = model({x}), want = plain({x});
@@ -478,7 +478,7 @@ TEST_CASE("what only arranges what is dequantized arranges the bytes") {
       }
 }
 
-TEST_CASE("ONNX Runtime's operators on bytes are their formulas") {
+TEST_CASE("ONNX Runtime's operators on bytes agree with their formulas") {
   const auto a = wholes(2 * 16 * 9, kUnsigned), b = wholes(2 * 16 * 9, kUnsigned);
   const float sa = real(0.01, 0.02), sb = real(0.01, 0.02), sy = real(0.02, 0.04);
   const auto number = [](int q, int zero, float scale) { return (q - zero) * static_cast<double>(scale); };

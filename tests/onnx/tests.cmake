@@ -1,4 +1,4 @@
-# Trained models, where protobuf is there.
+# Trained models, if protobuf is installed.
 if(TARGET sinter_model)
   add_executable(onnx_conformance ${CMAKE_CURRENT_LIST_DIR}/onnx_conformance.cpp)
   target_link_libraries(onnx_conformance PRIVATE test_runner sinter_module_onnx sinter_onnx_format sinter::sinter)

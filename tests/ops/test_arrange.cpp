@@ -1,5 +1,5 @@
-// Operations that move elements: padding and joining, looking up by index, scans. They are compared with plain loops over coordinates, for every dtype, with
-// empty, single and no axes, with prologues and epilogues. numpy_programs.py and the golden cases compare each of them alone with NumPy.
+// Operations that move elements: pads, concatenations, gathers, scans. They are compared with plain loops over coordinates, for every dtype, with empty axes,
+// axes of size 1 and no axes, with prologues and epilogues. numpy_programs.py and the golden cases compare each operation alone with NumPy.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ bool fused() { return sn::options().fuse; }
 
 }  // namespace
 
-TEST_CASE("pads under views, views under pads, pads of pads, with work around them") {
+TEST_CASE("pads of views, views of pads and pads of pads, between other operations") {
   std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 12 && !time_is_over(); ++round) {
     const auto [x, ref] = random_view(rng, random(rng, {3, 4, 6}, DType::float32, -2, 2));
@@ -73,7 +73,7 @@ TEST_CASE("pads under views, views under pads, pads of pads, with work around th
   }
 }
 
-TEST_CASE("a concatenate of ten, with work before and after, is one kernel; of many it is right") {
+TEST_CASE("a concatenation of ten tensors with its prologue and epilogue is one kernel; one of many tensors is correct") {
   std::mt19937 rng(fresh_seed());
   for (std::int64_t axis : {0, 1}) {
     std::vector<Tensor> parts;
@@ -110,7 +110,7 @@ TEST_CASE("a concatenate of ten, with work before and after, is one kernel; of m
   CHECK(values(sn::concatenate(many)) == all);
 }
 
-TEST_CASE("pieces with functions of their own, joined within rows, within columns and within a triangle") {
+TEST_CASE("pieces computed by different functions are joined along rows, along columns and in a triangle") {
   std::mt19937 rng(fresh_seed());
   for (const std::int64_t axis : {0, 1}) {
     const auto piece = [&](std::int64_t size) { return axis == 0 ? Shape{size, 37} : Shape{29, size}; };
@@ -143,7 +143,7 @@ TEST_CASE("pieces with functions of their own, joined within rows, within column
   }
 }
 
-TEST_CASE("rows of every short length, of which few fill vectors, and places compared with numbers far from any") {
+TEST_CASE("short rows of every length, and comparisons of positions with numbers far out of range") {
   std::mt19937 rng(fresh_seed());
   for (const DType dtype : sampled({DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64}))
     for (const std::int64_t n : on_gpu() ? std::vector<std::int64_t>{1, 33} : std::vector<std::int64_t>{1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 100, 130}) {
@@ -175,7 +175,7 @@ TEST_CASE("rows of every short length, of which few fill vectors, and places com
     }
 }
 
-TEST_CASE("take, take_along_axis, indexing with a tensor") {
+TEST_CASE("take, take_along_axis and indexing with a tensor") {
   std::mt19937 rng(fresh_seed());
   for (const DType dtype : sampled(kTypes))
     for (DType index_type : {DType::int64, DType::int32})
@@ -243,7 +243,7 @@ TEST_CASE("take, take_along_axis, indexing with a tensor") {
   CHECK_THROWS_AS(sn::take_along_axis(x, Tensor{{0}}, 0), sn::ShapeError);
 }
 
-TEST_CASE("several tensors in one index broadcast against each other") {
+TEST_CASE("several tensors in one index are broadcast together") {
   std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 4 && !time_is_over(); ++round) {
     const Shape shape{2 + static_cast<std::int64_t>(rng() % 4), 3, 5, 4};
@@ -268,7 +268,7 @@ TEST_CASE("several tensors in one index broadcast against each other") {
                 return 2 * std::exp(r.v[static_cast<std::size_t>(flat(r.shape, {at[0], place(a, {at[1], 0}, 1), place(b, {at[2]}, 2), at[3]}))]);
               }),
          1e-5, "side by side");
-    // If a slice separates them, their axes go to the front; so does one that is separated from an integer.
+    // If a slice separates index tensors, their axes move to the front. The same happens if a slice separates an index tensor from an integer.
     const auto [k, rk] = drawn({4}, 3);
     const Ref& c = rk;
     same(x(Slice{}, i, Slice{}, k),
@@ -295,7 +295,7 @@ TEST_CASE("several tensors in one index broadcast against each other") {
     CHECK_THROWS_WITH_AS(sn::eval(x(i, j)), doctest::Contains(says.c_str()), sn::IndexError);
 }
 
-TEST_CASE("looking up where a row's or a column's extreme lies") {
+TEST_CASE("a gather at the position of a row's or column's extremum") {
   std::mt19937 rng(fresh_seed());
   for (const Shape& shape : {Shape{17, 8}, Shape{3, 17}, Shape{100, 3}, Shape{40, 70}, Shape{1, 1}, Shape{5, 300}})
     for (std::int64_t axis : {0, 1}) {
@@ -306,7 +306,7 @@ TEST_CASE("looking up where a row's or a column's extreme lies") {
     }
 }
 
-TEST_CASE("an index out of range names the op, the line, the index and the size, and everything goes on") {
+TEST_CASE("an index out of range is an error that names the operation, the line, the index and the size, and later evaluations work") {
   std::mt19937 rng(fresh_seed());
   const auto message = [](const Tensor& t) -> std::string {
     try {
@@ -333,7 +333,7 @@ TEST_CASE("an index out of range names the op, the line, the index and the size,
   CHECK(message(x(Tensor{1, 7})).find(fmt::format(":{}", __LINE__)) != std::string::npos);
   CHECK(message(x(Tensor{1, 8})).find(fmt::format(":{}", __LINE__)) != std::string::npos);
   CHECK(message(sn::take_along_axis(x, Tensor{1, 7}, 0)).rfind("take_along_axis: index 7", 0) == 0);
-  // A wrong index that a pad keeps from being looked up is no error.
+  // A wrong index at a position that a pad hides is no error.
   CHECK(values(sn::pad(sn::take(x, Tensor{1, 2}, 0), {{1, 1}})) == std::vector<double>{0, 1, 2, 0});
   CHECK(message(sn::sum(sn::take(x, Tensor{0, -6}, 0))).find("index -6") != std::string::npos);
 }
@@ -358,7 +358,7 @@ TEST_CASE("scans along every axis") {
       for (const Shape& shape : sampled(kShapes)) {
         const bool product = row.name == std::string("cumprod");
         auto [x, ref] = random(rng, shape, dtype, product ? 0.9 : -9, product ? 1.1 : 9);
-        const double tolerance = dtype == DType::float32 ? (sinter::testing::on_gpu() ? 1e-5 : 3e-6) : 1e-12;  // a block adds stretches of 32 in float32
+        const double tolerance = dtype == DType::float32 ? (sinter::testing::on_gpu() ? 1e-5 : 3e-6) : 1e-12;  // a block adds 32 elements at a time in float32
         const auto scanned = [&](const Ref& r, std::size_t k) {
           return make(r.shape, [&](const Coords& at) {
             Coords from = at;
@@ -374,7 +374,7 @@ TEST_CASE("scans along every axis") {
           CHECK(y.dtype() == (row.keeps_type || sn::is_floating(dtype) ? dtype : DType::int64));
           near(y, scanned(ref, k), tolerance, what);
           if (dtype == DType::bool_) continue;
-          // With prologue and epilogue, a sum of the same row beside it, and a view of the result.
+          // The scan has a prologue, an epilogue, a sum of the same row, and a view of its result.
           const Tensor z = row.scan(x * 1, static_cast<std::int64_t>(k)) + sn::sum(x, static_cast<std::int64_t>(k), true) * 2;
           Ref sums = sinter::testing::reduce(ref, {static_cast<std::int64_t>(k)}, 0, std::plus<double>());
           sums.shape = shape;
@@ -399,7 +399,7 @@ TEST_CASE("scans along every axis") {
   CHECK_THROWS_AS(sn::cumsum(sn::ones({3}), 1), sn::AxisError);
 }
 
-TEST_CASE("long scans, of one row and of many, are accurate") {
+TEST_CASE("long scans of one row and of many rows are accurate") {
   std::mt19937 rng(fresh_seed());
   for (const Shape& shape : {Shape{400000}, Shape{3, 70000}, Shape{70000, 3}}) {
     const auto [x, ref] = random(rng, shape, DType::float32, -1, 1);
@@ -420,7 +420,7 @@ TEST_CASE("long scans, of one row and of many, are accurate") {
   }
 }
 
-TEST_CASE("every element type is arranged, gathered and scanned") {
+TEST_CASE("every element type is concatenated, gathered and scanned") {
   std::mt19937 rng(fresh_seed());
   for (const auto& row : sampled(sn::kDTypes)) {
     const DType dtype = static_cast<DType>(&row - sn::kDTypes);
@@ -452,14 +452,14 @@ TEST_CASE("every element type is arranged, gathered and scanned") {
       });
     };
     const Tensor sums = sn::cumsum(x, 1);
-    Ref rounded = scanned(true);  // rounded once, where the type does not hold the sum
+    Ref rounded = scanned(true);  // rounded once if the type cannot represent the sum
     rounded.v = values(sn::from_span(rounded.v).astype(sums.dtype()));
     same(sums, rounded, what);
     same(sn::cummax(x, 1), scanned(false), what);
   }
 }
 
-TEST_CASE("nothing is read from empty buffers") {
+TEST_CASE("empty buffers are never read") {
   const Tensor y = sn::from_span(std::vector<float>{}, Shape{3, 0}), z = sn::from_span(std::vector<float>{}, Shape{1, 0});
   CHECK(values(sn::sum(sn::softmax(y, 0))) == std::vector<double>{0});
   CHECK(std::isnan(values(sn::mean(sn::min(z, 0, true), 1))[0]));

@@ -1,5 +1,5 @@
-// Convolutions, types beside each other and searches among integers, against loops over random numbers; what single functions give is compared with NumPy in
-// tests/golden/cases.txt.
+// Convolutions, promotion of types and searches among integers, compared with loops over random numbers. tests/golden/cases.txt compares single functions with
+// NumPy.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ void same(const Tensor& got, const std::vector<double>& want, double within = 0)
 
 }  // namespace
 
-TEST_CASE("convolutions of every mode, of types and lengths") {
+TEST_CASE("convolve with every mode, type and length") {
   for (const DType type : {DType::float64, DType::float32, DType::int32, DType::int8, DType::bool_}) {
     if (on_gpu() && type != DType::float32) continue;
     for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{9, 4}, {4, 9}, {5, 5}, {1, 1}, {7, 1}, {1, 6}, {130, 17}, {70, 32}, {90, 33}}) {
@@ -51,7 +51,7 @@ TEST_CASE("convolutions of every mode, of types and lengths") {
       same(sn::convolve(a, v, sn::ConvolveMode::same), part((shorter - 1) / 2, longer), within);
       same(sn::convolve(a, v, sn::ConvolveMode::valid), part(shorter - 1, longer - shorter + 1), within);
       CHECK(sn::convolve(a, v).dtype() == type);
-      // Correlating is convolving with the reversed operand.
+      // A correlation is a convolution with the reversed operand.
       same(sn::correlate(a, sn::flip(v), sn::ConvolveMode::full), full, within);
       same(sn::correlate(a, sn::flip(v)), part(shorter - 1, longer - shorter + 1), within);
     }
@@ -60,13 +60,13 @@ TEST_CASE("convolutions of every mode, of types and lengths") {
   says<sn::ShapeError>([] { sn::correlate(sn::ones({2, 2}), sn::ones({2})); }, "correlate: the operands must be vectors with elements, not of shape (2, 2)");
 }
 
-TEST_CASE("what lies beside a vector has no part in its convolution, whatever it is convolved with") {
+TEST_CASE("elements outside a vector do not influence its convolution, even with infinities and NaN") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (const DType type : {DType::float16, DType::float32, DType::float64}) {
     if (on_gpu() && type != DType::float32) continue;
     for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{3, 2}, {5, 8}, {20, 9}, {10, 10}, {40, 32}, {33, 50}}) {
       if (on_gpu() && n != 3 && n != 20) continue;
-      // Positive numbers, with an infinity or NaN at one place of one operand: sums that contain it are that value, all others are finite.
+      // The numbers are positive except for one infinity or NaN. Sums that contain it have this value, all others are finite.
       for (const double special : {inf, nan}) {
         for (const bool in_first : {false, true}) {
           std::vector<double> a(static_cast<std::size_t>(n)), v(static_cast<std::size_t>(m)), full(a.size() + v.size() - 1);
@@ -99,7 +99,7 @@ TEST_CASE("what lies beside a vector has no part in its convolution, whatever it
   }
 }
 
-TEST_CASE("types beside each other, and their limits") {
+TEST_CASE("promotion of two types, and the limits of types") {
   for (int i = 0; i < sn::kDTypeCount; ++i) {
     const auto a = static_cast<DType>(i);
     CAPTURE(sn::name(a));
@@ -142,8 +142,8 @@ TEST_CASE("types beside each other, and their limits") {
   same(sn::zeros_like(sn::ones({2, 2}), DType::int8) + sn::ones_like(Tensor{1, 2}), {1, 1, 1, 1});
 }
 
-TEST_CASE("int64 among uint64, element for element") {
-  if (on_gpu()) return;  // it has the kernels of isin, and many
+TEST_CASE("isin compares int64 with uint64 exactly") {
+  if (on_gpu()) return;  // other tests run the many kernels of isin there
   std::vector<std::int64_t> x;
   std::vector<std::uint64_t> y;
   for (int k = 0; k < 200; ++k) {

@@ -1,4 +1,4 @@
-// Assigning to a part of a handle changes this handle and no other; against plain loops, on every executor.
+// Assignment to a part of a handle changes this handle and no other. Compared with plain loops, on every executor.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 const std::vector<DType> kTypes = {DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8, DType::float16, DType::bool_};
 
-/// A random index of a shape, and its selection: a start and a step for each axis, and the shape of the part.
+/// A random index into a shape, with its selection: a start and a step for each axis, and the shape of the part.
 struct Selected {
   std::vector<Index> index;
   Coords start, step;
@@ -72,7 +72,7 @@ Ref with_part(Ref x, const Selected& s, const std::vector<double>& value) {
 
 }  // namespace
 
-TEST_CASE("any part of any view, by a tensor, a broadcast one and a number") {
+TEST_CASE("assignment to any part of any view, of a tensor, a broadcast tensor or a number") {
   std::mt19937 rng(fresh_seed());
   for (int round = 0; round < (on_gpu() ? 30 : 200) && !time_is_over(); ++round) {
     const DType dtype = kTypes[rng() % kTypes.size()];
@@ -119,13 +119,13 @@ TEST_CASE("compound assignment to a part") {
   bits(1) %= 5;
   bits(1) >>= 1;
   CHECK(values(bits) == std::vector<double>{4, 1, 2, 7});
-  x(1) = x(0);  // a part to a part
+  x(1) = x(0);  // assigns one part to another
   x(2) = {1.f, 2.f, 3.f, 4.f};
   x(0, 0) = 7;
   CHECK(values(x) == std::vector<double>{7, 3, 7, 4, 5, 3, 7, 4, 1, 2, 3, 4});
 }
 
-TEST_CASE("what was read before stays, and a named part is a handle of its own") {
+TEST_CASE("a value that was read earlier does not change, and a named part is a separate handle") {
   Tensor x = Tensor::zeros({4, 2}, DType::float32);
   const Tensor first = x(0) + 1;
   auto row = x(0);
@@ -135,11 +135,11 @@ TEST_CASE("what was read before stays, and a named part is a handle of its own")
   CHECK(values(first) == std::vector<double>{1, 1});
   CHECK(values(row) == std::vector<double>{3, 3});
   CHECK(values(x) == std::vector<double>{3, 3, 0, 0, 0, 0, 0, 0});
-  x(Slice{1, 3}) = x(Slice{0, 2}) + 1;  // reads what it replaces
+  x(Slice{1, 3}) = x(Slice{0, 2}) + 1;  // reads the part that it replaces
   CHECK(values(x) == std::vector<double>{3, 3, 4, 4, 1, 1, 0, 0});
 }
 
-TEST_CASE("masks") {
+TEST_CASE("assignment by masks") {
   std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 20; ++round) {
     auto [x, ref] = random_view(rng, random(rng, {5, 4, 3}, DType::float32, -2, 2));
@@ -156,12 +156,12 @@ TEST_CASE("masks") {
   CHECK(values(x) == std::vector<double>{7, 8, 2, 3, 7, 8});
   x[rows] *= 2;
   CHECK(values(x) == std::vector<double>{14, 16, 2, 3, 14, 16});
-  x(rows) = Tensor{{1, 2}, {3, 4}};  // a slice for each true
+  x(rows) = Tensor{{1, 2}, {3, 4}};  // one slice for each true element
   CHECK(values(x) == std::vector<double>{1, 2, 2, 3, 3, 4});
   CHECK(values(sn::sum(x(rows))) == std::vector<double>{10});
   x(rows) += Tensor{{10, 20}, {30, 40}};
   CHECK(values(x) == std::vector<double>{11, 22, 2, 3, 33, 44});
-  x(rows) -= Tensor{{{1, 2}}};  // the same for each
+  x(rows) -= Tensor{{{1, 2}}};  // one value for all of them
   CHECK(values(x) == std::vector<double>{10, 20, 2, 3, 32, 42});
   x(rows) *= Tensor{{1}, {2}};
   CHECK(values(x) == std::vector<double>{10, 20, 2, 3, 64, 84});
@@ -171,7 +171,7 @@ TEST_CASE("masks") {
   says<sn::ShapeError>([&] { x(Tensor{true, false}) = 0; }, "index: a mask of shape (2,) does not fit shape (3, 2)");
 }
 
-TEST_CASE("masks with one operand for each element they choose") {
+TEST_CASE("assignment of one value to each element that a mask selects") {
   std::mt19937 rng(fresh_seed());
   for (int round = 0; round < 12; ++round) {
     const auto [x, ref] = random_view(rng, random(rng, {5, 4, 3}, DType::float64, -2, 2));
@@ -203,7 +203,7 @@ TEST_CASE("masks with one operand for each element they choose") {
   }
 }
 
-TEST_CASE("types and shapes that do not fit") {
+TEST_CASE("types and shapes that do not fit are errors") {
   Tensor i = sn::arange(6).reshape({2, 3}), f = Tensor::ones({2, 3}, DType::float32), b = Tensor{true, false}, u = Tensor::zeros({3}, DType::uint8);
   says<sn::DTypeError>([&] { i(0) = 0.5; }, "assign: float64 cannot take the place of int64; convert one of them with astype first");
   says<sn::DTypeError>([&] { i(0) += 0.5f; }, "add: float32 cannot take the place of int64; convert one of them with astype first");
@@ -230,14 +230,14 @@ TEST_CASE("types and shapes that do not fit") {
   CHECK(values(f) == std::vector<double>{1, 1, 1, 1.5, 2.5, 3.5});
 }
 
-TEST_CASE("many assignments: rows, columns, elements, over one another; linear in their number") {
+TEST_CASE("many assignments to rows, columns, elements and overlapping parts take linear time") {
   std::mt19937 rng(fresh_seed());
   const int n = on_gpu() ? 60 : 1000;
   Tensor rows = Tensor::zeros({n, 7}, DType::float32);
   for (int i = 0; i < n; ++i) rows(i) = sn::arange(7.f) * static_cast<float>(i);
   CHECK(values(rows) == make({n, 7}, [](const Coords& at) { return static_cast<double>(at[0] * at[1]); }).v);
 
-  Tensor columns = Tensor::zeros({5, 90}, DType::float64);  // backwards, and some left out
+  Tensor columns = Tensor::zeros({5, 90}, DType::float64);  // backwards, with a step
   for (int j = 89; j >= 0; j -= 2) columns(sn::ellipsis, j) = j;
   CHECK(values(columns) == make({5, 90}, [](const Coords& at) { return at[1] % 2 ? static_cast<double>(at[1]) : 0.0; }).v);
 
@@ -254,7 +254,7 @@ TEST_CASE("many assignments: rows, columns, elements, over one another; linear i
   }
   CHECK(values(x) == ref.v);
 
-  Tensor walk = Tensor::zeros({n}, DType::float64);  // each from the one before
+  Tensor walk = Tensor::zeros({n}, DType::float64);  // each element depends on the one before
   walk(0) = 1;
   for (int i = 1; i < n; ++i) walk(i) = walk(i - 1) * 0.5 + 1;
   double expected = 1;
@@ -274,7 +274,7 @@ TEST_CASE("many assignments: rows, columns, elements, over one another; linear i
   CHECK(kernels_for(2000) <= 3 * thousand);
 }
 
-TEST_CASE("a part of a part is assigned to through both") {
+TEST_CASE("assignment to a part of a part changes the whole") {
   Tensor x = sn::arange(24.f).reshape({2, 3, 4});
   const Tensor before = x, row = x[1];
   x(0)(1) = 50.f;
@@ -294,7 +294,7 @@ TEST_CASE("a part of a part is assigned to through both") {
   CHECK(x.to_vector<float>() == expected);
 }
 
-TEST_CASE("the truth of one element; of several, a question") {
+TEST_CASE("one element has a truth value; several elements are an error") {
   const Tensor x = sn::arange(6), y = sn::arange(6) + 0;
   CHECK((sn::allclose(x, y) ? true : false));
   CHECK((!sn::allclose(x, y + 1) ? true : false));
@@ -310,7 +310,7 @@ TEST_CASE("the truth of one element; of several, a question") {
   CHECK_THROWS_AS(static_cast<bool>(Tensor()), sn::ValueError);
 }
 
-TEST_CASE("an assignment is part of the kernel that reads it") {
+TEST_CASE("an assignment is fused into the kernel that reads its result") {
   Tensor x = sn::from_span(std::vector<float>(1000, 2.f), {10, 100});
   x(Slice{2, 5}, Slice{0, 50}) = 1.f;
   x(0) += 3.f;

@@ -1,5 +1,5 @@
-// Decompositions and systems of equations: values against elimination in long double, and the properties that define each, for batches, views, types and
-// sizes; operands without a result, and the place that the error names.
+// Decompositions and systems of equations: values are compared with elimination in long double, and the defining properties are checked, for batches, views,
+// types and sizes. Operands without a result give errors that name the line.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Dense matrix(const Ref& x, std::int64_t element) {
   return out;
 }
 
-/// Returns x of a x = b by Gauss and Jordan, and the determinant.
+/// Solves a x = b by Gauss-Jordan elimination. Returns x and the determinant.
 struct Eliminated {
   Dense x;
   long double determinant = 1;
@@ -125,7 +125,7 @@ std::vector<Shape> shapes() {
 
 }  // namespace
 
-TEST_CASE("solve and inv against elimination") {
+TEST_CASE("solve and inv agree with elimination") {
   for (const DType type : types())
     for (const std::int64_t n : {1, 2, 5, 19})
       for (const Shape& batch : {Shape{}, Shape{3}}) {
@@ -143,7 +143,7 @@ TEST_CASE("solve and inv against elimination") {
       }
 }
 
-TEST_CASE("triangular systems against elimination, whatever the other triangle holds") {
+TEST_CASE("triangular systems agree with elimination, for any values in the other triangle") {
   for (const DType type : types())
     for (const std::int64_t n : {1, 2, 5, 19})
       for (const Shape& batch : {Shape{}, Shape{3}})
@@ -164,7 +164,7 @@ TEST_CASE("triangular systems against elimination, whatever the other triangle h
           }
 }
 
-TEST_CASE("right sides: vectors, and batches that broadcast") {
+TEST_CASE("right-hand sides may be vectors or batches that broadcast") {
   const auto [a, ra] = dominant({3}, 4, DType::float64);
   const auto [v, rv] = random(rng, {4}, DType::float64, -1, 1);
   const Tensor x = sn::solve(a, v);
@@ -186,13 +186,13 @@ TEST_CASE("determinants") {
     for (std::int64_t k = 0; k < 4; ++k) {
       const long double want = eliminated(matrix(ra, k), Dense(static_cast<std::size_t>(n))).determinant;
       const auto at = static_cast<std::size_t>(k);
-      // A product of pivots is as inexact as the matrix' condition makes it.
+      // The error of a product of pivots grows with the condition number of the matrix.
       CHECK(std::fabs(d[at] - static_cast<double>(want)) <= 1e-9 * std::max(1e-3, std::fabs(static_cast<double>(want))));
       CHECK(s[at] == (want < 0 ? -1 : 1));
       CHECK(std::fabs(std::exp(l[at]) * s[at] - d[at]) <= 1e-9 * std::max(1e-6, std::fabs(d[at])));
     }
   }
-  // The intermediate product leaves float64's range.
+  // The intermediate product overflows or underflows float64.
   const Tensor far = sn::diag(Tensor{1e200, 1e200, -1e-200, 1e-200});
   CHECK(sn::det(far).item<double>() == doctest::Approx(-1).epsilon(1e-12));
   const Tensor singular = {{1., 2.}, {2., 4.}};
@@ -221,7 +221,7 @@ TEST_CASE("cholesky") {
   near(sn::cholesky(transposed(a), true), Tensor{{2., 1.}, {0., 2.}}, 1e-15);
 }
 
-TEST_CASE("QR: orthonormal columns, a triangle, and their product") {
+TEST_CASE("QR: Q has orthonormal columns, R is triangular, their product is the matrix") {
   for (const DType type : types())
     for (const Shape& shape : shapes()) {
       CAPTURE(sn::name(type));
@@ -291,13 +291,13 @@ TEST_CASE("eigenvalues and vectors of any square matrix") {
       const sn::Complex w{wide(found.eigenvalues.re), wide(found.eigenvalues.im)}, v{wide(found.eigenvectors.re), wide(found.eigenvectors.im)};
       REQUIRE(w.re.shape() == Shape{3, n});
       REQUIRE(v.im.shape() == Shape{3, n, n});
-      // Checks a v = v w, columns of length 1 with a real largest element, and that the trace is the sum of the eigenvalues.
+      // Checks that a v = v w, that the columns of v have length 1 and a real largest element, and that the trace is the sum of the eigenvalues.
       const Tensor wr = sn::expand_dims(w.re, -2), wi = sn::expand_dims(w.im, -2);
       near(sn::matmul(wide(a), v.re), v.re * wr - v.im * wi, 8 * tolerance(type));
       near(sn::matmul(wide(a), v.im), v.re * wi + v.im * wr, 8 * tolerance(type));
       const Tensor sizes = sn::square(v.re) + sn::square(v.im);
       near(sn::sum(sizes, -2), sn::ones({3, n}), tolerance(type));
-      // One of the elements that are as large as the largest, apart from rounding, is real.
+      // One of the largest elements (up to rounding) is real.
       const Tensor largest = sizes >= sn::max(sizes, -2, true) * (itemsize(type) == 2 ? 0.9 : 1 - 1e-5);
       near(sn::min(sn::where(largest, sn::abs(v.im), 2), -2), sn::zeros({3, n}), tolerance(type));
       near(sn::sum(w.re, -1), sn::matrix_trace(wide(a), 0, -2, -1), 8 * tolerance(type));
@@ -361,7 +361,7 @@ TEST_CASE("least squares, the pseudo-inverse, ranks") {
     near(sn::lstsq(a, b.at({sn::Slice{}, 0})).x, x.at({sn::Slice{}, 0}), within);
     near(sn::matmul(sn::pinv(a), b), x, within);
   }
-  // Matrices without full rank: Moore and Penrose's four conditions.
+  // For matrices without full rank, checks the four Moore-Penrose conditions.
   const Tensor thin = random(rng, {2, 6, 2}, DType::float64, -1, 1).first, low = sn::matmul(thin, random(rng, {2, 2, 5}, DType::float64, -1, 1).first);
   const Tensor p = sn::pinv(low, 1e-10);
   CHECK(p.shape() == Shape{2, 5, 6});
@@ -376,7 +376,7 @@ TEST_CASE("least squares, the pseudo-inverse, ranks") {
   CHECK(sn::matrix_rank(Tensor{0., 0.}).item<std::int64_t>() == 0);
 }
 
-TEST_CASE("norms and conditions of matrices") {
+TEST_CASE("norms and condition numbers of matrices") {
   const Tensor a = random(rng, {3, 4, 4}, DType::float64, -1, 1).first;
   const Tensor s = sn::svdvals(a);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -397,7 +397,7 @@ TEST_CASE("norms and conditions of matrices") {
   near(sn::matrix_power(a(0), -2), sn::matmul(sn::inv(a(0)), sn::inv(a(0))), 1e-9);
 }
 
-TEST_CASE("matrices without elements, and of one") {
+TEST_CASE("matrices of no elements and of one element") {
   CHECK(sn::solve(sn::zeros({0, 0}), sn::zeros({0, 2})).shape() == Shape{0, 2});
   CHECK(sn::solve(sn::eye(2), sn::zeros({2, 0})).shape() == Shape{2, 0});
   CHECK(sn::inv(sn::zeros({3, 0, 0})).shape() == Shape{3, 0, 0});
@@ -423,7 +423,7 @@ TEST_CASE("matrices without elements, and of one") {
   CHECK(sn::eigh(Tensor{{-3.}}).eigenvalues.item<double>() == -3);
 }
 
-TEST_CASE("in the midst of programs, through views") {
+TEST_CASE("decompositions between other operations, of views") {
   const auto [a, ra] = dominant({5}, 4, DType::float64);
   const Tensor b = random(rng, {4, 5}, DType::float64, -1, 1).first;
   // Operands that are views of memory, and operands that have to be computed.
@@ -432,7 +432,7 @@ TEST_CASE("in the midst of programs, through views") {
   near(sn::inv(every), sn::inv(a).at({sn::Slice{{}, {}, -2}}), 1e-12);
   near(sn::solve(a(0), b), sn::matmul(sn::inv(a(0)), b), 1e-10);
   near(sn::solve(a(0) * 2. + 1., b.T().T()), sn::matmul(sn::inv(a(0) * 2. + 1.), b), 1e-10);
-  // Several results of one call, each wanted or not, and work on them.
+  // Each subset of the results of one call is requested, with operations on them.
   const Tensor c = random(rng, {6, 4}, DType::float64, -1, 1).first;
   const auto [u, s, vh] = sn::svd(c, false);
   const Tensor low = sn::matmul(u.at({sn::Slice{}, sn::Slice{0, 2}}) * s.at({sn::Slice{0, 2}}), vh.at({sn::Slice{0, 2}})), rest = sn::sum(sn::square(c - low));
@@ -446,13 +446,13 @@ TEST_CASE("in the midst of programs, through views") {
   const std::string report = sn::explain(rest);
   CHECK(report.find("svd (6, 4)") != std::string::npos);
   CHECK((report.find("on the host") != std::string::npos) == on_gpu());
-  // Newton's iteration for the inverse, from a start that a decomposition gives.
+  // Newton's iteration for the inverse, from an initial value that a decomposition gives.
   Tensor x = a(1).T() / (sn::norm(a(1), 1) * sn::norm(a(1), std::numeric_limits<double>::infinity()));
   for (int k = 0; k < 40; ++k) x = 2. * x - sn::matmul(sn::matmul(x, a(1)), x);
   near(x, sn::inv(a(1)), 1e-9);
 }
 
-TEST_CASE("another size plans nothing anew") {
+TEST_CASE("another size makes no new plan") {
   const auto run = [&](std::int64_t n) {
     const auto [a, ra] = dominant({2}, n, DType::float64);
     const auto [q, r] = sn::qr(a * 2.);
@@ -464,7 +464,7 @@ TEST_CASE("another size plans nothing anew") {
   CHECK(sn::counters().plans_made == before);
 }
 
-TEST_CASE("the same bits on any number of threads") {
+TEST_CASE("any number of threads gives the same bits") {
   if (on_gpu()) return;
   const Tensor a = random(rng, {40, 9, 9}, DType::float32, -1, 1).first;
   std::vector<float> first;
@@ -476,7 +476,7 @@ TEST_CASE("the same bits on any number of threads") {
   }
 }
 
-TEST_CASE("what has no result names the op, the matrix and the line") {
+TEST_CASE("if there is no result, the error names the operation, the matrix and the line") {
   const Tensor singular = {{1., 2.}, {2., 4.}}, batch = sn::stack({sn::eye(2), singular, sn::eye(2), singular}, 0);
   const auto fails = [](const Tensor& x, const std::string& what, int line) {
     std::string text = "nothing was thrown";
@@ -492,13 +492,13 @@ TEST_CASE("what has no result names the op, the matrix and the line") {
   fails(x, "inv: the matrix of shape (2, 2) is singular", line);
   fails(sn::solve(batch, Tensor{1., 2.}) + 1., "solve: the matrix [1] of shape (4, 2, 2) is singular", __LINE__);
   fails(sn::inv(sn::reshape(batch, {2, 2, 2, 2})), "inv: the matrix [0, 1] of shape (2, 2, 2, 2) is singular", __LINE__);
-  // The same plan serves another line, and the error names that line.
+  // The same plan is used for a formula at another line, and the error names that line.
   fails(sn::solve(batch, Tensor{1., 2.}) + 1., "solve: the matrix [1] of shape (4, 2, 2) is singular", __LINE__);
   fails(sn::solve_triangular(Tensor{{1., 2.}, {2., 0.}}, Tensor{1., 2.}), "solve_triangular: the matrix of shape (2, 2) is singular", __LINE__);
   fails(sn::matrix_power(singular, -2), "matrix_power: the matrix of shape (2, 2) is singular", __LINE__);
   fails(sn::cholesky(-sn::eye(3)), "cholesky: the matrix of shape (3, 3) is not positive definite", __LINE__);
   fails(sn::svdvals(Tensor{{NAN, 1.}, {1., 2.}}), "svdvals: the matrix of shape (2, 2) is not decomposed: the iteration does not converge", __LINE__);
-  // The error is found again: no result was stored.
+  // The error is found again, because no result was stored.
   fails(x, "inv: the matrix of shape (2, 2) is singular", line);
   // Other functions pass NaN on.
   const Tensor bad = {{NAN, 1.}, {1., 2.}};
@@ -507,7 +507,7 @@ TEST_CASE("what has no result names the op, the matrix and the line") {
     CHECK(sn::any(sn::isnan(y)).item<bool>());
 }
 
-TEST_CASE("what does not fit") {
+TEST_CASE("wrong shapes and types are errors") {
   const Tensor x = Tensor::ones({3, 4}), v = Tensor::ones({4});
   says<sn::ShapeError>([&] { sn::inv(x); }, "inv: shape (3, 4) is not that of a square matrix");
   says<sn::ShapeError>([&] { sn::svd(v); }, "svd: shape (4,) is not that of a matrix");

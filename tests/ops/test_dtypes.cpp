@@ -1,5 +1,5 @@
-// Every element type under every function, against NumPy's answers (tests/golden/dtypes.txt, written by scripts/numpy_golden.py): result types, and values at
-// the limits of each type.
+// Every function of every element type, compared with NumPy's results (tests/golden/dtypes.txt, written by scripts/numpy_golden.py): result types, and values
+// at the limits of each type.
 #include "program.hpp"
 
 #include <algorithm>
@@ -166,7 +166,7 @@ Bits bits_of(const Words& line, std::size_t first) {
   for (std::size_t k = first; k < line.size(); ++k) bits.push_back(std::stoull(line[k], nullptr, 16));
   return bits;
 }
-/// Repeats the values: long enough for vectors and a remainder.
+/// Repeats the values so often that they fill vectors and leave a remainder.
 constexpr std::size_t kRepeated = 331;
 Tensor tensor(DType dtype, const Bits& bits, std::size_t count) {
   const std::size_t size = sn::itemsize(dtype);
@@ -231,7 +231,7 @@ void check(const Case& c) {
   static const std::set<std::string> extremes = {"minimum", "maximum", "min", "max", "fmin", "fmax", "cummin", "cummax", "nextafter"};
   const bool either_zero = extremes.count(c.op) > 0;
   int wrong = 0;
-  // An accumulation continues where the repeated operands begin again.
+  // A scan continues at the point where the repeated operands begin again.
   const std::size_t count = c.op == "cummin" || c.op == "cummax" ? c.expected.size() : got.size();
   for (std::size_t k = 0; k < count && wrong < 3; ++k) {
     const std::uint64_t want = c.expected[k % c.expected.size()];
@@ -246,7 +246,7 @@ void check(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("promotion of every pair of types is NumPy's") {
+TEST_CASE("every pair of types is promoted as in NumPy") {
   const Words& columns = golden().front();
   int checked = 0;
   const auto result = [](auto call) {
@@ -279,7 +279,7 @@ TEST_CASE("promotion of every pair of types is NumPy's") {
   CHECK(checked > 2000);
 }
 
-TEST_CASE("promotion with floating types that NumPy has not") {
+TEST_CASE("promotion with floating types that NumPy lacks") {
   const auto both = [](DType a, DType b) { return (sn::placeholder({1}, a) + sn::placeholder({1}, b)).dtype(); };
   for (int i = 0; i < sn::kDTypeCount; ++i) {
     const auto type = static_cast<DType>(i);
@@ -307,7 +307,7 @@ TEST_CASE("promotion with floating types that NumPy has not") {
   }
 }
 
-TEST_CASE("every function on every type gives NumPy's values") {
+TEST_CASE("every function of every type gives NumPy's values") {
   std::map<std::string, Bits> inputs;
   std::map<DType, std::vector<Case>> cases;
   for (const Words& line : golden()) {
@@ -369,7 +369,7 @@ template <class T> double decoded(std::uint32_t bits) {
 }
 bool same(double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b); }
 
-/// Returns numbers of random bits, so of every exponent, and midpoints of two values of the narrow type, with their neighbours.
+/// Returns numbers of random bits, which have every exponent, and midpoints of two values of the narrow type with their neighbours.
 template <class From, class To> std::vector<From> to_round() {
   using Word = std::conditional_t<sizeof(From) == 4, std::uint32_t, std::uint64_t>;
   std::mt19937_64 random(7);
@@ -393,7 +393,7 @@ template <class From, class To> std::vector<From> to_round() {
 }  // namespace
 
 #define SINTER_NARROW sn::half, sn::bfloat16, sn::float8_e4m3, sn::float8_e4m3fn, sn::float8_e5m2
-TEST_CASE_TEMPLATE("narrow floating types convert as they should", T, SINTER_NARROW) {
+TEST_CASE_TEMPLATE("narrow floating types are converted with correct rounding", T, SINTER_NARROW) {
   constexpr DType dtype = sn::dtype_of<T>;
   std::vector<T> all(std::size_t{1} << T::format.bits());
   for (std::size_t k = 0; k < all.size(); ++k) all[k].bits = static_cast<decltype(T::bits)>(k);
@@ -424,7 +424,7 @@ TEST_CASE_TEMPLATE("narrow floating types convert as they should", T, SINTER_NAR
   check(integers);
 }
 
-TEST_CASE_TEMPLATE("narrow floating values compute as float, beside a double as double", T, SINTER_NARROW) {
+TEST_CASE_TEMPLATE("narrow floating values are computed as float, and as double together with a double", T, SINTER_NARROW) {
   const T a(1.5f), b(-0.25f);
   static_assert(std::is_same_v<decltype(a + b), float> && std::is_same_v<decltype(a * 2), float> && std::is_same_v<decltype(1.0 / a), double>);
   CHECK(a + b == 1.25f);
@@ -437,7 +437,7 @@ TEST_CASE_TEMPLATE("narrow floating values compute as float, beside a double as 
   CHECK(text.str() == "1.5 -0.25");
 }
 
-TEST_CASE_TEMPLATE("narrow floating types round after every operation, fused or not", T, SINTER_NARROW) {
+TEST_CASE_TEMPLATE("results of narrow floating types are rounded after every operation, fused or not", T, SINTER_NARROW) {
   std::mt19937 random(11);
   std::vector<T> values;
   for (int k = 0; k < 37 * 53; ++k) values.push_back(T(std::uniform_real_distribution<float>(-3, 3)(random)));

@@ -1,5 +1,5 @@
-// Functions that are composed of primitives, in float32, float64 and float16, beside plain C++ in long double. test_dtypes compares types and special values
-// with NumPy; test_llvm_math measures the primitives' accuracy.
+// Functions that are composed of primitives, in float32, float64 and float16, compared with plain C++ in long double. test_dtypes compares types and special
+// values with NumPy; test_llvm_math measures the primitives' accuracy.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct Function {
   const char* name;
   Tensor (*ours)(const sn::Arg&);
   Real (*reference)(Real);
-  double ulps;  // allowed loss where factors are rounded one by one
+  double ulps;  // allowed error if factors are rounded one by one
 };
 const Function kFunctions[] = {
     {"sigmoid", sn::sigmoid, sigmoid, 1.7},
@@ -33,7 +33,7 @@ const Function kFunctions[] = {
     {"elu", +[](const sn::Arg& x) { return sn::elu(x, 0.5); }, +[](Real x) { return elu(x, 0.5); }, 2},
     {"celu", +[](const sn::Arg& x) { return sn::celu(x, 2); }, +[](Real x) { return x > 0 ? x : 2 * std::expm1(x / 2); }, 2},
     {"selu", sn::selu, +[](Real x) { return Real(1.0507009873554804934193349852946L) * elu(x, Real(1.6732632423543772848170429916717L)); }, 5},
-    {"hard_sigmoid", sn::hard_sigmoid, +[](Real x) { return relu6(x + 3) / 6; }, 1e30},  // x + 3 cancels: compared absolutely
+    {"hard_sigmoid", sn::hard_sigmoid, +[](Real x) { return relu6(x + 3) / 6; }, 1e30},  // x + 3 loses digits by cancellation, so the error is absolute
     {"hard_swish", sn::hard_swish, +[](Real x) { return x * relu6(x + 3) / 6; }, 1e30},
     {"sinc", sn::sinc,
      +[](Real x) { return x == 0 ? 1 : std::sin(Real(3.14159265358979323846264338327950288L) * x) / (Real(3.14159265358979323846264338327950288L) * x); },
@@ -42,7 +42,7 @@ const Function kFunctions[] = {
 
 template <class T> constexpr int kDigits = std::numeric_limits<T>::digits;
 
-/// Returns moderate numbers and both tails, as far as the result vanishes.
+/// Returns moderate numbers and both tails, up to where the result vanishes.
 template <class T> std::vector<T> arguments() {
   std::mt19937_64 random(5);
   std::vector<T> x{T(0.f), T(-0.f), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
@@ -57,7 +57,7 @@ template <class T> std::vector<T> arguments() {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("activations keep their digits from the middle to the tails", T, float, double, sn::half) {
+TEST_CASE_TEMPLATE("activations are accurate from the middle to the tails", T, float, double, sn::half) {
   const std::vector<T> x = arguments<T>();
   const Tensor given = sn::from_span(x);
   for (const Function& f : kFunctions) {
@@ -74,7 +74,7 @@ TEST_CASE_TEMPLATE("activations keep their digits from the middle to the tails",
       } else {
         int exponent = 0;
         std::frexp(want, &exponent);
-        // On CUDA the 2 ULP of its float32 functions, and the 5 of its normal distribution, are added.
+        // On CUDA the errors of its float32 functions (2 ULP) and of its normal distribution (5 ULP) are added.
         const double ulps = f.ulps + (sinter::testing::on_gpu() ? 4 : 0);
         const Real unit = std::ldexp(Real(1), std::max(exponent, std::numeric_limits<T>::min_exponent) - kDigits<T>);
         const Real absolute = f.ulps > 1e29 ? std::ldexp(std::fabs(v) + 4, 1 - kDigits<T>) : ulps * unit;
@@ -89,7 +89,7 @@ TEST_CASE_TEMPLATE("activations keep their digits from the middle to the tails",
   }
 }
 
-TEST_CASE_TEMPLATE("small and half powers are within the bounds of power, written out", T, float, double, sn::half) {
+TEST_CASE_TEMPLATE("small whole and half powers, as products and roots, are within the bounds of power", T, float, double, sn::half) {
   using limits = std::numeric_limits<T>;
   std::mt19937_64 random(11);
   std::vector<T> x{limits::infinity(), static_cast<T>(-limits::infinity()), limits::quiet_NaN(), limits::max(), limits::min(), limits::denorm_min()};
@@ -136,7 +136,7 @@ TEST_CASE_TEMPLATE("small and half powers are within the bounds of power, writte
   CHECK_THROWS_AS(sn::power(whole, -3), sn::ValueError);
 }
 
-TEST_CASE("tails that a formula of one exponential loses") {
+TEST_CASE("the tails that a formula with one exponential would lose are accurate") {
   const auto near = [](const Tensor& y, double want, double share) {
     const double got = y.astype(DType::float64).item<double>();
     INFO(got, " for ", want);
@@ -192,7 +192,7 @@ TEST_CASE_TEMPLATE("elementwise functions of several arguments", T, float, doubl
   check("glu of rows", sn::glu(stacked, 0), [](Real p, Real, Real r) { return p * sigmoid(r); }, eps);
 }
 
-TEST_CASE_TEMPLATE("ldexp rounds once and frexp takes it apart again", T, float, double) {
+TEST_CASE_TEMPLATE("ldexp rounds once, and frexp is its inverse", T, float, double) {
   std::vector<T> x{T(0), -T(0), T(1), std::numeric_limits<T>::max(), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::infinity()};
   std::mt19937_64 random(3);
   constexpr int range = std::numeric_limits<T>::max_exponent - std::numeric_limits<T>::min_exponent + std::numeric_limits<T>::digits;
@@ -216,7 +216,7 @@ TEST_CASE_TEMPLATE("ldexp rounds once and frexp takes it apart again", T, float,
   }
 }
 
-TEST_CASE("what elementwise functions refuse, they name") {
+TEST_CASE("errors of elementwise functions name the function and the type") {
   const Tensor x = sn::zeros({4}, DType::float32), i = sn::zeros({4}, DType::int32);
   CHECK_THROWS_AS(sn::ldexp(x, x), sn::DTypeError);
   CHECK_THROWS_AS(sn::gcd(x, i), sn::DTypeError);

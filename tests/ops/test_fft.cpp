@@ -1,4 +1,4 @@
-// Fourier transforms against the sums that define them, for lengths of every kind, types, axes, views and norms.
+// Fourier transforms, compared with the sums that define them, for lengths of every kind, types, axes, views and norms.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -55,7 +55,7 @@ double within(DType type) { return type == DType::float64 ? 2e-14 : type == DTyp
 
 }  // namespace
 
-TEST_CASE("every kind of length") {
+TEST_CASE("transforms of every kind of length") {
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 49, 53, 60, 97, 128, 211, 360, 509, 1024}) {
     if (on_gpu() && n != 6 && n != 53) continue;
     for (const DType type : {DType::float64, DType::float32}) {
@@ -77,7 +77,7 @@ TEST_CASE("every kind of length") {
   }
 }
 
-TEST_CASE("axes, views, batches, types") {
+TEST_CASE("transforms along any axis, of views, batches and every type") {
   for (const DType type : {DType::float64, DType::float32, DType::float16, DType::int32, DType::bool_}) {
     if (on_gpu() && type != DType::float32) continue;
     const auto [x, rx] = random(rng, {3, 10, 4}, type, 0, 3);
@@ -105,7 +105,7 @@ TEST_CASE("axes, views, batches, types") {
   }
 }
 
-TEST_CASE("several axes, lengths that are given, norms") {
+TEST_CASE("transforms along several axes, with given lengths and norms") {
   const Tensor x = random(rng, {6, 9}, DType::float64, -1, 1).first, y = random(rng, {6, 9}, DType::float64, -1, 1).first;
   const sn::Complex all = fft::fftn({x, y});
   const sn::Complex once = fft::fft(fft::fft({x, y}, {}, 0), {}, 1);
@@ -129,7 +129,7 @@ TEST_CASE("several axes, lengths that are given, norms") {
   near(fft::fftshift(fft::fftfreq(5)), sn::sort(fft::fftfreq(5)), 0);
 }
 
-TEST_CASE("a convolution, and power by Parseval") {
+TEST_CASE("the convolution theorem and Parseval's theorem hold") {
   const Tensor x = random(rng, {2, 30}, DType::float64, -1, 1).first, w = random(rng, {7}, DType::float64, -1, 1).first;
   const Tensor product = fft::irfft(fft::rfft(x, 36) * fft::rfft(w, 36), 36);
   Tensor direct = sn::zeros({2, 36});
@@ -142,7 +142,7 @@ TEST_CASE("a convolution, and power by Parseval") {
   CHECK(sn::counters().host_calls - before == (on_gpu() ? 1 : 0));
 }
 
-TEST_CASE("frequencies that are real, and complex numbers") {
+TEST_CASE("frequencies, real and complex transforms") {
   const Tensor x = random(rng, {4, 9}, DType::float64, -1, 1).first, y = random(rng, {4, 9}, DType::float64, 0.5, 1).first;
   const sn::Complex half = fft::ihfft(x);
   near(half.re, fft::rfft(x).re / 9., 1e-14);
@@ -180,7 +180,7 @@ TEST_CASE("functions of complex numbers") {
       {sn::exp, std::exp}, {sn::log, std::log},   {sn::sqrt, std::sqrt}, {sn::sin, std::sin},   {sn::cos, std::cos},
       {sn::tan, std::tan}, {sn::sinh, std::sinh}, {sn::cosh, std::cosh}, {sn::tanh, std::tanh},
   };
-  // Points all over the plane, near the unit circle (where a logarithm cancels), far right, and on both axes.
+  // Points everywhere in the plane, near the unit circle (where a logarithm loses digits), with large real parts, and on both axes.
   std::vector<double> re, im;
   const auto point = [&](double a, double b) { re.push_back(a), im.push_back(b); };
   std::uniform_real_distribution<double> wide(-6, 6), close(-1e-9, 1e-9), turn(-3, 3);
@@ -231,7 +231,7 @@ TEST_CASE("functions of complex numbers") {
   near(product.im, sn::matmul(m, n), 1e-14);
 }
 
-TEST_CASE("what does not fit") {
+TEST_CASE("wrong shapes and types are errors") {
   const Tensor x = sn::ones({3, 4});
   says<sn::ValueError>([&] { fft::rfft(x, 0); }, "rfft: a transform of 0 numbers");
   says<sn::ShapeError>([&] { fft::fft({x, sn::ones({3})}); }, "fft: a real part of shape (3, 4) and an imaginary one of shape (3,)");

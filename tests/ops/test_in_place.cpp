@@ -1,4 +1,4 @@
-// Small assignments that are written in place: other handles of the elements, and values recorded from them, must not change.
+// Small assignments that are written in place. Other handles of the elements, and values that were recorded from them, must not change.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -104,7 +104,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
               case 2: held[at].x(i - rows, Slice{j, j + 1}) = Tensor(number).astype(dtype), want = number; break;
               default: held[at].x(i, j) = number, want = number;
             }
-            if (std::fabs(want) > 100) held[at].x(i, j) = 1, want = 1;  // within the narrow types
+            if (std::fabs(want) > 100) held[at].x(i, j) = 1, want = 1;  // the values fit the narrow types
           }
         }
       }
@@ -116,7 +116,7 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
   }
 }
 
-TEST_CASE("an array filled element by element costs no plans") {
+TEST_CASE("filling an array element by element makes no plans") {
   if (on_gpu()) return;
   const auto before = sn::counters();
   Tensor x = Tensor::zeros({60, 50});
@@ -147,7 +147,7 @@ TEST_CASE("memory that is not sinter's is never written to") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("what an operation tells of its result is forgotten") {
+TEST_CASE("a write in place discards the known properties of a result") {
   Tensor x = sn::abs(Tensor{-1.0, 2.0});
   sn::eval(x);
   x(0) = -3.0;
@@ -158,7 +158,7 @@ TEST_CASE("what an operation tells of its result is forgotten") {
   CHECK(values(c + c(1)) == std::vector<double>{7, 10, 7, 7});
 }
 
-TEST_CASE("what numbers do on the way is what kernels do") {
+TEST_CASE("updates in place give the same values as kernels") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   std::mt19937 rng(test_seed());
   for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::int8, DType::int16, DType::int32, DType::uint8, DType::uint64}) {
@@ -192,7 +192,7 @@ TEST_CASE("what numbers do on the way is what kernels do") {
   }
 }
 
-TEST_CASE("a frozen formula that fills an array records the same for every size") {
+TEST_CASE("a frozen formula that fills an array records the same operations for every size") {
   const sn::Function f = sn::freeze(
       [](const Tensor& x) {
         Tensor w = Tensor::zeros({x.shape()[0]});

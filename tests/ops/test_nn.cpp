@@ -1,4 +1,4 @@
-// The functions of networks against plain loops in double, for random shapes and options.
+// The functions of neural networks, compared with plain loops in double, for random shapes and options.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ Ref transposed_of(const Ref& x, const Ref& w, const Ints& stride, const Widths& 
   return out;
 }
 
-/// Computes a pool by PyTorch's rules from the values of a window inside x and the number of places that count.
+/// Computes a pool by PyTorch's rules from the values of a window inside x and the number of positions that count.
 Ref pool_of(const Ref& x, const Ints& taps, const Ints& stride, const Widths& widths, const Ints& dilation, bool ceil_mode, bool count_pad,
             const std::function<double(const std::vector<double>&, double)>& reduced) {
   const std::size_t axes = taps.size(), first = x.shape.size() - axes;
@@ -195,7 +195,7 @@ TEST_CASE("convolutions large enough for tiles and threads, of views") {
   }
 }
 
-TEST_CASE("integers convolve, bool does not; batches and channels may be left out or empty") {
+TEST_CASE("integers can be convolved, bools cannot; batches and channels may be omitted or empty") {
   const auto [x, rx] = random(rng, {1, 2, 9}, DType::int32, -9, 9);
   const auto [w, rw] = random(rng, {3, 2, 4}, DType::int32, -9, 9);
   same(sn::conv1d(x, w), conv_of(rx, rw, nullptr, {1}, {{0, 0}}, {1}, 1));
@@ -272,7 +272,7 @@ TEST_CASE("pools of random shapes") {
              2);
     }
   }
-  for (std::int64_t step : {1, 2, 7}) {  // more places than the unrolled form takes
+  for (std::int64_t step : {1, 2, 7}) {  // more positions than the unrolled form supports
     const auto [wide, rwide] = random(rng, {1, 2, 15, 16}, DType::float32, -1, 1);
     const Widths widths{{3, 3}, {3, 3}};
     same(sn::max_pool2d(wide, 7, {.stride = step, .padding = 3}),
@@ -351,7 +351,7 @@ TEST_CASE("norms over channels and groups") {
   }
 }
 
-TEST_CASE("attention: masks, causal, scale, shared heads") {
+TEST_CASE("attention with masks, causal masks, scales and shared heads") {
   for (int round = 0; round < rounds(8) && !time_is_over(); ++round) {
     const std::int64_t batch = pick(1, 2), own = pick(1, 2), heads = own * pick(1, 2), queries = pick(1, 6), keys = pick(1, 7), features = pick(1, 9),
                        out = pick(1, 5);
@@ -393,7 +393,7 @@ TEST_CASE("attention: masks, causal, scale, shared heads") {
   }
 }
 
-TEST_CASE("embeddings, one_hot, linear, unfold, shuffled pixels") {
+TEST_CASE("embedding, one_hot, linear, unfold and pixel_shuffle") {
   const auto [table, rt] = random(rng, {7, 5}, DType::float32, -1, 1);
   const auto [index, ri] = random(rng, {2, 3}, DType::int64, 0, 7);
   same(sn::embedding(index, table), make({2, 3, 5}, [&](const Coords& p) { return at(rt, {static_cast<std::int64_t>(at(ri, {p[0], p[1]})), p[2]}); }));
@@ -440,7 +440,7 @@ TEST_CASE("resize of random shapes along both axes") {
     const auto how = static_cast<sn::Coordinates>(pick(0, 3));
     const bool cubic = pick(0, 1);
     const auto [x, rx] = random(rng, {2, h, w}, DType::float64, -1, 1);
-    // Computes each element as a sum over all places, weighted by distance.
+    // Computes each element as a sum over all positions, weighted by distance.
     const auto weight = [&](std::int64_t o, std::int64_t out, std::int64_t in, std::int64_t place) {
       const double scale = static_cast<double>(out) / static_cast<double>(in), i = static_cast<double>(o);
       double at = (i + 0.5) / scale - 0.5;
@@ -449,7 +449,7 @@ TEST_CASE("resize of random shapes along both axes") {
       if (how == sn::Coordinates::pytorch_half_pixel && out == 1) at = 0;
       if (out == in) return o == place ? 1.0 : 0.0;
       double sum = 0;
-      for (std::int64_t k = -8; k < in + 16; ++k) {  // places outside repeat the outermost ones
+      for (std::int64_t k = -8; k < in + 16; ++k) {  // positions outside repeat the outermost elements
         if (std::clamp<std::int64_t>(k, 0, in - 1) != place) continue;
         const double d = std::abs(at - static_cast<double>(k)), a = -0.75;
         if (!cubic) sum += std::max(0.0, 1 - d);
@@ -484,7 +484,7 @@ TEST_CASE("activations") {
   by(sn::softshrink(x, 1), [](double v) { return v > 1 ? v - 1 : v < -1 ? v + 1 : 0; });
 }
 
-TEST_CASE("the same bits on one thread and on several") {
+TEST_CASE("one thread and several threads give the same bits") {
   if (on_gpu()) return;
   const auto [x, rx] = random(rng, {1, 24, 33, 35}, DType::float32, -1, 1);
   const auto [w, rw] = random(rng, {50, 24, 3, 3}, DType::float32, -1, 1);
@@ -501,7 +501,7 @@ TEST_CASE("the same bits on one thread and on several") {
   CHECK(seen[0] == seen[2]);
 }
 
-TEST_CASE("what follows a convolution or a product runs on its pieces, with the same bits") {
+TEST_CASE("the epilogue of a convolution or product runs on its pieces and gives the same bits") {
   if (on_gpu() || !sn::options().fuse) return;
   const auto [x, rx] = random(rng, {2, 12, 21, 33}, DType::float32, -1, 1);
   const auto [w, rw] = random(rng, {40, 12, 3, 3}, DType::float32, -1, 1);
@@ -552,7 +552,7 @@ TEST_CASE("what follows a convolution or a product runs on its pieces, with the 
   CHECK(sn::explain(sn::softmax(product(), -1)).find("epilogue none: its first reader is a kernel with row axes") != std::string::npos);
 }
 
-TEST_CASE("other sizes plan nothing") {
+TEST_CASE("other sizes make no new plan") {
   const auto run = [](std::int64_t batch, std::int64_t h, std::int64_t w) {
     const Tensor x = sn::random::normal(sn::random::Key(1), {batch, 4, h, w}, 0, 1, DType::float32),
                  k = sn::random::normal(sn::random::Key(2), {6, 4, 3, 3}, 0, 1, DType::float32);
@@ -566,7 +566,7 @@ TEST_CASE("other sizes plan nothing") {
   CHECK(run(5, 44, 48) == 0);
 }
 
-TEST_CASE("a product large enough for a library, transposed and not") {
+TEST_CASE("a product that is large enough for a library, transposed and not") {
   if (on_gpu()) return;
   const auto [a, ra] = random(rng, {211, 223}, DType::float32, -1, 1);
   const auto [b, rb] = random(rng, {223, 401}, DType::float32, -1, 1);
@@ -582,7 +582,7 @@ TEST_CASE("a product large enough for a library, transposed and not") {
   if (off) CHECK(sn::explain(sn::matmul(a, b)).find("library Eigen") != std::string::npos);
 }
 
-TEST_CASE("misuse names the function, shapes and numbers") {
+TEST_CASE("errors name the function, the shapes and the numbers") {
   const Tensor x = sn::zeros({1, 3, 8, 8}, DType::float32), w = sn::zeros({4, 3, 3, 3}, DType::float32);
   CHECK_THROWS_WITH_AS(sn::conv2d(x, sn::zeros({4, 2, 3, 3}, DType::float32)),
                        doctest::Contains("conv2d: weight of shape (4, 2, 3, 3) reads 2 channels where x of shape (1, 3, 8, 8) has 3"), sn::ShapeError);

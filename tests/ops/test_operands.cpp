@@ -1,5 +1,5 @@
-// Wrong operands of functions that only C++ has, or has in more forms than the command: up to three right operands are replaced by others of any shape, type
-// and value, SINTER_ARGUMENTS_PAIRS times for each function.
+// Wrong operands of functions that the command does not have, or has in fewer forms than C++. Up to three valid operands are replaced by others of any shape,
+// type and value, SINTER_ARGUMENTS_PAIRS times for each function.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -153,7 +153,7 @@ Tensor any_tensor(std::mt19937& rng) {
   return sn::full(shape, rng() % 2 ? 1 : 100, dtype);
 }
 
-/// "name/seed".
+/// Describes an attempt as "name/seed".
 Results called(const std::string& call) {
   const std::size_t slash = call.rfind('/');
   const Function& function = *std::find_if(std::begin(kFunctions), std::end(kFunctions), [&](const Function& f) { return f.name == call.substr(0, slash); });
@@ -187,7 +187,7 @@ TEST_CASE("wrong operands give a result or one of sinter's exceptions") {
   CHECK(tried.computed > tried.calls / 10);
 }
 
-TEST_CASE("the value around a padded tensor is one element") {
+TEST_CASE("the value that pads a tensor must be one element") {
   const Tensor x = made({2, 3});
   for (const Shape& shape : {Shape{}, Shape{1}, Shape{1, 1, 1}})
     CHECK(sn::pad(x, {{1, 0}, {0, 0}}, sn::PadMode::constant, sn::full(shape, 7)).to_vector<float>()[0] == 7);
@@ -200,7 +200,7 @@ TEST_CASE("the value around a padded tensor is one element") {
                        "pad: a value of shape (4, 5); it must be a number, or a tensor of one element");
 }
 
-TEST_CASE("numbers that no integer holds are refused, or saturate where NumPy's do") {
+TEST_CASE("numbers that no integer can represent are refused, or saturate as in NumPy") {
   const auto tries = [](double p, DType dtype = DType::int64) {
     return sn::astype(sn::random::geometric(sn::random::Key(7), {64}, p, dtype), DType::int64).to_vector<std::int64_t>();
   };
@@ -221,7 +221,7 @@ TEST_CASE("numbers that no integer holds are refused, or saturate where NumPy's 
   CHECK_THROWS_AS(sn::random::binomial(sn::random::Key(7), {3}, INT64_MAX, 0.5), sn::ValueError);
 }
 
-TEST_CASE("limits are stated as they are") {
+TEST_CASE("errors state the true limits") {
   const Tensor x = made({1, 4, 6});
   const std::int64_t many = std::int64_t{1} << 32;
   says<sn::ValueError>([&] { sn::max_pool(x, many); }, "max_pool: kernel_size of 4294967296; it must be from 1 to 2^31");

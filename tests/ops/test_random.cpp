@@ -1,4 +1,4 @@
-// Random numbers: the published vectors, the same bits on every executor, the distributions, and fusion.
+// Random numbers: the published test vectors, the same bits on every executor, the distributions, and fusion.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -63,20 +63,20 @@ TEST_CASE("the reference gives the vectors published with Random123") {
   CHECK(philox_reference({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) == Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("bits are Philox's, element by element") {
+TEST_CASE("every element's bits are Philox's") {
   for (const std::uint64_t seed : kSeeds)
     for (const std::int64_t n : {0, 1, 5, 63, 1000}) {
       const auto got = bits(Key(seed), {n}, DType::uint64).to_vector<std::uint64_t>();
       REQUIRE(got.size() == static_cast<std::size_t>(n));
       for (std::size_t k = 0; k < got.size(); ++k) REQUIRE(got[k] == philox_reference(k, seed));
     }
-  const auto words = bits(Key(7), {3, 5}).to_vector<std::uint32_t>();  // row-major, whatever the shape
+  const auto words = bits(Key(7), {3, 5}).to_vector<std::uint32_t>();  // row-major order for any shape
   for (std::size_t k = 0; k < words.size(); ++k) CHECK(words[k] == static_cast<std::uint32_t>(philox_reference(k, 7)));
   CHECK(bits(Key(1), {}, DType::int8).item<std::int8_t>() == static_cast<std::int8_t>(philox_reference(0, 1)));
   CHECK_THROWS_AS(bits(Key(1), {2}, DType::float32), sn::DTypeError);
 }
 
-TEST_CASE("keys: equal ones repeat, split ones and folded ones differ") {
+TEST_CASE("equal keys repeat, split and folded keys differ") {
   const Key key(42);
   std::set<std::uint64_t> seen{key.bits()};
   for (const Key& k : key.split(1000)) seen.insert(k.bits());
@@ -98,7 +98,7 @@ TEST_CASE("keys: equal ones repeat, split ones and folded ones differ") {
   CHECK(std::abs(both / 20000 * 12) < 5 / std::sqrt(20000.0));
 }
 
-TEST_CASE("uniform: exactly the fractions that the bits stand for, evenly spread") {
+TEST_CASE("uniform numbers are the fractions that their bits encode, and evenly distributed") {
   for (const std::uint64_t seed : kSeeds) {
     const auto f = uniform(Key(seed), {1001}, 0, 1, DType::float32).to_vector<float>();
     const auto d = uniform(Key(seed), {1001}).to_vector<double>();
@@ -126,7 +126,7 @@ TEST_CASE("uniform: exactly the fractions that the bits stand for, evenly spread
   CHECK_THROWS_AS(uniform(Key(1), {3}, sn::zeros({4})), sn::ShapeError);
 }
 
-TEST_CASE("normal: Box and Muller's transform of the bits, with the moments of a normal distribution") {
+TEST_CASE("normal numbers are the Box-Muller transform of their bits, and have the moments of a normal distribution") {
   const auto d = normal(Key(11), {5000}).to_vector<double>();
   const auto f = normal(Key(11), {5000}, 0, 1, DType::float32).to_vector<float>();
   for (std::size_t k = 0; k < d.size(); ++k) {
@@ -150,7 +150,7 @@ TEST_CASE("normal: Box and Muller's transform of the bits, with the moments of a
   CHECK(scaled.variance == doctest::Approx(0.25).epsilon(1e-2));
 }
 
-TEST_CASE("integers: every value of the range, none outside, also for ranges beyond 32 bits") {
+TEST_CASE("integers have every value of the range and no other, even if the range exceeds 32 bits") {
   const auto dice = integers(Key(21), {60000}, 1, 7).to_vector<std::int64_t>();
   std::vector<double> counts(7);
   for (const auto v : dice) ++counts.at(static_cast<std::size_t>(v));
@@ -206,7 +206,7 @@ TEST_CASE("bernoulli, exponential, choice") {
 
 namespace {
 
-/// Returns Kolmogorov and Smirnov's statistic times sqrt(n), which exceeds 2.2 once in 10^4 fair samples.
+/// Returns the Kolmogorov-Smirnov statistic times sqrt(n). It exceeds 2.2 in one of 10^4 fair samples.
 template <class Cdf> double kolmogorov(const Tensor& numbers, Cdf cdf) {
   auto x = sn::astype(numbers, DType::float64).to_vector<double>();
   std::sort(x.begin(), x.end());
@@ -221,7 +221,7 @@ template <class Cdf> double kolmogorov(const Tensor& numbers, Cdf cdf) {
 
 }  // namespace
 
-TEST_CASE("continuous distributions, in both types") {
+TEST_CASE("continuous distributions in float32 and float64") {
   const sn::Shape shape{sinter::testing::on_gpu() ? 3000 : 60000};
   const double root = std::numbers::sqrt2;
   for (const DType type : {DType::float64, DType::float32}) {
@@ -242,7 +242,7 @@ TEST_CASE("continuous distributions, in both types") {
     if (sinter::testing::on_gpu()) continue;
     CHECK(kolmogorov(gamma(Key(11), shape, 3, 1, type), [](double x) { return 1 - std::exp(-x) * (1 + x + x * x / 2); }) < 2.2);
     CHECK(kolmogorov(gamma(Key(12), shape, 0.5, 1, type), [](double x) { return std::erf(std::sqrt(x)); }) < 2.2);
-    CHECK(kolmogorov(loggamma(Key(13), shape, 0.01, type), [](double y) {  // exp(y) may be 0: the series of the function near 0
+    CHECK(kolmogorov(loggamma(Key(13), shape, 0.01, type), [](double y) {  // exp(y) may be 0, so the function's series near 0 is used
             const double x = std::exp(y);
             double sum = 0, term = 1;
             for (int k = 0; k < 60; ++k) sum += term / (0.01 + k), term *= -x / (k + 1);
@@ -266,7 +266,7 @@ TEST_CASE("continuous distributions, in both types") {
   CHECK_THROWS_AS(laplace(Key(1), {3}, 0, 1, DType::int32), sn::DTypeError);
 }
 
-TEST_CASE("discrete distributions: as often as their probabilities say") {
+TEST_CASE("discrete distributions have the expected frequencies") {
   const int n = sinter::testing::on_gpu() ? 4000 : 200000;
   const auto matches = [&](const Tensor& numbers, std::int64_t first, const std::vector<double>& probabilities) {
     std::vector<double> counts(probabilities.size() + 1);
@@ -324,7 +324,7 @@ TEST_CASE("permutations, and choice without replacement") {
   for (std::size_t k = 0; k < 4; ++k) CHECK((turned[k + 4] == turned[k] + 4 && turned[k + 8] == turned[k] + 8));
   const auto some = choice(Key(7), sn::arange(30), 12, 0, false).to_vector<std::int64_t>();
   CHECK(std::set<std::int64_t>(some.begin(), some.end()).size() == 12);
-  // The first of a choice without replacement is drawn with probability p.
+  // The first element of a choice without replacement has the probabilities p.
   double firsts = 0;
   const int tries = sinter::testing::on_gpu() ? 0 : 2000;
   for (int k = 0; k < tries; ++k)
@@ -334,7 +334,7 @@ TEST_CASE("permutations, and choice without replacement") {
   CHECK_THROWS_AS(choice(Key(1), sn::arange(3), 2, 0, true, Tensor{1.0}), sn::ShapeError);
 }
 
-TEST_CASE("numbers are made in the kernel that uses them; a new key is no new kernel") {
+TEST_CASE("random numbers are generated in the kernel that uses them, and a new key needs no new kernel") {
   if (sn::options().fuse) {
     const Tensor x = sn::from_span(std::vector<float>(10000, 1.0f));
     const Tensor dropped = sn::where(bernoulli(Key(41), {10000}, 0.9), x / 0.9f, 0.0f);
@@ -347,12 +347,12 @@ TEST_CASE("numbers are made in the kernel that uses them; a new key is no new ke
     CHECK(after.kernels_compiled == before.kernels_compiled);
     CHECK(dropped.to_vector<float>() != again.to_vector<float>());
   }
-  // A slice has the numbers of the whole.
+  // A slice has the same numbers as the whole.
   const auto whole = normal(Key(5), {40, 30}).to_vector<double>();
   const auto part = normal(Key(5), {40, 30})(Slice{10, 20}, Slice{{}, {}, 3}).to_vector<double>();
   for (std::size_t row = 0; row < 10; ++row)
     for (std::size_t k = 0; k < 10; ++k) CHECK(part[10 * row + k] == whole[30 * (row + 10) + 3 * k]);
-  // A loop that draws at each step.
+  // A loop that draws numbers at each step.
   double inside = 0;
   for (std::uint64_t step = 0; step < 20; ++step) {
     const Tensor points = uniform(Key(8).fold_in(step), {2, 10000});

@@ -1,5 +1,5 @@
-// Recurrent layers in one call, against loops in float64: every cell, both directions, states and batches of any size, any number of threads, and layers that
-// are frozen at one length and called with others.
+// Recurrent layers as library calls, compared with loops in float64: every cell, both directions, states and batches of any size, any number of threads, and
+// layers that are frozen at one length and called with others.
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -94,8 +94,8 @@ std::vector<double> expected(const Case& c) {
   return all;
 }
 
-/// Each step rounds sums of size + 2 terms of at most about 3, and passes its error on, times at most the weights' row sums (below sqrt(size)) and the gates'
-/// slopes (a quarter). relu is unbounded, and its values grow as its errors do.
+/// Each step rounds sums of size + 2 terms of at most about 3. The next step multiplies the error by at most the weights' row sums (below sqrt(size)) and the
+/// gates' slopes (a quarter). relu is unbounded; its values grow as fast as its errors.
 void check_close(const Tensor& result, const std::vector<double>& wanted, const std::string& text) {
   REQUIRE(static_cast<std::size_t>(result.size()) == wanted.size());
   const std::vector<float> values = result.to_vector<float>();
@@ -112,7 +112,7 @@ void check_close(const Tensor& result, const std::vector<double>& wanted, const 
 
 }  // namespace
 
-TEST_CASE("every cell, both directions, against loops in float64") {
+TEST_CASE("every cell in both directions agrees with loops in float64") {
   for (const Cell cell : kCells)
     for (const bool backwards : {false, true})
       for (int round = 0; round < (testing::on_gpu() ? 1 : 4); ++round) {
@@ -121,7 +121,7 @@ TEST_CASE("every cell, both directions, against loops in float64") {
       }
 }
 
-TEST_CASE("many rows, which are several tasks, on any number of threads give the same bits") {
+TEST_CASE("many rows, which are several tasks, give the same bits on any number of threads") {
   for (const Cell cell : kCells) {
     const Case c(cell, 3, 300, 37, false);
     std::vector<float> first;
@@ -135,7 +135,7 @@ TEST_CASE("many rows, which are several tasks, on any number of threads give the
   }
 }
 
-TEST_CASE("operands are views, and others follow what it gives") {
+TEST_CASE("operands may be views, and other operations use the results") {
   const Case c(Cell::lstm, 7, 3, 10, true);
   const Tensor across = swapaxes(from_span(floats(3 * 7 * 40), {3, 7, 40}), 0, 1);
   Case same = c;
@@ -155,13 +155,13 @@ TEST_CASE("operands are views, and others follow what it gives") {
   check_close(twice, expected(second), "a second layer");
 }
 
-TEST_CASE("no step gives the start, no row nothing") {
+TEST_CASE("without steps the result is the initial state, without rows it is empty") {
   const Case none(Cell::gru, 0, 2, 5, false);
   CHECK(none.computed().to_vector<float>() == none.start);
   CHECK(recurrence(Cell::lstm, zeros({4, 0, 20}, DType::float32), zeros({6, 20}, DType::float32), zeros({2, 0, 5}, DType::float32)).shape() == Shape{6, 0, 5});
 }
 
-TEST_CASE("NaN stays in its row") {
+TEST_CASE("a NaN affects only its row") {
   for (const Cell cell : kCells) {
     Case c(cell, 4, 2, 6, false);
     c.x[0] = NAN;
@@ -173,7 +173,7 @@ TEST_CASE("NaN stays in its row") {
   }
 }
 
-TEST_CASE("what does not fit is refused") {
+TEST_CASE("wrong shapes and types are errors") {
   const Case c(Cell::lstm, 3, 2, 4, false);
   CHECK_THROWS_AS(recurrence(Cell::gru, c.x_tensor(), c.weights_tensor(), c.start_tensor()), ShapeError);
   CHECK_THROWS_AS(recurrence(Cell::lstm, c.x_tensor(), c.weights_tensor(), zeros({1, 2, 4}, DType::float32)), ShapeError);

@@ -1,4 +1,4 @@
-// Masks, computed places, and additions at computed places, against plain loops.
+// Masks, index tensors, and additions at computed indices, compared with plain loops.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Tensor random_places(std::int64_t count, std::int64_t size, std::vector<std::int
 
 }  // namespace
 
-TEST_CASE("reading a mask's part, and writing over it") {
+TEST_CASE("reading and assigning the elements that a mask selects") {
   for (const Shape& shape : {Shape{40}, Shape{6, 7}, Shape{3, 4, 5}}) {
     const auto [x, rx] = random(rng, shape, DType::float32, -1, 1);
     const auto [mask, rm] = random(rng, shape, DType::bool_, 0, 1);
@@ -40,7 +40,7 @@ TEST_CASE("reading a mask's part, and writing over it") {
     CHECK(values(x(mask)) == want);
     CHECK(values(sn::extract(mask, x)) == want);
     Tensor y = x;
-    const Tensor part = y(mask);  // the present value, also after y changes
+    const Tensor part = y(mask);  // the value of y now, even if y changes later
     y(mask) = 7.f;
     CHECK(values(part) == want);
     CHECK(values(y) == zip(rx, rm, [](double v, double m) { return m != 0 ? 7 : v; }).v);
@@ -67,7 +67,7 @@ TEST_CASE("reading a mask's part, and writing over it") {
   CHECK_THROWS_AS(sn::eval(x(unknown > 0)), sn::ValueError);
 }
 
-TEST_CASE("writing over a mask's part evaluates nothing") {
+TEST_CASE("assignment by a mask evaluates nothing") {
   Tensor x = sn::arange(10.f);
   for (int step = 0; step < 5; ++step) {
     x(x > 3.f) = 0.f;
@@ -77,7 +77,7 @@ TEST_CASE("writing over a mask's part evaluates nothing") {
   CHECK(values(x) == std::vector<double>{1, 1, 2, 3, 1, 1, 1, 1, 1, 1});
 }
 
-TEST_CASE("places of trues") {
+TEST_CASE("the positions of true elements") {
   const auto [x, rx] = random(rng, {5, 6, 3}, DType::int8, 0, 3);
   const auto found = sn::nonzero(x);
   REQUIRE(found.size() == 3);
@@ -94,7 +94,7 @@ TEST_CASE("places of trues") {
   CHECK(values(x(found[0], found[1], found[2])) == values(x(x != 0)));
 }
 
-TEST_CASE("assigned at integers: the last one counts") {
+TEST_CASE("assignment at integer indices: the last value for an index is stored") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     if (on_gpu() && d % 4 != 1) continue;
@@ -124,7 +124,7 @@ TEST_CASE("assigned at integers: the last one counts") {
   CHECK(values(x(Slice{0, 2}, Slice{0, 2})) == std::vector<double>{1, 2, 3, 4});
 }
 
-TEST_CASE("indices that count along an axis, alone or beside others") {
+TEST_CASE("index arrays that count along an axis, alone or together with others") {
   for (int round = 0; round < 24 && !time_is_over(); ++round) {
     // Each of three indices changes along one of three axes of the common shape, which two of them may share.
     const auto draw = [&](std::int64_t below) { return static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(below)); };
@@ -182,7 +182,7 @@ TEST_CASE("indices that count along an axis, alone or beside others") {
   }
 }
 
-TEST_CASE("added at integers: each time, in order, on any number of threads") {
+TEST_CASE("addition at integer indices: repeated indices add up in order, on any number of threads") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     if (on_gpu() && d % 4 != 1) continue;
@@ -209,7 +209,7 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
   for (int k = 0; k < n; ++k) want[static_cast<std::size_t>(list[static_cast<std::size_t>(k)])] += numbers[static_cast<std::size_t>(k)];
   for (const int threads : {1, 2, 5}) {
     const auto scope = with_threads(threads);
-    CHECK(sn::add_at(sn::zeros({size}, DType::float32), places, v).to_vector<float>() == want);  // the very bits of a loop
+    CHECK(sn::add_at(sn::zeros({size}, DType::float32), places, v).to_vector<float>() == want);  // the same bits as a loop
     const Tensor wide = sn::add_at(sn::zeros({3, size}, DType::float32), sn::zeros({n / size}, DType::int64), v.reshape({-1, size}));
     Tensor by_loop = sn::zeros({size}, DType::float32);
     for (int k = 0; k < n / size; ++k) by_loop += v.reshape({-1, size})(k);
@@ -229,7 +229,7 @@ TEST_CASE("added at integers: each time, in order, on any number of threads") {
   }
 }
 
-TEST_CASE("combined at integers: in pairs, or one after the other") {
+TEST_CASE("reductions at integer indices combine values in pairs or in order") {
   std::vector<std::int64_t> list;
   for (const std::int64_t count : {1, 7, 60}) {
     const Tensor places = random_places(count, 9, list);
@@ -256,7 +256,7 @@ TEST_CASE("combined at integers: in pairs, or one after the other") {
     same(sn::combine_at(x, places, v, sn::subtract, sn::Combining::one_by_one), loop([](double a, double b) { return a - b; }), 1e-11);
     same(sn::combine_at(x, places, 2., [](const Tensor& a, const Tensor& b) { return a + b; }), loop([](double a, double) { return a + 2; }), 1e-14);
   }
-  // Two axes, a mask, a slice beside places, bits.
+  // Cases: two axes, a mask, a slice next to index tensors, bits.
   const Tensor x = sn::combine_at(sn::zeros({3, 4}, DType::int32), std::vector<sn::Index>{Tensor{0, 2, 0}, Tensor{1, 3, 1}}, Tensor{5, 7, 9}, sn::bitwise_or);
   CHECK(values(x) == std::vector<double>{0, 13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7});
   const Tensor y = sn::combine_at(sn::ones({2, 3}), std::vector<sn::Index>{Slice{}, Tensor{0, 0, 2}}, 3., sn::multiply);
@@ -319,7 +319,7 @@ TEST_CASE("histograms over several axes") {
   says<sn::ShapeError>([&] { sn::histogramdd(w); }, "histogramdd: points are the rows of a matrix, not of shape (300,)");
 }
 
-TEST_CASE("isin of many integers: close together, far apart, at the ends of their type") {
+TEST_CASE("isin of many integers that are close together, far apart or at the limits of their type") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     if (!is_integer(type) || (on_gpu() && d % 3 != 0)) continue;
@@ -330,7 +330,7 @@ TEST_CASE("isin of many integers: close together, far apart, at the ends of thei
     const auto smallest = sn::iinfo(type).min;
     for (const std::uint64_t range : {std::uint64_t{100}, std::uint64_t{20000}, std::uint64_t{1} << 40}) {
       if (on_gpu() && range > 100) continue;
-      // Ranges from the type's least number on, and up to its greatest.
+      // Ranges that begin at the type's least number or end at its greatest.
       for (const std::uint64_t from : {std::uint64_t{0}, sn::iinfo(type).max - static_cast<std::uint64_t>(smallest) - range + 1}) {
         if (itemsize(type) < 8 && range > sn::iinfo(type).max) continue;
         const auto made = [&](const Tensor& x) { return (x % range + from + static_cast<std::uint64_t>(smallest)).astype(type); };
@@ -346,7 +346,7 @@ TEST_CASE("isin of many integers: close together, far apart, at the ends of thei
   }
 }
 
-TEST_CASE("looked up at what was looked up, and joined with it") {
+TEST_CASE("gathers of gathers, and concatenations with them") {
   const auto before = sn::counters().fallbacks;
   sn::eval(sn::ones({3}) + sn::arange(3));
   const bool has_compiler = sn::counters().fallbacks == before;
@@ -377,7 +377,7 @@ TEST_CASE("looked up at what was looked up, and joined with it") {
   if (has_compiler) CHECK(sn::counters().fallbacks == before);
 }
 
-TEST_CASE("searched and interpolated in tables of every length") {
+TEST_CASE("searchsorted and interp with tables of every length") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   for (const std::int64_t n : {1, 2, 3, 4, 7, 11, 12, 13, 16, 17, 31, 32, 33, 100}) {
     if (on_gpu() && n != 13) continue;
@@ -387,7 +387,7 @@ TEST_CASE("searched and interpolated in tables of every length") {
       table.push_back(std::round(std::normal_distribution<double>(0, 8)(rng))), heights.push_back(std::normal_distribution<double>()(rng));
     std::sort(table.begin(), table.end());
     for (int k = 0; k < 60; ++k) x.push_back(std::round(std::normal_distribution<double>(0, 16)(rng)) / 2);
-    // NaN is the largest of numbers, and as large as itself.
+    // NaN is larger than all numbers and equal to itself.
     const auto before = [](double a, double b) { return std::isnan(a) ? false : std::isnan(b) || a < b; };
     for (const std::int64_t missing : {std::int64_t{0}, n / 2}) {
       std::vector<double> list(table.begin(), table.end() - missing);
@@ -419,7 +419,7 @@ TEST_CASE("searched and interpolated in tables of every length") {
   }
 }
 
-TEST_CASE("in the midst of a program, through views") {
+TEST_CASE("selections between other operations, of views") {
   for (int round = 0; round < (on_gpu() ? 2 : 8) && !time_is_over(); ++round) {
     const auto [x, rx] = random_view(rng, random(rng, {5, 6}, DType::float64, -3, 3));
     const std::int64_t n = x.ndim() == 0 ? 1 : x.size(0);
@@ -444,7 +444,7 @@ TEST_CASE("in the midst of a program, through views") {
   }
 }
 
-TEST_CASE("places out of range, and what does not fit") {
+TEST_CASE("indices out of range, and wrong shapes and types, are errors") {
   Tensor x = sn::zeros({3, 4});
   says<sn::IndexError>([&] { sn::eval(sn::add_at(x, Tensor{0, 3}, 1.)); }, "add_at: index 3 is out of bounds for axis 0 with size 3");
   says<sn::IndexError>([&] { sn::eval(sn::add_at(x, {Tensor{0, 1}, Tensor{-5, 0}}, 1.)); }, "add_at: index -5 is out of bounds for axis 1 with size 4");
@@ -461,7 +461,7 @@ TEST_CASE("places out of range, and what does not fit") {
   says<sn::ValueError>([&] { sn::histogram(sn::log(x)); }, "histogram: bins from -inf to -inf are not finite");
   says<sn::ValueError>([&] { sn::quantile(x, 1.5); }, "quantile: 1.5 is not in [0, 1]");
   says<sn::ValueError>([&] { sn::percentile(x, Tensor{50, 101}); }, "percentile: 101 is not in [0, 100]");
-  // Beside an infinite height the line starts at the finite point; between two infinite heights there is no line.
+  // Next to a point of infinite height the line starts at the finite point. Between two points of infinite height there is no line.
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor four{0, 1, 2, 3};
   CHECK(values(sn::interp(Tensor{0.5, 1.5, 2.0, 2.5, 3.0}, four, Tensor{0., 1., inf, 3.})) == std::vector<double>{0.5, inf, inf, inf, 3});
@@ -471,7 +471,7 @@ TEST_CASE("places out of range, and what does not fit") {
   says<sn::ShapeError>([&] { sn::gradient(sn::zeros({1})); }, "gradient: a gradient of edge_order 1 needs 2 elements, axis -1 has 1");
 }
 
-TEST_CASE("histograms whose elements lie on edges") {
+TEST_CASE("histograms with elements on the edges of bins") {
   const Tensor x = sn::arange(100) / 10.;
   const auto [counts, edges] = sn::histogram(x, 10, std::pair(0., 10.));
   CHECK(values(counts) == std::vector<double>(10, 10));
@@ -480,7 +480,7 @@ TEST_CASE("histograms whose elements lie on edges") {
   CHECK(values(sn::histogram(Tensor{0., 10., std::nan("")}, 10, std::pair(0., 10.)).counts) == std::vector<double>{1, 0, 0, 0, 0, 0, 0, 0, 0, 1});
 }
 
-TEST_CASE("logcumsumexp over any range") {
+TEST_CASE("logcumsumexp of values of any magnitude") {
   auto [x, rx] = random(rng, {3, 50}, DType::float64, -900, 900);
   const auto found = values(sn::logcumsumexp(x, 1));
   for (std::size_t row = 0; row < 3; ++row) {
@@ -493,8 +493,8 @@ TEST_CASE("logcumsumexp over any range") {
   }
 }
 
-// So many are sorted by digits on a GPU, where the values for one place are added to each other first, then to what was there.
-TEST_CASE("values for many indices are combined in their order, on every device") {
+// A GPU sorts this many indices by digits. It adds the values for one index to each other first, and then to the old value.
+TEST_CASE("values for many indices are combined in order on every device") {
   std::mt19937 own{fresh_seed()};
   constexpr std::int64_t rows = 30000, count = 28000;
   for (const std::int64_t columns : {1, 3}) {
@@ -504,7 +504,7 @@ TEST_CASE("values for many indices are combined in their order, on every device"
     for (float& s : start) s = std::uniform_real_distribution<float>(-1, 1)(own);
     std::vector<float> sums = start, last = start, alone(start.size());
     for (std::int64_t k = 0; k < count; ++k) {
-      // A few places have many values, most have none or one.
+      // A few indices have many values, most have none or one.
       index.push_back(static_cast<std::int64_t>(own() % (own() % 4 == 0 ? 50 : rows)));
       for (std::int64_t c = 0; c < columns; ++c) {
         value.push_back(std::uniform_real_distribution<float>(-1, 1)(own));
@@ -527,7 +527,7 @@ TEST_CASE("values for many indices are combined in their order, on every device"
     const Tensor whole = sn::astype(sn::floor(given * 100), DType::int16);
     const auto wide = sn::add_at(sn::zeros({rows, columns}, DType::int64), sn::Index(places), sn::astype(whole, DType::int64));
     CHECK(sn::all(sn::add_at(sn::zeros({rows, columns}, DType::int16), sn::Index(places), whole) == sn::astype(wide, DType::int16)).item<bool>());
-    // The gathered positions are checked, also where the sum has ranges.
+    // The gathered positions are checked, even if the sum is over ranges.
     const Tensor table = sn::reshape(sn::from_span(start), {rows, columns});
     CHECK(sn::reshape(sn::add_at(x, sn::Index(places), sn::take(table, places, 0)), {-1}).size(0) == rows * columns);
     index[7] = rows;

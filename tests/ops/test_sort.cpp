@@ -1,4 +1,4 @@
-// Sorting against the standard library's, for every dtype, axis and layout, with work before and after.
+// Sorts, compared with the standard library, for every dtype, axis and layout, with prologues and epilogues.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 std::mt19937 rng{fresh_seed()};
 
-/// Returns the places of the elements in order along an axis, equal ones in their order, NaN last, or all of it backwards.
+/// Returns the sorted positions of the elements along an axis: equal elements stay in order, NaN is last. With `descending` the order is reversed.
 Ref places(const Ref& x, std::size_t axis, bool descending = false) {
   Ref out = x;
   Shape lines = x.shape;
@@ -70,7 +70,7 @@ TEST_CASE("every dtype, along every axis") {
     }
 }
 
-TEST_CASE("argsort keeps the order of equal elements, up and down") {
+TEST_CASE("argsort keeps the order of equal elements, ascending and descending") {
   for (int d = 0; d < sn::kDTypeCount; ++d)
     for (const Shape& shape : {Shape{1}, Shape{41}, Shape{0}, Shape{5, 0}, Shape{6, 21}, Shape{3, 1, 8}}) {
       if (on_gpu() && (d % 4 != 3 || shape != Shape{6, 21})) continue;
@@ -89,7 +89,7 @@ TEST_CASE("argsort keeps the order of equal elements, up and down") {
     }
 }
 
-TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special values, any number of threads") {
+TEST_CASE("long rows are sorted by digits and many short rows in lanes, for every dtype, special values and any number of threads") {
   if (on_gpu()) return;
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
@@ -105,7 +105,7 @@ TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special v
         x = sn::from_span(rx.v, shape).astype(type);
         rx.v = values(x);
       } else if (!is_bool(type) && sn::itemsize(type) > 1) {                                                     // all digits
-        const DType drawn = type == DType::int64 ? DType::int32 : type == DType::uint64 ? DType::uint32 : type;  // a type whose values a double holds
+        const DType drawn = type == DType::int64 ? DType::int32 : type == DType::uint64 ? DType::uint32 : type;  // a type whose values a double can represent
         x = sn::random::bits(sn::random::Key(rng()), shape, drawn).astype(type);
         rx.v = values(x);
       }
@@ -126,7 +126,7 @@ TEST_CASE("long rows by digits, many short ones in lanes: every dtype, special v
   }
 }
 
-TEST_CASE("the largest and the smallest") {
+TEST_CASE("topk gives the largest and the smallest elements") {
   const auto [x, rx] = random(rng, {4, 30}, DType::float32, -5, 5);
   for (const bool largest : {true, false})
     for (const std::int64_t count : {0, 1, 7, 30}) {
@@ -140,7 +140,7 @@ TEST_CASE("the largest and the smallest") {
   CHECK_THROWS_WITH_AS(sn::partition(x, 30), doctest::Contains("partition: kth = 30 is out of bounds for 30 elements"), sn::ValueError);
 }
 
-TEST_CASE("a few of a long row: every dtype, along any axis, among many that are equal, NaN the largest") {
+TEST_CASE("topk of long rows: every dtype, any axis, many equal elements, with NaN as the largest") {
   for (int d = 0; d < sn::kDTypeCount; ++d)
     for (const Shape& shape : {Shape{40}, Shape{5, 200}, Shape{150, 3}, Shape{20000}}) {
       if (on_gpu() && (d % 4 != 3 || sn::element_count(shape) > 1000)) continue;
@@ -173,7 +173,7 @@ TEST_CASE("a few of a long row: every dtype, along any axis, among many that are
     }
 }
 
-TEST_CASE("searchsorted against the standard library, NaN the largest") {
+TEST_CASE("searchsorted agrees with the standard library, with NaN as the largest") {
   for (const std::int64_t n : {0, 1, 2, 7, 8, 100}) {
     if (on_gpu() && n != 7) continue;
     auto [list, rl] = random(rng, {n}, DType::float64, 0, 20);
@@ -193,14 +193,14 @@ TEST_CASE("searchsorted against the standard library, NaN the largest") {
   }
 }
 
-TEST_CASE("NaN comes last, infinities at the ends") {
+TEST_CASE("NaN is sorted last, infinities at the ends") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = {nan, 2.f, -inf, nan, inf, -1.f, 0.f};
   same(sn::sort(x), Ref{{7}, {-inf, -1, 0, 2, inf, nan, nan}});
   same(sn::sort(sn::log(Tensor{{-1.f, 1.f, 0.f}})), Ref{{1, 3}, {-inf, 0, nan}});
 }
 
-TEST_CASE("sorted in the midst of a program, through views") {
+TEST_CASE("sorts between other operations, of views") {
   for (int round = 0; round < 4; ++round) {
     const auto [x, rx] = random_view(rng, random(rng, {4, 9, 6}, DType::float64, -3, 3));
     const std::size_t axis = rng() % rx.shape.size();
@@ -217,12 +217,12 @@ TEST_CASE("sorted in the midst of a program, through views") {
   }
 }
 
-TEST_CASE("misuse names the op") {
+TEST_CASE("errors name the operation") {
   CHECK_THROWS_WITH_AS(sn::sort(Tensor{1.f, 2.f}, 1), doctest::Contains("sort"), sn::AxisError);
   CHECK_THROWS_AS(sn::sort(sn::full({}, 1.f)), sn::AxisError);
 }
 
-// A GPU sorts so many by digits, and compares all pairs of fewer.
+// A GPU sorts this many elements by digits; for fewer it compares all pairs.
 TEST_CASE("long rows") {
   for (const DType dtype : {static_cast<DType>(rng() % sn::kDTypeCount), DType::float32})
     for (const Shape& shape : {Shape{26000}, Shape{2, 21000}}) {

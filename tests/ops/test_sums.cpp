@@ -1,4 +1,4 @@
-// The error of float32 sums on the CPU, over any axes of any view, is bounded by the logarithm of their length, against float64.
+// The error of float32 sums on the CPU over any axes of any view, measured with float64, is bounded by the logarithm of their length.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ TEST_CASE("sums over random axes of random views") {
   }
 }
 
-TEST_CASE("a sum has the same bits whether what it adds was stored before or is computed with it") {
+TEST_CASE("a sum has the same bits whether its operand is stored or fused") {
   if (sinter::testing::on_gpu()) return;  // a thread's share depends on the kernel
   const std::vector<std::pair<const char*, Tensor (*)(const Tensor&)>> functions = {
       {"sin", [](const Tensor& x) { return sn::sin(x); }},

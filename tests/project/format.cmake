@@ -1,4 +1,4 @@
-# Every C++ file is as clang-format leaves it: scripts/format.sh mends one that is not.
+# Every C++ file is formatted by clang-format; scripts/format.sh formats a file that is not.
 set(files)
 foreach(folder src include tools tests examples bench)
   file(GLOB_RECURSE found ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.hpp ${ROOT}/${folder}/*.inl)

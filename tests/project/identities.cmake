@@ -1,4 +1,4 @@
-# A change of a source changes the identities of what is made from it, and no others. The change is a comment at the end of a copy.
+# A change of a source file changes only the identities that depend on the file. The test adds a comment at the end of a copy.
 cmake_policy(VERSION 3.25)
 function(identities)
   execute_process(COMMAND ${CMAKE_COMMAND} -Droot=${WORK} -Dout=${WORK}/identities.cpp -Dversion=0 -P ${ROOT}/cmake/identities.cmake
@@ -16,7 +16,7 @@ file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/include)
 file(COPY ${ROOT}/src DESTINATION ${WORK})
 file(COPY ${ROOT}/include/sinter DESTINATION ${WORK}/include)
-# A file, and the identities that a change of it changes.
+# A file, and the identities that depend on it.
 foreach(case "src/jit/schedule.cpp cuda opencl cpu plans" "src/trace/primitives.def cuda opencl cpu plans"
         "include/sinter/dtypes.def cuda opencl cpu plans" "src/jit/forms/rows.cpp cuda opencl" "src/jit/opencl/printer.cpp opencl"
         "src/jit/cuda/printer.cpp cuda" "src/jit/llvm/kernel_writer.cpp cpu" "src/jit/math/float32_math.hpp opencl cpu" "src/base/philox.hpp cpu"

@@ -1,6 +1,6 @@
-"""Prints how many lines each part of the project has, and fails where a part is longer than lines.txt allows.
+"""Prints the number of lines of each part of the project, and fails if a part is longer than lines.txt allows.
 
-Who has a reason to let a part grow raises its number there; who shortens a part lowers it. Data are not counted.
+If there is a reason for a part to grow, raise its number there. After shortening a part, lower it. Data are not counted.
 """
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the packages of a build and tries them in a bare Debian. With the Debian package and a compiler, and nothing else of this project, the README's
+# Builds the packages of a build and tests them in a minimal Debian. With the Debian package and a compiler, and nothing else of this project, the README's
 # first program compiles and runs. The tarball's command computes. The wheel is installed without a network into an empty virtual environment and computes.
 #
 #   packages.sh BUILD WORK      needs root, debootstrap and the build's virtual environment (build/venv), else it exits with 77
@@ -21,7 +21,7 @@ mkdir -p "$work/packages"
 deb=$(ls "$work"/packages/*.deb)
 tarball=$(ls "$work"/packages/*.tar.gz)
 
-# A bare root of this machine's release, with its package sources and certificates. It is kept for the next run, and copied for this one.
+# A minimal root of this machine's release, with its package sources and certificates. It is kept for later runs; each run uses a copy.
 base=$work/base root=$work/root
 codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
 sources=/etc/apt/sources.list.d
@@ -75,7 +75,7 @@ mkdir /opt/sinter && tar -xzf /root/sinter.tar.gz -C /opt/sinter --strip-compone
 grep -qx "14\.0*" /root/product.txt'
 
 echo "== the wheel, in an empty virtual environment without a network"
-# The wheel is built anew, as pip does for a user; pip also stores the wheels of the packages that it needs.
+# The wheel is built again, as pip does for a user; pip also stores the wheels of the packages that it needs.
 rm -rf "$work/wheels"
 "$python" -m pip wheel --quiet --wheel-dir "$work/wheels" --config-settings "build-dir=$work/wheel_build" "$project/python"
 cp -r "$work/wheels" "$root/root/wheels"

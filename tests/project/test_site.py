@@ -1,4 +1,4 @@
-"""The site: builds without a warning, has no dead link, and shows and searches in a real browser.
+"""Tests the site: it builds without a warning, has no dead link, and can be viewed and searched in a real browser.
 
     test_site.py BUILD
 Skipped (77) where there is no doxygen or chromedriver."""

@@ -1,4 +1,4 @@
-# The script of a GPU day, from end to end on the emulated device.
+# The script for a day with a GPU, from start to end on the emulated device.
 if(TARGET sinter_expression AND TARGET sinter_command)
   add_executable(bench_gpu ${PROJECT_SOURCE_DIR}/bench/gpu.cpp)
   target_link_libraries(bench_gpu PRIVATE sinter_expression sinter::sinter fmt::fmt nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS} sinter_warnings)
@@ -6,7 +6,7 @@ if(TARGET sinter_expression AND TARGET sinter_command)
   set_tests_properties(gpu_day_rehearsed PROPERTIES LABELS long TIMEOUT 900
     ENVIRONMENT "SINTER_EMULATOR_CACHE=${CMAKE_CURRENT_BINARY_DIR}/cache/emulator")
 endif()
-# The documentation as a site.
+# The documentation as a web site.
 if(TARGET sinter_python AND TARGET sinter_command)
   sinter_python(site test_site.py ${PROJECT_BINARY_DIR})
   set_tests_properties(site PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 1800)
@@ -16,7 +16,7 @@ endif()
 if(TARGET example_guide AND TARGET sinter_command)
   sinter_python(guide ../../scripts/guide.py ${PROJECT_BINARY_DIR} --check)
 endif()
-# The installation as a user meets it. A sanitizer's build would need its runtime in the consumer too.
+# The installation from a user's view. With a sanitizer, the consumer would need the sanitizer's runtime, too.
 if(NOT SINTER_SANITIZE)
   find_program(PKG_CONFIG_PROGRAM NAMES pkg-config pkgconf REQUIRED)
   set(scripts ${CMAKE_CURRENT_LIST_DIR}/install)
@@ -35,13 +35,13 @@ if(NOT SINTER_SANITIZE)
   add_test(NAME exported_symbols COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:sinter> -P ${scripts}/symbols.cmake)
 endif()
 
-# The packages in a bare Debian. SKIP: it takes root and debootstrap.
+# The packages in a minimal Debian. It is skipped without root or debootstrap.
 if(TARGET sinter_command)
   add_test(NAME packages COMMAND ${CMAKE_CURRENT_LIST_DIR}/packages.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/packages)
   set_tests_properties(packages PROPERTIES LABELS long TIMEOUT 3600 SKIP_RETURN_CODE 77)
 endif()
 
-# The suites on 64-bit ARM, cross-compiled. SKIP: it takes the compiler and qemu.
+# The suites on 64-bit ARM, cross-compiled. It is skipped without the compiler or qemu.
 if(NOT CMAKE_CROSSCOMPILING AND NOT SINTER_SANITIZE)
   add_test(NAME aarch64 COMMAND ${PROJECT_SOURCE_DIR}/scripts/aarch64.sh)
   set_tests_properties(aarch64 PROPERTIES LABELS long TIMEOUT 10800 SKIP_RETURN_CODE 77 COST 2000
@@ -50,7 +50,7 @@ endif()
 
 add_test(NAME header_is_light COMMAND ${CMAKE_COMMAND} -DCXX=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include
   -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install/header -P ${CMAKE_CURRENT_LIST_DIR}/install/header.cmake)
-# A module that includes a later one does not compile. The folders are those of the real targets.
+# A module that includes a later one does not compile. The include folders are those of the real targets.
 set(settings -DCXX=${CMAKE_CXX_COMPILER} -DSOURCE=${PROJECT_SOURCE_DIR}/src -DWORK=${CMAKE_CURRENT_BINARY_DIR}/modules)
 string(REPLACE ";" "," modules "${SINTER_MODULES}")
 foreach(module ${SINTER_MODULES})

@@ -1,4 +1,4 @@
-"""Ranks that are processes: the same bits on any number of them, and faults that are reported in seconds. mpi.py PROGRAM EXAMPLE MPIRUN [MODULE]"""
+"""Tests ranks in separate processes: any number of ranks gives the same bits, and faults are reported within seconds. mpi.py PROGRAM EXAMPLE MPIRUN [MODULE]"""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ for ranks in 2, 4:
 words = {"exits": "rank 0 has waited 3 s for rank 1", "throws": "the disk is full", "killed": "signal 9", "alone": "has waited 3 s for rank",
          "other": "rank 1 evaluates min (", "slow": "rank 1 ends with"}
 for fault, expected in words.items():
-    settings["SINTER_RANKS_TIMEOUT"] = "30" if fault == "slow" else "3"  # on a busy machine a rank that is right may be 3 s late
+    settings["SINTER_RANKS_TIMEOUT"] = "30" if fault == "slow" else "3"  # on a busy machine a correct rank may be 3 s late
     code, text, seconds = run(2, program, fault)
     assert (code == 0) == (fault == "slow"), (fault, code, text)
     assert expected.lower() in text.lower() or (fault == "killed" and "killed" in text.lower()), (fault, text)

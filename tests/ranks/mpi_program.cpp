@@ -1,4 +1,4 @@
-// The program that mpi.py runs under mpirun: it prints the bits of its results, or one of its ranks fails.
+// The program that mpi.py runs under mpirun. It prints the bits of its results, or makes one rank fail.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -33,7 +33,7 @@ int main(int, char** argv) {
     std::printf("rank %d bits %016llx\n", world.rank(), static_cast<unsigned long long>(hash));
     return 0;
   }
-  std::printf("%g\n", sn::sum(x).item<double>());  // all is well at first
+  std::printf("%g\n", sn::sum(x).item<double>());  // the ranks work at first
   const bool at_fault = world.rank() == last;
   if (what == "exits" && at_fault) return 0;
   if (what == "throws" && at_fault) throw std::runtime_error("the disk is full");

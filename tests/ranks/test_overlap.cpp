@@ -1,4 +1,4 @@
-// A kernel's core is computed between an exchange's start and its finish, with the same bits as without the overlap.
+// A kernel's core runs between the start and the finish of an exchange, and gives the same bits as without overlap.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Tensor numbers(const sn::Shape& shape, std::uint64_t key) {
   return made;
 }
 
-/// A step of heat along the first axes, with a border of zeros.
+/// A step of the heat equation along the first axes, with a border of zeros.
 Tensor heat(const Tensor& u, std::size_t axes) {
   std::vector<std::pair<std::int64_t, std::int64_t>> border(u.shape().size(), {0, 0});
   for (std::size_t k = 0; k < axes; ++k) border[k] = {1, 1};
@@ -48,7 +48,7 @@ Tensor heat(const Tensor& u, std::size_t axes) {
   return sn::pad(moved(0, 0) + 0.1 * sum, border);
 }
 
-/// A transport whose messages arrive late, and only while their receiver waits: what it computes before is hidden.
+/// A transport whose messages arrive late, and only while their receiver waits, so that the order of computation and transfer is visible.
 class Slow final : public ranks::Transport {
  public:
   explicit Slow(std::shared_ptr<ranks::Transport> fast) : fast_(std::move(fast)) {}
@@ -95,7 +95,7 @@ TEST_CASE("points outside of a box") {
   }
 }
 
-TEST_CASE("the same bits with and without overlap") {
+TEST_CASE("results have the same bits with and without overlap") {
   std::mt19937 random(fresh_seed());
   const auto size = [&] { return static_cast<std::int64_t>(4 + random() % 60); };
   for (int round = 0; round < (sn::options().backend == "interpreter" ? 2 : 1); ++round) {
@@ -141,7 +141,7 @@ TEST_CASE("the core runs between start and finish") {
   const Tensor u0 = numbers({64, 48}, 3);
   const auto parts = [&](const std::string& path) {
     std::ifstream file(path);
-    // By the line of the timeline: the exchanges and the kernels, in the order of their ends.
+    // Returns for each line of the timeline the exchanges and the kernels in the order of their ends.
     std::map<std::int64_t, std::vector<std::pair<double, std::string>>> lines;
     const nlohmann::json report = nlohmann::json::parse(file);
     for (const nlohmann::json& event : report.at("traceEvents")) {

@@ -1,5 +1,5 @@
-// Every row of the table of primitives and of the library calls over sharded operands: the same bits on 1, 2, 4 and 8 ranks, close to the result without
-// shards; and where a row cannot carry a sharding, an error that names the operands, the line and the call that mends it. A new row is tested by its columns.
+// Every primitive and every library call with sharded operands: 1, 2, 4 and 8 ranks give the same bits, which are close to the result without shards. If an
+// operation does not support a sharding, the error names the operands, the line and the call that helps. The columns of the tables say how to test a new row.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -27,12 +27,12 @@ namespace {
 
 using Names = std::vector<std::string>;
 using Put = std::function<Tensor(const Tensor&, const Names&)>;
-/// Records a row's op for one way of sharding its operands.
+/// Records an operation with one sharding of its operands.
 using Row = std::function<Tensor(const Put&)>;
 
 trace::Site here() { return {"row", sn::Location::current()}; }
 
-/// Evaluated numbers from 0.1 to 0.9, from 1 to 6 as integers, or false and true.
+/// Returns evaluated random operands: floats from 0.1 to 0.9, integers from 1 to 6, or bools.
 Tensor numbers(const Shape& shape, DType dtype = DType::float32) {
   static std::uint64_t key = 0;
   const Tensor uniform = sn::random::uniform(sn::random::Key(++key), shape);
@@ -53,7 +53,7 @@ trace::Operands operands_of(const std::vector<Tensor>& all) {
 
 struct Rows {
   std::map<std::string, std::vector<Row>> carried, refused;  // by the op's name
-  std::set<std::string> made_by_passes;                      // of a place's own graph: they never meet a sharding
+  std::set<std::string> made_by_passes;                      // passes record these in the parts of one place, so their operands are never sharded
 
   void elementwise(Op op, const std::string& name, std::size_t arity, const std::string& accepts) {
     std::vector<DType> dtypes;
@@ -216,7 +216,7 @@ Rows all_rows() {
 
 }  // namespace
 
-TEST_CASE("every row has the same bits on any number of ranks") {
+TEST_CASE("every primitive gives the same bits on any number of ranks") {
   const Rows rows = all_rows();
   CHECK(rows.made_by_passes ==
         std::set<std::string>{"conv_blocked", "conv_bytes", "conv_bytes_scaled", "invert_index", "matmul_panels", "recurrence", "send_part", "receive_part"});
@@ -245,7 +245,7 @@ TEST_CASE("every row has the same bits on any number of ranks") {
   MESSAGE(bits.size() << " examples of " << rows.carried.size() << " rows");
 }
 
-TEST_CASE("a sharding that a row cannot carry is an error that says what mends it") {
+TEST_CASE("a sharding that an operation does not support is an error with a remedy") {
   const Rows rows = all_rows();
   ranks::run(1, [&](ranks::World world) {
     const ranks::Mesh mesh(world, {{"data", 1}, {"model", 1}});

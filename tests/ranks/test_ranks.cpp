@@ -35,7 +35,7 @@ using namespace sinter::testing;
 
 namespace {
 
-/// Shards a tensor along the names, or leaves it whole where the program runs without ranks.
+/// Shards a tensor along the names, or returns it unchanged if the program runs without ranks.
 using Put = std::function<Tensor(const Tensor&, const std::vector<std::string>&)>;
 using Program = std::function<std::vector<Tensor>(const Put&)>;
 
@@ -75,7 +75,7 @@ void same_on_any_ranks(const Program& program, double tolerance = 1e-5) {
   }
 }
 
-/// The call throws, with this in the message and a line of this file at its end.
+/// Checks that the call throws an exception whose message contains this text and ends with a line of this file.
 template <class E> void tells(const std::function<void()>& call, const std::string& what) {
   std::string text = "nothing was thrown";
   try {
@@ -88,7 +88,7 @@ template <class E> void tells(const std::function<void()>& call, const std::stri
   CHECK(text.find(std::string(" at ") + __FILE__) != std::string::npos);
 }
 
-/// Evaluated, so that every rank reads the same elements.
+/// Returns evaluated tensors, so that every rank reads the same elements.
 Tensor numbers(const Shape& shape, std::uint64_t key, DType dtype = DType::float32) {
   Tensor made = sn::random::normal(sn::random::Key(key), shape).astype(dtype);
   sn::eval(made);
@@ -192,7 +192,7 @@ TEST_CASE("products, convolutions and library calls") {
   });
 }
 
-TEST_CASE("numbers made on every rank are the same on any number of ranks") {
+TEST_CASE("random numbers are the same on any number of ranks") {
   same_on_any_ranks([](const Put& put) {
     const Tensor x = put(sn::random::normal(sn::random::Key(1), {57, 4}), {"data", ""});
     const Tensor place = put(sn::arange(57.0), {"data"});
@@ -229,7 +229,7 @@ TEST_CASE("frozen functions exchange") {
       results.insert(results.end(), across.begin(), across.end());
       const std::vector<Tensor> chained = f(results[0](sn::Slice{}, sn::newaxis, 0) * sn::ones({6}, DType::float32), w0);
       results.insert(results.end(), chained.begin(), chained.end());
-      results.push_back(f(x0, w0)[0]);  // whole values, as ever
+      results.push_back(f(x0, w0)[0]);  // values without shards work as usual
       const sn::Function inside =
           sn::freeze([&](const Tensor& x) { return sn::sum(put(x, {"data", ""}) * put(sn::random::normal(sn::random::Key(3), {n, 6}), {"data", ""}), 0); },
                      {{DType::float32, {n, 6}, "x"}});
@@ -254,8 +254,8 @@ TEST_CASE("frozen functions exchange") {
   });
 }
 
-// One line evaluates many formulas of one structure. Each must give what it gives alone, whichever of its operands are the same tensor, whole, evaluated, held
-// by the user, the rank's own part of another, or have another literal.
+// One line evaluates many formulas of one structure. Each must give the same result as alone, for any combination of operands: equal tensors, unsharded or
+// evaluated tensors, tensors that the user holds, local parts of others, or other literals.
 TEST_CASE("a formula that is evaluated again has the same bits") {
   const Tensor a0 = numbers({24, 8}, 41), b0 = numbers({24, 8}, 42), c0 = numbers({24, 8}, 43);
   const auto formula = [](const Tensor& x, const Tensor& y, float by) {
@@ -272,7 +272,7 @@ TEST_CASE("a formula that is evaluated again has the same bits") {
         sn::eval(made);
         results.insert(results.end(), made.begin(), made.end());
       }
-    // In the first round some operands are not evaluated yet, and a kernel that computes them may sum in another order.
+    // In the first iteration some operands are not evaluated yet, and a kernel that computes them may add in another order.
     const std::size_t round = results.size() / 3;
     for (std::size_t k = round; k < 2 * round; ++k) CHECK(bytes_of(results[k + round]) == bytes_of(results[k]));
     return results;
@@ -333,7 +333,7 @@ TEST_CASE("ranks may hold different intermediate values") {
   for (const auto& other : bits) CHECK(other == bits[0]);
 }
 
-TEST_CASE("one rank may read a whole value alone") {
+TEST_CASE("one rank alone may read a whole value") {
   std::mutex mutex;
   std::vector<std::vector<std::byte>> bits;
   for (const int reader : {-1, 0, 2})
@@ -457,7 +457,7 @@ TEST_CASE("safetensors files from all ranks") {
                                      {"whole", whole0 + 1}});
       const sn::NamedTensors plain = sn::load_safetensors(path);
       REQUIRE(plain.size() == 5);
-      // Sharded in another way than it was written.
+      // The tensor is read with another sharding than it was written with.
       const auto loaded = ranks::load_safetensors(path, mesh, {{"a", {"", "data"}}, {"b", {"", "data"}}, {"flags", {"data", ""}}, {"none", {"data", ""}}});
       REQUIRE(loaded.size() == 5);
       for (std::size_t k = 0; k < 5; ++k) {
@@ -492,7 +492,7 @@ TEST_CASE("safetensors files from all ranks") {
   std::remove(path.c_str());
 }
 
-TEST_CASE("each rank that is a thread has a GPU of its own") {
+TEST_CASE("each rank in a thread has its own GPU") {
   if (sn::options().device != "cuda" || !std::getenv("SINTER_EMULATOR_DEVICES")) return;
   const int devices = std::atoi(std::getenv("SINTER_EMULATOR_DEVICES"));
   const Tensor x0 = numbers({40, 6}, 21);
@@ -534,7 +534,7 @@ TEST_CASE("an interrupt ends the waiting for a rank") {
   ranks::run(2, [](ranks::World world) { CHECK(sn::sum(ranks::shard(sn::ones({16}), ranks::Mesh(world, {{"data", 2}}), {"data"})).item<double>() == 16); });
 }
 
-TEST_CASE("what cannot be carried is an error that says what mends it") {
+TEST_CASE("an unsupported sharding is an error with a remedy") {
   ranks::run(1, [&](ranks::World world) {
     const ranks::Mesh mesh(world, {{"data", 1}, {"model", 1}});
     const Tensor x = ranks::shard(sn::ones({8, 6}), mesh, {"data", ""}), y = ranks::shard(sn::ones({8, 6}), mesh, {"model", ""});
@@ -554,7 +554,7 @@ TEST_CASE("what cannot be carried is an error that says what mends it") {
   });
 }
 
-TEST_CASE("faults of a rank are reported on all") {
+TEST_CASE("faults of one rank are reported on all ranks") {
   setenv("SINTER_RANKS_TIMEOUT", "0.5", 1);
   const auto report = [](const std::function<void(const Tensor&, int)>& program) {
     std::vector<std::string> texts(4);
@@ -578,7 +578,7 @@ TEST_CASE("faults of a rank are reported on all") {
     CHECK(text.find("rank 0 evaluates sum (") != std::string::npos);
     CHECK(text.find("rank 2 evaluates max (") != std::string::npos);
   }
-  // Recordings of one length on one line: the first operation that differs is reported.
+  // The ranks' recordings have equal lengths at one line, so the first operation that differs is reported.
   const auto differ = [&](const std::string& a, const std::string& b, const std::function<Tensor(const Tensor&, bool)>& formula) {
     for (const std::string& text : report([&](const Tensor& x, int rank) { sn::eval(sn::sum(formula(x, rank == 3))); })) {
       INFO(text);
@@ -609,7 +609,7 @@ TEST_CASE("faults of a rank are reported on all") {
     });
     CHECK_MESSAGE(texts[2].find("it has ended without taking part") != std::string::npos, texts[2]);
   }
-  {  // one rank reads alone; the others live on without reading
+  {  // one rank reads alone; the others continue without reading
     std::atomic<bool> over = false;
     const auto texts = report([&](const Tensor& x, int rank) {
       if (rank == 0) {

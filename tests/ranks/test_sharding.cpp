@@ -1,4 +1,4 @@
-// Shardings as plain values, and the rule of each row of the table of primitives.
+// Shardings as plain values, and the sharding rule of each primitive.
 #include <doctest/doctest.h>
 
 #include "host_data_stub.hpp"
@@ -7,7 +7,7 @@
 using namespace sinter;
 using namespace sinter::ranks;
 
-TEST_CASE("the blocks of all parts are the elements, each once") {
+TEST_CASE("the blocks of all parts contain each element once") {
   const auto world = std::make_shared<WorldState>(nullptr);
   for (const int pieces : {1, 2, 3, 8})
     for (const std::int64_t n : {1, 2, 7, 8, 9, 64, 100}) {

@@ -10,7 +10,7 @@ sinter_suite(rank_rules interpreter llvm)
 target_include_directories(test_rank_rules PRIVATE ${PROJECT_SOURCE_DIR}/src)
 set_tests_properties(rank_rules_llvm PROPERTIES LABELS long)
 
-# Ranks that are processes: with the MPI that the module was built for, and with MPICH where it is here, too.
+# Ranks that are processes, with the MPI for which the module was built, and also with MPICH if it is installed.
 if(TARGET sinter_mpi)
   sinter_program(mpi_program)
   # sinter_mpi_test(NAME MPIRUN MODULE)
@@ -32,5 +32,5 @@ if(TARGET sinter_mpi)
     endif()
   endif()
 endif()
-# The library opens MPI's module at run time and names nothing of MPI itself.
+# The library opens the MPI module at run time and itself contains no symbol of MPI.
 add_test(NAME ranks_no_mpi_symbol COMMAND sh -c "! nm -D $<TARGET_FILE:sinter> | grep -E '[ _]MPI_'")

@@ -1,5 +1,5 @@
-// The emulated device is honest: faults planted in kernels, one at a time, are each reported with kernel, block, thread and address, and
-// the same kernels without them run through. A lost device stays lost for its process, so each fault has a process of its own.
+// Tests the emulated device: faults are injected into kernels, one at a time. Each is reported with kernel, block, thread and address, and the kernels without
+// faults run to their end. A device stays lost in its process, so each fault has a separate process.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -19,16 +19,16 @@ namespace {
 
 constexpr int kCount = 512;  // elements of each array, a thread each
 
-/// A kernel `k(float* a, float* b, int n)` over blocks of 128 threads: a holds 0, 1, 2, ..., b is new. `right` is a part of its text, and
-/// `wrong` is the same part with a fault.
+/// A kernel `k(float* a, float* b, int n)` with blocks of 128 threads. a contains 0, 1, 2, ..., b is uninitialised. `right` is a part of its text, and `wrong`
+/// is the same part with a fault.
 struct Planted {
   const char* fault;
   const char* body;
   const char *right, *wrong;
   const char* expected;  // a part of the report
-  bool refused = false;  // by the launch, before any thread runs
+  bool refused = false;  // the launch reports the fault before any thread runs
   int dynamic = 0, wrong_dynamic = 0;
-  int cluster = 0;  // all blocks of which are one
+  int cluster = 0;  // all blocks form one cluster
 };
 
 const char* const kTypes = R"(struct __align__(8) F2 { float at[2]; };
@@ -188,11 +188,11 @@ TEST_CASE("child: not planted" * doctest::skip()) {
     if (runs_here(planted)) run(planted, false);
 }
 
-TEST_CASE("each planted fault is reported, with kernel, block, thread and address") {
+TEST_CASE("each injected fault is reported with kernel, block, thread and address") {
   if (skipped_on_gpu()) return;
   for (const std::int64_t i : sinter::testing::sampled(sinter::testing::integers(0, std::ssize(kPlanted) - 1))) {
     const Planted& planted = kPlanted[i];
-    if (planted.wrong_dynamic != planted.dynamic) need_nvrtc();  // static shared memory is known from the compiler's report
+    if (planted.wrong_dynamic != planted.dynamic) need_nvrtc();  // the compiler's report contains the static shared memory
     if (!runs_here(planted)) continue;
     const std::string output = child("child: planted", fmt::format("SINTER_TEST_FAULT={}", i));
     const std::size_t begin = std::min(output.find("cuda emulator:"), output.size());
@@ -216,7 +216,7 @@ TEST_CASE("each planted fault is reported, with kernel, block, thread and addres
   }
 }
 
-TEST_CASE("the same kernels without the faults run through, in every order") {
+TEST_CASE("the same kernels without faults run in every order") {
   if (skipped_on_gpu()) return;
   for (const int seed : sinter::testing::sampled({1, 2, 3})) {
     const std::string output = child("child: not planted", fmt::format("SINTER_EMULATOR_SEED={}", seed));
@@ -227,7 +227,7 @@ TEST_CASE("the same kernels without the faults run through, in every order") {
   }
 }
 
-TEST_CASE("GPUs before sm_90 take no clusters") {
+TEST_CASE("GPUs before sm_90 refuse clusters") {
   if (skipped_on_gpu()) return;
   const auto clusters = std::find_if(std::begin(kPlanted), std::end(kPlanted), [](const Planted& planted) { return planted.cluster > 0; });
   for (const char* name : {"T4", "A100"}) {
@@ -238,7 +238,7 @@ TEST_CASE("GPUs before sm_90 take no clusters") {
   }
 }
 
-TEST_CASE("a stream that does not wait for another reads what is not there yet") {
+TEST_CASE("a stream that does not wait for another stream reads memory before it is written") {
   if (skipped_on_gpu()) return;
   const cuda::Driver& api = cuda::driver();
   cuda::Context context = nullptr;
@@ -262,7 +262,7 @@ TEST_CASE("a stream that does not wait for another reads what is not there yet")
       if (waits) REQUIRE(api.stream_wait(two, event, 0) == 0);
       REQUIRE(api.copy_on_device(at(second), at(first), 4, two) == 0);
       REQUIRE(api.copy_to_host(&got, at(second), 4, two) == 0);
-      CHECK(got == -2);  // nobody has waited for it yet
+      CHECK(got == -2);  // nothing has waited for the kernel yet
       REQUIRE(api.stream_synchronize(two) == 0);
       if (waits) CHECK(got == round);
       else stale += got != round;

@@ -1,5 +1,5 @@
-// The kernels that sort and invert indices on a GPU against the library of the CPU: device cuda, which is the GPU or the emulator. Two types are drawn; with
-// SINTER_TEST_TYPES=all it is every type.
+// The kernels that sort and invert indices on device cuda (a GPU or the emulator), compared with the CPU's library. Two random types are tested;
+// SINTER_TEST_TYPES=all tests every type.
 #include <map>
 #include <set>
 
@@ -68,7 +68,7 @@ std::vector<std::byte> run(runtime::Device& device, const fuse::LibraryCall& cal
   return result;
 }
 
-/// Elements of few different values, with NaN and both zeros among floats.
+/// Returns elements with few different values; floats include NaN and both zeros.
 Array elements(Random& random, DType dtype, std::size_t count) {
   Array array(dtype, count);
   const bool few = random.integer(0, 1) == 0;
@@ -92,7 +92,7 @@ runtime::Device& cpu() {
 
 }  // namespace
 
-TEST_CASE("sorts of every type and layout are the CPU's, bit for bit") {
+TEST_CASE("sorts of every type and layout give the same bits as on the CPU") {
   Random random;
   CAPTURE(random.seed);
   const bool every = std::getenv("SINTER_TEST_TYPES") != nullptr;
@@ -105,7 +105,7 @@ TEST_CASE("sorts of every type and layout are the CPU's, bit for bit") {
       CAPTURE(name(dtype));
       CAPTURE(to_string(shape));
       const auto count = static_cast<std::size_t>(element_count(shape));
-      // Row-major after three elements, backwards, every second element, or the same element for all rows.
+      // The layouts: row-major from the fourth element on, reversed, every second element, and the same element for all rows.
       for (int layout = 0; layout < (count < 1000 ? 4 : 2); ++layout) {
         CAPTURE(layout);
         Operand x{{0, dtype, 3, shape, std::vector<std::int64_t>(shape.size())}, elements(random, dtype, 2 * count + 4)};
@@ -120,7 +120,7 @@ TEST_CASE("sorts of every type and layout are the CPU's, bit for bit") {
         for (const fuse::LibraryCall& call : {call_of(trace::Op::sort, {x}), call_of(trace::Op::argsort, {x}), call_of(trace::Op::argsort, {x}, {some, 1}),
                                               call_of(trace::Op::argsort, {x}, {shape.back(), 0})}) {
           CAPTURE(fuse::to_string(call));
-          // Sorted NaNs and zeros may have other bits than the CPU's of the same place, and are compared by their places.
+          // Sorted NaNs and zeros may have other bits than on the CPU, so their positions are compared.
           if (call.op == trace::Op::sort && is_floating(dtype)) continue;
           CHECK(run(test::gpu(), call, {x}) == run(cpu(), call, {x}));
         }
@@ -143,7 +143,7 @@ TEST_CASE("sorts of every type and layout are the CPU's, bit for bit") {
     }
 }
 
-TEST_CASE("an inverted index gives each row its places in order, and those of no row last") {
+TEST_CASE("an inverted index lists the positions of each row in order, and positions out of range last") {
   Random random;
   CAPTURE(random.seed);
   for (const std::int64_t rows : {1, 2, 15, 254, 255, 256, 5000, 65536})
@@ -160,7 +160,7 @@ TEST_CASE("an inverted index gives each row its places in order, and those of no
       CHECK(call.shape == Shape{rows + 1 + count});
       const auto got = run(test::gpu(), call, {places, all});
       CHECK(got == run(cpu(), call, {places, all}));
-      // By its definition.
+      // Computes the inverted index by its definition.
       std::vector<std::int32_t> wanted;
       std::int32_t start = 0;
       std::vector<std::int32_t> order;
@@ -179,7 +179,7 @@ TEST_CASE("an inverted index gives each row its places in order, and those of no
     }
 }
 
-TEST_CASE("the kernels compile for every architecture without spills, and each stands alone") {
+TEST_CASE("the kernels compile for every architecture without spills, and each source is self-contained") {
   test::need_nvrtc();
   std::size_t turn = 0;
   const bool every = std::getenv("SINTER_TEST_TYPES") != nullptr;

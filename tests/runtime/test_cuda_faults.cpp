@@ -1,5 +1,5 @@
-// Faults on a device, and their messages. A lost device stays lost for its process, so each fault is a skipped test case ("child: ...") that a process of its
-// own runs. The emulator notices the fault.
+// Faults on a device, and their messages. A device stays lost in its process, so each fault is a skipped test case ("child: ...") that a separate process runs.
+// The emulator reports the fault.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ constexpr DType f32 = DType::float32;
 testing::Ran child(const std::string& test_case, const std::string& environment = "") { return testing::run_test_case(test_case, environment); }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// These tests are about the emulator's own findings.
+/// These tests need the emulator's checks.
 bool on_gpu() { return !has(gpu().info().name, "emulated"); }
 
 LoopNest sum_of_rows(std::int64_t rows, std::int64_t columns) {
@@ -45,7 +45,7 @@ LoopNest negative(std::int64_t count) {
   return b.nest;
 }
 
-/// Runs a nest's kernel after a change of its text, and prints the result.
+/// Changes the source of a nest's kernel, runs the kernel and prints the result.
 void run_changed(const LoopNest& nest, const std::string& from, const std::string& to, std::size_t inputs, std::size_t outputs) {
   jit::Source source = jit::generate_cuda(nest, gpu().info().sm);
   const std::size_t at = source.text.find(from);
@@ -76,11 +76,11 @@ void run_changed(const LoopNest& nest, const std::string& from, const std::strin
   std::fflush(stdout);
 }
 
-constexpr const char* kBarrier = "__syncthreads();\n    float";  // between the parts' writes and their reads
+constexpr const char* kBarrier = "__syncthreads();\n    float";  // the barrier between writing and reading the parts
 
 }  // namespace
 
-TEST_CASE("what the host gives is read before an upload returns, however long the copies wait; what it asks for has arrived") {
+TEST_CASE("an upload has read the host's memory when it returns, and a download has written it") {
   std::mt19937_64 random(sinter::testing::fresh_seed());
   const auto drawn = [&](std::size_t bytes) {
     std::vector<unsigned char> all(bytes);
@@ -92,7 +92,7 @@ TEST_CASE("what the host gives is read before an upload returns, however long th
     std::vector<unsigned char> given = first, got(bytes), other(bytes);
     const runtime::BufferPtr a = gpu().allocate(bytes), b = gpu().allocate(bytes), copy = gpu().allocate(bytes);
     gpu().upload(*a, given.data(), bytes);
-    given = second;  // the copies of the first may be under way
+    given = second;  // the copies of the first data may not be done yet
     gpu().upload(*b, given.data(), bytes);
     std::fill(given.begin(), given.end(), static_cast<unsigned char>(7));
     gpu().copy(*copy, *a, bytes);
@@ -105,7 +105,7 @@ TEST_CASE("what the host gives is read before an upload returns, however long th
     CAPTURE(bytes);
     round(bytes);
   }
-  // Several threads at once: a thread that finds the pinned memory in use lets the driver copy.
+  // Several threads copy at once. A thread that finds the pinned memory in use lets the driver copy.
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int k = 0; k < 4; ++k)
@@ -133,7 +133,7 @@ TEST_CASE("child: shuffle of some lanes" * doctest::skip()) {
 }
 TEST_CASE("child: unchanged" * doctest::skip()) { run_changed(sum_of_rows(40, 1000), "__syncthreads", "__syncthreads", 40000, 40); }
 TEST_CASE("child: three kernels" * doctest::skip()) {
-  // The second kernel is at fault, which is reported only when somebody waits.
+  // The second kernel has the fault, which is reported only when a thread waits.
   const LoopNest sum = sum_of_rows(4, 1000), wild = negative(1000);
   jit::Source source = jit::generate_cuda(wild, gpu().info().sm);
   source.text.replace(source.text.find("out0[p0]"), 8, "((float*)16)[p0]");
@@ -188,7 +188,7 @@ TEST_CASE("child: allocate and free" * doctest::skip()) {
   fmt::print("IN USE {} AT PEAK {}\n", gpu().memory().now, gpu().memory().peak);
 }
 
-TEST_CASE("a barrier taken out of a reduction is noticed") {
+TEST_CASE("a missing barrier in a reduction is reported") {
   if (on_gpu()) {
     MESSAGE("SKIPPED (1 test): a GPU does not notice a missing barrier, only the emulator does");
     return;
@@ -211,7 +211,7 @@ TEST_CASE("a barrier taken out of a reduction is noticed") {
     CHECK(has(output, "AGAIN: cuda:0"));
     CHECK(has(output, "the device was lost earlier"));
   }
-  // And with the emulator's checks off, by the values: no order of the threads is taken for granted.
+  // With the emulator's checks off, wrong values show the fault, because the emulator runs threads in any order.
   const std::string values = child("child: barrier removed", "SINTER_EMULATOR_CHECKS=off").out;
   MESSAGE("checks off -> ", line_from(values, "RESULTS"));
   CAPTURE(values);
@@ -227,7 +227,7 @@ TEST_CASE("a barrier or shuffle that some threads miss is a failed launch, not a
   }
   const std::string barrier = child("child: barrier of some threads", "SINTER_EMULATOR_CHECKS=off").out;
   CAPTURE(barrier);
-  CHECK(has(barrier, "waits at the barrier of line"));  // those that passed it by wait at the next one
+  CHECK(has(barrier, "waits at the barrier of line"));  // the threads that skipped the barrier wait at the next one
   CHECK(has(barrier, "CUDA_ERROR_LAUNCH_FAILED"));
   const std::string shuffle = child("child: shuffle of some lanes").out;
   CAPTURE(shuffle);
@@ -235,7 +235,7 @@ TEST_CASE("a barrier or shuffle that some threads miss is a failed launch, not a
   CHECK(has(shuffle, "CUDA_ERROR_LAUNCH_FAILED"));
 }
 
-TEST_CASE("accesses outside the device's memory") {
+TEST_CASE("accesses outside the device's memory are reported") {
   if (on_gpu()) {
     MESSAGE("SKIPPED (1 test): a GPU does not notice a step past the end");
     return;
@@ -254,7 +254,7 @@ TEST_CASE("accesses outside the device's memory") {
   CHECK(has(host.out, "SIGSEGV"));
 }
 
-TEST_CASE("no driver, no GPU, no such GPU") {
+TEST_CASE("a missing driver, no GPU, or an unknown GPU is an error") {
   const std::string missing = child("child: open", "SINTER_CUDA_DRIVER=/nonexistent/libcuda.so.1").out;
   CAPTURE(missing);
   CHECK(has(missing, "LISTED 0 no CUDA driver: tried /nonexistent/libcuda.so.1"));
@@ -274,7 +274,7 @@ TEST_CASE("no driver, no GPU, no such GPU") {
   CHECK_THROWS_AS(runtime::open_cuda(-1), DeviceError);
 }
 
-TEST_CASE("memory: exhausted, reused, without a pool") {
+TEST_CASE("memory is exhausted, reused, and allocated without a pool") {
   if (!on_gpu()) {
     const std::string full = child("child: allocate", "SINTER_EMULATOR_MEMORY=1048576").out;
     CAPTURE(full);
@@ -290,7 +290,7 @@ TEST_CASE("memory: exhausted, reused, without a pool") {
   CHECK(gpu().allocate(0)->data() != nullptr);
 }
 
-TEST_CASE("binaries that are not for this device") {
+TEST_CASE("binaries for other devices are refused") {
   const LoopNest nest = negative(16);
   jit::Binary binary;
   binary.entry = "negative";
@@ -320,7 +320,7 @@ TEST_CASE("a GPU newer than NVRTC gets PTX; a driver older than NVRTC says what 
   for (const std::string& output : {old_for_ptx, old}) CHECK(has(output, "install a driver for its CUDA version, or name an NVRTC of the driver's"));
 }
 
-TEST_CASE("among several NVRTCs the newest that the driver takes is found") {
+TEST_CASE("of several NVRTCs the newest one that the driver supports is found") {
   namespace fs = std::filesystem;
   const fs::path home = fs::temp_directory_path() / fmt::format("sinter_nvrtcs_{}", getpid());
   fs::create_directories(home / "lib64");
@@ -338,7 +338,7 @@ TEST_CASE("among several NVRTCs the newest that the driver takes is found") {
   fs::remove_all(home);
 }
 
-TEST_CASE("rows around the 48 KiB that a block has without asking") {
+TEST_CASE("rows near 48 KiB, the shared memory that a block may use by default") {
   for (const std::int64_t columns : {12271, 12272, 12273, 12287, 12288, 12289, 14000}) {
     NestBuilder b("normalised", {2}, {columns});
     const int x = b.index({columns, 1});
@@ -356,7 +356,7 @@ TEST_CASE("rows around the 48 KiB that a block has without asking") {
   }
 }
 
-TEST_CASE("the device's default pool is left as it is, and ours keeps what is freed until trim") {
+TEST_CASE("the device's default pool is not changed, and sinter's pool keeps freed memory until trim") {
   if (on_gpu()) return;
   using Pool = runtime::cuda::Pool;
   gpu().allocate(1 << 20);
@@ -373,7 +373,7 @@ TEST_CASE("the device's default pool is left as it is, and ours keeps what is fr
   CHECK(gpu().memory().now == 0);
 }
 
-TEST_CASE("a late error names the kernels that it may come from") {
+TEST_CASE("an asynchronous error names the kernels that may have caused it") {
   if (on_gpu()) return;
   const std::string several = child("child: three kernels").out;
   CAPTURE(several);
@@ -402,7 +402,7 @@ TEST_CASE("a row that does not fit in shared memory is refused before the launch
   CHECK_NOTHROW(gpu().synchronize());
 }
 
-TEST_CASE("what a loaded kernel takes, and how long it ran") {
+TEST_CASE("a loaded kernel reports its resources and its time") {
   const LoopNest nest = sum_of_rows(2000, 100);
   const jit::Binary binary = compiler().compile(jit::generate_cuda(nest, gpu().info().sm));
   const runtime::KernelPtr kernel = gpu().load(nest, binary);

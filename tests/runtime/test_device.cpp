@@ -34,7 +34,7 @@ const bool losing = std::getenv("SINTER_EMULATOR_LOSE") != nullptr;
 
 }  // namespace
 
-TEST_CASE("softmax of rows of 12,272 to 12,289 elements: around the 48 KiB a block has without asking" * doctest::skip(losing)) {
+TEST_CASE("softmax of rows of 12,272 to 12,289 elements, near the 48 KiB that a block may use by default" * doctest::skip(losing)) {
   for (const std::int64_t columns : {12272, 12273, 12280, 12287, 12288, 12289}) {
     CAPTURE(columns);
     const std::vector<float> x = numbers(2 * columns, static_cast<std::uint32_t>(columns));
@@ -52,14 +52,14 @@ TEST_CASE("softmax of rows of 12,272 to 12,289 elements: around the 48 KiB a blo
   }
 }
 
-TEST_CASE("indices are as wide as the array needs, however few points are visited" * doctest::skip(losing)) {
+TEST_CASE("indices are as wide as the array requires, even if a kernel visits few points" * doctest::skip(losing)) {
   for (const char* target : {"sm_75", "sm_90", "sm_120"}) {
     CAPTURE(target);
     const std::int64_t many = std::int64_t{3} << 30;
     const sn::Tensor small = sn::placeholder({1 << 20}, sn::DType::float32), large = sn::placeholder({many}, sn::DType::float32);
     CHECK(text_of(small + 1.f, target).find("const int s") != std::string::npos);
     CHECK(text_of(large + 1.f, target).find("const long long s") != std::string::npos);
-    // Every millionth element: few points, far apart.
+    // Reads every millionth element: few points that are far apart.
     CHECK(text_of(sn::slice(large, {sn::Slice{0, many, 1 << 20}}) * 2.f, target).find("const long long s") != std::string::npos);
     const sn::Tensor wide = sn::placeholder({1 << 16, 1 << 16}, sn::DType::float32);
     CHECK(text_of(sn::sum(wide, 1), target).find("const long long s") != std::string::npos);
@@ -67,7 +67,7 @@ TEST_CASE("indices are as wide as the array needs, however few points are visite
   }
 }
 
-TEST_CASE("memory comes back, and trim and synchronize may be called at any time" * doctest::skip(losing)) {
+TEST_CASE("memory is released, and trim and synchronize may be called at any time" * doctest::skip(losing)) {
   sn::synchronize();
   sn::trim();
   const std::uint64_t before = sn::counters().bytes_now;
@@ -81,8 +81,8 @@ TEST_CASE("memory comes back, and trim and synchronize may be called at any time
   CHECK(sn::counters().bytes_now == before);
 }
 
-TEST_CASE("a lost device: an error that names the kernel, and the process goes on on the CPU" * doctest::skip(!losing)) {
-  sn::testing::may_fall_back = true;  // a kernel that cannot be loaded any more
+TEST_CASE("after a lost device the error names the kernel, and the process continues on the CPU" * doctest::skip(!losing)) {
+  sn::testing::may_fall_back = true;  // this kernel cannot be loaded any more
   const std::vector<float> values = numbers(1000, 7);
   const sn::Tensor x = sn::from_span(values), kept = sn::sqrt(sn::abs(x));
   const std::vector<float> roots = kept.to_vector<float>();

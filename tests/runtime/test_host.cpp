@@ -37,7 +37,7 @@ template <class T> std::vector<T> random_values(std::int64_t n, std::uint64_t se
   return values;
 }
 
-/// Row sums, times a column scale: something combined, something split.
+/// Returns a nest with row sums times a scale per column: some values are reduced, some are divided among threads.
 jit::LoopNest sum_rows(std::int64_t points, std::int64_t rows, bool lanes_are_rows) {
   NestBuilder b({points}, {rows}, lanes_are_rows);
   b.stage(true);
@@ -63,7 +63,7 @@ std::vector<float> launch(int threads, const jit::LoopNest& nest, std::vector<fl
 
 }  // namespace
 
-TEST_CASE("memory: aligned, counted as asked for, used again, given back") {
+TEST_CASE("memory is aligned, counted by its requested size, reused and released") {
   auto device = runtime::open_host(1);
   CHECK(device->name() == "cpu");
   CHECK(device->memory().now == 0);
@@ -78,7 +78,7 @@ TEST_CASE("memory: aligned, counted as asked for, used again, given back") {
     first = buffer->data();
     buffer.reset();
     CHECK(device->memory().now == 0);
-    CHECK(device->allocate(bytes)->data() == first);  // the same block serves again
+    CHECK(device->allocate(bytes)->data() == first);  // the same block is reused
   }
   CHECK(device->memory().peak == std::size_t{5} << 20);
   {
@@ -95,7 +95,7 @@ TEST_CASE("memory: aligned, counted as asked for, used again, given back") {
   std::memset(late->data(), 1, 100);
 }
 
-TEST_CASE("memory: what cannot be had is an error that names the size") {
+TEST_CASE("a failed allocation is an error that names the size") {
   auto device = runtime::open_host(1);
   auto kept = device->allocate(128);
   for (std::size_t bytes : {std::size_t{1} << 60, std::numeric_limits<std::size_t>::max()}) {
@@ -149,7 +149,7 @@ TEST_CASE("a buffer becomes host memory without a copy") {
   CHECK_THROWS_AS(device->upload(*other, back, 65), InternalError);
 }
 
-TEST_CASE("partition: every point once, boundaries at multiples of the unit") {
+TEST_CASE("a partition covers every point once, with boundaries at multiples of the unit") {
   std::mt19937_64 random(sinter::testing::fresh_seed());
   for (int round = 0; round < 300; ++round) {
     const std::int64_t outer = random() % 50, inner = random() % 2 ? random() % 100 : random() % 100'000;
@@ -173,7 +173,7 @@ TEST_CASE("partition: every point once, boundaries at multiples of the unit") {
   }
 }
 
-TEST_CASE("partition: a few long columns are shared out, in whole vectors") {
+TEST_CASE("a partition divides a few long columns among threads, in whole vectors") {
   for (const std::int64_t columns : {128, 500, 2000}) {
     NestBuilder b({columns}, {100'000});
     b.stage(true);
@@ -201,7 +201,7 @@ TEST_CASE("a launch gives the same bits on any number of threads") {
     }
 }
 
-TEST_CASE("threads: each task once, exceptions reach the caller") {
+TEST_CASE("each task runs once, and exceptions reach the caller") {
   for (int threads : {1, 4}) {
     std::vector<std::atomic<int>> count(500);
     run_tasks(threads, 500, [&](std::int64_t k) { ++count[k]; });
@@ -217,7 +217,7 @@ TEST_CASE("threads: each task once, exceptions reach the caller") {
   CHECK(thread_count(2147483647) <= 1024);
 }
 
-TEST_CASE("threads: launches one after the other and from several callers at once, of which some fail") {
+TEST_CASE("launches follow each other or come from several callers at once, and some fail") {
   std::vector<std::thread> callers;
   std::atomic<int> wrong = 0;
   for (int caller = 0; caller < 3; ++caller)
@@ -307,7 +307,7 @@ template <class T> void check_matmul_layouts() {
       check_matmul<T>(1, 1, 1, 1, a_t, b_t, false);
       check_matmul<T>(1, 1, 400, 70, a_t, b_t, false);
       check_matmul<T>(1, 400, 1, 70, a_t, b_t, false);
-      for (const std::int64_t rows : {2, 3, 4}) check_matmul<T>(2, rows, 1301, 45, a_t, b_t, rows == 3);  // few rows: b in its own layout
+      for (const std::int64_t rows : {2, 3, 4}) check_matmul<T>(2, rows, 1301, 45, a_t, b_t, rows == 3);  // with few rows, b is read in its own layout
       check_matmul<T>(3, 17, 23, 31, a_t, b_t, false);
       check_matmul<T>(2, 5, 9, 300, a_t, b_t, true);
       check_matmul<T>(1, 193, 385, 50, a_t, b_t, false);  // one more than a block
@@ -327,7 +327,7 @@ TEST_CASE("matmul: every type and layout") {
   CHECK_THROWS_AS(kernels::matmul(DType::float16, {}, {}, nullptr, {1}, 1, 1, 1, 1), DTypeError);
 }
 
-TEST_CASE("matmul: matrices one below the other, times one matrix, are one") {
+TEST_CASE("matmul: a batch of stacked matrices times one matrix is one product") {
   const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);
   const std::int64_t n = 40, k = 33;

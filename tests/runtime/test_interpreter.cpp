@@ -1,4 +1,4 @@
-// The interpreter on loop nests built by hand: indices, stages, persistent buffers, reductions, chunks, ranges.
+// The interpreter on hand-built loop nests: indices, stages, persistent buffers, reductions, chunks, ranges.
 #include "runtime/host/interpreter.hpp"
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ void run(const jit::LoopNest& nest, std::vector<void*> pointers, std::vector<std
   const Bound bound = bounds(nest);
   Interpreter(nest).run({pointers, nest.ints, scalars}, 0, bound.outer, 0, bound.inner);
 }
-/// Runs the same in parts, the last one first.
+/// Runs the nest in parts, in reverse order.
 void run_in_pieces(const jit::LoopNest& nest, std::vector<void*> pointers, std::int64_t outer_step, std::int64_t inner_step) {
   const Bound bound = bounds(nest);
   const Interpreter interpreter(nest);
@@ -57,7 +57,7 @@ void run_in_pieces(const jit::LoopNest& nest, std::vector<void*> pointers, std::
       interpreter.run({pointers, nest.ints, {}}, outer, std::min(outer + outer_step, bound.outer), inner, std::min(inner + inner_step, bound.inner));
 }
 
-/// softmax over the axis of `rows` elements; `lanes_are_rows`: rows are contiguous, else columns are.
+/// softmax over the axis of `rows` elements. With `lanes_are_rows` rows are contiguous, else columns are.
 jit::LoopNest softmax(std::int64_t points, std::int64_t rows, bool lanes_are_rows) {
   NestBuilder b({points}, {rows}, lanes_are_rows);
   const int at = lanes_are_rows ? b.affine({rows, 1}) : b.affine({1, points});
@@ -78,7 +78,7 @@ jit::LoopNest softmax(std::int64_t points, std::int64_t rows, bool lanes_are_row
 
 }  // namespace
 
-TEST_CASE("pointwise: contiguous, broadcast, strided, backwards and scalar operands, of many sizes") {
+TEST_CASE("pointwise: contiguous, broadcast, strided, reversed and scalar operands, of many sizes") {
   for (std::int64_t columns : {1, 3, 64, 1023, 1024, 1025, 2500}) {
     const std::int64_t rows = 3;
     const auto seed = sinter::testing::fresh_seed();
@@ -97,7 +97,7 @@ TEST_CASE("pointwise: contiguous, broadcast, strided, backwards and scalar opera
     sum = b.op(Op::subtract, {sum, b.op(Op::multiply, {transposed, everybody})});
     sum = b.op(Op::add, {sum, backwards});
     b.store(sum, b.affine({columns, 1}));
-    b.store(b.op(Op::multiply, {of_row, s}), b.affine({1, rows}));  // the same along the lanes, stored with a stride
+    b.store(b.op(Op::multiply, {of_row, s}), b.affine({1, rows}));  // a value that does not change along the lanes and is stored with a stride
 
     auto in0 = random_values(rows * columns, seed), in1 = random_values(rows, seed + 1), in2 = random_values(columns, seed + 2);
     auto in3 = random_values(rows * columns, seed + 3), in4 = random_values(rows * columns, seed + 4), in5 = random_values(1, seed + 5);
@@ -113,7 +113,7 @@ TEST_CASE("pointwise: contiguous, broadcast, strided, backwards and scalar opera
 }
 
 TEST_CASE("indices with division and remainder, nested") {
-  // The flat element t of a (6, 35) space, read as if it were (14, 15) transposed, then folded once more.
+  // Element t of a (6, 35) array in flat order, read like a transposed (14, 15) array, and reshaped once more.
   const std::int64_t rows = 6, columns = 3500;
   NestBuilder b({rows, columns});
   b.stage(false);
@@ -155,7 +155,7 @@ TEST_CASE("indices with division and remainder, nested") {
     }
 }
 
-TEST_CASE("empty spaces: no points writes nothing, no rows gives the neutral element") {
+TEST_CASE("empty axes: without points nothing is written, without rows the result is the neutral element") {
   const auto none = softmax(0, 5, true);
   float untouched = 42;
   run(none, {&untouched, &untouched}, {0});
@@ -175,7 +175,7 @@ TEST_CASE("empty spaces: no points writes nothing, no rows gives the neutral ele
   }
 }
 
-TEST_CASE("reductions over several row axes, of values that vary along some axes only") {
+TEST_CASE("reductions over several row axes of values that vary along only some of them") {
   for (bool lanes_are_rows : {true, false}) {
     const std::int64_t points = 37, r0 = 5, r1 = 1100;
     NestBuilder b({2, points}, {r0, r1}, lanes_are_rows);
@@ -211,7 +211,7 @@ TEST_CASE("reductions over several row axes, of values that vary along some axes
   }
 }
 
-TEST_CASE("chunks end the rows at the total, vectorised along any axis") {
+TEST_CASE("the last chunk ends where the row ends, vectorised along any axis") {
   for (std::int64_t total : {1, 99, 100, 101, 1000, 2049, 15003})
     for (std::int64_t size : {1, 7, 100})
       for (int layout = 0; layout < 3; ++layout) {
@@ -219,7 +219,7 @@ TEST_CASE("chunks end the rows at the total, vectorised along any axis") {
         const auto seed = sinter::testing::fresh_seed();
         INFO("total ", total, " size ", size, " layout ", layout, " seed ", seed);
         auto x = random_values(total * columns, seed);
-        // vectorised along 0: the row; 1: the columns, each chunk a point; 2: the chunks themselves
+        // vectorised along: 0: the row; 1: the columns, where each chunk is a point; 2: the chunks
         const bool lanes_are_rows = layout == 0, lanes_are_chunks = layout == 2;
         NestBuilder b(lanes_are_chunks ? std::vector<std::int64_t>{columns, chunks} : std::vector<std::int64_t>{chunks, columns}, {size}, lanes_are_rows);
         const int chunk = lanes_are_chunks ? 1 : 0;
@@ -247,7 +247,7 @@ TEST_CASE("chunks end the rows at the total, vectorised along any axis") {
       }
 }
 
-TEST_CASE("a long body uses its tiles again and still computes the same") {
+TEST_CASE("a nest with many values reuses its tiles and computes the same") {
   const std::int64_t n = 1500;
   const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);
@@ -293,7 +293,7 @@ TEST_CASE("an output may be the buffer that an input was read from") {
   CHECK(copy == std::vector<float>{1, 2, 3, 4, 5});
 }
 
-TEST_CASE("ranges compute their part alone, and the same bits") {
+TEST_CASE("a range of points computes only these points, with the same bits") {
   for (bool lanes_are_rows : {true, false}) {
     const std::int64_t points = 2300, rows = 40;
     const auto seed = sinter::testing::fresh_seed();
@@ -313,7 +313,7 @@ TEST_CASE("ranges compute their part alone, and the same bits") {
     run_in_pieces(b.nest, {in.data(), pieces.data()}, lanes_are_rows ? 77 : 1, lanes_are_rows ? 1 : 333);
     CHECK(whole == pieces);
 
-    // A part does not change the rest.
+    // A range of points does not change the others.
     std::vector<float> part(2 * points, 5);
     const Interpreter interpreter(b.nest);
     std::vector<void*> pointers = {in.data(), part.data()};

@@ -1,5 +1,5 @@
-// OpenCL: sinter's own functions have the CPU's bits, a device without float64 is told so, and what cannot be opened is an error. Suites of results run on the
-// device as well (the tests whose names end with _opencl). Without an OpenCL device the cases that need one say so.
+// OpenCL: sinter's functions give the same bits as on the CPU, a device without float64 refuses it, and a device that cannot be opened is an error. Other
+// suites run on the device, too (the tests whose names end with _opencl). Without an OpenCL device the test cases that need one print a message.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ using sn::trace::Op;
 
 namespace {
 
-/// Evaluates on a device for as long as it lives.
+/// While this object exists, evaluations run on the device.
 struct On : sn::testing::WithOptions {
   explicit On(const char* device) : WithOptions([&](sn::Options& options) { options.device = device; }) {}
 };
@@ -40,7 +40,7 @@ bool has_device() {
   return has;
 }
 
-/// Numbers of every exponent and sign, the special ones, and pairs of a modest size.
+/// Returns numbers of every exponent and sign, special numbers, and pairs of moderate magnitude.
 template <class T> std::vector<T> numbers(std::mt19937_64& random, std::size_t count) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   std::vector<T> all = {T(0),
@@ -107,10 +107,10 @@ template <class T> void check_functions() {
 
 }  // namespace
 
-TEST_CASE("functions of float32 have the bits of the CPU") {
+TEST_CASE("functions of float32 give the same bits as on the CPU") {
   if (has_device()) check_functions<float>();
 }
-TEST_CASE("functions of float64 have the bits of the CPU") {
+TEST_CASE("functions of float64 give the same bits as on the CPU") {
   if (has_device()) check_functions<double>();
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("a device without float64 refuses kernels that compute in it, and no o
   CHECK_THROWS_AS(generate(d + 1), sn::DeviceError);
 }
 
-TEST_CASE("explain says of each library call whether the host computes it, as the counter does") {
+TEST_CASE("explain and counters() agree on which library calls the host computes") {
   if (!has_device()) return;
   const On device("opencl");
   const Tensor x = sn::random::uniform(sn::random::Key(1), {100000}), m = sn::random::uniform(sn::random::Key(2), {8, 8}),
@@ -147,12 +147,12 @@ TEST_CASE("explain says of each library call whether the host computes it, as th
   }
 }
 
-TEST_CASE("devices that are not there") {
+TEST_CASE("a device that does not exist is an error") {
   CHECK_THROWS_AS(On("opencl:99"), sn::DeviceError);
   CHECK_THROWS_AS(On("opencl:x"), sn::ValueError);
 }
 
-TEST_CASE("memory is counted, given back and used again") {
+TEST_CASE("memory is counted, released and reused") {
   if (!has_device()) return;
   const On device("opencl");
   const sn::runtime::DevicePtr opened = sn::runtime::find_kind("opencl")->open(0);

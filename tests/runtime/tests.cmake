@@ -10,5 +10,5 @@ sinter_test_emulated(test_cuda_digits freeze)
 add_test(NAME test_cuda_digits_all COMMAND test_cuda_digits)
 set_tests_properties(test_cuda_digits_all PROPERTIES ENVIRONMENT SINTER_TEST_TYPES=all LABELS long)
 # A driver without pinned memory.
-add_test(NAME test_cuda_faults_not_pinned COMMAND test_cuda_faults --test-case=what*the*host*gives*)
+add_test(NAME test_cuda_faults_not_pinned COMMAND test_cuda_faults --test-case=an*upload*has*read*)
 set_tests_properties(test_cuda_faults_not_pinned PROPERTIES ENVIRONMENT "SINTER_EMULATOR_PINNED=0")

@@ -34,15 +34,15 @@ struct Shared {
 
 inline void report(Shared& shared, const std::string& what) { std::snprintf(shared.what, sizeof shared.what, "%s", what.c_str()); }
 
-/// Results of so many elements are computed; larger ones are recorded and their shapes are checked.
+/// Results with at most this many elements are computed. Larger ones are only recorded, and their shapes are checked.
 inline constexpr std::int64_t kMaxElements = 200000;
 
 inline std::string type_of(const std::exception& e) { return std::string(typeid(e).name()) + ": " + e.what(); }
 
-/// Returns the results of a call of this text.
+/// Makes the call that the text describes and returns its results.
 using Attempt = std::vector<Tensor> (*)(const std::string& call);
 
-/// Empty if the call keeps the promise.
+/// Returns the fault of a call, or an empty text if the call gives results or throws one of sinter's exceptions.
 inline std::string fault_of(const std::string& call, Attempt attempt, Shared& shared) {
   try {
     std::vector<Tensor> small;
@@ -63,7 +63,7 @@ inline std::string fault_of(const std::string& call, Attempt attempt, Shared& sh
   } catch (const std::exception& e) {
     return type_of(e);
   } catch (...) {
-    return "something that is no exception";
+    return "an object that is not a std::exception";
   }
   return {};
 }
@@ -88,7 +88,7 @@ inline std::string said(int file) {
 
 /// Runs attempts until one fails, all are done, or one ends the process.
 [[noreturn]] inline void child(const std::vector<std::string>& calls, Attempt attempt, Shared& shared) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take terabytes of addresses
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes of addresses
   const rlimit memory{std::size_t{6} << 30, std::size_t{6} << 30};
   setrlimit(RLIMIT_AS, &memory);
 #endif
@@ -112,7 +112,7 @@ inline std::string said(int file) {
 
 inline std::string end_of(int status) {
   if (!WIFSIGNALED(status)) return "the process ended with " + std::to_string(WEXITSTATUS(status));
-  if (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM) return "no end";
+  if (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM) return "it ran too long";
   return strsignal(WTERMSIG(status));
 }
 

@@ -1,4 +1,4 @@
-// The bytes of a tensor's elements, to compare results bit by bit.
+// Returns the bytes of a tensor's elements, to compare results bit by bit.
 #pragma once
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Runs hand-built loop nests on device cuda: the GPU or the emulator, whichever the environment names.
+// Runs hand-built loop nests on device cuda, which is a GPU or the emulator.
 #pragma once
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -19,8 +19,8 @@
 
 namespace sinter::test {
 
-/// Uses the stand-ins unless the environment names a driver; runs before the first of them is opened. The stand-in driver accepts only the stand-in NVRTC's
-/// output; an NVRTC that is named is the one that the stand-in calls.
+/// Sets the environment to the stand-ins unless it names a driver. Must run before the first library is opened. The stand-in driver accepts only the output of
+/// the stand-in NVRTC; if the environment names an NVRTC, the stand-in calls that one.
 inline const bool environment_is_set = [] {
   setenv("SINTER_CUDA_DRIVER", CUDA_EMULATOR, 0);
   const bool emulated = std::string(std::getenv("SINTER_CUDA_DRIVER")) == CUDA_EMULATOR;

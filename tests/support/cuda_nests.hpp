@@ -14,7 +14,7 @@ using jit::LoopNest;
 using jit::Stage;
 using trace::Op;
 
-/// The number of threads that share a row or a column: a warp of a block of eight, or a block.
+/// Sets the number of threads that share a row or a column: 32 (one warp of a block of eight warps), or a whole block.
 inline void share_rows(LoopNest& nest, int threads) {
   auto* const rows = std::get_if<jit::RowsForm>(&nest.schedule.form);
   if (rows) rows->row_threads = threads;
@@ -37,7 +37,7 @@ class NestBuilder {
     nest.ints.push_back(value);
     return static_cast<int>(nest.ints.size()) - 1;
   }
-  /// Returns the index with these strides over the axes; 0 leaves the axis out, 1 needs no parameter.
+  /// Returns the index with these strides over the axes. A stride of 0 omits the axis, a stride of 1 needs no parameter.
   int index(const std::vector<std::int64_t>& strides, std::int64_t constant = 0) {
     Index x;
     for (std::size_t a = 0; a < strides.size(); ++a) {

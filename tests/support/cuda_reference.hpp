@@ -1,4 +1,4 @@
-// The expected result of each primitive, computed with more precision than the kernels have.
+// The expected result of each primitive, computed with higher precision than in the kernels.
 #pragma once
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace sinter::test {
 
 using trace::Op;
 
-/// Returns ordinary values of all sizes, and every special one. `which` 1 is the right operand: small integers are common there.
+/// Returns ordinary values of all magnitudes, and every special value. `which` is 1 for the right operand, which is often a small integer.
 inline Array test_values(DType dtype, std::size_t count, Random& random, int which) {
   Array a(dtype, count);
   const auto floating = [&](auto zero) {
@@ -80,7 +80,8 @@ template <class T, class W> std::string check_float(Op op, const Array& left, co
   const W expected = op == Op::where ? W(choice ? a : b) : truth ? W(testing::truth_reference(op, a, b)) : W(testing::float_reference(op, a, b));
   const double error = truth ? (result.number(i) == static_cast<double>(expected) ? 0 : 1) : ulps<T, W>(result.at<T>(i), expected);
   // CUDA's normcdf and erfinv err by up to 5 ULP, its hypotf by 3, and sigmoid is an exponential, a sum and a quotient; glibc's functions, which the emulator
-  // calls, by 2 to 3, its cbrt and erfc by 4 and 5 (the GNU C library's manual, "Errors in Math Functions"). Beside their zeros these err absolutely.
+  // calls, by 2 to 3, its cbrt and erfc by 4 and 5 (the GNU C library's manual, "Errors in Math Functions"). Near their zeros, lgamma and digamma have an
+  // absolute bound.
   const bool absolute = op == Op::lgamma || op == Op::digamma;
   if (absolute &&
       std::fabs(static_cast<W>(result.at<T>(i)) - expected) <= 8 * std::numeric_limits<T>::epsilon() * testing::size_of_terms(op, static_cast<W>(a), expected))
@@ -156,7 +157,7 @@ inline std::string check_reduction(Op op, const Array& values, const std::vector
   else if (values.dtype == DType::int64) same = result.at<std::int64_t>(p) == static_cast<std::int64_t>(wrapped);
   else {
     const long double rounding = values.dtype == DType::float32 ? 0x1p-24L : 0x1p-53L;
-    // In any order, each element passes through fewer operations than there are elements, and each rounds once.
+    // In any order, each element passes through fewer operations than there are elements, and each operation rounds once.
     const long double scale = op == Op::reduce_sum ? magnitude : std::fabs(wide);
     same = (std::isnan(got) && std::isnan(wide)) || std::fabs(got - wide) <= static_cast<long double>(row.size()) * rounding * scale;
   }

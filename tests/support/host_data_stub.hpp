@@ -1,4 +1,4 @@
-// Stands in for the engine in tests of recording alone: contents that are in host memory can be read, nothing is computed.
+// Replaces the engine in tests of recording: data in host memory can be read, nothing is computed.
 #pragma once
 #include "sinter/errors.hpp"
 #include "trace/host_access.hpp"

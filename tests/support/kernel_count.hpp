@@ -1,4 +1,4 @@
-// Plans recorded tensors, for counting kernels: nothing is generated or compiled.
+// Plans recorded tensors to count their kernels. Nothing is generated or compiled.
 #pragma once
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Checks a rule for every masked access of generated LLVM IR: its mask comes from comparisons that fill 16 bytes. LLVM 19 widens a narrower comparison. For
-// AVX-512 it forgets in another basic block to clear the added lanes, and a masked store then writes them. The text is checked, so no processor with AVX-512
-// is needed.
+// AVX-512, if the comparison is in another basic block, it does not clear the added lanes, and a masked store then writes them. The text is checked, so no
+// processor with AVX-512 is needed.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -48,7 +48,7 @@ inline std::shared_ptr<jit::LoadedCode> compile(const jit::LoopNest& nest, const
   return jit::load_object(llvm_compiler()->compile(source));
 }
 
-/// Runs the code over the whole space, divided at odd places as threads would divide it.
+/// Runs the code over all points, divided into parts of odd sizes as threads would do.
 inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vector<void*>& pointers, const std::vector<std::uint64_t>& scalars, int shares = 1) {
   const bool rows_are_lanes = nest.schedule.lanes_along_rows();
   std::int64_t outer = 1, inner = 1, row_points = 1;

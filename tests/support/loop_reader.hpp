@@ -1,4 +1,5 @@
-// Reads the loop language back from its text (jit/loop/language.hpp), so that tests compare what a text says with what was printed, and write kernels by hand.
+// Parses the text of the loop language (jit/loop/language.hpp), so that tests can compare a parsed kernel with the printed one, and can contain hand-written
+// kernels.
 #pragma once
 #include <fmt/format.h>
 

@@ -18,7 +18,7 @@
 
 namespace sinter::testing {
 
-/// Returns their number: SINTER_TEST_MUTATIONS, else the test's own.
+/// Returns the number of mutations: SINTER_TEST_MUTATIONS, else the test's default.
 inline long mutations_or(long usual) {
   const char* asked = std::getenv("SINTER_TEST_MUTATIONS");
   return asked ? std::atol(asked) : usual;
@@ -43,13 +43,13 @@ struct MutationReport {
   char what[256];         // message of an exception that is not sinter's
 };
 inline MutationReport* report_of_mutations = nullptr;
-/// An attempt calls this with its source, for the report of a fault.
+/// An attempt passes its source to this function, for the report of a fault.
 inline void say_mutation(const std::string& subject) {
   if (report_of_mutations) std::snprintf(report_of_mutations->subject, sizeof report_of_mutations->subject, "%s", subject.c_str());
 }
 
-/// Calls attempt(seed) for `count` seeds from `first` on: it may throw an Error, or return. A signal, another exception, an InternalError, or too long a time
-/// fails the test, which names the seed.
+/// Calls attempt(seed) for `count` seeds from `first` on. An attempt may return or throw an Error. A signal, another exception, an InternalError or a timeout
+/// fails the test, which prints the seed.
 template <class Attempt> Outcomes try_mutations(long count, std::uint64_t first, Attempt attempt, const Bounds& bounds = {}) {
   using Shared = MutationReport;
   void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

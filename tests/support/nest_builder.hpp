@@ -14,7 +14,7 @@ using jit::kNone;
 using jit::kOne;
 using trace::Op;
 
-/// The number of threads that share a row or a column: a warp of a block of eight, or a block.
+/// Sets the number of threads that share a row or a column: 32 (one warp of a block of eight warps), or a whole block.
 inline void share_rows(jit::LoopNest& nest, int threads) {
   auto* const rows = std::get_if<jit::RowsForm>(&nest.schedule.form);
   if (rows) rows->row_threads = threads;
@@ -49,7 +49,7 @@ class NestBuilder {
     return static_cast<int>(nest.indices.size()) - 1;
   }
 
-  /// Instructions go to the stage begun last.
+  /// Instructions are added to the latest stage.
   void stage(bool row) {
     nest.stages.emplace_back();
     nest.stages.back().row = row;
@@ -94,7 +94,7 @@ class NestBuilder {
     nest.stages.back().keeps.push_back({static_cast<int>(nest.persistent.size()) - 1, value});
     return static_cast<int>(nest.persistent.size()) - 1;
   }
-  /// The load reads where the guard holds, elsewhere it is the fill (zero without one).
+  /// The load reads where the guard is true. Elsewhere its value is `fill`, or zero without one.
   int guarded(int load, int guard, int fill = -1) {
     nest.instrs[load].guard = guard;
     nest.instrs[load].fill = fill;

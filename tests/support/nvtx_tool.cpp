@@ -1,4 +1,4 @@
-// A tool as Nsight Systems is one for NVTX: it attaches to a program by the protocol of NVTX 3 and remembers the program's ranges.
+// A profiler for NVTX, like Nsight Systems: it attaches to a program by the protocol of NVTX 3 and stores the program's ranges.
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -49,7 +49,7 @@ extern "C" int InitializeInjectionNvtx2(const void* (*export_table)(std::uint32_
   return 1;
 }
 
-/// The ranges so far, and how many are open or ended too often.
+/// Returns the ranges so far, the number of open ranges, and the number of ends without a begin.
 extern "C" const std::vector<std::string>* nvtx_tool_ranges(int* unbalanced) {
   const std::lock_guard lock(mutex);
   *unbalanced = static_cast<int>(unmatched_ends.size());

@@ -21,7 +21,7 @@ class OnnxMutator {
  public:
   OnnxMutator(const std::vector<OnnxSample>& samples, std::uint64_t seed) : samples_(samples), random_(seed) {}
 
-  /// Returns the bytes of a broken model that was made of this one.
+  /// Returns the bytes of a broken model that was made from this model.
   std::string broken(const OnnxSample& sample) {
     onnx::format::Model model = sample.model;
     for (const onnx::format::Tensor& input : sample.inputs)
@@ -455,7 +455,7 @@ class OnnxMutator {
     }
     if (graph.output_size() > 0 && other.model.graph().output_size() > 0) graph.mutable_output(0)->set_name("spliced_" + other.model.graph().output(0).name());
   }
-  /// Adds a function with a node's name: the nodes of another model, or a call of itself.
+  /// Adds a function with a node's operator name. Its body has the nodes of another model, or calls the function itself.
   void add_function(onnx::format::Model& model) {
     const onnx::format::Node& node = any_node(*model.mutable_graph());
     onnx::format::Function function;

@@ -1,4 +1,4 @@
-// Graph passes left out, and whether the device has those that put channels in blocks.
+// Runs code without some graph passes, and says whether the device has the passes that put channels in blocks.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Philox4x32-10 as its paper states it, for the tests, written independently of src/base/philox.hpp.
+// Philox4x32-10 for the tests, written from its paper and independent of src/base/philox.hpp.
 #pragma once
 #include <array>
 #include <cstdint>

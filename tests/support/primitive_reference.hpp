@@ -149,7 +149,7 @@ template <class T> bool agrees(Op op, T x, T got, Wide<T> expected) {
   const bool either_zero = (op == Op::minimum || op == Op::maximum) && got == 0 && rounded == 0;  // IEEE leaves the sign open
   if (got == rounded) return got != 0 || either_zero || std::signbit(got) == std::signbit(rounded);
   if (!is_function(op)) return false;
-  // Beside their zeros these err absolutely.
+  // Near their zeros these functions have an absolute bound.
   if ((op == Op::lgamma || op == Op::digamma) && std::fabs(got - expected) <= 2 * std::numeric_limits<T>::epsilon() * size_of_terms<Wide<T>>(op, x, expected))
     return true;
   T low = rounded, high = rounded;

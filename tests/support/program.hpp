@@ -14,7 +14,7 @@ using sn::DType, sn::Shape, sn::Slice, sn::Tensor;
 
 namespace sinter::testing {
 
-/// An emulated GPU is one too, and so is an OpenCL device.
+/// Returns true for an emulated GPU and for an OpenCL device, too.
 bool on_gpu();
 bool on_cuda();
 

@@ -1,4 +1,4 @@
-// A command in a process of its own.
+// Runs a command in a separate process.
 #pragma once
 #include <cstdio>
 #include <filesystem>
@@ -19,12 +19,12 @@ inline std::string false_plural(const std::string& text) {
 }
 
 struct Ran {
-  int status;       // as pclose() gives it
-  std::string out;  // what it wrote to stdout and stderr
+  int status;       // the status that pclose() returned
+  std::string out;  // the command's output to stdout and stderr
   bool says(const std::string& text) const { return out.find(text) != std::string::npos; }
 };
 
-/// Runs a line of the shell.
+/// Runs a shell command.
 inline Ran run_command(const std::string& line) {
   FILE* const pipe = popen((line + " 2>&1").c_str(), "r");
   if (!pipe) throw std::runtime_error("popen");

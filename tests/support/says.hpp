@@ -1,4 +1,4 @@
-// Checks the text of an error, and at its end the place of the statement that recorded or evaluated.
+// Checks that an error has some text and ends with the line of the statement that recorded or evaluated.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 
 namespace sinter::testing {
 
-/// Checks that the message is `what` and a place in the caller's file, at most `within` lines from the call.
+/// Checks that the message is `what`, followed by a line of the caller's file, at most `within` lines from the call.
 template <class E, class Call> void says(Call call, const std::string& what, int within = 2, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   std::string text = "nothing was thrown";
   try {

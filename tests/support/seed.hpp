@@ -7,7 +7,7 @@
 
 namespace sinter::testing {
 
-/// Returns $SINTER_TEST_SEED, which repeats a run of a test program, or else a new seed for each run. It is printed to stderr.
+/// Returns $SINTER_TEST_SEED, which repeats a run of a test program, or else a new seed. It is printed to stderr.
 inline std::uint32_t test_seed() {
   static const std::uint32_t seed = [] {
     const char* fixed = std::getenv("SINTER_TEST_SEED");

@@ -8,7 +8,7 @@
 
 namespace sinter::testing {
 
-/// Returns the normal distribution; corrects the rounding of the argument of erfc, which matters far out.
+/// Returns the normal distribution function. Corrects the rounding of erfc's argument, which matters far from 0.
 template <class W> W normal_distribution(W x) {
   constexpr W kRoot = static_cast<W>(0x1.6a09e667f3bcdp-1), kRest = static_cast<W>(-0x1.bdd3413b26456p-55);
   const W z = -x * kRoot, rest = std::fma(-x, kRoot, -z) - x * kRest;
@@ -17,7 +17,7 @@ template <class W> W normal_distribution(W x) {
 
 template <class W> W sigmoid(W x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
-/// Uses the recurrence to 40 and beyond, where the asymptotic series has all digits.
+/// Uses the recurrence up to an argument of at least 40, where the asymptotic series is exact.
 template <class W> W digamma(W x) {
   const W pi = W(3.14159265358979323846264338327950288L), infinity = std::numeric_limits<W>::infinity();
   if (std::isnan(x) || x == infinity) return x;
@@ -35,8 +35,8 @@ template <class W> W digamma(W x) {
   return rest + (std::log(x) - 1 / (2 * x) - series);
 }
 
-/// The error of lgamma and digamma beside their zeros is measured by the terms whose difference they are: digamma(x) left of zero is log|x| less a cotangent
-/// of about that size.
+/// Near their zeros, lgamma and digamma are differences of larger terms, and their error is relative to these. For negative x, digamma(x) is log|x| minus a
+/// cotangent of about the same size.
 template <class W> W size_of_terms(trace::Op op, W x, W value) {
   if (!std::isfinite(value)) return 0;
   return 1 + std::fabs(value) + (op == trace::Op::digamma && x < 0 ? std::fabs(std::log(-x)) : W(0));
@@ -58,7 +58,7 @@ template <class W> W inverse_error_function(W x) {
   return std::copysign(y, x);
 }
 
-/// Returns the function of one number that is not rounded correctly, in a wider type; none for another op.
+/// Returns the reference in a wider type for a function of one number that is not rounded correctly, or null for other ops.
 template <class W> std::optional<W> function_reference(trace::Op op, W x) {
   using trace::Op;
   switch (op) {

@@ -1,4 +1,4 @@
-// The fields of a line of golden data.
+// Splits a line of golden data into its fields.
 #pragma once
 #include <sstream>
 #include <string>

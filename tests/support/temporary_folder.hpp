@@ -1,4 +1,4 @@
-// Folders and files that are deleted at the end of their block.
+// Folders and files that their destructors delete.
 #pragma once
 #include <cstdlib>
 #include <filesystem>
@@ -25,7 +25,7 @@ struct TemporaryFolder {
   std::string operator/(const std::string& name) const { return (path / name).string(); }
 };
 
-/// A file of this name in a folder of its own.
+/// A file with this name in a separate folder.
 struct TemporaryFile {
   const TemporaryFolder folder;
   const std::string path;

@@ -1,10 +1,10 @@
-// Other options of the engine for a while.
+// Changes the engine's options for a scope.
 #pragma once
 #include "sinter/engine.hpp"
 
 namespace sinter::testing {
 
-/// While one lives, the options are those that it changed.
+/// While this object exists, the engine has the changed options.
 class WithOptions {
  public:
   template <class Change> explicit WithOptions(Change change) {

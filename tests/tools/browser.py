@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to by WebDriver through Debian's chromedriver."""
+"""Controls a headless Chromium by WebDriver, through Debian's chromedriver."""
 import base64
 import json
 import subprocess

@@ -1,6 +1,6 @@
-// Wrong arguments: every function of the command's table, the forms of NumPy's modules, indexes and operators are called with values that
-// do not fit, one and two at a time. A sample runs by default; SINTER_ARGUMENTS_STRIDE=1 tries each value in each place, SINTER_ARGUMENTS_PAIRS=n as many pairs
-// for each function, SINTER_ARGUMENTS_ONLY=name the calls of one function.
+// Wrong arguments: every function of the command's table, the forms of NumPy's modules, indexes and operators are called with invalid values, one or two at a
+// time. A sample runs by default. SINTER_ARGUMENTS_STRIDE=1 tries each value for each argument, SINTER_ARGUMENTS_PAIRS=n tries n pairs for each function,
+// SINTER_ARGUMENTS_ONLY=name tries only the calls of one function.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ constexpr const char* kWrong[] = {"None",
                                   "..."};
 constexpr std::size_t kWrongCount = std::size(kWrong);
 
-/// Expressions for which the table of functions has no row, or no example: places for arguments stand between '@'.
+/// Expressions for which the table of functions has no row or no example. The arguments to replace are between '@'.
 constexpr const char* kForms[] = {"arange(24.).reshape(2, 3, 4)[@0@]",
                                   "arange(24.).reshape(2, 3, 4)[@0@, @1@]",
                                   "arange(24.).reshape(2, 3, 4)[@0@:@2@:@1@]",
@@ -178,7 +178,7 @@ struct Call {
   }
 };
 
-/// "@@" is a product's sign.
+/// "@@" stands for the operator @.
 Call of_form(std::string_view form) {
   Call call{std::string(form), {""}, {}};
   bool argument = false;
@@ -191,8 +191,7 @@ Call of_form(std::string_view form) {
   return call;
 }
 
-/// Returns the call in a function's example, under its own name, with every parameter that the example omits as well: those follow the others as "name=",
-/// with no text for them in the example.
+/// Returns the call in a function's example, with the function's own name. Parameters that the example omits are appended as "name=" with an empty argument.
 Call of_function(const sn::table::Function& function) {
   const sn::table::Description& description = *sn::table::find_description(function);
   const std::string_view example = description.example;
@@ -232,7 +231,7 @@ Call of_function(const sn::table::Function& function) {
   return call;
 }
 
-/// Parameters that can be given by name and that the example leaves out.
+/// Returns the parameters that can be given by name and that the example omits.
 std::vector<std::string> left_out(const sn::table::Function& function, const Call& call) {
   std::vector<std::string> names;
   std::size_t positional = 0;
@@ -246,7 +245,7 @@ std::vector<std::string> left_out(const sn::table::Function& function, const Cal
   return names;
 }
 
-/// All calls of one function, or of one form: each value in each place, and pairs of them.
+/// Returns all calls of one function or form: each value for each argument, and pairs of values.
 std::vector<std::string> calls_of(const Call& call, const std::vector<std::string>& names, std::size_t stride, std::size_t pairs) {
   std::mt19937 rng(test_seed() ^ static_cast<std::uint32_t>(std::hash<std::string>()(call.name)));
   std::vector<Call> forms{call};
@@ -282,7 +281,7 @@ TEST_CASE("wrong arguments give a result or one of sinter's exceptions") {
   const char* only = std::getenv("SINTER_ARGUMENTS_ONLY");
   Tried tried;
   std::size_t functions = 0;
-  std::vector<std::string> calls;  // of several functions: to begin a process takes longer than a few calls
+  std::vector<std::string> calls;  // a process makes the calls of several functions, because starting it takes longer than a few calls
   const auto add = [&](const Call& call, const std::vector<std::string>& names) {
     if (only && call.name != only) return;
     ++functions;
@@ -305,7 +304,7 @@ TEST_CASE("wrong arguments give a result or one of sinter's exceptions") {
   if (!only) CHECK(tried.computed > tried.calls / 20);  // the values reach the computation
 }
 
-TEST_CASE("what is made of each item or for each of a count is bounded before it is made") {
+TEST_CASE("functions that make one object per item or per count check the number first") {
   constexpr const char* kCalls[] = {"concat(zeros(2**40))",
                                     "stack(zeros(2**40))",
                                     "hstack(zeros(2**40))",

@@ -120,10 +120,10 @@ TEST_CASE("--version and --help") {
   const Outcome eval_help = box.run({"eval", "--help"});
   CHECK(eval_help.code == 0);
   CHECK(contains(eval_help.out, " logsumexp"));
-  CHECK_FALSE(fs::exists(box.path / "cache"));  // nothing was made for a look
+  CHECK_FALSE(fs::exists(box.path / "cache"));  // help creates no cache
 }
 
-TEST_CASE("eval prints as NumPy prints") {
+TEST_CASE("eval prints arrays as NumPy does") {
   const Sandbox box;
   CHECK(box.run({"eval", "2**-1"}).out == "0.5\n");
   CHECK(box.run({"eval", "7//2"}).out == "3\n");
@@ -139,7 +139,7 @@ TEST_CASE("eval prints as NumPy prints") {
   CHECK(box.run({"eval", "arange(3) > 1"}).out == "[False False  True]\n");
 }
 
-TEST_CASE("eval computes files, on every backend, fused and not, as float64 does") {
+TEST_CASE("eval reads files and agrees with float64 on every backend, fused and unfused") {
   const Sandbox box;
   const std::uint64_t seed = sinter::testing::fresh_seed();
   CAPTURE(seed);
@@ -171,7 +171,7 @@ TEST_CASE("eval computes files, on every backend, fused and not, as float64 does
   }
 }
 
-TEST_CASE("several results are computed together, printed or written each to its file") {
+TEST_CASE("several results are computed together, and printed or written to one file each") {
   const Sandbox box;
   box.save("x.npy", arange(12).reshape({3, 4}));
   const std::string expression = "y = x * 2 + 1; y, y[:, 0:2], y.sum(axis=1)";
@@ -181,7 +181,7 @@ TEST_CASE("several results are computed together, printed or written each to its
         "y  int64 (3, 4)\n[[ 1  3  5  7]\n [ 9 11 13 15]\n [17 19 21 23]]\n"
         "y[:, 0:2]  int64 (3, 2)\n[[ 1  3]\n [ 9 11]\n [17 19]]\n"
         "y.sum(axis=1)  int64 (3,)\n[16 48 80]\n");
-  CHECK(box.run({"eval", "x,", "x=5"}).out == "5\n");  // one is one
+  CHECK(box.run({"eval", "x,", "x=5"}).out == "5\n");  // one result with a comma is printed as one result
 
   const Outcome written = box.run({"eval", expression, "x=x.npy", "-o", "a.npy,b.npy, c.npy", "--explain=json"});
   REQUIRE_MESSAGE(written.code == 0, written.err);
@@ -208,10 +208,10 @@ TEST_CASE("several results are computed together, printed or written each to its
   refused("new.npy,n2.npy", "x + 1", "-o new.npy,n2.npy: 2 files for 1 result\n");
   refused("new.npy,", "x, x", "name is empty");
   refused("new.npy,new.npy", "x, x", "new.npy is named twice");
-  CHECK_FALSE(fs::exists(box.path / "new.npy"));  // nothing was computed for nothing
+  CHECK_FALSE(fs::exists(box.path / "new.npy"));  // the error came before any result was written
 }
 
-TEST_CASE("a column of a table by its name or its number") {
+TEST_CASE("a column of a CSV file is chosen by its name or number") {
   const Sandbox box;
   write_text(box.path / "t.csv", "time,temp\n0,20.5\n1,21.5\n");
   write_text(box.path / "plain.csv", "1,2,3\n4,5,6\n");
@@ -224,7 +224,7 @@ TEST_CASE("a column of a table by its name or its number") {
   CHECK(contains(beyond.err, "it has no header, and columns 0 to 2"));
 }
 
-TEST_CASE("kernels plans several results together") {
+TEST_CASE("the command `kernels` plans several results together") {
   const Sandbox box;
   const Outcome outcome = box.run({"kernels", "y = a + b; y, y.sum(axis=1)", "a=f32[64,96]", "b=f32[64,96]", "--target", "cpu", "--json", "--dump", "k"});
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
@@ -242,7 +242,7 @@ TEST_CASE("unused names are a warning on stderr, and the value is still computed
   CHECK(outcome.err == "sinter: warning: 'b' is given but not used\n");
 }
 
-TEST_CASE("--explain, --dump and --time show what was done") {
+TEST_CASE("--explain, --dump and --time report the kernels, their sources and their times") {
   const Sandbox box;
   box.save("x.npy", astype(sin(arange(4096)), DType::float32));
   const Outcome json = box.run({"eval", "(x*2 + 1).reshape(64, 64).sum(axis=1)", "x=x.npy", "-o", "y.npy", "--explain=json"});
@@ -277,7 +277,7 @@ TEST_CASE("--explain, --dump and --time show what was done") {
   CHECK(contains(profile.out, "(outside the steps)"));
 }
 
-TEST_CASE("a profile for programs, and what changed since") {
+TEST_CASE("--profile=json is read by programs, and --since compares with an earlier profile") {
   const Sandbox box;
   box.save("x.npy", astype(sin(reshape(arange(4096), {64, 64})), DType::float32));
   const Outcome first = box.run({"eval", "softmax(x @ x, axis=-1)", "x=x.npy", "--profile=json"});
@@ -311,7 +311,7 @@ TEST_CASE("a profile for programs, and what changed since") {
   }
   CHECK(box.run({"eval", "x + 1", "x=x.npy", "--since", "none.json"}).code == 1);
   CHECK(contains(box.run({"eval", "x + 1", "x=x.npy", "--since", "."}).err, "--since .: the file cannot be read"));
-  // Beside JSON, everything for people goes to the other output.
+  // If JSON goes to stdout, all text for people goes to stderr.
   for (const std::vector<std::string>& beside :
        {std::vector<std::string>{"--time", "3"}, {"--dump", "sources"}, {"-o", "y.npy"}, {"--html", "y.html"}, {"--why", "a", "b"}})
     for (const char* json : {"--profile=json", "--explain=json"}) {
@@ -329,7 +329,7 @@ TEST_CASE("a profile for programs, and what changed since") {
   CHECK(contains(again.out, "by kind: "));
 }
 
-TEST_CASE("a timeline, by option and for a whole process") {
+TEST_CASE("--trace and SINTER_TRACE write a timeline") {
   const Sandbox box;
   const auto kinds = [&](const char* file) {
     std::ifstream in(box.path / file);
@@ -348,7 +348,7 @@ TEST_CASE("a timeline, by option and for a whole process") {
   REQUIRE(box.run({"eval", "1 + 1"}, {"SINTER_TRACE=missing/three.json"}).code == 0);
 }
 
-TEST_CASE("the log says why a plan is made") {
+TEST_CASE("with SINTER_LOG=debug, the log says why a plan is made") {
   const Sandbox box;
   const std::vector<std::string> debug = {"SINTER_LOG=debug"};
   const Outcome made = box.run({"eval", "softmax(arange(64.)*2 + 1)", "-o", "y.npy"}, debug);
@@ -366,13 +366,13 @@ TEST_CASE("the log says why a plan is made") {
 TEST_CASE("a second process compiles nothing and maps no compiler") {
   const Sandbox box;
   REQUIRE(has_compiler(box, "llvm"));
-  // The dynamic loader's own account of every library it opens.
+  // The dynamic loader prints every library that it opens.
   const std::vector<std::string> loader = {"LD_DEBUG=files"};
   const std::vector<std::string> arguments = {"eval", "sqrt(arange(100)*2).sum()", "--explain=json", "-o", "y.npy"};
   const Outcome cold = box.run(arguments, loader), warm = box.run(arguments, loader);
   REQUIRE(cold.code == 0);
   REQUIRE(warm.code == 0);
-  CHECK(contains(cold.err, "libLLVM"));  // so the loader does tell
+  CHECK(contains(cold.err, "libLLVM"));  // the loader's output does name the compiler
   CHECK_FALSE(contains(warm.err, "libLLVM"));
   CHECK_FALSE(contains(warm.err, "libnvrtc"));
   CHECK(nlohmann::json::parse(cold.out).at("kernels")[0].at("origin") == "compiled");
@@ -384,7 +384,7 @@ TEST_CASE("a second process compiles nothing and maps no compiler") {
   CHECK_FALSE(contains(info.err, "libnvrtc"));
 }
 
-TEST_CASE("kernels plans and compiles for a target, with no data") {
+TEST_CASE("the command `kernels` plans and compiles for a target without data") {
   const Sandbox box;
   const std::vector<std::string> types = {"x=f32[4096,1024]", "s=f32[1024]", "b=f32[1024]"};
   REQUIRE(has_compiler(box, "llvm"));
@@ -412,7 +412,7 @@ TEST_CASE("kernels plans and compiles for a target, with no data") {
   }
 }
 
-TEST_CASE("info tells what planning knows of a device") {
+TEST_CASE("info --target prints the device model") {
   const Sandbox box;
   const Outcome h100 = box.run({"info", "--target", "sm_90"});
   CHECK(h100.code == 0);
@@ -424,7 +424,7 @@ TEST_CASE("info tells what planning knows of a device") {
   CHECK(contains(none.err, "the known architectures are sm_75"));
 }
 
-TEST_CASE("info tells version, devices, compilers and the cache") {
+TEST_CASE("info prints the version, the devices, the compilers and the cache") {
   const Sandbox box;
   const Outcome info = box.run({"info"});
   CHECK(info.code == 0);
@@ -443,7 +443,7 @@ TEST_CASE("cache stats, verify and clear") {
   CHECK(good.code == 0);
   CHECK(contains(good.out, "good 4, bad 0"));
 
-  // One entry loses its tail: found, deleted, and made again when it is next wanted.
+  // One entry is truncated. verify finds and deletes it, and the next evaluation makes it again.
   fs::path victim;
   for (const auto& file : fs::directory_iterator(box.path / "cache"))
     if (file.path().extension() == ".sinter") victim = file.path();
@@ -459,7 +459,7 @@ TEST_CASE("cache stats, verify and clear") {
   CHECK(contains(box.run({"cache", "stats"}).out, "entries  0\n"));
 }
 
-/// The column of the line that holds `name`.
+/// Returns this column of the line that contains `name`.
 std::string column(const std::string& table, const std::string& name, int number) {
   std::istringstream lines(table);
   for (std::string line, word; std::getline(lines, line);)
@@ -471,7 +471,7 @@ std::string column(const std::string& table, const std::string& name, int number
   return {};
 }
 
-TEST_CASE("cache list and show tell names, reasons, hits and sources") {
+TEST_CASE("cache list and cache show print names, split reasons, hits and sources") {
   const Sandbox box;
   REQUIRE(has_compiler(box, "llvm"));
   CHECK(contains(box.run({"cache", "list"}).out, "0 entries"));
@@ -495,7 +495,7 @@ TEST_CASE("cache list and show tell names, reasons, hits and sources") {
   CHECK(contains(box.run({"cache", "show", ""}).err, "no entry's key begins with"));
 }
 
-TEST_CASE("entries go to another cache through a file, and nothing is compiled there") {
+TEST_CASE("exported entries are imported into another cache, where nothing is compiled") {
   const Sandbox box;
   REQUIRE(has_compiler(box, "llvm"));
   const std::vector<std::string> formula = {"eval", "exp(arange(300.)) * 2", "--time", "1"};
@@ -506,7 +506,7 @@ TEST_CASE("entries go to another cache through a file, and nothing is compiled t
   CHECK(contains(box.run({"cache", "import", "entries"}, other).out, "stored 0, already there 3, refused 0"));
   CHECK(contains(box.run(formula, other).out, "0 compiled, 1 from disk"));
 
-  // Damage is refused, entry by entry; a file cut short says where.
+  // Damaged entries are refused one by one. For a truncated file, the error says where it ends.
   std::string bytes = read_text(box.path / "entries");
   bytes[bytes.size() - 1] = static_cast<char>(bytes.back() ^ 1);
   write_text(box.path / "damaged", bytes);
@@ -557,7 +557,7 @@ TEST_CASE("every damaged, refused or unusable cache still gives the right answer
   CHECK(nowhere.out == wanted);
 }
 
-TEST_CASE("bad input of every kind: exit code 1, one message that says what is wrong, nothing on stdout") {
+TEST_CASE("every kind of bad input gives exit code 1, one message about the mistake, and nothing on stdout") {
   const Sandbox box;
   const Tensor x = astype(arange(24).reshape({4, 6}), DType::float32);
   box.save("x.npy", x);
@@ -637,8 +637,8 @@ TEST_CASE("bad input of every kind: exit code 1, one message that says what is w
   }
 }
 
-TEST_CASE("errors have the singular for one") {
-  const Sandbox box;  // which checks each message
+TEST_CASE("errors use the singular for a count of one") {
+  const Sandbox box;  // its run() checks each message for false plurals
   for (const char* wrong : {"roll(arange(3), (1,), (0, 1))",
                             "sum(arange(3), axis=4)",
                             "arange(1).reshape(5)",
@@ -662,7 +662,7 @@ TEST_CASE("errors have the singular for one") {
     CHECK_MESSAGE(box.run({"eval", wrong}).code == 1, wrong);
 }
 
-TEST_CASE("arguments that make no sense: exit code 2") {
+TEST_CASE("meaningless arguments give exit code 2") {
   const Sandbox box;
   const std::vector<std::vector<std::string>> rows = {{},
                                                       {"foo"},
@@ -684,7 +684,7 @@ TEST_CASE("arguments that make no sense: exit code 2") {
   }
 }
 
-TEST_CASE("files of statements: comments and several results, out of a file or the standard input") {
+TEST_CASE("a file of statements may have comments and several results") {
   const Sandbox box;
   const std::vector<float> values = random_floats(60, 11);
   box.save("x.npy", from_span(values, {12, 5}));
@@ -737,7 +737,7 @@ z, mean
   CHECK(contains(box.run({"kernels", "[x for k in y]", "x=f32[3]"}).err, "'for' belongs to a program"));
 }
 
-TEST_CASE("help tells of a function out of the table, with its example computed") {
+TEST_CASE("help NAME prints a function's entry of the table, with the result of its example") {
   const Sandbox box;
   for (const std::vector<std::string>& how : {std::vector<std::string>{"help", "softmax"}, {"--help", "softmax"}, {"eval", "--help", "softmax"}}) {
     const Outcome help = box.run(how);
@@ -774,7 +774,7 @@ TEST_CASE("help tells of a function out of the table, with its example computed"
   CHECK(contains(unknown.err, "unknown function 'sofmax': did you mean 'softmax'?"));
 }
 
-TEST_CASE("help says of every function whether it fuses, or is computed by a library call or when it is recorded") {
+TEST_CASE("help says for every function whether it fuses, is a library call, or is computed when it is recorded") {
   const Sandbox box;
   std::map<std::string, std::string> roles;
   for (const auto& [role, names] : std::initializer_list<std::pair<const char*, const char*>>{
@@ -809,7 +809,7 @@ TEST_CASE("help says of every function whether it fuses, or is computed by a lib
   }
 }
 
-TEST_CASE("sizes with names are those of the plan and of its guards") {
+TEST_CASE("named sizes appear in the plan and in its guards") {
   const Sandbox box;
   const Outcome named = box.run({"kernels", "softmax(x * B + y, axis=-1)", "x=f32[B,1000]", "y=f32[1000]", "--target", "cpu", "--guards"});
   CHECK_MESSAGE(named.code == 0, named.err);
@@ -823,7 +823,7 @@ TEST_CASE("sizes with names are those of the plan and of its guards") {
   const auto plan = nlohmann::json::parse(given.out).at("plans").at(0);
   CHECK(plan.at("sizes").at(0).at("value") == 70);
   CHECK(plan.at("guards").size() > 0);
-  CHECK(box.run({"kernels", "x + y", "x=f32[B]", "y=f32[T]", "--target", "cpu"}).code == 1);  // two letters are two sizes
+  CHECK(box.run({"kernels", "x + y", "x=f32[B]", "y=f32[T]", "--target", "cpu"}).code == 1);  // two names are two different sizes
 }
 
 TEST_CASE("completion offers commands, options, their values, functions and files") {
@@ -835,7 +835,7 @@ TEST_CASE("completion offers commands, options, their values, functions and file
   }
   CHECK(box.run({"completion", "tcsh"}).code == 2);
   write_text(box.path / "table.npy", "");
-  // The input of bash's own completion: the words of the line, of which the last is to be completed.
+  // bash passes the words of the line; the last of them is to be completed.
   const auto offered = [&](const std::string& words) {
     const std::string script =
         fmt::format("cd '{}' && . ./completion.bash && COMP_WORDS=({}) && COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)) && _sinter && echo ${{COMPREPLY[@]}}",
@@ -859,13 +859,13 @@ TEST_CASE("completion offers commands, options, their values, functions and file
   CHECK(offered("sinter eval x x =") == offered("sinter eval x x = ''"));
   CHECK(contains(offered("sinter eval @comp"), "@completion.bash"));
   CHECK(contains(offered("sinter eval -f comp"), "completion.bash"));
-  // The others' syntax, where they are installed.
+  // The other shells check the syntax of their scripts, if they are installed.
   CHECK(std::system(
             fmt::format("cd '{}' && {{ ! command -v zsh || zsh -n completion.zsh; }} && {{ ! command -v fish || fish -n completion.fish; }}", box.path.string())
                 .c_str()) == 0);
 }
 
-TEST_CASE("a wrong command is named, with the one that was meant") {
+TEST_CASE("the error for an unknown command suggests a similar one") {
   const Sandbox box;
   CHECK(contains(box.run({"evil", "x"}).err, "unknown command 'evil'; did you mean 'eval'?"));
   CHECK(contains(box.run({"cache", "stat"}).err, "unknown command 'stat'; did you mean 'stats'?"));
@@ -874,7 +874,7 @@ TEST_CASE("a wrong command is named, with the one that was meant") {
   CHECK(contains(box.run({"eval", "1", "--nonsense"}).err, "`sinter eval --help`"));
 }
 
-TEST_CASE("a dump folder from the environment that cannot be written is a warning; --dump is an error") {
+TEST_CASE("a dump folder that cannot be written is a warning if SINTER_DUMP names it, and an error if --dump does") {
   const Sandbox box;
   write_text(box.path / "file", "");
   const Outcome ambient = box.run({"eval", "arange(3) * 2"}, {"SINTER_DUMP=file/folder"});

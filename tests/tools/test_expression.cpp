@@ -1,5 +1,4 @@
-// Expressions: the recording of each expression, Python's arithmetic among numbers, and that every fault points at its column. Nothing is computed: recorded
-// graphs are compared as text.
+// Expressions: their recordings, Python's arithmetic of numbers, and the column of every error. Nothing is computed; recorded graphs are compared as text.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
@@ -53,10 +52,10 @@ Tensor named(const char* name) { return *names().at(name).as<Tensor>(); }
 
 Tensor expr(std::string_view text) { return evaluate(text, names()).results.at(0); }
 
-/// Graphs without the lines they were recorded at.
+/// Returns a graph's text without source lines.
 std::string graph(const Tensor& tensor) { return trace::to_string(trace::linearize({tensor.node()}).graph); }
 
-/// Every name x, y, ... as in the expression.
+/// Returns the tensors for the names x, y, ... of the expressions.
 #define CHECK_RECORDS(text, tensor)           \
   do {                                        \
     CAPTURE(text);                            \
@@ -70,7 +69,7 @@ Tensor changed(Tensor tensor, auto change) {
   return tensor;
 }
 
-/// The value of an expression among numbers.
+/// Returns the value of an expression of numbers.
 struct Number {
   DType dtype;
   double value;
@@ -95,7 +94,7 @@ template <class Exception = ValueError> std::string message(std::string_view tex
   return "no error";
 }
 
-/// The column (from 0) that the caret of a message stands under.
+/// Returns the column (from 0) at which a message's caret points.
 std::ptrdiff_t caret(const std::string& message) {
   const std::size_t line = message.rfind('\n') + 1;
   const std::size_t at = message.find('^', line);
@@ -104,7 +103,7 @@ std::ptrdiff_t caret(const std::string& message) {
 
 }  // namespace
 
-TEST_CASE("operators record what they mean in NumPy, with Python's precedence") {
+TEST_CASE("operators have NumPy's meaning and Python's precedence") {
   const Tensor x = named("x"), y = named("y"), i = named("i"), m = named("m");
   CHECK_RECORDS("x + y * x", x + y * x);
   CHECK_RECORDS("(x + y) * x", (x + y) * x);
@@ -141,7 +140,7 @@ TEST_CASE("numbers stay weak: they take the tensor's type") {
   CHECK(expr("x * pi").dtype() == DType::float32);
 }
 
-TEST_CASE("arithmetic among numbers is Python's") {
+TEST_CASE("arithmetic of numbers agrees with Python") {
   const auto is = [](std::string_view text, double wanted, DType dtype) {
     CAPTURE(text);
     const Number got = number(text);
@@ -185,7 +184,7 @@ TEST_CASE("arithmetic among numbers is Python's") {
   is("(-9223372036854775807 - 1) % -1", 0, i);
 }
 
-TEST_CASE("integer arithmetic agrees with 128-bit arithmetic, or says that it does not fit") {
+TEST_CASE("integer arithmetic agrees with 128-bit arithmetic, or reports an overflow") {
   std::mt19937_64 random(sinter::testing::fresh_seed());
   for (int round = 0; round < 300; ++round) {
     const auto a = static_cast<std::int64_t>(random()) >> random() % 64, b = static_cast<std::int64_t>(random()) >> random() % 64;
@@ -209,7 +208,7 @@ TEST_CASE("integer arithmetic agrees with 128-bit arithmetic, or says that it do
   }
 }
 
-TEST_CASE("calls take NumPy's arguments, by place and by name") {
+TEST_CASE("calls take NumPy's arguments, by position and by name") {
   const Tensor x = named("x"), y = named("y"), m = named("m"), i = named("i");
   CHECK_RECORDS("sum(x)", sum(x));
   CHECK_RECORDS("sum(x, 0)", sum(x, 0));
@@ -279,7 +278,7 @@ TEST_CASE("calls take NumPy's arguments, by place and by name") {
   CHECK_RECORDS("fabs(i)", abs(i.astype(DType::float64)));
 }
 
-TEST_CASE("indexing is NumPy's") {
+TEST_CASE("indexing agrees with NumPy") {
   const Tensor x = named("x"), y = named("y");
   CHECK_RECORDS("x[0]", x(0));
   CHECK_RECORDS("x[-1, 2]", x(-1, 2));
@@ -354,7 +353,7 @@ TEST_CASE("several results: a tuple as the last statement") {
   CHECK(label == "x + 1.0" + std::string(18, '0') + "*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*x*" + "…");
 }
 
-TEST_CASE("names and their parts are assigned to as in NumPy") {
+TEST_CASE("assignment to names and to parts agrees with NumPy") {
   const Tensor x = named("x"), y = named("y"), i = named("i"), m = named("m");
   CHECK_RECORDS("x += y; x", changed(x, [&](Tensor& t) { t += y; }));
   CHECK_RECORDS("x *= 2", x * 2);
@@ -374,7 +373,7 @@ TEST_CASE("names and their parts are assigned to as in NumPy") {
   CHECK(caret(message<ShapeError>("x[0] = x")) == 5);
 }
 
-TEST_CASE("functions of several results come apart") {
+TEST_CASE("results of functions with several results can be unpacked") {
   const Tensor x = named("x"), y = named("y");
   const auto [fraction, exponent] = frexp(x);
   CHECK_RECORDS("f, e = frexp(x); ldexp(f, e)", ldexp(fraction, exponent));
@@ -402,7 +401,7 @@ TEST_CASE("numbers and lists become tensors") {
   }
 }
 
-TEST_CASE("a list as the result is the array of it") {
+TEST_CASE("a list as the result becomes an array") {
   for (const auto& [text, shape] : {std::pair<const char*, Shape>{"[5]", {1}},
                                     {"[[1, 2], [3, 4]]", {2, 2}},
                                     {"[x.sum(axis=0)]", {1, 6}},
@@ -416,7 +415,7 @@ TEST_CASE("a list as the result is the array of it") {
   }
 }
 
-TEST_CASE("complex numbers: what fft gives is computed with as numbers, and refused where real ones are wanted") {
+TEST_CASE("complex numbers: results of fft can be used in arithmetic, and are refused where real numbers are needed") {
   const Tensor y = named("y");
   const Complex z = fft::rfft(y);
   const Tensor w = arange(4, DType::float32);
@@ -443,7 +442,7 @@ TEST_CASE("complex numbers: what fft gives is computed with as numbers, and refu
   CHECK_RECORDS("z = rfft(y); z[0] = 2; z.imag[0]", changed(z.im, [](Tensor& t) { t(0) = zeros({}, DType::float32); })(0));
 }
 
-TEST_CASE("complex numbers: literals take the precision of what they meet, and functions go by parts where they are linear") {
+TEST_CASE("complex numbers: literals take the other operand's precision, and linear functions act on both parts") {
   const Tensor y = named("y");
   CHECK_RECORDS("(y * 1j).imag", y * full({}, 1.0, DType::float32));
   for (const auto& [text, type] : {std::pair{"(y * 1j).real", DType::float32},
@@ -464,7 +463,7 @@ TEST_CASE("complex numbers: literals take the precision of what they meet, and f
   CHECK(message("x = np.zeros(3); x += 1j; x").find("complex") != std::string::npos);
 }
 
-TEST_CASE("methods and members mean what they mean in NumPy") {
+TEST_CASE("methods and members have NumPy's meaning") {
   const Tensor x = named("x"), y = named("y");
   const Tensor cube = x.reshape({2, 2, 6});
   CHECK_RECORDS("np.linalg.trace(x.reshape(2, 2, 6))", matrix_trace(cube, 0, -2, -1));
@@ -499,7 +498,7 @@ TEST_CASE("methods and members mean what they mean in NumPy") {
   }
 }
 
-TEST_CASE("functions of two have NumPy's reduce, accumulate, outer, and its keywords") {
+TEST_CASE("binary functions have NumPy's reduce, accumulate, outer and keywords") {
   const Tensor x = named("x"), y = named("y"), i = named("i"), m = named("m");
   CHECK_RECORDS("np.add.reduce(x)", sum(x, 0));
   CHECK_RECORDS("multiply.reduce(x, axis=1, keepdims=True)", prod(x, 1, true));
@@ -525,7 +524,7 @@ TEST_CASE("functions of two have NumPy's reduce, accumulate, outer, and its keyw
   CHECK(message("np.subtract.reduce(x, axis=None)").find("goes along one axis") != std::string::npos);
 }
 
-TEST_CASE("parts as targets, several targets, ranges in brackets") {
+TEST_CASE("parts and several names as targets of an assignment, ranges in brackets") {
   const Tensor x = named("x"), y = named("y");
   CHECK_RECORDS("y[0], y[1] = 5, 7; y", [y = y]() mutable {
     y(0) = 5;
@@ -554,7 +553,7 @@ TEST_CASE("parts as targets, several targets, ranges in brackets") {
   CHECK_RECORDS("max(stack([x, x]))", max(stack({x, x})));
 }
 
-TEST_CASE("what belongs to a program is refused with a hint at Python") {
+TEST_CASE("statements of programs are refused with a hint at Python") {
   struct Row {
     const char *text, *word;
     std::ptrdiff_t column;
@@ -637,7 +636,7 @@ TEST_CASE("types by NumPy's strings, integers that do not fit, and the other for
   CHECK(message("repeat(y, [1, 2])").find("2 repeats for 6 elements") != std::string::npos);
 }
 
-TEST_CASE("every fault is a ValueError that points at its column and says what to do") {
+TEST_CASE("every syntax error is a ValueError that shows its column and a remedy") {
   struct Row {
     const char *text, *says;
     std::ptrdiff_t column;
@@ -761,7 +760,7 @@ TEST_CASE("every fault is a ValueError that points at its column and says what t
   }
 }
 
-TEST_CASE("what does not fit keeps its type and gets its column") {
+TEST_CASE("errors about shapes, axes and indices keep their type and show their column") {
   const std::string shapes = message<ShapeError>("x + x[:, 1:]");
   CHECK_MESSAGE(shapes.find("(4, 6)") != std::string::npos, shapes);
   CHECK_MESSAGE(caret(shapes) == 2, shapes);
@@ -774,7 +773,7 @@ TEST_CASE("what does not fit keeps its type and gets its column") {
   CHECK(caret(message<ValueError>("x[::0]")) == 1);
 }
 
-TEST_CASE("long lines are cut around the place, and the caret still points at it") {
+TEST_CASE("long lines are shortened around the error, and the caret still points at it") {
   std::string text = "x";
   for (int k = 0; k < 200; ++k) text += fmt::format(" + x*{}", k);
   const std::size_t place = text.size() / 2;
@@ -814,10 +813,10 @@ TEST_CASE("hostile input ends in an error, never in a crash") {
       CHECK(std::string_view(error.what()).find('^') != std::string_view::npos);
     }
   }
-  CHECK(recorded > 20);  // the pieces do make sense now and then
+  CHECK(recorded > 20);  // some random expressions are valid
 }
 
-TEST_CASE("types and numbers bind names") {
+TEST_CASE("names can be bound to types and numbers") {
   const auto bound = [](const std::string& argument) { return bind_types({argument}).names.begin()->second; };
   const auto tensor = [&](const std::string& argument) { return *bound(argument).as<Tensor>(); };
   CHECK(tensor("x=f32[4096,1024]").shape() == Shape{4096, 1024});
@@ -843,7 +842,7 @@ TEST_CASE("types and numbers bind names") {
   }
   CHECK_THROWS_AS(bind_types({"x=1", "x=2"}), ValueError);
 
-  // Sizes with names: one size each, another than all others.
+  // Each named size gets a value that no other size has.
   const TypeBindings named = bind_types({"x=f32[B, 32,T]", "y=f64[T,B]", "z=i32[64]"});
   REQUIRE(named.letters.size() == 2);
   const std::int64_t b = named.letters.at("B"), t = named.letters.at("T");

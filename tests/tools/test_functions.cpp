@@ -1,5 +1,5 @@
-// The functions composed of others, by NumPy's names and keywords as the command takes them, against NumPy's values
-// (tests/golden/functions.txt, keywords.txt and selection.txt, written by scripts/numpy_functions.py), and their refusals.
+// Functions that are composed of others, with NumPy's names and keywords in the command's syntax. Results are compared with NumPy's
+// (tests/golden/functions.txt, keywords.txt and selection.txt, written by scripts/numpy_functions.py), and errors are tested, too.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -78,12 +78,12 @@ void as_numpy(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("compositions as NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
-TEST_CASE("keywords, methods of functions of two, and types as NumPy") { as_numpy(SINTER_GOLDEN "keywords.txt"); }
-TEST_CASE("order, choice, written places and counts as NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
+TEST_CASE("compositions agree with NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
+TEST_CASE("keywords, methods of ufuncs, and types agree with NumPy") { as_numpy(SINTER_GOLDEN "keywords.txt"); }
+TEST_CASE("sorting, choosing, writing at indices and counting agree with NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
 
 TEST_CASE("every function of the table has a description and an example that can be computed") {
-  if (on_gpu()) return;  // recording and the host only
+  if (on_gpu()) return;  // only recording and the host
   std::vector<sn::table::Function> all(sn::table::functions().begin(), sn::table::functions().end());
   all.insert(all.end(), sn::table::members().begin(), sn::table::members().end());
   for (const sn::table::Function& function : sampled(all)) {
@@ -97,7 +97,7 @@ TEST_CASE("every function of the table has a description and an example that can
   }
 }
 
-TEST_CASE("one kernel where nothing forces more") {
+TEST_CASE("functions are one kernel unless something forces more") {
   if (!sn::options().fuse) return;
   std::mt19937 rng(5);
   const Tensor x = random(rng, {60, 70}, DType::float32, -1, 1).first, y = random(rng, {60, 70}, DType::float32, -1, 1).first;
@@ -112,7 +112,7 @@ TEST_CASE("one kernel where nothing forces more") {
   CHECK(launches(sn::hstack({x, y}) * 2.f) == 1);
 }
 
-TEST_CASE("what does not fit") {
+TEST_CASE("wrong shapes and types are errors") {
   const Tensor x = Tensor::ones({3, 4}), v = Tensor::ones({4});
   says<sn::ShapeError>([&] { sn::split(x, 2); }, "split: axis 0 of shape (3, 4) is not 2 equal parts; array_split() gives parts that differ by one");
   says<sn::ValueError>([&] { sn::array_split(x, 0); }, "array_split: 0 sections: at least one is needed");

@@ -1,6 +1,6 @@
-// Random programs of several results, among them views of others, of every element type and every elementwise function of the command's
-// table: the same graph on this executor, fused; on the interpreter; and unfused. All must agree, and a CPU's two executors to the bit
-// where they fuse alike. The seed of a program that does not is printed and may be given back as SINTER_TEST_SEED.
+// Random programs with several results, of every element type and with every elementwise function of the command's table. Some results are views of others. The
+// same graph runs fused on this executor, on the interpreter, and unfused. All must agree; the CPU's two executors must give the same bits if they fuse in the
+// same way. If they do not, the seed is printed, and SINTER_TEST_SEED repeats the program.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -42,7 +42,7 @@ std::vector<Tensor> called(const sn::table::Function& function, const std::vecto
   }
 }
 
-/// The functions of the table that take one or two tensors and give an element for each of theirs.
+/// The elementwise functions of the table with one or two operands.
 const std::vector<const sn::table::Function*>& elementwise() {
   static const std::vector<const sn::table::Function*> list = [] {
     std::vector<const sn::table::Function*> found;
@@ -73,7 +73,7 @@ class Program {
 
   /// Records a random program over new leaves and returns its wanted results; the same seed records the same program.
   std::vector<Tensor> record() {
-    const std::vector<Shape> shapes{{37}, {16, 24}, {5, 7, 11}, {2, 3, 4, 6}, {1, 130}, {65, 1}, {3, 2100},  // some that fill kernels
+    const std::vector<Shape> shapes{{37}, {16, 24}, {5, 7, 11}, {2, 3, 4, 6}, {1, 130}, {65, 1}, {3, 2100},  // some programs exceed one kernel
                                     {},   {1},      {1, 1},     {0},          {0, 3},   {3, 0},  {1, 1, 5}, {2, 0, 3}, {4, 1, 3}};
     base_ = shapes[pick(2) ? pick(7) : pick(shapes.size())];
     for (int k = 0; k < 4; ++k) pool_.push_back(leaf(k == 0, k == 3));
@@ -93,12 +93,12 @@ class Program {
     for (auto& size : shape)
       if (!whole && pick(3) == 0) size = 1;
     DType type = other_type ? static_cast<DType>(pick(sn::kDTypeCount)) : dtype_;
-    // 16 bits are so few that another order of a sum shows: they occur only in programs that compare executors of one order.
+    // In 16 bits a different order of a sum changes the result, so these types occur only in programs that compare executors with the same order.
     if (sn::is_storage_only(type) && !sn::is_storage_only(dtype_)) type = DType::float32;
     return {sinter::testing::random(rng_, shape, type, sn::is_floating(type) ? -2 : -9, sn::is_floating(type) ? 2 : 9).first, true};
   }
 
-  /// Two shapes that broadcast, to not too much.
+  /// Returns two shapes that broadcast to a small shape.
   static bool fits(const Tensor& a, const Tensor& b) {
     const auto &x = a.shape(), &y = b.shape();
     std::int64_t points = 1;
@@ -113,7 +113,7 @@ class Program {
   /// Returns small values of the program's own type, in which other types are combined.
   Entry same_type(const Entry& x) {
     if (x.tensor.dtype() == dtype_) return x;
-    if (real(x.tensor) && !sn::is_floating(dtype_)) return {sn::full(x.tensor.shape(), 2).astype(dtype_), true};  // rounding would decide
+    if (real(x.tensor) && !sn::is_floating(dtype_)) return {sn::full(x.tensor.shape(), 2).astype(dtype_), true};  // rounding would decide the result
     const bool number = sn::is_integer(x.tensor.dtype());
     return {sn::astype(number ? x.tensor % 7 : x.tensor, dtype_), x.exact};
   }
@@ -168,7 +168,7 @@ class Program {
     return {sn::cumprod(1 + sn::tanh(x.tensor) * (1.0 / (1 + static_cast<double>(x.tensor.size()))), axis), false};
   }
 
-  /// Operations that move elements: pad, join, shift, look up, sort, assign to a part.
+  /// Operations that move elements: pad, concatenate, shift, gather, sort, assign to a part.
   Entry moved(const Entry& x, const Entry& y) {
     const Tensor &a = x.tensor, &b = y.tensor;
     const std::int64_t rank = a.ndim();
@@ -180,11 +180,11 @@ class Program {
       case 16: return arranged(x, axis);
       case 17: return real(a) ? transformed(x, axis) : Entry{sn::cumsum(a, axis) % 50, x.exact};
       case 18: return real(a) && rank == 2 && a.size() < 3000 ? decomposed(x) : view(x);
-      case 12: {  // places that are looked up themselves
+      case 12: {  // gathers at gathered indices
         const Tensor again = sn::take(places, sn::arange(1 + static_cast<std::int64_t>(pick(12))) % places.size());
         return {sn::take(a, pick(2) ? again - n : again, axis), x.exact};
       }
-      case 13: {  // joins with looked-up elements, or looks up in joined ones
+      case 13: {  // concatenates gathered elements, or gathers from a concatenation
         const Tensor found = sn::take(a, places - (pick(2) ? n : 0), axis);
         return {pick(2) ? sn::concatenate({found, a}, axis) : sn::take(sn::concatenate({a, found}, axis), places * 2 % (n + places.size()), axis), x.exact};
       }
@@ -239,7 +239,7 @@ class Program {
     }
   }
 
-  /// Steps of a library between kernels.
+  /// Library calls between kernels.
   Entry transformed(const Entry& x, std::int64_t axis) {
     const Tensor a = sn::nan_to_num(sn::tanh(x.tensor));
     const std::int64_t n = a.size(static_cast<int>(axis));
@@ -263,8 +263,8 @@ class Program {
     }
   }
 
-  /// A function of the table. Its inexact operands are between 0.55 and 0.95 (the second operand one more), where every function is continuous; its result is
-  /// scaled to lie between -1 and 1, and stays a number.
+  /// Calls a function of the table. Its inexact operands are between 0.55 and 0.95 (the second operand between 1.55 and 1.95), where every function is
+  /// continuous. Its result is scaled to values between -1 and 1 without NaN.
   Entry of_table(const Entry& x, const Entry& y) {
     const auto& list = elementwise();
     const sn::table::Function& function = *list[pick(list.size())];
@@ -353,7 +353,7 @@ class Program {
     }
   }
 
-  /// Two values that follow each other, recorded for long without an evaluation.
+  /// A long loop over two coupled values without an evaluation.
   void loop() {
     Entry a = pool_[0], b = pool_[1];
     if (sn::is_bool(dtype_)) a = {a.tensor.astype(DType::int32), true}, b = {b.tensor.astype(DType::int32), true};
@@ -368,7 +368,7 @@ class Program {
     steps(pick(6), 24);
   }
 
-  /// Returns the last value and some others, among them views of wanted values, and operations on such views.
+  /// Returns the last value and some others, including views of requested values and operations on such views.
   std::vector<Tensor> wanted() {
     std::vector<Entry> list{pool_.back()};
     for (std::size_t k = pick(4); k-- > 0;) list.push_back(any());
@@ -400,7 +400,7 @@ struct Result {
 std::vector<Result> run(std::uint32_t seed, DType dtype, const sn::Options& options) {
   sn::configure(options);
   const auto outputs = Program(seed, dtype).record();
-  // All at once, or a few before the rest.
+  // Evaluates all values at once, or a few before the others.
   const auto first = static_cast<long>(seed % 3 == 0 ? outputs.size() / 2 : outputs.size());
   sn::eval(std::vector<Tensor>(outputs.begin(), outputs.begin() + first));
   sn::eval(outputs);
@@ -409,7 +409,7 @@ std::vector<Result> run(std::uint32_t seed, DType dtype, const sn::Options& opti
   return all;
 }
 
-/// Describes a difference; empty if there is none. Sums of many float32 differ by their order.
+/// Returns a description of the difference, or an empty text. Sums of many float32 values depend on their order.
 std::string difference(const std::vector<Result>& got, const std::vector<Result>& want) {
   for (std::size_t o = 0; o < want.size(); ++o) {
     if (got[o].shape != want[o].shape || got[o].dtype != want[o].dtype) return "result " + std::to_string(o) + " has another shape or type";
@@ -426,9 +426,9 @@ std::string difference(const std::vector<Result>& got, const std::vector<Result>
 
 }  // namespace
 
-TEST_CASE("random programs agree between executors and with the unfused run") {
+TEST_CASE("random programs give the same results on all executors and without fusion") {
   const sn::Options mine = sn::options();
-  const bool on_gpu = sinter::testing::on_gpu();  // before the oracle is configured
+  const bool on_gpu = sinter::testing::on_gpu();  // asked before the reference executor is configured
   sn::Options oracle = mine, unfused = mine;
   oracle.device = "cpu";
   oracle.backend = "interpreter";

@@ -1,5 +1,5 @@
-// Twelve thousand expressions against NumPy's results (tests/golden/cases.txt and cases.npy, written by cases.py beside them): every function
-// that both have, every element type, views, edge values and empty shapes, and NumPy's refusals. Prints a summary by function.
+// Compares twelve thousand expressions with NumPy's results (tests/golden/cases.txt and cases.npy, written by cases.py in the same folder): every function that
+// both have, every element type, views, edge values, empty shapes, and NumPy's errors. Prints a summary by function.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ struct Expected {
   const std::uint8_t* bytes;
 };
 
-/// Reads results one after another out of cases.npy.
+/// Reads the results in cases.npy one by one.
 class Reader {
  public:
   explicit Reader(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {}
@@ -60,7 +60,7 @@ template <class T> T element(const std::uint8_t* bytes, std::size_t k) {
   return value;
 }
 
-/// Whole numbers in the order of the numbers; neighbours differ by one, both zeros are 0.
+/// Returns an integer for a float, such that the order is the same, neighbouring floats differ by one, and both zeros are 0.
 template <class T> std::int64_t rank(T value) {
   using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
                                   std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
@@ -86,7 +86,7 @@ template <class T> double distance(T got, T want, bool sign_of_zero) {
 
 struct Difference {
   double largest = 0;
-  std::string text;  // of the element that is off most
+  std::string text;  // of the element with the largest error
 };
 Difference difference(const Tensor& got, const Expected& want, bool sign_of_zero) {
   Difference worst;
@@ -104,7 +104,7 @@ Difference difference(const Tensor& got, const Expected& want, bool sign_of_zero
   return worst;
 }
 
-/// The bits of the values, with one NaN for all: the sign and the payload of a new NaN depend on the processor.
+/// Returns the bits of the values, with the same bits for every NaN, because the sign and the payload of a new NaN depend on the processor.
 std::uint64_t hash_of(const Tensor& tensor) {
   std::uint64_t hash = 0xcbf29ce484222325;
   sn::visit_storage(tensor.dtype(), [&]<class T>() {
@@ -126,11 +126,11 @@ struct Summary {
 
 }  // namespace
 
-TEST_CASE("as NumPy, over functions, types, layouts and edge values") {
+TEST_CASE("functions agree with NumPy for all types, layouts and edge values") {
   std::ifstream file(std::string(SINTER_GOLDEN) + "/cases.txt");
   REQUIRE(file.is_open());
   Reader reader(sn::load_npy(std::string(SINTER_GOLDEN) + "/cases.npy").to_vector<std::uint8_t>());
-  // Kernels take a compiler each: one in so many cases there, another beginning each time. SINTER_GOLDEN_STRIDE=1 runs all.
+  // Where each kernel is compiled, only one in `stride` cases runs, with another start in each run. SINTER_GOLDEN_STRIDE=1 runs all.
   const char* asked = std::getenv("SINTER_GOLDEN_STRIDE");
   const auto stride = asked                             ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10))
                       : on_gpu()                        ? 150u

@@ -1,5 +1,6 @@
 // A sample of the golden expressions (test_golden.cpp) with the first axis of every input sharded, on 1, 2, 4 and 8 ranks that are threads: the same bits on
-// every number of ranks, and close to the result without shards. Expressions that need an input whole must say so by a ShardingError on every number of ranks.
+// every number of ranks, and close to the result without shards. An expression that needs an unsharded input must throw a ShardingError on every number of
+// ranks.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ using namespace sinter::testing;
 
 namespace {
 
-/// Results as bytes; the name of the error where there is none.
+/// The results as bytes, or the name of the error.
 struct Outcome {
   std::vector<Tensor> results;
   std::vector<std::vector<std::uint8_t>> bytes;
@@ -56,7 +57,7 @@ Outcome outcome(const std::string& expression, const sn::tools::Bindings& inputs
   return made;
 }
 
-/// The largest difference, relative to the largest number.
+/// Returns the largest difference, relative to the largest number.
 double difference(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return INFINITY;
   const auto x = a.astype(DType::float64).to_vector<double>(), y = b.astype(DType::float64).to_vector<double>();

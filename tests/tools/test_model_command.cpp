@@ -1,4 +1,4 @@
-// The command on trained models: check, run, compile, explain; their output, their files and their refusals.
+// The commands for trained models: check, run, compile and explain; their output, files and errors.
 #include <doctest/doctest.h>
 #include <pty.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// An environment variable of the commands, while it lives.
+/// Sets an environment variable for the commands while this object exists.
 struct Variable {
   const char* name;
   std::optional<std::string> before;
@@ -45,7 +45,7 @@ Ran run(const std::string& arguments) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
 }
 
-/// The output on a terminal, with all text that is overwritten.
+/// Returns the output on a terminal, including text that is overwritten.
 Ran run_on_terminal(const std::vector<std::string>& words) {
   int terminal = -1;
   const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);
@@ -66,7 +66,7 @@ Ran run_on_terminal(const std::vector<std::string>& words) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out};
 }
 
-/// A convolution with a batch norm, and a classifier, for any batch.
+/// Writes a model for any batch: a convolution with a batch norm, and a classifier.
 std::string saved(const TemporaryFolder& folder) {
   OnnxBuilder m;
   m.input("x", {-1, 3, 8, 8})
@@ -93,7 +93,7 @@ double difference(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("a warmed model plans and compiles nothing, at each of the sizes") {
+TEST_CASE("a warmed model plans and compiles nothing at any of the sizes") {
   const TemporaryFolder folder;
   const std::string onnx = saved(folder);
   const Variable cache("SINTER_CACHE_DIR", folder / "cache"), plans("SINTER_KEEP_PLANS", "on");
@@ -115,7 +115,7 @@ TEST_CASE("a warmed model plans and compiles nothing, at each of the sizes") {
   CHECK(run("cache warm " + onnx + " --size N=1").says("the disk cache is off"));
 }
 
-TEST_CASE("several models are checked one after another, and a bad one hides no other") {
+TEST_CASE("several models are checked in turn, and a bad model does not stop the checks of the others") {
   const TemporaryFolder folder;
   const std::string onnx = saved(folder);
   FILE* bad = fopen((folder / "bad.onnx").c_str(), "w");
@@ -168,7 +168,7 @@ TEST_CASE("check, run, compile and explain") {
       CHECK(difference(load_npy(folder / "out/y.npy"), want) < 1e-5);
     }
   }
-  // Nothing is said about sizes: one, and any others.
+  // Without given sizes, the command compiles for a size of 1 and any others.
   const Ran unsaid = run("compile " + onnx + " -o " + plan);
   INFO(unsaid.out);
   REQUIRE(unsaid.status == 0);
@@ -197,7 +197,7 @@ TEST_CASE("check, run, compile and explain") {
   CHECK(explained.says("ends "));
 }
 
-TEST_CASE("the nouns of one are singular") {
+TEST_CASE("messages use the singular for a count of one") {
   const TemporaryFolder folder;
   const Variable cache("SINTER_CACHE_DIR", folder / "cache");
   OnnxBuilder m;
@@ -207,10 +207,10 @@ TEST_CASE("the nouns of one are singular") {
   CHECK(run("run " + plan + " --random --explain").says("N=41: 1 kernel and 0 library calls; "));
   for (const char* arguments : {"cache list", "cache stats", "info", "kernels 'exp(x)' x=f32[9]", "eval 'exp(arange(3.))' --profile --explain",
                                 "eval 'sort(arange(3.))' --explain --time 2", "eval 'arange(3.)' -o a.npy,b.npy", "cache clear"})
-    run(arguments);  // which checks what it says
+    run(arguments);  // run() checks the command's output
 }
 
-TEST_CASE("what is refused, in words") {
+TEST_CASE("errors of the model commands") {
   const TemporaryFolder folder;
   const std::string onnx = saved(folder), plan = folder / "net.plan";
   REQUIRE(run("compile " + onnx + " -o " + plan + " --size N=1").status == 0);
@@ -228,7 +228,7 @@ TEST_CASE("what is refused, in words") {
   for (const std::string name : {"net.onnx", "net.plan"})  // an unknown input is named, whether or not another one is missing
     for (const std::string rest : {"", " x=1", " --random"})
       refused("run " + (folder / name) + " y=1" + rest, name + " has no input 'y'; there are x: float32[");
-  CHECK(run("run " + onnx + " --random").says("float32 (41, 5)"));  // compile's size
+  CHECK(run("run " + onnx + " --random").says("float32 (41, 5)"));  // the size for compile
   for (const std::string size : {"N", "N=", "N=x", "N=3..1", "N=1..", "N=1,,2", "M=4"})
     refused("compile " + onnx + " -o " + plan + " --size " + size, size.substr(0, 1));
   refused("run " + onnx + " --random --size N=2 -o " + (folder / "none/of/these"), "there is no folder");
@@ -271,7 +271,7 @@ TEST_CASE("each option of each command has an effect on a model and on a plan, o
   for (auto& [command, options] : commands) {
     options.insert(options.end(), of_models.begin() + (command == "check" ? 1 : 0), of_models.end());
     if (command == "run" || command == "explain") options.insert(options.end(), of_plans.begin(), of_plans.end());
-    // No option is missing in the lists.
+    // Checks that the lists contain every option.
     const std::string help = run(command + " --help").out;
     std::set<std::string> known{"--help"}, shown;
     for (const Option& option : options) known.insert(option.name);
@@ -289,7 +289,7 @@ TEST_CASE("each option of each command has an effect on a model and on a plan, o
                                        : command == "compile" ? " -o " + (folder / "other.plan")
                                                               : "") +
                                       " " + option.name + " " + option.value;
-        if ((option.name == "--output" || option.name == "--size" || option.name == "--random") && command != "explain") continue;  // below
+        if ((option.name == "--output" || option.name == "--size" || option.name == "--random") && command != "explain") continue;  // tested below
         const Ran ran = run(arguments);
         INFO(arguments, "\n", ran.out);
         const bool takes = file == onnx || (option.plan && command != "compile");
@@ -298,7 +298,7 @@ TEST_CASE("each option of each command has an effect on a model and on a plan, o
         else if (!takes) CHECK_MESSAGE((ran.says(option.name + " has no effect on ") && ran.says("give " + option.name + " to sinter compile")), ran.out);
       }
   }
-  // Options that have an effect only beside another one, and sizes that nothing has.
+  // Options that have an effect only together with another option, and sizes that no axis has.
   const auto refused = [&](const std::string& arguments, const std::string& what) {
     const Ran ran = run(arguments);
     INFO(arguments, "\n", ran.out);
@@ -317,7 +317,7 @@ TEST_CASE("each option of each command has an effect on a model and on a plan, o
   refused("cache warm " + plan, "net.plan is a plan file, which already holds its kernels");
 }
 
-TEST_CASE("a terminal shows what is compiled, and nothing of it at the end; a log gets none of it") {
+TEST_CASE("a terminal shows the progress of compiling and erases it at the end; a log has no progress") {
   const TemporaryFolder folder;
   const std::string model = saved(folder), plan = folder / "shown.plan";
   const Ran shown = run_on_terminal({"compile", model, "-o", plan, "--size", "N=2"});

@@ -1,4 +1,4 @@
-"""The page of --html in a real browser: clicks, keys, search, live ranges, light and dark, without a network.
+"""Tests the page of --html in a real browser: clicks, keys, search, live ranges, light and dark, without a network.
 
     test_picture.py SINTER [FOLDER]      FOLDER receives screenshots
 Skipped (77) where there is no chromedriver."""
@@ -51,13 +51,13 @@ try:
     browser.click(nodes)
     assert "recorded by" in browser.panel(), browser.panel()
 
-    # The loop nest and the source fold out.
+    # The loop nest and the source can be unfolded.
     kernel = browser.run("return [...document.querySelectorAll('main .step.kernel')].map(group => group.dataset.step)")[0]
     browser.click(f"main .step[data-step='{kernel}'] > .title")
     browser.click("#panel details summary")
     assert "nest " in browser.run("return document.querySelector('#panel details[open] pre').innerText")
 
-    # Search marks, Enter goes to it, Escape forgets.
+    # The search marks a result, Enter goes to it, Escape clears the search.
     browser.type("#search", "softmax")
     found = browser.run("return document.querySelectorAll('main .step.found').length")
     assert 1 <= found < steps, found
@@ -73,7 +73,7 @@ try:
         browser.post("/actions", {"actions": [{"type": "key", "id": "keys", "actions": [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
         assert browser.panel().startswith(expected), (key, browser.panel()[:40])
 
-    # Light and dark differ in what is drawn.
+    # The light and the dark theme have different colours.
     colours = lambda: browser.run("return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('main .step.kernel > rect')).fill]")
     light = colours()
     browser.click("#theme")
@@ -83,13 +83,13 @@ try:
     browser.click("#theme")
     assert colours() == light
 
-    # On a phone the parts lie below each other, and nothing is wider than the screen.
+    # On a phone the parts are below each other, and nothing is wider than the screen.
     browser.post("/window/rect", {"width": 500, "height": 900})
     assert browser.run("return document.querySelector('main').getBoundingClientRect().width <= innerWidth")
     browser.screenshot(folder / "phone.png")
     browser.post("/window/rect", {"width": 1400, "height": 1000})
 
-    # Thousands of nodes.
+    # A page with thousands of nodes works.
     start = time.monotonic()
     browser.post("/url", {"url": large})
     browser.click("main .step[data-step='30'] > .title")

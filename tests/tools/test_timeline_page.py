@@ -58,10 +58,10 @@ def text():
     return browser.run("return document.body.innerText")
 
 
-# Nothing but this machine is reached.
+# The page makes no requests to other machines.
 browser = Browser(["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"])
 try:
-    # The search goes from event to event of a name; the step's own has its lines, bytes and rate.
+    # The search goes through the events with this name; the event of the step has its lines, bytes and rate.
     for name in dict.fromkeys(kernels):
         browser.post("/url", {"url": "about:blank"})
         browser.post("/url", {"url": f"{address}/#!/viewer?url={address}/trace.json"})

@@ -15,7 +15,7 @@ if(TARGET sinter_command)
   add_dependencies(test_cli sinter_command)
 endif()
 
-# Without the library of decompositions beside it, libsinter says what is missing.
+# If the library of decompositions is not in its folder, libsinter names the missing library.
 if(TARGET sinter_command)
   set(alone ${CMAKE_CURRENT_BINARY_DIR}/libsinter_alone)
   add_test(NAME decompositions_missing COMMAND sh -c "mkdir -p ${alone} && cp -L $<TARGET_FILE:sinter> ${alone}/$<TARGET_SONAME_FILE_NAME:sinter> && \
@@ -34,7 +34,7 @@ if(TARGET sinter_command)
   set_tests_properties(timeline_page PROPERTIES LABELS long SKIP_RETURN_CODE 77)
 endif()
 
-# Programs against NumPy. Each run draws another seed and prints it; SINTER_TEST_SEED repeats it.
+# Compares programs with NumPy. Each run draws a new seed and prints it; SINTER_TEST_SEED sets the seed.
 if(TARGET sinter_command)
   # sinter_numpy(TEST VARIABLE=VALUE...)
   function(sinter_numpy test)
@@ -70,7 +70,7 @@ if(TARGET sinter_expression)
   target_compile_definitions(test_golden PRIVATE SINTER_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
   sinter_run(golden_unfused test_golden SINTER_BACKEND=interpreter SINTER_FUSE=off)
   sinter_runs(golden llvm interpreter cuda opencl loops)
-  if(TEST golden_cuda_loops)  # every expression: nothing is compiled
+  if(TEST golden_cuda_loops)  # all expressions, because nothing is compiled
     set_property(TEST golden_cuda_loops golden_opencl_loops APPEND PROPERTY ENVIRONMENT SINTER_GOLDEN_STRIDE=1)
   endif()
   sinter_program(test_golden_ranks)

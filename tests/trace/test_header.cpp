@@ -1,4 +1,4 @@
-// The view of a user's file: sinter.hpp alone, and its promises at compile time.
+// A user's file that includes only sinter.hpp, and the guarantees of that header at compile time.
 #include <sinter/sinter.hpp>
 
 #if defined(EIGEN_CORE_H) || defined(FMT_VERSION) || defined(_GLIBCXX_IOSTREAM) || defined(_GLIBCXX_MAP) || defined(_GLIBCXX_FILESYSTEM) || \
@@ -70,7 +70,7 @@ TEST_CASE("nested lists give shape and type") {
   CHECK(number.dtype() == sn::DType::float32);
 }
 
-TEST_CASE("memory is copied in, strides and all") {
+TEST_CASE("memory with any strides is copied into a tensor") {
   float values[] = {0, 1, 2, 3, 4, 5};
   const sn::Tensor rows = sn::from_pointer(values, {2, 3});
   const sn::Tensor columns = sn::from_pointer(values, {3, 2}, {1, 3});
@@ -88,7 +88,7 @@ TEST_CASE("memory is copied in, strides and all") {
   CHECK_THROWS_AS(sn::from_pointer(static_cast<float*>(nullptr), {2}), sn::ValueError);
 }
 
-TEST_CASE("elements come out as their own type, or as one that holds all its values") {
+TEST_CASE("elements can be read as their own type, or as a type that represents all its values") {
   const sn::Tensor x = {1.5f};
   CHECK(x.item<float>() == 1.5f);
   CHECK(x.data<float>().size() == 1);
@@ -104,7 +104,7 @@ TEST_CASE("elements come out as their own type, or as one that holds all its val
   CHECK_THROWS_AS(sn::Tensor().to_vector<float>(), sn::ValueError);
 }
 
-TEST_CASE("Eigen in and out") {
+TEST_CASE("Eigen's matrices become tensors and tensors become Eigen's matrices") {
   Eigen::MatrixXf m(2, 3);
   m << 1, 2, 3, 4, 5, 6;
   const sn::Tensor t = sn::from_eigen(m);

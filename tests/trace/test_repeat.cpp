@@ -1,4 +1,4 @@
-// A formula that is recorded again: its plan is found without a graph, and serves only formulas of the same structure.
+// A formula that is recorded again: its plan is found without making a graph, and is used only for formulas of the same structure.
 #include <doctest/doctest.h>
 #include <pthread.h>
 
@@ -31,7 +31,7 @@ template <class Op> Pair apply(const Pair& a, const Pair& b, Op op) {
   return result;
 }
 
-/// Uses few literals of few values, and operands that are often the same: parts that are equal in one program differ in the next.
+/// Uses literals with few values, and operands that are often the same tensor, so that parts which are equal in one program differ in the next.
 Pair random_formula(std::mt19937& rng, const std::vector<Pair>& leaves, int ops) {
   std::vector<Pair> values = leaves;
   const auto any = [&]() -> const Pair& { return values[values.size() - 1 - rng() % std::min<std::size_t>(values.size(), 4)]; };
@@ -69,7 +69,7 @@ std::size_t resident_bytes() {
 
 }  // namespace
 
-TEST_CASE("random formulas of few literals and shared operands, many of them alike, each with its own values") {
+TEST_CASE("random formulas with few literals and shared operands, many of them equal in structure, give their own values") {
   const char* wanted = std::getenv("SINTER_TEST_SEED");
   std::mt19937 rng(wanted ? static_cast<unsigned>(std::atoi(wanted)) : 20u);
   const int rounds = sinter::testing::on_gpu() ? 30 : 400;
@@ -86,7 +86,7 @@ TEST_CASE("random formulas of few literals and shared operands, many of them ali
   CHECK(after.plans_made - before.plans_made < static_cast<std::uint64_t>(rounds));
 }
 
-TEST_CASE("equal literals are one constant, and a formula where they differ is another") {
+TEST_CASE("equal literals are one constant; the same formula with different literals has another structure") {
   const Tensor x = {1.f, 2.f, 3.f};
   const auto formula = [&](float a, float b) { return ((x * a + b) * x).to_vector<float>(); };
   const auto expected = [](float a, float b) { return std::vector<float>{a + b, (2 * a + b) * 2, (3 * a + b) * 3}; };
@@ -98,13 +98,13 @@ TEST_CASE("equal literals are one constant, and a formula where they differ is a
   }
 }
 
-TEST_CASE("a repeated formula plans nothing and tells where its kernels are from") {
+TEST_CASE("a repeated formula plans nothing, and explain says where its kernels come from") {
   const Tensor x = {1.f, 2.f, 3.f}, y = {4.f, 5.f, 6.f};
   const auto formula = [&](float factor) { return sn::sqrt(x * factor + y) - x; };
   sn::eval(formula(2.f));
   const auto before = sn::counters();
   for (int k = 0; k < 10; ++k) {
-    const Tensor again = formula(static_cast<float>(k + 2));  // times 1 would be a shorter formula
+    const Tensor again = formula(static_cast<float>(k + 2));  // a product with 1 would be simplified
     CHECK(again.to_vector<float>()[1] == doctest::Approx(std::sqrt(2.0 * (k + 2) + 5) - 2));
     CHECK(sn::explain(again).find(sn::options().backend == "interpreter" ? "interpreted" : "from memory") != std::string::npos);
   }
@@ -153,7 +153,7 @@ TEST_CASE("a million repeated evaluations do not grow the process; in a sample, 
   CHECK(sn::counters().bytes_now == before.bytes_now);
   CHECK(sn::counters().plans_made == before.plans_made);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const std::size_t own = std::size_t{512} << 20;  // a sanitizer keeps 256 MiB that were freed, with their shadow
+  const std::size_t own = std::size_t{512} << 20;  // a sanitizer retains up to 256 MiB of freed memory, and its shadow
 #else
   const std::size_t own = 0;
 #endif
@@ -179,13 +179,13 @@ void on_a_small_stack(void (*work)()) {
 }
 }  // namespace
 
-TEST_CASE("deep chains are dropped without recursion, in whatever order their handles go") {
+TEST_CASE("deep chains are dropped without recursion, in any order of their handles") {
   on_a_small_stack([] {
     Tensor chain = sn::placeholder({4}, DType::float32);
     for (int k = 0; k < 300000; ++k) chain = chain * 0.5f;
     chain = Tensor();
   });
-  on_a_small_stack([] {  // held in the middle, and two chains that share their start
+  on_a_small_stack([] {  // a handle to the middle of a chain, and two chains with a common start
     Tensor start = sn::placeholder({4}, DType::float32), middle, a, b;
     for (int k = 0; k < 100000; ++k) start = sn::sqrt(start);
     a = b = middle = start;

@@ -1,5 +1,5 @@
-// Sizes: arithmetic against numbers, guards that are complete (a program that holds computes what planning again would), and
-// guards that are few.
+// Sizes: their arithmetic agrees with that of numbers, and their guards are complete and few. Complete means: if the guards of a program hold, the program
+// computes the same as planning again.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ using trace::Size;
 using trace::SizeProgram;
 using trace::SizeSpace;
 
-TEST_CASE("what is true for all sizes leaves no guard") {
+TEST_CASE("a comparison that is true for all sizes leaves no guard") {
   SizeSpace space;
   const Size n = space.symbol("n", 100, 2), m = space.symbol("m", 7, 2);
   CHECK(n * m == m * n);
@@ -27,7 +27,7 @@ TEST_CASE("what is true for all sizes leaves no guard") {
   CHECK(space.guards().empty());
 }
 
-TEST_CASE("what is true for some sizes leaves a guard that says so") {
+TEST_CASE("a comparison that is true for some sizes leaves a guard") {
   SizeSpace space;
   const Size n = space.symbol("n", 100, 2);
   CHECK(n % 4 == 0);
@@ -58,7 +58,7 @@ TEST_CASE("an estimate holds for its order of magnitude") {
   CHECK_FALSE(program.holds({60}));
 }
 
-TEST_CASE("what decided only what is faster may be missed, and what else was decided may not") {
+TEST_CASE("estimates may be false at other sizes, guards may not") {
   SizeSpace space;
   const Size n = space.symbol("n", 1000, 2), m = space.symbol("m", 30, 2);
   {
@@ -66,10 +66,10 @@ TEST_CASE("what decided only what is faster may be missed, and what else was dec
     CHECK(n > 100);
     CHECK(m < 64);
     CHECK(n % 8 == 0);
-    CHECK((n - 7) / 3 == 331);  // that it is not negative is no estimate: bounds of the quotient rely on it
+    CHECK((n - 7) / 3 == 331);  // n >= 7 is a guard and not an estimate, because bounds of the quotient rely on it
   }
   CHECK(trace::as_double(n * m) == 30000);
-  CHECK(m < 64);  // needed now
+  CHECK(m < 64);  // this comparison is a guard, and no estimate as before
   CHECK(n != 64);
   const SizeProgram program(space, {});
   CHECK(program.holds({1000, 30}));
@@ -85,14 +85,14 @@ TEST_CASE("what decided only what is faster may be missed, and what else was dec
   CHECK(program.unmet({1000, 70}, {"rows", "2*batch + 1"}, false) == "(2*batch + 1) < 64");
 }
 
-TEST_CASE("what is simplified because a number divides another needs that, also where an estimate asked first") {
+TEST_CASE("a simplification that relies on divisibility leaves a guard, even if an estimate asked for it first") {
   SizeSpace space;
   const Size n = space.symbol("n", 24, 2);
   {
     const trace::Estimating estimate;
     CHECK(n % 4 == 0);
   }
-  CHECK((n / 4) * 4 == n);  // only where 4 divides it
+  CHECK((n / 4) * 4 == n);  // this is true only if 4 divides n
   const SizeProgram program(space, {n / 4 * 4});
   CHECK(program.holds({28}, false));
   CHECK_FALSE(program.holds({27}, false));
@@ -132,7 +132,7 @@ template <class N> std::vector<N> decide(std::vector<N> values, unsigned seed) {
   return values;
 }
 
-TEST_CASE("a program that holds computes what deciding again with numbers would") {
+TEST_CASE("a program whose guards hold computes the same as the decisions with numbers") {
   const unsigned first = sinter::testing::fresh_seed();
   int held = 0;
   for (unsigned round = 0; round < 2000; ++round) {

@@ -1,4 +1,4 @@
-// Recording and linearising: which nodes remain of a formula.
+// Recording and linearising: tests which nodes of a formula remain.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ TEST_CASE("a literal power of 2 or 0.5 is cheaper and exact") {
   CHECK(graph_of(sn::pow(x, 0.25)).nodes.back().op == Op::power);
 }
 
-TEST_CASE("identities vanish") {
+TEST_CASE("identities record no node") {
   const Tensor f = input(), i = input(DType::int32), b = input(DType::bool_);
   for (const Tensor& x : {f, i}) {
     CHECK(same(x * 1, x));
@@ -111,7 +111,7 @@ TEST_CASE("identities vanish") {
   CHECK(literal(sn::where(sn::full({}, false), f, 7)) == 7);
 }
 
-TEST_CASE("what looks like an identity and is none stays") {
+TEST_CASE("operations that only resemble an identity stay") {
   const Tensor f = input(), i = input(DType::int32), b = input(DType::bool_);
   CHECK_FALSE(same(f + 0, f));       // -0.0 + 0.0 is 0.0
   CHECK_FALSE(same(f - (-0.0), f));  // -0.0 - -0.0 is 0.0
@@ -136,7 +136,7 @@ TEST_CASE("casts merge where nothing is lost") {
   CHECK(ops(i.astype(DType::int64).astype(DType::float64)) == 1);
   CHECK(ops(i.astype(DType::float64).astype(DType::float32)) == 1);
   CHECK(ops(b.astype(DType::int32).astype(DType::int64).astype(DType::float64)) == 1);
-  // Lossy first casts stay: rounding, truncation, and truth are visible in the result.
+  // A lossy first cast stays, because the result shows its rounding, its truncation or its conversion to bool.
   CHECK(ops(d.astype(DType::float32).astype(DType::float64)) == 2);
   CHECK(ops(l.astype(DType::int32).astype(DType::int64)) == 2);
   CHECK(ops(i.astype(DType::float32).astype(DType::float64)) == 2);
@@ -216,7 +216,7 @@ TEST_CASE("merging random slices equals slicing in steps") {
   }
 }
 
-TEST_CASE("nothing is computed over nothing") {
+TEST_CASE("operations on empty tensors record literals") {
   const Tensor none = input(DType::float32, {2, 0, 3}), some = input(DType::float32, {2, 4, 3});
   const auto is_literal = [](const Tensor& x, const Shape& shape) { return x.node()->op == Op::constant && x.shape() == shape; };
   CHECK(is_literal(sn::exp(none), {2, 0, 3}));
@@ -233,7 +233,7 @@ TEST_CASE("nothing is computed over nothing") {
   CHECK_THROWS_AS(sn::max(none), sn::ValueError);
 }
 
-TEST_CASE("literals fold as the executors compute") {
+TEST_CASE("literals fold to the values that the executors compute") {
   const auto f = [](float v) { return sn::full({2}, v); };
   CHECK(literal(f(0.1f) + f(0.2f)) == static_cast<double>(0.1f + 0.2f));
   CHECK(literal(f(1) / f(3)) == static_cast<double>(1.f / 3.f));
@@ -260,14 +260,14 @@ TEST_CASE("literals fold as the executors compute") {
   CHECK(sn::exp(f(1)).node()->op == Op::exp);
 }
 
-TEST_CASE("equal nodes are one, dead nodes are none") {
+TEST_CASE("equal nodes are merged, unused nodes are dropped") {
   const Tensor x = input();
   const Tensor dead = sn::exp(x);
   const Graph g = graph_of(sn::exp(x * 2) + sn::exp(x * 2));
   CHECK(g.nodes.size() == 5);  // x, 2, *, exp, +
   CHECK(g.nodes.back().inputs == std::vector{3, 3});
   CHECK(graph_of(sn::exp(x * 2) + sn::exp(x * 3)).nodes.size() == 8);
-  CHECK(graph_of(sn::sum(x, 0) + sn::sum(x, 1)(0)).nodes.size() == 7);  // other axes, other value
+  CHECK(graph_of(sn::sum(x, 0) + sn::sum(x, 1)(0)).nodes.size() == 7);  // different axes give different values
   CHECK(graph_of({x + 1, x + 1, x}).outputs == std::vector{2, 2, 0});
   CHECK(graph_of(sn::placeholder({2}, DType::float32) + sn::placeholder({2}, DType::float32)).leaves == 2);
   const Tensor c = sn::ones({2}, DType::float32);
@@ -275,7 +275,7 @@ TEST_CASE("equal nodes are one, dead nodes are none") {
   CHECK(graph_of(sn::exp(sn::full({2}, 0.f)) + sn::exp(sn::full({2}, -0.f))).nodes.size() == 5);
 }
 
-TEST_CASE("evaluated nodes become leaves and give up their operands") {
+TEST_CASE("evaluated nodes become leaves and release their operands") {
   const Tensor x = input();
   Tensor y = sn::exp(x);
   const std::weak_ptr<Recorded> operand = x.node();
@@ -289,14 +289,14 @@ TEST_CASE("evaluated nodes become leaves and give up their operands") {
   CHECK(linearize({y.node()}).leaves[0] == y.node()->result());
   Tensor z = input().T();
   evaluated(z);
-  CHECK(z.T().node()->op == Op::permute);  // its operand is gone: nothing to merge with
+  CHECK(z.T().node()->op == Op::permute);  // its operand was released, so there is nothing to merge with
   CHECK(same(-(-y), y));
 }
 
 namespace {
 int evaluations = 0;
 }
-TEST_CASE("a loop that records without end asks for evaluation at equal places") {
+TEST_CASE("a loop that never evaluates is evaluated at equal intervals") {
   evaluations = 0;
   set_evaluate_hook([](const std::vector<RecordedPtr>& nodes) {
     ++evaluations;
@@ -339,7 +339,7 @@ TEST_CASE("threads record over shared nodes") {
   for (const Tensor& r : results) CHECK(text_of(r) == text_of(results[0]));
 }
 
-TEST_CASE("compositions are of the expected size") {
+TEST_CASE("compositions record the expected operations") {
   const Tensor x = input(DType::float32, {4, 8});
   const auto ops = [](const Tensor& t) {
     std::string list;

@@ -1,5 +1,5 @@
-// Types of weak scalars and compositions, shapes against NumPy, and the message of each misuse. NumPy 2.4 printed the tables; a letter is a type
-// (numpy.dtype.char), x a refusal of NumPy. test_dtypes.cpp has the types of pairs of tensors.
+// Types of weak scalars and compositions, shapes compared with NumPy, and the message of each error. NumPy 2.4 printed the tables. A letter is a type
+// (numpy.dtype.char); x means that NumPy raises an error. test_dtypes.cpp tests the types of pairs of tensors.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ TEST_CASE("types of binary functions, tensors and weak scalars") {
   struct Row {
     const char* name;
     Binary call;
-    std::string_view tensors;  // five by five, a blank between rows
+    std::string_view tensors;  // five rows of five letters, separated by blanks
     std::string_view scalars;  // with true, 2 and 2.5
   };
   const Row rows[] = {
@@ -212,7 +212,7 @@ TEST_CASE("shapes") {
   CHECK(sn::linspace(0, 1, 0).shape() == Shape{0});
 }
 
-TEST_CASE("slices clamp as Python's do") {
+TEST_CASE("slices clamp their bounds as in Python") {
   struct Row {
     sn::Slice slice;
     std::int64_t start, step, count;  // of slice.indices(10), as a range
@@ -239,7 +239,7 @@ TEST_CASE("slices clamp as Python's do") {
     CAPTURE(row.start);
     CAPTURE(row.step);
     REQUIRE(y.shape() == Shape{row.count});
-    if (y.node() == x.node() || row.count == 0) continue;  // the full slice, or a literal without elements
+    if (y.node() == x.node() || row.count == 0) continue;  // the result is x itself, or a literal without elements
     CHECK(y.node()->ints == std::vector{row.start, row.step});
   }
 }
@@ -257,7 +257,7 @@ TEST_CASE("matmul shapes") {
   CHECK_THROWS_AS(sn::matmul(data('f', {2, 3}), 2), sn::ShapeError);
 }
 
-TEST_CASE("each misuse says what, where and what to do") {
+TEST_CASE("each error names the mistake, the user's line and a remedy") {
   const Tensor f = data('f', {3, 4}), i = data('i', {3}), b = data('?', {3});
   says<sn::ShapeError>([&] { f + data('f', {5}); }, "add: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
   says<sn::ShapeError>([&] { f > data('f', {5}); }, "greater: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
@@ -267,7 +267,7 @@ TEST_CASE("each misuse says what, where and what to do") {
                        "convert with astype first");
   says<sn::ValueError>([&] { data('b') + 200; }, "add: integer literal 200 is out of bounds for int8; convert the tensor with astype(int64) first");
   says<sn::ValueError>([&] { i + 3000000000; }, "add: integer literal 3000000000 is out of bounds for int32; convert the tensor with astype(int64) first");
-  CHECK((i < 3000000000).dtype() == DType::bool_);  // a comparison has an answer
+  CHECK((i < 3000000000).dtype() == DType::bool_);  // a comparison is valid
   says<sn::ValueError>([&] { sn::pow(i, -1); }, "power: integers to negative integer powers are not allowed (int32 ** -1); make one of them floating");
   says<sn::AxisError>([&] { sn::sum(f, 2); }, "sum: axis 2 is out of bounds for 2 axes (use -2 to 1)");
   says<sn::AxisError>([&] { sn::sum(f, {0, -2}); }, "sum: axis 0 is given twice");
@@ -286,7 +286,7 @@ TEST_CASE("each misuse says what, where and what to do") {
   says<sn::ValueError>([&] { sn::full({2}, 3e9, DType::int32); }, "full: 3000000000 does not fit in int32; choose a floating dtype");
   CHECK_THROWS_AS(sn::full({2}, std::numeric_limits<double>::quiet_NaN(), DType::int64), sn::ValueError);
   CHECK_THROWS_AS(sn::full({2}, 0x1p63, DType::int64), sn::ValueError);
-  CHECK(sn::full({2}, -2147483648.5, DType::int32).dtype() == DType::int32);  // truncated as a cast, it fits
+  CHECK(sn::full({2}, -2147483648.5, DType::int32).dtype() == DType::int32);  // after truncation, as in a cast, the value fits
   says<sn::AxisError>([&] { (void)f.size(2); }, "size: axis 2 is out of bounds for 2 axes (use -2 to 1)");
   says<sn::ShapeError>([&] { Tensor{{1, 2}, {3}}; }, "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");
   says<sn::ShapeError>([&] { Tensor{{1, 2.5}, {3}}; }, "Tensor: the nested lists are ragged: axis 1 has 2 items, then 1");

@@ -19,7 +19,7 @@ using namespace trace::accepts;
 // an int, and @b a float from such bits.
 struct Function {
   std::string_view name;
-  int accepts;            // dtype classes that this text serves
+  int accepts;            // dtype classes for which this text is used
   std::string_view text;  // body and result: "@T name(@T a) { ... }"
 };
 
@@ -118,7 +118,7 @@ constexpr Function kFunctions[] = {
   const @L whole = low >= -0x1p+63@x && low < 0x1p+63@x ? (@L)low : @n;
   return (unsigned @L)whole ^ (high ? 0x8000000000000000@u : 0@u);
 })"},
-    // Converts a double to a float that rounds to 16 bits as the double does.
+    // Converts a double to a float that rounds to the same 16-bit value as the double.
     {"sn_round_to_odd", F, R"(float sn_round_to_odd(double a) {
   const float nearest = (float)a;
   if ((double)nearest == a || a != a) return nearest;

@@ -1,4 +1,4 @@
-// The text of types and primitives, and the sn_ helper functions that they call, in languages like C: all that CUDA C++ and OpenCL C have in common.
+// Writes types and primitives, and the sn_ helper functions that they call, in C-like languages. This is the part that CUDA C++ and OpenCL C share.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace sinter::jit::c_like {
 
-/// The words in which two languages differ.
+/// The spellings that differ between the languages.
 struct Dialect {
   std::string_view language;                                 // "CUDA"
   std::string_view function;                                 // before the result's type of a helper function
-  bool overloads = false;                                    // functions of one name may serve several types; otherwise a name ends with the type's
+  bool overloads = false;                                    // functions of different types may have one name; otherwise the type's name is appended
   bool suffixes = false;                                     // a function on float has the suffix f
   std::string_view long_type, long_suffix, unsigned_suffix;  // the signed type of 64 bits, and the suffixes of literals
-  std::string_view as_int, as_float;                         // a float's bits, and back
-  std::string_view infinity, long_infinity;                  // of float and of double
+  std::string_view as_int, as_float;                         // the functions that give a float's bits, and the float with some bits
+  std::string_view infinity, long_infinity;                  // infinity of float and of double
 };
 
 /// The helper functions that one kernel uses. Spelling an op adds its helpers; text() defines them, and the functions that they call, in a fixed order.
@@ -37,7 +37,7 @@ class Helpers {
   std::string neutral(trace::Op reduction, DType dtype);
   /// Returns the name of a struct of `width` elements that is read and written by accesses of up to 16 bytes.
   std::string vector_type(DType dtype, int width);
-  /// Returns an element of such a struct, whose type is only stored, as a float.
+  /// Returns an element of a vector as a float; its type is one of the narrow floats that are only stored.
   virtual std::string widened(DType dtype, const std::string& vector, const std::string& lane);
   /// Rounds a float to a type of 16 bits and returns it as a float.
   virtual std::string rounded(DType dtype, const std::string& a);
@@ -48,7 +48,8 @@ class Helpers {
 
  protected:
   void use(std::string_view name, DType dtype);
-  /// Returns a helper that only this language has, which is preferred to the common one, or an empty text. The marks of a text are in helpers.cpp.
+  /// Returns a helper that only this language has, which is preferred to the common one, or an empty text. helpers.cpp explains the placeholders in such a
+  /// text.
   virtual std::string own_text(std::string_view name, DType dtype) const = 0;
   /// Returns the spelling of an op, as in the table of primitives.
   virtual std::string column(trace::Op op, DType operand) const;
@@ -61,7 +62,7 @@ class Helpers {
  private:
   void use_all_in(const std::string& expression, DType dtype);
   std::string function_text(std::string_view name, DType dtype) const;
-  /// Returns the text with the helpers' names as they are for operands of this type.
+  /// Returns the text with each helper's name replaced by its name for operands of this type.
   std::string named(const std::string& text, DType dtype) const;
   std::string instantiate(std::string_view text, DType dtype) const;
   std::string integer(std::int64_t value) const;

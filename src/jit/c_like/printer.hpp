@@ -1,5 +1,5 @@
-// Prints the loop language in a language like C: one self-contained kernel and the helper functions that it calls. A printer of CUDA C++ or OpenCL C adds the
-// kernel's first line, the numbers of threads, shared memory, barriers and shuffles. Neither knows a form.
+// Prints the loop language in a C-like language: one self-contained kernel and the helper functions that it calls. A printer of CUDA C++ or OpenCL C adds the
+// kernel's first line, the numbers of threads, shared memory, barriers and shuffles. Printers know no forms.
 #pragma once
 #include <string>
 #include <utility>
@@ -20,7 +20,7 @@ class Printer : public loop::Printer {
   virtual std::string signature() = 0;
   /// Returns an expression whose spelling is not common; `args` are its operands.
   virtual std::pair<std::string, int> own(const loop::Expr& e, const std::vector<std::string>& args) = 0;
-  /// Returns shared, dynamic, barrier and check.
+  /// Returns the text of the statements shared, dynamic, barrier and check.
   virtual std::vector<std::string> own(const loop::Stmt& s) = 0;
   /// Returns the type by which a vector of this memory is read or written.
   virtual std::string pointed(const loop::Expr& e) = 0;
@@ -28,7 +28,8 @@ class Printer : public loop::Printer {
   static std::string extents_text(const loop::Stmt& s);
   /// Returns the bytes of a dynamic array, rounded up to 16.
   std::string dynamic_bytes(const loop::Stmt& array);
-  /// Returns a declaration of a dynamic array at `dynamic_end_`, and moves that. `pointer` and `bytes` are the types of pointers to elements and to bytes.
+  /// Returns a declaration of a dynamic array at `dynamic_end_`, and advances dynamic_end_. `pointer` and `bytes` are the types of pointers to elements and to
+  /// bytes.
   std::string dynamic_array(const loop::Stmt& s, const std::string& pointer, const std::string& bytes);
   /// Returns the address of the first dynamic array: those of one group of threads follow those of the group before.
   std::string first_dynamic(const loop::Stmt& s, const std::string& thread);

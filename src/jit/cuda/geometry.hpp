@@ -1,5 +1,5 @@
 // The blocks and threads over which a GPU runs a loop nest, and the parameters of its kernel. The printer, which writes the text, and the launcher, which must
-// agree with it, share this file. Plain values; no GPU is needed.
+// agree with it, share this file. It has plain values and needs no GPU.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,8 +15,8 @@ inline constexpr int kWarp = 32;
 inline int rows_per_block(const Schedule& schedule) { return schedule.threads / schedule.as<RowsForm>().row_threads; }
 
 /// Returns which numbers of LoopNest::ints are parameters. The kernel's parameters are, in this order:
-///   1. a pointer for each input, then for each output, with offsets added, then the flags of checks where there are any;
-///   2. the numbers of LoopNest::ints listed by used_ints(), as long long (int where the schedule has 32-bit indices);
+///   1. a pointer for each input, then for each output, with offsets added, then the flags of checks if there are any;
+///   2. the numbers of LoopNest::ints listed by used_ints(), as long long (int if the schedule has 32-bit indices);
 ///   3. every scalar of LoopNest::scalars, in its own type.
 std::vector<int> used_ints(const LoopNest& nest);
 /// Returns the bytes of the kernel's parameters, each aligned to its own size.

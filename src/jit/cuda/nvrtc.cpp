@@ -1,4 +1,4 @@
-// Compiles CUDA C++ to cubin through NVRTC, which needs no GPU. Where the GPU is newer than NVRTC, the result is PTX, which the driver compiles. The library is
+// Compiles CUDA C++ to cubin through NVRTC, which needs no GPU. If the GPU is newer than NVRTC, the result is PTX, which the driver compiles. The library is
 // opened at the first compile.
 #include "jit/cuda/nvrtc.hpp"
 

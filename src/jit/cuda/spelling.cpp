@@ -19,7 +19,7 @@ constexpr c_like::Dialect kDialect = {"CUDA",
                                       "__int_as_float(0x7f800000)",
                                       "__longlong_as_double(0x7ff0000000000000LL)"};
 
-// A helper for one dtype that is a single instruction from an architecture on. These helpers are preferred to the others.
+// A helper for one dtype that is a single instruction from some architecture on. These helpers are preferred to the general ones.
 struct Instruction {
   std::string_view name;
   DType dtype;
@@ -88,7 +88,7 @@ constexpr Conversion kConversions[] = {
 })"},
 };
 
-// Computes a^b as 2^(b log2 |a|). The logarithm is a whole number plus the logarithm of f + 1, which lies between the roots of 1/2 and 2, by the series in s =
+// Computes a^b as 2^(b log2 |a|). The logarithm is a whole number plus the logarithm of f + 1, which is between the roots of 1/2 and 2, by the series in s =
 // f / (2 + f), as a sum of two floats: `log` and its rounding error `low`. Even for the largest results, little more is then lost than by the last polynomial,
 // 2^g for |g| <= 1/2. The greatest possible error is 1.41 ULP (scripts/measure_cuda_functions.sh).
 constexpr std::string_view kPower = R"(float sn_pow(float a, float b) {
@@ -258,9 +258,9 @@ std::string Helpers::divisor_type(DType dtype) {
 }
 
 // Divides by a prepared divisor b with reciprocal r: the quotient q = a r is corrected by its remainder, q + (a - b q) r. The result equals division, except
-// for the last bit of results below the normal numbers (and 1.5 ULP where a is so small that its remainder is not exact: below 2^-100, or 2^-970). a and b are
+// for the last bit of results below the normal numbers (and 1.5 ULP if a is so small that its remainder is not exact: below 2^-100, or 2^-970). a and b are
 // scaled so that r is neither 0, infinite nor below the normal numbers unless b is. They are not scaled further, because the remainder of a smaller a is less
-// exact. b is made positive, so that a remainder of 0 keeps the sign of a 0. For infinities and NaNs q is right already.
+// exact. b is made positive, so that a remainder of 0 keeps the sign of a 0. For infinities and NaNs q is already right.
 std::string Helpers::divisor_text(DType t) const {
   const bool single = t == DType::float32;
   return fmt::format(

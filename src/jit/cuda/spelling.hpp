@@ -1,4 +1,4 @@
-// The CUDA C++ of types and primitives, beyond what it has in common with other languages like C.
+// The CUDA C++ text of types and primitives, as far as it differs from other C-like languages.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ class Helpers : public c_like::Helpers {
   std::string_view type(DType dtype) const override;
   std::string widened(DType dtype, const std::string& vector, const std::string& lane) override;
   std::string rounded(DType dtype, const std::string& a) override;
-  /// sn_make_divisor(b) returns a prepared divisor, and sn_divide(a, that) is a / b.
+  /// sn_make_divisor(b) returns a prepared divisor d, and sn_divide(a, d) is a / b.
   std::string divisor_type(DType dtype) override;
   /// Adds sn_cluster_arrive() and sn_cluster_wait(): no thread of the cluster passes the wait before all threads have arrived. Adds sn_of_block(&own,
   /// rank): the address of the same shared variable in another block of the cluster.

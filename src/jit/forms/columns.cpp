@@ -4,7 +4,7 @@
 namespace sinter::jit::forms {
 namespace {
 
-/// A block of more threads along y combines a column once, and all its threads read the result.
+/// In a block with more threads along y, one thread combines a column, and all threads read the result.
 constexpr int kFewWarps = 8;
 
 class Columns : public RowLowering {

@@ -30,7 +30,7 @@ class Pairs : public Lowering {
   void body() override {
     parts_ = *jit::contraction(nest_, left_, right_);
     pass_ = &*std::find_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; });
-    // A multiprocessor holds two blocks of the largest tiles if a thread takes at most 128 registers. One sum of products takes no more. (For sm_120 with
+    // A multiprocessor holds two blocks of the largest tiles if a thread takes at most 128 registers. One sum of products needs at most 128. (For sm_120 with
     // batches ptxas takes more, and would spill.)
     if (side_ == 128 && !(sm_ >= 120 && nest_.parallel > 2) && parts_.of_products && parts_.pairs.size() == 1) residents_ = 2;
     const E wide = let("squares_across", count_, (count_of(right_) + (side_ - 1)) / side_),
@@ -189,7 +189,7 @@ class Pairs : public Lowering {
       for (const int value : *values) value_[value] = {};
   }
 
-  /// Writes the stages after the rows, point by point, or by vectors of a thread's neighbouring points.
+  /// Writes the stages after the rows, for each point or for vectors of a thread's neighbouring points.
   void finish_pairs() {
     const Stage all = all_stages();
     unrolled("y", 0, each_, [&](const E& y) {

@@ -214,7 +214,8 @@ E Lowering::staged_place(bool per_lane) const {
   return per_lane ? step * width_ + lane() : step;
 }
 
-/// Declares the values that a vector stage reads before its lanes: whole vectors, and values that all lanes share. Guarded and computed places are read later.
+/// Declares the values that a vector stage reads before its lanes: whole vectors, and values that all lanes share. Elements at guarded and computed positions
+/// are read later.
 void Lowering::load_ahead(const Stage& stage) {
   for (int id : stage.body) {
     const Instr& instr = nest_.instrs[id];
@@ -301,7 +302,7 @@ void Lowering::stage_body(const Stage& stage, const E& owner) {
   if (keeps_arrays(stage))
     for (int id : stage.body)
       if (value_[id].empty() && nest_.instrs[id].kind != Instr::Kind::scalar) registers(nest_.instrs[id].name, nest_.instrs[id].dtype, width_);
-  std::map<int, E> stores, keeps;  // vectors that the lanes fill
+  std::map<int, E> stores, keeps;  // vectors whose lanes are filled one by one
   if (per_lane) {
     for (const Store& s : stage.stores)
       if (const Access& output = nest_.outputs[s.output]; is_vector(s)) stores[s.output] = var(output.name + "_at", {output.dtype, width_});

@@ -1,4 +1,4 @@
-// Lowering holds the code that all forms share: statements, indices, the bodies of stages. RowLowering adds the code that rows and columns share: passes over a
+// Lowering has the code that all forms share: statements, indices, the bodies of stages. RowLowering adds the code that rows and columns share: passes over a
 // row, its reductions, and the values that are cached between passes.
 #pragma once
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ class Lowering {
   }
   void next(E when) { add({.kind = Stmt::Kind::next, .guard = std::move(when)}); }
   void barrier(loop::Scope scope, std::string note = {}) { add({.kind = Stmt::Kind::barrier, .scope = scope, .note = std::move(note)}); }
-  /// Writes what `inside` writes as the body of the statement.
+  /// Calls `inside`, whose statements become the body of this statement.
   template <class Inside> void within(Stmt s, Inside inside) {
     std::vector<Stmt> before = std::exchange(out_, {});
     inside();
@@ -58,7 +58,7 @@ class Lowering {
   template <class Inside> void unrolled(const std::string& name, int first, int end, Inside inside, int step = 1) {
     each(Binding::unrolled, DType::int32, name, first, end, step, inside);
   }
-  /// Writes `inside` once for each element of a vector, or once where there is no vector.
+  /// Writes `inside` once for each element of a vector, or once if there is no vector.
   template <class Inside> void lanes(bool wanted, Inside inside) {
     if (!wanted) return inside();
     each(Binding::lanes, DType::int32, "lane", 0, width_, 1, [&](const E&) { inside(); });
@@ -102,7 +102,7 @@ class Lowering {
   void unflatten_point();
   void unflatten_row(const Stage& stage);
   void count_points();
-  /// Names the number of row points of this parallel point. Where rows are divided into chunks, it is the chunk's part.
+  /// Names the number of row points of this parallel point. If rows are divided into chunks, it is the number in this chunk.
   void count_row_points();
 
   // Bodies.
@@ -134,7 +134,7 @@ class Lowering {
   E counts_;                        // if threads past the row's end take part: the condition that a point belongs to the row
   bool scanning_ = false;           // threads past the row's end take part in a scan
   bool by_lanes_ = true;            // false: the elements after the last whole vector, of a row or of all points, are written
-  bool lanes_of_divisors_ = false;  // each lane has divisors of its own
+  bool lanes_of_divisors_ = false;  // each lane has separate divisors
   int residents_ = 0;
   int across_;
 
@@ -143,13 +143,13 @@ class Lowering {
   bool is_vector(int index) const { return coefficient(nest_, index, nest_.lane_axis()) == kOne; }
   bool is_vector(const Store& store) const;
   void load_ahead(const Stage& stage);
-  /// Returns the index of a row point in a persistent buffer. Where a cluster shares a row, a block has only its own part.
+  /// Returns the index of a row point in a persistent buffer. If a cluster shares a row, a block has only its part.
   E staged_place(bool per_lane) const;
   E expression(const Instr& instr, bool per_lane);
 
   std::vector<Stmt> out_;
   std::set<int> index_names_;  // inner indices that have a name in this scope
-  std::map<int, E> divisors_;  // prepared divisors of values that others are divided by
+  std::map<int, E> divisors_;  // prepared divisors by the values that divide others
  protected:
   void forget_indices() { index_names_.clear(); }
   void forget_index(int number) { index_names_.erase(number); }
@@ -165,15 +165,15 @@ class RowLowering : public Lowering {
   /// Declares an array in shared memory for each reduction's parts.
   void declare_parts(const std::vector<int>& extents);
   void declare_persistent_registers();
-  /// Writes a loop over this thread's points of a row. Where the results may be known early, the loop tests for that now and then: a test at every point would
-  /// delay the next reads.
+  /// Writes a loop over this thread's points of a row. If the results may be known early, the loop tests for that at intervals, because a test at every point
+  /// would delay the next reads.
   void thread_loop(const Stage& stage, const E& end);
-  /// Writes as many unrolled steps as the longest row takes, so that the thread's cached value of each step has a register of its own.
+  /// Writes as many unrolled steps as the longest row needs, so that the thread's cached value of each step has its own register.
   void steps_loop(const Stage& stage);
-  /// Returns the condition that nothing can change this thread's parts any more.
+  /// Returns the condition that no later element can change this thread's parts.
   E decided(const Stage& stage) const;
 
-  /// Returns the type of a scan's running value between stretches.
+  /// Returns the type of a scan's running value between iterations.
   static DType carried(const Instr& scan) { return trace::scan_carry(scan.op, scan.dtype); }
   static E so_far(const Instr& scan) { return loop::variable(scan.name + "_so_far", carried(scan)); }
   /// Combines a running value with another element.
@@ -183,8 +183,8 @@ class RowLowering : public Lowering {
       if (nest_.instrs[id].kind == Instr::Kind::scan) visit(nest_.instrs[id]);
   }
   void start_scans(const Stage& stage);
-  /// Writes a barrier before parts in shared memory are written again at the next point. With two or more reducing stages a barrier of another stage lies
-  /// between; a single stage needs its own.
+  /// Writes a barrier before parts in shared memory are written again at the next point. With two or more reducing stages, another stage's barrier is in
+  /// between; a single stage needs this barrier.
   void guard_reuse(bool shared_parts);
 
   const Steps steps_ = schedule_.steps();
@@ -192,7 +192,7 @@ class RowLowering : public Lowering {
   int sharing_ = 1;           // threads of a row
   int along_ = 1;             // neighbouring points of a row that a thread takes at once
   E thread_;                  // the thread's number among those of its row
-  E first_, end_;             // the row's points that this block has; without first_: from 0 on
+  E first_, end_;             // the range of the row's points that this block has; without first_ it begins at 0
   bool lanes_share_ = false;  // a vector's lanes share a row's result
   bool clamps_ = false;       // a thread past the end of a row reads the last point again, which saves a branch
 };

@@ -14,7 +14,7 @@ class Rows : public RowLowering {
     const int threads = schedule_.threads, row_threads = form_.row_threads;
     if (in_registers() && nest_.chunk_axis >= 0) fail("only whole rows and columns are staged in registers");
     if (row_threads != 8 && row_threads != 16 && row_threads != kWarp && row_threads != threads)
-      fail(fmt::format("{} threads of {} to a row", row_threads, threads));
+      fail(fmt::format("a row by {} of {} threads is not supported", row_threads, threads));
     const bool scans = std::any_of(nest_.stages.begin(), nest_.stages.end(), [&](const Stage& stage) { return has_scan(nest_, stage); });
     if (scans && (width_ > 1 || row_threads < kWarp)) fail("a scan needs whole warps, with one point for each thread");
     if (cluster() == 1) return;
@@ -47,7 +47,7 @@ class Rows : public RowLowering {
         row();
       });
     } else if (by_warps() && at_once > 1) {
-      // All lanes have the same warp number. The shuffle tells the compiler so: the lanes of a warp then loop together.
+      // All lanes have the same warp number. Because of the shuffle the compiler knows this, and the lanes of a warp loop together.
       const E warp = let("warp", DType::uint32, loop::make(Expr::Kind::shuffle, DType::uint32, {loop::thread_x() / kWarp, 0}));
       each(Binding::grid, count_, "point", block * at_once + warp, points, blocks * at_once, [&](const E&) { row(); });
     } else if (cluster() > 1) {
@@ -94,7 +94,7 @@ class Rows : public RowLowering {
     E first_thread = thread_ == 0;
     end_ = row_points;
     if (cluster() > 1) {
-      // The block's part of the row: neighbouring points, in whole vectors. It is empty where the row ends before it.
+      // The block's part of the row: neighbouring points, in whole vectors. It is empty if the row ends before it.
       const E rank = loop::variable("rank", DType::uint32), part = let("part", count_, part_of(row_points));
       first_ = let("own_first", count_, select(rank * part < row_points, rank * part, row_points));
       end_ = let("own_end", count_, select(row_points - first_ < part, row_points, first_ + part));
@@ -132,10 +132,11 @@ class Rows : public RowLowering {
     });
   }
 
-  /// Writes a loop with a scan, in which all threads take part, equally often: a thread past the end recomputes the last element and does not count it.
+  /// Writes a loop with a scan. All threads must make the same number of iterations, so a thread past the end recomputes the last element and does not count
+  /// it.
   void scan_loop(const Stage& stage) {
     start_scans(stage);
-    // A pass by vectors gives the elements to other threads than this loop.
+    // A vectorised pass assigns the elements to threads in another way than this loop.
     const auto meet = [&] {
       if (!nest_.persistent.empty()) barrier(by_warps() ? loop::Scope::warp : loop::Scope::block);
     };
@@ -179,7 +180,7 @@ class Rows : public RowLowering {
       store(scan, loop::cast(carry(instr, own, scan), type));
     });
     each(Binding::serial, DType::int32, "warp", 0, warps(), 1, [&](const E& warp) { store(before, carry(instr, before, parts.at({warp}))); });
-    barrier(loop::Scope::block, "before the next stretch writes its parts");
+    barrier(loop::Scope::block, "before the next iteration writes its parts");
     return scan;
   }
 
@@ -200,8 +201,8 @@ class Rows : public RowLowering {
                const E other = let("other", r.dtype, loop::make(Expr::Kind::shuffle_xor, r.dtype, {own, loop::variable("distance", DType::int32)}));
                store(own, combined(reduction, own, other));
              });
-      // Where equal values can differ in their bits (-0 and +0, NaNs) the first lane decides. The instructions for min and max of float32, which architectures
-      // have from sm_80 on, take -0 for less than +0 and give one NaN.
+      // If equal values can have different bits (-0 and +0, NaNs), the first lane's result is used. From sm_80 on, the instructions for min and max of float32
+      // order -0 before +0 and always give the same NaN, so this is not needed.
       const bool same_bits =
           !is_floating(r.dtype) || reduction.op == Op::reduce_sum || reduction.op == Op::reduce_prod || (r.dtype == DType::float32 && sm_ >= 80);
       const E first_lane = lanes == kWarp ? E(0) : loop::thread_x() & (kWarp - lanes);
@@ -234,7 +235,7 @@ class Rows : public RowLowering {
       store(all, of(0));
       unrolled("member", 1, cluster(), [&](const E& member) { store(all, combined(reduction, all, of(member))); });
     }
-    if (&stage == last_reducing_stage()) barrier(loop::Scope::cluster_arrive, "this block has read what it needs of the others");
+    if (&stage == last_reducing_stage()) barrier(loop::Scope::cluster_arrive, "this block has read the parts of the others");
   }
   const Stage* last_reducing_stage() const {
     const Stage* last = nullptr;

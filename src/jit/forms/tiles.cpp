@@ -62,8 +62,8 @@ class Tiles : public Lowering {
 
   static E inside() { return loop::variable("x_inside", DType::bool_) && loop::variable("y_inside", DType::bool_); }
 
-  /// Loops over the points of a tile. A warp has a line of the tile, or (`turned`) a column. Past the end of an axis the last point is read again and not
-  /// stored: without branches, all reads of a tile are in flight at once.
+  /// Loops over the points of a tile. A warp computes a line of the tile, or with `turned` a column. Past the end of an axis the last point is read again and
+  /// not stored: without branches, all reads of a tile are in flight at once.
   template <class Inside> void points(bool turned, Inside inside) {
     const int across = nest_.parallel - 1, rows = schedule_.threads / kWarp;
     unrolled("step", 0, kWarp / rows, [&](const E& step) {

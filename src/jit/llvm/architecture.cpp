@@ -62,8 +62,8 @@ constexpr Architecture kArchitectures[] = {
         .features = "+neon",
         .fma = "",
         .converts_half = true,
-        .fence = "",        // the locks and atomics of a launch order these stores as they do others
-        .conversions = {},  // its instruction saturates
+        .fence = "",        // the locks and atomics of a launch order these stores like any others
+        .conversions = {},  // the architecture's instruction saturates
         .machine = EM_AARCH64,
         .jump = {0x50, 0x00, 0x00, 0x58, 0x00, 0x02, 0x1f, 0xd6},  // ldr x16, 8; br x16
         .relocations = kArmRelocations,
@@ -118,12 +118,12 @@ CpuTarget host_cpu() {
   add(__builtin_cpu_supports("sse4.2"), "sse4.2");
   add(__builtin_cpu_supports("popcnt"), "popcnt");
   add(__builtin_cpu_supports("avx"), "avx");
-  // FMA counts only together with AVX2, as the interpreter is compiled: either both fuse multiply-adds, or neither.
+  // FMA is used only together with AVX2, like in the interpreter, so that both fuse multiply-adds or neither does.
   add(__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"), "fma");
   if (add(__builtin_cpu_supports("avx2"), "avx2")) cpu.vector_bytes = 32;
   add(__builtin_cpu_supports("bmi"), "bmi");
   add(__builtin_cpu_supports("bmi2"), "bmi2");
-  // These are the parts of AVX-512 that every server processor with AVX-512 has. Fewer parts are not worth a special case.
+  // These parts of AVX-512 are in every server processor with AVX-512. Processors with fewer parts are not worth a special case.
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512cd")) {
     for (const char* feature : {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}) add(true, feature);

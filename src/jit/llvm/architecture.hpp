@@ -1,4 +1,4 @@
-// All that the CPU back end knows of an instruction set. The writer, the compiler and the loader read this table and ask for no architecture by name.
+// All that the CPU back end knows about an instruction set. The writer, the compiler and the loader read this table and test for no architecture by name.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace sinter::jit::llvm {
 
-/// What a relocation writes. S is the address of the symbol. If the symbol lies outside of the object, S is the address of a stub that jumps to it. A is the
-/// addend, and P is the address that the relocation writes to.
+/// The value that a relocation writes. S is the address of the symbol. If the symbol is outside of the object, S is the address of a stub that jumps to it. A
+/// is the addend, and P is the address to which the relocation writes.
 enum class Fix : std::uint8_t {
-  word64,      // S + A, whole
+  word64,      // S + A in 64 bits
   distance32,  // S + A - P in 32 bits
-  got32,       // the address of the word that holds the symbol's address + A - P
+  got32,       // the address of the word with the symbol's address, + A - P
   branch26,    // (S + A - P) / 4 in the low 26 bits of an instruction
   page21,      // the distance in pages between S + A and P, in the two fields of an ADRP instruction
   low12,       // the low 12 bits of S + A, in units of 2^shift bytes, in bits 10 to 21 of an instruction
@@ -38,7 +38,7 @@ struct Architecture {
   std::string_view fma;                           // the feature of fused multiply-adds; empty: every processor has them
   bool converts_half;                             // every processor converts between float16 and float32
   std::string_view fence;                         // the intrinsic that makes streaming stores visible to other threads; empty: the end of a launch does so
-  std::span<const Conversion> conversions;        // narrow to wide; a processor has those that its vectors hold
+  std::span<const Conversion> conversions;        // from narrow to wide; a processor has those that fit its vectors
   std::uint16_t machine;                          // in an ELF header
   std::array<std::uint8_t, 8> jump;               // the code of a stub: jumps to the address in the next eight bytes
   std::span<const RelocationRule> relocations;

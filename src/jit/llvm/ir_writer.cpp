@@ -40,8 +40,8 @@ const Conversion* Module::conversion(int lanes) const {
   return widest;
 }
 
-// Decides by size. A call makes the kernel 1 to 3 percent slower (sin, tanh, lgamma: called or inlined, the vectors of one function hide each other's latency);
-// each inlined copy costs compile time, especially where basic blocks grow long.
+// Decides by size. A call makes the kernel only 1 to 3 percent slower (sin, tanh, lgamma: even if called, the vectors of one function hide each other's
+// latency). Each inlined copy costs compile time, especially if basic blocks become long.
 std::vector<bool> Module::called(const std::string& kernel) const {
   constexpr std::int64_t kLinesOfCopies = 1000;
   const auto sites = [](const std::string& text, const std::string& symbol) {
@@ -327,7 +327,7 @@ Value Ir::cast(const Value& a, DType to) {
 
 Value Ir::truncated(const Value& a, DType to) {
   const DType from = a.dtype;
-  // Values out of range, NaN included, give the least integer, as the processor's own conversion does. In IR they would give poison.
+  // Values out of range, including NaN, give the least integer, like the processor's conversion instruction. In IR they would give poison.
   const bool narrow = to == DType::int32;
   if (narrow && from == DType::float32)
     if (const Conversion* const by = module_.conversion(a.lanes)) return converted_by_processor(a, *by);
@@ -339,7 +339,7 @@ Value Ir::truncated(const Value& a, DType to) {
   return select(fits, converted, integer(to, narrow ? INT32_MIN : INT64_MIN));
 }
 
-/// Converts with one instruction for each group of so many lanes.
+/// Converts with one instruction for each group of this many lanes.
 Value Ir::converted_by_processor(const Value& a, const Conversion& by) {
   const int width = by.lanes;
   const std::string from = type_name(DType::float32, width), to = type_name(DType::int32, width), whole = type_name(DType::float32, a.lanes);

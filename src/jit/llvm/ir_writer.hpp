@@ -1,6 +1,6 @@
 // Writes LLVM IR as text: the body of one function at a time, over values of W lanes (<W x float>; one lane is a plain scalar). A bool is i1 in registers and
-// one byte in memory. An operand of one lane is broadcast when it meets a wider one.
-// An operation of more than a few instructions becomes a small internal function of the module, which the compiler inlines. The kernel itself stays one
+// one byte in memory. An operand of one lane is broadcast if the other operand is wider.
+// An operation of more than a few instructions becomes a small internal function of the module, which the compiler inlines. So the kernel itself has one
 // readable line for each operation.
 #pragma once
 #include <cstdint>
@@ -36,7 +36,7 @@ class Module {
   explicit Module(const CpuTarget& cpu);
   const Architecture& architecture() const { return architecture_; }
   bool has_fma() const { return fma_; }
-  /// Returns the processor's conversion of at most so many lanes of float32 to int32, or null where it has none.
+  /// Returns the processor's conversion of at most this many lanes of float32 to int32, or null if it has none.
   const Conversion* conversion(int lanes) const;
   void declare(const std::string& declaration) { declarations_.insert(declaration); }
   /// Returns true the first time a helper's symbol is requested.
@@ -51,12 +51,12 @@ class Module {
   struct Function {
     std::string symbol, signature, body;
   };
-  /// Returns for each function whether it is called from its uses, rather than copied to each of them.
+  /// Returns for each function whether its uses call it; otherwise it is inlined at each use.
   std::vector<bool> called(const std::string& kernel) const;
 
   const Architecture& architecture_;
   bool fma_;
-  int lanes_of_float32_;  // of a vector
+  int lanes_of_float32_;  // number of float32 lanes of a vector
   std::set<std::string> declarations_, claimed_;
   std::string helpers_;
   std::vector<Function> functions_;
@@ -82,7 +82,7 @@ class Ir {
   /// Returns 0, 1, .. lanes-1 as int64.
   Value iota(int lanes);
 
-  // One instruction each.
+  // Each of these writes one instruction.
   Value emit(DType dtype, int lanes, const std::string& instruction);
   void line(const std::string& instruction) { body_ += "  " + instruction + "\n"; }
   Value broadcast(const Value& v, int lanes);
@@ -121,7 +121,7 @@ class Ir {
   Value call(const std::string& name, std::vector<Value> args, const Body& body);
   /// Calls a math function of the library, sinter_libm_NAME_f64, lane by lane.
   Value libm(const char* name, std::vector<Value> args);
-  /// Returns `fast`, but the library's result where `mask` is set. The library is called only if some lane needs it.
+  /// Returns `fast`, but for lanes of `mask` the library's result. The library is called only if some lane needs it.
   Value or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& args);
 
   // Functions that the table's `llvm` column uses.

@@ -52,8 +52,8 @@ Value KernelWriter::apply(const Instr& instr) {
   }
 }
 
-/// Compares lane numbers in a type in which they fill a register of at least 16 bytes. LLVM 19 widens a narrower comparison, and in another basic block it
-/// forgets to clear the added lanes of the mask: a masked store with AVX-512 then writes beyond its last lane.
+/// Compares lane numbers in a type in which they fill a register of at least 16 bytes. LLVM 19 widens a narrower comparison. If the comparison is in another
+/// basic block, LLVM does not clear the added lanes of the mask, and a masked store with AVX-512 then writes beyond its last lane.
 Value KernelWriter::lanes_below(const Value& count, int lanes) {
   const DType type = lanes <= 2 ? DType::int64 : lanes <= 4 ? DType::uint32 : lanes <= 8 ? DType::uint16 : DType::uint8;
   const Value zero = ir_.integer(DType::int64, 0), all = ir_.integer(DType::int64, lanes);
@@ -133,7 +133,7 @@ Value KernelWriter::index_value(int index, int lanes) {
 Value KernelWriter::divide_index(const Value& a, const Value& b) {
   if (a.lanes == 1) return ir_.binary("udiv", a, b);
   // Processors have no vector division of integers, but the truncated quotient of two doubles is exact below 2^52, which bounds every index. The bits of 2^52 +
-  // x hold x, which gives the conversion both ways.
+  // x hold x, which gives the conversion in both directions.
   return ir_.call("index_divide", {a, b}, [](Ir& ir, const std::vector<Value>& x) {
     const Value bits = ir.integer(DType::int64, 0x4330000000000000), big = ir.real(DType::float64, 0x1p52);
     const auto to_double = [&](const Value& v) { return ir.sub(ir.bitcast(ir.bit_or(v, bits), DType::float64), big); };
@@ -221,7 +221,7 @@ Value KernelWriter::load_irregular(const Access& access, int lanes) {
   const Value fast = load_strided(first, access.dtype, stride, lanes);
   ir_.line("br label %" + done);
   ir_.begin_block(apart);
-  const auto known = indices_;  // values computed in this block do not exist after it
+  const auto known = indices_;  // values computed in this block are not available after it
   const Value slow = load_lanes(element_pointer(base, access.dtype, ir_.broadcast(index_value(access.index, lanes), lanes)), access.dtype);
   indices_ = known;
   ir_.line("br label %" + done);

@@ -17,7 +17,7 @@ int KernelWriter::row_width(const Stage& stage) const {
   return ordered ? std::min(step, body_lanes(nest_, stage)) : step;
 }
 
-/// Declares the parts. `width` of the lanes are computed at once; a reduction that does not round has only these lanes.
+/// Declares the parts. `width` lanes are computed at once; a reduction that does not round has only these lanes.
 void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
   if (stage.reductions.empty()) return;
   ir_.set_name("steps");
@@ -47,7 +47,7 @@ void KernelWriter::start_reductions(const Stage& stage, int lanes, int width) {
   }
 }
 
-/// Adds a body's values to the parts: all lanes, or those from first_lane_ on, which wait in memory for combine_rest.
+/// Adds a body's values to the parts: all lanes, or those from first_lane_ on, which stay in memory until combine_rest.
 void KernelWriter::combine_values(const Stage& stage, int lanes) {
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = nest_.instrs[reduction.result];

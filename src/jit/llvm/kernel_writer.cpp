@@ -11,10 +11,10 @@ namespace sinter::jit {
 namespace llvm {
 namespace {
 
-/// Values of a persistent buffer at each row point, if the kernel is vectorised along a parallel axis; part of the calling convention.
+/// The number of values of a persistent buffer at each row point, if the kernel is vectorised along a parallel axis. It is part of the calling convention.
 constexpr int kPersistentLanes = 64;
 
-/// The guarantees that fast_math gives up: the sign of zero, and the rounding of products before they are added. Divisions and roots stay exact: the
+/// The flags for fast_math, which does not guarantee the sign of zero, and the rounding of products before they are added. Divisions and roots stay exact: the
 /// processor's estimates of those turn 0, infinity and denormal numbers into NaN.
 constexpr char kFastMath[] = "nsz contract";
 std::string one_line(std::string text) {
@@ -61,7 +61,7 @@ std::string KernelWriter::write() {
 
 void KernelWriter::write_parameters() {
   for (const char* reserved : {"entry", "pointers", "ints", "scalars", "scratch", "outer_begin", "outer_end", "inner_begin", "inner_end"}) ir_.label(reserved);
-  // A pointer is a value that is only ever written by its name. Its dtype does not matter.
+  // A pointer is a value of which only the name is used. Its dtype does not matter.
   const auto load = [&](const std::string& name, const char* array, DType dtype, std::size_t slot, std::string_view type) {
     ir_.set_name(name + ".at");
     const Value at = ir_.emit(DType::int64, 1, fmt::format("getelementptr i64, ptr %{}, i64 {}", array, slot));
@@ -165,7 +165,7 @@ void KernelWriter::advance_outer_axes(const Value& step) {
 
 std::vector<int> KernelWriter::widths(int vectors) const {
   std::vector<int> all;
-  if (nest_.chunk_axis != nest_.lane_axis()) {  // else one lane at a time: neighbouring chunks may differ in length
+  if (nest_.chunk_axis != nest_.lane_axis()) {  // otherwise one lane at a time, because neighbouring chunks may differ in length
     const int wide = std::min(kPersistentLanes, native_lanes_ * vectors);
     all.push_back(wide);
     if (wide > native_lanes_) all.push_back(native_lanes_);
@@ -184,7 +184,8 @@ bool KernelWriter::masks_the_rest() const {
 }
 
 /// Computes, before the loops over lanes, values that are the same for all lanes and for the points of the loops inside. The compiler cannot do this, because a
-/// store might change what a load reads. The nest guarantees that an output never shares memory with an input that is read at other places than it is written.
+/// store might change what a load reads. The nest guarantees that an output never shares memory with an input that is read at other positions than those that
+/// are written.
 void KernelWriter::hoist_invariants() {
   hoisted_.assign(nest_.instrs.size(), 0);
   const auto moves = [&](int index) { return depends_on(nest_, index, nest_.lane_axis()) || (tiled() && depends_on(nest_, index, nest_.parallel - 2)); };
@@ -602,7 +603,7 @@ void KernelWriter::write_side(const Stage& stage, const OneSided& sided, int sid
     ir_.line(fmt::format("br i1 {}, label %{}, label %{}", ir_.any(wanted).ref, then, done));
     const std::string before = ir_.block();
     ir_.begin_block(then);
-    const auto indices = indices_;  // values computed in this block do not exist after it
+    const auto indices = indices_;  // values computed in this block are not available after it
     write_side(stage, sided, inner, lanes);
     indices_ = indices;
     Value& value = values_[instr.args[operand]];

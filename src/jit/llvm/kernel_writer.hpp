@@ -41,7 +41,7 @@ class KernelWriter {
 
   // Reductions, in the order of jit/reduction_order.hpp (kernel_reductions.cpp).
   void start_reductions(const Stage& stage, int lanes, int width);
-  /// Returns how many points of a row are computed at once: a whole step, or, where a longer body needs the registers, a slice of one. The accumulators of a
+  /// Returns how many points of a row are computed at once: a whole step, or, if a longer body needs the registers, a slice of a step. The accumulators of a
   /// sliced step are in memory.
   int row_width(const Stage& stage) const;
   void combine_values(const Stage& stage, int lanes);
@@ -64,7 +64,7 @@ class KernelWriter {
   Value apply(const Instr& instr);
   /// Returns whether each lane's number is less than `count`, which is one number.
   Value lanes_below(const Value& count, int lanes);
-  /// Compares the index along the lanes' own axis with one number. Empty for any other instruction.
+  /// Compares the index along the vector axis with one number. Returns an empty value for any other instruction.
   Value compare_lanes(const Instr& instr);
   Value load_access(const Access& access, int lanes);
   Value load_guarded(const Access& access, const Value& guard, const Value& fill, int lanes);
@@ -90,7 +90,7 @@ class KernelWriter {
   /// Reads a square tile of an input that has a stride along the lanes, and transposes it in place.
   bool transposable(const Access& access, int lanes) const;
   void load_transposed(const Access& access, const std::string& place, int lanes);
-  /// The same for an output that is contiguous along the last row axis, in a kernel that is vectorised along a parallel axis.
+  /// Does the same for an output that is contiguous along the last row axis, in a kernel that is vectorised along a parallel axis.
   bool stored_by_tiles(const Access& access, int lanes) const;
   void store_transposed(const Access& access, const std::string& tile, int lanes);
   std::vector<Value> transposed(std::vector<Value> rows);
@@ -126,9 +126,9 @@ class KernelWriter {
   std::vector<Value> inputs_, outputs_;           // base pointers (ref only)
   Value flags_;                                   // base pointer of the flags of failed checks (ref only)
   std::string nowhere_;                           // see or_nowhere
-  std::vector<char> guarded_;                     // by input: has a guard, and must not be read ahead
-  std::vector<Value> sizes_;                      // of each axis; the first row axis is limited to the chunk
-  std::vector<std::string> counters_;             // of the outer axes
+  std::vector<char> guarded_;                     // by input: it has a guard, so it must not be read ahead
+  std::vector<Value> sizes_;                      // size of each axis; the first row axis is limited to the chunk
+  std::vector<std::string> counters_;             // the counters of the outer axes
   std::vector<Value> axes_;                       // current value of each axis, for the first lane
   std::map<std::pair<int, int>, Value> indices_;  // values already computed in this block, by (index, lanes)
   Value row_points_, persistent_stride_;
@@ -153,7 +153,7 @@ class KernelWriter {
   std::map<int, Parts> parts_;         // by the reduction's result
   std::map<int, std::string> so_far_;  // by scan: alloca of the row's running value
   std::string steps_;                  // alloca: number of completed steps
-  Value mask_;                         // of a vector that ends an axis: lanes that are points; no ref: all lanes are
+  Value mask_;                         // lanes that are points, in a vector that ends an axis; no ref: all lanes are
   Value first_lane_;                   // first lane of a narrower vector; no ref: all lanes are computed at once
   Value slice_;                        // first lane of a slice, in a sliced step
 };

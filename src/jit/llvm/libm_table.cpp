@@ -15,7 +15,7 @@ template <class T, T (*F)(T, T)> void each2(T* x, const T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = F(x[i], y[i]);
 }
 
-/// Computes float32 in double, as the inlined functions do.
+/// Computes float32 functions in double, like the inlined functions.
 template <double (*F)(double)> float narrow(float x) { return static_cast<float>(F(x)); }
 
 template <class T, T (*F)(T)> const void* one() { return reinterpret_cast<const void*>(&each<T, F>); }

@@ -19,7 +19,7 @@ namespace sinter::jit {
 namespace llvm {
 
 Api open_llvm(const char* path) {
-  // The library is never closed: compiled code does not need it, but LLVM does not survive being unloaded.
+  // The library is never closed. Compiled code does not need it, but LLVM cannot be unloaded safely.
   void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!library) throw CompileError(fmt::format("cannot open {}: {}", path, dlerror()));
   Api api;
@@ -145,11 +145,11 @@ class LlvmCompiler final : public Compiler {
   }
 
   void open() {
-    // No handler for LLVM's fatal errors is installed: there is one for the whole process, which may have another user of the same library. The verifier finds
-    // errors in a module, and LLVM reports errors to the module's own context.
+    // No handler for LLVM's fatal errors is installed, because there is only one per process, and another user of the same library may have set it. The
+    // verifier finds errors in a module, and LLVM reports errors to the module's own context.
     api_ = open_llvm(path_.c_str());
     UntilExit<Llvm>::opened();
-    // LLVM 18 introduced instcombine's option. Without it some builds stop at a harmless remark.
+    // LLVM 18 introduced this option of instcombine. Without it, some builds of LLVM stop with a harmless remark.
     const bool old = path_.find("LLVM-16") != std::string::npos || path_.find("LLVM-17") != std::string::npos;
     passes_ = old ? kPassesUpTo17 : kPasses;
   }

@@ -33,7 +33,7 @@ Expr fmod_of(const Expr& a, const Expr& b) {
   }));
 }
 
-/// The divisor without the values that trap, and the quotient and remainder as the processor gives them (truncated).
+/// The divisor without the values that trap, and the processor's (truncated) quotient and remainder.
 struct Division {
   Expr divisor, quotient, remainder;
 };
@@ -75,7 +75,7 @@ Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x) 
 
 Value emit_floor_divide(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr a{&ir, a_value}, b{&ir, b_value};
-  if (is_floating(a.dtype())) {  // as NumPy's npy_divmod
+  if (is_floating(a.dtype())) {  // like NumPy's npy_divmod
     const Expr mod = fmod_of(a, b), ratio = a / b;
     const Expr crosses = (mod != 0.0) & ((b < 0.0) != (mod < 0.0));
     const Expr exact = (a - mod) / b;

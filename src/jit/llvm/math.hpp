@@ -10,7 +10,7 @@ namespace sinter::jit::llvm {
 /// Writes the function of that name in the operands' type: a row of SINTER_FUNCTION, or "power".
 Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x);
 
-/// Write NumPy's floor_divide and remainder. For integers, x // 0 and x % 0 are 0, and the least integer // -1 is itself.
+/// These write NumPy's floor_divide and remainder. For integers, x // 0 and x % 0 are 0, and the least integer // -1 is itself.
 Value emit_floor_divide(Ir& ir, const Value& a, const Value& b);
 Value emit_remainder(Ir& ir, const Value& a, const Value& b);
 /// Writes an integer power, which wraps around. A negative exponent gives the truncated reciprocal: 0, except for bases 1 and -1.

@@ -110,7 +110,7 @@ class Loader {
       if (section.sh_type == SHT_RELA) relocate(section);
     }
     const CpuEntry entry = find_entry();
-    // An object of another architecture is linked before it is refused, so that this can be tested on any machine.
+    // An object of another architecture is linked before it is refused, so that linking can be tested on any machine.
     if (architecture_ != llvm::host_architecture())
       throw CompileError(fmt::format("the machine code of kernel {} is for {}", entry_name_, architecture_->name));
     memory_->seal();
@@ -118,7 +118,7 @@ class Loader {
   }
 
  private:
-  static constexpr std::uint64_t kPage = 4095;  // of an ADRP instruction, whatever the system's pages are
+  static constexpr std::uint64_t kPage = 4095;  // the page of an ADRP instruction, for any page size of the system
   static constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
 
   void read_tables() {
@@ -223,14 +223,14 @@ class Loader {
   }
 
   template <class T> static void put(std::uint8_t* place, T value) { std::memcpy(place, &value, sizeof value); }
-  /// Sets so many bits of an instruction, from bit `first` on.
+  /// Sets this many bits of an instruction, from bit `first` on.
   static void put_bits(std::uint8_t* place, int bits, int first, std::uint64_t value) {
     std::uint32_t instruction;
     std::memcpy(&instruction, place, sizeof instruction);
     const std::uint32_t mask = ((1U << bits) - 1) << first;
     put(place, (instruction & ~mask) | (static_cast<std::uint32_t>(value << first) & mask));
   }
-  /// Returns the distance, which must be a signed number of so many bits.
+  /// Returns the distance, which must fit in a signed number of this many bits.
   static std::int64_t within(std::uint64_t distance, int bits) {
     const auto signed_distance = static_cast<std::int64_t>(distance);
     if (signed_distance >> (bits - 1) != signed_distance >> 63) damaged(fmt::format("a distance beyond {} bits", bits));

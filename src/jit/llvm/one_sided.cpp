@@ -5,9 +5,9 @@
 namespace sinter::jit::llvm {
 namespace {
 
-/// The least cost of operations, in additions, for which a test whether any lane needs them pays.
+/// The minimum cost of operations, in additions, for which it pays to test whether any lane needs them.
 constexpr int kWorthBranch = 12;
-/// Cost of a load whose lanes are read one by one.
+/// The cost of a load whose lanes are read one by one.
 constexpr int kReadApart = 8;
 
 int cost_of(const LoopNest& nest, const Instr& instr) {
@@ -62,7 +62,8 @@ OneSided one_sided(const LoopNest& nest, const Stage& stage) {
   found.sides.resize(1);
   found.of.assign(nest.instrs.size(), 0);
   const std::vector<char> by_place = found_by_place(nest), wanted = wanted_anyway(nest, stage);
-  // Users come first: a value belongs to the innermost side that holds all its users. A side lies in the side of its `where`, and has a larger number.
+  // Users are visited first, because a value belongs to the innermost side that contains all its users. A side is inside the side of its `where`, and has a
+  // larger number.
   std::vector<int> outer{0}, of(nest.instrs.size(), -1);
   const auto use = [&](int number, int side) {
     int& here = of[static_cast<std::size_t>(number)];
@@ -84,7 +85,7 @@ OneSided one_sided(const LoopNest& nest, const Stage& stage) {
       use(instr.args[operand], static_cast<int>(outer.size()) - 1);
     }
   }
-  // A side that is not worth a branch is computed together with its `where`.
+  // A side for which a branch does not pay is computed together with its `where`.
   std::vector<int> cost(outer.size()), kept(outer.size());
   for (const int number : stage.body)
     cost[static_cast<std::size_t>(of[static_cast<std::size_t>(number)])] += cost_of(nest, nest.instrs[static_cast<std::size_t>(number)]);

@@ -1,5 +1,5 @@
 // Finds values of a body that only one side of a `where` needs. If positions alone decide the side (the parts of a concatenation, padding, a triangle), most
-// vectors lie on one side, so a branch skips the values of the other side.
+// vectors are entirely on one side, so a branch skips the values of the other side.
 #pragma once
 #include <vector>
 
@@ -19,7 +19,7 @@ struct OneSided {
   int find(int where, int operand) const;
 };
 
-/// Returns the sides whose computation is worth a branch.
+/// Returns the sides for which a branch pays.
 OneSided one_sided(const LoopNest& nest, const Stage& stage);
 
 }  // namespace sinter::jit::llvm

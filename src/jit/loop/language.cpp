@@ -156,7 +156,7 @@ namespace {
 constexpr std::array kBindings = {"serial", "unrolled", "lanes", "threads", "grid"};
 constexpr std::array kScopes = {"warp", "block", "cluster_arrive", "cluster_wait"};
 
-/// Prints the language itself. tests/support/loop_reader.hpp reads it back.
+/// Prints the language itself. tests/support/loop_reader.hpp parses this text.
 class Text : public Printer {
  public:
   std::string kernel(const Kernel& k) {

@@ -1,8 +1,9 @@
-// The loop language: the representation between a loop nest with its schedule and the text of a GPU's kernel. A form (jit/forms) writes a nest as statements of
-// this language, with every loop, barrier and shuffle and the order of every reduction written out. A printer (jit/cuda) knows the statements and no form.
+// The loop language: the representation between a loop nest with its schedule and the source of a GPU's kernel. A form (jit/forms) writes a nest as statements
+// of this language, with every loop, barrier and shuffle and the order of every reduction written out. A printer (jit/cuda) knows only the statements, and no
+// form.
 //
-// Numbers have the dtypes of tensors. Arithmetic is in the wider type of its two operands; if both have one size, it is in the unsigned one. A literal has
-// the type of its context. Every thread of every block runs the kernel's body; a loop's binding says which threads share its iterations.
+// Numbers have the dtypes of tensors. Arithmetic is in the wider type of its two operands. If both have the same size, it is in the unsigned type. A literal
+// has the type of its context. Every thread of every block runs the kernel's body; a loop's binding says which threads share its iterations.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -27,7 +28,7 @@ struct Type {
 };
 
 struct Expr;
-/// An expression: a shared tree that never changes, or none.
+/// An expression: a shared tree that never changes, or no expression.
 class E {
  public:
   E() = default;
@@ -47,7 +48,7 @@ struct Expr {
     literal,       // number
     variable,      // name: a parameter, or a variable that a statement declares
     own,           // name: thread_x or thread_y (in the block), block, blocks
-    element,       // name[args..]; with a guard: where it is false, nothing is read and the value is `fill`
+    element,       // name[args..]; if there is a guard and it is false, nothing is read and the value is `fill`
     vector,        // neighbouring elements, from name[args..] on
     lane,          // element args[1] of the vector args[0]
     binary,        // args[0] name args[1], of integers or conditions
@@ -61,7 +62,7 @@ struct Expr {
     divisor,       // args[0], prepared as a divisor
     quotient,      // args[0] / args[1], a prepared divisor
     shuffle_xor,   // args[0] of the lane whose number differs by args[1]
-    shuffle_up,    // args[0] of the lane that is args[1] before; the own value if there is none
+    shuffle_up,    // args[0] of the lane that is args[1] before this one; this lane's value if there is none
     shuffle,       // args[0] of lane args[1]
     remote,        // the shared variable `name` of block args[0] of the cluster
   };
@@ -76,7 +77,7 @@ struct Expr {
 };
 
 E variable(std::string name, Type type);
-/// Numbers of the running thread. They are uint32.
+/// The numbers of the running thread, which are uint32.
 E thread_x();
 E thread_y();
 E block();
@@ -117,7 +118,7 @@ struct Memory {
 
 enum class Binding : std::uint8_t {
   serial,    // one thread runs all iterations
-  unrolled,  // the same, written out by the compiler
+  unrolled,  // one thread runs all iterations, which the compiler unrolls
   lanes,     // unrolled over the elements of a vector
   threads,   // iterations are shared by the threads of a row or column
   grid,      // iterations are shared by the blocks, warps or threads of the grid
@@ -128,8 +129,8 @@ enum class Scope : std::uint8_t { warp, block, cluster_arrive, cluster_wait };
 struct Stmt {
   enum class Kind : std::uint8_t {
     let,        // `name` is `value` from here on
-    var,        // a variable of the thread's own, with the initial value `value` if there is one
-    registers,  // an array of extents[0] elements of the thread's own, each with the initial value `value` if there is one
+    var,        // a variable of the thread, with the initial value `value` if there is one
+    registers,  // an array of the thread with extents[0] elements, each with the initial value `value` if there is one
     shared,     // an array in the block's shared memory; a variable if it has no extents
     dynamic,    // an array of `extent` elements in dynamic shared memory: one for each `number` threads, or one for all (0)
     store,      // target = value, if the guard is true or missing
@@ -166,8 +167,8 @@ struct Kernel {
   std::string name;
   std::vector<std::string> notes;
   std::vector<Parameter> parameters;
-  int threads = 256;  // of a block
-  int across = 256;   // threads along the block's x; a warp's threads have one y
+  int threads = 256;  // threads of a block
+  int across = 256;   // threads along the block's x; all threads of a warp have the same y
   int residents = 0;  // blocks whose registers must fit on a multiprocessor together; 0: no bound
   int cluster = 1;    // blocks of a cluster
   std::vector<Stmt> body;
@@ -179,8 +180,8 @@ std::string to_string(const Kernel& kernel);
 /// shuffle needs reach it together.
 void verify(const Kernel& kernel);
 
-/// Lowers a kernel for devices whose threads exchange values through shared memory alone: a shuffle becomes a store to an array of the block, a read of another
-/// thread's element, and a barrier of the block before and after the read. The result is verified.
+/// Lowers a kernel for devices whose threads can exchange values only through shared memory: a shuffle becomes a store to an array of the block, a read of
+/// another thread's element, and a barrier of the block before and after the read. The result is verified.
 Kernel without_warps(Kernel kernel);
 
 /// Prints statements. Derived printers spell types, declarations and everything that is not an operator.
@@ -199,7 +200,7 @@ class Printer {
   virtual std::string type_text(const Type& type) = 0;
   /// Returns the text of an expression that is not an operator, and how tightly the text binds.
   virtual std::pair<std::string, int> special(const Expr& e) = 0;
-  /// Returns let, var, registers, shared, dynamic, barrier and check as one line or several.
+  /// Returns the statements let, var, registers, shared, dynamic, barrier and check as one or several lines.
   virtual std::vector<std::string> simple(const Stmt& s) = 0;
   /// Returns the lines that end with a loop's first words, such as "for (".
   virtual std::vector<std::string> loop_head(const Stmt& s) = 0;

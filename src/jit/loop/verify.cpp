@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// The threads that have one value in common: all threads of the grid, of a cluster, of a block, of a warp, or none.
+/// The set of threads for which a value is the same: all threads of the grid, of a cluster, of a block, of a warp, or none.
 enum class Common : std::uint8_t { grid, cluster, block, warp, none };
 
 class Verifier {
@@ -78,7 +78,7 @@ class Verifier {
     if (!is_integer(e->type.dtype) || e->type.width > 1) fail("{} is not an integer but {}", what, sinter::name(e->type.dtype));
   }
 
-  /// Checks an access to an element of memory. All threads that share the memory and the index have the element in common.
+  /// Checks an access to an element of memory. The element is the same for all threads that share the memory and the index.
   Common memory(const Expr& e) {
     const Name& found = find(e.name);
     if (found.dimensions != static_cast<int>(e.args.size())) fail("{} has {} indices instead of {}", e.name, e.args.size(), found.dimensions);
@@ -96,7 +96,7 @@ class Verifier {
     return found.declared ? std::max(common, level(found.declared)) : common;
   }
 
-  /// Checks an expression and returns which threads have its value in common.
+  /// Checks an expression and returns for which threads its value is the same.
   Common value(const E& e) {
     if (e.empty()) fail("an operand is missing");
     switch (e->kind) {
@@ -154,7 +154,7 @@ class Verifier {
     }
   }
 
-  /// Fails unless all threads that have to meet are here together.
+  /// Fails unless all threads that have to meet reach this statement together.
   void together(Common needed, std::string_view what) const {
     if (here_ > needed) fail("not all threads that {} needs reach it together", what);
   }
@@ -210,7 +210,7 @@ class Verifier {
         if (s.change == Change::add) common = std::max(common, value(s.step));
         if (s.change != Change::half && s.end.empty()) fail("the loop of {} has no end", s.name);
         raise(&s, std::max(value(s.first), s.change == Change::add ? value(s.step) : Common::grid));
-        // If some threads leave an iteration or the loop, the others run the rest alone.
+        // If some threads leave an iteration or the loop, only the others run the rest.
         const Stmt* const outer = std::exchange(loop_, &s);
         inner(s, std::max(common, left_[&s]));
         loop_ = outer;
@@ -234,7 +234,7 @@ class Verifier {
   const Kernel& kernel_;
   std::vector<std::map<std::string, Name>> scopes_;
   std::map<const Stmt*, Common> levels_;
-  std::map<const Stmt*, Common> left_;  // by loop: who leaves its iterations
+  std::map<const Stmt*, Common> left_;  // by loop: the threads that leave its iterations
   const Stmt* loop_ = nullptr;
   Common here_ = Common::grid;
   bool changed_ = false;

@@ -1,4 +1,4 @@
-// Warps that the device does not have: shuffles and warp barriers become shared memory and barriers of the block.
+// Removes warps for devices that have none: shuffles and warp barriers become shared memory and barriers of the block.
 #include <fmt/format.h>
 
 #include <algorithm>

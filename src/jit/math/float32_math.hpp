@@ -1,11 +1,11 @@
-// The float32 functions of the CPU, written once over an abstract value X: a vector of a kernel that is being written (jit/math/expression.hpp), or one number
-// of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each rounded once, and so get the same bits. All are within 2
-// ULP over the whole range. The functions that cost most in practice (exp, log, tanh, erf) stay in float32 arithmetic. Others compute in double with short
-// polynomials and round once. Rarely used functions are float64's, rounded.
+// The float32 functions of the CPU, written once over an abstract value X: a vector in a kernel that is being generated (jit/math/expression.hpp), or a number
+// of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each rounded once, so they give the same bits. All are within
+// 2 ULP over the whole range. The functions that cost most in practice (exp, log, tanh, erf) stay in float32 arithmetic. Others compute in double with short
+// polynomials and round once. Rarely used functions round the float64 function's result.
 //
 // Besides arithmetic, comparisons and bit operations, a value has: fma, which is a fused multiply-add where the processor has one, else a product and a sum;
 // select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal); and
-// or_libm(fast, mask, name, x), which is `fast`, except where `mask` is set: there it is the result of the C library's double function `name`.
+// or_libm(fast, mask, name, x), which is `fast`, or, if `mask` is set, the result of the C library's double function `name`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 constexpr double kLog2e = 0x1.71547652b82fep+0;
 constexpr double kPi = 0x1.921fb54442d18p+1, kHalfPi = kPi / 2;
 
-// The same as kRound64, for numbers below 2^22.
+// The same constant as kRound64, for numbers below 2^22.
 constexpr double kRound32 = 0x1.8p23;
 constexpr std::int64_t kRound32Bits = 0x4b400000;
 
@@ -121,7 +121,7 @@ template <class X> auto tanh_32(const X& x) {
 template <class X> auto erf_32(const X& x) {
   // Both cases have polynomials of equal length, so that each lane evaluates its own: a select is cheaper than a multiplication.
   static_assert(std::size(kErfSmall32) == std::size(kErfLarge32));
-  const auto a = abs(x), large = a >= 0.925;  // a NaN takes the case of small numbers, which keeps it
+  const auto a = abs(x), large = a >= 0.925;  // a NaN is treated like small numbers, whose polynomial gives NaN
   const auto t = select(large, select(a > 4.0, 4.0, a), a * a);
   const auto coefficient = [&](std::size_t k) { return select(large, a.like(kErfLarge32[k]), a.like(kErfSmall32[k])); };
   const auto p = horner<std::size(kErfLarge32)>(t, coefficient);
@@ -155,7 +155,7 @@ template <class X> auto sigmoid_32(const X& x) {
 
 // ---- logarithms
 
-/// Returns `result` where the logarithm is finite, and its limits and NaN elsewhere. `argument` is zero or infinite where x's logarithm is special.
+/// Returns `result` if the logarithm is finite, else its limit or NaN. `argument` is zero or infinite if x's logarithm is special.
 template <class X> auto log_specials(const X& result, const X& argument) {
   const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
   return select((argument > 0.0) & (argument < kInf), result, special);
@@ -175,10 +175,10 @@ template <class X> auto log_32(const X& x) {
 
 template <class X> struct Log64 {
   X exponent;
-  X log;  // of the mantissa, in [sqrt(1/2), sqrt(2))
+  X log;  // logarithm of the mantissa, which is in [sqrt(1/2), sqrt(2))
 };
 
-/// Computes the logarithm of a positive normal double. `near_one`, where given, is x - 1 with more digits than x has.
+/// Computes the logarithm of a positive normal double. `near_one`, if given, is x - 1 with more digits than x has.
 template <class X> auto log64(const X& x, const X* near_one = nullptr) {
   const auto b = bits(x);
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
@@ -210,7 +210,7 @@ template <class X> auto log1p_32(const X& x) {
 // ---- circular functions
 
 template <class X, class N> struct Circular {
-  X sin, cos;  // of the remainder in [-pi/4, pi/4]
+  X sin, cos;  // sine and cosine of the remainder in [-pi/4, pi/4]
   N quadrant;  // its low two bits count quarter turns
 };
 
@@ -227,7 +227,7 @@ template <class X> auto circular(const X& x) {
   return Circular{fma(r * z, polynomial(z, kSin64), r), fma(z * z, polynomial(z, kCos64), fma(z, -0.5, 1.0)), bits(t)};
 }
 
-/// Returns where the library computes sin, cos and tan instead.
+/// Returns the lanes for which the library computes sin, cos and tan.
 template <class X> auto beyond_circular(const X& x) {
   const auto a = abs(x);
   return (a >= kCircularLimit) & (a < kInf);
@@ -254,7 +254,7 @@ template <class X> auto tan_32(const X& x) {
 
 template <class M, class X> struct HalfArc {
   M big;  // |x| > 1/2
-  X arc;  // asin(|x|), or for big ones asin(sqrt((1 - |x|) / 2))
+  X arc;  // asin(|x|), or asin(sqrt((1 - |x|) / 2)) for a large |x|
 };
 template <class X> auto half_arc(const X& x) {
   const auto a = abs(to_double(x));
@@ -295,7 +295,7 @@ template <class Y, class X> auto atan2_32(const Y& y, const X& x) {
   const auto ay = abs(to_double(y)), ax = abs(to_double(x));
   const auto steep = ax < ay;
   const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
-  const auto equal = (less == more) & (more != 0.0);  // two infinities too
+  const auto equal = (less == more) & (more != 0.0);  // also for two infinities
   const auto middle = equal | (more * kTanEighth < less);
   const auto above = select(equal, 0.0, select(middle, less - more, less));
   const auto below = select(middle, less + more, select(more == 0.0, 1.0, more));

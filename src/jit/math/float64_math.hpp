@@ -1,6 +1,7 @@
 // The float64 functions of the CPU, written once over an abstract value X, as those of float32 are; jit/math/float32_math.hpp lists the operations of a value.
 // All are within 1 ULP over the whole range, subnormal results included (except lgamma and digamma near their zeros left of 1.47, where the error is absolute).
-// Rounding errors are carried as a second number, the low part of a Pair (jit/math/pair.hpp). There are no tables and no branches: each lane computes the same.
+// Rounding errors are carried as a second number, the low part of a Pair (jit/math/pair.hpp). There are no tables and no branches: each lane does the same
+// operations.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -147,7 +148,7 @@ template <class X> Pair<X> log_near_one(const Pair<X>& f) {
   const auto sum = fast_sum(s.hi + s.hi, tail);
   return {sum.hi, sum.lo + (s.lo + s.lo)};
 }
-/// Returns the same with an error of 2^-70.
+/// Returns log(1 + f) with an error of 2^-70.
 template <class X> Pair<X> long_log_near_one(const Pair<X>& f) {
   const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
   const auto s = normal(f / Pair<X>{two_more.hi, two_more.lo + f.lo});
@@ -176,7 +177,7 @@ template <class X> Pair<X> natural(const Log<X>& l) {
   return {more.hi, more.lo + (sum.lo + l.mantissa.lo)};
 }
 
-/// Returns `result` where the logarithm is finite, and its limits and NaN elsewhere.
+/// Returns `result` if the logarithm is finite, else its limit or NaN.
 template <class X> auto log_specials(const X& result, const X& x) {
   const auto special = select(x == 0.0, -kInf, select(x < 0.0, kNaN, x));
   return select((x > 0.0) & (x < kInf), result, special);
@@ -263,7 +264,7 @@ template <class X> auto atanh_64(const X& x) {
 constexpr double kCircularLimit = 1.6e6;
 
 template <class X> struct Circular {
-  Pair<X> sin, cos;  // of the remainder in [-pi/4, pi/4]
+  Pair<X> sin, cos;  // sine and cosine of the remainder in [-pi/4, pi/4]
   X quarters;        // quarter turns that were subtracted
 };
 template <class X> Circular<X> circular(const X& x) {
@@ -279,7 +280,7 @@ template <class X> Circular<X> circular(const X& x) {
   return {{r.hi, sin_tail}, {cos.hi, cos.lo + cos_tail}, n};
 }
 
-/// Returns where the library computes sin, cos and tan instead.
+/// Returns the lanes for which the library computes sin, cos and tan.
 template <class X> auto beyond_circular(const X& x) {
   const auto a = abs(x);
   return (a >= kCircularLimit) & (a < kInf);
@@ -349,7 +350,7 @@ template <class Y, class X> auto atan2_64(const Y& y, const X& x) {
   const auto ay = wide_y * unit, ax = wide_x * unit, zero = x.like(0.0);
   const auto steep = ax < ay;
   const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
-  const auto equal = (less == more) & (more != 0.0);  // two infinities too
+  const auto equal = (less == more) & (more != 0.0);  // also for two infinities
   const auto middle = equal | (more * kTanEighth < less);
   const auto finite = select(more < kInf, more, 1.0);
   const auto above = select(equal, Pair<X>{zero, zero}, select(middle, exact_sum(less, -more), Pair<X>{less, zero}));
@@ -420,7 +421,7 @@ template <class X, class Y> auto hypot_64(const X& x, const Y& y) {
 /// Returns by how much x * y exceeds its rounded value.
 template <class X, class Y> auto product_rest_64(const X& x, const Y& y) { return exact_product(x, y).lo; }
 
-/// Returns the next number after x towards y, for float32 too.
+/// Returns the next number after x towards y, in float32 or float64.
 template <class X, class Y> auto nextafter_64(const X& x, const Y& y) {
   const auto b = bits(x);
   const auto next = select((x < y) == (x > 0.0), b + 1, b - 1);  // away from 0, or towards 0
@@ -429,7 +430,7 @@ template <class X, class Y> auto nextafter_64(const X& x, const Y& y) {
   return select(isnan(x) | isnan(y), x + y, result);
 }
 
-/// Returns x * 2^n for the whole part of n, rounded once: the factors before the last leave no subnormal number that matters.
+/// Returns x * 2^n for the whole part of n, rounded once: only the last factor can make a result subnormal.
 template <class X, class Y> auto ldexp_64(const X& x, const Y& n) {
   auto rest = select(n > 2200.0, 2200.0, select(n < -2200.0, -2200.0, trunc(n)));
   auto result = x;
@@ -466,7 +467,7 @@ template <class X> Far<X> erfc_far(const Pair<X>& x, const Pair<X>& square) {
   return {normal(p * exponential / Pair<X>{below.hi, below.lo + (x.lo + x.lo)}), e.n};
 }
 template <class X> Far<X> erfc_far(const X& x) { return erfc_far(Pair<X>{x, x.like(0.0)}, exact_product(x, x)); }
-/// Returns value * 2^n where 2^n is normal.
+/// Returns value * 2^n, if 2^n is normal.
 template <class X> Pair<X> placed(const Far<X>& f) { return scaled(f.value, power_of_two(to_integer(select(f.n < -1000.0, -1000.0, f.n)))); }
 
 template <class X> auto erf_64(const X& x) {
@@ -533,7 +534,7 @@ template <class X> Pair<X> long_log(const Pair<X>& x) {
   return natural(Log<X>{exponent, long_log_near_one(f)});
 }
 
-/// Returns x less the nearest integer.
+/// Returns x minus the nearest integer.
 template <class X> auto beside_integer(const X& x) {
   const auto f = x - trunc(x);
   return f - ((f + kRound64) - kRound64);

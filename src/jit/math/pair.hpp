@@ -9,7 +9,7 @@ template <class X> struct Pair {
   X hi, lo;
 };
 
-/// Returns a + b exactly, where |a| >= |b| or a is 0.
+/// Returns a + b exactly; |a| >= |b| or a is 0.
 template <class X> Pair<X> fast_sum(const X& a, const X& b) {
   const auto sum = a + b;
   return {sum, b - (sum - a)};
@@ -24,7 +24,7 @@ template <class X> Pair<X> split(const X& a) {
   const auto large = a * (is_float32(a) ? 0x1p12 + 1 : 0x1p27 + 1), hi = large - (large - a);
   return {hi, a - hi};
 }
-/// Returns a * b exactly, where neither the product nor its error underflows and neither operand is near the largest number.
+/// Returns a * b exactly. Neither the product nor its error may underflow, and neither operand may be near the largest number.
 template <class X> Pair<X> exact_product(const X& a, const X& b) {
   const auto product = a * b;
   if (has_fma(a)) return {product, fma(a, b, -product)};
@@ -46,7 +46,7 @@ template <class X> Pair<X> operator/(const Pair<X>& a, const Pair<X>& b) {
   const auto rest = remainder(a.hi, q, b.hi) + (a.lo - q * b.lo);
   return {q, rest * inverse};
 }
-/// Returns a + b where |a.hi| >= |b.hi| or a.hi is 0.
+/// Returns a + b; |a.hi| >= |b.hi| or a.hi is 0.
 template <class X> Pair<X> operator+(const Pair<X>& a, const Pair<X>& b) {
   const auto sum = fast_sum(a.hi, b.hi);
   return {sum.hi, sum.lo + (a.lo + b.lo)};

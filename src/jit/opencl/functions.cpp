@@ -19,7 +19,7 @@ struct Value {
   DType dtype = DType::float32;
 };
 
-/// Writes a function's body, a line for each operation. Integers wrap around: their arithmetic is done in the unsigned type.
+/// Writes a function's body, one line per operation. Integers wrap around: their arithmetic is done in the unsigned type.
 class Writer {
  public:
   struct Processor {

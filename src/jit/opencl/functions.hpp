@@ -1,4 +1,4 @@
-// sinter's own functions (jit/math) as OpenCL C, so that their accuracy and their bits are those of the CPU.
+// sinter's math functions (jit/math) as OpenCL C, so that they have the same accuracy and the same bits as on the CPU.
 #pragma once
 #include <string>
 #include <string_view>

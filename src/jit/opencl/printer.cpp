@@ -34,7 +34,7 @@ class Helpers : public c_like::Helpers {
   std::string own_text(std::string_view name, DType dtype) const override {
     return is_floating(dtype) && !is_storage_only(dtype) ? opencl::function_text(name, dtype) : "";
   }
-  /// Functions are sinter's own: the standard allows errors of up to 16 ULP.
+  /// The functions are sinter's, because the standard allows errors of up to 16 ULP.
   std::string column(trace::Op op, DType operand) const override {
     const std::string helper = op == trace::Op::power ? "sn_pow" : fmt::format("sn_{}", trace::name(op));
     if (!is_floating(operand) || op == trace::Op::product_rest || opencl::function_text(helper, operand).empty()) return c_like::Helpers::column(op, operand);
@@ -98,14 +98,14 @@ class Printer : public c_like::Printer {
       case S::barrier:
         if (s.scope != loop::Scope::block) throw InternalError(fmt::format("kernel {}: OpenCL has barriers of blocks alone", kernel_.name));
         return {"barrier(CLK_LOCAL_MEM_FENCE);"};
-      default:  // the flag is a number of 64 bits, of which the lower half tells
+      default:  // the flag is a 64-bit number; testing its lower half is enough
         return {fmt::format("if ({} && atomic_xchg((volatile global int*)flags + {}, 1) == 0) flags[{}] = {};", text(s.guard, 4), 4 * s.number,
                             2 * s.number + 1, text(s.value))};
     }
   }
 };
 
-/// Fails where the text, apart from its first comments, computes in float64 and the device does not.
+/// Throws if the source, apart from its first comments, computes in float64 and the device does not support it.
 void check_float64(const LoopNest& nest, std::string_view text, const fuse::Limits& limits) {
   while (text.starts_with("//")) text.remove_prefix(text.find('\n') + 1);
   if (limits.float64 || text.find("double") == std::string_view::npos) return;

@@ -1,5 +1,5 @@
-// Divides a convolution of channels in blocks into tasks. A task is a band of places and a group of filters; it computes tiles whose sums stay in registers. A
-// Kind gives the element types (floats, bytes) and the functions that compute a tile.
+// Divides a convolution of channels in blocks into tasks. A task is a band of output positions and a group of filters; it computes tiles whose sums stay in
+// registers. A Kind gives the element types (floats, bytes) and the functions that compute a tile.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -17,26 +17,25 @@ template <class Kind> struct BlockedOperands {
   const typename Kind::Weight* weight;
   const typename Kind::Sum* bias;
   typename Kind::Element outside;  // the value of elements outside of x
-  const float* scaling = nullptr;  // bytes only: each filter's factor, then each filter's summand; null: the sums are the result
+  const float* scaling = nullptr;  // bytes only: a factor and a summand for each filter; null: the sums are the result
 };
 
-/// Places of a task: the second-level cache holds them and the elements that they read until all filters are computed.
+/// The number of positions of a task. The second-level cache holds their results and the elements that they read until all filters are computed.
 inline constexpr std::int64_t kBand = 392;
-/// Multiply-adds of a task: the least that is worth a task, and the most that one thread takes at a time. Between the two, each thread gets a few tasks, so
-/// that no thread waits long for the last task.
+/// The minimum and maximum number of multiply-adds of a task. Between these, each thread gets a few tasks, so that no thread waits long for the last task.
 inline constexpr std::int64_t kMinTask = 1 << 17, kMaxTask = 1 << 20, kTasksOfThread = 6;
-/// The minimum number of places of a band: several tiles.
+/// The minimum number of positions of a band, which is several tiles.
 inline constexpr std::int64_t kMinBand = 56;
-/// Elements that are worth a task where they are only moved, or multiplied by a few taps.
+/// The minimum number of elements of a task that only moves them, or multiplies them by a few taps.
 inline constexpr std::int64_t kMovedTask = 16 << 10;
-/// Blocks of channels times taps of float weights that, for the filters computed together, stay in the second-level cache.
+/// The maximum number of blocks of channels times taps whose float weights, for the filters computed together, stay in the second-level cache.
 inline constexpr std::int64_t kTapsTogether = 256;
-/// Elements from which on the last-level cache, or one core's share of it, does not hold an operand from one step to the next.
+/// An operand with at least this many elements does not stay in the last-level cache (or one core's share of it) from one step to the next.
 inline constexpr std::int64_t kFar = 2 << 20;
-/// Elements of the result in one piece for the epilogue: they are still in the first-level cache.
+/// The number of elements of the result in one piece for the epilogue, such that they are still in the first-level cache.
 inline constexpr std::int64_t kPiece = 4 << 10;
 
-/// Places of an axis whose windows read within x with the same taps [first, end).
+/// A range of positions along an axis whose windows read x with the same taps [first, end).
 struct Stretch {
   std::int64_t place, places, first, end;
 };
@@ -53,21 +52,21 @@ inline std::vector<Stretch> stretches(const BlockedProblem& p, std::size_t axis)
   return all;
 }
 
-/// Returns this thread's own memory for a piece. The memory stays in the second-level cache.
+/// Returns memory of this thread for a piece. The memory stays in the second-level cache.
 template <class Sum> Sum* buffer_of_thread(std::int64_t count) {
   auto& buffer = per_thread<std::vector<Sum>>();
   if (static_cast<std::int64_t>(buffer.size()) < count) buffer.resize(static_cast<std::size_t>(count));
   return buffer.data();
 }
 
-/// Computes a depthwise convolution. Taps that would read outside of x are left out, so x needs no copy with padding.
+/// Computes a depthwise convolution. Taps that would read outside of x are skipped, so x needs no copy with padding.
 template <class Kind>
 void convolve_depthwise(const BlockedProblem& p, const BlockedOperands<Kind>& operands, typename Kind::Sum* result, int threads, const Epilogue& epilogue) {
   const auto* const x = operands.x;
   const auto* const weight = operands.weight;
   const auto* const bias = operands.bias;
   const std::vector<Stretch> across = Kind::kWholeLines ? std::vector<Stretch>{{0, p.places[1], 0, p.taps[1]}} : stretches(p, 1);
-  std::vector<Stretch> of_line;  // by place of the first axis
+  std::vector<Stretch> of_line;  // by position along the first axis
   for (const Stretch& some : stretches(p, 0)) of_line.insert(of_line.end(), static_cast<std::size_t>(some.places), some);
   const std::int64_t rows = std::clamp<std::int64_t>(kPiece / (p.places[1] * kWide), 1, p.places[0]), bands = (p.places[0] + rows - 1) / rows;
   const auto convolve_band = [&](std::int64_t number) {
@@ -125,18 +124,18 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
   const std::int64_t worth = threads_here > 1 ? std::clamp(all_work / (threads_here * kTasksOfThread), kMinTask, kMaxTask) : kMaxTask;
   const std::int64_t fit = threads_here > 1 ? std::clamp(worth / (2 * work_of_place), kMinBand, kBand) : kBand;
   const std::int64_t rows_fit = std::max<std::int64_t>(1, fit / row_places), bands = one_row ? (row_places + fit - 1) / fit : (rows + rows_fit - 1) / rows_fit;
-  const std::int64_t band_places = one_row ? (row_places + bands - 1) / bands : row_places, band_rows = one_row ? 1 : (rows + bands - 1) / bands;  // at most
+  const std::int64_t band_places = one_row ? (row_places + bands - 1) / bands : row_places, band_rows = one_row ? 1 : (rows + bands - 1) / bands;  // maximum
   const std::int64_t work_of_block = band_places * band_rows * work_of_place;
   const std::int64_t blocks = std::clamp<std::int64_t>((worth / std::max<std::int64_t>(work_of_block, 1) + 1) / 2 * 2, 2, p.blocks + p.blocks % 2);
   const std::int64_t groups = (p.blocks + blocks - 1) / blocks;
   const std::int64_t together = std::max<std::int64_t>(1, kTapsTogether * Kind::kAtOnce * kWide / p.inner / all_taps);
   const auto buffer = std::make_unique_for_overwrite<typename Kind::Element[]>(padded ? static_cast<std::size_t>(p.channels * plane) : 0);
 
-  const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // images at once
-  // Threads divide the larger operand: the places, each of which reads its own elements, or the filters. All threads read the other operand.
+  const std::int64_t image_size = p.channels * p.size[0] * p.size[1] * p.inner, images = padded ? 1 : p.batch;  // number of images at once
+  // Threads divide the larger operand: the positions, each of which reads different elements, or the filters. All threads read the other operand.
   const bool by_filters = p.blocks * p.channels * all_taps * p.inner * kWide > images * image_size;
   for (std::int64_t first_image = 0; first_image < p.batch; first_image += images) {
-    if (padded) {  // the copy is divided by rows, like the places, or by channels if there are too few rows
+    if (padded) {  // the copy is divided by rows, like the positions, or by channels if there are too few rows
       const std::int64_t wanted = std::max<std::int64_t>(1, p.channels * plane / kMovedTask);
       const bool by_rows = wanted <= lines || lines > p.channels;
       const std::int64_t parts = std::min(wanted, by_rows ? lines : p.channels);
@@ -173,7 +172,7 @@ void convolve_dense(const BlockedProblem& p, const BlockedOperands<Kind>& operan
       tile.places = places;
       tile.blocks = blocks_here;
       constexpr std::int64_t kLine = 64 / sizeof(Weight);
-      // Prefetches the weights of the next filters meanwhile.
+      // Meanwhile prefetches the weights of the next filters.
       const Weight* const next = weight + (block + tile.blocks) * tile.weight_block;
       const std::int64_t next_lines = std::min(blocks, p.blocks - block - tile.blocks) * tile.weight_block / kLine, parts = by_filters ? images * bands : 1;
       const std::int64_t part = by_filters ? image_band : 0, ahead = next_lines * part / parts, ahead_lines = next_lines * (part + 1) / parts - ahead;

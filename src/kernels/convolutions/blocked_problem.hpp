@@ -12,12 +12,12 @@ namespace sinter::kernels {
 /// Filters in a block.
 inline constexpr std::int64_t kWide = 16;
 
-/// Groups are treated as separate images, one after the other: the channels and filters of a group are whole blocks.
+/// Groups are treated as separate images in sequence, because the channels and filters of a group are whole blocks.
 struct BlockedProblem {
   std::int64_t batch, channels, inner;  // images; blocks of channels; channels in a block
   std::int64_t size[2], taps[2], stride[2], dilation[2], before[2], places[2];
   std::int64_t blocks;  // blocks of filters
-  std::int64_t groups;  // consecutive images belong to consecutive groups, each with weights of its own
+  std::int64_t groups;  // consecutive images belong to consecutive groups, each with separate weights
   bool depthwise, winograd;
 
   explicit BlockedProblem(const fuse::LibraryCall& call) {
@@ -34,7 +34,7 @@ struct BlockedProblem {
       places[axis] = call.shape[axis + 2];
     }
   }
-  /// Returns how many elements of padded x the places [0, count) of the axis reach over.
+  /// Returns the number of elements of padded x that the positions [0, count) of the axis cover.
   std::int64_t reach(std::size_t axis, std::int64_t count) const { return (count - 1) * stride[axis] + (taps[axis] - 1) * dilation[axis] + 1; }
   bool reads_outside() const {
     return before[0] > 0 || before[1] > 0 || reach(0, places[0]) > size[0] + before[0] || reach(1, places[1]) > size[1] + before[1];

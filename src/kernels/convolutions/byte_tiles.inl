@@ -1,4 +1,4 @@
-// Shared by byte_tiles_{baseline,avx2,vnni}.cpp: the depthwise tile, which the compiler vectorises, and the division of a row of places into pieces.
+// Shared by byte_tiles_{baseline,avx2,vnni}.cpp: the depthwise tile, which the compiler vectorises, and the division of a row of positions into pieces.
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -69,7 +69,7 @@ inline void depthwise(const ByteDepthwiseTile& tile) {
   for (; place < tile.places; ++place) depthwise_sums<1>(tile, at(place), tile.result + place * 16);
 }
 
-/// Some places of some blocks of filters.
+/// A range of positions for a range of blocks of filters.
 struct Piece {
   const std::uint8_t* x;
   const std::int8_t* weight;
@@ -78,7 +78,7 @@ struct Piece {
   std::int32_t* result;
 };
 
-/// Divides the tile into pieces of at most these numbers of blocks and places, of nearly equal length, and calls compute(blocks, places, piece) for each.
+/// Divides the tile into pieces of at most these numbers of blocks and positions, of nearly equal length, and calls compute(blocks, places, piece) for each.
 template <int max_blocks, int max_places, class Compute> inline __attribute__((always_inline)) void in_pieces(const ByteConvTile& t, Compute compute) {
   const std::int64_t steps = (t.places + max_places - 1) / max_places;
   for (std::int64_t block = 0, blocks; block < t.blocks; block += blocks) {

@@ -37,7 +37,7 @@ template <int blocks, int places, int inner> void sums_of(const ByteConvTile& t,
 
 using SumsOf = void (*)(const ByteConvTile& t, const byte_tiles::Piece& piece);
 
-/// Indexed by the number of places less 1.
+/// Indexed by the number of positions minus 1.
 template <int blocks, int inner> constexpr SumsOf kSumsOf[kPlaces] = {
     sums_of<blocks, 1, inner>,  sums_of<blocks, 2, inner>,  sums_of<blocks, 3, inner>,  sums_of<blocks, 4, inner>, sums_of<blocks, 5, inner>,
     sums_of<blocks, 6, inner>,  sums_of<blocks, 7, inner>,  sums_of<blocks, 8, inner>,  sums_of<blocks, 9, inner>, sums_of<blocks, 10, inner>,
@@ -50,7 +50,7 @@ void convolve(const ByteConvTile& t) {
   });
 }
 
-// ---- depthwise: four neighbouring places are 64 bytes; transposed, each channel's four bytes are adjacent, as the instruction needs them
+// ---- depthwise: four neighbouring positions are 64 bytes; in the transpose, each channel's four bytes are adjacent, as the instruction requires
 
 constexpr std::int64_t kRows = 8, kColumns = 4;  // maximum number of taps of each axis
 
@@ -70,8 +70,8 @@ inline void store(const ByteDepthwiseTile& t, __m512i sums, std::int64_t place) 
 
 void depthwise(const ByteDepthwiseTile& t) {
   if (t.x_tap[1] != 16 || t.taps[1] > kColumns || t.taps[0] > kRows) return byte_tiles::depthwise(t);
-  const __mmask64 there = first(t.taps[1]), of_two = first(t.taps[1] == 0 ? 0 : t.taps[1] + 1);  // no tap: nothing of x is here
-  __m512i weights[kRows], next[kRows];  // of a place; and of the next place, which reads the same four elements
+  const __mmask64 there = first(t.taps[1]), of_two = first(t.taps[1] == 0 ? 0 : t.taps[1] + 1);  // no tap, and no element of x
+  __m512i weights[kRows], next[kRows];  // weights of a position, and of the next position, which reads the same four elements
   for (std::int64_t row = 0; row < t.taps[0]; ++row) {
     weights[row] = turned(_mm512_maskz_loadu_epi8(there, t.weight + row * t.weight_row));
     next[row] = _mm512_slli_epi32(weights[row], 8);

@@ -15,23 +15,23 @@
 namespace sinter::kernels {
 namespace {
 
-// A tile has so many places (columns of a product). Its windows, at most 128K elements laid out at once, stay in a core's L2.
+// The output positions (columns of a product) of a tile, and the maximum number of its elements of windows that are laid out at once: they stay in a core's L2.
 constexpr std::int64_t kTilePlaces = 384, kPackedElements = 1 << 17;
-/// The minimum number of filters (rows of a product) of a piece, and the pieces that keep several threads busy: where there are fewer tiles, they are divided
-/// by filters.
+/// The minimum number of filters (rows of a product) of a piece, and the number of pieces that keeps several threads busy: fewer tiles than that are divided by
+/// filters.
 constexpr std::int64_t kMinFilters = 32, kPieces = 8;
-/// A program usually has a dozen convolutions, which share the time of opening the library that multiplies.
+/// The assumed number of convolutions of a program. They share the time that opening the library of products takes.
 constexpr double kConvolutions = 8;
-/// Elements of windows that a thread lays out at a time.
+/// The number of elements of windows that a thread lays out at a time.
 constexpr std::int64_t kLaidOut = 32 << 10;
-/// Multiply-adds of one filter, below which several filters of a depthwise convolution are one task.
+/// If a filter of a depthwise convolution takes fewer multiply-adds than this, several filters are one task.
 constexpr std::int64_t kConvTask = 64 << 10;
-/// Filters of one channel from which on they are a product's rows and not computed tap by tap.
+/// If a channel has at least this many filters, they are computed as the rows of a product, and not tap by tap.
 constexpr std::int64_t kRowsOfProduct = 16;
-/// Elements that a band of a depthwise convolution's lines lays out.
+/// The number of elements of x that are laid out for a band of lines of a depthwise convolution.
 constexpr std::int64_t kBandElements = 16 << 10;
 
-/// The call with three axes of places. Axes that it lacks come first, with one place each.
+/// The call with three spatial axes. Axes that the call lacks come first and have size 1.
 struct Problem {
   std::int64_t batch, groups, channels, filters;  // channels and filters of one group
   std::int64_t size[3] = {1, 1, 1}, taps[3] = {1, 1, 1}, places[3] = {1, 1, 1};
@@ -68,7 +68,7 @@ struct Problem {
     return static_cast<double>(batch) * static_cast<double>(groups) * static_cast<double>(filters) * static_cast<double>(depth()) *
            static_cast<double>(all_places);
   }
-  /// Describes all windows of one image. The caller sets the places and rows.
+  /// Describes all windows of one image. The caller sets the positions and rows.
   Windows windows() const {
     Windows all{};
     all.x_channel = x_channel;
@@ -90,7 +90,7 @@ struct Problem {
   }
 };
 
-/// Returns the elements of an operand in row-major order. They are copied to `copy` where memory has another order.
+/// Returns the elements of an operand in row-major order. The elements are copied to `copy` if memory has another order.
 template <class Word> const Word* in_order(const fuse::LibraryOperand& operand, const void* buffer, std::vector<Word>& copy) {
   const Word* const start = static_cast<const Word*>(buffer) + operand.offset;
   std::int64_t count = 1;
@@ -117,7 +117,7 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
     any.phases[k] = std::min(p.stride[k], reach[k] + 1);
   }
   const std::int64_t all_phases = any.phases[0] * any.phases[1] * any.phases[2];
-  // A band consists of lines. A volume is divided into bands only where it is one plane.
+  // A band consists of lines. A volume is divided into bands only if it is one plane.
   const std::int64_t line = all_phases * any.length[2], max_lines = p.places[0] == 1 && any.length[0] == 1
                                                                         ? std::max<std::int64_t>(1, kBandElements / line - reach[1] / p.stride[1])
                                                                         : p.places[1];
@@ -163,9 +163,9 @@ void depthwise(const Problem& p, DType dtype, const char* x, const char* weight,
   });
 }
 
-/// Computes a matrix product for each image and group: the weights times the windows, which are laid out side by side. The pieces that threads take depend on
-/// shapes alone. Where there are many tiles of places, a piece lays out its own tile, which stays in its core's caches, and takes all filters. Where there are
-/// few, all threads lay out all windows first, and a piece takes some filters: no window is laid out twice.
+/// Computes a matrix product for each image and group: the weights times the windows, which are laid out side by side. The pieces for threads depend only on
+/// shapes. If there are many tiles of positions, a piece lays out one tile, which stays in its core's caches, and computes all filters. If there are few tiles,
+/// all threads first lay out all windows, and a piece computes some filters, so that no window is laid out twice.
 template <class Word> void products(const Problem& p, DType dtype, const Word* x, const Word* weight, Word* result, int threads, const Epilogue& epilogue) {
   const std::int64_t depth = p.depth(), places = p.all_places, tiles = (places + kTilePlaces - 1) / kTilePlaces;
   const std::int64_t matrices = p.batch * p.groups;
@@ -262,7 +262,7 @@ template <class Word> void convolve_words(const fuse::LibraryCall& call, std::sp
 }  // namespace
 
 void convolve(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads, const Epilogue& epilogue) {
-  if (!host_blocks().multiply(call.dtype, MatmulBlock{})) throw DTypeError(fmt::format("conv: no convolution of {}; cast it first", name(call.dtype)));
+  if (!host_blocks().multiply(call.dtype, MatmulBlock{})) throw DTypeError(fmt::format("conv: {} is not supported; cast the operands first", name(call.dtype)));
   if (element_count(call.shape) == 0) return;
   if (itemsize(call.dtype) == 4) convolve_words<std::uint32_t>(call, pointers, threads, epilogue);
   else convolve_words<std::uint64_t>(call, pointers, threads, epilogue);

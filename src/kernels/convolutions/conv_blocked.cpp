@@ -13,15 +13,15 @@ struct Floats {
   using Sum = float;
   using ConvTile = kernels::ConvTile;
   using DepthwiseTile = kernels::DepthwiseTile;
-  /// Channels that one instruction multiplies for each filter.
+  /// The number of channels that one instruction multiplies for each filter.
   static constexpr std::int64_t kAtOnce = 1;
-  /// The tiles themselves leave out taps outside of a line.
+  /// The tiles skip taps outside of a line.
   static constexpr bool kWholeLines = true;
 
   static void multiply(const ConvTile& tile) { host_blocks().conv_tile(tile); }
   static void multiply(const DepthwiseTile& tile) { host_blocks().depthwise_tile(tile); }
   template <class Tile> static void scale(Tile&, const BlockedProblem&, const BlockedOperands<Floats>&, std::int64_t) {}
-  /// Returns the bias as it is, because x is 0 outside.
+  /// Returns the bias unchanged, because x is 0 outside.
   static const float* with_left_out(const BlockedProblem&, const float*, const float* bias, float, const Stretch&, const Stretch&, float*) { return bias; }
 };
 

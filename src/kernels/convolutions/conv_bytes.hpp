@@ -10,8 +10,8 @@
 
 namespace sinter::kernels {
 
-/// Weights of a tap are laid out as (channels / 4, 16 filters, 4 channels); a depthwise tap has 16. `ahead` and `far_x` are not read. scale, shift: 16 for
-/// each block. With them the result is float32: sums times scale, plus shift. Null: the result is the sums.
+/// Weights of a tap are laid out as (channels / 4, 16 filters, 4 channels); a depthwise tap has 16. `ahead` and `far_x` are ignored. scale, shift: 16 for
+/// each block. With both the result is float32: sums times scale, plus shift. If they are null, the result is the sums.
 struct ByteConvTile : ConvTileOf<std::uint8_t, std::int8_t, std::int32_t> {
   const float *scale, *shift;
 };

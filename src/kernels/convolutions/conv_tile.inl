@@ -10,7 +10,7 @@ namespace conv_tile {
 using Word = Lanes<float>::Word;
 using Unaligned = Lanes<float>::Unaligned;
 
-// The most blocks of filters, and the most places, whose sums fit into registers together with the weights and an element of x.
+// The maximum numbers of blocks of filters and of positions whose sums fit into registers together with the weights and an element of x.
 #if defined(__AVX512F__)
 constexpr int kBlocks = 2, kPlaces = 14;
 #elif defined(__AVX2__)
@@ -19,7 +19,7 @@ constexpr int kBlocks = 1, kPlaces = 6;
 constexpr int kBlocks = 1, kPlaces = 2;
 #endif
 
-/// Divides places into as few steps as possible, of nearly equal length, the longer ones first. A step needs no division.
+/// Divides positions into as few steps as possible, of nearly equal length, the longer ones first. A step needs no division.
 struct Steps {
   std::int64_t count, each, longer;
 
@@ -68,7 +68,7 @@ void sums_of(const ConvTile& t, const float* x, const float* weight, const float
 
 using Sums = void (*)(const ConvTile& t, const float* x, const float* weight, const float* bias, float* result, Ahead ahead);
 
-/// Returns the function for this number of places, at least 1.
+/// Returns the function for this number of positions, at least 1.
 template <int blocks, int inner> Sums sums_of_places(std::int64_t places) {
   static constexpr Sums all[] = {
       sums_of<blocks, 1, inner>,  sums_of<blocks, 2, inner>,
@@ -118,7 +118,7 @@ template <int places, bool all_within> void depthwise_sums(const DepthwiseTile& 
 using DepthwiseSums = void (*)(const DepthwiseTile& t, std::int64_t column, float* result);
 constexpr int kDepthwisePlaces = kPlaces > 8 ? 8 : kPlaces;  // enough sums, so that no addition waits for the previous one
 
-/// Returns the function for this number of places, at least 1.
+/// Returns the function for this number of positions, at least 1.
 template <bool all_within> DepthwiseSums depthwise_sums_of_places(std::int64_t places) {
   static constexpr DepthwiseSums all[] = {
       depthwise_sums<1, all_within>, depthwise_sums<2, all_within>,

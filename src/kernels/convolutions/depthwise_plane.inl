@@ -24,7 +24,7 @@ template <class T> void sum_of_taps(const T* x, const T* weights, const std::int
     }
     std::memcpy(to + k, sums, sizeof(sums));
   }
-  for (; k < count; k += kWord) {  // the last words reach beyond the end, where there is memory for them
+  for (; k < count; k += kWord) {  // the last words extend beyond the end, where memory is reserved for them
     Word sum = {};
     for (std::int64_t tap = 0; tap < taps; ++tap) sum += weights[tap] * *reinterpret_cast<In*>(x + k + offsets[tap]);
     std::memcpy(to + k, &sum, sizeof(sum));
@@ -46,7 +46,7 @@ template <class T> bool plane_of(const DepthwisePlane& p) {
   for (std::int64_t pz = 0; pz < p.phases[0]; ++pz)
     for (std::int64_t py = 0; py < p.phases[1]; ++py)
       for (std::int64_t px = 0; px < p.phases[2]; ++px, to += p.length[0] * p.length[1] * p.length[2]) {
-        const std::int64_t first = px - p.before[2], step = p.stride[2];  // the element that place 0 reads
+        const std::int64_t first = px - p.before[2], step = p.stride[2];  // the element that position 0 reads
         const std::int64_t begin = first < 0 ? (-first + step - 1) / step : 0;
         const std::int64_t there = first < p.size[2] ? (p.size[2] - 1 - first) / step + 1 : 0, end = there < p.length[2] ? there : p.length[2];
         if (begin >= end) continue;

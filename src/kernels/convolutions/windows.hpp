@@ -1,11 +1,10 @@
-// The matrix of a convolution's windows in memory. It is compiled for several instruction sets, as matmul_block.hpp is, so no function may be defined here,
-// either.
+// The matrix of a convolution's windows in memory. It is compiled for several instruction sets, so, as in matmul_block.hpp, no function may be defined here.
 #pragma once
 #include <cstdint>
 
 namespace sinter::kernels {
 
-/// Rows [row_begin, row_end) of the matrix at places [begin, end). A row is (channel, taps), a column is a place. Elements outside of x are 0.
+/// Rows [row_begin, row_end) of the matrix at positions [begin, end). A row is (channel, taps), a column is an output position. Elements outside of x are 0.
 struct Windows {
   const void* x;  // the first channel's first element
   void* to;       // row after row

@@ -18,13 +18,13 @@ template <class Word> void shifted_lines(const Windows& w, const Word* x, std::i
   std::memcpy(to + (from - w.begin), x + from + shift, static_cast<std::size_t>(until - from) * sizeof(Word));
   zeros(to + (until - w.begin), w.end - until);
   if (first == 0) return;
-  // Clears, in each line, the places below -first, or from width - first on.
+  // Clears, in each line, the positions below -first, or from width - first on.
   const std::int64_t reach = first < 0 ? -first : first, over = reach < width ? reach : width, column = first < 0 ? 0 : width - over;
   for (std::int64_t at = w.begin / width * width + column; at < w.end; at += width)
     for (std::int64_t k = at < w.begin ? w.begin : at; k < (at + over < w.end ? at + over : w.end); ++k) to[k - w.begin] = 0;
 }
 
-/// Writes one line: `count` places from ox on, of which [from, until) read within the line.
+/// Writes one line: `count` positions from ox on, of which [from, until) read within the line.
 template <class Word> void one_line(const Word* line, std::int64_t step, std::int64_t ox, std::int64_t from, std::int64_t until, std::int64_t count, Word* to) {
   for (std::int64_t k = ox; k < from; ++k) *to++ = 0;
   const std::int64_t there = until - from;
@@ -56,13 +56,13 @@ template <class Word> void lay_out(const Windows& w) {
   };
   const std::int64_t first_x = w.begin % w.places[2], first_y = w.begin / w.places[2] % w.places[1], first_z = w.begin / w.places[2] / w.places[1];
   for (std::int64_t row = w.row_begin; row < w.row_end; ++row, next()) {
-    const std::int64_t first = kx * w.dilation[2] - w.before[2];  // the element that place 0 of a line reads
+    const std::int64_t first = kx * w.dilation[2] - w.before[2];  // the element that position 0 of a line reads
     if (keeps_lines) {
       shifted_lines(w, channel, (ky * w.dilation[1] - w.before[1]) * w.size[2] + first, first, to);
       to += w.end - w.begin;
       continue;
     }
-    // Finds the places of a line that read within x's line.
+    // Finds the positions of a line that read within x's line.
     const std::int64_t last = w.size[2] - 1 - first;
     const std::int64_t low = first < 0 ? (-first + s - 1) / s : 0, high = last < 0 ? 0 : last / s + 1;
     std::int64_t ox = first_x, oy = first_y, oz = first_z;

@@ -5,10 +5,10 @@
 
 namespace sinter::kernels {
 
-/// Positions of a transformed tile, 4x4.
+/// The number of elements of a transformed tile, 4x4.
 inline constexpr std::int64_t kWinogradPositions = 16;
 
-/// Computes B' d B for a row of tiles that begin two elements apart. All elements that they read are in memory. Strides are in elements.
+/// Computes B' d B for a row of tiles that begin two elements apart. All elements that they read must be in memory. Strides are in elements.
 struct WinogradInput {
   const float* x;  // the first tile's first element
   float* result;   // one (tiles, 16) array for each position
@@ -19,7 +19,7 @@ void winograd_input_baseline(const WinogradInput& row);
 void winograd_input_avx2(const WinogradInput& row);
 void winograd_input_avx512(const WinogradInput& row);
 
-/// Computes A' m A + bias for a row of tiles: up to two rows of `places` outputs.
+/// Computes A' m A + bias for a row of tiles, which gives up to two rows of `places` outputs.
 struct WinogradOutput {
   const float* sums;  // one (tiles, 16) array for each position
   const float* bias;  // 16 numbers

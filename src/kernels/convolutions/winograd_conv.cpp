@@ -11,9 +11,9 @@
 namespace sinter::kernels {
 namespace {
 
-/// The numbers of elements of transformed tiles, and of their sums, that are computed together: the second-level cache holds both.
+/// The numbers of elements of transformed tiles, and of their sums, that are computed together. The second-level cache holds both.
 constexpr std::int64_t kTransformed = 200 << 10, kSums = 64 << 10;
-/// The minimum number of bands for each thread. Where there are fewer, threads divide the filters too.
+/// The minimum number of bands per thread. If there are fewer, threads divide the filters, too.
 constexpr std::int64_t kBandsOfThread = 4;
 
 // Memory of one thread, reused from call to call.
@@ -26,13 +26,13 @@ template <class Memory> float* with_capacity(std::int64_t elements) {
   return memory.data();
 }
 
-/// Rows of tiles that are computed together.
+/// The number of rows of tiles that are computed together.
 struct Band {
   std::int64_t image, row, rows;
 };
 
 struct Tiles {
-  std::int64_t rows, columns, x_columns;  // columns of padded x that a row of tiles reads
+  std::int64_t rows, columns, x_columns;  // number of columns of padded x that a row of tiles reads
 
   explicit Tiles(const BlockedProblem& p) : rows((p.places[0] + 1) / 2), columns((p.places[1] + 1) / 2), x_columns(2 * columns + 2) {}
   std::int64_t of(const Band& band) const { return band.rows * columns; }
@@ -47,7 +47,7 @@ void transform_input(const BlockedProblem& p, const Tiles& tiles, const Band& ba
     host_blocks().winograd_input({padded + 2 * row * line, to + row * tiles.columns * kWide, tiles.columns, line, position});
 }
 
-/// Computes the blocks of filters [block, block + blocks): the products at each position, then the places.
+/// Computes the blocks of filters [block, block + blocks): first the products of each element of the transformed tiles, then the outputs.
 void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std::int64_t block, std::int64_t blocks, const float* transformed,
               const float* weight, const float* zeros, const float* bias, float* result, const Epilogue& epilogue) {
   const std::int64_t count = tiles.of(band), plane = count * kWide, weights = p.channels * kWide * kWide;
@@ -81,7 +81,7 @@ void multiply(const BlockedProblem& p, const Tiles& tiles, const Band& band, std
 void convolve_winograd(const BlockedProblem& p, const float* x, const float* weight, const float* bias, float* result, int threads, const Epilogue& epilogue) {
   const Tiles tiles(p);
   const int threads_here = thread_count(threads);
-  const std::int64_t row_elements = kWinogradPositions * p.channels * tiles.columns * kWide;  // of a transformed row of tiles
+  const std::int64_t row_elements = kWinogradPositions * p.channels * tiles.columns * kWide;  // number of elements of a transformed row of tiles
   const std::int64_t rows_fit = std::clamp<std::int64_t>(kTransformed / row_elements, 1, tiles.rows), bands = (tiles.rows + rows_fit - 1) / rows_fit;
   const auto band_of = [&](std::int64_t number) {
     const std::int64_t row = tiles.rows * (number % bands) / bands;

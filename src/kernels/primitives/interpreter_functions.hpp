@@ -1,5 +1,5 @@
-// The math functions of the interpreter, compiled for several instruction sets and chosen at run time: a fused multiply-add must be one instruction, and the
-// bits must be those of compiled kernels.
+// The math functions of the interpreter. They are compiled for several instruction sets and chosen at run time, because a fused multiply-add must be one
+// instruction and the bits must be those of compiled kernels.
 #pragma once
 #include "kernels/primitives/interpreter_kernels.hpp"
 

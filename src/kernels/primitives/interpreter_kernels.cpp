@@ -19,7 +19,7 @@ template <class T, class Expression> void assign(void* out, const Expression& ex
   Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
 }
 
-// Each row of the table becomes a struct; `of` is the row's expression. Functions have loops of their own (interpreter_functions.hpp).
+// Each row of the table becomes a struct; `of` is the row's expression. Math functions have separate loops (interpreter_functions.hpp).
 #define SINTER_FUNCTION(...)
 #define SINTER_ELEMENTWISE(id, arity_, accepts_, result_, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
   struct Row_##id {                                                                                                      \
@@ -173,7 +173,7 @@ ScanKernels scan_kernels(Op reduction, DType dtype) { return kernels_of<Scan>(re
 
 void fill(int bytes, std::int64_t n, const void* value, void* out) {
   for_size(bytes, [&](auto size) {
-    char element[size];  // a copy, which the compiler keeps in a register: the value might lie within the tile
+    char element[size];  // a copy, which the compiler can keep in a register, because the value might be within the tile
     std::memcpy(element, value, size);
     char* to = static_cast<char*>(out);
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, element, size);

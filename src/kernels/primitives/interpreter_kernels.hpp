@@ -18,7 +18,7 @@ using TileFn = void (*)(std::int64_t n, const void* const* args, void* out);
 /// Returns the loop for an op over operands of type `operand` (for where: the type of args[1] and args[2]), or null when the op does not take that type.
 TileFn elementwise_kernel(Op op, DType operand, DType result);
 
-/// The functions of a reduction over tiles of elements of its own type. The caller decides the order: jit/reduction_order.hpp.
+/// The functions of a reduction over tiles of elements of one type. The caller decides the order (jit/reduction_order.hpp).
 struct ReductionKernels {
   void (*start)(std::int64_t n, void* parts);  // fills with the neutral element
   /// parts[i % lanes] = parts[i % lanes] combined with values[i], for i < n in order.
@@ -29,7 +29,7 @@ ReductionKernels reduction_kernels(Op reduction, DType dtype);
 /// The functions of a scan (running reduction), in the order of jit/reduction_order.hpp. Sums and products of float32 are accumulated in float64.
 struct ScanKernels {
   void (*start)(std::int64_t n, void* so_far);                                                       // fills with the neutral element
-  void (*row)(std::int64_t n, std::int64_t lanes, const void* values, void* so_far, void* results);  // scans one row, by steps of so many lanes
+  void (*row)(std::int64_t n, std::int64_t lanes, const void* values, void* so_far, void* results);  // scans one row, in steps of this many lanes
   void (*lanes)(std::int64_t n, const void* values, void* so_far, void* results);                    // scans several rows, one in each lane
 };
 ScanKernels scan_kernels(Op reduction, DType dtype);

@@ -1,6 +1,6 @@
 // The `interpreter` column of trace/primitives.def writes its ops with these functions: Eigen array expressions over operands a, b, c of scalar type T, with
-// NumPy's result for every value. bool arrays hold 0 or 1.
-// Every function rounds as compiled kernels do, and so has the same bits. The transcendental functions are in interpreter_functions.hpp.
+// NumPy's result for every value. bool arrays contain 0 or 1. Every function rounds like compiled kernels, so it gives the same bits. The transcendental
+// functions are in interpreter_functions.hpp.
 #pragma once
 #include <Eigen/Core>
 #include <cmath>
@@ -66,7 +66,7 @@ template <class T, class A, class B> auto maximum(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return larger(x, y); });
 }
 
-// ---- division: floats as NumPy's npy_divmod; integers round down, and x//0 = x%0 = 0
+// ---- division: floats like NumPy's npy_divmod; integers round down, and x//0 = x%0 = 0
 
 template <class T> struct DivMod {
   T quotient, remainder;

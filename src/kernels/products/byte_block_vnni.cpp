@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kTile = 4;  // rows and columns whose sums stay in registers
 constexpr std::int64_t kBytes = 64;
-/// Columns that all rows of a block multiply while the first-level cache holds them.
+/// The number of columns that all rows of a block multiply while these columns are in the first-level cache.
 constexpr std::int64_t kColumns = 32;
 
 /// Returns a vector whose lane t is the sum of the lanes of sums[t].
@@ -25,7 +25,7 @@ inline __attribute__((always_inline)) __m512i totals(const __m512i (&sums)[16]) 
   return _mm512_add_epi32(_mm512_shuffle_i32x4(low, high, 0x88), _mm512_shuffle_i32x4(low, high, 0xDD));
 }
 
-/// Computes a tile. Where both operands have the same signedness, one gets its highest bit flipped, which changes its numbers by 128 and its signedness. The
+/// Computes a tile. If both operands have the same signedness, the highest bit of one is flipped, which changes its numbers by 128 and its signedness. The
 /// resulting error in the sums is removed at the end.
 template <bool left_signed, bool right_signed, int rows, int columns> void tile(const ByteBlock& p, std::int64_t row, std::int64_t column) {
   const char* const left = static_cast<const char*>(p.left) + row * p.left_step;

@@ -1,13 +1,14 @@
-// Products of matrices of bytes from panels. Both operands are laid out once, so that one instruction adds four products for each of 16 columns.
+// Products of matrices of bytes from panels. Both operands are packed once, so that one instruction adds four products for each of 16 columns.
 #pragma once
 #include <cstdint>
 
 namespace sinter::kernels {
 
-/// The tile whose sums fit in registers: its rows, the columns of a block, its blocks. Then the numbers along the depth that one instruction takes.
+/// The tile whose sums fit in registers: its rows, the columns of a block, its blocks. The last constant is the count of numbers along the depth that one
+/// instruction multiplies.
 inline constexpr int kPanelRows = 14, kPanelColumns = 16, kPanelBlocks = 2, kPanelDepth = 4;
 
-/// Bytes as lines. Number (line, k) is at data + line * line_step + k * depth_step; one of the steps is 1.
+/// A matrix of bytes as lines. Element (line, k) is at data + line * line_step + k * depth_step; one of the steps is 1.
 struct ByteLines {
   const char* data;
   std::int64_t lines, depth, line_step, depth_step;

@@ -5,7 +5,7 @@ namespace {
 
 std::int64_t fours(std::int64_t depth) { return (depth + kPanelDepth - 1) / kPanelDepth; }
 
-/// Returns a number, with its highest bit flipped where `turned`, or 0 outside of the lines.
+/// Returns a number, with its highest bit flipped if `turned` is set, or 0 outside of the lines.
 std::uint8_t number(const ByteLines& l, std::int64_t line, std::int64_t k, bool turned) {
   return line < l.lines && k < l.depth
              ? static_cast<std::uint8_t>(static_cast<unsigned char>(l.data[line * l.line_step + k * l.depth_step]) ^ (turned ? 0x80U : 0U))

@@ -14,19 +14,19 @@ namespace {
 
 /// Size of a block: the part of the right matrix that it reads stays in the second-level cache.
 constexpr std::int64_t kRows = 64, kColumns = 512;
-/// Bytes that are worth a task of their own for transposing.
+/// The minimum number of bytes of a task that transposes them.
 constexpr std::int64_t kTurnedTask = 64 << 10;
-/// Multiply-adds below which one thread takes several blocks.
+/// A thread computes several blocks if they have fewer multiply-adds than this.
 constexpr std::int64_t kProductTask = 1 << 20;
 
 /// The maximum number of rows for which lines along the depth are multiplied without panels.
 constexpr std::int64_t kFewRows = 8;
 /// For panels: the depth that is laid out at a time, the rows that share a panel of the right matrix, and the bytes of results in a piece for the epilogue.
 constexpr std::int64_t kDepth = 2048, kPanelsRows = 16 * kPanelRows, kResultBytes = 512 << 10;
-/// Columns that are worth a task of their own.
+/// The minimum number of columns of a task.
 constexpr std::int64_t kColumnsOfTask = 256;
 
-/// The matrices of an operand, as lines along the depth.
+/// The matrices of an operand as lines along the depth.
 struct Lines {
   const char* data = nullptr;
   std::int64_t step = 0;  // from one line to the next
@@ -40,7 +40,7 @@ struct Lines {
   }
 };
 
-/// Returns `lines` of `depth` bytes. `along`: memory has them already. Otherwise each matrix is transposed, a repeated one only once.
+/// Returns `lines` lines of `depth` bytes. With `along` they are already in memory. Otherwise each matrix is transposed, a repeated one only once.
 Lines lines_of(const MatmulOperand& operand, bool along, const std::vector<std::int64_t>& batch, std::int64_t lines, std::int64_t depth, int threads) {
   Lines all{static_cast<const char*>(operand.data), operand.leading, operand.batch_strides};
   if (along) return all;
@@ -74,7 +74,7 @@ Lines lines_of(const MatmulOperand& operand, bool along, const std::vector<std::
 
 struct Problem {
   const ByteOperand &a, &b;
-  const std::int8_t* laid;  // b in panels already, over all of the depth; or null
+  const std::int8_t* laid;  // b if it is already in panels, over all of the depth; or null
   std::int32_t* c;
   const std::vector<std::int64_t>& batch;
   std::int64_t elements, m, n, k;
@@ -140,7 +140,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
             lines(p.b, p.b.matrix.transposed, right, column + j + b * kPanelColumns, std::min<std::int64_t>(kPanelColumns, here - b * kPanelColumns), k, depth);
         panels.lay_right(of_block, buffers.right.data() + b * block, p.a.is_signed ? begin + b * kPanelColumns : nullptr);
       }
-      // Prefetches the next panels meanwhile: a processor does not recognise pieces of many lines as a stream.
+      // Meanwhile prefetches the next panels, because a processor does not recognise pieces of many lines as a stream.
       const std::int64_t ahead = std::min<std::int64_t>(kPanelBlocks * kPanelColumns, columns - j - here);
       const ByteLines next = p.laid ? ByteLines{reinterpret_cast<const char*>(panel + kPanelBlocks * from_block),
                                                 (ahead + kPanelColumns - 1) / kPanelColumns,
@@ -164,7 +164,7 @@ void multiply_panels(const BytePanels& panels, const Problem& p, const char* lef
                        begin,
                        to,
                        p.n};
-        if (k > 0) {  // adds to the sums of the depth before
+        if (k > 0) {  // adds to the sums of the earlier depth
           if (p.a.is_signed)
             for (std::int64_t i = 0; i < tile.rows; ++i)
               for (std::int64_t l = 0; l < here; ++l)

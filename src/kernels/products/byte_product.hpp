@@ -10,15 +10,15 @@
 
 namespace sinter::kernels {
 
-/// A block: c[i][j] = the sum over k of left[i][k] * right[j][k], modulo 2^32. Steps, in elements, are from one i or j to the next; elements along k are
-/// adjacent.
+/// A block: c[i][j] = the sum over k of left[i][k] * right[j][k], modulo 2^32. The steps are the distances, in elements, from one i or j to the next. Elements
+/// along k are adjacent.
 struct ByteBlock {
   const void* left;
   const void* right;
   std::int32_t* c;
   std::int64_t rows, columns, depth;
   std::int64_t left_step, right_step, c_step;
-  bool left_signed, right_signed;  // int8; else uint8
+  bool left_signed, right_signed;  // true for int8, false for uint8
 };
 using ByteBlockFn = void (*)(const ByteBlock& block);
 void byte_block_baseline(const ByteBlock& block);
@@ -29,7 +29,7 @@ void byte_block_vnni(const ByteBlock& block);
 struct ByteBlocks {
   const char* name;
   ByteBlockFn multiply;
-  const BytePanels* panels;  // or null: lines are multiplied without panels
+  const BytePanels* panels;  // null: lines are multiplied without panels
 };
 /// Returns the functions for this processor.
 const ByteBlocks& byte_blocks();

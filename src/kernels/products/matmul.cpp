@@ -16,12 +16,12 @@ namespace {
 // Blocks of c. Their sizes are multiples of every kernel's panel (48 rows with AVX-512), large enough that packing the operands again for each block costs
 // little, and small enough for many threads.
 constexpr std::int64_t kBlockRows = 192, kBlockColumns = 384;
-/// If there are fewer blocks than kBlocks, they are halved while they are wider than kMinColumns and have at least kWorthHalving multiplications.
+/// If there are fewer than kBlocks blocks, they are halved as long as they are wider than kMinColumns and have at least kWorthHalving multiplications.
 constexpr std::int64_t kBlocks = 8, kMinColumns = 96, kWorthHalving = 2 << 20;
-/// Fewer multiplications than this are finished sooner than another thread wakes up.
+/// Fewer multiplications than this are finished before another thread would wake up.
 constexpr double kWorthThreads = 64 << 10;
 
-/// Computes an or of ands, one row of c at a time.
+/// Computes the product of bools, an "or" of "and"s, one row of c at a time.
 void multiply_bool(const MatmulBlock& p) {
   const auto* a = static_cast<const std::uint8_t*>(p.a);
   const auto* b = static_cast<const std::uint8_t*>(p.b);
@@ -92,7 +92,7 @@ void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block
 }
 
 BlockProduct block_product(DType dtype, double multiply_adds) {
-  constexpr double kWorthLibrary = 8 << 20;  // they take a tenth of a millisecond; opening the library takes about ten, once
+  constexpr double kWorthLibrary = 8 << 20;  // such products take a tenth of a millisecond; opening the library takes about ten milliseconds, once
   if (dtype == DType::float32 && multiply_adds >= kWorthLibrary)
     if (const OneDnn* library = onednn()) return {library->multiply, library->version};
   return {host_blocks().multiply, fmt::format("Eigen ({})", host_blocks().instruction_set)};
@@ -113,11 +113,11 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
   }
   const bool thin = is_thin(dtype, a.transposed, b.transposed, m);
   const int threads_here = thread_count(threads);
-  // The bits of thin products do not depend on the division of columns. Each thread gets some, in long pieces of memory.
+  // The bits of thin products do not depend on the division of columns. Each thread gets some columns, in long pieces of memory.
   const std::int64_t wide = std::max(kMinThinColumns, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);
   std::int64_t block_columns = thin ? std::min(wide, n) : kBlockColumns;
   const std::int64_t row_blocks = (m + kBlockRows - 1) / kBlockRows;
-  // Few blocks are divided into more, by shapes alone, so that several threads have work.
+  // If there are few blocks, they are divided, depending only on shapes, so that several threads have work.
   while (!thin && block_columns > kMinColumns && elements * row_blocks * ((n + block_columns - 1) / block_columns) < kBlocks &&
          std::min(kBlockRows, m) * block_columns * k >= kWorthHalving)
     block_columns /= 2;
@@ -147,7 +147,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     else
       for (std::int64_t i = 0; i < block.rows; ++i) epilogue(first + i * n, first + i * n + block.columns);
   };
-  // Small products of a large batch are grouped into tasks: starting a task for each would cost more than the product.
+  // Small products of a large batch are grouped into tasks, because starting a task for each would cost more than the product.
   const double each = static_cast<double>(std::min(kBlockRows, m)) * static_cast<double>(std::min(block_columns, n)) * static_cast<double>(k);
   const auto together = static_cast<std::int64_t>(std::max(1.0, kWorthThreads / std::max(each, 1.0)));
   const std::int64_t blocks = elements * row_blocks * column_blocks;

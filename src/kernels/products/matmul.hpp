@@ -27,13 +27,14 @@ struct HostBlocks {
 };
 const HostBlocks& host_blocks();
 
-/// The function that multiplies the blocks of a product of so many multiply-adds: a library's, where the product is large enough to be worth opening it.
+/// Returns the function that multiplies the blocks of a product with this number of multiply-adds. It is a library's function if the product is so large that
+/// opening the library pays.
 struct BlockProduct {
   MatmulBlockFn multiply;
   std::string name;  // "oneDNN 2.6.3", "Eigen (avx512)"
 };
 BlockProduct block_product(DType dtype, double multiply_adds);
-/// Multiplies a block. Throws DeviceError where the library fails.
+/// Multiplies a block. Throws DeviceError if the library fails.
 void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block);
 
 /// Returns whether a product of m rows reads the right matrix in its own layout, without blocks.
@@ -48,12 +49,12 @@ struct MatmulOperand {
   bool transposed = false;
 };
 
-/// Turns the last axes of the batch into rows, where the matrices below each other are multiplied by the same right matrix.
+/// Turns the last axes of the batch into rows if the stacked matrices are multiplied by the same right matrix.
 void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k);
 
 /// Computes c (batch..., m, n), contiguous row-major, = a (batch..., m, k) times b (batch..., k, n), in one call for the whole batch. Integers wrap around;
-/// bool is an or of ands. The result's bits do not depend on `threads`: the shape fixes the grid of blocks that threads take, and k is never divided. Throws
-/// DTypeError for a type that it does not compute.
+/// a bool product is an "or" of "and"s. The result's bits do not depend on `threads`, because the grid of blocks depends only on the shape, and k is never
+/// divided. Throws DTypeError for a type that it does not compute.
 void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c, const std::vector<std::int64_t>& batch, std::int64_t m, std::int64_t n,
             std::int64_t k, int threads, const Epilogue& epilogue = {});
 

@@ -22,18 +22,18 @@ struct Version {
   const char* hash;
   unsigned cpu_runtime, gpu_runtime;
 };
-constexpr unsigned kSequential = 1, kOpenMp = 2;  // dnnl_config.h: the threads that it was built with
+constexpr unsigned kSequential = 1, kOpenMp = 2;  // dnnl_config.h: the threading library with which it was built
 using Sgemm = int (*)(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
                       std::int64_t ldb, float beta, float* c, std::int64_t ldc);
 
 struct Api {
   Sgemm sgemm = nullptr;
-  int (*threads_now)() = nullptr;  // OpenMP's functions, where it was built with OpenMP
+  int (*threads_now)() = nullptr;  // OpenMP's functions, if it was built with OpenMP
   void (*set_threads)(int) = nullptr;
 };
 Api api;  // written once, before the first product
 
-/// Limits oneDNN to the calling thread for the life of the object, because sinter's own threads take the blocks. OpenMP keeps this setting for each thread.
+/// While this object exists, oneDNN uses only the calling thread, because sinter's threads compute the blocks. OpenMP has this setting for each thread.
 class Alone {
  public:
   Alone() {
@@ -51,8 +51,8 @@ class Alone {
   int before_ = 1;
 };
 
-/// Held during calls of the library. The library's static objects are destroyed before those that existed when it was opened, whose destructors may still
-/// evaluate: from then on sinter's own blocks multiply.
+/// Held during calls of the library. Objects that existed when the library was opened are destroyed after the library's static objects, and their destructors
+/// may still evaluate. Then sinter's own blocks multiply.
 std::shared_mutex& in_use() {
   static auto& mutex = *new std::shared_mutex;
   return mutex;

@@ -1,5 +1,5 @@
 // oneDNN's product of float32 matrices, if the machine has it. The library is opened at the first large product or convolution, never linked. sinter calls only
-// its dnnl_sgemm, one block at a time on sinter's own threads: the result's bits then depend on shapes alone, and an epilogue can run on each block.
+// its dnnl_sgemm, one block at a time on sinter's threads. So the result's bits depend only on shapes, and an epilogue can run on each block.
 #pragma once
 #include <string>
 
@@ -11,7 +11,7 @@ struct OneDnn {
   std::string version;     // such as "oneDNN 2.6.3"
   MatmulBlockFn multiply;  // for float32; returns false when the library reports an error
 };
-/// Returns null when no usable library was found. SINTER_ONEDNN=off turns the search off; any other value names the library's file.
+/// Returns null when no usable library was found. SINTER_ONEDNN=off disables the search; any other value is the library's file.
 const OneDnn* onednn();
 
 }  // namespace sinter::kernels

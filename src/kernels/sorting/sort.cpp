@@ -1,6 +1,6 @@
-// Sorts elements by unsigned keys of the same order, with Highway's quicksort. Keys are distinct (they contain the place), or equal keys are indistinguishable.
-// So the result depends neither on quicksort's order nor on the number of threads. Keys of one byte are counted. Short rows are sorted in vectors, one row in
-// each lane, where there are many, and by comparisons where there are few.
+// Sorts elements by unsigned keys of the same order, with Highway's quicksort. Keys are distinct (they contain the position), or equal keys are
+// indistinguishable. So the result depends neither on quicksort's order nor on the number of threads. Keys of one byte are counted. Many short rows are sorted
+// in vectors, one row in each lane; few short rows are sorted by comparisons.
 #include "kernels/sorting/sort.hpp"
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 namespace sinter::kernels {
 namespace {
 
-// Elements of a task; several short rows share one task.
+// The minimum number of elements of a task; several short rows share one task.
 constexpr std::int64_t kTaskElements = 16384;
-// Shortest row for a quicksort, which takes about half a microsecond even for few elements.
+// The minimum length of a row for a quicksort, which takes about half a microsecond even for few elements.
 constexpr std::int64_t kQuicksortFrom = 64;
 // Rows of at most kLanesUpTo elements are sorted in lanes if there are at least kLanesFrom rows.
 constexpr std::int64_t kLanesUpTo = 256, kLanesFrom = 4;
-// Elements that are compared with the bound in one step.
+// The number of elements that are compared with the bound in one step.
 constexpr std::int64_t kGlance = 64;
 // The minimum number of elements of a piece of a row that is divided among threads.
 constexpr std::int64_t kPiece = 65536;
@@ -51,7 +51,7 @@ template <class T> constexpr BitsOf<T> kTopBit = BitsOf<T>(1) << (8 * sizeof(T) 
 template <class T> bool is_nan(T value) {
   if constexpr (std::integral<T>) return false;
   else if constexpr (std::floating_point<T>) return value != value;
-  else {  // compares bits: a conversion takes several times as long
+  else {  // compares bits, because a conversion takes several times as long
     using limits = std::numeric_limits<T>;
     constexpr auto largest = std::bit_cast<BitsOf<T>>(limits::has_infinity ? limits::infinity() : limits::max());
     return static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(value) & ~kTopBit<T>) > largest;
@@ -61,10 +61,10 @@ template <class T> bool is_nan(T value) {
 /// Returns an unsigned key whose order is the values' order. All NaN have one key, the last; -0 comes before 0.
 template <class T> BitsOf<T> to_key(T value) {
   const auto bits = std::bit_cast<BitsOf<T>>(value);
-  if constexpr (std::unsigned_integral<T>) return bits;  // bool too
+  if constexpr (std::unsigned_integral<T>) return bits;  // also for bool
   else if constexpr (std::integral<T>) return static_cast<BitsOf<T>>(bits ^ kTopBit<T>);
   else {
-    const auto negative = static_cast<BitsOf<T>>(-(bits >> (8 * sizeof(T) - 1)));  // all bits or none: a branch on the sign could not be predicted
+    const auto negative = static_cast<BitsOf<T>>(-(bits >> (8 * sizeof(T) - 1)));  // all bits or none, because a branch on the sign could not be predicted
     return is_nan(value) ? static_cast<BitsOf<T>>(~BitsOf<T>(0)) : static_cast<BitsOf<T>>(bits ^ (negative | kTopBit<T>));
   }
 }
@@ -135,7 +135,7 @@ template <class Key> void quicksort_in_pieces(Key* keys, std::int64_t n, int thr
   }
 }
 
-/// The position of zeros among sorted keys, and whether both signs are present.
+/// The range of zeros among sorted keys, and whether both signs are present.
 struct Zeros {
   std::int64_t begin = 0;
   bool of_either_sign = false;
@@ -159,7 +159,7 @@ inline void sort_by_counting(std::uint8_t* keys, std::int64_t n) {
   for (std::size_t key = 0; key < counts.size(); ++key) keys = std::fill_n(keys, counts[key], static_cast<std::uint8_t>(key));
 }
 
-/// Sorts a row; the keys lie in the result's own memory.
+/// Sorts a row; the keys are in the result's memory.
 template <class T> void sort_row(const T* from, std::int64_t stride, T* to, std::int64_t n, int threads) {
   if (n < kQuicksortFrom) {
     for (std::int64_t k = 0; k < n; ++k) to[k] = from[k * stride];
@@ -208,8 +208,8 @@ template <class T> std::pair<std::uint64_t, std::uint64_t> key_range(const T* fr
   return all;
 }
 
-/// Sorts numbers that consist of the key and, in the low bits, the place. If the row's range of keys and the places fit in 64 bits, the numbers lie in the
-/// result's own memory; otherwise they have 128 bits.
+/// Sorts numbers that consist of the key and, in the low bits, the position. If the row's range of keys and the positions fit in 64 bits, the numbers are in
+/// the result's memory; otherwise they have 128 bits.
 template <class T> void argsort_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, int threads) {
   if (n < kQuicksortFrom) {
     std::array<std::pair<BitsOf<T>, std::int64_t>, kQuicksortFrom> items;
@@ -250,8 +250,8 @@ template <class T> void argsort_row(const T* from, std::int64_t stride, std::int
   });
 }
 
-/// Writes the places of the first `count` elements in ascending or descending order; of equal elements, the earlier ones come first. One comparison skips most
-/// elements: that with the bound, the last of the `count` elements that the latest keep_first() chose.
+/// Writes the positions of the first `count` elements in ascending or descending order; of equal elements, the earlier ones come first. Most elements need only
+/// one comparison, with the bound: the last of the `count` elements that the latest keep_first() selected.
 template <class T> void select_row(const T* from, std::int64_t stride, std::int64_t* to, std::int64_t n, std::int64_t count, bool largest) {
   struct Item {
     BitsOf<T> key;
@@ -276,7 +276,7 @@ template <class T> void select_row(const T* from, std::int64_t stride, std::int6
     const std::int64_t end = std::min(n, k + kGlance);
     const Item& last = met[static_cast<std::size_t>(count - 1)];
     const T bound = from[last.place * stride];
-    bool some = false;  // whether one of them may come before the bound; NaN always may
+    bool some = false;  // whether one of these elements may come before the bound, which is always possible for NaN
     if constexpr (!std::is_arithmetic_v<T>) some = true;
     else if (largest)
       for (std::int64_t i = k; i < end; ++i) some |= !(from[i * stride] <= bound);
@@ -341,7 +341,7 @@ const SortNetworks& sort_networks() {
 
 template <class T> bool suit_lanes(const Rows<T>& rows) { return rows.length > 0 && rows.length <= kLanesUpTo && rows.count >= kLanesFrom; }
 
-/// Calls sort(first row, number of rows) for each block of rows. A block has as many rows as 64 bytes hold keys.
+/// Calls sort(first row, number of rows) for each block of rows. A block has as many rows as there are keys in 64 bytes.
 template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, int threads, const Sort& sort) {
   constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
   const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskElements / (rows.length * kLanes)) * kLanes;
@@ -351,7 +351,7 @@ template <class Key, class T, class Sort> void each_block(const Rows<T>& rows, i
   });
 }
 
-/// Memory for a block of rows of up to kLanesUpTo keys, transposed: each lane holds one row.
+/// Memory for a block of rows of up to kLanesUpTo keys, transposed: each lane has one row.
 template <class Key> struct alignas(64) Columns {
   static constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(Key));
   Key& at(std::int64_t k, std::int64_t lane) { return keys[static_cast<std::size_t>(k * kLanes + lane)]; }
@@ -388,7 +388,7 @@ template <class T> void sort_in_lanes(const Rows<T>& rows, T* to, int threads) {
   });
 }
 
-/// Sorts in lanes. A key of at most 32 bits and its place are the halves of one number of 64 bits; for longer keys the places have an array of their own.
+/// Sorts in lanes. A key of at most 32 bits and its position are the halves of a 64-bit number; for longer keys the positions have a separate array.
 template <class T> void argsort_in_lanes(const Rows<T>& rows, std::int64_t* to, int threads) {
   constexpr bool kBeside = sizeof(T) == 8;
   const std::int64_t n = rows.length;

@@ -5,8 +5,8 @@
 
 namespace sinter::kernels {
 
-/// Sorts `length` rows of 64 bytes of keys: each lane's column ascends, and all columns share one sequence of comparisons. `places` moves places along with the
-/// keys and puts the lesser place of equal keys first; it may be null. Memory is aligned to 64 bytes.
+/// Sorts `length` rows of 64 bytes of keys: each lane sorts one column in ascending order, and all columns use the same sequence of comparisons. If `places` is
+/// not null, positions are moved with the keys, and of equal keys the one with the smaller position comes first. Memory is aligned to 64 bytes.
 struct SortNetworks {
   void (*keys32)(std::uint32_t* keys, std::int64_t length);
   void (*keys64)(std::uint64_t* keys, std::int64_t length);

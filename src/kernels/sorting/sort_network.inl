@@ -39,7 +39,7 @@ constexpr int kRegister = 64;
 constexpr int kRegister = 32;
 #endif
 
-/// Holds keys and places in registers explicitly: from a plain loop the compiler makes branches.
+/// Keeps keys and positions in registers explicitly, because the compiler generates branches for a plain loop.
 void sort_places(std::uint64_t* keys, std::uint64_t* places, std::int64_t length) {
   typedef std::uint64_t Register __attribute__((vector_size(kRegister), may_alias));
   auto* const key = reinterpret_cast<Register*>(keys);

@@ -124,14 +124,14 @@ int data_type(DType dtype) {
   }
 }
 
-/// A matrix as the library sees it, by columns. `transposed`: its rows, and not its columns, lie contiguous in memory.
+/// A matrix in the library's column-major form. `transposed`: its rows, and not its columns, are contiguous in memory.
 struct Matrix {
   bool transposed = false;
   std::int64_t leading = 1;
   auto operator<=>(const Matrix&) const = default;
 };
 
-/// Describes an operand (rows, columns) with its axes exchanged, because the library's columns are its rows. The layout rule promised that one stride is 1.
+/// Describes an operand (rows, columns) with its axes exchanged, because the library's columns are its rows. The layout rule guarantees that one stride is 1.
 Matrix turned(const fuse::LibraryOperand& operand) {
   const std::size_t rank = operand.shape.size();
   const std::int64_t rows = operand.shape[rank - 2], columns = operand.shape[rank - 1], row = operand.strides[rank - 2], column = operand.strides[rank - 1];
@@ -139,7 +139,7 @@ Matrix turned(const fuse::LibraryOperand& operand) {
   return {true, std::max(column, rows)};
 }
 
-/// The axes of a batch: those that one call multiplies together, and the outer ones before them. Each has its strides in a, b and c.
+/// The axes of a batch: the inner axes, which one call of the library multiplies, and the outer ones. Each has its strides in a, b and c.
 struct Batch {
   std::int64_t count = 1;
   std::array<std::int64_t, 3> strides{};
@@ -210,7 +210,7 @@ struct Problem {
   std::int64_t m = 0, n = 0, k = 0;
   Matrix a, b;
   std::int64_t count = 1;
-  std::array<std::int64_t, 3> strides{};      // of the batch, in a, b and c
+  std::array<std::int64_t, 3> strides{};      // strides of the batch in a, b and c
   std::array<std::uint32_t, 3> alignments{};  // in bytes
   auto operator<=>(const Problem&) const = default;
 };
@@ -226,7 +226,7 @@ struct Prepared {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // recommended by NVIDIA for Hopper
 constexpr std::int64_t kBestAlignment = 256;
-constexpr Address kRowAlignment = 16;  // the alignment that kernels may assume when they read the row: the library does not ask for it
+constexpr Address kRowAlignment = 16;  // the alignment that kernels may assume when they read the row, because the library does not ask for it
 /// Partial products are added in the type of the computation. By default the library may round them to the result's type first.
 constexpr std::uint32_t kReduceWide = 2;  // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
 
@@ -235,7 +235,7 @@ std::uint32_t alignment_of(std::int64_t numbers) {
   return static_cast<std::uint32_t>(bits & -bits);
 }
 
-/// A call in the library's terms, and the addresses of its matrices.
+/// A call in the library's form, and the addresses of its matrices.
 struct Posed {
   Problem problem;
   Batch batch;
@@ -284,7 +284,7 @@ struct Products::State {
   std::mutex mutex, row_mutex;  // row_mutex is held from the time a description gets the row's address until the product is on the stream
   std::map<Problem, Prepared> known;
 
-  // The library's matrices lie by columns. It computes c^T = b^T a^T, so its first operand is b and its second operand is a.
+  // The library's matrices are column-major. It computes c^T = b^T a^T, so its first operand is b and its second operand is a.
   const Prepared& prepared(const Problem& problem, const fuse::LibraryCall& call, Address row) {
     const std::scoped_lock lock(mutex);
     if (const auto found = known.find(problem); found != known.end()) return found->second;

@@ -15,11 +15,11 @@ struct CudaInfo {
   int sm_count = 0;
   std::size_t memory = 0;  // bytes
   int driver_version = 0;  // the CUDA version that the driver serves, such as 13000
-  int shared_bytes = 0;    // maximum shared memory that a block may ask for
+  int shared_bytes = 0;    // maximum shared memory that a block may request
   bool clusters = false;   // blocks can run as clusters
 };
 
-/// Resources of a loaded kernel, as the driver reports them.
+/// The resources of a loaded kernel that the driver reports.
 struct CudaFunctionInfo {
   int registers = 0;
   int local_bytes = 0;  // stack and spills of one thread
@@ -39,7 +39,7 @@ class CudaDevice : public Device {
   virtual CudaFunctionInfo function_info(Kernel& kernel) const = 0;
 };
 
-/// Opens a GPU. Throws DeviceError when there is no driver (and says which files it tried), no GPU, or no such ordinal.
+/// Opens a GPU. Throws DeviceError if there is no driver (with the files that were tried), no GPU, or no such ordinal.
 std::shared_ptr<CudaDevice> open_cuda(int ordinal);
 
 /// Measures the time of the work launched on a device between start() and stop(), by the device's own clock.

@@ -17,19 +17,19 @@ using trace::Op;
 using Number = unsigned long long;
 
 constexpr unsigned kThreads = 256;
-constexpr Number kTile = 2048;  // items of a block in a pass
-constexpr int kDigit = 8;       // bits of a pass
+constexpr Number kTile = 2048;  // number of items of a block in a pass
+constexpr int kDigit = 8;       // number of bits of a pass
 constexpr Number kDigits = 1 << kDigit;
 constexpr std::size_t kMaxAxes = 64;
 
-/// An operand as its elements lie in memory, as the kernels take it.
+/// The memory layout of an operand, in the form that the kernels use.
 struct View {
   long long offset = 0, rank = 0;
   Number size[kMaxAxes] = {};
   long long stride[kMaxAxes] = {};
 };
 
-// The texts below are completed by definitions: KEY, PLACE and BITS are unsigned types of a key, a place, and an element's bits.
+// The texts below are completed by definitions: KEY, PLACE and BITS are the unsigned types of a key, a position, and an element's bits.
 constexpr char kView[] = R"(
 struct View {
   long long offset, rank;
@@ -46,7 +46,7 @@ __device__ long long place_of(const View& view, unsigned long long number) {
 }
 )";
 
-// A key orders as its value does: NaN last, both zeros alike. Signed numbers and floats have the sign in TOP; a float is NaN above LAST.
+// Keys have the order of their values: NaN last, both zeros equal. Signed numbers and floats have the sign in TOP; a float above LAST is NaN.
 constexpr char kKeys[] = R"(
 extern "C" __global__ void __launch_bounds__(256) ENTRY(const BITS* x, View view, KEY* keys, PLACE* places, unsigned long long n) {
   const unsigned long long i = blockIdx.x * 256ull + threadIdx.x;
@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(256) ENTRY(const BITS* x, View view
 }
 )";
 
-// An index out of range has the key after the last row's.
+// An index out of range has a key after that of the last row.
 constexpr char kIndices[] = R"(
 extern "C" __global__ void __launch_bounds__(256) ENTRY(const long long* x, View view, KEY* keys, PLACE* places, unsigned long long n,
                                                                  unsigned long long rows) {
@@ -77,8 +77,8 @@ extern "C" __global__ void __launch_bounds__(256) ENTRY(const long long* x, View
 }
 )";
 
-// A pass goes by a digit of the key or, with `length`, of the row of that length in which the item lay. The table holds the number of each digit's items in
-// each tile, tile after tile, and behind all the number of each digit's items.
+// A pass sorts by a digit of the key or, with `length`, of the number of the item's row, which has this length. The table has the number of items with each
+// digit in each tile, tile by tile, and at the end the total number of items with each digit.
 constexpr char kCount[] = R"(
 extern "C" __global__ void __launch_bounds__(256) ENTRY(const KEY* keys, const PLACE* places, PLACE* table, unsigned long long n,
                                                                unsigned long long length, int shift) {
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(256) ENTRY(const KEY* keys, const P
 }
 )";
 
-// Returns the sum of the numbers of all threads before this one. After the last barrier a thread reads its own sum alone.
+// Returns the sum of the numbers of all threads before this one. After the last barrier a thread reads only its own sum.
 constexpr char kBefore[] = R"(
 __device__ PLACE sum_before(PLACE number, PLACE (*sums)[256]) {
   const unsigned t = threadIdx.x;
@@ -115,7 +115,7 @@ __device__ PLACE sum_before(PLACE number, PLACE (*sums)[256]) {
 }
 )";
 
-// One block for each digit: each thread adds a stretch of the digit's numbers, the sums are scanned, and each thread then writes its stretch.
+// There is one block for each digit. Each thread adds a range of the digit's numbers, the sums are scanned, and each thread then writes its range.
 constexpr char kScan[] = R"(
 extern "C" __global__ void __launch_bounds__(256) ENTRY(PLACE* table, unsigned long long tiles) {
   __shared__ PLACE sums[2][256];
@@ -133,8 +133,8 @@ extern "C" __global__ void __launch_bounds__(256) ENTRY(PLACE* table, unsigned l
 }
 )";
 
-// The block sorts its tile in shared memory, by half a digit at a time; a thread has eight items one after another. Then the items of a digit go side by side
-// to where the digit's items of this tile begin.
+// The block sorts its tile in shared memory, half a digit at a time; a thread has eight consecutive items. Then the items with each digit are written
+// contiguously, beginning where the items of this tile with that digit belong.
 constexpr char kPlace[] = R"(
 extern "C" __global__ void __launch_bounds__(256, 4) ENTRY(const KEY* keys, const PLACE* places, KEY* keys_to, PLACE* places_to, const PLACE* table,
                                                                unsigned long long n, unsigned long long length, int shift) {
@@ -271,8 +271,8 @@ struct Posed {
 
   const fuse::LibraryCall& call;
   Number items = 1, results = 1;
-  Number length = 0;  // sorts: of a row
-  Number rows = 0;    // inverted indices
+  Number length = 0;  // sorts: length of a row
+  Number rows = 0;    // inverted indices: number of rows
 };
 
 constexpr std::size_t key_bytes(const fuse::LibraryCall& call) { return call.op != Op::invert_index && itemsize(call.operands[0].dtype) > 4 ? 8 : 4; }
@@ -310,7 +310,7 @@ class Scratch {
   Number next_ = 0;
 };
 
-constexpr std::string_view kEntry = "ENTRY";  // in the texts
+constexpr std::string_view kEntry = "ENTRY";  // name in the sources
 
 /// The kernels of a call, in the order of sources_by_digits().
 enum Role : std::size_t { fills, counts, scans, places, ends, kRoles };
@@ -334,7 +334,7 @@ std::vector<jit::Source> sources_by_digits(const fuse::LibraryCall& call, int sm
     source.target = fmt::format("sm_{}", sm);
     source.options = fmt::format("--gpu-architecture=sm_{} --std=c++17 --fmad=false", sm);
     const std::string body = definitions(call) + kView + kBefore + text;
-    std::uint32_t hash = 2166136261u;  // FNV-1a: kernels of other definitions have other names
+    std::uint32_t hash = 2166136261u;  // FNV-1a, so that kernels with other definitions have other names
     for (const unsigned char c : body) hash = (hash ^ c) * 16777619u;
     source.entry = fmt::format("{}_{:08x}", name, hash);
     source.text = fmt::format("// {}: a part of a sort by digits of 8 bits\n{}", trace::name(call.op), body);

@@ -1,5 +1,5 @@
-// Sorts and inverted indices on a GPU, in linear work: a stable sort by digits of eight bits. Each pass over a digit counts, scans and places. The items of all
-// rows are sorted together, by the digits of their keys and then by those of the row's number.
+// Sorts and inverted indices on a GPU, in linear work: a stable sort by digits of eight bits. Each pass over a digit counts the items, scans the counts and
+// moves the items. The items of all rows are sorted together, by the digits of their keys and then by those of the row's number.
 #pragma once
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@ namespace sinter::runtime::cuda {
 std::vector<jit::Source> sources_by_digits(const fuse::LibraryCall& call, int sm);
 /// Describes the method for explain.
 std::string who_sorts_by_digits(const fuse::LibraryCall& call);
-/// Puts the call on the GPU's stream, by the kernels of these sources. pointers: the starts of the operands, then of the result. Returns the number of
+/// Enqueues the call on the GPU's stream, with the kernels of these sources. pointers: the starts of the operands, then of the result. Returns the number of
 /// launches.
 std::size_t call_by_digits(Gpu& gpu, const fuse::LibraryCall& call, std::span<Kernel* const> kernels, std::span<void* const> pointers);
 

@@ -31,7 +31,7 @@ void find_functions(Driver& api, void* library) {
 #undef SINTER_DRIVER_FIND
 }
 
-/// Opens the driver's library, which stays open for the life of the process: a driver fails when it is unloaded and opened again.
+/// Opens the driver's library, which is never closed, because a driver fails when it is unloaded and opened again.
 Driver open_driver() {
   std::string tried;
   for (const char* path : candidates()) {

@@ -114,7 +114,7 @@ struct PoolProperties {
   int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
   Ordinal location = 0;
   void* security_attributes = nullptr;
-  std::size_t max_bytes = 0;  // no limit but the device's
+  std::size_t max_bytes = 0;  // no limit except the device's
   unsigned short usage = 0;
   unsigned char reserved[54] = {};
 };

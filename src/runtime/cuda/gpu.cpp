@@ -137,7 +137,7 @@ Result Gpu::try_allocate(Address* address, std::size_t bytes) {
 Address Gpu::allocate(std::size_t bytes) {
   use();
   claim_memory(bytes, name().c_str());
-  const std::size_t asked = std::max<std::size_t>(bytes, 1);  // an empty tensor has an address too
+  const std::size_t asked = std::max<std::size_t>(bytes, 1);  // an empty tensor has an address, too
   Address address = 0;
   Result r = try_allocate(&address, asked);
   if (r == result::out_of_memory && pool_) {
@@ -195,7 +195,7 @@ void Gpu::note_launches(std::span<const std::shared_ptr<const std::string>> kern
   for (const auto& kernel : kernels) launched_[launches_++ % kRemembered] = kernel;
 }
 
-/// Names the kernels that may have caused an error: all that were launched since the device last worked without one.
+/// Names the kernels that may have caused an error: all kernels that were launched since the last time that the device reported no error.
 std::string Gpu::suspects() const {
   const std::uint64_t count = launches_ - passed_, named = std::min<std::uint64_t>(count, kRemembered);
   if (count == 0) return {};

@@ -1,4 +1,4 @@
-// One GPU as this process uses it: its primary context, a stream, its memory pool, and its errors. Buffers and kernels share the ownership of a Gpu, so that it
+// One GPU in this process: its primary context, a stream, its memory pool, and its errors. Buffers and kernels share the ownership of a Gpu, so that it
 // is destroyed after the last of them.
 #pragma once
 #include <array>
@@ -26,7 +26,7 @@ class Gpu {
   void use() const {
     if (const Result r = make_current()) fail_to_enter(r);
   }
-  /// Does the same for destructors, without throwing: returns false where the driver refuses.
+  /// Does the same for destructors: returns false, and does not throw, if the driver refuses.
   bool enter() const noexcept { return make_current() == result::success; }
 
   Address allocate(std::size_t bytes);
@@ -44,10 +44,10 @@ class Gpu {
     if constexpr (std::is_invocable_v<Doing>) fail(r, doing());
     else fail(r, doing);
   }
-  /// Remembers the names of these kernels for later errors: launches are asynchronous.
+  /// Stores the names of these kernels for later errors, because launches are asynchronous.
   void note_launches(std::span<const std::shared_ptr<const std::string>> kernels);
 
-  /// Returns the most blocks that a cluster may have. It is less than the device promises after a cluster had no room.
+  /// Returns the maximum number of blocks of a cluster. After a cluster had no room, it is less than the device reports.
   int max_cluster() const { return max_cluster_; }
   void have_no_room_for(int cluster);
 

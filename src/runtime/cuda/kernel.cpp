@@ -10,7 +10,7 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-/// Bytes of shared memory, static and dynamic together, that a block may have without asking for them.
+/// The bytes of shared memory, static and dynamic together, that a block may have by default.
 constexpr std::size_t kSharedWithoutAsking = 48 << 10;
 
 }  // namespace
@@ -32,7 +32,7 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const jit::LoopNest& nest, cons
 }
 
 /// Checks that the device can run a cluster of this kernel. The blocks of a cluster run at once on neighbouring multiprocessors, so the driver is asked whether
-/// that many are free with the most shared memory that a longer row may take.
+/// there is room for that many with the maximum shared memory that a longer row may need.
 void CudaKernel::find_room_for_clusters(const jit::LoopNest& nest) {
   const int cluster = nest.schedule.cluster();
   if (cluster > gpu_->max_cluster())
@@ -85,7 +85,7 @@ void CudaKernel::launch(const jit::LoopNest& nest, const Arguments& arguments) {
   if (g.grid == 0) return;
   gpu_->use();
 
-  // These arrays are on the stack for all but the largest kernels. A thread_local array would be gone when static objects' destructors evaluate.
+  // These arrays are on the stack, except for the largest kernels. A thread_local array would already be destroyed when destructors of static objects evaluate.
   constexpr std::size_t kFew = 64;
   const std::size_t count = arguments.pointers.size() + used_ints_.size() + arguments.scalars.size();
   std::array<std::uint64_t, kFew> few_cells;
@@ -111,7 +111,7 @@ int CudaKernel::attribute(int what) const {
   return value;
 }
 
-/// Throws CompileError where the binary is at fault, and DeviceError where the device is.
+/// Throws CompileError if the binary has a fault, and DeviceError if the device has one.
 void CudaKernel::check_binary(Result r, const char* what) {
   if (is_of_binary(r)) {
     const std::string_view advice = advice_for(r);

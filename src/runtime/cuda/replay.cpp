@@ -11,7 +11,7 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-/// Launches from which on a graph is worth it: launching a graph costs the driver about as much as launching two kernels.
+/// The minimum number of launches for a graph, because launching a graph costs the driver about as much as launching two kernels.
 constexpr std::size_t kMinGraphLaunches = 3;
 
 }  // namespace
@@ -85,7 +85,7 @@ bool CudaReplay::run(std::span<void* const> pointers, std::span<const std::uint6
   return false;
 }
 
-/// Returns false where the driver makes no graph: later runs launch the kernels one by one. If the device itself failed, these launches report it.
+/// Returns false if the driver cannot make the graph; later runs then launch the kernels one by one. If the device itself failed, these launches report it.
 bool CudaReplay::make_graph() {
   const Driver& api = gpu_->api();
   Result r = api.graph_create(&graph_, 0);
@@ -102,7 +102,7 @@ bool CudaReplay::make_graph() {
   if (r == result::success) return true;
   drop_graph();
   as_graph_ = false;
-  static std::atomic<bool> reported{false};  // warns once: every further plan would give the same warning
+  static std::atomic<bool> reported{false};  // warns once, because every other plan would give the same warning
   log().log(reported.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
             launches_.size(), api.describe(r));
   return false;

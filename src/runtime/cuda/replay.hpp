@@ -1,4 +1,4 @@
-// Repeated launches: they are prepared once, and each run only patches the pointers and scalars. Three or more kernels become one CUDA graph, in which
+// Repeated launches are prepared once, and each run changes only the pointers and scalars. Three or more kernels become one CUDA graph, in which
 // independent kernels run side by side. A driver without graphs launches the kernels one by one.
 #pragma once
 #include <cstdint>
@@ -29,7 +29,7 @@ class CudaReplay : public Replay {
     std::size_t first = 0, pointers = 0, scalars = 0, first_scalar = 0;  // indices in cells_, and counts
     std::vector<std::size_t> after;
     GraphNode node = nullptr;
-    bool changed = true;  // since the node's parameters were set
+    bool changed = true;  // changed since the node's parameters were set
   };
   KernelNode node_of(const Launch& launch);
   void patch(std::span<void* const> pointers, std::span<const std::uint64_t> scalars);

@@ -11,7 +11,7 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-/// Copies of at most this many bytes go to the driver directly, which copies them into its own memory at once.
+/// Copies of at most this many bytes use the driver directly, which immediately copies them into its own memory.
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
 std::string copying(std::size_t bytes, const char* where) { return fmt::format("copying {} {}", counted(bytes, "byte"), where); }

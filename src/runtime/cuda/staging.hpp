@@ -1,5 +1,5 @@
-// Pinned memory of the host, through which copies between the program's memory and a GPU go. For memory that is not pinned, the driver may wait for all earlier
-// launches before it copies. A copy from pinned memory joins the stream like a kernel, and the host fills the next part meanwhile.
+// Pinned host memory for copies between the program's memory and a GPU. For memory that is not pinned, the driver may wait for all earlier
+// launches before it copies. A copy from pinned memory is enqueued like a kernel, and meanwhile the host fills the next part.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -17,7 +17,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Puts the copy on the GPU's stream. Returns when `from` has been read.
+  /// Enqueues the copy on the GPU's stream. Returns when `from` has been read.
   void upload(Address to, const void* from, std::size_t bytes);
   /// Copies to the host. Returns when the bytes have arrived.
   void download(void* to, Address from, std::size_t bytes);
@@ -41,7 +41,7 @@ class Staging {
   std::mutex mutex_;  // guards the members below
   void* memory_ = nullptr;
   std::array<Slot, kSlots> slots_;
-  bool refused_ = false;  // the driver gives no pinned memory
+  bool refused_ = false;  // the driver could not allocate pinned memory
 };
 
 }  // namespace sinter::runtime::cuda

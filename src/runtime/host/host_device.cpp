@@ -37,7 +37,7 @@ class PooledBuffer final : public Buffer {
   std::size_t bytes() const override { return bytes_; }
 
  private:
-  PoolPtr pool_;  // may outlive the device
+  PoolPtr pool_;  // this may outlive the device
   void* data_;
   std::size_t bytes_;
 };
@@ -136,7 +136,7 @@ class HostDevice final : public Device {
     const jit::LoopNest& nest = epilogue->nest;
     const std::int64_t inner = epilogue->arguments.ints[static_cast<std::size_t>(nest.lane_axis())];
     const Runner run(epilogue->kernel, nest, epilogue->arguments);
-    // Runs whole rows of the vector axis at once, and the two ends of a piece by themselves.
+    // Runs whole rows of the vector axis at once, and the two ends of a piece separately.
     const auto walk = [&](const Arguments& arguments, std::int64_t begin, std::int64_t end) {
       while (begin < end) {
         const std::int64_t row = begin / inner, at = begin % inner, left = end - begin;

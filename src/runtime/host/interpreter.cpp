@@ -20,7 +20,7 @@ using Kind = Instr::Kind;
 
 namespace {
 
-/// The maximum number of bytes of persistent buffers that a tile of lanes may need at once, when each lane is a row of its own.
+/// The maximum number of bytes of persistent buffers for a tile of lanes, if each lane is a separate row.
 constexpr std::int64_t kPersistentBudget = 256 << 10;
 
 /// Memory of one thread, reused from run to run.
@@ -89,13 +89,13 @@ class Interpreter::Frame {
   char* tile(int place) const { return tiles_ + place * kTileBytes; }
   char* cell(int place) const { return cells_ + place * 8; }
   char* place(const Program::Value& value) const { return value.varying ? tile(value.place) : cell(value.place); }
-  /// Returns a place in a persistent buffer. A buffer has room for 8 bytes a value whatever its type, but neighbours are adjacent in their own size.
+  /// Returns an address in a persistent buffer. A buffer has 8 bytes for each value of any type, but adjacent values are as close as their type allows.
   char* persistent(int number, std::int64_t row) const {
     return persistent_ + row_points_ * persistent_lanes_ * 8 * number + row * persistent_lanes_ * bytes(nest_.persistent[number]);
   }
   static int bytes(DType dtype) { return static_cast<int>(itemsize(dtype)); }
 
-  /// Steps the axes [first, last) as an odometer. Returns false when it wrapped around.
+  /// Advances the axes [first, last) like an odometer. Returns false if it wrapped around.
   bool advance(int first, int last) {
     for (int axis = last - 1; axis >= first; --axis) {
       if (++axis_[axis] < ints(axis)) return true;
@@ -225,7 +225,7 @@ class Interpreter::Frame {
     else fill(value.bytes, lanes, values_[from], tile(scan.place));
   }
 
-  /// Returns the first row axis' extent, without the part that lies behind the end of the last chunk.
+  /// Returns the first row axis' extent, without the part after the end of the last chunk.
   std::int64_t first_row_extent() const {
     const std::int64_t size = ints(nest_.parallel);
     if (nest_.chunk_axis < 0) return size;
@@ -255,7 +255,7 @@ class Interpreter::Frame {
     for (const auto& check : stage.checks) raise(check);
   }
 
-  /// Sets the flag of a failed check. Several threads may find the same check failed; any of their values will do.
+  /// Sets the flag of a failed check. Several threads may find that the same check failed; the value of any of them is stored.
   void raise(const jit::Check& check) const {
     const bool varying = p_.values[check.condition].varying;
     const auto* holds = static_cast<const std::uint8_t*>(values_[check.condition]);
@@ -267,7 +267,7 @@ class Interpreter::Frame {
     std::atomic_ref(flags[1]).store(value[p_.values[check.value].varying ? failed - holds : 0], std::memory_order_relaxed);
   }
 
-  /// Returns a + b * c modulo 2^64. A computed place may be any number until its check has refused it.
+  /// Returns a + b * c modulo 2^64. A computed position may be any number until its check has failed.
   static std::int64_t wrapping_sum(std::int64_t a, std::int64_t b, std::int64_t c) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b) * static_cast<std::uint64_t>(c));
   }
@@ -366,7 +366,7 @@ class Interpreter::Frame {
   }
 
   enum class Lanes : std::uint8_t { all, none, some };
-  /// Returns in how many of the tile's lanes a guard holds (guard -1: there is none, all lanes count).
+  /// Returns the number of the tile's lanes for which a guard is true (guard -1: there is none, so all lanes count).
   Lanes lanes_of(int guard) const {
     if (guard < 0) return Lanes::all;
     const auto* holds = static_cast<const std::uint8_t*>(values_[guard]);
@@ -374,7 +374,7 @@ class Interpreter::Frame {
     if (!std::memchr(holds, 0, n_)) return Lanes::all;
     return std::memchr(holds, 1, n_) ? Lanes::some : Lanes::none;
   }
-  /// Returns the places of an access, one for each lane.
+  /// Returns the positions of an access, one for each lane.
   const std::int64_t* places(int index) const {
     if (p_.walks[index] == Walk::irregular) return irregular(index);
     auto* out = reinterpret_cast<std::int64_t*>(tile(p_.scratch_tile + 1));
@@ -400,7 +400,7 @@ class Interpreter::Frame {
     values_[step.instr] = out;
   }
 
-  /// Visits the places that an access touches, in the lanes where its guard holds.
+  /// Visits the positions of an access, in the lanes whose guard is true.
   template <class Visit> void each_element(int index, bool several, int guard, Lanes lanes, Visit visit) const {
     if (lanes == Lanes::none) return;
     const auto* holds = lanes == Lanes::some ? static_cast<const std::uint8_t*>(values_[guard]) : nullptr;
@@ -457,10 +457,10 @@ class Interpreter::Frame {
   std::int64_t *axis_ = nullptr, *base_ = nullptr, *slope_ = nullptr;
   const void** values_ = nullptr;
   std::int64_t row_points_ = 1;
-  std::int64_t lanes_ = 0;             // of a tile of parallel points
+  std::int64_t lanes_ = 0;             // number of lanes of a tile of parallel points
   std::int64_t persistent_lanes_ = 1;  // elements of a persistent buffer at one row point
   std::int64_t n_ = 1;                 // elements of the current tile
-  std::int64_t steps_ = 0;             // done by the current row stage's reductions
+  std::int64_t steps_ = 0;             // number of elements that the current row stage's reductions have combined
   std::int64_t row_ = 0;               // row-major number of the tile's first row point
 };
 

@@ -1,5 +1,5 @@
-// The interpreter runs a loop nest without compiling it, one tile of neighbouring elements at a time. It is the fallback where there is no compiler, and the
-// oracle that tests compare generated code with.
+// The interpreter runs a loop nest without compiling it, one tile of neighbouring elements at a time. It is the fallback without a compiler, and the oracle
+// with which tests compare generated code.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@ namespace sinter::runtime {
 class AccessLog {
  public:
   virtual ~AccessLog() = default;
-  /// `element` of the nest's input, or output, with this number. It is counted from the input's or output's pointer.
+  /// `element`: of the nest's input or output with this number, counted from the input's or output's pointer.
   virtual void read(int stage, int input, std::int64_t element) = 0;
   virtual void written(int stage, int output, std::int64_t element) = 0;
 };

@@ -29,7 +29,7 @@ Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   place_values();
   scratch_tile = tiles;
   tiles += 3;
-  // The tiles fill the part of the first-level cache that the schedule allots; the inputs and outputs stream through the rest.
+  // The tiles fill the part of the first-level cache that the schedule allows; inputs and outputs use the rest.
   lanes = std::clamp<std::int64_t>((nest.schedule.workspace << 10) / (8 * std::max(tiles - 3, 1)), 256, kTile) / 64 * 64;
 }
 
@@ -191,7 +191,7 @@ void Interpreter::Program::place_values() {
         continue;
       }
       Value& value = values[steps[k].instr];
-      // An output may share an input's buffer. A load whose value is read after a store is therefore a copy.
+      // An output may share an input's buffer, so a load whose value is read after a store is a copy.
       steps[k].in_place = !lives_on[steps[k].instr] && stage.stores.size() < 2;
       if (value.varying && !free_tiles.empty()) {
         value.place = free_tiles.back();

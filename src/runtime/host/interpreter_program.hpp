@@ -1,4 +1,5 @@
-// The facts about a loop nest that the interpreter derives from its structure alone: which values are tiles, where each value lies, and which loop computes it.
+// The properties of a loop nest that the interpreter derives from its structure: which values are tiles, where each value is stored, and which loop computes
+// it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,8 +11,8 @@ namespace sinter::runtime {
 
 using namespace kernels;
 
-/// Bytes of a workspace tile: kTile elements of the widest type, and padding. The padding gives tiles different low address bits: where these are equal, loads
-/// wait for unrelated stores.
+/// The bytes of a workspace tile: kTile elements of the widest type, and padding. The padding gives tiles different low address bits, because with equal low
+/// bits, loads wait for unrelated stores.
 inline constexpr std::int64_t kTileBytes = kTile * 8 + 128;
 
 struct Interpreter::Program {
@@ -25,29 +26,29 @@ struct Interpreter::Program {
   struct Step {
     int instr = -1;          // computes this instruction, or
     int index = -1;          // computes this index, which has computed values among its terms
-    std::vector<int> reads;  // the values it needs
+    std::vector<int> reads;  // its operands
     TileFn kernel = nullptr;
     int args[3] = {-1, -1, -1};
     bool expand[3] = {};    // the operand is a single value, but the kernel needs a tile
-    bool in_place = false;  // load: where neighbours are adjacent, the tile is the input's own memory
+    bool in_place = false;  // load: if neighbours are adjacent, the tile is the input's memory
   };
   struct Fold {
     ReductionKernels kernels;
     int value, result;
     int bound;                       // jit::bound_of_first_place
-    int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no block and run where the op does not round
+    int step, block = -1, run = -1;  // tiles of parts (jit/reduction_order.hpp); no block and run if the op does not round
   };
   struct Scan {
     ScanKernels kernels;
-    int instr, place;  // place: of the row's running value
+    int instr, place;  // position of the row's running value
   };
   struct StageProgram {
     bool row = false;
-    std::vector<int> indices;  // the stage's indices that depend on axes alone, inner ones first
+    std::vector<int> indices;  // the stage's indices that depend only on axes, inner ones first
     std::vector<Step> steps;
     std::vector<Fold> folds;
     std::vector<Scan> scans;
-    std::int64_t row_lanes = 1, scan_lanes = 1;  // lanes of one step, where lanes are rows
+    std::int64_t row_lanes = 1, scan_lanes = 1;  // lanes of one step, if lanes are rows
     bool may_end_early = false;                  // folds are in the order of the stage's reductions
   };
 
@@ -69,7 +70,7 @@ struct Interpreter::Program {
   int tiles = 0, cells = 0;  // size of the workspace
   int scratch_tile = -1;     // the first of three tiles for expanded operands
   std::int64_t lanes = kTile;
-  std::int64_t persistent_bytes = 0;  // of all persistent buffers at one row point
+  std::int64_t persistent_bytes = 0;  // bytes of all persistent buffers at one row point
 };
 
 }  // namespace sinter::runtime

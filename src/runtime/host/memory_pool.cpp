@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSmallest = 64;
 
-/// Each power of two has four size classes, so at most a quarter of a block is waste.
+/// Each power of two has four size classes, so at most a quarter of a block is unused.
 struct SizeClass {
   int number;
   std::size_t bytes;
@@ -34,7 +34,7 @@ SizeClass size_class(std::size_t bytes) {
   return {4 * power + static_cast<int>(steps), (base + steps * step + 63) / 64 * 64};
 }
 
-/// Allocates from the system, large blocks in whole huge pages: a page fault for each 4 KiB would cost as much as a pass over the data.
+/// Allocates from the system, large blocks in whole huge pages, because a page fault for each 4 KiB would cost as much as a pass over the data.
 void* system_allocate(std::size_t bytes) {
   if (bytes < kHugePage) return std::aligned_alloc(64, bytes);
   const std::size_t size = (bytes + kHugePage - 1) / kHugePage * kHugePage;
@@ -44,7 +44,7 @@ void* system_allocate(std::size_t bytes) {
   const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
   if (before > 0) munmap(begin, before);
   if (before < kHugePage) munmap(begin + before + size, kHugePage - before);
-  madvise(begin + before, size, MADV_HUGEPAGE);  // a hint: without huge pages the memory is only slower to touch
+  madvise(begin + before, size, MADV_HUGEPAGE);  // only a hint: without huge pages, the first access is slower
   return begin + before;
 }
 void system_free(void* block, std::size_t bytes) {
@@ -115,7 +115,7 @@ void MemoryPool::give_back(void* block, std::size_t bytes) noexcept {
       free_[sized.number].push_back(block);
       idle_ += sized.bytes;
       return;
-    } catch (const std::bad_alloc&) {  // no memory for the list: the block returns to the system
+    } catch (const std::bad_alloc&) {  // there is no memory for the list, so the block is returned to the system
     }
   }
   system_free(block, sized.bytes);

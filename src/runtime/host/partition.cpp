@@ -37,7 +37,7 @@ Partition partition(const jit::LoopNest& nest, std::span<const std::int64_t> int
   p.inner_step = p.inner;
   p.outer_pieces = p.inner_pieces = 1;
   const double work = work_per_point(nest, row_points(nest, ints)) * static_cast<double>(p.outer) * static_cast<double>(p.inner);
-  // Work below one grain is finished sooner than another thread wakes up.
+  // Work below one grain is finished before another thread would wake up.
   const double grain = nest.schedule.grain * 1024.0;
   const std::int64_t for_threads =
       threads <= 1 || work < grain ? 1 : std::min(static_cast<std::int64_t>(threads) * nest.schedule.pieces, detail::saturated(work / (grain / 2)));

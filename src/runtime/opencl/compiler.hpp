@@ -4,8 +4,8 @@
 
 namespace sinter::runtime::opencl {
 
-/// Returns the compilers of all devices as one, which compiles a source for the device that its target names, and for the first one where the target is
-/// "opencl". Null when there is no device.
+/// Returns one compiler for all devices. It compiles a source for the device that the source's target names, or for the first device if the target is "opencl".
+/// Returns null if there is no device.
 jit::CompilerPtr find_compiler();
 
 }  // namespace sinter::runtime::opencl

@@ -12,7 +12,7 @@
 namespace sinter::runtime::opencl {
 namespace {
 
-/// The maximum number of bytes of a row that a block stages in local memory: a CPU calls megabytes of its caches local.
+/// The maximum number of bytes of a row that a block stages in local memory. (A CPU reports megabytes of its caches as local memory.)
 constexpr std::size_t kMaxStaged = 128 << 10;
 
 template <class T> T number(DeviceId id, unsigned what) {
@@ -38,10 +38,10 @@ std::string why_unusable(DeviceId id, const Found& found, std::size_t threads) {
 /// Corrects the model of all OpenCL devices by the properties of this one.
 fuse::Limits limits_of(DeviceId id, const Found& found, std::size_t work_group) {
   fuse::Limits limits = fuse::opencl_limits();
-  // The driver's version is part of the target, because the driver is the compiler.
+  // The target contains the driver's version, because the driver is the compiler.
   limits.target = fmt::format("opencl: {}, driver {}", found.name, found.driver);
   limits.threads = static_cast<int>(std::bit_floor(std::clamp<std::size_t>(work_group, 256, 1024)));
-  // Beside rows and parts, a thread has a place of 8 bytes for values that it hands to others.
+  // In addition to rows and parts, each thread has 8 bytes for values that it passes to other threads.
   const std::size_t local = std::max<std::size_t>(found.local_bytes, 32 << 10) - static_cast<std::size_t>(limits.threads) * 8;
   limits.shared_bytes = std::min(local, fuse::kStaticShared);
   limits.row_bytes = static_cast<std::int64_t>(std::min(local - fuse::kPartsBytes, kMaxStaged));

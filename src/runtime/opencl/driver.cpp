@@ -11,7 +11,7 @@
 namespace sinter::runtime::opencl {
 namespace {
 
-/// Opens the loader, which stays open for the life of the process.
+/// Opens the loader, which is never closed.
 Driver open_driver() {
   const char* file = std::getenv("SINTER_OPENCL");
   Driver api;

@@ -20,7 +20,7 @@
 namespace sinter::runtime::opencl {
 namespace {
 
-/// One device as this process uses it: its queue, its pool of memory, and its errors. Buffers and kernels share its ownership.
+/// One device in this process: its queue, its pool of memory, and its errors. Buffers and kernels share its ownership.
 class Gpu {
  public:
   explicit Gpu(int ordinal) : name_(fmt::format("opencl:{}", ordinal)), found_(find(ordinal)), context_(found_.context()) {
@@ -60,7 +60,8 @@ class Gpu {
     check(driver().finish(queue_), [&] { return doing; });
   }
 
-  /// Memory that was freed serves the next request of its size at once: the queue runs in order, so earlier users are done before later ones begin.
+  /// Freed memory is used for the next request of its size immediately, because the queue runs in order, so that earlier users are done before later ones
+  /// begin.
   void* allocate(std::size_t bytes) {
     claim_memory(bytes, name_.c_str());
     void* memory = nullptr;
@@ -119,9 +120,9 @@ class Gpu {
     if (!found.unusable.empty()) throw DeviceError(fmt::format("opencl:{}, {}, cannot be used: {}", ordinal, found.name, found.unusable));
     return found;
   }
-  /// On a CPU the kernels read the host's memory, so tests may guard it.
+  /// On a CPU the kernels use host memory, so tests can guard it.
   bool guarded() const { return found_.cpu && guarding() != Guard::none; }
-  /// Each power of two has four sizes, so at most a quarter of a block is waste.
+  /// Each power of two has four sizes, so at most a quarter of a block is unused.
   static std::size_t rounded(std::size_t bytes) {
     const std::size_t step = std::max<std::size_t>(std::bit_floor(std::max<std::size_t>(bytes, 1)) / 4, 256);
     return std::max<std::size_t>((bytes + step - 1) / step, 1) * step;

@@ -6,7 +6,7 @@
 
 namespace sinter::runtime::opencl {
 
-/// Opens a device. Throws DeviceError when there is no loader, no device, no such ordinal, or the device cannot be used (with the reason).
+/// Opens a device. Throws DeviceError if there is no loader, no device or no such ordinal, or if the device cannot be used (with the reason).
 DevicePtr open(int ordinal);
 
 }  // namespace sinter::runtime::opencl

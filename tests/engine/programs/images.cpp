@@ -1,4 +1,4 @@
-// Images: filters, colours, views of views.
+// Programs that process images: filters, colours, views of views.
 #include "programs.hpp"
 
 namespace sinter::testing {

@@ -1,4 +1,4 @@
-// Machine learning: losses, optimisers, cells, norms and their gradients.
+// Programs of machine learning: losses, optimisers, cells, norms and their gradients.
 #include "programs.hpp"
 
 namespace sinter::testing {
@@ -45,7 +45,7 @@ void gru(Desk& d) {
   d.expect(r, wr, 5);
 }
 
-/// softmax(q k^T / sqrt(d)) v over plain loops; causal: row i sees columns up to i.
+/// Computes softmax(q k^T / sqrt(d)) v with plain loops. With `causal`, row i uses the columns up to i.
 Numbers attention_of(const double* q, const double* k, const double* v, int n, int dim, bool causal, int stride) {
   Numbers out(n * dim);
   for (int i = 0; i < n; ++i) {

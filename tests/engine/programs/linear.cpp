@@ -1,4 +1,4 @@
-// Matrices, graphs, signals.
+// Programs that compute with matrices, graphs and signals.
 #include "programs.hpp"
 
 namespace sinter::testing {
@@ -161,7 +161,7 @@ void viterbi(Desk& d) {
   d.expect(best, bv), d.expect(chance, cv, 3), d.expect(max(best), *std::max_element(bv.begin(), bv.end()));
 }
 
-void butterflies(Desk& d) {  // Walsh-Hadamard, by reshapes: the two halves of each block, through a small matrix
+void butterflies(Desk& d) {  // the Walsh-Hadamard transform: a small matrix times the two halves of each block, which reshapes select
   const int n = 16;
   auto [x, v] = d.random({n});
   const Tensor h = Tensor{{1., 1.}, {1., -1.}}.astype(d.real);
@@ -177,7 +177,7 @@ void butterflies(Desk& d) {  // Walsh-Hadamard, by reshapes: the two halves of e
   d.expect(x, v, 3);
 }
 
-void convolution(Desk& d) {  // a Toeplitz matrix by where
+void convolution(Desk& d) {  // a product with a Toeplitz matrix that is built with where
   const int n = 12, k = 4;
   const auto [x, v] = d.random({n});
   const auto [f, fv] = d.random({k});

@@ -7,7 +7,7 @@
 namespace sinter::testing {
 namespace {
 
-/// Channels of rows of columns.
+/// An image: channels, rows and columns.
 struct Map {
   int c = 0, h = 0, w = 0;
   Numbers v;
@@ -76,7 +76,7 @@ Numbers norm_of(Numbers x, int n, const Numbers& weight, const Numbers& bias) {
   return x;
 }
 double gelu_of(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2)); }
-/// Rows of q against rows of k and v, all (length, n) in heads beside each other; row i sees the keys up to `seen(i)`.
+/// Attention of the rows of q over the rows of k and v. All have the shape (length, n), with the heads side by side. Row i uses the keys before `seen(i)`.
 Numbers attention_of(const Numbers& q, const Numbers& k, const Numbers& v, int n, int heads, const std::function<int(int)>& seen) {
   const int rows = static_cast<int>(q.size()) / n, d = n / heads;
   Numbers out(q.size());
@@ -95,7 +95,7 @@ Numbers attention_of(const Numbers& q, const Numbers& k, const Numbers& v, int n
   return out;
 }
 
-/// Five layers: LeCun's digits.
+/// LeNet: LeCun's network of five layers for digits.
 void lenet(Desk& d) {
   const auto [x, xv] = d.random({1, 1, 20, 20}, -1, 1);
   const auto [w1, w1v] = d.random({4, 1, 5, 5}, -0.4, 0.4);
@@ -140,7 +140,7 @@ void resnet_block(Desk& d) {
   d.expect(y, map(sum_of(per_channel(conv_of(m, w2v, {}, c, 3, 1, 1), scale, shift), in), relu_of).v, 5);
 }
 
-/// Expansion, depthwise, squeeze and excitation, projection, residual.
+/// A block of MobileNet: expansion, depthwise convolution, squeeze and excitation, projection, residual.
 void mobilenet_block(Desk& d) {
   const int c = 4, wide = 12, n = 8;
   const auto [x, xv] = d.random({1, c, n, n}, -1, 1);
@@ -173,7 +173,7 @@ void squeeze_excite(Desk& d) {
   d.expect(y, per_channel({c, n, n, xv}, g.v, Numbers(c)).v, 5);
 }
 
-/// Halves, doubles by a transposed convolution, and concatenates with the input.
+/// A U-Net of one level: halves the image, doubles it by a transposed convolution, and concatenates the result with the input.
 void unet_block(Desk& d) {
   const int n = 8;
   const auto [x, xv] = d.random({1, 2, n, n}, -1, 1);
@@ -198,7 +198,7 @@ void unet_block(Desk& d) {
   d.expect(y, map(conv_of(both, w3v, {}, 2, 3, 1, 1), sigmoid_of).v, 5);
 }
 
-/// Patches become rows by a convolution of their own size, then attention and a perceptron about norms.
+/// A vision transformer: a convolution turns each patch into a row; then attention and a perceptron follow, each with a norm.
 void vit_block(Desk& d) {
   const int patch = 4, side = 3, n = 12, rows = side * side, heads = 3;
   const auto [x, xv] = d.random({1, 3, patch * side, patch * side}, -1, 1);
@@ -235,7 +235,7 @@ void vit_block(Desk& d) {
   d.expect(y, want, 20);
 }
 
-/// Token by token, keys and values of the tokens before kept.
+/// Generates token by token; the keys and values of earlier tokens are stored.
 void gpt_cache(Desk& d) {
   const int n = 8, heads = 2, words = 11, steps = 5;
   const auto [table, tv] = d.random({words, n}, -1, 1);
@@ -268,7 +268,7 @@ void gpt_cache(Desk& d) {
   d.expect(y, want, 20);
 }
 
-/// Boxes about the cells of a grid, as YOLO decodes them: centres by sigmoids, sizes by exponentials of anchors.
+/// Decodes the boxes of a grid's cells as YOLO does: sigmoids give the centres, and exponentials times the anchors give the sizes.
 void detection_head(Desk& d) {
   const int c = 5, n = 4, anchors = 2, classes = 3, fields = 5 + classes;
   const auto [x, xv] = d.random({1, c, n, n}, -1, 1);
@@ -298,7 +298,7 @@ void detection_head(Desk& d) {
   d.expect(boxes, want, 10);
 }
 
-/// From a code to an image: nearest neighbours twice as many, and a transposed convolution of stride 2, padding 1 and 4 taps.
+/// A decoder from a code to an image: it doubles the size by nearest neighbours, and again by a transposed convolution with stride 2, padding 1 and 4 taps.
 void vae_decoder(Desk& d) {
   const int n = 4;
   const auto [z, zv] = d.random({1, 3, n, n}, -1, 1);

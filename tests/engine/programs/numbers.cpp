@@ -1,4 +1,4 @@
-// Integers, sorting, finance, statistics, series.
+// Programs with integers, sorting, finance, statistics and series.
 #include <numeric>
 
 #include "programs.hpp"

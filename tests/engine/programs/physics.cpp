@@ -1,4 +1,4 @@
-// Simulations: particles, fields, maps, and loops of coupled values.
+// Simulations of particles, fields and maps, and loops over coupled values.
 #include "programs.hpp"
 
 namespace sinter::testing {
@@ -58,7 +58,7 @@ void logistic_map(Desk& d) {
   d.expect(x, xv, 5);
 }
 
-void long_recording(Desk& d) {  // thousands of operations, never evaluated in one of the modes
+void long_recording(Desk& d) {  // thousands of operations, which one of the modes never evaluates
   auto [b, bv] = d.random({13});
   for (int t = 0; t < 2500; ++t) b = b + 0.02f;
   d.step(b);
@@ -85,7 +85,7 @@ void coupled_long(Desk& d) {
   d.expect(a, av), d.expect(b, bv), d.expect(c, cv);
 }
 
-void convergence(Desk& d) {  // reads a norm of the state alone
+void convergence(Desk& d) {  // the loop reads only a norm of the state
   auto [x, xv] = d.random({6}, 1, 3);
   int steps = 0;
   for (; steps < 50; ++steps) {

@@ -18,7 +18,7 @@ namespace sinter::testing {
 using Numbers = std::vector<double>;
 inline const Slice kAll{};
 
-/// The environment of a program: its inputs, its way to evaluate, and the receiver of its results.
+/// The environment of a program: gives it inputs, evaluates (or not) at each step, and checks its results.
 class Desk {
  public:
   Desk(std::uint32_t seed, DType type, bool evaluates) : real(type), rng_(seed), evaluates_(evaluates) {}
@@ -35,12 +35,12 @@ class Desk {
     return {tensor, std::move(ref.v)};
   }
 
-  /// The end of a step: a program may evaluate here, or record on.
+  /// Is called at the end of a step. One mode evaluates the values here, the other only continues to record.
   template <class... T> void step(const T&... tensors) const {
     if (evaluates_) eval(tensors...);
   }
 
-  /// Errors are measured against the largest value: programs cancel.
+  /// Errors are relative to the largest value, because differences of nearly equal values lose digits.
   void expect(const Tensor& got, const Numbers& want, double slack = 1) const {
     REQUIRE(got.size() == static_cast<std::int64_t>(want.size()));
     double scale = 1;

@@ -1,4 +1,4 @@
-// Sorting, grouping, counting, choosing: programs over tables, rankings, graphs and samples.
+// Programs that sort, group, count and choose: over tables, rankings, graphs and samples.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -268,7 +268,7 @@ void connected_parts(Desk& d) {  // every node takes the least label among its n
   const auto [b, vb] = d.integers({edges}, 0, n);
   Tensor label = arange(n);
   for (int round = 0; round < n; ++round) {
-    const Tensor smallest = minimum(label(a), label(b)), order = argsort(smallest, -1, true);  // of several the least is written last
+    const Tensor smallest = minimum(label(a), label(b)), order = argsort(smallest, -1, true);  // of several values the least is written last
     label(a(order)) = minimum(label(a), smallest)(order);
     label(b(order)) = minimum(label(b), smallest)(order);
     d.step(label);
@@ -340,7 +340,7 @@ void area_under_the_curve(Desk& d) {
   d.expect(area, wins / std::max(1., pairs));
 }
 
-void drawn_by_a_table(Desk& d) {  // the inverse of a distribution's function, by its values at points
+void drawn_by_a_table(Desk& d) {  // the inverse of a distribution function, from its values at some points
   const Tensor points = linspace(0., 3., 31), function = 1. - exp(-points), u = random::uniform(random::Key(21), {40}) * 0.9, x = interp(u, function, points);
   d.step(x);
   const auto vu = testing::values(u);
@@ -365,7 +365,7 @@ void resampled_particles(Desk& d) {
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) total[i] = sum += std::exp(-(v[i] - 0.5) * (v[i] - 0.5));
   const auto found = testing::values(places);
-  for (std::size_t i = 0; i < n; ++i) {  // where the sums come near, rounding decides
+  for (std::size_t i = 0; i < n; ++i) {  // if two sums are nearly equal, rounding decides
     const double wanted = (static_cast<double>(i) + 0.37) / n * sum;
     CHECK(total[at(found[i])] >= wanted - 1e-4);
     if (found[i] > 0) CHECK(total[at(found[i]) - 1] <= wanted + 1e-4);
@@ -438,7 +438,7 @@ void zero_crossings(Desk& d) {
   d.expect(where_exactly, want);
 }
 
-void embedding_gradient(Desk& d) {  // rows that several tokens share collect all of theirs
+void embedding_gradient(Desk& d) {  // rows that several tokens share add up the values of all of them
   const int words = 10, width = 4, tokens = 15;
   const auto [table_of, vt] = d.random({words, width});
   const auto [token, vk] = d.integers({tokens}, 0, words);

@@ -1,4 +1,4 @@
-# run(NAME COMMAND...): runs it, prints what it printed, and fails the test when it fails.
+# run(NAME COMMAND...): runs the command, prints its output, and fails the test if the command fails.
 function(run name)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)

@@ -14,7 +14,7 @@ int main() {
   try {
     sn::eval(x + sn::zeros({4}, sn::DType::float32));
     return 2;
-  } catch (const sn::ShapeError&) {  // types cross the library's border
+  } catch (const sn::ShapeError&) {  // the library's exception types can be caught here
   }
   return std::abs(got[2] - want) < 1e-6 && std::abs(got[5] - want) < 1e-6 && std::abs(got[0] + got[1] + got[2] - 1) < 1e-6 ? 0 : 1;
 }

@@ -1,9 +1,9 @@
-# What a file that includes sinter/sinter.hpp pulls in, and how long it compiles. The time is reported, not judged: it is the
-# machine's as much as the header's.
+# Checks which headers a file that includes sinter/sinter.hpp includes, and reports how long it compiles. The time has no limit, because it depends on the
+# machine.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(MAKE_DIRECTORY ${WORK})
 set(compile ${CXX} -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I${INCLUDE} ${CMAKE_CURRENT_LIST_DIR}/header.cpp)
-# Line markers, not -M: some compilers list there what is only asked for by __has_include.
+# This reads line markers, not the output of -M, in which some compilers list files that only __has_include names.
 run("preprocessing" ${compile} -E)
 string(REGEX MATCHALL "\n# [0-9]+ \"[^\"]+\"" markers "${output}")
 list(TRANSFORM markers REPLACE "^\n# [0-9]+ " "")

@@ -1,4 +1,4 @@
-# BUILD installed into PREFIX.
+# Installs BUILD into PREFIX.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(REMOVE_RECURSE ${PREFIX})
 run("the installation" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
@@ -7,20 +7,20 @@ file(GLOB headers RELATIVE ${PREFIX}/include ${PREFIX}/include/*)
 if(NOT headers STREQUAL "sinter")
   message(FATAL_ERROR "installed besides sinter's own headers: ${headers}")
 endif()
-# The library's own dependencies stay inside: a user's link line names nothing of them.
+# The library's own dependencies are private: a user's link line names none of them.
 file(GLOB_RECURSE exports ${PREFIX}/sinter-targets*.cmake)
 if(NOT exports)
   message(FATAL_ERROR "no sinter-targets.cmake was installed")
 endif()
 foreach(export ${exports})
   file(STRINGS ${export} dependencies REGEX "INTERFACE_LINK_LIBRARIES")
-  list(REMOVE_ITEM dependencies "  INTERFACE_LINK_LIBRARIES \"sinter::sinter\"")  # sinter::model's, which stands on it
+  list(REMOVE_ITEM dependencies "  INTERFACE_LINK_LIBRARIES \"sinter::sinter\"")  # a dependency of sinter::model
   if(dependencies)
     message(FATAL_ERROR "${export} hands on ${dependencies}")
   endif()
 endforeach()
 
-# The command finds its library by itself, also after a move: LD_LIBRARY_PATH says nothing.
+# The command finds its library without LD_LIBRARY_PATH, also after the installation was moved.
 set(moved ${PREFIX}-moved)
 file(REMOVE_RECURSE ${moved})
 file(COPY ${PREFIX}/ DESTINATION ${moved})

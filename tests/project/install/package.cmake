@@ -1,4 +1,4 @@
-# A consumer in WORK that finds the installation in PREFIX as a CMake package.
+# Builds a consumer in WORK that finds the installation in PREFIX as a CMake package.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(REMOVE_RECURSE ${WORK})
 run("configuring" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}

@@ -1,4 +1,4 @@
-# The same consumer, compiled with what pkg-config says of the installation in PREFIX.
+# Compiles the same consumer with the flags that pkg-config gives for the installation in PREFIX.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(MAKE_DIRECTORY ${WORK})
 file(GLOB_RECURSE description ${PREFIX}/sinter.pc)

@@ -1,4 +1,4 @@
-# Everything LIBRARY shows is sinter's own: of its namespace, as mangled names tell.
+# Every symbol that LIBRARY exports is in sinter's namespace, according to the mangled names.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 run("nm" ${NM} -D --defined-only --format=posix ${LIBRARY})
 string(REGEX MATCHALL "[^\n]+" symbols "${output}")

@@ -1,4 +1,4 @@
-# Each module tries to include a header of each module: its own and the earlier ones are there, the later ones are not.
+# Each module tries to include a header of each module. Its own headers and those of earlier modules are found; those of later modules are not.
 cmake_policy(VERSION 3.25)
 string(REPLACE "," ";" MODULES "${MODULES}")
 file(MAKE_DIRECTORY ${WORK})
@@ -25,7 +25,7 @@ foreach(module ${MODULES})
       message(FATAL_ERROR "${module} including ${header} failed for another reason:\n${error}")
     endif()
   endforeach()
-  # A path that climbs out of the module would go around the rule.
+  # A path with .. out of the module would bypass the rule.
   file(GLOB_RECURSE files ${SOURCE}/${module}/*.cpp ${SOURCE}/${module}/*.hpp)
   foreach(file ${files})
     file(STRINGS ${file} climbing REGEX "^ *# *include *\"(\\.\\.|/|src/)")

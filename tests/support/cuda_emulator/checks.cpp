@@ -36,7 +36,7 @@ extern "C" void* __tsan_memset(void* to, int byte, unsigned long n) {
   return __builtin_memset(to, byte, n);
 }
 
-// With -fsanitize=alignment,bounds the compiler calls these where a type's alignment or an array's size is broken.
+// With -fsanitize=alignment,bounds the compiler calls these functions if an access breaks a type's alignment or an array's size.
 namespace cuda_emulator {
 struct SourcePlace {
   const char* file;

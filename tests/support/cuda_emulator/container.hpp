@@ -1,5 +1,4 @@
-// The emulated NVRTC's "cubin" for the emulated driver: the real cubin, if there is a real compiler, and the text from which
-// it was made.
+// The "cubin" that the emulated NVRTC gives the emulated driver. It contains the real cubin, if there is a real compiler, and the source.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,7 +10,7 @@ namespace cuda_emulator {
 struct Container {
   int sm = 0;
   int registers = -1, stack_bytes = -1, shared_bytes = -1;
-  int launch_bounds = 0;     // most threads of a block; 0: not given
+  int launch_bounds = 0;     // maximum number of threads of a block; 0: not given
   int is_ptx = 0;            // PTX, which the driver compiles for this architecture or a later one
   int compiler_version = 0;  // 13000
   int cluster = 0;           // blocks of a cluster; 0: not given
@@ -26,7 +25,7 @@ inline void put(std::string& to, const std::string& text) {
   to += text;
 }
 
-/// Magic, whole size, eight numbers and three texts.
+/// The format: a magic number, the total size, eight numbers and three texts.
 inline std::string pack(const Container& c) {
   std::string body;
   for (std::int64_t number : {c.sm, c.registers, c.stack_bytes, c.shared_bytes, c.launch_bounds, c.is_ptx, c.compiler_version, c.cluster})

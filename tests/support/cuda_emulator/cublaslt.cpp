@@ -1,5 +1,5 @@
-// A stand-in for libcublasLt on the emulated device: it checks its arguments by the library's reference, and multiplies one element after the other, in
-// float64 rounded once.
+// A stand-in for libcublasLt on the emulated device. It checks its arguments against the library's reference, and computes each element in float64, rounded
+// once.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -164,7 +164,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, Description* how, Layout* a, La
   if (!fit(*how, *a, *b, *c) || preference->workspace < kWorkspace) return kNotSupported;
   const char* epilogues = std::getenv("SINTER_EMULATOR_EPILOGUES");
   if (epilogues && *epilogues == '0' && (how->epilogue != kNoEpilogue || d->type != (a->type == 1 ? 1 : 0))) return kNotSupported;
-  // With this permission the real library adds partial products in 16 bits, so the call must not give it.
+  // If the call allowed this, the real library would add partial products in 16 bits, so the call must not allow it.
   if (d->type != 0 && d->type != 1 && (preference->reductions & ~2u) != 0) return kNotSupported;
   *found = 1;
   results[0] = {};
@@ -201,7 +201,7 @@ EXPORT int cublasLtMatmul(void*, Description* how, const void* alpha, const void
             const double y = read(b, element * lb.stride + (how.trans_b ? k * lb.leading + column : column * lb.leading + k), lb.type);
             sum += how.compute == 77 ? shortened(x) * shortened(y) : x * y;
           }
-          // The library computes in float32, in an order of its own, so a sum in float64 stands for any order; the row is added afterwards.
+          // The library adds in float32 in an unspecified order, so here the sum is computed in float64. The row is added afterwards.
           if (how.epilogue == kBias) sum = static_cast<float>(sum) + static_cast<float>(read(how.bias, row, ld.type));
           write(d, element * ld.stride + column * ld.leading + row, ld.type, sum);
         }

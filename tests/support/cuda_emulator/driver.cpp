@@ -1,14 +1,17 @@
-// A stand-in for libcuda: one device, whose kernels run on the host when somebody waits for them. Errors appear as on a GPU:
-// the calls that wait for a launch report its error, and the error stays.
-//   SINTER_EMULATOR_GPU     T4, A100, L4, H100 (unless set), B200 and the others of gpus.hpp, or an architecture (sm_80);
-//                           "none" for a machine with no GPU
-//   SINTER_EMULATOR_DRIVER  the CUDA version that the driver serves, 13000 unless set
-//   SINTER_EMULATOR_LOSE    n: the n-th kernel that runs loses the device
-//   SINTER_EMULATOR_MEMORY  bytes of device memory, 2 GiB unless set
-//   SINTER_EMULATOR_DEVICES n: that many devices with a context each, up to 8; they share memory and streams, but a kernel runs only in the context that loaded
-//   it SINTER_EMULATOR_POOLS   0: no stream-ordered memory SINTER_EMULATOR_GRAPHS  0: no graphs SINTER_EMULATOR_CLUSTERS  0: no clusters SINTER_EMULATOR_GPC
-//   multiprocessors that are near enough to each other for a cluster, 16 unless set SINTER_EMULATOR_CHECKS  off: accesses of memory are not checked (wild ones
-//   still meet closed pages) SINTER_EMULATOR_CACHE   a folder that keeps compiled kernels; SINTER_EMULATOR_CXX: the host compiler
+// A stand-in for libcuda: one device, whose kernels run on the host when a thread waits for them. Errors appear as on a GPU: the calls that wait for a launch
+// report its error, and all later calls report it again.
+//   SINTER_EMULATOR_GPU       T4, A100, L4, H100 (unless set), B200 and the others of gpus.hpp, an architecture (sm_80), or "none" for no GPU
+//   SINTER_EMULATOR_DRIVER    the CUDA version that the driver serves, 13000 unless set
+//   SINTER_EMULATOR_LOSE      n: the n-th kernel that runs loses the device
+//   SINTER_EMULATOR_MEMORY    bytes of device memory, 2 GiB unless set
+//   SINTER_EMULATOR_DEVICES   the number of devices, up to 8, each with a context; they share memory and streams, but a kernel runs only in its own context
+//   SINTER_EMULATOR_POOLS     0: no stream-ordered memory
+//   SINTER_EMULATOR_GRAPHS    0: no graphs
+//   SINTER_EMULATOR_CLUSTERS  0: no clusters
+//   SINTER_EMULATOR_GPC       the number of multiprocessors that are near enough to each other for a cluster, 16 unless set
+//   SINTER_EMULATOR_CHECKS    off: accesses of memory are not checked (accesses far outside still hit inaccessible pages)
+//   SINTER_EMULATOR_CACHE     a folder that stores compiled kernels
+//   SINTER_EMULATOR_CXX       the host compiler
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -103,7 +106,7 @@ struct Device {
 
 std::recursive_mutex mutex;
 bool initialised = false;
-// Nothing is destroyed at exit: the destructors of static objects may still compute.
+// Nothing is destroyed at exit, because destructors of static objects may still compute.
 Device* device = nullptr;  // null: a machine with no GPU
 
 thread_local CUctx_st* current = nullptr;  // null or a context of a device
@@ -113,7 +116,7 @@ int driver_version() { return std::atoi(setting("SINTER_EMULATOR_DRIVER", "13000
 int device_count() { return device ? std::atoi(setting("SINTER_EMULATOR_DEVICES", "1").c_str()) : 0; }
 bool is_gpu(int ordinal) { return ordinal >= 0 && ordinal < device_count(); }
 
-/// Returns the most threads that a block of the kernel may have.
+/// Returns the maximum number of threads of a block of the kernel.
 int max_threads(const Container& c) {
   const int by_registers = c.registers > 0 ? std::min(kMaxThreads, kRegisters / c.registers / 32 * 32) : kMaxThreads;
   return c.launch_bounds > 0 ? std::min(by_registers, c.launch_bounds) : by_registers;
@@ -142,8 +145,8 @@ struct CUevent_st {
 };
 struct CUfunc_st {
   std::shared_ptr<HostModule> module;
-  int dynamic_shared;  // the most that a launch may request
-  CUctx_st* context;   // of the module
+  int dynamic_shared;  // the maximum that a launch may request
+  CUctx_st* context;   // the module's memory
 };
 struct CUmod_st {
   std::shared_ptr<HostModule> host;
@@ -397,7 +400,7 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
   return kSuccess;
 }
 
-// For the stand-ins of other libraries, which ask whether bytes are on the device, and put work that writes bytes on a stream.
+// Functions for the stand-ins of other libraries. They ask whether bytes are on the device, and enqueue work that writes bytes.
 EXPORT bool cuda_emulator_contains(unsigned long long address, std::size_t bytes) {
   LOCKED;
   return device && device->memory.contains(address, bytes);
@@ -470,7 +473,7 @@ namespace {
 
 unsigned cluster_of(const CUfunc_st& function) { return static_cast<unsigned>(std::max(function.module->container().cluster, 1)); }
 
-/// Returns how many clusters run at once. The blocks of a cluster share neighbouring multiprocessors, each of which has room for some.
+/// Returns how many clusters can run at once. The blocks of a cluster run on neighbouring multiprocessors, each of which has room for some blocks.
 int active_clusters(const CUfunc_st& function, const LaunchShape& shape) {
   const Container& c = function.module->container();
   const GpuModel& gpu = device->model;
@@ -506,14 +509,14 @@ int refused(const CUfunc_st& function, const LaunchShape& shape) {
            kInvalidClusterSize;
   if (cluster > 1 && active_clusters(function, shape) == 0)
     return why("there is no room for a cluster of " + std::to_string(cluster) + " blocks"), kInvalidClusterSize;
-  // Registers are given to warps, in pieces of 256.
+  // Registers are allocated to warps in units of 256.
   const std::uint64_t warp_registers = (std::max(c.registers, 0) * 32 + 255) / 256 * 256, warps = (threads + 31) / 32;
   if (warp_registers * warps > kRegisters)
     return why(std::to_string(c.registers) + " registers in each of " + std::to_string(threads) + " threads"), kOutOfResources;
   return kSuccess;
 }
 
-/// The bytes of each parameter.
+/// Returns the bytes of each parameter.
 using Cells = std::vector<std::vector<std::uint64_t>>;
 
 void run(const std::shared_ptr<HostModule>& module, const LaunchShape& shape, Cells cells) {

@@ -1,4 +1,4 @@
-// siglongjmp switches from a fiber's stack to the launch's, which a fortified longjmp takes for corruption.
+// siglongjmp switches from a fiber's stack to the launch's stack. A fortified longjmp would treat this as corruption.
 #undef _FORTIFY_SOURCE
 #include "launch.hpp"
 
@@ -251,7 +251,7 @@ void on_signal(int number, siginfo_t* info, void*) {
 /// Returns a seed that differs for each launch of the process, and is the same in each run with the same process seed.
 std::uint64_t launch_seed() { return seed() * 0x9e3779b97f4a7c15u + launches; }
 
-/// Catches the signals of a wild kernel while it runs.
+/// Catches the signals of a faulty kernel while it runs.
 class Signals {
  public:
   Signals() {
@@ -278,7 +278,7 @@ std::string hexadecimal(std::uintptr_t address) {
 
 std::string Launch::place() const { return to_string("block", hooks()->block) + ", " + to_string("thread", hooks()->thread); }
 
-/// "thread (3, 0, 0)", with its block if that is another one.
+/// Describes a thread: "thread (3, 0, 0)", with its block if that is another one.
 std::string Launch::name_of(const Use& use) const {
   const std::string thread = to_string("thread", coordinates(use.thread()));
   if (in_cluster_) return stretch(use).block == block_->number ? thread : to_string("block", unflatten(stretch(use).block, shape_.grid)) + ", " + thread;
@@ -336,7 +336,8 @@ void Launch::access(const void* address, std::size_t bytes, bool write) {
              place() + " uses shared memory of " + to_string("block", unflatten(other.number, shape_.grid)) + " at " + hexadecimal(at) + ", which has ended");
       return shared_access(other, static_cast<std::size_t>(p - other.image.get()), address, bytes, write, false);
     }
-  // Accesses of threadIdx and similar variables, and of a thread's own variables, which lie on its fiber's stack or, on the launch's stack, above this call.
+  // Returns whether an access is of threadIdx or a similar variable, or of a thread's local variables. These are on its fiber's stack, or above this call on
+  // the launch's stack.
   const auto* hook = reinterpret_cast<const unsigned char*>(hooks());
   if (p >= hook && p < hook + sizeof(Hooks)) return;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -407,7 +408,7 @@ void Launch::shared_access(Block& of, std::size_t at, const void* address, std::
 }
 
 bool Launch::Order::before(const Use& earlier) const {
-  // Another block's shared memory is other memory, so earlier uses of it count as ordered.
+  // Another block's shared memory is different memory, so earlier uses of it count as ordered.
   if (earlier.epoch() < launch.cluster_begin_ || !launch.in_cluster_) return shared || launch.ordering_.before(earlier, now);
   return launch.ordered_in_cluster(earlier, now) || (!launch.same_block(earlier, now) && launch.ordering_.before(earlier, now));
 }

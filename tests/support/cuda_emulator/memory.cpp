@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096, kAlignment = 256;
 constexpr std::size_t kReserved = std::size_t{64} << 30;  // address space, not memory
-constexpr int kPoison = 0xff;                             // as a float NaN, as an integer -1
+constexpr int kPoison = 0xff;                             // NaN as a float, -1 as an integer
 
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 

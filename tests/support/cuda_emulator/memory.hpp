@@ -14,7 +14,7 @@ namespace cuda_emulator {
 
 class Memory {
  public:
-  /// `capacity`: the most bytes that may be allocated at a time.
+  /// `capacity`: the maximum number of bytes that may be allocated at a time.
   explicit Memory(std::size_t capacity);
 
   /// Returns 0 if no memory is left. New memory is poisoned and lies between two inaccessible pages.
@@ -35,14 +35,14 @@ class Memory {
     std::unique_ptr<ShadowMemory> shadow;                     // shadow memory, made at a kernel's first access
     std::vector<std::pair<std::size_t, std::size_t>> filled;  // ranges [begin, end) that copies have written
   };
-  /// Returns the live allocation that holds all these bytes, or null.
+  /// Returns the live allocation that contains all these bytes, or null.
   Block* find(std::uintptr_t address, std::size_t bytes);
   /// Returns ": byte 4000 of an array of 4000" if an array is near the address, else nothing.
   std::string nearest(std::uintptr_t address) const;
   /// Records that a copy has written these bytes.
   void fill(std::uintptr_t address, std::size_t bytes);
 
-  /// While it lives, makes all memory, or the allocation at an address, accessible to this process.
+  /// While this object exists, all memory, or the allocation at an address, is accessible to this process.
   class Open {
    public:
     explicit Open(Memory& memory);
@@ -62,7 +62,7 @@ class Memory {
   std::size_t capacity_, used_ = 0;
   std::uintptr_t begin_, next_, end_;
   std::map<std::uintptr_t, Block> live_;             // by returned address
-  std::multimap<std::size_t, std::uintptr_t> free_;  // unused pages, by their size
+  std::multimap<std::size_t, std::uintptr_t> free_;  // unused pages by size
   // Recently found blocks: a kernel alternates between its few arrays.
   std::array<Block*, 8> recent_{};
   unsigned oldest_ = 0;

@@ -1,6 +1,6 @@
-// A stand-in for libnvrtc. If the real one is found, it compiles, and its log, report and errors are passed on; the "cubin" also holds the text, which the
-// stand-in for the driver compiles for the host.
-//   SINTER_EMULATOR_NVRTC  the real library's file; "none" does without
+// A stand-in for libnvrtc. If the real library is found, it compiles, and its log, report and errors are passed on. The "cubin" also contains the source, which
+// the stand-in for the driver compiles for the host.
+//   SINTER_EMULATOR_NVRTC  the real library's file, or "none" for no real library
 #include <dlfcn.h>
 #include <glob.h>
 
@@ -90,7 +90,7 @@ std::string entry_of(const std::string& source) {
   return std::regex_search(source, match, pattern) ? match[1].str() : std::string();
 }
 
-/// Replaces inline PTX with at most two operands and one result by a call of the prelude's function of that name.
+/// Replaces inline PTX (at most two operands and one result) by a call of the function in the prelude that has the instruction's name.
 std::string without_ptx(std::string source) {
   static const std::regex barrier(R"re(asm volatile\("barrier\.cluster\.(\w+)\.(\w+)\.aligned;" ::: "memory"\);)re");
   source = std::regex_replace(source, barrier, "cuda_emulator::barrier_cluster_$1_$2_aligned();");

@@ -40,7 +40,7 @@ inline double erfinv(double x) {
 inline float erfinvf(float x) { return (float)erfinv((double)x); }
 inline float normcdff(float x) { return (float)normcdf((double)x); }
 
-// A GPU is within 2 ULP; this is deliberately inexact.
+// A GPU is within 2 ULP. This function is inexact on purpose.
 inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x) * (1 - 0x1p-24)); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 
@@ -75,7 +75,7 @@ template <class T> T shuffle(unsigned mask, T value, int source_lane) {
   return value;
 }
 
-// PTX conversions, by the host compiler's conversions.
+// PTX's conversions, which use the host compiler's conversions.
 inline float cvt_f32_f16(unsigned short bits) {
   _Float16 value;
   __builtin_memcpy(&value, &bits, 2);
@@ -107,7 +107,7 @@ inline float min_NaN_f32(float a, float b) {
 inline void barrier_cluster_arrive_release_aligned() { cuda_emulator_hooks->cluster_arrive(); }
 inline void barrier_cluster_wait_acquire_aligned() { cuda_emulator_hooks->cluster_wait(); }
 inline unsigned long long mapa_u64(const void* own, unsigned rank) { return reinterpret_cast<unsigned long long>(cuda_emulator_hooks->of_block(own, rank)); }
-// A GPU is within 1 ULP. This has such an error on purpose, so that nothing relies on better.
+// A GPU is within 1 ULP. This function has such an error on purpose, so that no code relies on a smaller one.
 inline float rcp_approx_ftz_f32(float x) { return 1 / x * (1 - 0x1p-24f); }
 }  // namespace cuda_emulator
 

@@ -1,5 +1,5 @@
-// Shadow memory: records the uses of a piece of memory, for each element the last writer and some readers. It finds two threads that use the same bytes, one
-// of them writing, without anything that orders the two.
+// Shadow memory records for each element of a piece of memory its last writer and some readers. It finds races: two threads use the same bytes, one of them
+// writes, and nothing orders the two uses.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 
 namespace cuda_emulator {
 
-/// One use of memory: by which thread of a block, between which barriers. Epochs count blocks and their barriers and never repeat, so that an
-/// epoch tells the block and the launch too.
+/// One use of memory: the thread, and the epoch in which it happened. An epoch begins with each block and each barrier. Epochs never repeat, so an epoch
+/// identifies the block and the launch, too.
 class Use {
  public:
   Use() = default;
@@ -25,7 +25,7 @@ class Use {
   std::uint64_t bits_ = 0;  // of zeroed memory: no use yet
 };
 
-/// The uses from this epoch on are of the present launch, or of its present block. Blocks of a cluster take turns; `Order` knows them.
+/// Uses from this epoch on belong to the present launch, or to its present block. For blocks of a cluster, which take turns, `Order` decides.
 struct Now {
   std::uint64_t launch = 0, block = 0;
   Use use;
@@ -88,7 +88,7 @@ class ShadowMemory {
 
   std::size_t count() const { return (bytes_ + unit_ - 1) / unit_; }
   static Cell* make(std::size_t count) {
-    // Memory that the system provides cleared, and only where it is touched.
+    // Memory that the system clears, and that takes space only where it is used.
     auto* cells = static_cast<Cell*>(std::calloc(count ? count : 1, sizeof(Cell)));
     if (!cells) throw std::bad_alloc();
     return cells;

@@ -1,5 +1,5 @@
-// Runs streams in the least favourable order. Work on a stream waits until somebody waits for it; then the streams take turns in a random order, restricted
-// only by the recorded events. So a missing wait shows.
+// Runs streams in the least favourable order. Work on a stream starts only when a thread waits for it. Then the streams take turns in a random order,
+// restricted only by the recorded events. So a missing wait shows.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ using EventPtr = std::shared_ptr<Event>;
 struct Stream {
   struct Work {
     std::function<void()> run;
-    EventPtr after;  // with its generation: the work may not begin earlier
+    EventPtr after;  // an event with its generation; the work may not begin earlier
     std::uint64_t turn = 0;
     bool ready() const { return !after || after->done >= turn; }
   };
@@ -63,7 +63,7 @@ class Streams {
   }
 
  private:
-  static constexpr std::size_t kLongest = 1024;  // a driver's queue is finite too
+  static constexpr std::size_t kLongest = 1024;  // a real driver's queue is finite, too
 
   void step() {
     std::vector<Stream*> ready;

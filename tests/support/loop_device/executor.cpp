@@ -24,7 +24,7 @@ constexpr std::int64_t kMaxStatements = 200'000'000;
 /// One byte for each thread of the cluster: whether it takes part.
 using Mask = std::vector<std::uint8_t>;
 
-/// The values of all threads, one thread's after another's.
+/// The values of all threads, thread by thread.
 struct Values {
   Type type;
   std::vector<std::byte> bytes;
@@ -37,15 +37,15 @@ struct Name {
   enum class Place : std::uint8_t { number, global, own, shared } place = Place::own;
   Type type = DType::int32;
   std::vector<std::int64_t> extents;  // empty: one element
-  std::int64_t share = 0;             // shared: threads that have one array; 0: all threads of a block
+  std::int64_t share = 0;             // shared: the number of threads that share an array; 0: all threads of a block
   std::byte* pointer = nullptr;       // global
-  std::span<std::byte> buffer{};      // global: that of the accesses so far
+  std::span<std::byte> buffer{};      // global: the buffer that the accesses so far used
   bool stored = false;                // global: an output
-  std::vector<std::byte> memory;      // number: one value; own: each thread's elements; shared: each array's
+  std::vector<std::byte> memory;      // number: one value; own: the elements of each thread; shared: the elements of each array
   std::vector<std::uint8_t> written;  // own: for each element
   std::vector<ShadowCell> shadow;     // shared: for each element
 
-  std::int64_t count() const {  // elements of an array, the lanes of vectors counted apart
+  std::int64_t count() const {  // the number of elements of an array; each lane of a vector counts as one
     std::int64_t n = type.width;
     for (const std::int64_t extent : extents) n *= extent;
     return n;
@@ -97,7 +97,7 @@ class Executor {
 
  private:
   struct Loop {
-    Mask skipped, left;  // threads that continue with the next iteration, and that have left the loop
+    Mask skipped, left;  // the threads that continue with the next iteration, and the threads that have left the loop
   };
 
   template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
@@ -149,7 +149,8 @@ class Executor {
 
   // ---- accesses
 
-  /// Calls visit(thread, number of the first element, bytes of it) for the elements that the threads access. Checks that they exist and are nobody else's.
+  /// Calls visit(thread, number of the first element, its address) for the elements that the threads access. Checks that the elements exist and belong to the
+  /// array.
   template <class Visit> void access(const E& e, const Mask& mask, bool stores, Visit&& visit) {
     const bool lane = e->kind == Kind::lane;
     const Expr& base = lane ? *e->args[0] : *e;
@@ -450,7 +451,7 @@ class Executor {
 
   // ---- statements
 
-  /// Fails unless of each group of so many threads all or none are here.
+  /// Fails unless all or no threads of each group of `group` threads take part.
   void meet(const Mask& mask, std::int64_t group, const char* what) const {
     for (std::int64_t first = 0; first < count_;) {
       const std::int64_t end_of_block = first - first % threads_ + threads_;
@@ -599,14 +600,14 @@ class Executor {
 
   const Kernel& kernel_;
   const LoopLaunch& launch_;
-  const std::int64_t threads_, count_;  // of a block, and of a cluster
+  const std::int64_t threads_, count_;  // numbers of threads of a block, and of a cluster
   std::vector<std::map<std::string, Name>> scopes_;
-  std::vector<Moment> moments_;  // of each thread of the cluster
+  std::vector<Moment> moments_;  // one for each thread of the cluster
   std::int64_t first_block_ = 0;
   Loop* loop_ = nullptr;
   std::vector<std::span<std::byte>> written_;          // the buffers that the launch writes
   tsl::robin_map<std::uintptr_t, ShadowCell> global_;  // their elements, by address
-  std::int64_t statements_ = 0;                        // so far
+  std::int64_t statements_ = 0;                        // number of statements so far
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ class LoopFault : public std::runtime_error {
 struct LoopLaunch {
   std::int64_t blocks = 0;
   std::vector<std::byte*> pointers;           // in the order of the kernel's parameters; one may point before its buffer
-  std::vector<std::uint64_t> numbers;         // the others, in their order, each in its own type
-  std::vector<std::span<std::byte>> buffers;  // all memory that there is, by address; each pointer leads into one of them
+  std::vector<std::uint64_t> numbers;         // the other parameters, in order, each in its own type
+  std::vector<std::span<std::byte>> buffers;  // all allocated buffers by address; each pointer points into one of them
 };
 
 /// Runs the kernel. Throws LoopFault.

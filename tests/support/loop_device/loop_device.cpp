@@ -1,6 +1,6 @@
 // Devices that execute the loop language itself: CUDA's and OpenCL's plans and kernels without their drivers and compilers, with every access checked. A test
-// runs on them with this library in place of the usual one (LD_PRELOAD), SINTER_DEVICE=cuda or opencl, and SINTER_BACKEND=interpreter. SINTER_LOOPS_SM is the
-// architecture for cuda (90).
+// uses them by preloading this library (LD_PRELOAD), SINTER_DEVICE=cuda or opencl, and SINTER_BACKEND=interpreter. SINTER_LOOPS_SM is the architecture for cuda
+// (90).
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -109,7 +109,7 @@ class LoopDevice final : public Device {
     launch.numbers.insert(launch.numbers.end(), arguments.scalars.begin(), arguments.scalars.end());
     try {
       test::execute(static_cast<LoopKernel&>(kernel).loops, launch);
-    } catch (const test::LoopFault& fault) {  // no test can take this for an error of its own
+    } catch (const test::LoopFault& fault) {  // ends the process, because a test might expect and catch an exception
       fmt::print(stderr, "FAULT: {}\n{}\n", fault.what(), jit::loop::to_string(static_cast<LoopKernel&>(kernel).loops));
       std::abort();
     }

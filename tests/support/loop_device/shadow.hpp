@@ -5,7 +5,7 @@
 
 namespace sinter::test {
 
-/// A thread at a moment: its place in the grid, and how many barriers of each kind it has passed.
+/// The state of a thread at an access: its position in the grid, and how many barriers of each kind it has passed.
 struct Moment {
   std::int64_t thread = -1;  // in the grid
   std::int64_t warp = -1, block = -1, cluster = -1;
@@ -18,7 +18,7 @@ class ShadowCell {
   /// Returns whether the access races with an earlier one.
   bool read(const Moment& now) {
     const bool race = written() && !ordered(write_, now);
-    // The latest reader since the last write is kept. A number of it becomes kSeveral as soon as an earlier reader had another one.
+    // Stores the latest reader since the last write. A number of this reader (thread, block, cluster) is kSeveral if an earlier reader had another number.
     Moment reader = now;
     if (read_.thread != -1 && read_.thread != now.thread) reader.thread = kSeveral;
     if (read_.warp != -1 && read_.warp != now.warp) reader.warp = kSeveral;
