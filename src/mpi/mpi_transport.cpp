@@ -101,7 +101,8 @@ class Mpi final : public Transport {
       MPI_Get_count(&state, MPI_BYTE, &count);
       received += static_cast<std::size_t>(count);
     }
-    if (received != bytes) throw std::runtime_error("a message of " + std::to_string(received) + " bytes came, but " + std::to_string(bytes) + " were expected");
+    if (received != bytes)
+      throw std::runtime_error("a message of " + std::to_string(received) + " bytes came, but " + std::to_string(bytes) + " were expected");
     return true;
   }
 

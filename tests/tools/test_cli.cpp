@@ -21,9 +21,9 @@
 #include "draws.hpp"
 #include "run_command.hpp"
 #include "seed.hpp"
-#include "split.hpp"
 #include "sinter/npy.hpp"
 #include "sinter/ops.hpp"
+#include "split.hpp"
 #include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;
