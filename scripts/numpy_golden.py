@@ -22,7 +22,7 @@ warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 
 SHORT = {"bool": "b1", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64",
-         "uint64": "u64", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "float8_e4m3": "f8e4m3",
+         "uint64": "u64", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "float8_e3m4": "f8e3m4", "float8_e4m3": "f8e4m3",
          "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}
 DTYPES = {short: np.dtype(getattr(ml_dtypes, name, name)) for name, short in SHORT.items()}
 NUMPY = [short for name, short in SHORT.items() if not hasattr(ml_dtypes, name)]

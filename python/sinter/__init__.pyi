@@ -360,6 +360,7 @@ double: DType
 float16: DType
 float32: DType
 float64: DType
+float8_e3m4: DType
 float8_e4m3: DType
 float8_e4m3fn: DType
 float8_e5m2: DType

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 np.seterr(all="ignore")
-TYPES = ("bfloat16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
+TYPES = ("bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 failures = 0
 
 
