@@ -239,19 +239,9 @@ Tensor allclose(const Arg& a, const Arg& b, double rtol, double atol, bool equal
 Tensor bitwise_count(const Arg& x) {
   const Scope scope("bitwise_count", x.where());
   const RecordedPtr node = as_node(scope.site(), x);
-  const DType from = node->dtype;
-  if (is_floating(from)) fail<DTypeError>(scope.site(), fmt::format("not supported for {}; it counts the bits of integers", name(from)));
-  const std::size_t size = itemsize(from);
-  const DType type = unsigned_type(from);
-  const std::uint64_t ones = ~std::uint64_t{0} >> (64 - 8 * size);
-  const auto mask = [&](std::uint64_t bits) { return bits & ones; };
-  // Counts of neighbouring bits, pairs and halves of bytes are added side by side; then a product adds all bytes in the highest byte.
-  Tensor v = abs(Tensor(node)).astype(type);
-  v = v - ((v >> 1) & mask(0x5555555555555555u));
-  v = (v & mask(0x3333333333333333u)) + ((v >> 2) & mask(0x3333333333333333u));
-  v = (v + (v >> 4)) & mask(0x0f0f0f0f0f0f0f0fu);
-  if (size > 1) v = (v * mask(0x0101010101010101u)) >> (8 * size - 8);
-  return v.astype(DType::uint8);
+  if (is_floating(node->dtype)) fail<DTypeError>(scope.site(), fmt::format("not supported for {}; it counts the bits of integers", name(node->dtype)));
+  const Tensor whole = Tensor(node).astype(node->dtype == DType::bool_ ? DType::uint8 : node->dtype);
+  return Tensor(trace::make_elementwise(scope.site(), Op::bitwise_count, {as_node(scope.site(), abs(whole))})).astype(DType::uint8);
 }
 
 }  // namespace sinter

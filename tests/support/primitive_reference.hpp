@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -49,6 +50,7 @@ template <class T> T integer_reference(Op op, T a, T b) {
     case Op::absolute: return a < 0 ? wrap<T>(U(0) - x) : a;
     case Op::sign: return T((a > 0) - (a < 0));
     case Op::bitwise_not: return T(~a);
+    case Op::bitwise_count: return T(std::popcount(static_cast<std::make_unsigned_t<T>>(a)));
     case Op::add: return wrap<T>(x + y);
     case Op::subtract: return wrap<T>(x - y);
     case Op::multiply: return wrap<T>(x * y);

@@ -32,6 +32,15 @@ constexpr Function kFunctions[] = {
     {"sn_sign", I, "@T sn_sign(@T a) { return (@T)((a > 0) - (a < 0)); }"},
     {"sn_not", I, "@T sn_not(@T a) { return (@T)~a; }"},
     {"sn_not", B, "@T sn_not(@T a) { return !a; }"},
+    // Counts of neighbouring bits, pairs and halves of bytes are added side by side; then a product adds all bytes in the highest byte. Compilers know the
+    // pattern.
+    {"sn_bitwise_count", I, R"(@T sn_bitwise_count(@T a) {
+  @U v = (@U)a;
+  v = v - ((v >> 1) & (@U)0x5555555555555555ul);
+  v = (v & (@U)0x3333333333333333ul) + ((v >> 2) & (@U)0x3333333333333333ul);
+  v = (v + (v >> 4)) & (@U)0x0f0f0f0f0f0f0f0ful;
+  return (@T)((@U)(v * (@U)0x0101010101010101ul) >> (8 * sizeof(@U) - 8));
+})"},
     {"sn_add", I, "@T sn_add(@T a, @T b) { return (@T)((@U)a + (@U)b); }"},
     {"sn_add", B, "@T sn_add(@T a, @T b) { return a || b; }"},
     {"sn_sub", I, "@T sn_sub(@T a, @T b) { return (@T)((@U)a - (@U)b); }"},

@@ -139,6 +139,7 @@ class Ir {
   Value isnan(const Value& a) { return compare("fcmp uno", a, a); }
   Value isinf(const Value& a);
   Value isfinite(const Value& a);
+  Value bit_count(const Value& a) { return intrinsic("ctpop", {a}); }
   Value bit_not(const Value& a) { return binary("xor", a, integer(a.dtype, -1)); }
   Value cast(const Value& a, DType to);
   Value add(const Value& a, const Value& b) { return arithmetic("fadd", "add", "or", a, b); }

@@ -3,6 +3,7 @@
 // functions are in interpreter_functions.hpp.
 #pragma once
 #include <Eigen/Core>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -170,6 +171,9 @@ template <class T, class A> auto bit_not(const A& a) {
     if constexpr (is_bool<T>) return !x;
     else return static_cast<T>(~x);
   });
+}
+template <class T, class A> auto bit_count(const A& a) {
+  return a.unaryExpr([](T x) { return static_cast<T>(std::popcount(static_cast<Unsigned<T>>(x))); });
 }
 template <class T, class A, class B> auto bit_and(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x & y); });
