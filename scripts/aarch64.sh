@@ -51,7 +51,7 @@ fi
 build=build/aarch64
 cmake -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake >/dev/null
 suites=(eval limits explain results replay timeline surface rewritten freeze blocks groups)
-programs=(cache engine arena fuse fusion guarded_memory llvm llvm_ops llvm_object arithmetic)
+programs=(cache engine arena fuse fusion guarded_memory llvm llvm_object arithmetic)
 cmake --build "$build" --target "${suites[@]/#/test_}" "${programs[@]/#/test_}" test_golden sinter_command
 export QEMU_CPU=cortex-a57 SINTER_TEST_SECONDS=${SINTER_TEST_SECONDS:-10}
 either() { (IFS='|' && echo "($*)"); }

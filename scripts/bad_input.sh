@@ -14,7 +14,7 @@ export SINTER_CACHE_DIR="$work/cache"
 kinds=0
 wrong=0
 
-# run CODE SAYS COMMAND...: the exit code must be CODE, stderr must contain SAYS.
+# run CODE SAYS COMMAND...: the exit code must be CODE, stderr must contain SAYS. With quiet, stdout must be empty and stderr name the error.
 run() {
   local code=$1 says=$2 got complaint=
   shift 2
@@ -30,12 +30,13 @@ run() {
   elif [ "$got" -ne "$code" ]; then complaint="expected exit code $code"
   elif [ ! -s err ]; then complaint="said nothing"
   elif ! grep -qF -- "$says" err; then complaint="did not say '$says'"
+  elif [ -n "${quiet:-}" ] && { [ -s out ] || ! grep -q '^sinter: error: ' err; }; then complaint="printed more than an error"
   fi
   printf '   exit code %s%s\n\n' "$got" "${complaint:+   WRONG: $complaint}"
   [ -z "$complaint" ] || wrong=$((wrong + 1))
 }
-evaluate() { run 1 "$1" "$sinter" eval "${@:2}"; }            # an error, exit code 1
-usage() { run 2 "$1" "$sinter" "${@:2}"; }                    # arguments that make no sense
+evaluate() { quiet=1 run 1 "$1" "$sinter" eval "${@:2}"; }            # an error, exit code 1
+usage() { quiet=1 run 2 "$1" "$sinter" "${@:2}"; }                    # arguments that make no sense
 survive() { run 0 "$1" env "$2" "$sinter" eval 'sum(x * 2.5)' x=x.npy; }  # a warning, and the right answer
 heading() { printf -- '--- %s ---\n\n' "$1"; }
 
@@ -46,7 +47,7 @@ heading "shapes, types, axes, indexes"
 evaluate "do not broadcast" 'x + x[:, 1:]' x=x.npy
 evaluate "inner sizes" 'x @ x' x=x.npy
 evaluate "cannot reshape" 'x.reshape(5, 5)' x=x.npy
-evaluate "negative size" 'zeros((-3,))'
+evaluate "zeros: shape (-3,) has a negative size" 'zeros((-3,))'
 evaluate "2^62 bytes" 'zeros((1000000000, 1000000000, 1000000000))'
 evaluate "no memory" 'zeros((1000000, 1000000, 100))'
 evaluate "not supported for float32" 'x & 1' x=x.npy
@@ -105,7 +106,7 @@ evaluate "s a directory" x x=x.npy -o .
 run 1 "cannot create folder" "$sinter" eval 'x * 2' x=x.npy --dump text.npy
 
 heading "arguments"
-usage "a command is missing"
+usage "a command is missing; there are eval, kernels, tune, "
 usage "did you mean 'eval'?" evil 'x + 1'
 usage "expression is required" eval
 usage "--bogus" eval x x=x.npy --bogus
@@ -116,6 +117,12 @@ usage "did you mean 'stats'?" cache stat
 evaluate "unknown device 'tpu'" x x=x.npy --device tpu
 evaluate "given twice" x x=1 x=2
 evaluate "not of the form" x 2x=1
+evaluate "no value" x x=
+evaluate "files that end with .xyz are unknown; known are .npy" x x=x.npy -o y.xyz
+usage "--fuse" eval x x=x.npy --fuse maybe
+usage "--explain" eval x x=x.npy --explain=xml
+usage "" cache
+usage "\`sinter cache --help\`" cache burn
 run 1 "no limits are known for sm_12" "$sinter" kernels 'x + 1' 'x=f32[4]' --target sm_12
 run 1 "not an element type" "$sinter" kernels 'x + 1' 'x=f31[4]' --target cpu
 
@@ -132,6 +139,7 @@ heading "the cache: a warning or a quiet recompile, and the work is done"
 survive "Not a directory" SINTER_CACHE_DIR="$work/text.npy"
 mkdir -m 700 open && chmod 777 open
 survive "writable by others" SINTER_CACHE_DIR="$work/open"
+run 1 "writable by others" env SINTER_CACHE_DIR="$work/open" "$sinter" cache clear
 if [ "$(id -u)" -ne 0 ]; then  # root may write anywhere
   mkdir -m 500 readonly
   survive "cannot be written" SINTER_CACHE_DIR="$work/readonly"

@@ -1,10 +1,9 @@
-// The number of kernels for formulas of real models and programs. bench/fusion.hpp lists the formulas, bench/fusion.cpp prints the kernels.
-#include "../../bench/fusion.hpp"
-
+// The kernels that formulas of real models and programs take.
 #include <doctest/doctest.h>
 
 #include <functional>
 
+#include "formulas.hpp"
 #include "host_data_stub.hpp"
 #include "kernel_count.hpp"
 

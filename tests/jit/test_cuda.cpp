@@ -5,15 +5,18 @@
 #include <future>
 
 #include "cuda_fixture.hpp"
-#include "cuda_nests.hpp"
 #include "cuda_reference.hpp"
 #include "draws.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "jit/cuda/report.hpp"
+#include "nest_builder.hpp"
 #include "sinter/half.hpp"
 
 using namespace sinter;
 using namespace sinter::test;
+using jit::LoopNest;
+using testing::NestBuilder;
+using testing::share_rows;
 
 namespace {
 
@@ -48,14 +51,14 @@ std::vector<std::vector<Op>> op_groups(DType dtype, std::size_t size) {
 }
 
 LoopNest elementwise(const std::vector<Op>& ops, DType dtype, std::int64_t count, int vector) {
-  NestBuilder b(fmt::format("ops_{}_{}", name(dtype), trace::name(ops[0])), {count});
+  NestBuilder b({count});
   b.stage(false);
-  const int x = b.index({1});
+  const int x = b.affine({1});
   const int left = b.load(dtype, x), right = b.load(dtype, x), choice = b.load(b8, x);
   for (Op op : ops) {
     const trace::Primitive& row = trace::primitive(op);
     std::vector<int> args = row.arity == 1 ? std::vector{left} : row.arity == 2 ? std::vector{left, right} : std::vector{choice, left, right};
-    b.store(b.op(op, args, row.result == trace::Result::boolean ? b8 : dtype), x);
+    b.store(b.op(op, row.result == trace::Result::boolean ? b8 : dtype, args), x);
   }
   b.nest.schedule.vector = vector;
   b.nest.schedule.wide_index = vector == 1;
@@ -142,9 +145,9 @@ TEST_CASE("powers of float32 are within 1.41 ULP") {
     }
     b[i] = a[i] == 1 ? 1 : static_cast<float>(random.uniform(-151, 129) / std::log2(a[i]));
   }
-  NestBuilder n("powers", {count});
+  NestBuilder n({count});
   n.stage(false);
-  const int x = n.index({1}), base = n.load(f32, x), exponent = n.load(f32, x);
+  const int x = n.affine({1}), base = n.load(f32, x), exponent = n.load(f32, x);
   n.store(n.op(Op::power, {base, exponent}), x);
   n.nest.schedule.vector = 4;
   const Array y = run(n.nest, {a, b}, {count})[0];
@@ -168,9 +171,9 @@ TEST_CASE("in float32, ndtr is within 5.3 ULP (4.2 above -6) and sigmoid within 
                             -std::exp2(random.uniform(-149, 5))};
     a[i] = i % 6 < 5 ? static_cast<float>(draws[i % 6]) : special[random.integer(0, std::size(special) - 1)];
   }
-  NestBuilder n("distributions", {count});
+  NestBuilder n({count});
   n.stage(false);
-  const int x = n.index({1}), value = n.load(f32, x);
+  const int x = n.affine({1}), value = n.load(f32, x);
   n.store(n.op(Op::ndtr, {value}), x);
   n.store(n.op(Op::sigmoid, {value}), x);
   n.nest.schedule.vector = 4;
@@ -212,18 +215,56 @@ TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
         std::ldexp(random.uniform(1, 2), static_cast<int>(random.integer(0, 2) ? random.integer(-6, 6) : random.integer(-range - 10, range - 1))));
     return random.integer(0, 1) ? size : -size;
   };
-  for (const auto& [form, vector] :
-       testing::sampled(std::array<jit::Form, 3>{jit::RowsForm(), jit::ColumnsForm(), jit::PointwiseForm()}, std::array{1, t == f32 ? 4 : 2})) {
-    // A sum of one divisor and zeros is the divisor; then every element is divided by it, and the quotients by a literal.
-    const std::int64_t points = 4 * random.integer(4, 40), row = 4 * random.integer(4, 60);
-    const bool by_columns = std::holds_alternative<jit::ColumnsForm>(form), by_rows = by_columns || std::holds_alternative<jit::RowsForm>(form);
-    NestBuilder n("quotients", by_rows ? std::vector{points} : std::vector{points, row}, by_rows ? std::vector{row} : std::vector<std::int64_t>());
-    n.nest.schedule.form = form;
-    const int x = by_columns ? n.index({1, points}) : n.index({row, 1});
-    int divisor = -1;
-    if (by_rows) {
-      n.stage(true);
-      divisor = n.reduce(Op::reduce_max, n.load(t, x));
+  for (const jit::Form form : {jit::Form::rows, jit::Form::columns, jit::Form::pointwise})
+    for (const int vector : {1, t == f32 ? 4 : 2}) {
+      // A sum of one divisor and zeros is the divisor; then every element is divided by it, and the quotients by a literal.
+      const std::int64_t points = 4 * random.integer(4, 40), row = 4 * random.integer(4, 60);
+      const bool by_columns = form == jit::Form::columns;
+      NestBuilder n(form == jit::Form::pointwise ? std::vector<std::int64_t>{points, row} : std::vector<std::int64_t>{points},
+                    form == jit::Form::pointwise ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{row});
+      n.nest.schedule.form = form;
+      const int x = by_columns ? n.affine({1, points}) : n.affine({row, 1});
+      int divisor = -1;
+      if (form != jit::Form::pointwise) {
+        n.stage(true);
+        divisor = n.reduce(Op::reduce_max, n.load(t, x));
+      }
+      n.stage(form != jit::Form::pointwise);
+      const int a = n.load(t, x), literal = n.scalar(t);
+      const int quotient = divisor < 0 ? a : n.op(Op::divide, {a, divisor});
+      n.store(quotient, x);
+      n.store(n.op(Op::divide, {a, literal}), x);
+      n.nest.schedule.vector = vector;
+      if (form != jit::Form::pointwise) share_rows(n.nest, by_columns ? 256 : 32);
+      const std::size_t count = static_cast<std::size_t>(points * row);
+      std::vector<T> given(count), over(count);
+      for (T& v : given) v = any();
+      std::vector<T> largest(static_cast<std::size_t>(points));
+      const auto at = [&](std::int64_t p, std::int64_t r) { return static_cast<std::size_t>(by_columns ? r * points + p : p * row + r); };
+      for (std::int64_t p = 0; p < points; ++p) {
+        largest[static_cast<std::size_t>(p)] = any();
+        for (std::int64_t r = 0; r < row; ++r) given[at(p, r)] = any(), over[at(p, r)] = largest[static_cast<std::size_t>(p)];
+      }
+      const T by = any();
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &by, sizeof by);
+      std::vector<Array> inputs;
+      if (divisor >= 0) inputs.emplace_back(over);
+      inputs.emplace_back(given);
+      const std::vector<Array> y = run(n.nest, inputs, {count, count}, {bits});
+      CAPTURE(by);
+      for (std::int64_t p = 0; p < points; ++p)
+        for (std::int64_t r = 0; r < row; ++r) {
+          const auto check = [&](T got, T above, T below) {
+            const double error = error_in_ulps(got, W(above) / W(below));
+            // Rounded once, but for the last bits of the least numbers.
+            const bool smallest =
+                std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
+            if (!(error <= (smallest ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
+          };
+          if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
+          check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);
+        }
     }
     n.stage(by_rows);
     const int a = n.load(t, x), literal = n.scalar(t);
@@ -274,9 +315,9 @@ TEST_CASE("floats are rounded to narrow types and used as floats again") {
     for (const int vector : {1, 2, 8}) {
       const auto t = static_cast<DType>(d);
       if (!is_storage_only(t)) continue;
-      NestBuilder n("halves", {count});
+      NestBuilder n({count});
       n.stage(false);
-      const int x = n.index({1});
+      const int x = n.affine({1});
       const int narrow = n.cast(n.load(f32, x), t);
       n.store(narrow, x);
       n.store(n.cast(narrow, f32), x);
@@ -300,9 +341,9 @@ TEST_CASE("casts between all dtypes") {
   CAPTURE(random.seed);
   const std::vector<DType> all = {b8, i32, i64, f32, f64};
   for (DType from : all) {
-    NestBuilder b(fmt::format("cast_{}", name(from)), {512});
+    NestBuilder b({512});
     b.stage(false);
-    const int x = b.index({1}), value = b.load(from, x);
+    const int x = b.affine({1}), value = b.load(from, x);
     for (DType to : all)
       if (to != from) b.store(b.cast(value, to), x);
     const Array input = test_values(from, 512, random, 0);
@@ -325,9 +366,9 @@ TEST_CASE("elementwise kernels compile for every target without spilling") {
 namespace {
 
 LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int vector, bool persistent, bool wide) {
-  NestBuilder b("softmax", {rows}, {columns});
+  NestBuilder b({rows}, {columns}, true);
   b.nest.ops = {"softmax: maximum subtract exp sum divide"};
-  const int x = b.index({columns, 1});
+  const int x = b.affine({columns, 1});
   b.stage(true);
   int value = b.load(f32, x);
   const int buffer = persistent ? b.keep(value) : -1;
@@ -339,7 +380,7 @@ LoopNest softmax(std::int64_t rows, std::int64_t columns, int row_threads, int v
   const int sum = b.reduce(Op::reduce_sum, exp);
   b.stage(false);
   const int inverse = b.op(Op::divide, {b.scalar(f32), sum});
-  b.store(sum, b.index({1, 0}));
+  b.store(sum, b.affine({1, 0}));
   b.stage(true);
   if (persistent) exp = b.persistent(buffer);
   else exp = b.op(Op::exp, {b.op(Op::subtract, {b.load(f32, x), max})});
@@ -426,17 +467,16 @@ namespace {
 
 /// out0[c] = sum of column c, out1[c] = its maximum, out2[r, c] = x - sum.
 LoopNest columns(std::int64_t rows, std::int64_t columns, int vector, int row_threads, bool wide) {
-  NestBuilder b("columns", {columns}, {rows});
-  b.nest.schedule.form = jit::ColumnsForm();
-  const int x = b.index({1, columns});
+  NestBuilder b({columns}, {rows});
+  const int x = b.affine({1, columns});
   b.stage(true);
   const int value = b.load(f32, x);
   const int sum = b.reduce(Op::reduce_sum, value), max = b.reduce(Op::reduce_max, value);
   b.stage(false);
-  const int bias = b.load(f32, b.index({1, 0})), shared = b.load(f32, b.index({0, 0}));
+  const int bias = b.load(f32, b.affine({1, 0})), shared = b.load(f32, b.affine({0, 0}));
   const int shifted = b.op(Op::add, {b.op(Op::add, {sum, bias}), shared});
-  b.store(shifted, b.index({1, 0}));
-  b.store(max, b.index({1, 0}));
+  b.store(shifted, b.affine({1, 0}));
+  b.store(max, b.affine({1, 0}));
   b.stage(true);
   b.store(b.op(Op::subtract, {b.load(f32, x), shifted}), x);
   b.nest.schedule.vector = vector;
@@ -484,133 +524,26 @@ TEST_CASE("reductions of columns") {
   compile_for_all_targets(columns(300, 128, 1, 256, true));
 }
 
-TEST_CASE("a long reduction in chunks, of which the last is shorter") {
+TEST_CASE("vectors beside accesses that start between them, and the last points of an odd size") {
   Random random;
   CAPTURE(random.seed);
-  for (bool by_columns : {false, true})
-    for (int vector : {1, 4}) {
-      if (by_columns && vector > 1) continue;  // the chunks are the parallel axis
-      const std::int64_t chunk = 4 * random.integer(20, 500), total = chunk * random.integer(2, 9) + random.integer(1, 79);
-      const std::int64_t chunks = (total + chunk - 1) / chunk;
-      NestBuilder b("chunks", {chunks}, {chunk});
-      if (by_columns) b.nest.schedule.form = jit::ColumnsForm();
-      b.nest.chunk_axis = 0;
-      b.nest.chunk_row = 1;
-      b.nest.chunk_total = b.number(total);
-      b.nest.schedule.vector = vector;
-      b.stage(true);
-      const int sum = b.reduce(Op::reduce_sum, b.load(f32, b.index({chunk, 1})));
+  for (int lanes : {2, 4})
+    for (std::int64_t count : {1, 3, 4, 5, 8191}) {
+      NestBuilder b({count});
       b.stage(false);
-      b.store(sum, b.index({1, 0}));
-      const std::vector<float> x = random.floats(total);
-      const std::vector<Array> y = run(b.nest, {x}, {static_cast<std::size_t>(chunks)});
-      for (std::int64_t c = 0; c < chunks; ++c) {
-        double expected = 0, size = 0;
-        for (std::int64_t i = c * chunk; i < std::min(total, (c + 1) * chunk); ++i) expected += x[i], size += std::abs(x[i]);
-        CHECK(std::abs(y[0].number(c) - expected) <= static_cast<double>(chunk) * 0x1p-24 * size);
-      }
-    }
-}
-
-TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
-  Random random;
-  CAPTURE(random.seed);
-  // The parallel axes of x[a, r, b, s] are a and b, the row axes r and s, so that neither pair is contiguous.
-  const std::int64_t A = random.integer(1, 5), B = random.integer(1, 9), R = random.integer(1, 30), S = random.integer(1, 9);
-  for (const auto& [dtype, by_columns] : testing::sampled(std::array{f32, f64, i32, i64, b8}, std::array{false, true})) {
-    NestBuilder b(fmt::format("reduce_{}", name(dtype)), {A, B}, {R, S});
-    if (by_columns) b.nest.schedule.form = jit::ColumnsForm();
-    share_rows(b.nest, by_columns ? 128 : 64);
-    b.stage(true);
-    const int x = b.load(dtype, b.index({R * B * S, S, B * S, 1}));
-    std::vector<int> results;
-    const std::vector<Op> ops = {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max};
-    for (Op op : ops) results.push_back(b.reduce(op, x));
-    b.stage(false);
-    for (int r : results) b.store(r, b.index({B, 1, 0, 0}));
-    Array values(dtype, A * R * B * S);
-    for (std::size_t i = 0; i < values.count(); ++i) {
-      const double v = random.uniform(0.5, 1.5);
-      if (dtype == f32) values.set(i, random.integer(0, 400) == 0 ? NAN : static_cast<float>(v));
-      else if (dtype == f64) values.set(i, v);
-      else if (dtype == i32) values.set(i, static_cast<std::int32_t>(random.integer(-3000, 3000)));
-      else if (dtype == i64) values.set(i, random.integer(-3000000000, 3000000000));
-      else values.set(i, static_cast<std::uint8_t>(random.integer(0, 9) > 0));
-    }
-    const std::vector<Array> y = run(b.nest, {values}, std::vector<std::size_t>(4, A * B));
-    for (std::size_t k = 0; k < ops.size(); ++k)
-      for (std::int64_t p = 0; p < A * B; ++p) {
-        std::vector<std::size_t> row;
-        for (std::int64_t r = 0; r < R; ++r)
-          for (std::int64_t s = 0; s < S; ++s) row.push_back(((p / B * R + r) * B + p % B) * S + s);
-        const std::string fault = check_reduction(ops[k], values, row, y[k], p);
-        if (!fault.empty()) FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ": ", fault);
-      }
-  }
-}
-
-TEST_CASE("views: negative strides, broadcasts, transposes, and indices with a division and a remainder") {
-  Random random;
-  CAPTURE(random.seed);
-  const std::int64_t M = random.integer(2, 40), N = 4 * random.integer(1, 20);
-  for (int vector : {1, 4}) {
-    NestBuilder b("views", {M, N});
-    b.stage(false);
-    const int flat = b.index({N, 1});
-    const int flipped = b.load(f32, b.index({-N, -1}, M * N - 1));
-    const int row = b.load(f32, b.index({0, 1})), column = b.load(f32, b.index({1, 0}));
-    const int transposed = b.load(f32, b.index({1, M}));
-    // Reads element [flat % M, flat / M] of an (M, N) array, where flat is the output's position.
-    jit::Index x;
-    x.terms.push_back({b.number(N), -1, flat, jit::kOne, b.number(M)});
-    x.terms.push_back({jit::kOne, -1, flat, b.number(M), jit::kNone});
-    const int reshaped = b.load(f32, b.general(x));
-    const int position = b.cast(b.iota(flat), f32);
-    int sum = flipped;
-    for (int v : {row, column, transposed, reshaped, position}) sum = b.op(Op::add, {sum, v});
-    b.store(sum, flat);
-    b.nest.schedule.vector = vector;
-    b.nest.schedule.wide_index = vector == 1;
-    const std::vector<float> a = random.floats(M * N), r = random.floats(N), c = random.floats(M);
-    const std::vector<Array> y = run(b.nest, {a, r, c, a, a}, {a.size()});
-    int wrong = 0;
-    for (std::int64_t i = 0; i < M; ++i)
-      for (std::int64_t j = 0; j < N; ++j) {
-        const std::int64_t p = i * N + j;
-        float expected = a[M * N - 1 - p];
-        for (float v : {r[j], c[i], a[j * M + i], a[p % M * N + p / M], static_cast<float>(p)}) expected += v;
-        wrong += y[0].at<float>(p) != expected;
-      }
-    CHECK(wrong == 0);
-  }
-}
-
-TEST_CASE("transposed operands and results are read and written in tiles") {
-  Random random;
-  CAPTURE(random.seed);
-  for (const auto& [dtype, threads] : testing::sampled(std::array{f32, f64, b8}, std::array{32, 256, 1024})) {
-    const std::int64_t A = random.integer(1, 5), B = random.integer(1, 80), C = random.integer(1, 80);
-    CAPTURE(A);
-    CAPTURE(B);
-    CAPTURE(C);
-    // out0[a, b, c] = in0[a, c, b] + in1[b, c] + in2[c, a, b], of bool: or; out1[c, a, b] and out2[a, c, b + 1] what of it are two.
-    NestBuilder n(fmt::format("turned_{}", name(dtype)), {A, B, C});
-    n.stage(false);
-    const int one = n.load(dtype, n.index({B * C, 1, B})), two = n.load(dtype, n.index({0, C, 1})), three = n.load(dtype, n.index({B, 1, A * B}));
-    const int first = n.op(Op::add, {one, two});
-    n.store(n.op(Op::add, {first, three}), n.index({B * C, C, 1}));
-    n.store(first, n.index({B, 1, A * B}));
-    n.store(three, n.index({(B + 1) * C, 1, B + 1}, 1));
-    n.nest.schedule.form = jit::TilesForm();
-    n.nest.schedule.threads = threads;
-    n.nest.schedule.wide_index = threads == 32;
-    const auto count = static_cast<std::size_t>(A * B * C);
-    const auto made = [&](std::size_t size) {
-      Array values(dtype, size);
-      for (std::size_t i = 0; i < size; ++i) {
-        if (dtype == f32) values.set(i, static_cast<float>(random.integer(-1000, 1000)));
-        else if (dtype == f64) values.set(i, static_cast<double>(random.integer(-1000, 1000)));
-        else values.set(i, static_cast<std::uint8_t>(random.integer(0, 3) == 0));
+      const int sum = b.op(Op::add, {b.load(f32, b.affine({1})), b.load(f32, b.affine({1}, 1))});
+      b.store(b.op(Op::add, {sum, b.load(f32, b.affine({0}))}), b.affine({1}));
+      b.store(sum, b.affine({1}, 1));
+      b.nest.schedule.vector = lanes;
+      b.nest.schedule.tail = true;
+      b.nest.schedule.singles = {1, 4};
+      b.nest.schedule.wide_index = lanes == 2;
+      const std::vector<float> x = random.floats(count), later = random.floats(count + 1), shared = random.floats(1);
+      const std::vector<Array> y = run(b.nest, {x, later, shared}, {static_cast<std::size_t>(count), static_cast<std::size_t>(count + 1)});
+      int wrong = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        wrong += y[0].at<float>(i) != x[i] + later[i + 1] + shared[0];
+        wrong += y[1].at<float>(i + 1) != x[i] + later[i + 1];
       }
       return values;
     };

@@ -1,10 +1,9 @@
-// Generated CPU code: access patterns, loops, reductions, persistent buffers and chunks, on every instruction set of this processor.
+// Generated CPU code: branches, persistent buffers, fast_math and the text, on every instruction level this processor has. test_nest and test_arithmetic
+// compare accesses, reductions and scans with the interpreter.
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <numeric>
 #include <random>
 
 #include "llvm_runner.hpp"
@@ -22,74 +21,7 @@ std::vector<float> random_floats(std::size_t n, std::mt19937_64& random, double 
   return v;
 }
 
-struct Layout {
-  std::int64_t row, column;  // strides; 0: broadcast
-};
-
-/// out[i, j] = a[layout] - b[layout]. The rest of the output array must stay poisoned.
-template <class T> void check_layout(Layout a, Layout b, Layout out, std::int64_t m, std::int64_t n, std::mt19937_64& random) {
-  NestBuilder builder({m, n});
-  builder.stage(false);
-  const DType dtype = dtype_of<T>;
-  const int x = builder.load(dtype, builder.affine({a.row, a.column})), y = builder.load(dtype, builder.affine({b.row, b.column}));
-  builder.store(builder.op(std::is_same_v<T, bool> ? Op::bitwise_xor : Op::subtract, {x, y}), builder.affine({out.row, out.column}));
-  // There is space on both sides for strides of either sign.
-  const std::int64_t middle = 400 * (m + 1) + 200 * (n + 1), size = 2 * middle;
-  auto va = std::make_unique<T[]>(size), vb = std::make_unique<T[]>(size), got = std::make_unique<T[]>(size), expected = std::make_unique<T[]>(size);
-  for (std::int64_t k = 0; k < size; ++k) va[k] = T(random() % 2), vb[k] = T(random() % 2), got[k] = expected[k] = T(1);
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      const T p = va[middle + i * a.row + j * a.column], q = vb[middle + i * b.row + j * b.column];
-      expected[middle + i * out.row + j * out.column] = std::is_same_v<T, bool> ? T(p != q) : T(p - q);
-    }
-  for (const jit::CpuTarget& cpu : cpu_levels()) {
-    std::fill_n(got.get(), size, T(1));
-    run(builder.nest, compile(builder.nest, cpu)->entry(), {va.get() + middle, vb.get() + middle, got.get() + middle}, {}, 2);
-    CHECK(std::equal(got.get(), got.get() + size, expected.get()));
-  }
-}
-
 enum class Lanes { parallel, row };
-
-/// out[i] = reduction over k of x[i, k], vectorised along i or k.
-jit::LoopNest reduction_nest(Op op, DType dtype, std::int64_t m, std::int64_t n, Lanes lanes) {
-  NestBuilder b({m}, {n}, lanes == Lanes::row);
-  b.stage(true);
-  const int x = b.load(dtype, lanes == Lanes::row ? b.affine({n == 1 ? 2 : n, 1}) : b.affine({1, m == 1 ? 2 : m}));
-  const int r = b.reduce(op, x);
-  b.stage(false);
-  b.store(r, b.affine({1, 0}));
-  return b.nest;
-}
-
-template <class T> void check_reduction(Op op, std::int64_t m, std::int64_t n, Lanes lanes, std::mt19937_64& random) {
-  jit::LoopNest nest = reduction_nest(op, dtype_of<T>, m, n, lanes);
-  std::vector<T> x(static_cast<std::size_t>(2 * m * n + 2)), out(m + 1);
-  for (T& v : x) v = static_cast<T>(op == Op::reduce_prod ? 0.75 + static_cast<int>(random() % 3) * 0.25 : static_cast<int>(random() % 2001) - 1000);
-  const auto at = [&](std::int64_t i, std::int64_t k) -> T& { return lanes == Lanes::row ? x[i * (n == 1 ? 2 : n) + k] : x[i + k * (m == 1 ? 2 : m)]; };
-  const bool ordered = op == Op::reduce_min || op == Op::reduce_max;
-  if (std::is_floating_point_v<T> && ordered && m > 2 && n > 3) at(1, n / 2) = std::numeric_limits<T>::quiet_NaN(), at(2, n - 1) = T(NAN);
-  for (const jit::CpuTarget& cpu : cpu_levels()) {
-    std::fill(out.begin(), out.end(), T(77));
-    run(nest, compile(nest, cpu)->entry(), {x.data(), out.data()}, {}, 3);
-    CHECK(out[m] == T(77));
-    for (std::int64_t i = 0; i < m; ++i) {
-      double expected = op == Op::reduce_sum ? 0 : op == Op::reduce_prod ? 1 : static_cast<double>(at(i, 0)), magnitude = 1;
-      for (std::int64_t k = 0; k < n; ++k) {
-        const double v = static_cast<double>(at(i, k));
-        magnitude += std::fabs(v);
-        if (op == Op::reduce_sum) expected += v;
-        else if (op == Op::reduce_prod) expected *= v;
-        else if (std::isnan(v) || std::isnan(expected)) expected = NAN;
-        else expected = op == Op::reduce_min ? std::min(expected, v) : std::max(expected, v);
-      }
-      INFO(trace::name(op), " ", name(dtype_of<T>), " ", m, "x", n, " lanes ", static_cast<int>(lanes), " row ", i, ": ", out[i], " for ", expected);
-      if (std::isnan(expected)) CHECK(std::isnan(double(out[i])));
-      else if (op == Op::reduce_prod) CHECK(std::fabs(double(out[i]) - expected) <= 1e-6 * n * std::fabs(expected));
-      else CHECK(std::fabs(double(out[i]) - expected) <= (std::is_same_v<T, float> && !ordered ? 1e-7 * magnitude : 0));
-    }
-  }
-}
 
 /// Softmax along the rows: maximum; exp staged in a persistent buffer and summed; quotient.
 jit::LoopNest softmax_nest(std::int64_t m, std::int64_t n, Lanes lanes) {
@@ -119,101 +51,7 @@ jit::LoopNest simple_nest(std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("contiguous, strided, reversed and broadcast layouts of every operand") {
-  NEEDS_LLVM
-  std::mt19937_64 random(fresh_seed());
-  const Layout inputs[] = {{200, 1}, {1, 200}, {400, 2}, {-200, -1}, {0, 1}, {1, 0}, {0, 0}, {0, -3}};
-  for (const Layout& a : inputs)
-    for (const Layout& out : {Layout{200, 1}, Layout{1, 200}, Layout{-400, -2}})
-      check_layout<float>(a, inputs[random() % 8], out, 1 + static_cast<std::int64_t>(random() % 5), 1 + static_cast<std::int64_t>(random() % 130), random);
-  for (const Layout& a : {Layout{200, 1}, Layout{1, 200}, Layout{0, -3}}) {
-    check_layout<bool>(a, inputs[random() % 8], {1, 200}, 5, 77, random);
-    check_layout<double>(a, inputs[random() % 8], {200, 1}, 5, 77, random);
-    check_layout<std::int32_t>(a, inputs[random() % 8], {-400, -2}, 5, 130, random);
-    check_layout<std::int64_t>(a, inputs[random() % 8], {200, 1}, 3, 150, random);
-  }
-  check_layout<float>(inputs[0], inputs[0], inputs[0], 0, 10, random);
-  check_layout<float>(inputs[0], inputs[0], inputs[0], 10, 0, random);
-}
-
-TEST_CASE("indices with divisions and remainders: a reshape of a transpose") {
-  NEEDS_LLVM
-  std::mt19937_64 random(fresh_seed());
-  for (std::int64_t n : {1, 5, 64, 141}) {
-    // out[i, j] = a.T.reshape(m, n)[i, j] for a of shape (q, p), so a.T has shape (p, q). The flat index is used as a value, too.
-    const std::int64_t m = 6, p = 2 * n, q = 3;
-    NestBuilder b({m, n});
-    const int flat = b.affine({n == 1 ? 7 : n, 1});
-    if (n == 1) b.nest.ints.back() = 1;
-    const int pq = b.parameter(q), stride = b.parameter(p);
-    jit::Index index;
-    index.terms.push_back({stride, -1, flat, kOne, pq});
-    index.terms.push_back({kOne, -1, flat, pq, kNone});
-    const int access = b.add(index);
-    b.stage(false);
-    b.store(b.load(DType::float32, access), flat);
-    b.store(b.index_value(access), flat);
-    const std::vector<float> a = random_floats(p * q, random);
-    std::vector<float> out(m * n + 1, 9);
-    std::vector<std::int64_t> places(m * n + 1, -5);
-    for (const jit::CpuTarget& cpu : cpu_levels()) {
-      run(b.nest, compile(b.nest, cpu)->entry(), {const_cast<float*>(a.data()), out.data(), places.data()}, {}, 2);
-      for (std::int64_t f = 0; f < m * n; ++f) {
-        const std::int64_t place = f % q * p + f / q;
-        REQUIRE(places[f] == place);
-        REQUIRE(out[f] == a[place]);
-      }
-      CHECK(out[m * n] == 9);
-    }
-  }
-}
-
-TEST_CASE("transposes are computed in tiles, for any size") {
-  NEEDS_LLVM
-  std::mt19937_64 random(fresh_seed());
-  for (const auto& [a, b, c] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{1, 1, 1}, {1, 64, 70}, {3, 130, 37}, {2, 63, 16}}) {
-    const std::int64_t plane = (b + 1) * (c + 1);
-    for (const bool strided_output : {false, true}) {  // out[i, j, k] = in[i, k, j]
-      NestBuilder builder({a, b, c});
-      builder.stage(false);
-      const int rows = builder.affine({plane, c + 1, 1}), columns = builder.affine({plane, 1, b + 1});
-      builder.store(builder.load(DType::int32, strided_output ? rows : columns), strided_output ? columns : rows);
-      const std::int64_t size = (a + 1) * plane;
-      std::vector<std::int32_t> in(size), out(size), expected(size, -7);
-      for (auto& v : in) v = static_cast<std::int32_t>(random() % 100000);
-      for (std::int64_t i = 0; i < a; ++i)
-        for (std::int64_t j = 0; j < b; ++j)
-          for (std::int64_t k = 0; k < c; ++k) {
-            const std::int64_t by_row = i * plane + j * (c + 1) + k, by_column = i * plane + j + k * (b + 1);
-            expected[strided_output ? by_column : by_row] = in[strided_output ? by_row : by_column];
-          }
-      for (const jit::CpuTarget& cpu : cpu_levels())
-        for (int shares : {1, 3, 7}) {
-          std::fill(out.begin(), out.end(), -7);
-          run(builder.nest, compile(builder.nest, cpu)->entry(), {in.data(), out.data()}, {}, shares);
-          CHECK(out == expected);
-        }
-    }
-  }
-}
-
-TEST_CASE("index values along the vectorised axis") {
-  NEEDS_LLVM
-  NestBuilder b({3, 100});
-  b.stage(false);
-  b.store(b.index_value(b.affine({1000, 7})), b.affine({100, 1}));
-  b.store(b.index_value(b.affine({1, 0})), b.affine({100, 1}));
-  for (const jit::CpuTarget& cpu : cpu_levels()) {
-    std::vector<std::int64_t> x(300, -1), y(300, -1);
-    run(b.nest, compile(b.nest, cpu)->entry(), {x.data(), y.data()}, {}, 2);
-    for (int k = 0; k < 300; ++k) {
-      REQUIRE(x[k] == k / 100 * 1000 + k % 100 * 7);
-      REQUIRE(y[k] == k / 100);
-    }
-  }
-}
-
-TEST_CASE("values that only one side of a `where` needs are computed in a branch if its condition depends on positions") {
+TEST_CASE("what one side of a where alone needs is behind a branch where places decide; else it is not") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const bool by_place : {true, false})
@@ -248,40 +86,7 @@ TEST_CASE("values that only one side of a `where` needs are computed in a branch
     }
 }
 
-TEST_CASE("reductions along rows and along columns") {
-  NEEDS_LLVM
-  std::mt19937_64 random(fresh_seed());
-  for (const Lanes lanes : {Lanes::row, Lanes::parallel})
-    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 0}, {1, 1}, {4, 7}, {7, 16}, {131, 100}, {3, 1000}})
-      for (Op op : {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max}) {
-        if (n == 0 && (op == Op::reduce_min || op == Op::reduce_max)) continue;
-        check_reduction<float>(op, m, n, lanes, random);
-        if (op == Op::reduce_prod && n > 16) continue;
-        check_reduction<double>(op, m, n, lanes, random);
-        if (op == Op::reduce_prod) continue;
-        check_reduction<std::int32_t>(op, m, n, lanes, random);
-        check_reduction<std::int64_t>(op, m, n, lanes, random);
-      }
-}
-
-TEST_CASE("bool reductions: any and all") {
-  NEEDS_LLVM
-  for (const Lanes lanes : {Lanes::row, Lanes::parallel})
-    for (Op op : {Op::reduce_max, Op::reduce_min}) {
-      const std::int64_t m = 70, n = 70;
-      const jit::LoopNest nest = reduction_nest(op, DType::bool_, m, n, lanes);
-      auto x = std::make_unique<bool[]>(m * n), out = std::make_unique<bool[]>(m);
-      const bool any = op == Op::reduce_max;
-      std::fill_n(x.get(), m * n, !any);
-      for (std::int64_t i = 0; i < m; i += 3) x[lanes == Lanes::row ? i * n + (i * 7) % n : i + (i * 7) % n * m] = any;
-      for (const jit::CpuTarget& cpu : cpu_levels()) {
-        run(nest, compile(nest, cpu)->entry(), {x.get(), out.get()}, {}, 2);
-        for (std::int64_t i = 0; i < m; ++i) REQUIRE(out[i] == ((i % 3 == 0) == any));
-      }
-    }
-}
-
-TEST_CASE("softmax in one kernel with a persistent buffer, vectorised along rows or across them") {
+TEST_CASE("softmax in one kernel, through a persistent buffer, lanes along rows and across them") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   for (const Lanes lanes : {Lanes::row, Lanes::parallel})
@@ -351,58 +156,7 @@ TEST_CASE("values that do not change along the vectorised axis are computed befo
   CHECK(text.find("@llvm.sqrt.v") == std::string::npos);
 }
 
-TEST_CASE("two row axes and two parallel axes") {
-  NEEDS_LLVM
-  std::mt19937_64 random(fresh_seed());
-  const std::int64_t a = 3, b = 5, c = 4, d = 37;  // out[i, j] = sum over k, l of x[i, k, j, l]
-  for (const bool row_lanes : {true, false}) {
-    NestBuilder builder({a, b}, {c, d}, row_lanes);
-    builder.stage(true);
-    const int r = builder.reduce(Op::reduce_sum, builder.load(DType::float64, builder.affine({c * b * d, d, b * d, 1})));
-    builder.stage(false);
-    builder.store(r, builder.affine({b, 1, 0, 0}));
-    std::vector<double> x(a * b * c * d), out(a * b);
-    for (double& v : x) v = static_cast<double>(random() % 1000);
-    for (const jit::CpuTarget& cpu : cpu_levels()) {
-      run(builder.nest, compile(builder.nest, cpu)->entry(), {x.data(), out.data()}, {}, 3);
-      for (std::int64_t i = 0; i < a; ++i)
-        for (std::int64_t j = 0; j < b; ++j) {
-          double sum = 0;
-          for (std::int64_t k = 0; k < c; ++k)
-            for (std::int64_t l = 0; l < d; ++l) sum += x[((i * c + k) * b + j) * d + l];
-          REQUIRE(out[i * b + j] == sum);
-        }
-    }
-  }
-}
-
-TEST_CASE("chunks, of which the last is shorter and further ones are empty, vectorised along any axis") {
-  NEEDS_LLVM
-  std::mt19937_64 random(fresh_seed());
-  for (const std::int64_t total : {1, 99, 100, 101, 345}) {
-    const std::int64_t chunk = 100, chunks = 5;
-    std::vector<double> x(total);
-    for (double& v : x) v = static_cast<double>(random() % 1000);
-    for (const bool row_lanes : {true, false}) {
-      NestBuilder b({chunks}, {chunk}, row_lanes);
-      b.stage(true);
-      const int r = b.reduce(Op::reduce_sum, b.load(DType::float64, b.affine({chunk, 1})));
-      b.stage(false);
-      b.store(r, b.affine({1, 0}));
-      b.chunks(0, total);
-      for (const jit::CpuTarget& cpu : cpu_levels()) {
-        std::vector<double> out(chunks, -1);
-        run(b.nest, compile(b.nest, cpu)->entry(), {x.data(), out.data()}, {}, 2);
-        for (std::int64_t k = 0; k < chunks; ++k) {
-          const std::int64_t begin = std::min(total, k * chunk), end = std::min(total, begin + chunk);
-          REQUIRE(out[k] == std::accumulate(x.begin() + begin, x.begin() + end, 0.0));
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("an output may overwrite an input") {
+TEST_CASE("an output may take the place of an input") {
   NEEDS_LLVM
   std::mt19937_64 random(fresh_seed());
   const jit::LoopNest nest = simple_nest(777);

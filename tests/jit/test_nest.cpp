@@ -1,5 +1,5 @@
-// Loop nests with guarded accesses, indices that are values, checks and scans, on every executor. The executors must agree with plain loops, and must not
-// access memory for which a guard is false.
+// Loop nests built by hand, on every executor at once: layouts, index arithmetic, reductions, chunks, guarded accesses, indices that are values, checks, scans.
+// All must agree with a reference written as plain loops, and touch nothing that is no element or that a guard keeps from them.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -26,19 +26,10 @@ struct Result {
   std::vector<std::int64_t> flags;
 };
 
-std::vector<Array> poisoned(const jit::LoopNest& nest, const std::vector<std::size_t>& counts) {
-  std::vector<Array> outputs;
-  for (std::size_t k = 0; k < counts.size(); ++k) {
-    outputs.emplace_back(nest.outputs[k].dtype, counts[k]);
-    std::fill(outputs[k].bytes.begin(), outputs[k].bytes.end(), std::byte{0xa5});
-  }
-  return outputs;
-}
-
-/// The buffers are on the host; `run` gets their addresses.
+/// On the host: `run` gets the pointers.
 Result on_host(const jit::LoopNest& nest, std::vector<Array> inputs, const std::vector<std::size_t>& counts,
                const std::function<void(const std::vector<void*>&)>& run) {
-  Result result{poisoned(nest, counts), std::vector<std::int64_t>(2 * nest.checks)};
+  Result result{test::poisoned(nest, counts), std::vector<std::int64_t>(2 * nest.checks)};
   std::vector<void*> pointers;
   for (auto* arrays : {&inputs, &result.outputs})
     for (Array& a : *arrays) pointers.push_back(a.bytes.data());
@@ -48,22 +39,8 @@ Result on_host(const jit::LoopNest& nest, std::vector<Array> inputs, const std::
 }
 
 Result on_cuda(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& counts, const std::vector<std::uint64_t>& scalars) {
-  auto& gpu = test::gpu();
-  const jit::Binary binary = test::compiler().compile(jit::generate_cuda(nest, gpu.info().sm));
-  Result result{poisoned(nest, counts), std::vector<std::int64_t>(2 * nest.checks)};
-  std::vector<runtime::BufferPtr> buffers;
-  const auto upload = [&](const void* data, std::size_t bytes) {
-    buffers.push_back(gpu.allocate(std::max<std::size_t>(bytes, 1)));
-    gpu.upload(*buffers.back(), data, bytes);
-  };
-  for (const Array& a : inputs) upload(a.bytes.data(), a.bytes.size());
-  for (const Array& a : result.outputs) upload(a.bytes.data(), a.bytes.size());
-  if (nest.checks > 0) upload(result.flags.data(), 8 * result.flags.size());
-  std::vector<void*> pointers;
-  for (const auto& b : buffers) pointers.push_back(b->data());
-  gpu.launch(*gpu.load(nest, binary), nest, {pointers, nest.ints, scalars});
-  for (std::size_t k = 0; k < counts.size(); ++k) gpu.download(result.outputs[k].bytes.data(), *buffers[inputs.size() + k], result.outputs[k].bytes.size());
-  if (nest.checks > 0) gpu.download(result.flags.data(), *buffers.back(), 8 * result.flags.size());
+  Result result{{}, std::vector<std::int64_t>(2 * nest.checks)};
+  result.outputs = test::run(nest, inputs, counts, scalars, nest.checks > 0 ? &result.flags : nullptr);
   return result;
 }
 
@@ -122,64 +99,291 @@ int within(NestBuilder& b, int index, std::int64_t low, std::int64_t high) {
   const int at = b.index_value(index);
   return b.op(Op::bitwise_and, {b.op(Op::less_equal, kBool, {constant(low), at}), b.op(Op::less, kBool, {at, constant(high)})});
 }
-/// The axes' strides, and a constant.
-int affine(NestBuilder& b, std::vector<std::int64_t> strides, std::int64_t constant) {
-  const int index = b.affine(std::move(strides));
-  if (constant != 0) b.nest.indices[index].constant = b.parameter(constant);
-  return index;
+
+struct Layout {
+  std::int64_t row, column;  // strides; 0: broadcast
+};
+
+/// out[i, j] = a[i, j] - b[i, j]; what is no element of the output stays as it was.
+void check_layout(DType dtype, Layout a, Layout b, Layout out, std::int64_t m, std::int64_t n, Random& random) {
+  const std::int64_t middle = 400 * (m + 1) + 200 * (n + 1);  // room on both sides for strides of either sign
+  const auto size = static_cast<std::size_t>(2 * middle);
+  NestBuilder builder({m, n});
+  builder.stage(false);
+  const auto index = [&](Layout layout) { return builder.affine({layout.row, layout.column}, middle); };
+  const int x = builder.load(dtype, index(a)), y = builder.load(dtype, index(b));
+  builder.store(builder.op(dtype == kBool ? Op::bitwise_xor : Op::subtract, {x, y}), index(out));
+  const Array va = random_array(dtype, size, random), vb = random_array(dtype, size, random);
+  everywhere(builder.nest, {va, vb}, {size}, [&](const Result& got) {
+    Array expected = std::move(test::poisoned(builder.nest, {size})[0]);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        const auto at = [&](Layout layout) { return static_cast<std::size_t>(middle + i * layout.row + j * layout.column); };
+        visit_storage(dtype, [&]<class T>() { expected.set(at(out), static_cast<T>(va.at<T>(at(a)) - vb.at<T>(at(b)))); });
+      }
+    CHECK((got.outputs[0].bytes == expected.bytes));
+  });
 }
 
 }  // namespace
 
-TEST_CASE("padding in two dimensions: memory outside x is never read") {
+TEST_CASE("layouts: contiguous, strided, reversed, broadcast, in every place, of no, few and many elements") {
   Random random;
   CAPTURE(random.seed);
-  for (const auto& [dtype, vector, sizes] :
-       testing::sampled(std::array{kF32, kF64, kI32, kI64, kBool}, std::array{1, 4},
-                        std::vector<std::array<std::int64_t, 4>>{{3, 5, 2, 1}, {1, 1, 0, 3}, {40, 300, 1, 7}, {0, 4, 3, 5}})) {
-    const auto& [m, n, low, high] = sizes;
-    const std::int64_t rows = m + low + high, columns = n + low + high;
-    if (columns % vector != 0) continue;
-    NestBuilder b({rows, columns});
-    b.nest.schedule.vector = vector;
-    b.stage(false);
-    const int inside = b.op(Op::bitwise_and, {within(b, b.affine({1, 0}), low, low + m), within(b, b.affine({0, 1}), low, low + n)});
-    const int fill = b.scalar(dtype);
-    const int at = affine(b, {n, 1}, -(low * n + low));
-    const int turned = affine(b, {1, std::max<std::int64_t>(m, 2)}, -(low * std::max<std::int64_t>(m, 2) + low));
-    const int straight = b.guarded(b.load(dtype, at), inside, fill);
-    const int zeroed = b.guarded(b.load(dtype, turned), inside);
-    b.store(straight, b.affine({columns, 1}));
-    b.store(zeroed, b.affine({columns, 1}));
-    b.store_if(inside, straight, b.affine({columns, 1}));
-    const Array x = random_array(dtype, m * n, random), y = random_array(dtype, std::max<std::int64_t>(m, 2) * n, random);
-    Array seven(dtype, 1);
-    if (dtype == kF32) seven.set(0, 7.f);
-    else if (dtype == kF64) seven.set(0, 7.);
-    else if (dtype == kI32) seven.set<std::int32_t>(0, 7);
-    else if (dtype == kI64) seven.set<std::int64_t>(0, 7);
-    else seven.set<std::uint8_t>(0, 1);
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, seven.bytes.data(), seven.bytes.size());
-    const auto size = static_cast<std::size_t>(rows * columns);
-    everywhere(b.nest, {x, y}, {size, size, size},
-               [&](const Result& got) {
-                 int wrong = 0;
-                 for (std::int64_t i = 0; i < rows; ++i)
-                   for (std::int64_t j = 0; j < columns; ++j) {
-                     const std::int64_t k = i - low, l = j - low, p = i * columns + j;
-                     const bool in = k >= 0 && k < m && l >= 0 && l < n;
-                     wrong += got.outputs[0].number(p) != (in ? x.number(k * n + l) : seven.number(0));
-                     wrong += got.outputs[1].number(p) != (in ? y.number(k + l * std::max<std::int64_t>(m, 2)) : 0);
-                     Array untouched(dtype, 1);
-                     std::fill(untouched.bytes.begin(), untouched.bytes.end(), std::byte{0xa5});
-                     const double expected = in ? x.number(k * n + l) : untouched.number(0), stored = got.outputs[2].number(p);
-                     wrong += !(stored == expected);
-                   }
-                 CHECK(wrong == 0);
-               },
-               {bits});
+  const Layout inputs[] = {{200, 1}, {1, 200}, {400, 2}, {-200, -1}, {0, 1}, {1, 0}, {0, 0}, {0, -3}};
+  const auto any = [&] { return inputs[random.integer(0, 7)]; };
+  for (const Layout& a : inputs)
+    for (const Layout& out : {Layout{200, 1}, Layout{1, 200}, Layout{-400, -2}})
+      check_layout(kF32, a, any(), out, random.integer(1, 5), random.integer(1, 130), random);
+  for (const DType dtype : {kF64, kI32, kI64, kBool})
+    for (const Layout& out : {Layout{200, 1}, Layout{1, 200}}) check_layout(dtype, any(), any(), out, 5, random.integer(1, 150), random);
+  for (const auto& [m, n] : std::vector<std::array<std::int64_t, 2>>{{0, 10}, {10, 0}, {3, 1023}, {3, 1025}, {3, 2500}})
+    check_layout(kF32, {1, 3}, {n, 1}, {n, 1}, m, n, random);
+}
+
+TEST_CASE("indices with division and remainder, nested") {
+  Random random;
+  CAPTURE(random.seed);
+  // The flat element t of a (6, 3500) space, read as if it were (1400, 15) transposed, then folded once more.
+  const std::int64_t rows = 6, columns = 3500;
+  NestBuilder b({rows, columns});
+  b.stage(false);
+  const int flat = b.affine({columns, 1});
+  const int by15 = b.parameter(15), by1400 = b.parameter(1400), by7 = b.parameter(7), by100 = b.parameter(100);
+  jit::Index transposed;  // (t % 15) * 1400 + t / 15
+  transposed.terms = {{by1400, -1, flat, kOne, by15}, {kOne, -1, flat, by15, jit::kNone}};
+  const int turned = b.add(transposed);
+  jit::Index folded;  // (turned / 7) % 100 + 100 * (j / 7 % 15) + row + 5
+  const int column = b.affine({0, 1});
+  folded.terms = {{kOne, -1, turned, by7, by100}, {by100, -1, column, by7, by15}, {kOne, 0}};
+  folded.constant = b.parameter(5);
+  const int twice = b.add(folded);
+  jit::Index strided;  // (3 * j) / 7 % 100
+  strided.terms = {{kOne, -1, b.affine({0, 3}), by7, by100}};
+  jit::Index wrapped;  // an index of an index, still affine: i * columns + j + 5
+  wrapped.terms = {{kOne, -1, flat}};
+  wrapped.constant = b.parameter(5);
+  const int x = b.load(kF32, turned), y = b.load(kF32, twice), z = b.load(kF32, b.add(strided)), w = b.load(kF32, b.add(wrapped));
+  b.store(b.op(Op::add, {b.op(Op::add, {x, y}), b.op(Op::add, {z, w})}), flat);
+  b.store(b.index_value(twice), turned);
+  b.store(b.index_value(b.affine({1000, 7})), flat);
+  b.store(b.index_value(b.affine({1, 0})), flat);
+
+  const auto size = static_cast<std::size_t>(rows * columns);
+  const Array in0 = random_array(kF32, size, random), in1 = random_array(kF32, 2000, random), in2 = random_array(kF32, 100, random),
+              in3 = random_array(kF32, size + 5, random);
+  everywhere(b.nest, {in0, in1, in2, in3}, {size, size, size, size}, [&](const Result& got) {
+    int wrong = 0;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const std::int64_t t = i * columns + j, u = t % 15 * 1400 + t / 15, v = u / 7 % 100 + 100 * (j / 7 % 15) + i + 5;
+        wrong += got.outputs[0].at<float>(t) != in0.at<float>(u) + in1.at<float>(v) + (in2.at<float>(3 * j / 7 % 100) + in3.at<float>(t + 5));
+        wrong += got.outputs[1].at<std::int64_t>(u) != v;
+        wrong += got.outputs[2].at<std::int64_t>(t) != 1000 * i + 7 * j;
+        wrong += got.outputs[3].at<std::int64_t>(t) != i;
+      }
+    CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE("a transposed layout is read and written by tiles") {
+  Random random;
+  CAPTURE(random.seed);
+  for (DType dtype : {kF32, kF64, kI32, kBool})
+    for (int threads : {32, 256, 1024}) {
+      const std::int64_t A = random.integer(1, 5), B = random.integer(1, 80), C = random.integer(1, 80);
+      CAPTURE(A);
+      CAPTURE(B);
+      CAPTURE(C);
+      // out0[a, b, c] = in0[a, c, b] + in1[b, c] + in2[c, a, b], of bool: or; out1[c, a, b] is the sum of the first two, and out2[a, c, b + 1] is in2.
+      NestBuilder n({A, B, C});
+      n.stage(false);
+      const int one = n.load(dtype, n.affine({B * C, 1, B})), two = n.load(dtype, n.affine({0, C, 1})), three = n.load(dtype, n.affine({B, 1, A * B}));
+      const int first = n.op(Op::add, {one, two});
+      n.store(n.op(Op::add, {first, three}), n.affine({B * C, C, 1}));
+      n.store(first, n.affine({B, 1, A * B}));
+      n.store(three, n.affine({(B + 1) * C, 1, B + 1}, 1));
+      n.nest.schedule.form = jit::Form::tiles;
+      n.nest.schedule.threads = threads;
+      n.nest.schedule.wide_index = threads == 32;
+      const auto count = static_cast<std::size_t>(A * B * C);
+      const auto whole = [&](std::size_t size) {  // numbers whose sums are exact
+        Array values = random_array(dtype == kBool ? kBool : kI32, size, random), made(dtype, size);
+        for (std::size_t k = 0; k < size; ++k) visit_storage(dtype, [&]<class T>() { made.set(k, static_cast<T>(values.number(k))); });
+        return made;
+      };
+      const Array x = whole(count), y = whole(static_cast<std::size_t>(B * C)), z = whole(count);
+      everywhere(n.nest, {x, y, z}, {count, count, static_cast<std::size_t>(A * (B + 1) * C)}, [&](const Result& got) {
+        int wrong = 0;
+        for (std::int64_t a = 0; a < A; ++a)
+          for (std::int64_t b = 0; b < B; ++b)
+            for (std::int64_t c = 0; c < C; ++c) {
+              const double first_two = x.number((a * C + c) * B + b) + y.number(b * C + c), third = z.number((c * A + a) * B + b), sum = first_two + third;
+              wrong += got.outputs[0].number((a * B + b) * C + c) != (dtype == kBool ? sum > 0 : sum);
+              wrong += got.outputs[1].number((c * A + a) * B + b) != (dtype == kBool ? first_two > 0 : first_two);
+              wrong += got.outputs[2].number((a * C + c) * (B + 1) + b + 1) != third;
+            }
+        CHECK(wrong == 0);
+      });
+    }
+}
+
+namespace {
+
+/// Returns an empty text, or how an element of the result differs from the reduction of the elements `row` of the values.
+std::string check_reduction(Op op, const Array& values, const std::vector<std::size_t>& row, const Array& result, std::size_t p) {
+  const bool floating = is_floating(values.dtype);
+  long double wide = op == Op::reduce_prod ? 1 : 0, magnitude = 0;
+  std::uint64_t wrapped = op == Op::reduce_prod ? 1 : 0;
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const double x = values.number(row[k]);
+    const std::int64_t n = floating ? 0 : values.dtype == DType::int64 ? values.at<std::int64_t>(row[k]) : static_cast<std::int64_t>(x);
+    if (op == Op::reduce_sum) wide += x, wrapped += static_cast<std::uint64_t>(n);
+    else if (op == Op::reduce_prod) wide *= x, wrapped *= static_cast<std::uint64_t>(n);
+    else if (k == 0 || std::isnan(x)) wide = std::isnan(wide) ? wide : x;
+    else if (!std::isnan(wide)) wide = op == Op::reduce_min ? std::min<long double>(wide, x) : std::max<long double>(wide, x);
+    magnitude += std::fabs(x);
   }
+  const bool order = op == Op::reduce_min || op == Op::reduce_max;
+  const double got = result.number(p);
+  bool same = false;
+  if (order) same = got == static_cast<double>(wide) || (std::isnan(got) && std::isnan(wide));
+  else if (values.dtype == DType::bool_) same = (got != 0) == (wrapped != 0);
+  else if (values.dtype == DType::int32) same = result.at<std::int32_t>(p) == static_cast<std::int32_t>(wrapped);
+  else if (values.dtype == DType::int64) same = result.at<std::int64_t>(p) == static_cast<std::int64_t>(wrapped);
+  else {
+    const long double rounding = values.dtype == DType::float32 ? 0x1p-24L : 0x1p-53L;
+    // In any order, each element passes through fewer operations than there are elements, and each rounds once.
+    const long double scale = op == Op::reduce_sum ? magnitude : std::fabs(wide);
+    same = (std::isnan(got) && std::isnan(wide)) || std::fabs(got - wide) <= static_cast<long double>(row.size()) * rounding * scale;
+  }
+  if (same) return {};
+  return fmt::format("over {} elements gives {}, not {}", row.size(), got, static_cast<double>(wide));
+}
+
+}  // namespace
+
+TEST_CASE("reductions of every kind and dtype, several axes, NaN") {
+  Random random;
+  CAPTURE(random.seed);
+  // Two parallel and two row axes over x[a, r, b, s], so that no flat order is contiguous.
+  const std::int64_t A = random.integer(1, 5), B = random.integer(1, 9), R = random.integer(1, 30), S = random.integer(1, 9);
+  for (DType dtype : {kF32, kF64, kI32, kI64, kBool})
+    for (bool by_columns : {false, true}) {
+      NestBuilder b({A, B}, {R, S}, !by_columns);
+      share_rows(b.nest, by_columns ? 128 : 64);
+      b.stage(true);
+      const int x = b.load(dtype, b.affine({R * B * S, S, B * S, 1}));
+      std::vector<int> results;
+      const std::vector<Op> ops = {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max};
+      for (Op op : ops) results.push_back(b.reduce(op, x));
+      b.stage(false);
+      for (int r : results) b.store(r, b.affine({B, 1, 0, 0}));
+      Array values(dtype, A * R * B * S);
+      for (std::size_t i = 0; i < values.count(); ++i) {
+        const double v = random.uniform(0.5, 1.5);
+        if (dtype == kF32) values.set(i, random.integer(0, 400) == 0 ? NAN : static_cast<float>(v));
+        else if (dtype == kF64) values.set(i, v);
+        else if (dtype == kI32) values.set(i, static_cast<std::int32_t>(random.integer(-3000, 3000)));
+        else if (dtype == kI64) values.set(i, random.integer(-3000000000, 3000000000));
+        else values.set(i, static_cast<std::uint8_t>(random.integer(0, 9) > 0));
+      }
+      everywhere(b.nest, {values}, std::vector<std::size_t>(4, A * B), [&](const Result& got) {
+        for (std::size_t k = 0; k < ops.size(); ++k)
+          for (std::int64_t p = 0; p < A * B; ++p) {
+            std::vector<std::size_t> row;
+            for (std::int64_t r = 0; r < R; ++r)
+              for (std::int64_t s = 0; s < S; ++s) row.push_back(((p / B * R + r) * B + p % B) * S + s);
+            const std::string fault = check_reduction(ops[k], values, row, got.outputs[k], p);
+            if (!fault.empty()) FAIL_CHECK(trace::name(ops[k]), " on ", name(dtype), ": ", fault);
+          }
+      });
+    }
+}
+
+TEST_CASE("chunks end the rows at the total, vectorised along any axis") {
+  Random random;
+  CAPTURE(random.seed);
+  for (const std::int64_t total : {1, 99, 100, 101, 2049})
+    for (const std::int64_t size : {7, 100})
+      for (const char* lanes : {"rows", "columns", "chunks"}) {
+        CAPTURE(total);
+        CAPTURE(size);
+        CAPTURE(lanes);
+        const bool chunks_are_lanes = lanes == std::string("chunks");
+        const std::int64_t chunks = (total + size - 1) / size + 1, columns = 3;  // and one without elements
+        NestBuilder b(chunks_are_lanes ? std::vector<std::int64_t>{columns, chunks} : std::vector<std::int64_t>{chunks, columns}, {size},
+                      lanes == std::string("rows"));
+        share_rows(b.nest, 32);
+        b.chunks(chunks_are_lanes ? 1 : 0, total);
+        b.stage(true);
+        const int value = b.load(kF32, chunks_are_lanes ? b.affine({1, size * columns, columns}) : b.affine({size * columns, 1, columns}));
+        const int sum = b.reduce(Op::reduce_sum, value);
+        b.stage(false);
+        b.store(sum, chunks_are_lanes ? b.affine({1, columns}) : b.affine({columns, 1}));
+        const Array x = random_array(kF32, static_cast<std::size_t>(total * columns), random);
+        everywhere(b.nest, {x}, {static_cast<std::size_t>(chunks * columns)}, [&](const Result& got) {
+          for (std::int64_t c = 0; c < chunks; ++c)
+            for (std::int64_t j = 0; j < columns; ++j) {
+              double expected = 0, magnitude = 0;
+              for (std::int64_t r = c * size; r < std::min((c + 1) * size, total); ++r) {
+                const double v = x.number(static_cast<std::size_t>(r * columns + j));
+                expected += v, magnitude += std::abs(v);
+              }
+              CHECK(std::abs(got.outputs[0].number(static_cast<std::size_t>(c * columns + j)) - expected) <= static_cast<double>(size) * 0x1p-24 * magnitude);
+            }
+        });
+      }
+}
+
+TEST_CASE("padding in two dimensions: what lies outside is never read") {
+  Random random;
+  CAPTURE(random.seed);
+  for (DType dtype : {kF32, kF64, kI32, kI64, kBool})
+    for (int vector : {1, 4})
+      for (const auto& [m, n, low, high] : std::vector<std::array<std::int64_t, 4>>{{3, 5, 2, 1}, {1, 1, 0, 3}, {40, 300, 1, 7}, {0, 4, 3, 5}}) {
+        const std::int64_t rows = m + low + high, columns = n + low + high;
+        if (columns % vector != 0) continue;
+        NestBuilder b({rows, columns});
+        b.nest.schedule.vector = vector;
+        b.stage(false);
+        const int inside = b.op(Op::bitwise_and, {within(b, b.affine({1, 0}), low, low + m), within(b, b.affine({0, 1}), low, low + n)});
+        const int fill = b.scalar(dtype);
+        const int at = b.affine({n, 1}, -(low * n + low));
+        const int turned = b.affine({1, std::max<std::int64_t>(m, 2)}, -(low * std::max<std::int64_t>(m, 2) + low));
+        const int straight = b.guarded(b.load(dtype, at), inside, fill);
+        const int zeroed = b.guarded(b.load(dtype, turned), inside);
+        b.store(straight, b.affine({columns, 1}));
+        b.store(zeroed, b.affine({columns, 1}));
+        b.store_if(inside, straight, b.affine({columns, 1}));
+        const Array x = random_array(dtype, m * n, random), y = random_array(dtype, std::max<std::int64_t>(m, 2) * n, random);
+        Array seven(dtype, 1);
+        if (dtype == kF32) seven.set(0, 7.f);
+        else if (dtype == kF64) seven.set(0, 7.);
+        else if (dtype == kI32) seven.set<std::int32_t>(0, 7);
+        else if (dtype == kI64) seven.set<std::int64_t>(0, 7);
+        else seven.set<std::uint8_t>(0, 1);
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, seven.bytes.data(), seven.bytes.size());
+        const auto size = static_cast<std::size_t>(rows * columns);
+        everywhere(b.nest, {x, y}, {size, size, size},
+                   [&](const Result& got) {
+                     int wrong = 0;
+                     for (std::int64_t i = 0; i < rows; ++i)
+                       for (std::int64_t j = 0; j < columns; ++j) {
+                         const std::int64_t k = i - low, l = j - low, p = i * columns + j;
+                         const bool in = k >= 0 && k < m && l >= 0 && l < n;
+                         wrong += got.outputs[0].number(p) != (in ? x.number(k * n + l) : seven.number(0));
+                         wrong += got.outputs[1].number(p) != (in ? y.number(k + l * std::max<std::int64_t>(m, 2)) : 0);
+                         Array untouched(dtype, 1);
+                         std::fill(untouched.bytes.begin(), untouched.bytes.end(), std::byte{0xa5});
+                         const double expected = in ? x.number(k * n + l) : untouched.number(0), stored = got.outputs[2].number(p);
+                         wrong += !(stored == expected);
+                       }
+                     CHECK(wrong == 0);
+                   },
+                   {bits});
+      }
 }
 
 TEST_CASE("a guard that is the same for all lanes, and one that is false everywhere") {
@@ -424,4 +628,42 @@ TEST_CASE("verify refuses undefined values") {
   broken([](NestBuilder& b) { b.nest.stages[0].checks[0].number = 1; });                             // no flag
   broken([](NestBuilder& b) { b.nest.stages[0].stores[0].guard = 0; });                              // no bool
   broken([](NestBuilder& b) { b.nest.indices[0].terms[1] = {kOne, -1, -1, kOne, jit::kNone, 1}; });  // not computed yet
+}
+
+TEST_CASE("the interpreter computes parts of a space alone, with the same bits") {
+  Random random;
+  CAPTURE(random.seed);
+  for (bool lanes_are_rows : {true, false}) {
+    const std::int64_t points = 2300, rows = 40;
+    NestBuilder b({2, points}, {rows}, lanes_are_rows);
+    b.stage(true);
+    const int x = b.load(kF32, b.affine({points * rows, lanes_are_rows ? rows : 1, lanes_are_rows ? 1 : points}));
+    const int buffer = b.keep(b.op(Op::exp, {x}));
+    const int sum = b.reduce(Op::reduce_sum, x);
+    b.stage(true);
+    const int result = b.reduce(Op::reduce_sum, b.op(Op::multiply, {b.persistent(buffer), sum}));
+    b.stage(false);
+    b.store(result, b.affine({points, 1}));
+    std::vector<float> in = random.floats(2 * points * rows, -2, 2);
+    const runtime::Interpreter interpreter(b.nest);
+    const std::int64_t outer = lanes_are_rows ? 2 * points : 2, inner = lanes_are_rows ? 1 : points;
+    const auto computed = [&](auto run) {
+      std::vector<float> out(2 * points, 5.f);
+      const std::vector<void*> pointers = {in.data(), out.data()};
+      run([&](std::int64_t from, std::int64_t to, std::int64_t from_inner, std::int64_t to_inner) {
+        interpreter.run({pointers, b.nest.ints, {}}, from, to, from_inner, to_inner);
+      });
+      return out;
+    };
+    const std::vector<float> whole = computed([&](auto part) { part(0, outer, 0, inner); });
+    CHECK((computed([&](auto part) {  // the last part first
+             const std::int64_t outer_step = lanes_are_rows ? 77 : 1, inner_step = lanes_are_rows ? 1 : 333;
+             for (std::int64_t i = (outer - 1) / outer_step * outer_step; i >= 0; i -= outer_step)
+               for (std::int64_t j = (inner - 1) / inner_step * inner_step; j >= 0; j -= inner_step)
+                 part(i, std::min(i + outer_step, outer), j, std::min(j + inner_step, inner));
+           }) == whole));
+    // A part does not change the rest.
+    const std::vector<float> alone = computed([&](auto part) { lanes_are_rows ? part(10, 20, 0, 1) : part(0, 1, 10, 20); });
+    for (std::int64_t k = 0; k < 2 * points; ++k) CHECK(alone[k] == (k >= 10 && k < 20 ? whole[k] : 5));
+  }
 }

@@ -1,4 +1,5 @@
-// Operators of models, compared with plain loops: sequences of tensors, functions that a model defines, and differences between ONNX and NumPy.
+// Operators of models beside plain loops over the same numbers, where ONNX's node tests (onnx_conformance) do not reach: lists of tensors, functions that a
+// model defines, and differences of ONNX from NumPy.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -246,33 +247,7 @@ TEST_CASE("Slice with a negative step from before the first element gives the fi
   CHECK(results[1].to_vector<float>() == std::vector<float>{x[4], x[2], x[0]});
 }
 
-TEST_CASE("ScatterElements and ScatterND combine their updates with the data") {
-  for (const std::string reduction : {"add", "mul", "max", "min"}) {
-    OnnxBuilder m;
-    m.input("x", {3, 4}).input("at", {2, 4}, 7).input("values", {2, 4}).input("rows", {3, 1}, 7).input("new", {3, 4}).output("y").output("z");
-    m.node("ScatterElements", {"x", "at", "values"}, {"y"}, {{"axis", 0}, {"reduction", reduction.c_str()}})
-        .node("ScatterND", {"x", "rows", "new"}, {"z"}, {{"reduction", reduction.c_str()}});
-    const std::vector<float> x = floats(12), values = floats(8), rows = floats(12);
-    const Numbers at{0, 2, -1, 1, 0, 1, 2, 1}, row{2, 0, 2};
-    const auto combine = [&](double a, double b) {
-      return reduction == "add" ? a + b : reduction == "mul" ? a * b : reduction == "max" ? std::max(a, b) : std::min(a, b);
-    };
-    std::vector<double> y(x.begin(), x.end()), z = y;
-    for (std::size_t i = 0; i < 8; ++i) {
-      double& there = y[static_cast<std::size_t>((at[i] + 3) % 3) * 4 + i % 4];
-      there = combine(there, static_cast<double>(values[i]));
-    }
-    for (std::size_t i = 0; i < 12; ++i) {
-      double& there = z[static_cast<std::size_t>(row[i / 4]) * 4 + i % 4];
-      there = combine(there, static_cast<double>(rows[i]));
-    }
-    const auto results = loaded(m)({from_span(x, {3, 4}), from_span(at, {2, 4}), from_span(values, {2, 4}), from_span(row, {3, 1}), from_span(rows, {3, 4})});
-    check_close(results[0], {3, 4}, y);
-    check_close(results[1], {3, 4}, z);
-  }
-}
-
-TEST_CASE("NonMaxSuppression accepts the largest int64 as the maximum number of boxes, as PyTorch exports it") {
+TEST_CASE("NonMaxSuppression keeps all boxes where the most is the largest number there is, as PyTorch writes it") {
   OnnxBuilder m;
   m.input("boxes", {1, 4, 4})
       .input("scores", {1, 1, 4})
@@ -326,39 +301,7 @@ TEST_CASE("pools whose last window ends outside x, including a window longer tha
   }
 }
 
-TEST_CASE("Resize with antialias, with a region, and with half_pixel_symmetric") {
-  const std::vector<float> x = floats(7);
-  const Tensor input = from_span(x, {1, 1, 7});
-  const auto at = [&](std::int64_t k) { return static_cast<double>(x[static_cast<std::size_t>(std::clamp<std::int64_t>(k, 0, 6))]); };
-  const auto resized = [&](std::vector<OnnxBuilder::Attribute> attributes, const std::vector<float>& region, std::int64_t size) {
-    OnnxBuilder m(19);
-    m.input("x", {1, 1, 7}).output("y").integers("sizes", {1, 1, size});
-    if (!region.empty()) m.constant("region", {6}, region);
-    m.node("Resize", {"x", region.empty() ? "" : "region", "", "sizes"}, {"y"}, attributes);
-    return loaded(m)({input})[0];
-  };
-  for (const bool exclude : {false, true}) {
-    std::vector<double> expected;
-    for (int i = 0; i < 3; ++i) {
-      const double center = (i + 0.5) * 7 / 3 - 0.5;
-      double sum = 0, weights = 0;
-      for (std::int64_t k = -6; k < 14; ++k) {
-        const double weight = std::max(0.0, 1 - std::fabs(static_cast<double>(k) - center) * 3 / 7);
-        if (exclude && (k < 0 || k > 6)) continue;
-        sum += weight * at(k), weights += weight;
-      }
-      expected.push_back(sum / weights);
-    }
-    check_close(resized({{"mode", "linear"}, {"antialias", 1}, {"exclude_outside", exclude ? 1 : 0}}, {}, 3), {1, 1, 3}, expected);
-  }
-  // The region is 0.25 to 1.5 of the axis: positions 1.5, 4 and 6.5, and one outside.
-  const std::vector<double> region{(at(1) + at(2)) / 2, at(4), -3, -3};
-  check_close(
-      resized({{"mode", "linear"}, {"coordinate_transformation_mode", "tf_crop_and_resize"}, {"extrapolation_value", -3.f}}, {0, 0, 0.25f, 1, 1, 1.5f}, 4),
-      {1, 1, 4}, region);
-}
-
-TEST_CASE("weights of 4 bits, dequantized in blocks, and ONNX Runtime's MatMulNBits") {
+TEST_CASE("weights of 4 bits: dequantized in blocks, and ONNX Runtime's product with them") {
   const std::size_t rows = 32, columns = 3, block = 16;
   const std::vector<float> x = floats(2 * rows), scales = floats(rows / block * columns);
   std::vector<int> weights(rows * columns);  // row by row
@@ -470,31 +413,7 @@ TEST_CASE("ONNX Runtime's attention operators: heads, lengths, and packed tensor
   check_close(loaded(projected)({x.reshape(kBatch, kSteps, 3 * kAll)})[0], shape, expected);
 }
 
-TEST_CASE("MaxPool's indices, and MaxUnpool with them") {
-  OnnxBuilder m;
-  m.input("x", {1, 2, 4, 6}).output("most").output("at", {}, 7).output("back");
-  m.node("MaxPool", {"x"}, {"most", "at"}, {{"kernel_shape", Numbers{2, 3}}, {"strides", Numbers{2, 3}}});
-  m.node("MaxUnpool", {"most", "at"}, {"back"}, {{"kernel_shape", Numbers{2, 3}}, {"strides", Numbers{2, 3}}});
-  const std::vector<float> x = floats(48);
-  std::vector<double> maxima, back(48);
-  Numbers at;
-  for (std::size_t c = 0; c < 2; ++c)
-    for (std::size_t i = 0; i < 4; i += 2)
-      for (std::size_t j = 0; j < 6; j += 3) {
-        std::size_t best = (c * 4 + i) * 6 + j;
-        for (std::size_t k = 0; k < 6; ++k)
-          if (const std::size_t other = (c * 4 + i + k / 3) * 6 + j + k % 3; x[other] > x[best]) best = other;
-        maxima.push_back(static_cast<double>(x[best]));
-        at.push_back(static_cast<std::int64_t>(best));
-        back[best] = maxima.back();
-      }
-  const auto results = loaded(m)({from_span(x, {1, 2, 4, 6})});
-  check_close(results[0], {1, 2, 2, 2}, maxima, 0);
-  CHECK(results[1].to_vector<std::int64_t>() == at);
-  check_close(results[2], {1, 2, 4, 6}, back, 0);
-}
-
-TEST_CASE("an output that is a Shape is a number of the plan, so that the plan serves any size") {
+TEST_CASE("an output that is a Shape is a number of the plan: any size is served") {
   OnnxBuilder m;
   m.input("x", {-1, 3}).output("y").output("sizes", {}, 7).node("Relu", {"x"}, {"y"}).node("Shape", {"x"}, {"sizes"});
   const fs::path path = fs::temp_directory_path() / ("sinter_shape_" + std::to_string(::getpid()) + ".plan");

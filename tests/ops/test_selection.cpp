@@ -77,24 +77,7 @@ TEST_CASE("assignment by a mask evaluates nothing") {
   CHECK(values(x) == std::vector<double>{1, 1, 2, 3, 1, 1, 1, 1, 1, 1});
 }
 
-TEST_CASE("the positions of true elements") {
-  const auto [x, rx] = random(rng, {5, 6, 3}, DType::int8, 0, 3);
-  const auto found = sn::nonzero(x);
-  REQUIRE(found.size() == 3);
-  std::vector<double> lists[3], flat_list;
-  each(rx.shape, [&](const Coords& at) {
-    if (rx.v[static_cast<std::size_t>(flat(rx.shape, at))] == 0) return;
-    for (std::size_t k = 0; k < 3; ++k) lists[k].push_back(static_cast<double>(at[k]));
-    flat_list.push_back(static_cast<double>(flat(rx.shape, at)));
-  });
-  for (std::size_t k = 0; k < 3; ++k) CHECK(values(found[k]) == lists[k]);
-  CHECK(values(sn::flatnonzero(x)) == flat_list);
-  CHECK(sn::argwhere(x).shape() == Shape{static_cast<std::int64_t>(flat_list.size()), 3});
-  CHECK(values(sn::argwhere(x)(Slice{}, 1)) == lists[1]);
-  CHECK(values(x(found[0], found[1], found[2])) == values(x(x != 0)));
-}
-
-TEST_CASE("assignment at integer indices: the last value for an index is stored") {
+TEST_CASE("assigned at integers: the last one counts") {
   for (int d = 0; d < sn::kDTypeCount; ++d) {
     const auto type = static_cast<DType>(d);
     if (on_gpu() && d % 4 != 1) continue;

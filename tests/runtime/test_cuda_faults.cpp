@@ -11,13 +11,16 @@
 #include <thread>
 
 #include "cuda_fixture.hpp"
-#include "cuda_nests.hpp"
+#include "nest_builder.hpp"
 #include "run_command.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "seed.hpp"
 
 using namespace sinter;
 using namespace sinter::test;
+using jit::LoopNest;
+using testing::NestBuilder;
+using testing::Op;
 
 namespace {
 
@@ -30,17 +33,19 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 bool on_gpu() { return !has(gpu().info().name, "emulated"); }
 
 LoopNest sum_of_rows(std::int64_t rows, std::int64_t columns) {
-  NestBuilder b("sum_of_rows", {rows}, {columns});
+  NestBuilder b({rows}, {columns}, true);
+  b.nest.name = "sum_of_rows";
   b.stage(true);
-  const int sum = b.reduce(Op::reduce_sum, b.load(f32, b.index({columns, 1})));
+  const int sum = b.reduce(Op::reduce_sum, b.load(f32, b.affine({columns, 1})));
   b.stage(false);
-  b.store(sum, b.index({1, 0}));
+  b.store(sum, b.affine({1, 0}));
   return b.nest;
 }
 LoopNest negative(std::int64_t count) {
-  NestBuilder b("negative", {count});
+  NestBuilder b({count});
+  b.nest.name = "negative";
   b.stage(false);
-  const int x = b.index({1});
+  const int x = b.affine({1});
   b.store(b.op(Op::negative, {b.load(f32, x)}), x);
   return b.nest;
 }
@@ -340,8 +345,8 @@ TEST_CASE("of several NVRTCs the newest one that the driver supports is found") 
 
 TEST_CASE("rows near 48 KiB, the shared memory that a block may use by default") {
   for (const std::int64_t columns : {12271, 12272, 12273, 12287, 12288, 12289, 14000}) {
-    NestBuilder b("normalised", {2}, {columns});
-    const int x = b.index({columns, 1});
+    NestBuilder b({2}, {columns}, true);
+    const int x = b.affine({columns, 1});
     b.stage(true);
     const int value = b.load(f32, x), buffer = b.keep(value), sum = b.reduce(Op::reduce_sum, value);
     b.stage(true);
@@ -385,9 +390,9 @@ TEST_CASE("an asynchronous error names the kernels that may have caused it") {
 }
 
 TEST_CASE("a row that does not fit in shared memory is refused before the launch") {
-  NestBuilder b("persistent", {1}, {1 << 20});
+  NestBuilder b({1}, {1 << 20}, true);
   b.stage(true);
-  const int x = b.index({0, 1}), buffer = b.keep(b.load(f32, x));
+  const int x = b.affine({0, 1}), buffer = b.keep(b.load(f32, x));
   b.stage(true);
   b.store(b.persistent(buffer), x);
   const jit::Binary binary = compiler().compile(jit::generate_cuda(b.nest, gpu().info().sm));

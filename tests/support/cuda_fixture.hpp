@@ -86,32 +86,40 @@ inline std::uint64_t bits_of(float f) {
   return bits;
 }
 
-/// Generates a kernel, compiles it for the present device, and runs it with poisoned outputs.
+/// Returns arrays for the outputs of a nest, with bytes that no kernel writes.
+inline std::vector<Array> poisoned(const jit::LoopNest& nest, const std::vector<std::size_t>& counts) {
+  std::vector<Array> outputs;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    outputs.emplace_back(nest.outputs[k].dtype, counts[k]);
+    std::fill(outputs[k].bytes.begin(), outputs[k].bytes.end(), std::byte{0xa5});
+  }
+  return outputs;
+}
+
+/// Generates a kernel, compiles it for the present device, and runs it with poisoned outputs. A nest with checks raises flags.
 inline std::vector<Array> run(const jit::LoopNest& nest, const std::vector<Array>& inputs, const std::vector<std::size_t>& output_counts,
-                              const std::vector<std::uint64_t>& scalars = {}) {
+                              const std::vector<std::uint64_t>& scalars = {}, std::vector<std::int64_t>* flags = nullptr) {
   const jit::Source source = jit::generate_cuda(nest, gpu().info().sm);
   INFO(source.text);
   const jit::Binary binary = compiler().compile(source);
   CHECK(binary.report.spill_bytes <= 0);
 
+  std::vector<Array> outputs = poisoned(nest, output_counts);
   std::vector<runtime::BufferPtr> buffers;
-  for (const Array& a : inputs) {
-    buffers.push_back(gpu().allocate(a.bytes.size()));
-    gpu().upload(*buffers.back(), a.bytes.data(), a.bytes.size());
-  }
-  std::vector<Array> outputs;
-  for (std::size_t i = 0; i < output_counts.size(); ++i) {
-    outputs.emplace_back(nest.outputs[i].dtype, output_counts[i]);
-    std::fill(outputs[i].bytes.begin(), outputs[i].bytes.end(), std::byte{0xa5});
-    buffers.push_back(gpu().allocate(outputs[i].bytes.size()));
-    gpu().upload(*buffers.back(), outputs[i].bytes.data(), outputs[i].bytes.size());
-  }
+  const auto upload = [&](const void* data, std::size_t bytes) {
+    buffers.push_back(gpu().allocate(bytes));
+    gpu().upload(*buffers.back(), data, bytes);
+  };
+  for (const Array& a : inputs) upload(a.bytes.data(), a.bytes.size());
+  for (const Array& a : outputs) upload(a.bytes.data(), a.bytes.size());
+  if (flags) upload(flags->data(), 8 * flags->size());
   std::vector<void*> pointers;
   for (const runtime::BufferPtr& b : buffers) pointers.push_back(b->data());
 
   const runtime::KernelPtr kernel = gpu().load(nest, binary);
   gpu().launch(*kernel, nest, {pointers, nest.ints, scalars});
   for (std::size_t i = 0; i < outputs.size(); ++i) gpu().download(outputs[i].bytes.data(), *buffers[inputs.size() + i], outputs[i].bytes.size());
+  if (flags) gpu().download(flags->data(), *buffers.back(), 8 * flags->size());
   return outputs;
 }
 

@@ -134,35 +134,4 @@ inline std::string check_cast(const Array& input, const Array& result, std::size
   return fmt::format("{} {} as {} gives {}", name(input.dtype), x, name(result.dtype), result.number(i));
 }
 
-/// Returns a reduction of the elements `row` of an array.
-inline std::string check_reduction(Op op, const Array& values, const std::vector<std::size_t>& row, const Array& result, std::size_t p) {
-  const bool floating = is_floating(values.dtype);
-  long double wide = op == Op::reduce_prod ? 1 : 0, magnitude = 0;
-  std::uint64_t wrapped = op == Op::reduce_prod ? 1 : 0;
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    const double x = values.number(row[k]);
-    const std::int64_t n = floating ? 0 : values.dtype == DType::int64 ? values.at<std::int64_t>(row[k]) : static_cast<std::int64_t>(x);
-    if (op == Op::reduce_sum) wide += x, wrapped += static_cast<std::uint64_t>(n);
-    else if (op == Op::reduce_prod) wide *= x, wrapped *= static_cast<std::uint64_t>(n);
-    else if (k == 0 || std::isnan(x)) wide = std::isnan(wide) ? wide : x;
-    else if (!std::isnan(wide)) wide = op == Op::reduce_min ? std::min<long double>(wide, x) : std::max<long double>(wide, x);
-    magnitude += std::fabs(x);
-  }
-  const bool order = op == Op::reduce_min || op == Op::reduce_max;
-  const double got = result.number(p);
-  bool same = false;
-  if (order) same = got == static_cast<double>(wide) || (std::isnan(got) && std::isnan(wide));
-  else if (values.dtype == DType::bool_) same = (got != 0) == (wrapped != 0);
-  else if (values.dtype == DType::int32) same = result.at<std::int32_t>(p) == static_cast<std::int32_t>(wrapped);
-  else if (values.dtype == DType::int64) same = result.at<std::int64_t>(p) == static_cast<std::int64_t>(wrapped);
-  else {
-    const long double rounding = values.dtype == DType::float32 ? 0x1p-24L : 0x1p-53L;
-    // In any order, each element passes through fewer operations than there are elements, and each operation rounds once.
-    const long double scale = op == Op::reduce_sum ? magnitude : std::fabs(wide);
-    same = (std::isnan(got) && std::isnan(wide)) || std::fabs(got - wide) <= static_cast<long double>(row.size()) * rounding * scale;
-  }
-  if (same) return {};
-  return fmt::format("over {} elements gives {}, not {}", row.size(), got, static_cast<double>(wide));
-}
-
 }  // namespace sinter::test

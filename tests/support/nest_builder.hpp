@@ -1,7 +1,6 @@
 // Builds loop nests by hand, for tests.
 #pragma once
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -37,9 +36,10 @@ class NestBuilder {
     nest.ints.push_back(value);
     return static_cast<int>(nest.ints.size()) - 1;
   }
-  /// Returns the sum of stride * axis over all axes; a stride of 0 leaves the axis out, 1 is structural.
-  int affine(std::vector<std::int64_t> strides) {
+  /// Returns the sum of stride * axis over all axes, and a constant; a stride of 0 leaves the axis out, 1 is structural.
+  int affine(std::vector<std::int64_t> strides, std::int64_t constant = 0) {
     jit::Index index;
+    if (constant != 0) index.constant = parameter(constant);
     for (int axis = 0; axis < static_cast<int>(strides.size()); ++axis)
       if (strides[axis] != 0) index.terms.push_back({strides[axis] == 1 ? kOne : parameter(strides[axis]), axis});
     return add(index);
@@ -69,7 +69,7 @@ class NestBuilder {
   }
   int index_value(int index) { return emit(Instr::Kind::index, DType::int64, index); }
   int persistent(int number) { return emit(Instr::Kind::persistent, nest.persistent[number], number); }
-  int op(Op op, DType result, std::initializer_list<int> args) {
+  int op(Op op, DType result, const std::vector<int>& args) {
     const int id = emit(Instr::Kind::op, result, -1);
     Instr& instr = nest.instrs[id];
     instr.op = op;
@@ -78,7 +78,8 @@ class NestBuilder {
     instr.operand = nest.instrs[args.size() == 3 ? instr.args[1] : instr.args[0]].dtype;
     return id;
   }
-  int op(Op name, std::initializer_list<int> args) { return op(name, nest.instrs[*args.begin()].dtype, args); }
+  int op(Op name, const std::vector<int>& args) { return op(name, nest.instrs[args[0]].dtype, args); }
+  int cast(int value, DType to) { return op(Op::cast, to, {value}); }
   int reduce(Op op, int value) {
     Instr result;
     result.kind = Instr::Kind::reduced;

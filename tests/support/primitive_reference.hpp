@@ -1,5 +1,5 @@
-// The result of each elementwise primitive, element by element, in plain C++. A new row gets its reference value here alone; the suites of the interpreter,
-// of LLVM and of CUDA compare with it.
+// The result of each elementwise primitive, element by element, in plain C++, for CUDA's kernels. (The CPU's two executors are compared with NumPy and with
+// each other.)
 #pragma once
 #include <fmt/format.h>
 

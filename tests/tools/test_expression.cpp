@@ -208,94 +208,31 @@ TEST_CASE("integer arithmetic agrees with 128-bit arithmetic, or reports an over
   }
 }
 
-TEST_CASE("calls take NumPy's arguments, by position and by name") {
-  const Tensor x = named("x"), y = named("y"), m = named("m"), i = named("i");
-  CHECK_RECORDS("sum(x)", sum(x));
-  CHECK_RECORDS("sum(x, 0)", sum(x, 0));
-  CHECK_RECORDS("sum(x, axis=(0, 1), keepdims=True)", sum(x, {0, 1}, true));
-  CHECK_RECORDS("np.sum(x, axis=-1, dtype=float64)", sum(x, -1, false, DType::float64));
-  CHECK_RECORDS("sum(x, axis=None)", sum(x));
-  CHECK_RECORDS("x.sum(axis=0)", sum(x, 0));
+TEST_CASE("calls and indexes take arguments in every form; functions that NumPy has not") {
+  const Tensor x = named("x"), y = named("y"), i = named("i");
   CHECK_RECORDS("x.mean(0, 'float64')", mean(x, 0, false, DType::float64));
-  CHECK_RECORDS("x.max(axis=1)", max(x, 1));
-  CHECK_RECORDS("amin(x)", min(x));
   CHECK_RECORDS("std(x, ddof=1)", stddev(x, {}, false, 1));
-  CHECK_RECORDS("x.var(axis=0, keepdims=True, ddof=1)", var(x, 0, true, 1));
   CHECK_RECORDS("var(x, dtype=float64)", var(astype(x, DType::float64)));
-  CHECK_RECORDS("any(m, axis=0)", any(m, 0));
   CHECK_RECORDS("softmax(x)", softmax(x, -1));
   CHECK_RECORDS("softmax(x, axis=0)", softmax(x, 0));
   CHECK_RECORDS("gelu(x)", gelu(x));
   CHECK_RECORDS("gelu(x, approximate='tanh')", gelu(x, Approximate::tanh));
-  CHECK_RECORDS("fmod(x, y) + copysign(x, y)", fmod(x, y) + copysign(x, y));
   CHECK_RECORDS("gammaln(x) + psi(x)", lgamma(x) + digamma(x));
   CHECK_RECORDS("expit(x)", sigmoid(x));
-  CHECK_RECORDS("gcd(i, 12)", gcd(i, 12));
-  CHECK_RECORDS("nan_to_num(x, nan=1.5, posinf=9)", nan_to_num(x, 1.5, 9.0));
-  CHECK_RECORDS("isclose(x, y, atol=0.5)", isclose(x, y, 1e-5, 0.5));
-  CHECK_RECORDS("select((x < 0, x > 1), (x, y*x), default=3)", select({x < 0, x > 1}, {x, y * x}, 3));
-  CHECK_RECORDS("piecewise(x, (x < 0, x > 1), (-1, x, 2))", piecewise(x, {x < 0, x > 1}, {full({}, -1), x, full({}, 2)}));
-  CHECK_RECORDS("divmod(x, y)[1]", divmod(x, y).second);
-  CHECK_RECORDS("frexp(x)[0]", frexp(x).first);
   CHECK_RECORDS("leaky_relu(x, negative_slope=0.1) + elu(x, 2)", leaky_relu(x, 0.1) + elu(x, 2));
   CHECK_RECORDS("glu(x) + swiglu(x, axis=1)", glu(x) + swiglu(x, 1));
-  CHECK_RECORDS("clip(x, 0, 1)", clip(x, 0, 1));
-  CHECK_RECORDS("clip(x, a_min=0, a_max=s)", clip(x, 0, 0.5));
-  CHECK_RECORDS("clip(x, min=0)", maximum(x, 0));
-  CHECK_RECORDS("clip(x, None, 1)", minimum(x, 1));
-  CHECK_RECORDS("where(x > 0, x, 0.1*x)", where(x > 0, x, 0.1 * x));
   CHECK_RECORDS("layer_norm(x, y, y, eps=1e-6)", layer_norm(x, y, y, 1e-6));
   CHECK_RECORDS("layer_norm(x)", layer_norm(x));
   CHECK_RECORDS("rms_norm(x, weight=y)", rms_norm(x, y));
-  CHECK_RECORDS("x.reshape(2, -1)", reshape(x, {2, -1}));
-  CHECK_RECORDS("x.reshape((2, -1))", reshape(x, {2, -1}));
   CHECK_RECORDS("x.reshape([2, 12])", reshape(x, {2, 12}));
-  CHECK_RECORDS("reshape(x, 24)", reshape(x, {24}));
-  CHECK_RECORDS("reshape(x, shape=(24,))", reshape(x, {24}));
   CHECK_RECORDS("x.T", transpose(x));
-  CHECK_RECORDS("x.transpose()", transpose(x));
-  CHECK_RECORDS("x.transpose(1, 0)", transpose(x));
-  CHECK_RECORDS("swapaxes(x, 0, -1)", transpose(x));
-  CHECK_RECORDS("expand_dims(y, axis=0)", expand_dims(y, 0));
-  CHECK_RECORDS("squeeze(x[None])", x);
-  CHECK_RECORDS("broadcast_to(y, (4, 6))", broadcast_to(y, {4, 6}));
   CHECK_RECORDS("broadcast_to(y, x.shape)", broadcast_to(y, {4, 6}));
   CHECK_RECORDS("x / x.shape[1] + x.ndim", x / 6 + 2);
-  CHECK_RECORDS("flip(x, axis=1)", flip(x, 1));
-  CHECK_RECORDS("x.astype(float64)", astype(x, DType::float64));
-  CHECK_RECORDS("float64(x)", astype(x, DType::float64));
   CHECK_RECORDS("x.astype(i.dtype)", astype(x, DType::int32));
-  CHECK_RECORDS("arange(6) * y", arange(6) * y);
-  CHECK_RECORDS("arange(1, 7, dtype=float32) * y", arange(1, 7, DType::float32) * y);
-  CHECK_RECORDS("zeros((4, 6), dtype=float32) + x", zeros({4, 6}, DType::float32) + x);
-  CHECK_RECORDS("zeros_like(x) + x", zeros({4, 6}, DType::float32) + x);
-  CHECK_RECORDS("full(6, 2.5, float32) * y", full({6}, 2.5, DType::float32) * y);
-  CHECK_RECORDS("linspace(0, 1, 6)", linspace(0, 1, 6));
   CHECK_RECORDS("abs(x) + np.exp(x) + numpy.sqrt(x)", abs(x) + exp(x) + sqrt(x));
-  CHECK_RECORDS("arctan2(x, y)", atan2(x, y));
-  CHECK_RECORDS("mod(i, 3)", remainder(i, 3));
-  CHECK_RECORDS("fabs(x)", abs(x));
-  CHECK_RECORDS("fabs(i)", abs(i.astype(DType::float64)));
-}
-
-TEST_CASE("indexing agrees with NumPy") {
-  const Tensor x = named("x"), y = named("y");
-  CHECK_RECORDS("x[0]", x(0));
-  CHECK_RECORDS("x[-1, 2]", x(-1, 2));
-  CHECK_RECORDS("x[1:-1:2]", x(Slice{1, -1, 2}));
-  CHECK_RECORDS("x[:, ::-1]", x(Slice{}, Slice{{}, {}, -1}));
   CHECK_RECORDS("x[1:-1:2, None, ..., 0]", x(Slice{1, -1, 2}, newaxis, ellipsis, 0));
-  CHECK_RECORDS("x[..., np.newaxis]", x(ellipsis, newaxis));
-  CHECK_RECORDS("x[2:]", x(Slice{2, {}, {}}));
-  CHECK_RECORDS("x[:n]", x(Slice{{}, 3, {}}));
   CHECK_RECORDS("x[n-1:, 2*2]", x(Slice{2, {}, {}}, 4));
-  CHECK_RECORDS("x[None:None:2]", x(Slice{{}, {}, 2}));
-  CHECK_RECORDS("x[0][1:3] * y[1:3]", x(0)(Slice{1, 3, {}}) * y(Slice{1, 3, {}}));
-  CHECK_RECORDS("x.T[0]", transpose(x)(0));
-  CHECK_RECORDS("x[(0, 2)]", x(0, 2));
-  CHECK_RECORDS("x[[0, 2]]", x(from_span(std::vector<std::int64_t>{0, 2})));
   CHECK_RECORDS("k = [0, 2]; x[k, 1:]", x(from_span(std::vector<std::int64_t>{0, 2}), Slice{1, {}}));
-  CHECK_RECORDS("x * [1, 2, 3, 4, 5, 6]", x * from_span(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
   CHECK_RECORDS("[[2.5], [1], [0], [4]] < x", less(from_span(std::vector<double>{2.5, 1, 0, 4}, {4, 1}), x));
   CHECK_RECORDS("maximum(x, [x[0], y, y, y])", maximum(x, stack({x(0), y, y, y})));
   CHECK_RECORDS("x.reshape(x.shape[::-1])", reshape(x, {6, 4}));

@@ -1,12 +1,7 @@
-// Functions that are composed of others, with NumPy's names and keywords in the command's syntax. Results are compared with NumPy's
-// (tests/golden/functions.txt, keywords.txt and selection.txt, written by scripts/numpy_functions.py), and errors are tested, too.
+// The table of functions is complete; functions composed of others are one kernel where nothing forces more, and refuse what does not fit. Their values are
+// golden ones (test_golden).
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,72 +10,11 @@
 #include "program.hpp"
 #include "reference.hpp"
 #include "says.hpp"
-#include "split.hpp"
 #include "table/arguments.hpp"
 #include "table/descriptions.hpp"
 #include "table/functions.hpp"
 
 using namespace sinter::testing;
-
-namespace {
-
-struct Expected {
-  DType dtype;
-  Ref ref;
-};
-Expected read(const std::string* fields) {
-  Expected e{sn::tools::find_dtype(fields[0]).value(), {}};
-  if (fields[1] != "-")
-    for (const std::string& size : split(fields[1], ',')) e.ref.shape.push_back(std::stoll(size));
-  if (fields[2] != "-")
-    for (const std::string& value : split(fields[2], ' ')) e.ref.v.push_back(std::strtod(value.c_str(), nullptr));
-  return e;
-}
-
-void as_numpy(const std::string& path) {
-  std::ifstream file(path);
-  REQUIRE(file.is_open());
-  sn::tools::Bindings inputs;
-  std::vector<std::vector<std::string>> expressions;
-  for (std::string line; std::getline(file, line);) {
-    auto fields = split(line, '\t');
-    if (fields[0] != "input") {
-      expressions.push_back(std::move(fields));
-      continue;
-    }
-    const Expected e = read(&fields[2]);
-    inputs.emplace(fields[1], sn::table::Value{sn::from_span(e.ref.v, e.ref.shape).astype(e.dtype)});
-  }
-  int checked = 0;
-  for (const auto& fields : sampled(expressions)) {
-    if (on_gpu() && checked++ % 6 != 0) continue;  // emulated kernels take a compiler each
-    CAPTURE(fields[0]);
-    const auto results = sn::tools::evaluate(fields[0], inputs).results;
-    REQUIRE(results.size() * 3 + 1 == fields.size());
-    sn::eval(results);
-    for (std::size_t r = 0; r < results.size(); ++r) {
-      const Expected e = read(&fields[3 * r + 1]);
-      REQUIRE(results[r].shape() == e.ref.shape);
-      CHECK(results[r].dtype() == e.dtype);
-      const double tolerance = e.dtype == DType::float32 ? 2e-6 : 1e-13;
-      const auto got = values(results[r]);
-      double worst = 0, size = 1;
-      for (const double v : e.ref.v) size = std::isfinite(v) ? std::max(size, std::fabs(v)) : size;
-      for (std::size_t k = 0; k < got.size(); ++k) {
-        if (std::isnan(got[k]) && std::isnan(e.ref.v[k])) continue;
-        const double error = std::fabs(got[k] - e.ref.v[k]);
-        worst = std::isnan(error) ? INFINITY : std::max(worst, error);
-      }
-      CHECK(worst <= tolerance * size);
-    }
-  }
-}
-
-}  // namespace
-
-TEST_CASE("compositions agree with NumPy") { as_numpy(SINTER_GOLDEN "functions.txt"); }
-TEST_CASE("keywords, methods of ufuncs, and types agree with NumPy") { as_numpy(SINTER_GOLDEN "keywords.txt"); }
-TEST_CASE("sorting, choosing, writing at indices and counting agree with NumPy") { as_numpy(SINTER_GOLDEN "selection.txt"); }
 
 TEST_CASE("every function of the table has a description and an example that can be computed") {
   if (on_gpu()) return;  // only recording and the host

@@ -6,20 +6,15 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <sinter/ranks.hpp>
 #include <string>
 #include <vector>
 
-#include "expression.hpp"
+#include "bytes_of.hpp"
+#include "golden.hpp"
 #include "program.hpp"
 #include "seed.hpp"
-#include "split.hpp"
-#include "table/functions.hpp"
 
 namespace ranks = sinter::ranks;
 using namespace sinter::testing;
@@ -29,7 +24,7 @@ namespace {
 /// The results as bytes, or the name of the error.
 struct Outcome {
   std::vector<Tensor> results;
-  std::vector<std::vector<std::uint8_t>> bytes;
+  std::vector<std::vector<std::byte>> bytes;
   std::string error;
   bool refused = false;
   bool operator==(const Outcome& other) const { return bytes == other.bytes && refused == other.refused && error.empty() == other.error.empty(); }
@@ -40,15 +35,7 @@ Outcome outcome(const std::string& expression, const sn::tools::Bindings& inputs
   try {
     made.results = sn::tools::evaluate(expression, inputs).results;
     sn::eval(made.results);
-    for (const Tensor& result : made.results)
-      sn::visit_storage(result.dtype(), [&]<class T>() {
-        const std::vector<T> values = result.to_vector<T>();
-        std::vector<std::uint8_t>& bytes = made.bytes.emplace_back(values.size() * sizeof(T));
-        for (std::size_t k = 0; k < values.size(); ++k) {
-          const T value = values[k];
-          std::memcpy(bytes.data() + k * sizeof(T), &value, sizeof(T));
-        }
-      });
+    for (const Tensor& result : made.results) made.bytes.push_back(bytes_of(result));
   } catch (const sn::ShardingError& error) {
     made = {{}, {}, error.what(), true};
   } catch (const sn::Error& error) {
@@ -75,35 +62,17 @@ double difference(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 TEST_CASE("golden expressions with the first axis sharded") {
-  std::ifstream file(std::string(SINTER_GOLDEN) + "/cases.txt");
-  REQUIRE(file.is_open());
-  const std::vector<std::uint8_t> bytes = sn::load_npy(std::string(SINTER_GOLDEN) + "/cases.npy").to_vector<std::uint8_t>();
+  GoldenCases cases(SINTER_GOLDEN);
   const char* asked = std::getenv("SINTER_GOLDEN_STRIDE");
   const auto stride = asked ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10)) : sn::options().backend == "llvm" ? 400u : 40u;
   const std::uint32_t first = test_seed() % stride;
-  sn::tools::Bindings inputs;
-  std::size_t at = 0;
   std::uint32_t number = 0;
   int carried = 0, refused = 0;
-  for (std::string line; std::getline(file, line);) {
-    const auto fields = split(line, '\t');
-    if (fields[0] == "input") {
-      Shape shape;
-      if (fields[3] != "-")
-        for (const std::string& size : split(fields[3], ',')) shape.push_back(std::stoll(size));
-      sn::visit_storage(sn::tools::find_dtype(fields[2]).value(), [&]<class T>() {
-        const auto count = static_cast<std::size_t>(sn::element_count(shape));
-        std::unique_ptr<T[]> values(new T[count]);
-        if (count > 0) std::memcpy(values.get(), bytes.data() + at, count * sizeof(T));
-        at += count * sizeof(T);
-        inputs.emplace(fields[1], sn::table::Value{sn::from_span(std::span<const T>(values.get(), count), shape)});
-      });
-      continue;
-    }
+  for (GoldenCase next; cases.next(next);) {
     if (number++ % stride != first) continue;
-    const std::string& expression = fields[1];
+    const std::string& expression = next.expression;
     CAPTURE(expression);
-    const Outcome whole = outcome(expression, inputs);
+    const Outcome whole = outcome(expression, cases.inputs());
     if (!whole.error.empty()) continue;
     std::vector<Outcome> outcomes;
     for (const int count : {1, 2, 4, 8}) {
@@ -111,7 +80,7 @@ TEST_CASE("golden expressions with the first axis sharded") {
       ranks::run(count, [&](ranks::World world) {
         const ranks::Mesh mesh(world, {{"data", count}});
         sn::tools::Bindings sharded;
-        for (const auto& [name, value] : inputs) {
+        for (const auto& [name, value] : cases.inputs()) {
           const Tensor& input = *value.as<Tensor>();
           std::vector<std::string> axes(input.shape().size());
           if (!axes.empty()) axes[0] = "data";

@@ -1,154 +1,39 @@
-// Types of weak scalars and compositions, shapes compared with NumPy, and the message of each error. NumPy 2.4 printed the tables. A letter is a type
-// (numpy.dtype.char); x means that NumPy raises an error. test_dtypes.cpp tests the types of pairs of tensors.
+// Types that C++ numbers give, slices, and the message of each misuse. Types and shapes of tensors are NumPy's by golden expressions (test_golden).
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <functional>
-#include <string>
+#include <limits>
 
 #include "host_data_stub.hpp"
+#include "says.hpp"
 #include "sinter/sinter.hpp"
 
 namespace sn = sinter;
+using sinter::testing::says;
 using sn::DType;
 using sn::Shape;
 using sn::Tensor;
 
 namespace {
 
-constexpr std::pair<char, DType> kLetters[] = {{'?', DType::bool_},   {'b', DType::int8},    {'i', DType::int32},  {'l', DType::int64},
-                                               {'e', DType::float16}, {'f', DType::float32}, {'d', DType::float64}};
-DType of_letter(char c) {
-  return std::find_if(std::begin(kLetters), std::end(kLetters), [&](const auto& row) { return row.first == c; })->second;
-}
-constexpr std::string_view kTypes = "?ilfd";
-
-template <class Call> char type_letter(Call call) {
-  try {
-    const DType dtype = call().dtype();
-    return std::find_if(std::begin(kLetters), std::end(kLetters), [&](const auto& row) { return row.second == dtype; })->first;
-  } catch (const sn::DTypeError&) {
-    return 'x';
-  }
-}
-Tensor data(char letter, const Shape& shape = {3}) { return sn::placeholder(shape, of_letter(letter)); }
-
-using Unary = Tensor (*)(const sn::Arg&);
-using Binary = Tensor (*)(const sn::Arg&, const sn::Arg&);
-
-template <class E, class Call> std::string thrown(Call call) {
-  try {
-    call();
-  } catch (const E& e) {
-    return e.what();
-  } catch (const sn::Error& e) {
-    return std::string("another exception: ") + e.what();
-  }
-  return "nothing was thrown";
-}
-/// Checks the message, and that it names a line of the statement that recorded.
-template <class E, class Call> void says(Call call, const std::string& what, int line = __builtin_LINE()) {
-  const std::string text = thrown<E>(call);
-  const std::string place = std::string(" at ") + __FILE__ + ":";
-  const auto end = text.rfind(place);
-  CAPTURE(text);
-  REQUIRE(end != std::string::npos);
-  CHECK(text.substr(0, end) == what);
-  CHECK(std::abs(std::stoi(text.substr(end + place.size())) - line) <= 4);
-}
+Tensor data(DType dtype, const Shape& shape = {3}) { return sn::placeholder(shape, dtype); }
 
 }  // namespace
 
-TEST_CASE("types of binary functions, tensors and weak scalars") {
-  struct Row {
-    const char* name;
-    Binary call;
-    std::string_view tensors;  // five rows of five letters, separated by blanks
-    std::string_view scalars;  // with true, 2 and 2.5
-  };
-  const Row rows[] = {
-      {"add", sn::add, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
-      {"subtract", sn::subtract, "xilfd iildd llldd fddfd ddddd", "xld iid lld fff ddd"},
-      {"multiply", sn::multiply, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
-      {"divide", sn::divide, "dddfd ddddd ddddd fddfd ddddd", "ddd ddd ddd fff ddd"},
-      {"floor_divide", sn::floor_divide, "bilfd iildd llldd fddfd ddddd", "bld iid lld fff ddd"},
-      {"remainder", sn::remainder, "bilfd iildd llldd fddfd ddddd", "bld iid lld fff ddd"},
-      {"power", sn::power, "bilfd iildd llldd fddfd ddddd", "bld iid lld fff ddd"},
-      {"minimum", sn::minimum, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
-      {"maximum", sn::maximum, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
-      {"atan2", sn::atan2, "eddfd ddddd ddddd fddfd ddddd", "edd ddd ddd fff ddd"},
-      {"bitwise_and", sn::bitwise_and, "?ilxx iilxx lllxx xxxxx xxxxx", "?lx iix llx xxx xxx"},
-      {"left_shift", sn::left_shift, "bilxx iilxx lllxx xxxxx xxxxx", "blx iix llx xxx xxx"},
-      {"less", sn::less, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
-      {"equal", sn::equal, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
-      {"logical_and", sn::logical_and, "????? ????? ????? ????? ?????", "??? ??? ??? ??? ???"},
-      {"where", [](const sn::Arg& a, const sn::Arg& b) { return sn::where(data('?'), a, b); }, "?ilfd iildd llldd fddfd ddddd", "?ld iid lld fff ddd"},
-  };
-  for (const Row& row : rows) {
-    for (std::size_t a = 0; a < 5; ++a) {
-      const Tensor x = data(kTypes[a]);
-      for (std::size_t b = 0; b < 5; ++b) {
-        CAPTURE(row.name);
-        CAPTURE(kTypes[a]);
-        CAPTURE(kTypes[b]);
-        CHECK(type_letter([&] { return row.call(x, data(kTypes[b])); }) == row.tensors[6 * a + b]);
+TEST_CASE("a C++ float beside a tensor of a lower kind gives float32, a double float64, on either side") {
+  using Binary = Tensor (*)(const sn::Arg&, const sn::Arg&);
+  const Binary calls[] = {sn::add,     sn::divide, sn::floor_divide,
+                          sn::minimum, sn::power,  [](const sn::Arg& a, const sn::Arg& b) { return sn::where(data(DType::bool_), a, b); }};
+  for (const Binary call : calls)
+    for (const DType dtype : {DType::bool_, DType::int32, DType::int64, DType::float32, DType::float64}) {
+      CAPTURE(sn::name(dtype));
+      const bool floating = sn::is_floating(dtype);
+      for (const bool right : {false, true}) {
+        const Tensor x = data(dtype);
+        CHECK((right ? call(x, 2.5f) : call(2.5f, x)).dtype() == (floating ? dtype : DType::float32));
+        CHECK((right ? call(x, 2.5) : call(2.5, x)).dtype() == (floating ? dtype : DType::float64));
       }
-      CAPTURE(row.name);
-      CAPTURE(kTypes[a]);
-      CHECK(type_letter([&] { return row.call(x, true); }) == row.scalars[4 * a]);
-      CHECK(type_letter([&] { return row.call(x, 2); }) == row.scalars[4 * a + 1]);
-      // A C++ float is float32 where NumPy's float would make it float64.
-      CHECK(type_letter([&] { return row.call(x, 2.5f); }) == (row.scalars[4 * a + 2] == 'd' && kTypes[a] != 'd' ? 'f' : row.scalars[4 * a + 2]));
-      CHECK(type_letter([&] { return row.call(x, 2.5); }) == row.scalars[4 * a + 2]);
-      CHECK(type_letter([&] { return row.call(2.5, x); }) == row.scalars[4 * a + 2]);
     }
-  }
-}
-
-TEST_CASE("types of unary functions and reductions") {
-  struct Row {
-    const char* name;
-    std::function<Tensor(const Tensor&)> call;
-    std::string_view types;
-  };
-  const auto function = [](Unary f) { return [f](const Tensor& x) { return f(x); }; };
-  const Row rows[] = {
-      {"negative", function(sn::negative), "xilfd"},
-      {"absolute", function(sn::absolute), "?ilfd"},
-      {"sign", function(sn::sign), "xilfd"},
-      {"floor", function(sn::floor), "?ilfd"},
-      {"ceil", function(sn::ceil), "?ilfd"},
-      {"trunc", function(sn::trunc), "?ilfd"},
-      {"round", function(sn::round), "?ilfd"},
-      {"sqrt", function(sn::sqrt), "eddfd"},
-      {"exp", function(sn::exp), "eddfd"},
-      {"tanh", function(sn::tanh), "eddfd"},
-      {"isnan", function(sn::isnan), "?????"},
-      {"isfinite", function(sn::isfinite), "?????"},
-      {"bitwise_not", function(sn::bitwise_not), "?ilxx"},
-      {"logical_not", function(sn::logical_not), "?????"},
-      {"sum", [](const Tensor& x) { return sn::sum(x); }, "lllfd"},
-      {"prod", [](const Tensor& x) { return sn::prod(x); }, "lllfd"},
-      {"min", [](const Tensor& x) { return sn::min(x); }, "?ilfd"},
-      {"max", [](const Tensor& x) { return sn::max(x); }, "?ilfd"},
-      {"mean", [](const Tensor& x) { return sn::mean(x); }, "dddfd"},
-      {"var", [](const Tensor& x) { return sn::var(x); }, "dddfd"},
-      {"stddev", [](const Tensor& x) { return sn::stddev(x); }, "dddfd"},
-      {"any", [](const Tensor& x) { return sn::any(x); }, "?????"},
-      {"all", [](const Tensor& x) { return sn::all(x); }, "?????"},
-      {"softmax", [](const Tensor& x) { return sn::softmax(x); }, "dddfd"},
-      {"sum as float64", [](const Tensor& x) { return sn::sum(x, 0, false, DType::float64); }, "ddddd"},
-      {"matmul", [](const Tensor& x) { return sn::matmul(x, x); }, "?ilfd"},
-  };
-  for (const Row& row : rows) {
-    for (std::size_t a = 0; a < 5; ++a) {
-      CAPTURE(row.name);
-      CAPTURE(kTypes[a]);
-      CHECK(type_letter([&] { return row.call(data(kTypes[a])); }) == row.types[a]);
-    }
-  }
 }
 
 TEST_CASE("types of created tensors") {
@@ -165,10 +50,10 @@ TEST_CASE("types of created tensors") {
   CHECK(sn::add(1, 2.5).dtype() == DType::float64);
   CHECK(sn::add(1, 2.5f).dtype() == DType::float32);
   CHECK(sn::add(1.f, 2.5).dtype() == DType::float64);
-  CHECK(sn::where(data('?'), 1.f, 0.f).dtype() == DType::float32);
-  CHECK(sn::where(data('?'), 1.f, 0.0).dtype() == DType::float64);
-  CHECK((data('?') * 1.5f).dtype() == DType::float32);
-  CHECK((data('f') * 1.5).dtype() == DType::float32);
+  CHECK(sn::where(data(DType::bool_), 1.f, 0.f).dtype() == DType::float32);
+  CHECK(sn::where(data(DType::bool_), 1.f, 0.0).dtype() == DType::float64);
+  CHECK((data(DType::bool_) * 1.5f).dtype() == DType::float32);
+  CHECK((data(DType::float32) * 1.5).dtype() == DType::float32);
   CHECK(sn::exp(1.f).dtype() == DType::float32);
   CHECK(sn::linspace(0.f, 1.f, 5).dtype() == DType::float32);
   CHECK(sn::linspace(0.f, 1, 5).dtype() == DType::float32);
@@ -178,41 +63,7 @@ TEST_CASE("types of created tensors") {
   CHECK(Tensor(2).dtype() == DType::int32);
 }
 
-TEST_CASE("shapes") {
-  const Tensor x = data('f', {2, 3, 4});
-  CHECK((x + data('f', {3, 1})).shape() == Shape{2, 3, 4});
-  CHECK((data('f', {5, 1}) + data('f', {6})).shape() == Shape{5, 6});
-  CHECK((data('f', {0, 1}) + data('f', {4})).shape() == Shape{0, 4});
-  CHECK((data('f', {}) + data('f', {})).shape() == Shape{});
-  CHECK(sn::where(data('?', {4, 1}), data('f', {3}), 1).shape() == Shape{4, 3});
-  CHECK(sn::sum(x).shape() == Shape{});
-  CHECK(sn::sum(x, {0, -1}).shape() == Shape{3});
-  CHECK(sn::sum(x, {0, -1}, true).shape() == Shape{1, 3, 1});
-  CHECK(sn::sum(x, std::vector<std::int64_t>{}).shape() == Shape{2, 3, 4});
-  CHECK(sn::max(data('f', {0, 3}), 1).shape() == Shape{0});
-  CHECK(sn::any(data('f', {2, 0}), 1).shape() == Shape{2});
-  CHECK(sn::logsumexp(x, 1).shape() == Shape{2, 4});
-  CHECK(sn::reshape(x, {4, -1}).shape() == Shape{4, 6});
-  CHECK(sn::reshape(x, {-1}).shape() == Shape{24});
-  CHECK(sn::reshape(data('f', {0, 3}), {3, -1}).shape() == Shape{3, 0});
-  CHECK(x.T().shape() == Shape{4, 3, 2});
-  CHECK(sn::permute(x, {1, -1, 0}).shape() == Shape{3, 4, 2});
-  CHECK(sn::expand_dims(x, {0, -1}).shape() == Shape{1, 2, 3, 4, 1});
-  CHECK(sn::squeeze(data('f', {1, 3, 1})).shape() == Shape{3});
-  CHECK(sn::squeeze(data('f', {1, 3, 1}), -1).shape() == Shape{1, 3});
-  CHECK(sn::broadcast_to(data('f', {3, 1}), {2, 3, 5}).shape() == Shape{2, 3, 5});
-  CHECK(x(0).shape() == Shape{3, 4});
-  CHECK(x(-1, 2, 3).shape() == Shape{});
-  CHECK(x(sn::ellipsis, 0).shape() == Shape{2, 3});
-  CHECK(x(sn::newaxis, sn::Slice{1, {}, {}}, sn::ellipsis, sn::newaxis).shape() == Shape{1, 1, 3, 4, 1});
-  CHECK(sn::arange(10).shape() == Shape{10});
-  CHECK(sn::arange(10, 0, -3).shape() == Shape{4});
-  CHECK(sn::arange(0, 1, 0.3).shape() == Shape{4});
-  CHECK(sn::arange(5, 0).shape() == Shape{0});
-  CHECK(sn::linspace(0, 1, 0).shape() == Shape{0});
-}
-
-TEST_CASE("slices clamp their bounds as in Python") {
+TEST_CASE("slices clamp as Python's do") {
   struct Row {
     sn::Slice slice;
     std::int64_t start, step, count;  // of slice.indices(10), as a range
@@ -233,7 +84,7 @@ TEST_CASE("slices clamp their bounds as in Python") {
       {{3, none, INT64_MAX}, 3, 1, 1},
       {{none, none, INT64_MIN}, 9, 1, 1},
   };
-  const Tensor x = data('f', {10});
+  const Tensor x = data(DType::float32, {10});
   for (const Row& row : rows) {
     const Tensor y = x(row.slice);
     CAPTURE(row.start);
@@ -244,45 +95,35 @@ TEST_CASE("slices clamp their bounds as in Python") {
   }
 }
 
-TEST_CASE("matmul shapes") {
-  const auto shape = [](const Shape& a, const Shape& b) { return sn::matmul(data('f', a), data('f', b)).shape(); };
-  CHECK(shape({3}, {3}) == Shape{});
-  CHECK(shape({2, 3}, {3}) == Shape{2});
-  CHECK(shape({3}, {3, 4}) == Shape{4});
-  CHECK(shape({2, 3}, {3, 4}) == Shape{2, 4});
-  CHECK(shape({5, 1, 2, 3}, {7, 3, 4}) == Shape{5, 7, 2, 4});
-  CHECK(shape({5, 2, 3}, {3}) == Shape{5, 2});
-  CHECK(shape({2, 0}, {0, 4}) == Shape{2, 4});
-  CHECK(thrown<sn::ShapeError>([&] { shape({2, 3}, {4, 3}); }).find("(2, 3) and (4, 3): the inner sizes 3 and 4 differ") != std::string::npos);
-  CHECK_THROWS_AS(sn::matmul(data('f', {2, 3}), 2), sn::ShapeError);
-}
-
-TEST_CASE("each error names the mistake, the user's line and a remedy") {
-  const Tensor f = data('f', {3, 4}), i = data('i', {3}), b = data('?', {3});
-  says<sn::ShapeError>([&] { f + data('f', {5}); }, "add: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
-  says<sn::ShapeError>([&] { f > data('f', {5}); }, "greater: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+TEST_CASE("each misuse says what, where and what to do") {
+  const Tensor f = data(DType::float32, {3, 4}), i = data(DType::int32, {3}), b = data(DType::bool_, {3});
+  says<sn::ShapeError>([&] { f + data(DType::float32, {5}); }, "add: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+  says<sn::ShapeError>([&] { f > data(DType::float32, {5}); }, "greater: shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
   says<sn::DTypeError>([&] { b - b; }, "subtract: not supported for bool and bool; use bitwise_xor (^) or logical_xor");
   says<sn::DTypeError>([&] { f & 1; },
                        "bitwise_and: not supported for float32 and an integer literal; it works on integers and bool: "
                        "convert with astype first");
-  says<sn::ValueError>([&] { data('b') + 200; }, "add: integer literal 200 is out of bounds for int8; convert the tensor with astype(int64) first");
+  says<sn::ValueError>([&] { data(DType::int8) + 200; }, "add: integer literal 200 is out of bounds for int8; convert the tensor with astype(int64) first");
   says<sn::ValueError>([&] { i + 3000000000; }, "add: integer literal 3000000000 is out of bounds for int32; convert the tensor with astype(int64) first");
   CHECK((i < 3000000000).dtype() == DType::bool_);  // a comparison is valid
   says<sn::ValueError>([&] { sn::pow(i, -1); }, "power: integers to negative integer powers are not allowed (int32 ** -1); make one of them floating");
+  says<sn::ShapeError>([&] { sn::matmul(f, f); }, "matmul: shapes (3, 4) and (3, 4): the inner sizes 4 and 3 differ");
+  CHECK_THROWS_AS(sn::matmul(f, 2), sn::ShapeError);
   says<sn::AxisError>([&] { sn::sum(f, 2); }, "sum: axis 2 is out of bounds for 2 axes (use -2 to 1)");
   says<sn::AxisError>([&] { sn::sum(f, {0, -2}); }, "sum: axis 0 is given twice");
-  says<sn::ValueError>([&] { sn::max(data('f', {0, 3}), 0); }, "max: shape (0, 3) has no elements to reduce, and max needs at least one");
+  says<sn::ValueError>([&] { sn::max(data(DType::float32, {0, 3}), 0); }, "max: shape (0, 3) has no elements to reduce, and max needs at least one");
   says<sn::ShapeError>([&] { sn::reshape(f, {5, -1}); }, "reshape: cannot reshape (3, 4) (12 elements) into (5, -1): the -1 has no size that fits");
   says<sn::ShapeError>([&] { f.reshape({7}); }, "reshape: cannot reshape (3, 4) (12 elements) into (7,) (7 elements)");
   says<sn::IndexError>([&] { f(3); }, "index: index 3 is out of bounds for axis 0 with size 3");
   says<sn::AxisError>([&] { f(0, 0, 0); }, "index: 3 indices for shape (3, 4) with 2 axes");
   says<sn::ValueError>([&] { f(sn::Slice{0, 1, 0}); }, "index: a slice step cannot be zero");
-  says<sn::ShapeError>([&] { sn::layer_norm(f, data('f', {5})); }, "layer_norm (multiply): shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
+  says<sn::ShapeError>([&] { sn::layer_norm(f, data(DType::float32, {5})); },
+                       "layer_norm (multiply): shapes (3, 4) and (5,) do not broadcast (axis -1: 4 against 5)");
   says<sn::ValueError>([&] { f + Tensor(); }, "add: an empty Tensor handle was passed; assign it a value first");
   says<sn::ShapeError>([&] { sn::squeeze(f, 0); }, "squeeze: axis 0 of shape (3, 4) has size 3, not 1");
   says<sn::ShapeError>([&] { sn::broadcast_to(f, {4}); }, "broadcast_to: shape (3, 4) does not broadcast to (4,): sizes match from the last axis on, or are 1");
   says<sn::ShapeError>([&] { sn::zeros({-1}); }, "zeros: shape (-1,) has a negative size");
-  CHECK(thrown<sn::ShapeError>([&] { data('f', {1LL << 40, 1}) + data('f', {1, 1LL << 40}); }).find("2^62 bytes") != std::string::npos);
+  CHECK_THROWS_WITH_AS(data(DType::float32, {1LL << 40, 1}) + data(DType::float32, {1, 1LL << 40}), doctest::Contains("2^62 bytes"), sn::ShapeError);
   says<sn::ValueError>([&] { sn::full({2}, 3e9, DType::int32); }, "full: 3000000000 does not fit in int32; choose a floating dtype");
   CHECK_THROWS_AS(sn::full({2}, std::numeric_limits<double>::quiet_NaN(), DType::int64), sn::ValueError);
   CHECK_THROWS_AS(sn::full({2}, 0x1p63, DType::int64), sn::ValueError);
@@ -296,7 +137,8 @@ TEST_CASE("each error names the mistake, the user's line and a remedy") {
   says<sn::ShapeError>([&] { f.clip(0, 1).reshape({5}); }, "reshape: cannot reshape (3, 4) (12 elements) into (5,) (5 elements)");
   says<sn::ShapeError>([&] { sn::from_span(std::array<float, 6>{}, {4}); }, "from_span: cannot reshape (6,) (6 elements) into (4,) (4 elements)");
   says<sn::ValueError>([&] { sn::arange(0, 1, 0); }, "arange: the step cannot be zero");
-  CHECK(thrown<sn::ValueError>([&] { i * 18446744073709551615u; }).find("18446744073709551615 is out of bounds") != std::string::npos);
+  CHECK_THROWS_WITH_AS(i * 18446744073709551615u, doctest::Contains("18446744073709551615 is out of bounds"), sn::ValueError);
+  CHECK_THROWS_AS(sn::arange(1e300, 1e300 + 1, 1.0, DType::int64), sn::ValueError);
   CHECK_THROWS_AS(sn::permute(f, {0}), sn::AxisError);
   CHECK_THROWS_AS(sn::permute(f, {0, 0}), sn::AxisError);
   CHECK_THROWS_AS(f(sn::ellipsis, sn::ellipsis), sn::AxisError);

@@ -1,5 +1,4 @@
-// Formulas whose kernels are counted: parts of real models and programs in which fusion once stopped for a wrong reason, with the number of kernels at that
-// time. bench/fusion.cpp prints them; tests/fuse/test_fusion.cpp checks the present number.
+// Formulas whose kernels test_fusion counts: parts of real models and programs in which fusion once stopped for a wrong reason.
 #pragma once
 #include <functional>
 #include <sinter/sinter.hpp>
@@ -10,8 +9,7 @@ namespace sinter::fusion {
 
 struct Formula {
   std::string name;
-  int before;       // kernels before groups over the same points were merged; 0: not counted then
-  int max_kernels;  // kernels now, on a CPU and on sm_90
+  int max_kernels;  // on a CPU and on sm_90
   std::function<std::vector<Tensor>()> record;
   int second_stages = 0;  // of column sums on sm_90, which has blocks to fill
 };
@@ -94,39 +92,39 @@ inline std::vector<Formula> formulas() {
     };
   };
   return {
-      {"Mandelbrot, 8 steps, 3 results", 9, 1, [] { return mandelbrot(8); }},
-      {"Newton's implied volatility, 8 steps (175 ops)", 11, 2, [] { return implied_volatility(8); }},
-      {"g = power(x), rint(g*255), sum(g)", 4, 2, gamma({2048, 2048})},
-      {"the same, rows that do not divide a chunk", 0, 2, gamma({1000, 3000})},
-      {"argmin by where, and the sum of the minima", 3, 2, placed_minimum},
-      {"layer norm backward: dx, dw, db", 4, 2, backward, 2},
-      {"7-tap separable blur", 3, 2, [] { return std::vector<Tensor>{blurred(blurred(f32({2048, 2048}), 0), 1)}; }},
-      {"layer_norm(x, w, b)[:, 0:1]", 3, 1, [] { return std::vector<Tensor>{layer_norm(f32({128, 197, 768}), f32({768}), f32({768}))(Slice{}, Slice{0, 1})}; }},
-      {"softmax(x.reshape(64,12,64)).reshape(64,768)*w", 3, 1,
+      {"Mandelbrot, 8 steps, 3 results", 1, [] { return mandelbrot(8); }},
+      {"Newton's implied volatility, 8 steps (175 ops)", 2, [] { return implied_volatility(8); }},
+      {"g = power(x), rint(g*255), sum(g)", 2, gamma({2048, 2048})},
+      {"the same, rows that do not divide a chunk", 2, gamma({1000, 3000})},
+      {"argmin by where, and the sum of the minima", 2, placed_minimum},
+      {"layer norm backward: dx, dw, db", 2, backward, 2},
+      {"7-tap separable blur", 2, [] { return std::vector<Tensor>{blurred(blurred(f32({2048, 2048}), 0), 1)}; }},
+      {"layer_norm(x, w, b)[:, 0:1]", 1, [] { return std::vector<Tensor>{layer_norm(f32({128, 197, 768}), f32({768}), f32({768}))(Slice{}, Slice{0, 1})}; }},
+      {"softmax(x.reshape(64,12,64)).reshape(64,768)*w", 1,
        [] { return std::vector<Tensor>{softmax(f32({64, 768}).reshape({64, 12, 64})).reshape({64, 768}) * f32({768})}; }},
-      {"layer norm: y and rsqrt(var+eps)/768", 5, 1,
+      {"layer norm: y and rsqrt(var+eps)/768", 1,
        [] {
          const Normed n = normed(f32({32, 128, 768}));
          return std::vector<Tensor>{n.y, n.rstd / 768.f};
        }},
-      {"training layer norm: x + dropout, mean, rstd, y", 0, 1, dropped},
-      {"mean(relu(x)) and the mask relu(x) <= 0", 2, 1,
+      {"training layer norm: x + dropout, mean, rstd, y", 1, dropped},
+      {"mean(relu(x)) and the mask relu(x) <= 0", 1,
        [] {
          const Tensor y = relu(f32({128, 512, 7, 7}));
          return std::vector<Tensor>{mean(y, {2, 3}), y <= 0.f};
        }},
-      {"sigmoid(g)*x, g [128,1152,1,1]", 2, 1, [] { return std::vector<Tensor>{sigmoid(f32({128, 1152, 1, 1})) * f32({128, 1152, 7, 7})}; }},
-      {"batch norm, inference, [128,2048,7,7]", 0, 1, batch_norm({128, 2048, 7, 7})},
-      {"batch norm, inference, [5,64,56,56]", 2, 1, batch_norm({5, 64, 56, 56})},
-      {"batch norm, inference, [2,64,7,7]", 0, 1, batch_norm({2, 64, 7, 7})},
-      {"(32,128) beside (32,128,1)", 0, 1,
+      {"sigmoid(g)*x, g [128,1152,1,1]", 1, [] { return std::vector<Tensor>{sigmoid(f32({128, 1152, 1, 1})) * f32({128, 1152, 7, 7})}; }},
+      {"batch norm, inference, [128,2048,7,7]", 1, batch_norm({128, 2048, 7, 7})},
+      {"batch norm, inference, [5,64,56,56]", 1, batch_norm({5, 64, 56, 56})},
+      {"batch norm, inference, [2,64,7,7]", 1, batch_norm({2, 64, 7, 7})},
+      {"(32,128) beside (32,128,1)", 1,
        [] {
          const Tensor x = f32({32, 128, 768});
          return std::vector<Tensor>{sum(exp(x), -1), max(sqrt(x), -1, true)};
        }},
-      {"sum of an axis of size 1", 0, 1, [] { return std::vector<Tensor>{sum(sqrt(f32({64, 1, 768})), 1) * 2.f}; }},
-      {"softmax(x)[:, 0], rows computed once", 0, 1, [] { return std::vector<Tensor>{softmax(f32({512, 512, 512}))(Slice{}, 0)}; }},
-      {"concatenate of ten, work before and after", 0, 1,
+      {"sum of an axis of size 1", 1, [] { return std::vector<Tensor>{sum(sqrt(f32({64, 1, 768})), 1) * 2.f}; }},
+      {"softmax(x)[:, 0], rows computed once", 1, [] { return std::vector<Tensor>{softmax(f32({512, 512, 512}))(Slice{}, 0)}; }},
+      {"concatenate of ten, work before and after", 1,
        [] {
          std::vector<Tensor> parts;
          for (int k = 0; k < 10; ++k) parts.push_back(exp(f32({100, 50}) * 2.f));
