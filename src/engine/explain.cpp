@@ -340,6 +340,7 @@ void add_steps(const Explained& explained, std::size_t number, nlohmann::json& k
     const Made& made = step.made;
     entry["name"] = step.nest.name;
     entry["ops"] = step.nest.ops;
+    entry["operations"] = step.operations;
     entry["registers"] = figure_or_null(made.report.registers);
     entry["spill_bytes"] = figure_or_null(made.report.spill_bytes);
     entry["shared_bytes"] = made.report.shared_bytes < 0 ? json() : json(shared_bytes(step, plan.limits));

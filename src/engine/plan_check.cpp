@@ -68,7 +68,7 @@ class PlanChecker {
     std::size_t parts = 0;
     for (const Shape& part : step.parts) parts += part.size();
     require(are_figures(step.part_figure, parts), "the figures of a step");
-    for (const auto* traffic : {&step.moved, &step.unfused})
+    for (const auto* traffic : {&step.moved, &step.unfused, &step.arithmetic})
       for (auto term = traffic->begin(); term != traffic->end(); ++term)
         require(are_figures(term->elements, 1) && term->others >= 0 && term->others < traffic->end() - term, "the figures of a step");
     for (const int value : step.reads) require(there_[static_cast<std::size_t>(value)], "a step reads a value that is not there");

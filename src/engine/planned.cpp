@@ -141,9 +141,10 @@ class Making {
     planned_.steps.push_back(std::move(step));
   }
 
-  /// Adds the traffic of the last step, and the parts of values that it reads.
-  void add_figures(const fuse::Traffic& moved, const std::vector<fuse::Sizes>& parts) {
+  /// Adds the traffic and the arithmetic of the last step, and the parts of values that it reads.
+  void add_figures(const fuse::Traffic& moved, const fuse::Traffic& arithmetic, const std::vector<fuse::Sizes>& parts) {
     PlannedStep& step = planned_.steps.back();
+    step.operations = add_traffic(step.arithmetic, arithmetic);
     step.bytes_moved = add_traffic(step.moved, moved);
     step.part_figure = static_cast<int>(figures_.size());
     for (const fuse::Sizes& part : parts) {
@@ -363,7 +364,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
         call.numbers = first_number;
         call.call_kernels = kernels.make_for(call.call, target);
         making.add(step, std::move(call));
-        making.add_figures(step.moved, {});
+        making.add_figures(step.moved, {}, {});
         making.add_numbers(fuse::numbers_of(step.call));
         continue;
       }
@@ -383,7 +384,7 @@ Scheduled schedule_within(const trace::Graph& graph, const Target& target, const
       }
       kernel.numbers = first_number;
       making.add(step, std::move(kernel));
-      making.add_figures(lowered.lowered.moved, parts_read(made.plan.graph, step.kernel, step.reads()));
+      making.add_figures(lowered.lowered.moved, fuse::arithmetic(step.kernel, target.limits), parts_read(made.plan.graph, step.kernel, step.reads()));
       for (const fuse::Sizes* sizes : {&lowered.lowered.ints, &lowered.lowered.input_offsets, &lowered.lowered.output_offsets}) making.add_numbers(*sizes);
     }
     if (split_again) {
@@ -459,6 +460,7 @@ Planned described_at(const Planned& planned, const std::vector<std::int64_t>& sy
     }
     here.bytes_moved += step.bytes_moved = bytes_of(step.moved, figures);
     here.bytes_unfused += step.bytes_unfused = bytes_of(step.unfused, figures);
+    step.operations = bytes_of(step.arithmetic, figures);
   }
   return here;
 }

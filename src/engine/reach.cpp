@@ -157,12 +157,16 @@ class Checker {
       if (!places) refuse("reads at computed places without a guard");
       inside(nest.inputs[k].buffer, *places, offsets[k], nest.inputs[k].dtype);
     }
+    std::vector<bool> guarded(nest.outputs.size(), true);  // outputs that no point writes without a guard
+    for (const jit::Stage& stage : nest.stages)
+      for (const jit::Store& store : stage.stores)
+        if (store.guard < 0) guarded[static_cast<std::size_t>(store.output)] = false;
     for (std::size_t k = 0; k < nest.outputs.size(); ++k) {
       const jit::Access& out = nest.outputs[k];
       const auto& places = walk.range(out.index);
       if (!places) refuse("writes at computed places");
       written(out.buffer);
-      inside(out.buffer, *places, offsets[nest.inputs.size() + k], out.dtype);
+      if (!guarded[k]) inside(out.buffer, *places, offsets[nest.inputs.size() + k], out.dtype);
       largest = std::max<Wide>(largest, bytes_[static_cast<std::size_t>(out.buffer)]);
     }
     if (walk.parallel_points() > largest) refuse("computes more points than it has room for");

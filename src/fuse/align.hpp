@@ -11,7 +11,7 @@ namespace sinter::fuse {
 struct Aligned {
   Sizes sizes;
   int parallel = 0;
-  std::optional<std::vector<Request>> host;  // the host's requests, if its axes had to be split
+  std::optional<std::vector<Request>> host;  // the host's requests, if its axes had to be split or became longer
   std::vector<Request> guest;
   std::vector<IndexExpr> axes;  // the guest's axes as expressions over the host's
   Chunks chunks{};

@@ -49,6 +49,10 @@ inline constexpr int kMaxTries = 3;
 /// scatter.
 inline constexpr double kSortedPair = 10, kMatchedPair = 3;
 
+/// The longest sum of a product whose transposition moves into the operands on a CPU. Its library packs transposed operands more slowly, which then costs more
+/// than the result's way through memory.
+inline constexpr std::int64_t kShallowProduct = 128;
+
 // --- memory access ---------------------------------------------------------------------------------------------------------
 /// The number of bytes that memory moves at once.
 inline constexpr std::int64_t kLine = 64;

@@ -149,7 +149,7 @@ class Builder {
     places_.clear();
     made_.clear();
     guard_ = padded_ = valid_ = -1;
-    share_ = 1;
+    share_ = part_share_ = 1;
     in_range_ = false;
     memo_.clear();
     maps_.clear();
@@ -158,11 +158,17 @@ class Builder {
     occurrences_.clear();
     reasons_ = forced_;
     split_.reset();
-    for (const auto& request : requests_) root_maps_[request.node] = intern(request.dims);
+    parts_.clear();
     for (const auto& request : requests_) {
-      const int value = eval(request.node, root_maps_[request.node]);
+      root_maps_[request.node] = intern(request.dims);
+      if (request.part != 0) parts_[request.node] = part_of(request);
+    }
+    for (const auto& request : requests_) {
+      const int map = root_maps_[request.node];
+      const Part part = request.part != 0 ? parts_[request.node] : Part();
+      const int value = eval_in(part, request.node, map);
       if (value == kEnded) return split_ ? Attempt::split : Attempt::narrowed;
-      kernel_.roots.push_back({request.node, value, element_at(root_maps_[request.node], request.node)});
+      kernel_.roots.push_back({request.node, value, element_at(map, request.node), part.guard});
     }
     now_.resize(kernel_.values.size());
     for (std::size_t v = 0; v < now_.size(); ++v) now_[v] = static_cast<int>(v);
@@ -170,7 +176,7 @@ class Builder {
   }
 
   int add(Value value, int map) {
-    value.share = share_;
+    value.share = value.kind == Value::Kind::load ? share_ : share_ / part_share_;
     kernel_.values.push_back(std::move(value));
     places_.push_back({map, guard_});
     return static_cast<int>(kernel_.values.size()) - 1;
@@ -179,6 +185,39 @@ class Builder {
   int need(int id, int map, SplitReason reason, std::string detail) {
     reasons_.try_emplace(id, Boundary{reason, std::move(detail)});
     return load(id, map);
+  }
+
+  // The points of the kernel at which a root is stored: where the guard holds, at this share of all points.
+  struct Part {
+    int guard = -1;
+    double share = 1;
+  };
+  Part part_of(const Request& request) {
+    Part part;
+    for (std::size_t k = 0; k < request.dims.size(); ++k)
+      if (request.part >> k & 1) within(request.dims[k], graph_.nodes[request.node].shape[k], part);
+    return part;
+  }
+
+  // Narrows the part to the points at which a position lies in [0, size). Equal conditions are one value, whichever node asks.
+  void within(const IndexExpr& at, const Size& size, Part& part) {
+    const IndexRange possible = range(at, kernel_.sizes);
+    const Size first = 0 - at.constant();
+    const IndexExpr from = at + IndexExpr::of(first);
+    if (possible.low < 0) part.guard = both(part.guard, make(Op::less_equal, DType::bool_, {index_value(IndexExpr::of(first)), index_value(from)}));
+    if (possible.high >= size) part.guard = both(part.guard, make(Op::less, DType::bool_, {index_value(from), index_value(IndexExpr::of(first + size))}));
+    if (at.has_values()) return;
+    const Estimating estimate;
+    part.share *= std::min(1.0, as_double(size) / as_double(possible.high - possible.low + 1));
+  }
+
+  // Computes a value where it is needed whatever else is visited: at the points of this part.
+  int eval_in(const Part& part, int id, int map) {
+    const Here here(*this, part.guard);
+    padded_ = part.guard;
+    valid_ = -1;
+    share_ = part_share_ = part.share;
+    return eval(id, map);
   }
 
   bool computed_here(int id, int map) const {
@@ -190,6 +229,15 @@ class Builder {
   // reads.
   bool once_per_row(int id, int map) const {
     return kernel_.values[guard_].row && !maps_[map].row && in_range(maps_[map].map, graph_.nodes[id].shape, kernel_.sizes);
+  }
+
+  // Returns the points at which a value is computed: a root where it is stored, another value where it is needed, if this saves anything.
+  Part part_for(int id, int map) const {
+    if (computed_here(id, map)) {
+      const auto part = parts_.find(id);
+      return part == parts_.end() ? Part() : part->second;
+    }
+    return guard_ >= 0 && once_per_row(id, map) ? Part() : Part{guard_, share_};
   }
 
   bool read_from_memory(int id, int map) const {
@@ -317,7 +365,8 @@ class Builder {
 
   // Sets the guard under which the nodes below are visited, and restores the previous one at the end.
   struct Here {
-    Here(Builder& builder, int guard) : of(builder), guard_before(of.guard_), padded_before(of.padded_), valid_before(of.valid_), share_before(of.share_) {
+    Here(Builder& builder, int guard)
+        : of(builder), guard_before(of.guard_), padded_before(of.padded_), valid_before(of.valid_), share_before(of.share_), part_share_before(of.part_share_) {
       of.guard_ = guard;
     }
     ~Here() {
@@ -325,12 +374,13 @@ class Builder {
       of.padded_ = padded_before;
       of.valid_ = valid_before;
       of.share_ = share_before;
+      of.part_share_ = part_share_before;
     }
     Here(const Here&) = delete;
     Here& operator=(const Here&) = delete;
     Builder& of;
     int guard_before, padded_before, valid_before;
-    double share_before;
+    double share_before, part_share_before;
   };
   // A gather's source is read where the computed positions are valid. A value that is the same for all of them, such as a statistic of the row, is always read.
   int guard_of(int map) { return maps_[map].values.empty() ? padded_ : both(padded_, valid_); }
@@ -377,29 +427,22 @@ class Builder {
     const Node& node = graph_.nodes[id];
     const Sizes& inside = graph_.nodes[node.inputs[0]].shape;
     Map below = maps_[map].map;
-    int within = -1;
-    double share = 1;
+    Part part;
     for (std::size_t k = 0; k < inside.size(); ++k) {
-      const IndexExpr at = below[k];
-      const Size low = node.ints[2 * k], high = low + inside[k];
-      below[k] = at + IndexExpr::of(-low);
-      const IndexRange possible = range(at, kernel_.sizes);
-      if (possible.high < low || possible.low >= high) return eval(node.inputs[1], map);  // never
-      if (possible.low < low) within = both(within, make(Op::less_equal, DType::bool_, {index_value(IndexExpr::of(low)), index_value(at)}));
-      if (possible.high >= high) within = both(within, make(Op::less, DType::bool_, {index_value(at), index_value(IndexExpr::of(high))}));
-      if (at.has_values()) continue;
-      const Estimating estimate;
-      share *= std::min(1.0, as_double(inside[k]) / as_double(possible.high - possible.low + 1));
+      below[k] = below[k] + IndexExpr::of(-node.ints[2 * k]);
+      const IndexRange possible = range(below[k], kernel_.sizes);
+      if (possible.high < 0 || possible.low >= inside[k]) return eval(node.inputs[1], map);  // never
+      within(below[k], inside[k], part);
     }
     const int below_map = intern(std::move(below));
-    if (within < 0) return eval(node.inputs[0], below_map);  // always
+    if (part.guard < 0) return eval(node.inputs[0], below_map);  // always
     const int fill = eval(node.inputs[1], map);
     if (fill == kEnded) return kEnded;
     int value, guard;
     {
       const Here here(*this, guard_);
-      padded_ = both(padded_, within);
-      share_ *= share;
+      padded_ = both(padded_, part.guard);
+      share_ *= part.share;
       guard = guard_of(below_map);
       value = eval(node.inputs[0], below_map);
     }
@@ -407,13 +450,13 @@ class Builder {
     // A load can have a fill value if that value is computed before the load.
     Value& inner = kernel_.values[value];
     const Value& outer = kernel_.values[fill];
-    if (inner.kind == Value::Kind::load && inner.args[Value::kGuard] == guard && guard == within && fill < value && outer.row <= inner.row &&
+    if (inner.kind == Value::Kind::load && inner.args[Value::kGuard] == guard && guard == part.guard && fill < value && outer.row <= inner.row &&
         outer.ready <= inner.ready) {
       int& filled = inner.args[Value::kFill];
       if (filled < 0) filled = fill;
       if (filled == fill) return value;
     }
-    Value chosen{Value::Kind::op, Op::where, node.dtype, node.dtype, {within, value, fill}, maps_[map].values.empty() ? id : -1};
+    Value chosen{Value::Kind::op, Op::where, node.dtype, node.dtype, {part.guard, value, fill}, maps_[map].values.empty() ? id : -1};
     for (int arg : chosen.args) depend_on(chosen, arg);
     chosen.cost = 1;
     return add(std::move(chosen), map);
@@ -695,7 +738,10 @@ class Builder {
   void drop_unused() {
     const int count = static_cast<int>(kernel_.values.size());
     std::vector<char> used(count);
-    for (const auto& root : kernel_.roots) used[root.value] = 1;
+    for (const auto& root : kernel_.roots) {
+      used[root.value] = 1;
+      if (root.guard >= 0) used[root.guard] = 1;
+    }
     std::vector<char> checked(kernel_.checks.size());
     for (bool more = true; more;) {
       for (int v = count - 1; v >= 0; --v) {
@@ -736,7 +782,10 @@ class Builder {
     }
     kernel_.values.resize(next);
     places_.resize(next);
-    for (auto& root : kernel_.roots) root.value = moved[root.value];
+    for (auto& root : kernel_.roots) {
+      root.value = moved[root.value];
+      if (root.guard >= 0) root.guard = moved[root.guard];
+    }
     std::size_t left = 0;
     for (std::size_t k = 0; k < checked.size(); ++k) {
       if (!checked[k]) continue;
@@ -1104,12 +1153,14 @@ class Builder {
   std::map<std::tuple<Op, ValueArgs, int>, int> made_;  // values without a node, by op and operands or by index
   int guard_ = -1;                                      // visited nodes are read where this value holds
   double share_ = 1;                                    // the share of the points where it holds, approximately
+  double part_share_ = 1;                               // that of the part in which a root is stored: its operations run at all points
   bool in_range_ = false;                               // a reduction is visited that skips points of its row
   int padded_ = -1, valid_ = -1;                        // parts of this share that come from pads and from gathers
   std::vector<MapInfo> maps_;
   tsl::robin_map<Map, int, MapHash> map_ids_;
   tsl::robin_map<Place, int, PlaceHash> memo_;
   tsl::robin_map<int, int> root_maps_;
+  tsl::robin_map<int, Part> parts_;  // of the roots that not every point stores
   tsl::robin_map<int, int> occurrences_;
   mutable std::vector<int> seen_, stack_;  // work space of each_below
   mutable int walk_ = 0;

@@ -31,10 +31,11 @@ struct Domain {
 /// be computed with it, each result once; if there are none, the node's own shape without rows.
 Domain choose_domain(const BuildContext& context, int root);
 
-/// A node to write, and its dimensions as expressions over the kernel's axes.
+/// A node to write, and its dimensions as expressions over the kernel's axes. It is stored where the dimensions of `part`, one bit each, lie inside of it.
 struct Request {
   int node = -1;
   Map dims;
+  std::uint64_t part = 0;
 };
 /// The elements of a node that a group accesses: a coordinate for each dimension, over the kernel's axes. The node is in memory, or is a gather.
 struct Touch {

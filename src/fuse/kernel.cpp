@@ -80,7 +80,7 @@ std::vector<RowPass> row_passes(const Kernel& kernel) {
   for (const auto& value : kernel.values)
     if (value.kind == Value::Kind::reduced) sinks[value.ready - 1].push_back(value.args[0]);
   for (const auto& root : kernel.roots)
-    if (const int pass = root_pass(kernel, root); pass >= 0) sinks[pass].push_back(root.value);
+    if (const int pass = root_pass(kernel, root); pass >= 0) sinks[pass].insert(sinks[pass].end(), {root.value, root.guard});
   for (const auto& check : kernel.checks)
     if (const Value& condition = kernel.values[check.condition]; condition.row) sinks[condition.ready].push_back(check.condition);
   std::vector<char> staged(count), filled(count);
@@ -131,7 +131,9 @@ int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
   for (int v = 0; v < count; ++v)
     for (int arg : kernel.values[v].args)
       if (arg >= 0) last_use[arg] = v;
-  for (const auto& root : kernel.roots) last_use[root.value] = std::max(last_use[root.value], root.value);
+  for (const auto& root : kernel.roots)
+    for (const int v : {root.value, root.guard})
+      if (v >= 0) last_use[v] = std::max(last_use[v], v);
   for (const auto& check : kernel.checks) {
     last_use[check.condition] = std::max(last_use[check.condition], check.condition);
     last_use[check.value] = std::max(last_use[check.value], check.condition);
@@ -248,6 +250,39 @@ std::vector<std::vector<Reading>> readings_of(const Kernel& kernel) {
   return groups;
 }
 
+Size points(const Kernel& kernel, std::uint64_t axes) {
+  Size count = 1;
+  for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis)
+    if (axes >> axis & 1) count *= kernel.sizes[axis];
+  return count;
+}
+
+/// Returns for each value the axes along which it changes: those of its index or operands; for a reduction, without the rows.
+std::vector<std::uint64_t> axes_of_change(const Kernel& kernel) {
+  const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
+  std::vector<std::uint64_t> axes(kernel.values.size());
+  for (std::size_t v = 0; v < axes.size(); ++v) {
+    const Value& value = kernel.values[v];
+    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes[v] = value.index.axes();
+    for (const int arg : value.args)
+      if (arg >= 0) axes[v] |= axes[static_cast<std::size_t>(arg)];
+    if (value.kind == Value::Kind::reduced) axes[v] &= parallel;
+    if (value.kind == Value::Kind::scan) axes[v] |= all & ~parallel;
+  }
+  return axes;
+}
+
+/// Returns the axes at whose points a value is computed that changes along the axes `changes`.
+std::uint64_t axes_of_work(const Kernel& kernel, const Value& value, std::uint64_t changes, const Limits& limits) {
+  const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
+  if (value.kind == Value::Kind::reduced) return all;
+  std::uint64_t computed = value.row ? all : parallel;
+  // A loop computes invariant work once.
+  if (limits.hoists)
+    for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(changes >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
+  return computed;
+}
+
 /// Returns the bytes of memory that are read and written, for an estimate.
 double bytes_moved(const Graph& graph, const Kernel& kernel) {
   Points points(kernel);
@@ -264,17 +299,11 @@ double bytes_moved(const Graph& graph, const Kernel& kernel) {
 }  // namespace
 
 Traffic traffic(const Graph& graph, const Kernel& kernel) {
-  const auto points = [&](std::uint64_t axes) {
-    Size count = 1;
-    for (std::size_t axis = 0; axis < kernel.sizes.size(); ++axis)
-      if (axes >> axis & 1) count *= kernel.sizes[axis];
-    return count;
-  };
   Traffic all;
   for (const auto& group : readings_of(kernel)) {
     const Node& node = graph.nodes[group.front().node];
     Traffic some;
-    for (const Reading& reading : group) some.add(reading.share * static_cast<double>(itemsize(node.dtype)), points(reading.axes));
+    for (const Reading& reading : group) some.add(reading.share * static_cast<double>(itemsize(node.dtype)), points(kernel, reading.axes));
     const Traffic::Term whole{static_cast<double>(itemsize(node.dtype)), node.elements};
     const bool same = some.terms.size() == 1 && some.terms[0].bytes >= whole.bytes && some.terms[0].elements.same(whole.elements);
     if (same) all.add(whole.bytes, whole.elements);
@@ -284,38 +313,37 @@ Traffic traffic(const Graph& graph, const Kernel& kernel) {
   return all;
 }
 
+Traffic arithmetic(const Kernel& kernel, const Limits& limits) {
+  const std::vector<std::uint64_t> axes = axes_of_change(kernel);
+  Traffic all;
+  for (std::size_t v = 0; v < axes.size(); ++v)
+    if (const Value& value = kernel.values[v]; is_computed(value) && value.cost > 0)
+      all.add(value.cost * value.share, points(kernel, axes_of_work(kernel, value, axes[v], limits)));
+  return all;
+}
+
 double Work::seconds(const Limits& limits) const { return std::max(bytes / limits.bandwidth, ops / limits.throughput); }
 
 KernelWork::KernelWork(const Graph& graph, const Kernel& kernel, const Limits& limits)
-    : graph_(graph), kernel_(kernel), points_(kernel), uses_(kernel.values.size()), axes_(kernel.values.size()), share_(kernel.values.size()) {
+    : graph_(graph), kernel_(kernel), points_(kernel), uses_(kernel.values.size()), axes_(axes_of_change(kernel)), share_(kernel.values.size()) {
   const int count = static_cast<int>(kernel.values.size());
-  for (const auto& root : kernel.roots) ++uses_[root.value];
+  for (const auto& root : kernel.roots)
+    for (const int value : {root.value, root.guard})
+      if (value >= 0) ++uses_[value];
   for (const auto& check : kernel.checks) ++uses_[check.condition];
   for (int v = count - 1; v >= 0; --v) {
     if (uses_[v] == 0) continue;
     for (int arg : kernel.values[v].args)
       if (arg >= 0) ++uses_[arg];
   }
-  const std::uint64_t parallel = (std::uint64_t{1} << kernel.parallel) - 1, all = ~std::uint64_t{0} >> (64 - kernel.sizes.size());
   for (int v = 0; v < count; ++v) {
     const Value& value = kernel.values[v];
-    // The axes along which a value changes: those of its index or operands; for a reduction, without the rows.
-    if (value.kind == Value::Kind::load || value.kind == Value::Kind::index) axes_[v] = value.index.axes();
-    for (int arg : value.args)
-      if (arg >= 0) axes_[v] |= axes_[arg];
-    if (value.kind == Value::Kind::reduced) axes_[v] &= parallel;
-    if (value.kind == Value::Kind::scan) axes_[v] |= all & ~parallel;
     if (uses_[v] == 0 || value.kind == Value::Kind::scalar) continue;
     if (value.kind == Value::Kind::load) {
       reads_.push_back({value.node, share_[v] = value.share * points_.of(axes_[v])});
       continue;
     }
-    std::uint64_t computed = value.row ? all : parallel;
-    if (value.kind == Value::Kind::reduced) computed = all;
-    // A loop computes invariant work once.
-    if (limits.hoists && value.kind != Value::Kind::reduced)
-      for (int axis = static_cast<int>(kernel.sizes.size()) - 1; axis >= 0 && !(axes_[v] >> axis & 1); --axis) computed &= ~(std::uint64_t{1} << axis);
-    all_.ops += share_[v] = value.cost * value.share * points_.of(computed);
+    all_.ops += share_[v] = value.cost * value.share * points_.of(axes_of_work(kernel, value, axes_[v], limits));
   }
   sum_by_node(reads_);
   for (const auto& reads : reads_) all_.bytes += bytes_read(graph, reads.node, reads.elements);

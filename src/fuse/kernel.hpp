@@ -48,6 +48,7 @@ struct Root {
   int node = -1;
   int value = -1;
   IndexExpr index;  // element of the node's buffer, row-major
+  int guard = -1;   // a bool value; where it is false, nothing is stored. -1: every point stores
 };
 
 /// A check: the gather `node` takes an element at position `value`, which is in range if the condition holds.
@@ -122,7 +123,7 @@ int halving_node(const Kernel& kernel);
 /// Returns the bytes that reading this number of elements of a node moves, at most all of the node's bytes; and the bytes of reading all of it.
 double bytes_read(const Graph& graph, int node, double elements);
 double bytes_of(const Graph& graph, int node);
-/// Bytes that move between memory and the processor, for any sizes: the sum of the terms and of the readings.
+/// Bytes that move between memory and the processor (or cheap operations), for any sizes: the sum of the terms and of the readings.
 struct Traffic {
   struct Term {
     double bytes;  // for each element
@@ -144,6 +145,8 @@ struct Traffic {
 Traffic traffic_of(const Graph& graph, int node);
 /// Returns the memory that a kernel reads and writes; a pass that reads a row again counts again.
 Traffic traffic(const Graph& graph, const Kernel& kernel);
+/// Returns the cost of a kernel's arithmetic, in cheap operations: each value at all points that compute it.
+Traffic arithmetic(const Kernel& kernel, const Limits& limits);
 
 /// The cost of a kernel: its traffic, and its arithmetic, which overlap in time.
 struct Work {

@@ -75,19 +75,11 @@ class Merger {
   void run() {
     std::vector<int> order;
     for (const auto& [label, unit] : order_) order.push_back(unit);
-    for (int u : order) {
-      if (!is_group(u) || units_[u].into >= 0) continue;
-      merge_into_earlier(u);
-      const int now = find(u);
-      for (int node : units_[now].reads) {
-        Latest seen;
-        std::size_t count = 0;
-        seen[count++] = now;
-        for (int s : latest_[node])
-          if (s >= 0 && count < seen.size() && find(s) != now) seen[count++] = s;
-        latest_[node] = seen;
-      }
-    }
+    merge_all(order);
+    within_ = true;  // comes later, because a kernel over equal points needs no guards
+    tried_.clear();
+    merge_all(order);
+    within_ = false;
     if (limits_.joins_short_kernels) join_beside(order);
     std::vector<Group> left;
     for (int u = 0; u < static_cast<int>(groups_.size()); ++u)
@@ -230,6 +222,22 @@ class Merger {
 
   // ---- merging --------------------------------------------------------------------------------------------------------------
 
+  void merge_all(const std::vector<int>& order) {
+    for (int u : order) {
+      if (!is_group(u) || units_[u].into >= 0) continue;
+      merge_into_earlier(u);
+      const int now = find(u);
+      for (int node : units_[now].reads) {
+        Latest seen;
+        std::size_t count = 0;
+        seen[count++] = now;
+        for (int s : latest_[node])
+          if (s >= 0 && count < seen.size() && find(s) != now) seen[count++] = s;
+        latest_[node] = seen;
+      }
+    }
+  }
+
   void merge_into_earlier(int u) {
     int failures = 0;
     for (bool merged = true; merged && failures < kMaxFailures;) {
@@ -293,6 +301,10 @@ class Merger {
   bool try_merge(int a, int b, bool beside = false) {
     const Group &x = groups_[a], &y = groups_[b];
     if (x.settled && y.settled) return false;
+    const auto stored = [&](int node) { return (*context_.wanted)[node] || read_by_others(node, a, b); };
+    if (within_ && !may_lie_within(x.kernel, y.kernel)) return false;
+    // Such a value would only be computed by its reader, which is too large with it.
+    if (within_ && x.kernel.boundary.reason == SplitReason::kernel_size && std::none_of(units_[a].writes.begin(), units_[a].writes.end(), stored)) return false;
     std::vector<int> ops;
     std::set_union(units_[a].ops.begin(), units_[a].ops.end(), units_[b].ops.begin(), units_[b].ops.end(), std::back_inserter(ops));
     const int max_ops = context_.builder->context().max_ops;
@@ -318,13 +330,14 @@ class Merger {
     std::move(aligned->guest.begin(), aligned->guest.end(), std::back_inserter(all));
     for (auto& request : all) {
       if (std::any_of(requests.begin(), requests.end(), [&](const Request& r) { return r.node == request.node; })) continue;
-      if ((*context_.wanted)[request.node] || read_by_others(request.node, a, b)) requests.push_back(std::move(request));
+      if (stored(request.node)) requests.push_back(std::move(request));
       else hidden.push_back(request.node);
     }
     for (int node : hidden) (*context_.in_memory)[node] = 0;
+    if (std::none_of(requests.begin(), requests.end(), [](const Request& request) { return request.part == 0; })) requests.clear();
     Built built = requests.empty() ? Built{} : context_.builder->build(std::move(requests), aligned->sizes, aligned->parallel, aligned->chunks);
     std::optional<double> seconds;
-    Boundary why{SplitReason::other_points, "one kernel would have no value to store"};
+    Boundary why{SplitReason::other_points, "one kernel would store no value at all of its points"};
     if (!built.needed.empty()) why = built.needed.front().boundary;
     else if (!built.group.requests.empty()) seconds = seconds_if_better(built.group, a, b, *moved, why);
     if (!seconds) {
@@ -416,6 +429,7 @@ class Merger {
   std::vector<Latest> latest_;                     // for each node
   std::map<std::int64_t, int> order_;              // label -> unit
   tsl::robin_set<std::uint64_t, PairHash> tried_;  // pairs of units
+  bool within_ = false;                            // groups are merged whose points lie within those of others
 };
 
 }  // namespace

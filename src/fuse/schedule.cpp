@@ -609,6 +609,7 @@ Plan schedule(Graph prepared, const Limits& limits, const Forced& forced) {
 
 Graph prepare(const Graph& recorded, const Limits& limits) {
   Graph graph = trace::symbolic(recorded);
+  if (limits.fuse) graph = move_views_into_products(std::move(graph), limits);
   if (!limits.library_calls) graph = expand_library_calls(std::move(graph), limits);
   graph = merge_dependent_reductions(drop_unit_reductions(std::move(graph)), limits);
   graph = split_scans(std::move(graph), limits);

@@ -158,7 +158,7 @@ class Lowering {
       }
       for (std::size_t r = 0; r < kernel_.roots.size(); ++r)
         if (fuse::root_pass(kernel_, kernel_.roots[r]) < 0 && kernel_.values[kernel_.roots[r].value].ready == pass)
-          once.stores.push_back({static_cast<int>(r), at[kernel_.roots[r].value]});
+          once.stores.push_back({static_cast<int>(r), at[kernel_.roots[r].value], kernel_.roots[r].guard < 0 ? -1 : at[kernel_.roots[r].guard]});
       raise_checks(once, at, checked, [&](const Value& condition) { return !condition.row && condition.ready == pass; });
       if (!once.body.empty() || !once.stores.empty()) nest_.stages.push_back(std::move(once));
       if (pass == passes) break;
@@ -196,7 +196,8 @@ class Lowering {
         results.push_back({v, static_cast<int>(rows.reductions.size()) - 1});
       }
       for (std::size_t r = 0; r < kernel_.roots.size(); ++r)
-        if (fuse::root_pass(kernel_, kernel_.roots[r]) == pass) rows.stores.push_back({static_cast<int>(r), need(need, kernel_.roots[r].value)});
+        if (const fuse::Root& root = kernel_.roots[r]; fuse::root_pass(kernel_, root) == pass)
+          rows.stores.push_back({static_cast<int>(r), need(need, root.value), root.guard < 0 ? -1 : need(need, root.guard)});
       for (const auto& [v, number] : results) {
         at[v] = emit(kernel_.values[v], false, at);
         rows.reductions[number].result = at[v];

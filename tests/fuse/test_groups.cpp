@@ -263,3 +263,78 @@ TEST_CASE("slices of row results, split and merged axes, axes of size 1") {
     CHECK(check({{sn::sum(x.reshape({a, 1, b * c}), 1), rx}}) <= 1);
   }
 }
+
+// A result beside what pads and joins make of it, and beside its slices: they are stored at a part of one kernel's points.
+TEST_CASE("a result is stored beside its slices and its paddings") {
+  for (int k = 0; k < rounds(8); ++k) {
+    const std::int64_t n = between(2, 40), m = between(2, 70), before = between(0, 5), after = between(0, 5), top = between(0, 3);
+    const std::int64_t from = between(0, m - 2), to = between(from + 1, m), row = between(0, n - 1);
+    const auto [x, rx] = input({n, m});
+    const auto [w, rw] = input({n, m});
+    const auto [z, rz] = input({n, m + after});
+    const Tensor t = x * w + 1.f;
+    const Ref rt = map(zip(rx, rw, times), [](double v) { return v + 1; });
+    const auto padded = [&, n = n, m = m](const Ref& of, double fill) {
+      return make({n + top, m + before + after}, [&, fill](const Coords& c) {
+        const std::int64_t i = c[0] - top, j = c[1] - before;
+        return i >= 0 && j >= 0 && j < m ? of.v[static_cast<std::size_t>(i * m + j)] : fill;
+      });
+    };
+    const auto sliced = [&, n = n, m = m](const Ref& of, std::int64_t first, std::int64_t j, std::int64_t end) {
+      return strided(of, {n - first, end - j}, {first, j}, {1, 1});
+    };
+    const auto pad = [&](const Tensor& of, float fill) { return sn::pad(of, {{top, 0}, {before, after}}, sn::PadMode::constant, fill); };
+    const auto slice = [&](const Tensor& of, std::int64_t first, std::int64_t j, std::int64_t end) {
+      return Tensor(of(sn::Slice{first, {}}, sn::Slice{j, end}));
+    };
+    const auto twice = [](double v) { return v * 2; };
+    // One kernel, whichever of the two is larger, and for the larger ones of larger ones.
+    CHECK(check({{t, rt}, {pad(t, 3), padded(rt, 3)}}) == 1);
+    CHECK(check({{t, rt}, {slice(t, row, from, to) * 2.f, map(sliced(rt, row, from, to), twice)}}) == 1);
+    check({{t, rt}, {pad(t, 3) * 2.f, map(padded(rt, 3), twice)}, {slice(t, row, 0, to), sliced(rt, row, 0, to)}});
+    const Tensor wide = sn::pad(pad(t, 3), {{0, 1}, {2, 0}});
+    check({{t, rt}, {pad(t, 3), padded(rt, 3)}, {wide, make({n + top + 1, m + before + after + 2}, [&, n = n, m = m](const Coords& c) {
+                                                   if (c[0] == n + top || c[1] < 2) return 0.0;
+                                                   return padded(rt, 3).v[static_cast<std::size_t>(c[0] * (m + before + after) + c[1] - 2)];
+                                                 })}});
+    // Seen in another order or shape, flipped, joined with another value.
+    check({{t, rt}, {sn::pad(t.T(), {{1, 0}, {0, 2}}, sn::PadMode::constant, 3.f), make({m + 1, n + 2}, [&, n = n, m = m](const Coords& c) {
+                       return c[0] >= 1 && c[1] < n ? rt.v[static_cast<std::size_t>(c[1] * m + c[0] - 1)] : 3.0;
+                     })}});
+    check({{t, rt}, {sn::pad(sn::flip(t, {1}), {{0, 0}, {0, 2}}), make({n, m + 2}, [&, m = m](const Coords& c) {
+                       return c[1] < m ? rt.v[static_cast<std::size_t>(c[0] * m + m - 1 - c[1])] : 0.0;
+                     })}});
+    check({{t, rt}, {sn::concatenate({t * 2.f, z}, 1), make({n, 2 * m + after}, [&, m = m](const Coords& c) {
+                       return c[1] < m ? rt.v[static_cast<std::size_t>(c[0] * m + c[1])] * 2 : rz.v[static_cast<std::size_t>(c[0] * (m + after) + c[1] - m)];
+                     })}});
+    const Tensor seen = sn::reshape(t, {1, n, m});
+    check({{t, rt}, {sn::pad(seen, {{1, 0}, {0, 0}, {before, after}}), make({2, n, m + before + after}, [&, m = m](const Coords& c) {
+                       const std::int64_t j = c[2] - before;
+                       return c[0] == 1 && j >= 0 && j < m ? rt.v[static_cast<std::size_t>(c[1] * m + j)] : 0.0;
+                     })}});
+    // Beside sums over either axis.
+    check({{t, rt}, {sn::sum(t, 1), reduce(rt, {1}, 0, plus)}, {pad(t, 3), padded(rt, 3)}, {slice(t, 0, from, m), sliced(rt, 0, from, m)}}, 1e-4);
+    check({{t, rt}, {sn::sum(t, 0), reduce(rt, {0}, 0, plus)}, {pad(t, 3), padded(rt, 3)}, {slice(t, row, from, m), sliced(rt, row, from, m)}}, 1e-4);
+    // A softmax, whose rows are padded and cut.
+    const Ref e = map(rx, [](double v) { return std::exp(v); });
+    Ref total = reduce(e, {1}, 0, plus);
+    total.shape.push_back(1);
+    const Ref rs = zip(e, total, [](double p, double q) { return p / q; });
+    const Tensor s = sn::softmax(x, 1);
+    check({{s, rs}, {pad(s, 3), padded(rs, 3)}, {slice(s, row, from, to), sliced(rs, row, from, to)}});
+  }
+}
+
+TEST_CASE("partial sums of columns beside the map and its padding") {
+  for (int k = 0; k < rounds(2); ++k) {
+    const std::int64_t n = between(9000, 12000), m = between(17, 40), after = between(1, 5);
+    const auto [x, rx] = input({n, m});
+    const Tensor t = x * 2.f;
+    const Ref rt = map(rx, [](double v) { return v * 2; });
+    check({{t, rt},
+           {sn::sum(t, 0), reduce(rt, {0}, 0, plus)},
+           {sn::pad(t, {{0, 0}, {0, after}}),
+            make({n, m + after}, [&, m = m](const Coords& c) { return c[1] < m ? rt.v[static_cast<std::size_t>(c[0] * m + c[1])] : 0.0; })}},
+          2e-4);
+  }
+}

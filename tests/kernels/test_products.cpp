@@ -46,6 +46,46 @@ double sum_scale(std::int64_t k) { return 4 * static_cast<double>(std::max<std::
 
 }  // namespace
 
+TEST_CASE("views between a product, or a convolution, and the operations on it") {
+  for (int round = 0; round < 12; ++round) {
+    Shape batch;
+    for (std::int64_t axes = pick(0, 2); axes > 0; --axes) batch.push_back(pick(1, 4));
+    const std::int64_t m = pick(1, 40), n = pick(1, 40), k = pick(1, 30);
+    const auto shape = [&](std::int64_t rows, std::int64_t columns) {
+      Shape whole = batch;
+      whole.insert(whole.end(), {rows, columns});
+      return whole;
+    };
+    const DType dtype = round % 3 == 2 ? DType::float64 : DType::float32;
+    const auto [a, ra] = drawn(shape(m, k), dtype);
+    const auto [b, rb] = drawn(shape(k, n), dtype);
+    const Ref whole = make(shape(m, n), [&, k = k](const Coords& at) {
+      double sum = 0;
+      Coords left = at, right = at;
+      for (std::int64_t l = 0; l < k; ++l) {
+        left.back() = l;
+        right[right.size() - 2] = l;
+        sum += ra.v[flat(ra.shape, left)] * rb.v[flat(rb.shape, right)];
+      }
+      return sum;
+    });
+    const Tensor y = sn::matmul(a, b);
+    std::pair<Tensor, Ref> seen{y, whole};
+    for (std::int64_t views = pick(1, 3); views > 0; --views) seen = random_view(numbers(), seen);
+    const Ref want = map(seen.second, [](double v) { return std::max(v * 2 + 1, 0.); });
+    check(sn::maximum(seen.first * 2.f + 1.f, 0.f), want, 2 * sum_scale(k), 1e-6, "views of a product");
+    if (round % 2) check(y, whole, sum_scale(k), 1e-6, "the product itself");
+
+    const auto [x, rx] = drawn({pick(1, 2), 3, pick(3, 12), pick(3, 12)});
+    const auto [w, rw] = drawn({pick(1, 20), 3, 3, 3});
+    const Tensor apart = sn::conv2d(x, w);
+    std::pair<Tensor, Ref> part = {sn::conv2d(x, w), Ref{apart.shape(), values(apart)}};
+    for (std::int64_t views = pick(1, 3); views > 0; --views) part = random_view(numbers(), part);
+    check(sn::maximum(part.first * 2.f + 1.f, 0.f), map(part.second, [](double v) { return std::max(v * 2 + 1, 0.); }), 2 * sum_scale(27), 1e-6,
+          "views of a convolution");
+  }
+}
+
 TEST_CASE("products of matrices in every layout, with what comes before and after") {
   for (const std::int64_t round : sampled(integers(0, 3))) {
     const std::int64_t m = pick(1, 100), n = round % 2 ? 4 * pick(4, 33) : pick(1, 130), k = pick(1, 90);

@@ -534,7 +534,12 @@ TEST_CASE("the epilogue of a convolution or product runs on its pieces and gives
       {"two results", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::exp(y), sn::sin(y)}; }, product, 1},
       {"rows", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::softmax(y, -1)}; }, product, 0},
       {"turned", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::contiguous(y.T()) * 2}; }, product, 0},
-      {"a part", [&](const Tensor& y) -> std::vector<Tensor> { return {y(Slice{0, 100}) * 2}; }, product, 0},
+      {"a part", [&](const Tensor& y) -> std::vector<Tensor> { return {y(Slice{0, 100}) * 2}; }, product, 1},
+      {"transposed, a part", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(sn::permute(y, {1, 0})(Slice{5, {}}, Slice{7, 300}))}; }, product,
+       1},
+      {"two parts", [&](const Tensor& y) -> std::vector<Tensor> { return {y(Slice{0, 100}) * 2, y(Slice{100, {}}) * 3}; }, product, 0},
+      {"another shape", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y.reshape({2, 40, 693}) + b.reshape({40, 1}))}; }, conv, 1},
+      {"channels last", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(sn::permute(y, {0, 2, 3, 1}) + b)}; }, conv, 0},
       {"a product of it", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(sn::matmul(y, n.T()))}; }, product, 1}};
   for (const Case& c : cases) {
     CAPTURE(c.what);

@@ -205,7 +205,7 @@ Stage Lowering::all_stages() const {
 
 bool Lowering::is_vector(const Store& store) const {
   const int index = nest_.outputs[store.output].index;
-  return store.guard < 0 && is_vector(index) && !uses_values(nest_, index) && !schedule_.is_single(nest_.inputs.size() + store.output);
+  return is_vector(index) && !uses_values(nest_, index) && !schedule_.is_single(nest_.inputs.size() + store.output);
 }
 
 E Lowering::staged_place(bool per_lane) const {
@@ -305,7 +305,12 @@ void Lowering::stage_body(const Stage& stage, const E& owner) {
   std::map<int, E> stores, keeps;  // vectors whose lanes are filled one by one
   if (per_lane) {
     for (const Store& s : stage.stores)
-      if (const Access& output = nest_.outputs[s.output]; is_vector(s)) stores[s.output] = var(output.name + "_at", {output.dtype, width_});
+      if (const Access& output = nest_.outputs[s.output]; is_vector(s)) {
+        stores[s.output] = var(output.name + "_at", {output.dtype, width_});
+        if (s.guard < 0) continue;
+        whole[s.output] = var(output.name + "_whole", DType::bool_, loop::literal_as(1, DType::bool_));
+        guards[s.output] = registers(output.name + "_if", DType::bool_, width_);
+      }
     if (!in_registers())
       for (const PersistentStore& keep : stage.keeps)
         keeps[keep.buffer] = var(fmt::format("persistent{}_at", keep.buffer), {nest_.persistent[keep.buffer], width_});
@@ -331,15 +336,27 @@ void Lowering::stage_body(const Stage& stage, const E& owner) {
             scanning_ ? counts_ : E());
     if (!per_lane) return;
     for (const Store& s : stage.stores) {
-      if (stores.count(s.output)) store(loop::lane_of(stores[s.output], lane()), value_[s.value]);
-      else put(s, true);
+      if (!stores.count(s.output)) {
+        put(s, true);
+        continue;
+      }
+      store(loop::lane_of(stores[s.output], lane()), value_[s.value]);
+      if (s.guard < 0) continue;
+      store(guards[s.output].at({lane()}), value_[s.guard]);
+      store(whole[s.output], whole[s.output] && value_[s.guard]);
     }
   });
   for (const auto& [buffer, vector] : keeps) store(persistent(buffer).vector_at({staged_place(false)}, width_), vector);
   for (const Store& s : stage.stores) {
     const Access& output = nest_.outputs[s.output];
     if (!per_lane) put(s, false);
-    else if (stores.count(s.output)) store(Memory{output.name, output.dtype}.vector_at({index(output.index, false)}, width_), stores[s.output], owner);
+    if (!per_lane || !stores.count(s.output)) continue;
+    const Memory to{output.name, output.dtype};
+    store(to.vector_at({index(output.index, false)}, width_), stores[s.output], owner && (s.guard >= 0 ? whole[s.output] : E()));
+    if (s.guard >= 0)
+      lanes(true, [&] {
+        store(to.at({index(output.index, true)}), loop::lane_of(stores[s.output], lane()), owner && !whole[s.output] && guards[s.output].at({lane()}));
+      });
   }
   for (int number : named) index_names_.erase(number);
 }
