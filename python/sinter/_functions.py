@@ -200,7 +200,7 @@ def _outer(self, A, B, /):
 
 
 def _at(self, a, indices, b=None, /):
-    """Gives the array's handle the value with the function applied at these places, once for each time that the indices name a place."""
+    """Applies the function to the array at these places, once for each time that the indices name a place. The array's handle gets the result."""
     return _method_of_ufunc(self, "at", a, indices, b)
 
 

@@ -98,7 +98,7 @@ TEST_CASE("errors about broken safetensors files name the fault, the position an
   says(one("F32", "[-4]", "[0,16]"), "tensor 'x': dtype, shape or data_offsets is malformed");
   says(one("F8_E8M0", "[16]", "[0,16]"), "tensor 'x': elements of type 'F8_E8M0' are not supported");
   says(one("F32", "[3]", "[0,16]"), "tensor 'x': shape (3,) of float32 takes 12 bytes, not 16");
-  says(one("F32", "[8]", "[0,32]"), "tensor 'x': its elements are at 0 to 32 of 16 bytes");
+  says(one("F32", "[8]", "[0,32]"), "tensor 'x': its elements would be bytes 0 to 32 of 16");
   says(one("F32", "[4611686018427387900, 8]", "[0,16]"), "tensor 'x': shape (4611686018427387900, 8) is too large");
   says(with_header(R"({"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"y":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", "abcd"),
        "tensor 'y' overlaps the one before");

@@ -157,7 +157,7 @@ TEST_CASE("csv: files as people write them") {
   };
   fails("1,2\n3\n", ": line 2 has 1 fields; the lines before it have 2");
   fails("a,b\n1,x\n", ": line 2: 'x' is not a number");
-  fails("1.0,n/a\n3,4\n", ": line 1: 'n/a' is no number");  // no header: it has a number
+  fails("1.0,n/a\n3,4\n", ": line 1: 'n/a' is not a number");  // no header: it has a number
   fails("1,2\n\n3,0x10\n", ": line 3: '0x10' is not a number");
   fails("1.5\n", ": line 1: '1.5' is not a 64-bit integer", {.dtype = DType::int32});
   fails("1,\n", ": line 1: '' is not a 64-bit integer", {.dtype = DType::int32});

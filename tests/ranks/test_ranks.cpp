@@ -550,7 +550,7 @@ TEST_CASE("an unsupported sharding is an error with a remedy") {
     tells<sn::ShardingError>([&] { x + ranks::shard(sn::ones({8, 6}), other, {"data", ""}); }, "two meshes");
     tells<sn::ValueError>([&] { ranks::Mesh(world, {{"data", 1, (1 << 20) + 1}}); }, "axis data has 1048577 pieces, more than 1048576");
     tells<sn::ValueError>([&] { ranks::Mesh(world, {{"data", 1, -3}}); }, "axis data has -3 pieces, which is not a multiple of its 1 ranks");
-    tells<sn::ValueError>([&] { ranks::Mesh(world, {{"data", 2}}); }, "the axes have 2 ranks together, and the program runs on 1");
+    tells<sn::ValueError>([&] { ranks::Mesh(world, {{"data", 2}}); }, "the axes have 2 ranks together, but the program runs on 1");
   });
 }
 

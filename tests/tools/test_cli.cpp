@@ -491,8 +491,8 @@ TEST_CASE("cache list and cache show print names, split reasons, hits and source
   for (const char* part : {"why        output wanted", "what       kernel row_", "compiled   in", "target     cpu", "define "})
     CHECK(contains(shown.out, part));
   CHECK(contains(box.run({"cache", "show", column(first, "plan  ", 0)}).out, "2 steps"));
-  CHECK(contains(box.run({"cache", "show", "zz"}).err, "no entry's key begins with 'zz'"));
-  CHECK(contains(box.run({"cache", "show", ""}).err, "no entry's key begins with"));
+  CHECK(contains(box.run({"cache", "show", "zz"}).err, "no entry has a key that begins with 'zz'"));
+  CHECK(contains(box.run({"cache", "show", ""}).err, "no entry has a key that begins with"));
 }
 
 TEST_CASE("exported entries are imported into another cache, where nothing is compiled") {
