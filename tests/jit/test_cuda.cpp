@@ -266,43 +266,42 @@ TEST_CASE_TEMPLATE("quotients that share a divisor", T, float, double) {
           check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);
         }
     }
-    n.stage(by_rows);
-    const int a = n.load(t, x), literal = n.scalar(t);
-    const int quotient = divisor < 0 ? a : n.op(Op::divide, {a, divisor});
-    n.store(quotient, x);
-    n.store(n.op(Op::divide, {a, literal}), x);
-    n.nest.schedule.vector = vector;
-    if (by_rows) share_rows(n.nest, by_columns ? 256 : 32);
-    const std::size_t count = static_cast<std::size_t>(points * row);
-    std::vector<T> given(count), over(count);
-    for (T& v : given) v = any();
-    std::vector<T> largest(static_cast<std::size_t>(points));
-    const auto at = [&](std::int64_t p, std::int64_t r) { return static_cast<std::size_t>(by_columns ? r * points + p : p * row + r); };
-    for (std::int64_t p = 0; p < points; ++p) {
-      largest[static_cast<std::size_t>(p)] = any();
-      for (std::int64_t r = 0; r < row; ++r) given[at(p, r)] = any(), over[at(p, r)] = largest[static_cast<std::size_t>(p)];
-    }
-    const T by = any();
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &by, sizeof by);
-    std::vector<Array> inputs;
-    if (divisor >= 0) inputs.emplace_back(over);
-    inputs.emplace_back(given);
-    const std::vector<Array> y = run(n.nest, inputs, {count, count}, {bits});
-    CAPTURE(by);
-    for (std::int64_t p = 0; p < points; ++p)
-      for (std::int64_t r = 0; r < row; ++r) {
-        const auto check = [&](T got, T above, T below) {
-          const double error = error_in_ulps(got, W(above) / W(below));
-          // Rounded once, but for the last bits of the least numbers.
-          const bool smallest =
-              std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
-          if (!(error <= (smallest ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
-        };
-        if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
-        check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);
-      }
+  n.stage(by_rows);
+  const int a = n.load(t, x), literal = n.scalar(t);
+  const int quotient = divisor < 0 ? a : n.op(Op::divide, {a, divisor});
+  n.store(quotient, x);
+  n.store(n.op(Op::divide, {a, literal}), x);
+  n.nest.schedule.vector = vector;
+  if (by_rows) share_rows(n.nest, by_columns ? 256 : 32);
+  const std::size_t count = static_cast<std::size_t>(points * row);
+  std::vector<T> given(count), over(count);
+  for (T& v : given) v = any();
+  std::vector<T> largest(static_cast<std::size_t>(points));
+  const auto at = [&](std::int64_t p, std::int64_t r) { return static_cast<std::size_t>(by_columns ? r * points + p : p * row + r); };
+  for (std::int64_t p = 0; p < points; ++p) {
+    largest[static_cast<std::size_t>(p)] = any();
+    for (std::int64_t r = 0; r < row; ++r) given[at(p, r)] = any(), over[at(p, r)] = largest[static_cast<std::size_t>(p)];
   }
+  const T by = any();
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &by, sizeof by);
+  std::vector<Array> inputs;
+  if (divisor >= 0) inputs.emplace_back(over);
+  inputs.emplace_back(given);
+  const std::vector<Array> y = run(n.nest, inputs, {count, count}, {bits});
+  CAPTURE(by);
+  for (std::int64_t p = 0; p < points; ++p)
+    for (std::int64_t r = 0; r < row; ++r) {
+      const auto check = [&](T got, T above, T below) {
+        const double error = error_in_ulps(got, W(above) / W(below));
+        // Rounded once, but for the last bits of the least numbers.
+        const bool smallest = std::fabs(above) < std::ldexp(T(1), 4 - range + std::numeric_limits<T>::digits) || std::fabs(got) < std::numeric_limits<T>::min();
+        if (!(error <= (smallest ? 1.5 : 0.50001))) FAIL(above, " / ", below, " gives ", got, ", ", error, " ULP off");
+      };
+      if (divisor >= 0) check(y[0].template at<T>(at(p, r)), given[at(p, r)], largest[static_cast<std::size_t>(p)]);
+      check(y[1].template at<T>(at(p, r)), given[at(p, r)], by);
+    }
+}
 }
 
 TEST_CASE("floats are rounded to narrow types and used as floats again") {
@@ -547,20 +546,20 @@ TEST_CASE("vectors beside accesses that start between them, and the last points 
       }
       return values;
     };
-    const Array x = made(count), y = made(static_cast<std::size_t>(B * C)), z = made(count);
-    const std::vector<Array> got = run(n.nest, {x, y, z}, {count, count, static_cast<std::size_t>(A * (B + 1) * C)});
-    int wrong = 0;
-    for (std::int64_t a = 0; a < A; ++a)
-      for (std::int64_t b = 0; b < B; ++b)
-        for (std::int64_t c = 0; c < C; ++c) {
-          const double first_two = x.number((a * C + c) * B + b) + y.number(b * C + c), third = z.number((c * A + a) * B + b), sum = first_two + third;
-          wrong += got[0].number((a * B + b) * C + c) != (dtype == b8 ? sum > 0 : sum);
-          wrong += got[1].number((c * A + a) * B + b) != (dtype == b8 ? first_two > 0 : first_two);
-          wrong += got[2].number((a * C + c) * (B + 1) + b + 1) != third;
-        }
-    CHECK(wrong == 0);
-    if (threads == 256) compile_for_all_targets(n.nest);
-  }
+  const Array x = made(count), y = made(static_cast<std::size_t>(B * C)), z = made(count);
+  const std::vector<Array> got = run(n.nest, {x, y, z}, {count, count, static_cast<std::size_t>(A * (B + 1) * C)});
+  int wrong = 0;
+  for (std::int64_t a = 0; a < A; ++a)
+    for (std::int64_t b = 0; b < B; ++b)
+      for (std::int64_t c = 0; c < C; ++c) {
+        const double first_two = x.number((a * C + c) * B + b) + y.number(b * C + c), third = z.number((c * A + a) * B + b), sum = first_two + third;
+        wrong += got[0].number((a * B + b) * C + c) != (dtype == b8 ? sum > 0 : sum);
+        wrong += got[1].number((c * A + a) * B + b) != (dtype == b8 ? first_two > 0 : first_two);
+        wrong += got[2].number((a * C + c) * (B + 1) + b + 1) != third;
+      }
+  CHECK(wrong == 0);
+  if (threads == 256) compile_for_all_targets(n.nest);
+}
 }
 
 TEST_CASE("vector accesses together with unaligned ones, and the rest of a size that is no multiple of a vector") {
