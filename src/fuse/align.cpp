@@ -9,7 +9,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Returns the expression divided by a number that divides all its terms.
+// Returns the expression divided by a number that divides all of it.
 std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
   if (by == 1) return expr;
   if (expr.constant() % by != 0) return std::nullopt;
@@ -56,8 +56,7 @@ class Aligner {
     return joined(identity_map(sizes_.size()));
   }
 
- private:
-  // This needs no guard, although it reads the present sizes, because two kernels instead of one are correct at any size.
+  // Needs no guard, although it reads the present sizes: two kernels instead of one are right at any size.
   static std::uint64_t points(const Kernel& kernel, int first, int last) {
     std::uint64_t points = 1;
     for (int axis = first; axis < last; ++axis) points *= static_cast<std::uint64_t>(kernel.sizes[static_cast<std::size_t>(axis)].hint());
@@ -237,45 +236,13 @@ class Aligner {
 
   bool chunked_host() const { return chunks_.length > 0 && guest_.kernel.chunks.length == 0; }
 
-  // Returns whether some of the guest's axes, in their order, are the digits of the position along the chunked axis, while its other axes are the host's other
-  // axes. The last chunk may be shorter, so the position counts as one axis.
-  bool same_points_in_chunks(const std::vector<IndexExpr>& axes) const {
-    const auto& sizes = guest_.kernel.sizes;
-    const int rows = static_cast<int>(sizes_.size()) - 1;
-    if (guest_.kernel.row_axes() > 0 || rows != parallel_) return false;
-    const std::uint64_t chunked = std::uint64_t{1} | std::uint64_t{1} << rows;
-    Map digits, others;
-    Sizes radix, beside;
-    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-      const bool digit = (axes[axis].axes() & chunked) != 0;
-      (digit ? digits : others).push_back(axes[axis]);
-      (digit ? radix : beside).push_back(sizes[axis]);
-    }
-    if (!(linear(digits, radix) == IndexExpr::of_axis(0) * chunks_.length + IndexExpr::of_axis(rows)) || element_count(radix) != chunks_.total) return false;
-    const auto walked = one_to_one(others, sizes_);
-    return walked && *walked == axes_between(sizes_, 1, parallel_) && fills(others, beside);
-  }
-
-  // Returns whether the coordinates cover exactly the range from 0 to each size.
-  bool fills(const Map& map, const Sizes& sizes) const {
-    for (std::size_t axis = 0; axis < map.size(); ++axis) {
-      Size last = 0;
-      for (const auto& term : map[axis].terms()) {
-        if (term.coeff < 0) return false;
-        last = last + term.coeff * (sizes_[term.axis] - 1);
-      }
-      if (map[axis].constant() != 0 || last != sizes[axis] - 1) return false;
-    }
-    return true;
-  }
-
-  bool same_points(const std::vector<IndexExpr>& axes) const {
-    if (chunked_host()) return same_points_in_chunks(axes);
-    const auto& sizes = guest_.kernel.sizes;
-    const auto walked = one_to_one(axes, sizes_);
-    if (!walked || !fills(axes, sizes)) return false;
-    const int all = static_cast<int>(sizes_.size());
-    Size ours = 1, theirs = 1;  // no point is omitted either
+  // Returns whether the guest's axes, given as expressions over the host's, visit all points. `ours` and `theirs`: the sizes of the axes of host and guest.
+  bool same_points(const std::vector<IndexExpr>& axes, const Sizes& ours, const Sizes& theirs) const {
+    if (chunked_host()) return same_points_in_chunks(axes, ours, theirs);
+    const auto walked = one_to_one(axes, ours);
+    if (!walked || !fills(axes, ours, theirs)) return false;
+    const int all = static_cast<int>(ours.size());
+    Size points = 1, points_there = 1;  // no point is left out either
     for (int axis = 0; axis < all; ++axis)
       if (*walked >> axis & 1) points = points * ours[axis];
     for (const auto& size : theirs) points_there = points_there * size;
@@ -327,7 +294,7 @@ class Aligner {
   const Chunks chunks_;
   Sizes sizes_;
   int parallel_;
-  std::optional<std::vector<Request>> requests_;  // the host's requests over the split axes, and its accesses; nothing while the host is unchanged
+  std::optional<std::vector<Request>> requests_;  // the host's requests over the split axes, and its touches; nothing while the host is unchanged
   std::vector<Touch> touches_;
   bool may_split_ = true, within_ = false;
 };
