@@ -68,8 +68,8 @@ struct PlannedStep {
   std::vector<Shape> parts;        // kernels: for each of `reads` the part that is read; empty if it is the whole value, or depends on values
   int part_figure = 0;             // the sizes of `parts` are the figures from this one on
   int staged = 0;                  // kernels: number of values staged between passes over a row
-  double bytes_moved = 0, bytes_unfused = 0;
-  std::vector<PlannedTraffic> moved, unfused;  // does not depend on the sizes
+  double bytes_moved = 0, bytes_unfused = 0, operations = 0;  // operations: the kernel's arithmetic, in cheap operations
+  std::vector<PlannedTraffic> moved, unfused, arithmetic;     // the same for any sizes
 };
 
 /// Returns whether the target's device computes the library call of a step; otherwise the host computes it for the device.

@@ -9,7 +9,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Returns the expression divided by a number that divides all of it.
+// Returns the expression divided by a number that divides all its terms.
 std::optional<IndexExpr> exactly_divided(const IndexExpr& expr, Size by) {
   if (by == 1) return expr;
   if (expr.constant() % by != 0) return std::nullopt;
@@ -294,7 +294,7 @@ class Aligner {
   const Chunks chunks_;
   Sizes sizes_;
   int parallel_;
-  std::optional<std::vector<Request>> requests_;  // the host's requests over the split axes, and its touches; nothing while the host is unchanged
+  std::optional<std::vector<Request>> requests_;  // the host's requests over the split axes, and its accesses; nothing while the host is unchanged
   std::vector<Touch> touches_;
   bool may_split_ = true, within_ = false;
 };

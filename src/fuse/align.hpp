@@ -16,8 +16,9 @@ struct Aligned {
   std::vector<IndexExpr> axes;  // the guest's axes as expressions over the host's
   Chunks chunks{};
 };
-/// Finds the guest's points among the host's by a value that both read or write: where both touch the same element, they are at the same point. The guest's
-/// points must be all points of the host, rows included, or all its parallel points, each once.
+/// Maps the guest's axes to the host's with the help of a value that both groups read or write: a point of one group corresponds to the point of the other that
+/// accesses the same element. The guest must have exactly one point for each point of the host (rows included), or exactly one for each parallel point of the
+/// host.
 std::optional<Aligned> align(const Graph& graph, const Group& host, const Group& guest);
 
 /// Does the same where one of the groups touches a part of the elements of the other, from a distance on along some axes (a value and its slice, or a value and

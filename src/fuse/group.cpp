@@ -15,6 +15,7 @@
 #include "base/hash.hpp"
 #include "fuse/arrange.hpp"
 #include "fuse/costs.hpp"
+#include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 
 namespace sinter::fuse {
@@ -65,7 +66,7 @@ class Builder {
     bool row = false;
     std::vector<int> values;  // computed values in the map: it belongs to a gather's source
     std::uint64_t axes = 0;   // axes along which these values change
-    // The element of a buffer for this map, for the last requested shape: most requests are equal.
+    // The position in a buffer for this map and the last requested shape; most requests have the same shape.
     const Sizes* shape = nullptr;
     IndexExpr element;
   };
@@ -110,7 +111,7 @@ class Builder {
     return axes;
   }
 
-  // Returns whether an op is computed at the map's computed positions. There must be no more such positions than the op has elements.
+  // Returns whether an op is computed at the map's computed positions. For this, the op must have at least as many elements as there are positions.
   bool worth_gathering_at(int map, int id) const {
     Size places = 1;
     for (int axis = 0; axis < static_cast<int>(kernel_.sizes.size()); ++axis)
@@ -133,9 +134,10 @@ class Builder {
 
   // ---- from the roots down ------------------------------------------------------------------------------------------------
 
-  // The end of an attempt to build the kernel. The next one starts again with an axis split (split_), or with more nodes read from memory (forced_).
+  // Functions return this when an attempt to build the kernel has ended. The next attempt starts again with an axis split (split_), or with more nodes read
+  // from memory (forced_).
   enum class Attempt : std::uint8_t { complete, split, narrowed };
-  // Stands for a value when the attempt has ended.
+  // A value that means that the attempt has ended.
   static constexpr int kEnded = -1;
 
   Attempt evaluate() {
@@ -243,8 +245,8 @@ class Builder {
     return graph_.nodes[id].op == Op::data || (*context_.in_memory)[id] || root_maps_.contains(id) || reasons_.count(id);
   }
 
-  // Returns the value or kEnded, as all functions that compute one do. A loop passes views, because a chain of views may be as long as the graph. Ops recurse:
-  // a kernel holds a bounded number.
+  // Returns the value or kEnded, like all functions that compute a value. Views are handled in a loop, because a chain of views may be as long as the graph.
+  // Ops recurse, because their number in a kernel is bounded.
   int eval(int id, int map) {
     const Here here(*this, guard_of(map));
     const Place start{id, map, guard_};
@@ -257,8 +259,9 @@ class Builder {
       if ((split_ = mapped.split)) return kEnded;
       const int below = intern(std::move(mapped.map));
       if (const int count = divisions(maps_[below].map); count > kMaxDivisions && !computed_here(id, map)) {
-        reasons_.try_emplace(id, Boundary{SplitReason::index_expression,
-                                          fmt::format("reading through it would take {} divisions for each element; the limit is {}", count, kMaxDivisions)});
+        reasons_.try_emplace(
+            id, Boundary{SplitReason::index_expression,
+                         fmt::format("reading through the views would take {} divisions for each element; the limit is {}", count, kMaxDivisions)});
         break;
       }
       spread |= view.op == Op::broadcast || view.op == Op::windows;
@@ -312,7 +315,7 @@ class Builder {
     if (read_from_memory(id, map)) return load(id, map);
     if (!maps_[map].values.empty() && !worth_gathering_at(map, id))
       return need(id, map, SplitReason::gathered,
-                  fmt::format("{} is gathered at many more computed places than its {} elements", trace::name(node.op), node.elements));
+                  fmt::format("{} has {}, and is gathered at many more computed places", trace::name(node.op), counted(node.elements.hint(), "element")));
     if (trace::is_reduction(node.op)) return reduction(id, map);
     switch (node.op) {
       case Op::iota: {
@@ -341,7 +344,7 @@ class Builder {
     value = {Value::Kind::load, node.op, node.dtype, node.dtype, {}, id, element_at(map, id)};
     value.share = share;
     value.row = maps_[map].row;
-    // If there are no row points, nothing may be read: the load must not precede the loop that never runs.
+    // If there are no row points, nothing may be read, so the load must not be before the loop.
     value.row |= node.elements == 0 && kernel_.row_axes() > 0 && kernel_.row_points() == 0 && kernel_.parallel_points() > 0;
     value.cost = limits_.reread;
     take_operands(value, value.index, current);
@@ -354,7 +357,7 @@ class Builder {
     return add(std::move(value), map);
   }
 
-  // ---- guards, gathers, scans: values that a kernel computes to find other values -------------------------------------------
+  // ---- guards, gathers, scans: values that decide where other values are read -------------------------------------------
   // While the kernel is built, a guard or an index names a value by its original number; now_ holds its present number.
 
   // Sets the guard under which the nodes below are visited, and restores the previous one at the end.
@@ -441,7 +444,7 @@ class Builder {
       value = eval(node.inputs[0], below_map);
     }
     if (value == kEnded) return kEnded;
-    // A load has a fill of its own, if the fill is computed before it.
+    // A load can have a fill value if that value is computed before the load.
     Value& inner = kernel_.values[value];
     const Value& outer = kernel_.values[fill];
     if (inner.kind == Value::Kind::load && inner.args[Value::kGuard] == guard && guard == part.guard && fill < value && outer.row <= inner.row &&
@@ -459,14 +462,15 @@ class Builder {
   int gather(int id, int map) {
     if (grows(id)) return kEnded;
     const Node& node = graph_.nodes[id];
-    if (in_range_ && !node.made) return need(id, map, SplitReason::gathered, "computed indices are checked; a range of a row can only reduce");
+    if (in_range_ && !node.made)
+      return need(id, map, SplitReason::gathered, "a kernel that reduces ranges of a row cannot check the computed indices of a gather");
     const auto axis = static_cast<std::size_t>(node.axis(0));
     const int index = eval(node.inputs[1], map);
     if (index == kEnded) return kEnded;
     const auto constant = [&](const Size& value) { return index_value(IndexExpr::of(value)); };
     const int valid = both(make(Op::less_equal, DType::bool_, {constant(0), index}),
                            make(Op::less, DType::bool_, {index, constant(graph_.nodes[node.inputs[0]].shape[axis])}));
-    // Positions that are not wanted here need no check.
+    // Positions whose values are not needed here need no check.
     int condition = valid;
     if (guard_ >= 0) condition = make(Op::bitwise_or, DType::bool_, {make(Op::bitwise_not, DType::bool_, {guard_}), valid});
     Map below = maps_[map].map;
@@ -529,12 +533,13 @@ class Builder {
   }
 
   Boundary growth(int id) const {
-    return {SplitReason::recompute_cost,
-            fmt::format("{} is needed at many offsets, and the kernel would hold more than {} ops", trace::name(graph_.nodes[id].op), context_.max_ops)};
+    return {SplitReason::recompute_cost, fmt::format("{} is needed at many offsets; with all of them the kernel would have more than {} ops",
+                                                     trace::name(graph_.nodes[id].op), context_.max_ops)};
   }
 
-  // Returns the nodes to read from memory so that the kernel holds no more ops than allowed: where the fewest values are open at once, as far below the roots
-  // as fits. Users have larger numbers, so a node is visited when all its positions are known. Returns nothing if all fits, or if split_ comes first.
+  // Returns the nodes to read from memory so that the kernel has no more ops than allowed. They are chosen where the fewest values are live, as far below the
+  // roots as possible. Users have larger numbers, so a node is visited when all its positions are known. Returns nothing if all ops fit, or if an axis must be
+  // split first.
   std::vector<int> narrowest() {
     std::map<int, std::vector<int>, std::greater<>> open;  // node -> the maps with which it is needed
     const auto want = [&](int id, int map) {
@@ -657,15 +662,16 @@ class Builder {
     } else {
       if (maps_[map].row || (guard_ >= 0 && kernel_.values[guard_].row))
         return need(id, map, SplitReason::reduction_dependency,
-                    fmt::format("{} over {} is needed at each point of a row; computing it there would repeat it {} times", trace::name(node.op), reduced(),
-                                kernel_.row_points()));
+                    fmt::format("{} over {} is needed at each point of a row; computing it there would repeat the work {} times", trace::name(node.op),
+                                reduced(), kernel_.row_points()));
       // Each parallel point must compute one result, and no other point the same one.
       const auto walked = one_to_one(maps_[map].map, kernel_.sizes);
       const bool once = walked && *walked == axes_between(kernel_.sizes, 0, kernel_.parallel);
       if (kernel_.row_axes() == 0 || extent_of(node) != kernel_.row_points() || !once || chunked_)
         return need(id, map, SplitReason::reduction_dependency,
-                    fmt::format("{} over {} gives {} results; its consumer runs over {} points in rows of {}", trace::name(node.op), reduced(),
-                                element_count(node.shape), kernel_.parallel_points(), kernel_.row_points()));
+                    fmt::format("{} over {} gives {}; the kernel that reads them runs over {}{}", trace::name(node.op), reduced(),
+                                counted(element_count(node.shape).hint(), "result"), counted(kernel_.parallel_points().hint(), "point"),
+                                kernel_.row_axes() == 0 ? "" : fmt::format(", each with a row of {}", kernel_.row_points())));
     }
     Mapped inner = *reduced_at(id, map);
     if ((split_ = inner.split)) return kEnded;
@@ -688,7 +694,7 @@ class Builder {
     while (std::any_of(first, first + static_cast<std::ptrdiff_t>(count), other_range)) ++reduced.ready;
   }
 
-  // Computes a reduction whose row has a range, outside of which it costs nothing.
+  // Computes a reduction over a range of its row. Points outside the range cost nothing.
   int ranged(int id, int map, int inner) {
     const Node& node = graph_.nodes[id];
     Value value{Value::Kind::reduced, node.op, node.dtype, node.dtype, {}, id};
@@ -710,12 +716,12 @@ class Builder {
     return add(std::move(value), map);
   }
 
-  // ---- values that should rather be read from memory ----------------------------------------------------------------------
+  // ---- values that are better read from memory ----------------------------------------------------------------------
 
-  // Each round changes one more node to a read from memory.
+  // Each iteration changes one more node to a read from memory.
   void settle() {
     drop_unused();
-    // A merged kernel is compared as a whole with the two kernels that it would replace; a value that it read from memory would need a third.
+    // A merged kernel is compared with the two kernels that it would replace. If it read a value from memory, a third kernel would be needed.
     while ((!context_.merged && read_what_is_dear()) || !choose_persistent() || !within_limits()) drop_unused();
   }
 
@@ -739,7 +745,7 @@ class Builder {
         if (!used[v]) continue;
         for (int arg : kernel_.values[v].args)
           if (arg >= 0) used[arg] = 1;
-        // If it is read from memory later, it uses this guard and this position.
+        // If the value is read from memory later, the read uses this guard and this position.
         if (!is_computed(kernel_.values[v])) continue;
         if (places_[v].guard >= 0) used[now_[places_[v].guard]] = 1;
         for (const int number : maps_[places_[v].map].values) used[now_[number]] = 1;
@@ -802,7 +808,7 @@ class Builder {
     return nodes;
   }
 
-  // A reduction that could run in an early pass, and whose result is needed late, runs in the pass that reads most of the same values anyway.
+  // A reduction that could run in an early pass and whose result is needed late runs in the pass that already reads most of its values.
   void place_reductions() {
     const int count = static_cast<int>(kernel_.values.size()), passes = kernel_.passes();
     if (passes < 2 || has_ranges(kernel_)) return;  // the pass of a range does nothing else
@@ -849,7 +855,7 @@ class Builder {
     }
   }
 
-  // Visits each value below a value, and the value itself, once, until the visitor returns that it needs nothing below.
+  // Visits a value and all values below it, each once. If the visitor returns false, the values below are not visited.
   template <class Visit> void each_below(int value, Visit visit) const {
     ++walk_;
     seen_.resize(kernel_.values.size());
@@ -892,8 +898,8 @@ class Builder {
     return limits_.launch_seconds + work.seconds(limits_);
   }
 
-  // A value below a broadcast is computed again at every repeated point, and a value that is reached with several maps once for each. This is free as long as
-  // it hides under the traffic.
+  // A value below a broadcast is computed again at every repeated point, and a value that is reached with several maps once for each. This costs nothing as
+  // long as it takes less time than the memory traffic.
   bool read_what_is_dear() {
     KernelWork here(graph_, kernel_, limits_);
     const Work now = here.all();
@@ -939,10 +945,11 @@ class Builder {
     read(value.node,
          {SplitReason::recompute_cost,
           times > 1
-              ? fmt::format("{} is needed at {} different offsets, cost {:.0f} each time: {:.1f} us against {:.1f} us through memory", trace::name(value.op),
-                            times, cost, (largest + own) * 1e6, own * 1e6)
-              : fmt::format("{:.0f} elements of cost {:.0f} would be computed again wherever they are broadcast: {:.1f} us against {:.1f} us through memory",
-                            elements_of(value.node), cost, (largest + own) * 1e6, own * 1e6)});
+              ? fmt::format("{} is needed at {} different offsets, at cost {:.0f} each: computing it there takes {:.1f} us, storing and reading it {:.1f} us",
+                            trace::name(value.op), times, cost, (largest + own) * 1e6, own * 1e6)
+              : fmt::format(
+                    "{:.0f} elements of cost {:.0f} are broadcast: computing them wherever they are read takes {:.1f} us, storing and reading them {:.1f} us",
+                    elements_of(value.node), cost, (largest + own) * 1e6, own * 1e6)});
     return true;
   }
 
@@ -959,13 +966,13 @@ class Builder {
     const std::vector<Staged> staged_values = kernel_.staged;
     const Size bytes = persistent_bytes(kernel_);
     if (!has_place() || !choose_staged(true)) return without_persistent(staged_values, bytes);
-    kernel_.notes.push_back(
-        fmt::format("stages values of {} bytes a row instead of {}, and computes the others again from them", persistent_bytes(kernel_), bytes));
+    kernel_.notes.push_back(fmt::format("stages {} a row instead of {}; the other values are computed again from the staged ones",
+                                        counted(persistent_bytes(kernel_).hint(), "byte"), bytes));
     return true;
   }
 
-  // Returns the value with the fewest bytes from which this one follows at little cost, with all other operands constant over the row: a value that was rounded
-  // to fewer bits and then only widened.
+  // Returns the value with the fewest bytes from which this value can be computed cheaply, if all other operands are constant over the row. An example is a
+  // value that was rounded to fewer bits and then widened.
   int narrowest_source(int value) const {
     int best = value;
     double cost = 0;
@@ -989,7 +996,7 @@ class Builder {
     kernel_.persistent.clear();
     kernel_.staging = {};
     const int passes = kernel_.passes();
-    if (passes < 2 || has_ranges(kernel_)) return true;    // the pass of a range computes its points alone
+    if (passes < 2 || has_ranges(kernel_)) return true;    // the pass of a range computes only its points
     std::vector<int> computed(kernel_.values.size(), -1);  // for each value: the first pass that computes it
     std::vector<int> last_read(kernel_.values.size(), -1);
     std::vector<char> staged(kernel_.values.size());
@@ -1061,14 +1068,16 @@ class Builder {
       const double again = with.seconds(limits_) - now.seconds(limits_);
       const double trip = limits_.launch_seconds + 2 * bytes_of(graph_, value.node) / limits_.bandwidth;
       if (again <= trip) continue;
-      const std::string space = placed ? fmt::format("a row of {} needs {} bytes for staged values, with room for {}", kernel_.row_points(), bytes, places)
-                                       : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
+      const std::string space =
+          placed ? fmt::format("the staged values of a row of {} need {}, but only {} fit", kernel_.row_points(), counted(bytes.hint(), "byte"), places)
+                 : fmt::format("columns of {} are longer than threads can stage", kernel_.row_points());
       read(value.node, {limits_.row_bytes_are_hard ? SplitReason::shared_memory : SplitReason::row_too_long,
-                        fmt::format("{}; computing it again costs {:.1f} us, storing and reading it {:.1f} us", space, again * 1e6, trip * 1e6)});
+                        fmt::format("{}; computing the value again takes {:.1f} us, storing and reading it {:.1f} us", space, again * 1e6, trip * 1e6)});
       return false;
     }
-    kernel_.notes.push_back(placed ? fmt::format("a row would need {} bytes, with room for {}: every pass reads it again", bytes, places)
-                                   : fmt::format("columns of {} are longer than threads can stage: every pass reads them again", kernel_.row_points()));
+    kernel_.notes.push_back(
+        placed ? fmt::format("staging a row would need {}, but only {} fit: every pass reads the row again", counted(bytes.hint(), "byte"), places)
+               : fmt::format("columns of {} are longer than threads can stage: every pass reads them again", kernel_.row_points()));
     return true;
   }
 
@@ -1089,12 +1098,13 @@ class Builder {
       read(node, {reason, std::move(detail)});
       return false;
     };
-    if (kernel_.ops() > context_.max_ops) return halve(SplitReason::kernel_size, fmt::format("{} ops against a limit of {}", kernel_.ops(), context_.max_ops));
+    if (kernel_.ops() > context_.max_ops)
+      return halve(SplitReason::kernel_size, fmt::format("the kernel would have {} ops; the limit is {}", kernel_.ops(), context_.max_ops));
     if (const int bytes = parameter_bytes(kernel_); bytes > limits_.parameter_bytes)
-      return halve(SplitReason::parameters, fmt::format("{} bytes of kernel parameters; the limit is {}", bytes, limits_.parameter_bytes));
+      return halve(SplitReason::parameters, fmt::format("the kernel would have {} bytes of parameters; the limit is {}", bytes, limits_.parameter_bytes));
     if (limits_.registers > 0)
       if (const int registers = estimated_registers(kernel_, 1); registers > limits_.registers)
-        return halve(SplitReason::registers, fmt::format("about {} registers live at once; the limit is {}", registers, limits_.registers));
+        return halve(SplitReason::registers, fmt::format("a thread would need about {} registers at once; the limit is {}", registers, limits_.registers));
     return true;
   }
 
@@ -1105,7 +1115,7 @@ class Builder {
     for (std::size_t v = 0; v < kernel_.values.size(); ++v) {
       const Value& value = kernel_.values[v];
       if (value.kind != Value::Kind::load) continue;
-      // No other kernel is known to read a value at computed positions; the gather that takes it from there is known.
+      // Another kernel that reads the value at computed positions is not counted as its reader; the gather that reads it from memory is.
       if (value.args[Value::kIndexed] < 0) built.group.touches.push_back({value.node, maps_[places_[v].map].map});
       if (graph_.nodes[value.node].op == Op::data || (*context_.in_memory)[value.node] || root_maps_.contains(value.node)) continue;
       if (reported.emplace(value.node, 1).second) built.needed.push_back({value.node, reasons_.at(value.node)});
@@ -1114,7 +1124,7 @@ class Builder {
       if (value.args[Value::kIndexed] >= 0 && value.kind != Value::Kind::op) value.index = with_values(value.index, now_);
     for (const auto& request : requests_) built.group.touches.push_back({request.node, request.dims});
     built.group.requests = std::move(requests_);
-    std::vector<Value> values(kernel_.values.begin(), kernel_.values.end());  // holds no more memory than needed
+    std::vector<Value> values(kernel_.values.begin(), kernel_.values.end());  // releases unneeded memory
     std::swap(values, kernel_.values);
     built.group.kernel = std::exchange(kernel_, {});
     std::swap(values, kernel_.values);
@@ -1125,7 +1135,7 @@ class Builder {
   const Graph& graph_;
   const Limits& limits_;
   std::vector<Request> requests_;
-  Map row_dims_;  // the requested rows as expressions over the kernel's axes (which splits refine)
+  Map row_dims_;  // the requested rows as expressions over the kernel's axes (which may be split further)
   Sizes row_shape_;
   Kernel kernel_;
   bool chunked_ = false, may_split_ = true;
@@ -1142,7 +1152,7 @@ class Builder {
   double share_ = 1;                                    // the share of the points where it holds, approximately
   double part_share_ = 1;                               // that of the part in which a root is stored: its operations run at all points
   bool in_range_ = false;                               // a reduction is visited that skips points of its row
-  int padded_ = -1, valid_ = -1;                        // its parts that come from pads and from gathers
+  int padded_ = -1, valid_ = -1;                        // parts of this share that come from pads and from gathers
   std::vector<MapInfo> maps_;
   tsl::robin_map<Map, int, MapHash> map_ids_;
   tsl::robin_map<Place, int, PlaceHash> memo_;
@@ -1160,8 +1170,9 @@ class Builder {
 
 std::string two_stage_detail(const Graph& graph, const Node& node) {
   const Node& input = graph.nodes[node.inputs[0]];
-  return fmt::format("reducing {} elements to {} results would keep few workers busy; partial results of {} elements are computed first",
-                     element_count(input.shape), element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1), node.chunk);
+  return fmt::format(
+      "reducing {} to {} would keep few workers busy; partial results of {} each are computed first", counted(element_count(input.shape).hint(), "element"),
+      counted((element_count(node.shape) / std::max<Size>(node.shape[node.chunks_axis()], 1)).hint(), "result"), counted(Size(node.chunk).hint(), "element"));
 }
 
 struct GroupBuilder::Tables : Builder {

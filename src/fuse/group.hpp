@@ -16,7 +16,7 @@ struct BuildContext {
   const Limits* limits;
   const std::vector<char>* in_memory;  // node -> whether a kernel writes it, so that it is read from memory
   const std::vector<char>* reduces;    // node -> whether it depends on a reduction
-  int max_ops;                         // of one kernel
+  int max_ops;                         // maximum number of ops of one kernel
   bool merged = false;                 // the group is merged from existing groups
 };
 
@@ -37,7 +37,7 @@ struct Request {
   Map dims;
   std::uint64_t part = 0;
 };
-/// The elements of a node that a group touches: a coordinate for each dimension, over the kernel's axes. The node is in memory, or is a gather.
+/// The elements of a node that a group accesses: a coordinate for each dimension, over the kernel's axes. The node is in memory, or is a gather.
 struct Touch {
   int node = -1;
   Map at;
@@ -46,7 +46,7 @@ struct Group {
   std::vector<Request> requests;
   Kernel kernel;
   std::vector<Touch> touches;  // gathers, reads and writes, in this order
-  bool settled = false;        // it was merged with its siblings, and its values were examined
+  bool settled = false;        // the group was merged with its siblings, and its values were examined
 };
 /// A node that must be in memory before the kernel can run.
 struct Materialize {

@@ -157,7 +157,8 @@ int estimated_registers(const Kernel& kernel, int vector, int staged_steps) {
 }
 
 int halving_node(const Kernel& kernel) {
-  // Counts the ops below each value, as bits. The result is the op below which nearly half of all ops lie, and which depends on no reduction and is not a root.
+  // Represents the ops below each value as bits and counts them. The result is the op with nearly half of all ops below it that depends on no reduction and is
+  // not a root.
   const int count = static_cast<int>(kernel.values.size());
   const std::size_t words = static_cast<std::size_t>(count + 63) / 64;
   std::vector<std::uint64_t> cones(words * static_cast<std::size_t>(count));
@@ -216,14 +217,15 @@ Traffic traffic_of(const Graph& graph, int node) {
 
 namespace {
 
-/// A load of a kernel: in a pass over the rows (-1: once for each parallel point), at this share of the points of these axes.
+/// A load of a kernel: its pass over the rows (-1: once for each parallel point), its axes, and the share of their points at which it reads.
 struct Reading {
   int node, pass;
   double share;
   std::uint64_t axes;
 };
 
-/// Returns the loads in groups that read an element once: a pass reads it once for all of its values, outside of passes it is read once.
+/// Returns the loads in groups, each of which reads an element only once. A pass reads an element once for all its values; outside of passes an element is read
+/// once.
 std::vector<std::vector<Reading>> readings_of(const Kernel& kernel) {
   std::vector<Reading> readings;
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - kernel.sizes.size()), parallel = (std::uint64_t{1} << kernel.parallel) - 1;
@@ -359,7 +361,7 @@ Work KernelWork::reading(int node) {
       if (--uses_[arg] == 0) gone.push_back(arg);
     }
   };
-  for (int v = static_cast<int>(kernel_.values.size()) - 1; v >= 0; --v) {  // users come first
+  for (int v = static_cast<int>(kernel_.values.size()) - 1; v >= 0; --v) {  // users are visited first
     const Value& value = kernel_.values[v];
     if (value.node != node || value.kind == Value::Kind::load || uses_[v] == 0) continue;
     work.ops -= share_[v];

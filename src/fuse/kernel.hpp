@@ -1,4 +1,4 @@
-// Kernel: a group of nodes that becomes one kernel, as values over the kernel's axes. Its numbers are sizes, with symbols behind the present values;
+// Kernel: a group of nodes that becomes one kernel, as values over the kernel's axes. Its numbers are of type Size, which has symbols and present values;
 // jit/lower.hpp turns them into parameters.
 #pragma once
 #include <algorithm>
@@ -32,15 +32,15 @@ struct Value {
   DType dtype{};    // type of the value
   DType operand{};  // op: type of the operands
   // op: the operands. reduced, scan: args[0] is the combined value; scan: args[1] is the initial value; reduced: args[1] and args[2] are -1, or bound the
-  // places that are not neutral (Node::taken). load: the guard of the read, and the value where it does not hold (-1: always read; zero). load and index: from
-  // kIndexed on the computed values among the index' terms.
+  // positions that are not neutral (Node::taken). load: the guard of the read, and the value where the guard is false (-1: always read; zero). load and index:
+  // from kIndexed on the computed values among the index' terms.
   ValueArgs args;
-  int node = -1;     // the graph node (load: the node whose buffer is read); -1: it only serves to find other values
+  int node = -1;     // the graph node (load: the node whose buffer is read); -1: the value only computes positions of others
   IndexExpr index;   // load: element of the buffer; index: the expression
   bool row = false;  // it has a value at every row point
   int ready = 0;     // number of row passes that must end before it can be computed
   double cost = 0;   // cost of computing it from its operands
-  double share = 1;  // share of the points at which it is needed: joined pieces exclude each other
+  double share = 1;  // share of the points at which it is needed, because the parts of a concatenation exclude each other
 };
 
 /// A node that this kernel writes.
@@ -61,10 +61,10 @@ struct Staged {
   int value = -1, buffer = -1;
 };
 
-/// The place where persistent buffers are staged on chip. It is decided when the kernel is built, and the schedule obeys it.
+/// The on-chip memory in which persistent buffers are staged. It is decided when the kernel is built, and the schedule obeys it.
 struct Staging {
   int blocks = 0;        // lanes along rows: number of blocks whose shared memory together holds a row's buffers (CPU: one, in L2); 0: there are no buffers
-  bool columns = false;  // there is room for them with lanes along columns too (GPU: in the registers of a block)
+  bool columns = false;  // there is room for them even with lanes along columns (GPU: in the registers of a block)
   friend bool operator==(const Staging&, const Staging&) = default;
 };
 
@@ -82,7 +82,7 @@ struct Kernel {
   std::vector<Root> roots;
   std::vector<Staged> staged;     // values that a later pass reads from a persistent buffer instead of computing them again
   std::vector<DType> persistent;  // type of each persistent buffer, which has one element for each row point
-  Staging staging;                // where these buffers are
+  Staging staging;                // the memory of these buffers
   std::vector<Check> checks;
   Chunks chunks;
   Boundary boundary;               // split reason
@@ -94,7 +94,7 @@ struct Kernel {
   int ops() const;     // number of elementwise ops and reductions
 };
 
-/// Returns whether an op, a reduction or a scan computes the value; and whether its node, with all values that locate it, is computed here.
+/// Return whether an op, a reduction or a scan computes the value, and whether such a value is also a node of the graph.
 bool is_computed(const Value& value);
 inline bool computes_node(const Value& value) { return value.node >= 0 && is_computed(value); }
 bool is_root(const Kernel& kernel, int value);
@@ -104,7 +104,7 @@ bool has_ranges(const Kernel& kernel);
 Size persistent_bytes(const Kernel& kernel);
 /// Returns the row pass that stores a root; -1 for a root that is stored once for each parallel point.
 int root_pass(const Kernel& kernel, const Root& root);
-/// The row values that each pass computes or takes from a persistent buffer, in the order of their numbers. `taken`: those from a persistent buffer.
+/// The row values that each pass computes or takes from a persistent buffer, in the order of their numbers. `taken`: the values from a persistent buffer.
 struct RowPass {
   std::vector<int> computed, taken;
 };
@@ -115,12 +115,12 @@ int parameter_bytes(const Kernel& kernel);
 inline int registers_of(DType dtype) { return itemsize(dtype) == 8 ? 2 : 1; }
 /// Returns the registers that the values of the kernel's persistent buffers take at one point.
 int staged_registers(const Kernel& kernel);
-/// Returns an upper estimate of the 32-bit registers that a thread holds at once, with `vector` elements and with values staged for so many steps over its row
-/// or column.
+/// Returns an upper estimate of the 32-bit registers that a thread uses at once, with vectors of `vector` elements and with values staged for `steps` steps
+/// over its row or column.
 int estimated_registers(const Kernel& kernel, int vector, int staged_steps = 0);
 /// Returns a node of the kernel that about halves it if it is materialised; -1 if the kernel cannot be split.
 int halving_node(const Kernel& kernel);
-/// Returns the bytes that reading so many elements of a node moves, at most all of the node's bytes; and the bytes of reading all of it.
+/// Returns the bytes that reading this number of elements of a node moves, at most all of the node's bytes; and the bytes of reading all of it.
 double bytes_read(const Graph& graph, int node, double elements);
 double bytes_of(const Graph& graph, int node);
 /// Bytes that move between memory and the processor (or cheap operations), for any sizes: the sum of the terms and of the readings.
@@ -129,7 +129,7 @@ struct Traffic {
     double bytes;  // for each element
     Size elements;
   };
-  /// A node that is read whole or at some points, whichever are fewer bytes.
+  /// A read of a node, either completely or at some points; the one with fewer bytes counts.
   struct Reading {
     Term whole;
     std::vector<Term> some;
@@ -148,7 +148,7 @@ Traffic traffic(const Graph& graph, const Kernel& kernel);
 /// Returns the cost of a kernel's arithmetic, in cheap operations: each value at all points that compute it.
 Traffic arithmetic(const Kernel& kernel, const Limits& limits);
 
-/// The cost of a kernel: its traffic, and its arithmetic, which hides under the traffic.
+/// The cost of a kernel: its traffic, and its arithmetic, which overlap in time.
 struct Work {
   double bytes = 0, ops = 0;
   double seconds(const Limits& limits) const;

@@ -22,7 +22,7 @@ namespace sinter::fuse {
 using namespace costs;
 namespace {
 
-// Split reasons that mean that one kernel would be too much; a merge would undo these splits.
+// Split reasons which mean that one kernel would exceed a limit; a merge would undo these splits.
 bool stays_split(SplitReason reason) {
   switch (reason) {
     case SplitReason::registers:
@@ -93,7 +93,7 @@ class Merger {
     std::vector<int> ops;            // nodes computed, sorted
     bool reads_node(int node) const { return std::binary_search(reads.begin(), reads.end(), node); }
     std::int64_t label = 0;       // its position in a valid order
-    mutable int into = -1;        // the unit into which it was merged, or a unit that was merged into that one
+    mutable int into = -1;        // a unit towards the one into which this unit was merged (union-find)
     mutable double seconds = -1;  // time of its kernel; -1: not known yet
   };
 
@@ -252,7 +252,7 @@ class Merger {
       for (int node : units_[u].reads)
         for (int seen : latest_[node])
           if (seen >= 0) consider(seen);
-      // Units that depend on the same kernel may be one, even if they read nothing in common: this saves a launch (is_short).
+      // Units that depend on the same kernel may be merged even if they read nothing in common, which saves a launch (is_short).
       if (limits_.joins_short_kernels)
         for (int node : units_[u].reads)
           if (writer_[node] >= 0)
@@ -273,10 +273,10 @@ class Merger {
     }
   }
 
-  // Joins kernels over equal axes that need not have anything in common, which saves launches (goes_beside). This comes last, because a joined kernel depends
-  // on all that either of its parts depends on.
+  // Merges kernels over equal axes even if they have nothing in common, which saves launches (goes_beside). This is done last, because such a kernel depends on
+  // everything on which either of its parts depends.
   void join_beside(const std::vector<int>& order) {
-    std::map<std::vector<std::int64_t>, Latest> latest;  // by the axes
+    std::map<std::vector<std::int64_t>, Latest> latest;  // groups by their axes
     for (const int first : order) {
       if (!is_group(first) || units_[first].into >= 0) continue;
       const Kernel& kernel = groups_[first].kernel;
@@ -327,9 +327,10 @@ class Merger {
     if (!aligned && within_) return false;  // the refusal of the same points is known
     if (!aligned) return refuse(x, y, {SplitReason::other_points, fmt::format("{} against {}", points_of(x), points_of(y))});
     const auto moved = between(a, b);
-    if (!moved) return refuse(x, y, {SplitReason::order, "another step reads the result of the first one, and the second one reads that step's result"});
+    if (!moved)
+      return refuse(x, y, {SplitReason::order, "another step lies between them: it reads a result of the first step, and the second step reads its result"});
 
-    // A value that only the two used need not be stored any more.
+    // A value that only these two units used does not have to be stored any more.
     std::vector<Request> requests;
     std::vector<int> hidden;
     std::vector<Request> all = aligned->host ? std::move(*aligned->host) : host->requests;
@@ -378,14 +379,14 @@ class Merger {
   bool read_by_others(int node, int a, int b) const {
     int looked_at = 0;
     for (int at = first_reader_[node]; at >= 0; at = readers_[at].next) {
-      if (++looked_at > kMaxReads) return true;  // probably yes, and storing it is never wrong
+      if (++looked_at > kMaxReads) return true;  // another unit probably reads it, and storing it is never wrong
       if (const int r = find(readers_[at].unit); r != a && r != b && units_[r].reads_node(node)) return true;
     }
     return false;
   }
 
-  // Returns the merged kernel's time if the merge is valid and faster. Another step must write each value that the merged kernel reads, and that step may
-  // neither depend on the merged kernel nor be one of those that move behind it.
+  // Returns the merged kernel's time if the merge is valid and faster. Another step must write each value that the merged kernel reads. That step must not
+  // depend on the merged kernel, and must not be one of the steps that move behind it.
   std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved, Boundary& why) const {
     why = {SplitReason::order, "one kernel would need a value that it computes itself, or that a later step writes"};
     for (const auto& value : merged.kernel.values) {
@@ -399,11 +400,11 @@ class Merger {
     const double seconds = launched_seconds(graph_, merged.kernel, limits_);
     if (seconds <= seconds_of(a) + seconds_of(b)) return seconds;
     why = {SplitReason::slower,
-           fmt::format("{:.1f} us as one kernel against {:.1f} us and {:.1f} us as two", seconds * 1e6, seconds_of(a) * 1e6, seconds_of(b) * 1e6)};
+           fmt::format("one kernel would take {:.1f} us; the two take {:.1f} us and {:.1f} us", seconds * 1e6, seconds_of(a) * 1e6, seconds_of(b) * 1e6)};
     return std::nullopt;
   }
 
-  // Returns whether two kernels over equal axes should be one launch, whatever they read: short ones, and reductions that stage nothing and walk the same axes.
+  // Returns whether two kernels over equal axes should be one launch, whatever they read: short kernels, and reductions over the same axes that stage nothing.
   bool goes_beside(int a, int b) const {
     if (is_short(a) && is_short(b)) return true;
     const Kernel &x = groups_[a].kernel, &y = groups_[b].kernel;
@@ -429,7 +430,7 @@ class Merger {
   std::vector<int> writer_;  // node -> unit
   struct Reader {
     int unit, next;
-  };  // some of them may be merged by now; -1: no further one
+  };  // some of these may have been merged; -1: no further one
   std::vector<int> first_reader_;  // for each node
   std::vector<Reader> readers_;
   std::vector<Latest> latest_;                     // for each node

@@ -9,8 +9,8 @@ namespace sinter::fuse {
 /// on the reduction's length alone, and so does the order of combination.
 Graph split_reductions(Graph graph, const Limits& limits);
 
-/// On a GPU: a reduction that would have fewer than two blocks for each multiprocessor is split into two stages, of which the first has up to about four. It
-/// reduces pieces of the longest run of reduced axes, merged to one axis; the second reduces the pieces. See blocks.cpp.
+/// On a GPU, splits a reduction that would have fewer than two blocks per multiprocessor into two stages. The first stage has up to about four blocks per
+/// multiprocessor. It reduces pieces of the longest run of adjacent reduced axes; the second stage reduces the results of the pieces. See blocks.cpp.
 Graph fill_multiprocessors(Graph graph, const Limits& limits);
 
 /// Splits scans of few long rows into three steps: the totals of chunks of fixed length, a scan of the totals, and a scan of each chunk from its initial value.

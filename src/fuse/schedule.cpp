@@ -75,9 +75,9 @@ class Scheduler {
     }
   }
 
-  // ---- grouping: users first, so that a value that must be in memory is known before its kernel is built ------------------
+  // ---- grouping: users first, so that the values to materialise are known before their kernels are built ------------------
 
-  // Values that cross a segment boundary end their kernels at slightly different ops, so a merged kernel may hold more ops.
+  // The values at a segment boundary end their kernels at slightly different ops, so a merged kernel may have more ops.
   BuildContext context(int max_ops, bool merged) const { return {&plan_.graph, &limits_, &in_memory_, &reduces_, max_ops, merged}; }
 
   // Returns the values that must be in memory from the start.
@@ -99,7 +99,7 @@ class Scheduler {
       if (node(base).op == Op::data || node(base).elements == 0) continue;  // there is nothing to compute
       wanted_[base] = 1;
       work.insert(base);
-      if (computes(node(base)) || finds(node(base))) in_memory_[base] = 1;  // other kernels read it; merging joins kernels that belong together
+      if (computes(node(base)) || finds(node(base))) in_memory_[base] = 1;  // other kernels read it, and merging comes later
     }
     return work;
   }
@@ -204,7 +204,7 @@ class Scheduler {
     return converts(from) && (id == from || in_place(product.op, id, true)) ? node(node(from).inputs[0]).dtype : product.dtype;
   }
 
-  // Stores a product that is only converted to the 16 bits of its operands in that type: half the bytes, and the same bits.
+  // If a product is only converted to its operands' 16-bit type, stores it in that type: this has half the bytes and gives the same bits.
   void round_in_library() {
     for (int id = 0; id < static_cast<int>(graph().nodes.size()); ++id)
       if (node(id).op == Op::cast && !in_memory_[id] && rounds_product(id)) {
@@ -338,7 +338,8 @@ class Scheduler {
   }
 
   // Materialises a value that several kernels compute for themselves, if this is cheaper. If such values form a chain, only the last one is examined, because
-  // the others are then computed once. The groups that computed it are dissolved, and all others are final. Returns the nodes that the dissolved groups wrote.
+  // the others are then computed once. The groups that computed it are dissolved; all other groups are final. Returns the nodes that the dissolved groups
+  // wrote.
   std::set<int> store_repeated_work() {
     struct Computed {
       int node;
@@ -404,7 +405,7 @@ class Scheduler {
         return std::pair(seconds - smallest, bytes - fewest);
       };
       const auto trip = [&](int read) { return limits_.launch_seconds + bytes_of(read) / limits_.bandwidth; };
-      // The operand of a conversion to a longer type has fewer bytes. It may be worth its bytes where the result is not.
+      // The operand of a conversion to a longer type has fewer bytes, so storing it may pay even if storing the result does not.
       const int operand = lengthens(graph(), node(id)) ? node(id).inputs[0] : id;
       const int stored = computes(node(operand)) && !in_memory_[operand] ? operand : id;
       if (total_seconds <= trip(stored)) continue;
@@ -414,16 +415,17 @@ class Scheduler {
         if (stored == id || seconds <= trip(stored) || bytes <= bytes_of(stored)) continue;
         saved = seconds;
       }
-      boundaries_[stored] = {SplitReason::recompute_cost, fmt::format("{} kernels would each compute it: {:.1f} us again against {:.1f} us through memory",
-                                                                      users.size(), saved * 1e6, trip(stored) * 1e6)};
+      boundaries_[stored] = {SplitReason::recompute_cost,
+                             fmt::format("{} kernels would each compute it: computing it again takes {:.1f} us, storing and reading it {:.1f} us", users.size(),
+                                         saved * 1e6, trip(stored) * 1e6)};
       for (const auto& user : users) apart[user.group] = 1;
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].settled = !apart[g];
     return take_apart(apart);
   }
 
-  // A settled group of several results may read a value that depends, with more values in memory now, on another of its results. Such groups, which depend on
-  // each other, are dissolved. Groups of one result cannot depend on themselves.
+  // After more values were materialised, a final group with several results may read a value that depends on another of its results. Such groups depend on each
+  // other and are dissolved. Groups with one result cannot depend on themselves.
   std::set<int> take_circles_apart() {
     const std::vector<FixedStep> calls = fixed_steps();
     const std::vector<int> order = step_order(graph(), groups_, calls);
@@ -440,7 +442,7 @@ class Scheduler {
     std::set<int> work;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (!apart[g]) continue;
-      for (const auto& value : groups_[g].kernel.values)  // nodes that merging had hidden become separate as well
+      for (const auto& value : groups_[g].kernel.values)  // nodes that were no longer stored after merging become separate, too
         if (computes_node(value) && boundaries_.contains(value.node)) in_memory_[value.node] = 1;
       for (const auto& root : groups_[g].kernel.roots) {
         done_[root.node] = 0;
@@ -453,8 +455,7 @@ class Scheduler {
     return work;
   }
 
-  // A value that was in memory, and that merging has hidden in a kernel, is not available for new kernels: their groups compute it, or a group computes it once
-  // more.
+  // A value that is no longer stored after merging is not available for new kernels. Their groups compute it, or another group computes it once more.
   void forget_hidden(const std::set<int>& work) {
     std::vector<char> there(graph().nodes.size());
     for (const Group& group : groups_)
@@ -484,14 +485,14 @@ class Scheduler {
       for (const auto& root : step.kernel.roots)  // each value in memory has a split reason
         if (const auto boundary = boundaries_.find(root.node); boundary != boundaries_.end() && step.kernel.roots.size() > 1)
           step.kernel.notes.push_back(
-              fmt::format("writes {} {}: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(boundary->second)));
+              fmt::format("stores {} {}; split reason: {}", trace::name(node(root.node).op), to_string(node(root.node).shape), to_string(boundary->second)));
     }
     std::vector<Group>().swap(groups_);
   }
 
   double bytes_of(int id) const { return fuse::bytes_of(graph(), id); }
 
-  // The bytes that a single op would read: the memory behind the views, each element at most once; and the view with the fewest bytes.
+  // Returns the bytes that a single op would read: the memory that its operands are views of, each element at most once, or the view with the fewest bytes.
   struct Behind {
     int base = -1, smallest = -1;
   };
@@ -524,7 +525,7 @@ class Scheduler {
   // Counts the bytes of a product and of its library's additional work: the values between are not moved.
   void account_call(Step& step) {
     int id = step.call.node;
-    if (starts_exchange(step.call.op) || finishes_exchange(step.call.op)) {  // the elements that go to other ranks, or come from all places
+    if (starts_exchange(step.call.op) || finishes_exchange(step.call.op)) {  // the elements that are sent to other ranks, or received from all places
       step.computes.push_back(id);
       if (starts_exchange(step.call.op)) step.moved.add(1, step.call.ints[2]);
       else step.moved = traffic_of(graph(), id);
@@ -570,7 +571,7 @@ class Scheduler {
     }
   }
 
-  // Keeps refused merges between steps of the plan. A node of a refusal may be in another kernel by now.
+  // Keeps the refused merges between steps of the plan. A node of a refused merge may now be in another kernel.
   void keep_refusals() {
     std::vector<int> step_of(graph().nodes.size(), -1);
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)

@@ -302,7 +302,9 @@ void Lowering::stage_body(const Stage& stage, const E& owner) {
   if (keeps_arrays(stage))
     for (int id : stage.body)
       if (value_[id].empty() && nest_.instrs[id].kind != Instr::Kind::scalar) registers(nest_.instrs[id].name, nest_.instrs[id].dtype, width_);
-  std::map<int, E> stores, keeps;  // vectors whose lanes are filled one by one
+  std::map<int, E> stores, keeps;  // vectors that the lanes fill
+  std::map<int, E> whole;          // for each vector with a guard: whether all lanes store
+  std::map<int, Memory> guards;    // whether each lane does
   if (per_lane) {
     for (const Store& s : stage.stores)
       if (const Access& output = nest_.outputs[s.output]; is_vector(s)) {
