@@ -203,7 +203,7 @@ TEST_CASE("a transposed layout is read and written by tiles") {
       n.store(n.op(Op::add, {first, three}), n.affine({B * C, C, 1}));
       n.store(first, n.affine({B, 1, A * B}));
       n.store(three, n.affine({(B + 1) * C, 1, B + 1}, 1));
-      n.nest.schedule.form = jit::Form::tiles;
+      n.nest.schedule.form = jit::TilesForm();
       n.nest.schedule.threads = threads;
       n.nest.schedule.wide_index = threads == 32;
       const auto count = static_cast<std::size_t>(A * B * C);
