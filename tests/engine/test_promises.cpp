@@ -164,7 +164,7 @@ TEST_CASE("4 and 5: every kernel has a split reason, with the figures of the dec
   const Tensor x = random_tensor({2048, 1024});
   const Tensor y = (x - sn::mean(x)) / sn::stddev(x);
   const std::string json = sn::explain(y, sn::Format::json);
-  for (const char* field : {"\"kernels\"", "\"name\"", "\"ops\"", "\"inputs\"", "\"outputs\"", "\"cut\"", "\"registers\"", "\"spill_bytes\"",
+  for (const char* field : {"\"kernels\"", "\"name\"", "\"ops\"", "\"inputs\"", "\"outputs\"", "\"boundary\"", "\"registers\"", "\"spill_bytes\"",
                             "\"shared_bytes\"", "\"origin\"", "\"compile_ms\"", "\"library_calls\"", "\"bytes_moved\"", "\"bytes_unfused\""})
     CHECK_MESSAGE(json.find(field) != std::string::npos, field);
   const std::string text = sn::explain(y);

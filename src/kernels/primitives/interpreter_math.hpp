@@ -173,7 +173,7 @@ template <class T, class A> auto bit_not(const A& a) {
   });
 }
 template <class T, class A> auto bit_count(const A& a) {
-  return a.unaryExpr([](T x) { return static_cast<T>(std::popcount(static_cast<Unsigned<T>>(x))); });
+  return a.unaryExpr([](T x) { return static_cast<T>(std::popcount(static_cast<std::make_unsigned_t<T>>(x))); });
 }
 template <class T, class A, class B> auto bit_and(const A& a, const B& b) {
   return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x & y); });
