@@ -290,7 +290,7 @@ TEST_CASE("assignment to a part of a part changes the whole") {
   CHECK(row(2, 1).item<float>() == 21);
   CHECK(x[0][1][3].item<float>() == 150);  // read, not assigned to
   says<sn::ValueError>([&] { x({0, 1})(0) = 0.f; },
-                       "assign: indexing with tensors makes a copy, and an assignment to a part of the copy would be lost; write all of it as one index");
+                       "assign: indexing with tensors makes a copy, and an assignment to a part of the copy would be lost; write one index instead of two");
   CHECK(x.to_vector<float>() == expected);
 }
 
