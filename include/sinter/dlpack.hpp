@@ -22,7 +22,6 @@ enum class Code : std::uint8_t {
   bfloat = 4,
   complex = 5,
   boolean = 6,
-  float8_e3m4 = 7,
   float8_e4m3 = 8,
   float8_e4m3fn = 10,
   float8_e5m2 = 12

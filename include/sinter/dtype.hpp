@@ -10,8 +10,8 @@
 
 namespace sinter {
 
-/// The element type of a tensor: bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8_e3m4, float8_e4m3, float8_e4m3fn, float8_e5m2,
-/// float16, bfloat16, float32, float64. The floating types of 8 and 16 bits are storage types: operations on them compute in float32 and round each result.
+/// The element type of a tensor: bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8_e4m3, float8_e4m3fn, float8_e5m2, float16, bfloat16,
+/// float32, float64. The floating types of 8 and 16 bits are storage types: operations on them compute in float32 and round each result.
 enum class DType : std::uint8_t {
 #define SINTER_DTYPE(id, ...) id,
 #include "sinter/dtypes.def"

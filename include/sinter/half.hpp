@@ -83,9 +83,6 @@ struct half : NarrowFloat<5, 10> {
 struct bfloat16 : NarrowFloat<8, 7> {
   using NarrowFloat::NarrowFloat;
 };
-struct float8_e3m4 : NarrowFloat<3, 4> {
-  using NarrowFloat::NarrowFloat;
-};
 struct float8_e4m3 : NarrowFloat<4, 3> {
   using NarrowFloat::NarrowFloat;
 };

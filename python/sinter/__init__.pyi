@@ -360,7 +360,6 @@ double: DType
 float16: DType
 float32: DType
 float64: DType
-float8_e3m4: DType
 float8_e4m3: DType
 float8_e4m3fn: DType
 float8_e5m2: DType
