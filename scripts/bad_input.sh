@@ -106,9 +106,9 @@ evaluate "s a directory" x x=x.npy -o .
 run 1 "cannot create folder" "$sinter" eval 'x * 2' x=x.npy --dump text.npy
 
 heading "arguments"
-usage "a command is missing; there are eval, kernels, tune, "
+usage "a command is missing; the commands are eval, kernels, tune, "
 usage "did you mean 'eval'?" evil 'x + 1'
-usage "expression is required" eval
+usage "is required" eval
 usage "--bogus" eval x x=x.npy --bogus
 usage "--backend" eval x x=x.npy --backend gcc
 usage "--time" eval x x=x.npy --time -3
@@ -118,7 +118,7 @@ evaluate "unknown device 'tpu'" x x=x.npy --device tpu
 evaluate "given twice" x x=1 x=2
 evaluate "not of the form" x 2x=1
 evaluate "no value" x x=
-evaluate "files that end with .xyz are unknown; known are .npy" x x=x.npy -o y.xyz
+evaluate "cannot write files that end with .xyz; it writes .npy" x x=x.npy -o y.xyz
 usage "--fuse" eval x x=x.npy --fuse maybe
 usage "--explain" eval x x=x.npy --explain=xml
 usage "" cache

@@ -474,5 +474,5 @@ TEST_CASE("random programs give the same results on all executors and without fu
   CHECK(sn::counters().kernels_launched > compiled);
   MESSAGE(drawn().size() << " of the table's " << elementwise().size() << " elementwise functions were drawn");
   CHECK(elementwise().size() > 110);
-  if (count >= 25) CHECK(drawn().size() * 10 > elementwise().size() * 9);
+  if (count >= 25 && !sinter::testing::is_sample()) CHECK(drawn().size() * 10 > elementwise().size() * 9);
 }
