@@ -1,4 +1,5 @@
 #include "sinter/types.hpp"
+#include "sinter/counted.hpp"
 
 #include <cstdint>
 #include <limits>
