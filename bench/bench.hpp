@@ -1,10 +1,11 @@
-// Clocks and medians of the timings, and the cases of bench_cpu.
+// The parts of bench_cpu: cases against memory's speed, and overheads that no size amortises.
 #pragma once
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 namespace bench {
 
@@ -21,6 +22,9 @@ inline double median(std::vector<double> values) {
 inline double minimum(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
 /// Runs each case whose name contains `only` on `threads` threads.
-void run_cases(int threads, int rounds, const std::string& only);
+nlohmann::json run_cases(int threads, int rounds, const std::string& only);
+
+/// Measures the nanoseconds to record an op, the microseconds to repeat a small kernel and the milliseconds to compile.
+nlohmann::json run_overheads();
 
 }  // namespace bench

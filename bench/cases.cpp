@@ -99,10 +99,11 @@ std::vector<Case> make_cases(int threads, const std::string& only) {
 
 }  // namespace
 
-void run_cases(int threads, int rounds, const std::string& only) {
+nlohmann::json run_cases(int threads, int rounds, const std::string& only) {
   sn::Options options = sn::options();
   options.threads = threads;
   sn::configure(options);
+  nlohmann::json results = nlohmann::json::array();
   std::vector<float> a(kLarge), b(kLarge, 1.f), c(kLarge, 2.f);
   for (Case& made : make_cases(threads, only)) {
     const auto count = static_cast<std::size_t>(made.bytes / 12);
@@ -123,12 +124,24 @@ void run_cases(int threads, int rounds, const std::string& only) {
     };
     for (std::size_t k = 0; k < times.size(); ++k) {
       const double middle = median(times[k]), best = minimum(times[k]);
+      results.push_back({{"case", made.name},
+                         {"by", made.contenders[k].name},
+                         {"threads", threads},
+                         {"bytes", made.bytes},
+                         {"ms_median", middle * 1e3},
+                         {"ms_min", best * 1e3},
+                         {"gb_per_s", made.bytes / middle * 1e-9},
+                         {"of_triad", fraction(reference, times[k])},
+                         {"of_streaming_triad", fraction(streaming, times[k])},
+                         {"of_triad_min", minimum(reference) / best}});
+      const auto& r = results.back();
       fmt::print("{:30} {:24} {} thread{} {:8.2f} ms (min {:7.2f}) {:6.1f} GB/s  {:4.2f} of triad (minima {:4.2f}), {:4.2f} of streaming\n", made.name,
-                 made.contenders[k].name, threads, threads == 1 ? " " : "s", middle * 1e3, best * 1e3, made.bytes / middle * 1e-9,
-                 fraction(reference, times[k]), minimum(reference) / best, fraction(streaming, times[k]));
+                 made.contenders[k].name, threads, threads == 1 ? " " : "s", middle * 1e3, best * 1e3, r["gb_per_s"].get<double>(), r["of_triad"].get<double>(),
+                 r["of_triad_min"].get<double>(), r["of_streaming_triad"].get<double>());
     }
     std::fflush(stdout);
   }
+  return results;
 }
 
 }  // namespace bench
