@@ -26,7 +26,6 @@ struct Token {
   double floating = 0;       // the number; 2 for 2j
 
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
-  bool is_word(std::string_view word) const { return kind == TokenKind::name && text == word; }
 };
 
 /// Comments and spaces are removed; `;` and newlines outside brackets are separators; the last token is `end`. Throws Fault.

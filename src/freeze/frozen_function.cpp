@@ -617,9 +617,9 @@ std::vector<AxisSizes> sizes_near(const AxisSizes& planned) {
 
 }  // namespace
 
-/// If a size equals another number of the formula (a batch of 4 and 4 blocks of channels), both are one symbol, and the plan is specialised to this size. This
-/// function makes a plan for nearby sizes that equal no other number. That plan serves the given sizes, too. Returns nothing if no such plan has more dynamic
-/// axes.
+/// Returns a plan that was made for nearby sizes and also serves the given sizes. If a size equals another number of the formula (a batch of 4 and 4 blocks of
+/// channels), both are one symbol, and the plan is specialised to this size; the nearby sizes differ from all other numbers. Returns nothing if no such plan
+/// has more dynamic axes.
 std::optional<FrozenPlan> FrozenFunction::nearby(const FrozenPlan& plan, LookedAt& looked, const Site& site) const {
   std::optional<FrozenPlan> best;
   const auto holds_fewer = [&](const SizeRules& rules) { return held_sizes(rules) < held_sizes(*(best ? best->rules : plan.rules)); };

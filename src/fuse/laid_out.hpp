@@ -20,8 +20,8 @@ struct RewriteOptions {
 /// Returns whether a copy of the operand in another layout can be reused by later evaluations, because the operand is a view of evaluated memory.
 bool is_lasting(const trace::RecordedPtr& operand, const RewriteOptions& options);
 
-/// Returns the same for a small formula of evaluated memory. Of each storage, the values of only a few formulas are kept, so a formula whose literals change
-/// from call to call soon reaches this limit.
+/// Returns whether the value of the operand can be reused by later evaluations, because the operand is a small formula of evaluated memory. The cache holds the
+/// values of only a few formulas for each storage. A formula whose literals change from call to call soon reaches this limit.
 bool is_computed_once(const trace::RecordedPtr& operand, const RewriteOptions& options);
 
 /// Returns `make(operand)`, evaluated. If an earlier call with this name made the value of the same formula of the same storages, returns that value. In the

@@ -385,8 +385,8 @@ class Merger {
     return false;
   }
 
-  // Returns the merged kernel's time if the merge is valid and faster. Another step must write each value that the merged kernel reads. That step must not
-  // depend on the merged kernel, and must not be one of the steps that move behind it.
+  // Returns the merged kernel's time if the merge is valid and faster. A merge is valid if each value that the merged kernel reads is written by an earlier
+  // step that does not depend on the merged kernel and does not move behind it.
   std::optional<double> seconds_if_better(const Group& merged, int a, int b, const std::vector<int>& moved, Boundary& why) const {
     why = {SplitReason::order, "one kernel would need a value that it computes itself, or that a later step writes"};
     for (const auto& value : merged.kernel.values) {
