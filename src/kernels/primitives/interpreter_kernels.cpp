@@ -13,40 +13,30 @@ namespace {
 
 using namespace trace::accepts;
 
-template <class T> using Tile = Eigen::Array<T, Eigen::Dynamic, 1>;
-template <class T> auto tile(const void* data, std::int64_t n) { return Eigen::Map<const Tile<T>>(static_cast<const T*>(data), n); }
-template <class T, class Expression> void assign(void* out, const Expression& expression) {
-  Eigen::Map<Tile<T>>(static_cast<T*>(out), expression.size()) = expression;
-}
-
 // Each row of the table becomes a struct; `of` is the row's expression. Math functions have separate loops (interpreter_functions.hpp).
 #define SINTER_FUNCTION(...)
-#define SINTER_ELEMENTWISE(id, arity_, accepts_, result_, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter) \
-  struct Row_##id {                                                                                                      \
-    static constexpr Op op = Op::id;                                                                                     \
-    static constexpr int arity = arity_, accepts = op == Op::power ? I : accepts_;                                       \
-    static constexpr trace::Result result = trace::Result::result_;                                                      \
-    template <class T, class R, class A, class B_ = int, class C = int>                                                  \
-    static auto of(const A& a, [[maybe_unused]] const B_& b = 0, [[maybe_unused]] const C& c = 0) {                      \
-      return interpreter;                                                                                                \
-    }                                                                                                                    \
+#define SINTER_ELEMENTWISE(id, arity_, accepts_, result_, rule, cost, identity, cuda_float, cuda_int, llvm, interpreter)      \
+  struct Row_##id {                                                                                                           \
+    static constexpr Op op = Op::id;                                                                                          \
+    static constexpr int arity = arity_, accepts = op == Op::power ? I : accepts_;                                            \
+    static constexpr trace::Result result = trace::Result::result_;                                                           \
+    template <class T, class R, class A> static R of(A a, [[maybe_unused]] T b, [[maybe_unused]] T c) { return interpreter; } \
   };
 #include "trace/primitives.def"
 
-template <class Row, class T, class R> void unary(std::int64_t n, const void* const* args, void* out) {
-  assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n)));
-}
-template <class Row, class T, class R> void binary(std::int64_t n, const void* const* args, void* out) {
-  assign<R>(out, Row::template of<T, R>(tile<T>(args[0], n), tile<T>(args[1], n)));
-}
-template <class Row, class T, class R> void ternary(std::int64_t n, const void* const* args, void* out) {
-  assign<R>(out, Row::template of<T, R>(tile<bool>(args[0], n), tile<T>(args[1], n), tile<T>(args[2], n)));
-}
-
-template <class Row, class T, class R> TileFn kernel() {
-  if constexpr (Row::arity == 1) return &unary<Row, T, R>;
-  else if constexpr (Row::arity == 2) return &binary<Row, T, R>;
-  else return &ternary<Row, T, R>;
+/// Computes a tile. The result's memory may be that of an argument.
+template <class Row, class T, class R> void compute(std::int64_t n, const void* const* args, void* out) {
+  using A = std::conditional_t<Row::arity == 3, bool, T>;
+  const A* const a = static_cast<const A*>(args[0]);
+  const T* const b = Row::arity < 2 ? nullptr : static_cast<const T*>(args[1]);
+  const T* const c = Row::arity < 3 ? nullptr : static_cast<const T*>(args[2]);
+  R* const results = static_cast<R*>(out);
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) {
+    if constexpr (Row::arity == 1) results[i] = Row::template of<T, R>(a[i], T(), T());
+    else if constexpr (Row::arity == 2) results[i] = Row::template of<T, R>(a[i], b[i], T());
+    else results[i] = Row::template of<T, R>(a[i], b[i], c[i]);
+  }
 }
 
 /// Returns f.operator()<T>() for the C++ type of the computation where the row accepts its class, else null.
@@ -59,11 +49,11 @@ template <int mask, class Function> TileFn for_type(DType dtype, Function&& f) {
 
 template <class Row> TileFn kernel_of_row(DType operand, DType result) {
   if constexpr (Row::op == Op::cast) {
-    return visit_storage(operand, [&]<class T>() { return visit_storage(result, [&]<class R>() { return kernel<Row, T, R>(); }); });
+    return visit_storage(operand, [&]<class T>() { return visit_storage(result, [&]<class R>() { return &compute<Row, T, R>; }); });
   } else {
     return for_type<Row::accepts>(operand, [&]<class T>() -> TileFn {
-      if constexpr (Row::result == trace::Result::boolean) return kernel<Row, T, bool>();
-      else return kernel<Row, T, T>();
+      if constexpr (Row::result == trace::Result::boolean) return &compute<Row, T, bool>;
+      else return &compute<Row, T, T>;
     });
   }
 }
@@ -79,11 +69,9 @@ template <class T, Op op> struct Reduce {
     else return limits::has_infinity ? -limits::infinity() : limits::lowest();
   }
   static T combined(T x, T y) {
-    if constexpr (op == Op::reduce_min) return math::smaller(x, y);
-    else if constexpr (op == Op::reduce_max) return math::larger(x, y);
-    else if constexpr (math::is_bool<T>) return op == Op::reduce_sum ? x | y : x & y;
-    else if constexpr (math::is_float<T>) return op == Op::reduce_sum ? x + y : x * y;
-    else return op == Op::reduce_sum ? math::wrap_add(x, y) : math::wrap_mul(x, y);
+    if constexpr (op == Op::reduce_min) return math::minimum(x, y);
+    else if constexpr (op == Op::reduce_max) return math::maximum(x, y);
+    else return op == Op::reduce_sum ? math::add(x, y) : math::multiply(x, y);
   }
 
   static void start(std::int64_t n, void* parts) { std::fill_n(static_cast<T*>(parts), n, neutral()); }

@@ -1,8 +1,6 @@
-// The `interpreter` column of trace/primitives.def writes its ops with these functions: Eigen array expressions over operands a, b, c of scalar type T, with
-// NumPy's result for every value. bool arrays contain 0 or 1. Every function rounds like compiled kernels, so it gives the same bits. The transcendental
-// functions are in interpreter_functions.hpp.
+// The `interpreter` column of trace/primitives.def writes its ops with these functions of numbers of type T, with NumPy's result for every value. bool has the
+// values 0 and 1. Every function rounds like compiled kernels, so it gives the same bits. The transcendental functions are in interpreter_functions.hpp.
 #pragma once
-#include <Eigen/Core>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -20,52 +18,35 @@ template <class T> inline constexpr bool is_bool = std::is_same_v<T, bool>;
 
 // ---- arithmetic: integers wrap around, so they are computed as unsigned; bool adds with or and multiplies with and
 
-template <class T> T wrap_add(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y)); }
-template <class T> T wrap_sub(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y)); }
-template <class T> T wrap_mul(T x, T y) { return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y)); }
-template <class T> T wrap_neg(T x) { return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(x)); }
-
-template <class T, class A, class B> auto add(const A& a, const B& b) {
-  if constexpr (is_float<T>) return a + b;
-  else if constexpr (is_bool<T>) return a.binaryExpr(b, [](bool x, bool y) { return x || y; });
-  else return a.binaryExpr(b, [](T x, T y) { return wrap_add(x, y); });
+template <class T> T add(T x, T y) {
+  if constexpr (is_float<T>) return x + y;
+  else if constexpr (is_bool<T>) return x | y;
+  else return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y));
 }
-template <class T, class A, class B> auto subtract(const A& a, const B& b) {
-  if constexpr (is_float<T>) return a - b;
-  else return a.binaryExpr(b, [](T x, T y) { return wrap_sub(x, y); });
+template <class T> T subtract(T x, T y) {
+  if constexpr (is_float<T>) return x - y;
+  else return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y));
 }
-template <class T, class A, class B> auto multiply(const A& a, const B& b) {
-  if constexpr (is_float<T>) return a * b;
-  else if constexpr (is_bool<T>) return a.binaryExpr(b, [](bool x, bool y) { return x && y; });
-  else return a.binaryExpr(b, [](T x, T y) { return wrap_mul(x, y); });
+template <class T> T multiply(T x, T y) {
+  if constexpr (is_float<T>) return x * y;
+  else if constexpr (is_bool<T>) return x & y;
+  else return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y));
 }
-template <class T, class A> auto negative(const A& a) {
-  return a.unaryExpr([](T x) -> T {
-    if constexpr (is_float<T>) return -x;
-    else return wrap_neg(x);
-  });
+template <class T> T negative(T x) {
+  if constexpr (is_float<T>) return -x;
+  else return subtract(T(0), x);
 }
-template <class T, class A> auto absolute(const A& a) {
-  return a.unaryExpr([](T x) -> T {
-    if constexpr (is_float<T>) return std::fabs(x);
-    else if constexpr (is_bool<T>) return x;
-    else return x < 0 ? wrap_neg(x) : x;
-  });
+template <class T> T absolute(T x) {
+  if constexpr (is_float<T>) return std::fabs(x);
+  else if constexpr (is_bool<T>) return x;
+  else return x < 0 ? negative(x) : x;
 }
-template <class T, class A> auto sign(const A& a) {
-  return a.unaryExpr([](T x) -> T { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == T(0) ? T(0) : x; });
-}
+template <class T> T sign(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == T(0) ? T(0) : x; }
 
 // ---- minimum and maximum: a NaN operand gives NaN
 
-template <class T> T smaller(T x, T y) { return x < y || x != x ? x : y; }
-template <class T> T larger(T x, T y) { return x > y || x != x ? x : y; }
-template <class T, class A, class B> auto minimum(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return smaller(x, y); });
-}
-template <class T, class A, class B> auto maximum(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return larger(x, y); });
-}
+template <class T> T minimum(T x, T y) { return x < y || x != x ? x : y; }
+template <class T> T maximum(T x, T y) { return x > y || x != x ? x : y; }
 
 // ---- division: floats like NumPy's npy_divmod; integers round down, and x//0 = x%0 = 0
 
@@ -91,7 +72,7 @@ template <class T> DivMod<T> float_divmod(T x, T y) {
 }
 template <class T> DivMod<T> int_divmod(T x, T y) {
   if (y == 0) return {0, 0};
-  if (std::is_signed_v<T> && y == T(-1)) return {wrap_neg(x), 0};  // the least value divided by -1 overflows to itself
+  if (std::is_signed_v<T> && y == T(-1)) return {negative(x), 0};  // the least value divided by -1 overflows to itself
   const T div = static_cast<T>(x / y), mod = static_cast<T>(x % y);
   if (mod != 0 && (mod < 0) != (y < 0)) return {static_cast<T>(div - 1), static_cast<T>(mod + y)};
   return {div, mod};
@@ -100,32 +81,25 @@ template <class T> DivMod<T> divmod(T x, T y) {
   if constexpr (is_float<T>) return float_divmod(x, y);
   else return int_divmod(x, y);
 }
-template <class T, class A, class B> auto floor_divide(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return divmod(x, y).quotient; });
-}
-template <class T, class A, class B> auto remainder(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return divmod(x, y).remainder; });
-}
+template <class T> T floor_divide(T x, T y) { return divmod(x, y).quotient; }
+template <class T> T remainder(T x, T y) { return divmod(x, y).remainder; }
 
 // ---- power of integers: wraps around; a negative exponent gives 0 unless the base is 1 or -1
 
-template <class T> T int_power(T base, T exponent) {
+template <class T> T power(T base, T exponent) {
   if (exponent < 0) return base == T(1) ? T(1) : base == T(-1) ? (exponent % 2 == 0 ? T(1) : T(-1)) : T(0);
   T result = 1;
   for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 != 0) result = wrap_mul(result, base);
-    base = wrap_mul(base, base);
+    if (exponent % 2 != 0) result = multiply(result, base);
+    base = multiply(base, base);
   }
   return result;
 }
-template <class T, class A, class B> auto power(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return int_power(x, y); });
-}
 
 /// Euclid's algorithm on magnitudes. The least integer is its own magnitude.
-template <class T> T greatest_divisor(T x, T y) {
+template <class T> T gcd(T x, T y) {
   using U = std::make_unsigned_t<T>;
-  U a = static_cast<U>(x < 0 ? wrap_neg(x) : x), b = static_cast<U>(y < 0 ? wrap_neg(y) : y);
+  U a = static_cast<U>(x < 0 ? negative(x) : x), b = static_cast<U>(y < 0 ? negative(y) : y);
   while (b != 0) {
     const U rest = static_cast<U>(a % b);
     a = b;
@@ -133,73 +107,20 @@ template <class T> T greatest_divisor(T x, T y) {
   }
   return static_cast<T>(a);
 }
-template <class T, class A, class B> auto gcd(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return greatest_divisor(x, y); });
-}
-
-// ---- signs
-
-template <class T, class A, class B> auto copysign(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return std::copysign(x, y); });
-}
-
-// ---- rounding and roots: exact in every implementation; Eigen's own sqrt is approximate for some instruction sets
-
-template <class T, class A> auto floor(const A& a) {
-  return a.unaryExpr([](T x) { return std::floor(x); });
-}
-template <class T, class A> auto ceil(const A& a) {
-  return a.unaryExpr([](T x) { return std::ceil(x); });
-}
-template <class T, class A> auto rint(const A& a) {
-  return a.unaryExpr([](T x) { return std::nearbyint(x); });
-}
-template <class T, class A> auto trunc(const A& a) {
-  return a.unaryExpr([](T x) { return std::trunc(x); });
-}
-template <class T, class A> auto sqrt(const A& a) {
-  return a.unaryExpr([](T x) { return std::sqrt(x); });
-}
-template <class T, class A> auto rsqrt(const A& a) {
-  return a.unaryExpr([](T x) { return T(1) / std::sqrt(x); });
-}
 
 // ---- bits: a shift by the width or more (or by a negative count) leaves only the sign
 
-template <class T, class A> auto bit_not(const A& a) {
-  return a.unaryExpr([](T x) -> T {
-    if constexpr (is_bool<T>) return !x;
-    else return static_cast<T>(~x);
-  });
+template <class T> T bit_not(T x) {
+  if constexpr (is_bool<T>) return !x;
+  else return static_cast<T>(~x);
 }
-template <class T, class A> auto bit_count(const A& a) {
-  return a.unaryExpr([](T x) { return static_cast<T>(std::popcount(static_cast<std::make_unsigned_t<T>>(x))); });
-}
-template <class T, class A, class B> auto bit_and(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x & y); });
-}
-template <class T, class A, class B> auto bit_or(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x | y); });
-}
-template <class T, class A, class B> auto bit_xor(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) { return static_cast<T>(x ^ y); });
-}
+template <class T> T bit_count(T x) { return static_cast<T>(std::popcount(static_cast<std::make_unsigned_t<T>>(x))); }
 template <class T> constexpr bool shiftable(T count) { return static_cast<Unsigned<T>>(count) < sizeof(T) * 8; }
-template <class T, class A, class B> auto left_shift(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) -> T { return shiftable(y) ? static_cast<T>(static_cast<Unsigned<T>>(x) << y) : T(0); });
-}
-template <class T, class A, class B> auto right_shift(const A& a, const B& b) {
-  return a.binaryExpr(b, [](T x, T y) -> T { return shiftable(y) ? static_cast<T>(x >> y) : static_cast<T>(x < 0 ? -1 : 0); });
-}
+template <class T> T left_shift(T x, T y) { return shiftable(y) ? static_cast<T>(static_cast<Unsigned<T>>(x) << y) : T(0); }
+template <class T> T right_shift(T x, T y) { return shiftable(y) ? static_cast<T>(x >> y) : static_cast<T>(x < 0 ? -1 : 0); }
+template <class T> T philox(T x, T y) { return static_cast<T>(sinter::philox(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y), std::uint64_t{0})); }
 
-template <class T, class A, class B> auto philox(const A& a, const B& b) {
-  return a.binaryExpr(b,
-                      [](T x, T y) { return static_cast<T>(sinter::philox(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y), std::uint64_t{0})); });
-}
-
-// ---- selection and conversion
-
-template <class T, class A, class B, class C> auto select(const A& a, const B& b, const C& c) { return a.select(b, c); }
+// ---- conversion
 
 /// Truncates. NaN and values that do not fit give the least value, as on x86.
 template <class To, class From> To truncate(From x) {
@@ -224,9 +145,6 @@ template <class To, class From> To convert(From x) {
   else if constexpr (is_bool<To>) return x != From(0);
   else if constexpr (is_float<From> && std::is_integral_v<To>) return to_integer<To>(x);
   else return static_cast<To>(x);
-}
-template <class T, class To, class A> auto cast(const A& a) {
-  return a.unaryExpr([](T x) { return convert<To>(x); });
 }
 
 }  // namespace sinter::kernels::math
