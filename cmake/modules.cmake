@@ -45,7 +45,7 @@ endfunction()
 # them anew where one changed. And a target that runs once for a plan, a model or a command is compiled with -O1: -O3 takes half as long again.
 option(SINTER_UNITY "compile several files of a module as one" OFF)
 function(sinter_few_files target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SINTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SINTER_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   if(SINTER_UNITY)  # GCC takes an anonymous namespace of an included file for one of a header
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
@@ -55,8 +55,8 @@ function(sinter_quick_to_build target)
   sinter_few_files(${target})
 endfunction()
 
-# The modules that plan; repeated formulas do not enter them.
-set(SINTER_PLANNING_MODULES ops io ranks fuse jit engine freeze)
+# The modules that plan and keep plans; repeated formulas do not enter them.
+set(SINTER_PLANNING_MODULES ops io ranks fuse jit cache engine freeze)
 
 # sinter_module(NAME): the object library of src/NAME and its subfolders.
 function(sinter_module name)
@@ -73,7 +73,15 @@ function(sinter_module name)
     sinter_warnings fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
   if(name IN_LIST SINTER_PLANNING_MODULES)
     sinter_quick_to_build(sinter_module_${name})
-  elseif(NOT name STREQUAL runtime)  # names of one device have other meanings in another's files
+  else()
     sinter_few_files(sinter_module_${name})
+  endif()
+  if(name STREQUAL runtime)  # names of one device have other meanings in another's files
+    set_target_properties(sinter_module_runtime PROPERTIES UNITY_BUILD_MODE GROUP)
+    foreach(device host cuda opencl)
+      file(GLOB files ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/${device}/*.cpp)
+      set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${device})
+    endforeach()
+    set_source_files_properties(src/runtime/cuda/digits.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # its `Posed` is another than that of cublaslt.cpp
   endif()
 endfunction()

@@ -17,7 +17,7 @@ using trace::RecordedPtr;
 using trace::Site;
 
 /// Returns the bytes that were converted to this int32 value, through views; null if the value is no such conversion.
-RecordedPtr bytes_of(RecordedPtr value) {
+RecordedPtr widened_bytes(RecordedPtr value) {
   std::vector<RecordedPtr> views;
   while (trace::is_view(value->op)) {
     const Operands below = value->inputs();
@@ -55,7 +55,7 @@ RecordedPtr multiplied_by_panels(const trace::Recorded& product, const RecordedP
                                  const RewriteOptions& options) {
   if (product.dtype != DType::int32) return nullptr;
   const Site site{product.called, product.where};
-  const RecordedPtr rows = bytes_of(left), matrix = matrix_of(site, right), given = matrix ? bytes_of(matrix) : nullptr;
+  const RecordedPtr rows = widened_bytes(left), matrix = matrix_of(site, right), given = matrix ? widened_bytes(matrix) : nullptr;
   if (!rows || !given || !is_lasting(given, options)) return nullptr;
   const auto once = [&](std::string_view name, auto make) { return Tensor(laid_out(given, name, [&] { return make().node(); }, options)); };
   const Tensor bytes(given);

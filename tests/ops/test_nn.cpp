@@ -519,6 +519,7 @@ TEST_CASE("the epilogue of a convolution or product runs on its pieces and gives
     std::function<std::vector<Tensor>(const Tensor&)> rest;
     std::function<Tensor()> call;
     int epilogues;
+    bool transposes = false;  // the product of the transposed operands is computed, whose sums have another order
   };
   const std::vector<Case> cases{
       {"scale, shift, relu", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y * scale + 0.5f)}; }, conv, 1},
@@ -533,10 +534,10 @@ TEST_CASE("the epilogue of a convolution or product runs on its pieces and gives
       {"wanted elsewhere too", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y), y}; }, conv, 1},
       {"two results", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::exp(y), sn::sin(y)}; }, product, 1},
       {"rows", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::softmax(y, -1)}; }, product, 0},
-      {"turned", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::contiguous(y.T()) * 2}; }, product, 0},
+      {"turned", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::contiguous(y.T()) * 2}; }, product, 1, true},
       {"a part", [&](const Tensor& y) -> std::vector<Tensor> { return {y(Slice{0, 100}) * 2}; }, product, 1},
       {"transposed, a part", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(sn::permute(y, {1, 0})(Slice{5, {}}, Slice{7, 300}))}; }, product,
-       1},
+       1, true},
       {"two parts", [&](const Tensor& y) -> std::vector<Tensor> { return {y(Slice{0, 100}) * 2, y(Slice{100, {}}) * 3}; }, product, 0},
       {"another shape", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(y.reshape({2, 40, 693}) + b.reshape({40, 1}))}; }, conv, 1},
       {"channels last", [&](const Tensor& y) -> std::vector<Tensor> { return {sn::relu(sn::permute(y, {0, 2, 3, 1}) + b)}; }, conv, 0},
@@ -551,7 +552,8 @@ TEST_CASE("the epilogue of a convolution or product runs on its pieces and gives
     const std::vector<Tensor> got = c.rest(c.call());
     sn::eval(got);
     CHECK(sn::counters().epilogues - before == static_cast<std::uint64_t>(c.epilogues));
-    for (std::size_t k = 0; k < got.size(); ++k) CHECK(values(got[k]) == values(want[k]));
+    for (std::size_t k = 0; k < got.size(); ++k)
+      CHECK((c.transposes ? sn::abs(got[k] - want[k]).max().item<float>() < 1e-5f : values(got[k]) == values(want[k])));
   }
   CHECK(sn::explain(sn::relu(conv())).find("it runs on each piece of that step's result, in place") != std::string::npos);
   CHECK(sn::explain(sn::softmax(product(), -1)).find("epilogue none: its first reader is a kernel with row axes") != std::string::npos);

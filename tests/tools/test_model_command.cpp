@@ -194,7 +194,7 @@ TEST_CASE("check, run, compile and explain") {
   CHECK(explained.says("rewrite  remove_identity x 1"));
   CHECK(explained.says("steps compute"));
   CHECK(explained.says("with a launch for each operation"));
-  CHECK(explained.says("ends "));
+  CHECK(explained.says("split "));
 }
 
 TEST_CASE("messages use the singular for a count of one") {
@@ -227,7 +227,7 @@ TEST_CASE("errors of the model commands") {
   refused("run " + onnx, "x: float32[N, 3, 8, 8] is not given");
   for (const std::string name : {"net.onnx", "net.plan"})  // an unknown input is named, whether or not another one is missing
     for (const std::string rest : {"", " x=1", " --random"})
-      refused("run " + (folder / name) + " y=1" + rest, name + " has no input 'y'; there are x: float32[");
+      refused("run " + (folder / name) + " y=1" + rest, name + " has no input 'y'; its inputs are x: float32[");
   CHECK(run("run " + onnx + " --random").says("float32 (41, 5)"));  // the size for compile
   for (const std::string size : {"N", "N=", "N=x", "N=3..1", "N=1..", "N=1,,2", "M=4"})
     refused("compile " + onnx + " -o " + plan + " --size " + size, size.substr(0, 1));

@@ -1,6 +1,7 @@
 // cmake/instruction_sets.cmake sets this file's instruction set.
 #define Eigen Eigen_avx2
 #define SINTER_MATMUL_BLOCK matmul_block_avx2
+#define SINTER_MATMUL_WIDER
 #include "kernels/products/matmul_block.inl"
 #define SINTER_DEPTHWISE_PLANE depthwise_plane_avx2
 #include "kernels/convolutions/depthwise_plane.inl"

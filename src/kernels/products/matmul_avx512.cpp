@@ -1,6 +1,7 @@
 // cmake/instruction_sets.cmake sets this file's instruction set.
 #define Eigen Eigen_avx512
 #define SINTER_MATMUL_BLOCK matmul_block_avx512
+#define SINTER_MATMUL_WIDER
 #include "kernels/products/matmul_block.inl"
 #define SINTER_DEPTHWISE_PLANE depthwise_plane_avx512
 #include "kernels/convolutions/depthwise_plane.inl"

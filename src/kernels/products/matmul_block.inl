@@ -1,4 +1,5 @@
-// The body of matmul_{baseline,avx2,avx512}.cpp, which define SINTER_MATMUL_BLOCK (the function's name) and rename Eigen.
+// The body of matmul_{baseline,avx2,avx512}.cpp, which define SINTER_MATMUL_BLOCK (the function's name), and all but the
+// baseline SINTER_MATMUL_WIDER, and rename Eigen.
 #include <Eigen/Core>
 
 #include "kernels/products/matmul_block.hpp"
@@ -31,7 +32,11 @@ bool SINTER_MATMUL_BLOCK(DType dtype, const MatmulBlock& block) {
     case DType::float32: return multiply<float>(block);
     case DType::float64: return multiply<double>(block);
     case DType::int32: return multiply<std::int32_t>(block);
+#if defined(SINTER_MATMUL_WIDER)
+    case DType::int64: return matmul_block_baseline(dtype, block);  // Eigen has no vectors of int64
+#else
     case DType::int64: return multiply<std::int64_t>(block);
+#endif
     default: return false;
   }
 }

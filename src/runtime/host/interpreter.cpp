@@ -16,7 +16,6 @@ using jit::Instr;
 using jit::kNone;
 using jit::kOne;
 using jit::LoopNest;
-using Kind = Instr::Kind;
 
 namespace {
 
@@ -332,9 +331,9 @@ class Interpreter::Frame {
     const Program::Value& value = p_.values[step.instr];
     const void*& result = values_[step.instr];
     switch (instr.kind) {
-      case Kind::load: return load(step, instr, value);
-      case Kind::scalar: result = &arguments_.scalars[instr.input]; return;
-      case Kind::index: {
+      case Instr::Kind::load: return load(step, instr, value);
+      case Instr::Kind::scalar: result = &arguments_.scalars[instr.input]; return;
+      case Instr::Kind::index: {
         auto* out = reinterpret_cast<std::int64_t*>(place(value));
         result = out;
         if (!value.varying) *out = base_[instr.input];
@@ -343,9 +342,9 @@ class Interpreter::Frame {
           for (std::int64_t k = 0; k < n_; ++k) out[k] = base_[instr.input] + k * slope_[instr.input];
         return;
       }
-      case Kind::persistent: result = persistent(instr.input, row_); return;
-      case Kind::reduced: return;
-      case Kind::scan: {
+      case Instr::Kind::persistent: result = persistent(instr.input, row_); return;
+      case Instr::Kind::reduced: return;
+      case Instr::Kind::scan: {
         const auto& scan = *std::find_if(program.scans.begin(), program.scans.end(), [&](const auto& s) { return s.instr == step.instr; });
         const void* values = as_tile(step.args[0], 0);
         char* out = place(value);
@@ -354,7 +353,7 @@ class Interpreter::Frame {
         result = out;
         return;
       }
-      case Kind::op: {
+      case Instr::Kind::op: {
         const void* operands[3] = {};
         for (int k = 0; k < 3 && step.args[k] >= 0; ++k) operands[k] = step.expand[k] ? as_tile(step.args[k], k) : values_[step.args[k]];
         char* out = place(value);

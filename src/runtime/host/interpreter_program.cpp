@@ -13,7 +13,6 @@ using jit::Instr;
 using jit::kNone;
 using jit::kOne;
 using jit::LoopNest;
-using Kind = Instr::Kind;
 
 Interpreter::Program::Program(const LoopNest& given) : nest(given) {
   verify(nest);
@@ -100,21 +99,21 @@ void Interpreter::Program::plan_stage(int number) {
     step.instr = id;
     each_operand(nest, instr, [&](int operand) { step.reads.push_back(operand); });
     switch (instr.kind) {
-      case Kind::load: plan_load(program, instr, value, has_lanes); break;
-      case Kind::index:
+      case Instr::Kind::load: plan_load(program, instr, value, has_lanes); break;
+      case Instr::Kind::index:
         need_index(program, instr.input);
         value.varying = has_lanes && walks[instr.input] != Walk::constant;
         break;
-      case Kind::persistent: value.varying = true; break;
-      case Kind::scan:
+      case Instr::Kind::persistent: value.varying = true; break;
+      case Instr::Kind::scan:
         value.varying = true;
         step.args[0] = instr.args[0];
         step.expand[0] = !values[instr.args[0]].varying;
         program.scans.push_back({scan_kernels(instr.op, instr.dtype), id, place_of(true)});
         break;
-      case Kind::op: plan_op(instr, value, step); break;
-      case Kind::scalar:
-      case Kind::reduced: break;
+      case Instr::Kind::op: plan_op(instr, value, step); break;
+      case Instr::Kind::scalar:
+      case Instr::Kind::reduced: break;
     }
     program.steps.push_back(std::move(step));
   }
