@@ -82,6 +82,8 @@ function(sinter_module name)
       file(GLOB files ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/${device}/*.cpp)
       set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${device})
     endforeach()
-    set_source_files_properties(src/runtime/cuda/digits.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # its `Posed` is another than that of cublaslt.cpp
+    # digits.cpp has names of cublaslt.cpp. The tests' devices (tests/support/loop_device) replace the files *_kind.cpp of CUDA and OpenCL.
+    set_source_files_properties(src/runtime/cuda/digits.cpp src/runtime/cuda/cuda_kind.cpp src/runtime/opencl/opencl_kind.cpp
+      PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()

@@ -21,8 +21,7 @@ def _public(function):
 
 @_public
 def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
-    """Makes an array of an array, a number, nested lists, or another library's array. The elements are copied; copy=False shares them, or raises if that is
-    not possible."""
+    """Makes an array of an array, a number, nested lists, or another library's array. Elements are copied; copy=False shares them, or raises."""
     _core.check_device(device)
     if isinstance(obj, Array):
         if dtype is not None and not obj.dtype == dtype:

@@ -20,6 +20,14 @@ BEGIN = time.monotonic()
 SECONDS = 5 * float(os.environ.get("SINTER_TEST_SECONDS", "inf"))  # five times what a test program has
 
 
+SEED = int(os.environ.get("SINTER_TEST_SEED", random.randrange(2**32)))  # of the order of a sample
+
+
+def pytest_terminal_summary(terminalreporter):
+    if SECONDS != float("inf"):
+        terminalreporter.write_line(f"a sample in a random order; SINTER_TEST_SEED={SEED} repeats it")
+
+
 def pytest_runtest_setup(item):
     if time.monotonic() - BEGIN > SECONDS:
         pytest.skip("SINTER_TEST_SECONDS is over")
@@ -27,7 +35,7 @@ def pytest_runtest_setup(item):
 
 def pytest_collection_modifyitems(config, items):
     if SECONDS != float("inf"):
-        random.shuffle(items)
+        random.Random(SEED).shuffle(items)
     if not config.getoption("--long"):
         for item in items:
             if "long" in item.keywords:

@@ -128,9 +128,9 @@ std::vector<Tensor> ShardedFunction::call(const std::vector<InputSpec>& specs, c
     plan = plans_.front();
   }
   const std::lock_guard calling(plan->calling);
-  const bool exchanges = !plan->places.front().partition->exchanges().empty();
+  const bool has_exchanges = !plan->places.front().partition->exchanges().empty();
   const auto exchanging =
-      exchanges ? plan->mesh->world->exchanging("a frozen function (" + trace::to_string(site.where) + ")") : std::unique_lock<std::mutex>();
+      has_exchanges ? plan->mesh->world->exchanging("a frozen function (" + trace::to_string(site.where) + ")") : std::unique_lock<std::mutex>();
   std::vector<std::vector<Tensor>> results(plan->places.size());
   ranks::on_each_place(plan->places.size(), [&](std::size_t number, const std::shared_ptr<ranks::Handover>& others) {
     std::vector<Tensor> parts;
