@@ -48,12 +48,26 @@ Tensor binary(Op op, const char* name, const Arg& a, const Arg& b) {
   return binary_as(op, site, operand_type(op, site, operands), a, b);
 }
 
+bool is_signed(const Arg& x) { return x.is_tensor() && is_integer(x.tensor().dtype()) && !is_unsigned(x.tensor().dtype()); }
+bool is_uint64(const Arg& x) { return x.is_tensor() && x.tensor().dtype() == DType::uint64; }
+
+/// Compares uint64 with a signed type. No integer type contains both, and float64 would round them, so they are compared as uint64, before which negative
+/// numbers come.
+Tensor compare_signs(Op op, const char* name, const Arg& a, const Arg& b, bool swapped) {
+  const Scope scope(name, a.where());
+  const bool left = is_signed(a) != swapped;  // whether the signed operand is on the left
+  const Tensor as_unsigned = binary_as(op, scope.site(), DType::uint64, a, b, swapped), is_negative = less(is_signed(a) ? a : b, 0);
+  if (op == Op::not_equal || (op != Op::equal && left)) return logical_or(is_negative, as_unsigned);
+  return logical_and(logical_not(is_negative), as_unsigned);
+}
+
 /// Records a comparison. An integer literal that the other operand's type does not hold is not refused: it is less or greater than every element.
 Tensor compare(Op op, const char* name, const Arg& a, const Arg& b, bool swapped = false) {
   const Site site = site_of(name, a.where());
   require(site, a);
   require(site, b);
   const std::array operands{&a, &b};
+  if ((is_signed(a) && is_uint64(b)) || (is_uint64(a) && is_signed(b))) return compare_signs(op, name, a, b, swapped);
   const DType type = operand_type(op, site, operands);
   for (const Arg* x : operands) {
     const bool integer = x->kind() == Arg::Kind::integer || x->kind() == Arg::Kind::too_large;

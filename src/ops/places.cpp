@@ -110,7 +110,8 @@ Tensor spacing(const Arg& arg) {
   const Scope scope("spacing", arg.where());
   const RecordedPtr given = as_node(scope.site(), arg);
   const Tensor x = astype(Tensor(given), traits(given->dtype).real);
-  const Tensor largest = copysign(Tensor(make_constant(scope.site(), neutral(Op::reduce_min, x.dtype()), Shape{})), x);
+  const Tensor bound(make_constant(scope.site(), neutral(Op::reduce_min, x.dtype()), Shape{}));
+  const Tensor largest = where(x < 0, -bound, bound);
   const Tensor beside = where(x == largest, x - nextafter(x, 0.0), nextafter(x, largest) - x);  // the largest number has only one neighbour
   return where(isfinite(x), beside, std::numeric_limits<double>::quiet_NaN());
 }

@@ -87,7 +87,7 @@ TEST_CASE("views between a product, or a convolution, and the operations on it")
 }
 
 TEST_CASE("products of matrices in every layout, with what comes before and after") {
-  for (const std::int64_t round : sampled(integers(0, 3))) {
+  for ([[maybe_unused]] const std::int64_t round : sampled(integers(0, 3))) {
     const std::int64_t m = pick(1, 100), n = round % 2 ? 4 * pick(4, 33) : pick(1, 130), k = pick(1, 90);
     CAPTURE(m);
     CAPTURE(n);
@@ -177,7 +177,7 @@ TEST_CASE("batches of products, in which one operand may be a single matrix") {
 }
 
 TEST_CASE("slices and transpositions of a product, alone, one of another, and before other operations") {
-  for (const std::int64_t round : sampled(integers(0, 3))) {
+  for ([[maybe_unused]] const std::int64_t round : sampled(integers(0, 3))) {
     const std::int64_t batch = pick(1, 3), m = pick(1, 60), n = pick(1, 60), k = pick(1, 40);
     CAPTURE(m);
     CAPTURE(n);

@@ -150,7 +150,7 @@ bool in_blocks(const Tensor& y) { return explain(y).find("conv_bytes") != std::s
 }  // namespace
 
 TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of bytes, with bias, activation, residual") {
-  for (const std::int64_t round : testing::sampled(testing::integers(0, 15))) {
+  for ([[maybe_unused]] const std::int64_t round : testing::sampled(testing::integers(0, 15))) {
     const Conv c = random_conv(static_cast<Kind>(round % 4));
     const int y_type = pick(0, 1) ? kUnsigned : kSigned, y_zero = y_type == kSigned ? 3 : 120, bias = static_cast<int>(pick(0, 2));
     const bool relu = pick(0, 1), residual = pick(0, 1);
@@ -206,7 +206,7 @@ TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of by
 }
 
 TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convolution") {
-  for (const std::int64_t round : testing::sampled(testing::integers(0, 15))) {
+  for ([[maybe_unused]] const std::int64_t round : testing::sampled(testing::integers(0, 15))) {
     Conv c = random_conv(static_cast<Kind>(round % 4));
     const bool quantized = pick(0, 1), dynamic = !quantized && pick(0, 1);
     const Shape shape{c.batch, c.channels, c.size[0], c.size[1]};
@@ -277,7 +277,7 @@ TEST_CASE("bytes stay in blocks from convolution to convolution, even in a plan 
 }
 
 TEST_CASE("MatMul and Gemm of bytes: scales by column, zero points, both operands inputs, transposed weights and a row") {
-  for (const std::int64_t round : testing::sampled(testing::integers(0, 15))) {
+  for ([[maybe_unused]] const std::int64_t round : testing::sampled(testing::integers(0, 15))) {
     const std::int64_t rows = pick(1, 12), depth = pick(1, 90), columns = pick(1, 40);
     const int a_type = pick(0, 1) ? kUnsigned : kSigned, b_type = pick(0, 2) ? kSigned : kUnsigned;
     const bool gemm = pick(0, 1), turned = gemm && pick(0, 1), input = !gemm && pick(0, 2) == 0, many = !input && pick(0, 1), row = gemm && pick(0, 1);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "program.hpp"
 
@@ -214,6 +215,35 @@ TEST_CASE_TEMPLATE("ldexp rounds once, and frexp is its inverse", T, float, doub
     REQUIRE(f[k] == std::frexp(x[k], &want));
     if (std::isfinite(x[k])) REQUIRE(e[k] == want);
   }
+}
+
+TEST_CASE_TEMPLATE("uint64 and signed integers are compared exactly", T, std::int8_t, std::int16_t, std::int32_t, std::int64_t) {
+  using limits = std::numeric_limits<T>;
+  const std::vector<T> some{limits::min(), limits::min() + 1, -2, -1, 0, 1, 2, limits::max() - 1, limits::max()};
+  std::vector<T> x;
+  std::vector<std::uint64_t> y;
+  for (const T element : some)
+    for (const std::uint64_t other :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, static_cast<std::uint64_t>(limits::max()), static_cast<std::uint64_t>(limits::max()) + 1,
+          static_cast<std::uint64_t>(limits::min()), static_cast<std::uint64_t>(-1)}) {
+      x.push_back(element);
+      y.push_back(other);
+    }
+  const Tensor a = sn::from_span(x), b = sn::from_span(y);
+  const auto check = [&](const Tensor& found, auto compare) {
+    const auto values = found.to_vector<bool>();
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      INFO(static_cast<std::int64_t>(x[k]), " and ", y[k]);
+      CHECK(values[k] == compare(x[k], y[k]));
+    }
+  };
+  const auto turned = [](auto compare) { return [compare](auto left, auto right) { return compare(right, left); }; };
+  check(a == b, [](auto l, auto r) { return std::cmp_equal(l, r); }), check(b == a, [](auto l, auto r) { return std::cmp_equal(l, r); });
+  check(a != b, [](auto l, auto r) { return std::cmp_not_equal(l, r); }), check(b != a, [](auto l, auto r) { return std::cmp_not_equal(l, r); });
+  const auto less = [](auto l, auto r) { return std::cmp_less(l, r); };
+  const auto less_equal = [](auto l, auto r) { return std::cmp_less_equal(l, r); };
+  check(a < b, less), check(b > a, less), check(b < a, turned(less)), check(a > b, turned(less));
+  check(a <= b, less_equal), check(b >= a, less_equal), check(b <= a, turned(less_equal)), check(a >= b, turned(less_equal));
 }
 
 TEST_CASE("errors of elementwise functions name the function and the type") {
