@@ -3,12 +3,12 @@
 #
 #   scripts/test.sh [--long] [ARGUMENT...]      arguments go to ctest (-R NAME runs some)
 #
-# Without arguments, each test program draws its test cases for $SINTER_TEST_SECONDS, by default 3. With arguments it runs all its cases, and with --long
+# Without arguments, each test program draws its test cases for $SINTER_TEST_SECONDS, by default 2. With arguments it runs all its cases, and with --long
 # the tests that take long are run, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 which=(--label-exclude long)
-seconds=3
+seconds=2
 if [ $# -gt 0 ]; then seconds=inf; fi
 setup=(--tests)
 if [ "${1:-}" = --long ]; then
