@@ -55,8 +55,8 @@ function(sinter_quick_to_build target)
   sinter_few_files(${target})
 endfunction()
 
-# The modules that plan and keep plans; repeated formulas do not enter them.
-set(SINTER_PLANNING_MODULES ops io ranks fuse jit cache engine freeze)
+# Modules that do not run when a formula is repeated, or only briefly.
+set(SINTER_PLANNING_MODULES ops io ranks jit cache engine freeze)
 
 # sinter_module(NAME): the object library of src/NAME and its subfolders.
 function(sinter_module name)
@@ -75,6 +75,9 @@ function(sinter_module name)
     sinter_quick_to_build(sinter_module_${name})
   else()
     sinter_few_files(sinter_module_${name})
+  endif()
+  if(name STREQUAL fuse)  # most of the time of planning
+    target_compile_options(sinter_module_fuse PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
   if(name STREQUAL runtime)  # names of one device have other meanings in another's files
     set_target_properties(sinter_module_runtime PROPERTIES UNITY_BUILD_MODE GROUP)
