@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace sinter::engine {
 namespace {
@@ -14,7 +13,7 @@ constexpr std::size_t kResultAlign = 256;
 /// Assigns results to shared blocks, the largest first.
 void share_blocks(Executable& executable, const Target& target) {
   auto& results = executable.results;
-  std::stable_sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  if (results.size() > 1) std::stable_sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   std::size_t inside = 0, largest = 0;
   for (auto& result : results) {
     const std::size_t offset = executable.blocks.empty() ? 0 : (executable.blocks.back() + kResultAlign - 1) / kResultAlign * kResultAlign;
@@ -38,54 +37,62 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
   Executable executable;
   executable.symbols = symbols;
   planned->program.evaluate(symbols, executable.numbers);
-  // A library call and the epilogue on the pieces of its result count as one moment.
+  // Moments are counted: a library call and the epilogue on the pieces of its result are one.
+  struct Value {
+    int memory;                 // the value whose memory it uses
+    int first = -1, last = -1;  // the moments at which its memory is needed
+    std::size_t last_step = 0;
+    bool read = false, wanted = false;
+  };
   const std::size_t count = planned->values.size();
-  std::vector<int> memory(count), first(count, -1), last(count, -1);
-  std::vector<std::size_t> last_step(count);
-  std::iota(memory.begin(), memory.end(), 0);
-  std::vector<char> read(count), wanted(count);
+  std::vector<Value> values(count);
+  for (std::size_t at = 0; at < count; ++at) values[at].memory = static_cast<int>(at);
   executable.cores = cores_of(*planned, executable.numbers);
+  executable.library.reserve(planned->steps.size());
   std::vector<int> moments;  // the moment of each step
+  moments.reserve(planned->steps.size());
   int moment = -1;
   for (std::size_t s = 0; s < planned->steps.size(); ++s) {
     const PlannedStep& step = planned->steps[s];
     if (!step.is_epilogue) ++moment;
     moments.push_back(moment);
     const auto core = std::find_if(executable.cores.begin(), executable.cores.end(), [&](const Core& one) { return one.step == s; });
-    const auto needed = [&](std::size_t at) {
-      last[static_cast<std::size_t>(memory[at])] = moment;
-      last_step[static_cast<std::size_t>(memory[at])] = s;
+    const auto needed = [&](const Value& value) {
+      Value& owner = values[static_cast<std::size_t>(value.memory)];
+      owner.last = moment;
+      owner.last_step = s;
     };
-    for (const int value : step.reads) {
-      const auto at = static_cast<std::size_t>(value);
-      read[at] = 1;
-      needed(at);
+    for (const int number : step.reads) {
+      Value& value = values[static_cast<std::size_t>(number)];
+      value.read = true;
+      needed(value);
     }
-    for (const int value : step.writes) {
-      const auto at = static_cast<std::size_t>(value);
+    for (const int number : step.writes) {
+      Value& value = values[static_cast<std::size_t>(number)];
       if (step.in_place >= 0 && !keep_all) {
-        memory[at] = memory[static_cast<std::size_t>(step.in_place)];
-        executable.shared.emplace_back(value, memory[at]);
+        value.memory = values[static_cast<std::size_t>(step.in_place)].memory;
+        executable.shared.emplace_back(number, value.memory);
       } else {
-        first[at] = core != executable.cores.end() ? moments[core->before] : moment;
+        value.first = core != executable.cores.end() ? moments[core->before] : moment;
       }
-      needed(at);
+      needed(value);
     }
     executable.library.push_back(step.library ? fuse::bound(step.call, executable.numbers.data() + step.numbers) : fuse::LibraryCall{});
     executable.buffers |= keep_all || (step.library ? !runs_on_device(step, target) : !kernels.current(step.made, step.nest, target));
   }
   for (const int output : planned->outputs)
-    if (!planned->value(output).is_leaf()) wanted[static_cast<std::size_t>(memory[static_cast<std::size_t>(output)])] = 1;
+    if (!planned->value(output).is_leaf()) values[static_cast<std::size_t>(values[static_cast<std::size_t>(output)].memory)].wanted = true;
   std::vector<Lifetime> lives;
-  for (int value = 0; value < static_cast<int>(count); ++value) {
-    const auto at = static_cast<std::size_t>(value);
-    if (planned->value(value).is_leaf()) {
-      if (read[at]) executable.data.push_back(value);
-    } else if (wanted[at]) {
-      if (planned->value(value).bytes >= 0) executable.results.push_back({value, 0, 0, std::max<std::size_t>(planned->bytes_of(value, executable.numbers), 1)});
-    } else if (first[at] >= 0) {
-      lives.push_back({planned->bytes_of(value, executable.numbers), first[at], keep_all ? moment : last[at]});
-      executable.places.push_back({value, 0, lives.back().bytes, last_step[at]});
+  for (int number = 0; number < static_cast<int>(count); ++number) {
+    const Value& value = values[static_cast<std::size_t>(number)];
+    if (planned->value(number).is_leaf()) {
+      if (value.read) executable.data.push_back(number);
+    } else if (value.wanted) {
+      if (planned->value(number).bytes >= 0)
+        executable.results.push_back({number, 0, 0, std::max<std::size_t>(planned->bytes_of(number, executable.numbers), 1)});
+    } else if (value.first >= 0) {
+      lives.push_back({planned->bytes_of(number, executable.numbers), value.first, keep_all ? moment : value.last});
+      executable.places.push_back({number, 0, lives.back().bytes, value.last_step});
     }
   }
   share_blocks(executable, target);
