@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "draws.hpp"
 #include "jit/cuda/geometry.hpp"
 #include "jit/forms/forms.hpp"
 #include "jit/lower.hpp"
@@ -117,7 +118,7 @@ TEST_CASE("each kind of fault is found") {
 
 TEST_CASE("the kernels of a plan have no fault, and have one without their barriers") {
   int kernels = 0, with_barriers = 0;
-  for (const char* const target : {"sm_75", "sm_90", "opencl"}) {
+  for (const std::string& target : sinter::testing::sampled(std::vector<std::string>{"sm_75", "sm_90", "opencl"})) {
     const Tensor wide = sn::placeholder({3, 2100}, sn::DType::float32), tall = sn::placeholder({130, 40}, sn::DType::float32),
                  few = sn::placeholder({70, 12}, sn::DType::float32);
     for (const std::vector<Tensor>& formula : std::vector<std::vector<Tensor>>{{sn::softmax(wide, -1)},
