@@ -104,7 +104,11 @@ Context Found::context() const {
 }
 
 const std::vector<Found>& devices() {
-  static const auto& all = *new std::vector<Found>(find_devices());
+  static const auto& all = *[] {
+    const auto* const found = new std::vector<Found>(find_devices());
+    refuse_at_exit();
+    return found;
+  }();
   return all;
 }
 

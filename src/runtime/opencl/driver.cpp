@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <tuple>
 
 #include "runtime/open_once.hpp"
 #include "sinter/errors.hpp"
@@ -40,6 +41,12 @@ Driver open_driver() {
   return api;
 }
 
+/// Makes no handle; the last argument is the address of the result.
+template <class Handle, class... Arguments> Handle* refused(Arguments... arguments) {
+  *std::get<sizeof...(arguments) - 1>(std::tuple(arguments...)) = result::device_not_available;
+  return nullptr;
+}
+
 }  // namespace
 
 std::string describe(Result r) {
@@ -61,5 +68,22 @@ std::string describe(Result r) {
 }
 
 const Driver& driver() { return open_once<Driver, open_driver>(); }
+
+void refuse_at_exit() {
+  std::atexit([] {
+    Driver& api = const_cast<Driver&>(driver());
+    api.ended = true;
+#define SINTER_OPENCL_REFUSE(member, symbol, parameters) api.member = [](auto...) -> Result { return result::device_not_available; };
+    SINTER_OPENCL_FUNCTIONS(SINTER_OPENCL_REFUSE)
+#undef SINTER_OPENCL_REFUSE
+    api.create_context = refused;
+    api.create_queue = refused;
+    api.program_of_source = refused;
+    api.program_of_binary = refused;
+    api.create_kernel = refused;
+    api.allocate = [](Context, Flags, std::size_t, unsigned) -> void* { return nullptr; };
+    api.free = [](Context, void*) {};
+  });
+}
 
 }  // namespace sinter::runtime::opencl

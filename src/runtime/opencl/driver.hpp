@@ -71,11 +71,15 @@ struct Driver {
   KernelHandle (*create_kernel)(Program, const char*, Result*) = nullptr;
   void* (*allocate)(Context, Flags, std::size_t, unsigned) = nullptr;
   void (*free)(Context, void*) = nullptr;
-  std::string path;  // the file or soname that was opened
+  std::string path;    // the file or soname that was opened
+  bool ended = false;  // the process is ending: drivers may have destroyed their static objects, and every function refuses
 };
 
 /// Describes a result: "CL_OUT_OF_RESOURCES (-5)".
 std::string describe(Result r);
+
+/// Lets every function refuse from the moment when the process destroys the static objects that exist now. Is called when the drivers have been loaded.
+void refuse_at_exit();
 
 /// Opens the ICD loader once for the process: the file that $SINTER_OPENCL names, else libOpenCL.so.1 wherever the system finds it. Throws DeviceError.
 const Driver& driver();

@@ -63,6 +63,7 @@ class Gpu {
   /// Freed memory is used for the next request of its size immediately, because the queue runs in order, so that earlier users are done before later ones
   /// begin.
   void* allocate(std::size_t bytes) {
+    if (driver().ended) throw DeviceError(name_ + ": the process is ending, and the driver may be gone; evaluate before main() returns");
     claim_memory(bytes, name_.c_str());
     void* memory = nullptr;
     if (guarded()) {
