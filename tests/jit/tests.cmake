@@ -1,4 +1,5 @@
 sinter_test(test_bytes freeze)
+sinter_optimised(test_bytes)
 sinter_objects_program(test_clusters freeze)
 sinter_runs(clusters cuda_long)
 sinter_run_emulated(clusters_b200_cuda_emulated test_clusters SINTER_EMULATOR_GPU=B200)

@@ -5,6 +5,7 @@ sinter_test(test_byte_blocks freeze)
 sinter_suite(conv_bytes llvm interpreter unfused cuda_long opencl loops_long)
 sinter_test(test_byte_tiles freeze)
 sinter_suite(products llvm interpreter unfused cuda_long opencl)
+sinter_optimised(test_products)
 # Floating-point products with the stand-in for cuBLASLt.
 sinter_run_emulated(products_cublaslt test_products SINTER_CUBLASLT=${CMAKE_CURRENT_BINARY_DIR}/cuda_emulator/libcublaslt_emulator.so)
 sinter_run_emulated(products_cublaslt_no_epilogues test_products SINTER_EMULATOR_EPILOGUES=0

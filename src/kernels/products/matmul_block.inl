@@ -1,6 +1,7 @@
 // The body of matmul_{baseline,avx2,avx512}.cpp, which define SINTER_MATMUL_BLOCK (the function's name), and all but the
 // baseline SINTER_MATMUL_WIDER, and rename Eigen.
 #include <Eigen/Core>
+#include <type_traits>
 
 #include "kernels/products/matmul_block.hpp"
 
@@ -20,8 +21,23 @@ template <class T, int OrderA, int OrderB> void multiply(const MatmulBlock& p) {
 
 template <class T> bool multiply(const MatmulBlock& p) {
   constexpr int kRow = Eigen::RowMajor, kColumn = Eigen::ColMajor;
-  if (p.a_transposed) p.b_transposed ? multiply<T, kColumn, kColumn>(p) : multiply<T, kColumn, kRow>(p);
-  else p.b_transposed ? multiply<T, kRow, kColumn>(p) : multiply<T, kRow, kRow>(p);
+  if constexpr (std::is_integral_v<T>) {  // one layout, because each takes seconds to compile; transposed operands are copied
+    MatmulBlock rows = p;
+    Matrix<T, kRow> a, b;
+    if (p.a_transposed) {
+      a = View<T, kColumn>(static_cast<const T*>(p.a), p.rows, p.depth, Eigen::OuterStride<>(p.a_leading));
+      rows.a = a.data(), rows.a_leading = p.depth;
+    }
+    if (p.b_transposed) {
+      b = View<T, kColumn>(static_cast<const T*>(p.b), p.depth, p.columns, Eigen::OuterStride<>(p.b_leading));
+      rows.b = b.data(), rows.b_leading = p.columns;
+    }
+    multiply<T, kRow, kRow>(rows);
+  } else if (p.a_transposed) {
+    p.b_transposed ? multiply<T, kColumn, kColumn>(p) : multiply<T, kColumn, kRow>(p);
+  } else {
+    p.b_transposed ? multiply<T, kRow, kColumn>(p) : multiply<T, kRow, kRow>(p);
+  }
   return true;
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <tuple>
 
 #include "runtime/open_once.hpp"
@@ -41,6 +43,15 @@ Driver open_driver() {
   return api;
 }
 
+struct Queues {
+  std::mutex mutex;
+  std::set<Queue> all;
+};
+Queues& queues() {
+  static Queues& queues = *new Queues;
+  return queues;
+}
+
 /// Makes no handle; the last argument is the address of the result.
 template <class Handle, class... Arguments> Handle* refused(Arguments... arguments) {
   *std::get<sizeof...(arguments) - 1>(std::tuple(arguments...)) = result::device_not_available;
@@ -69,9 +80,25 @@ std::string describe(Result r) {
 
 const Driver& driver() { return open_once<Driver, open_driver>(); }
 
+Queue make_queue(Context context, DeviceId device, Result* result) {
+  const Queue queue = driver().create_queue(context, device, nullptr, result);
+  const std::scoped_lock lock(queues().mutex);
+  if (queue) queues().all.insert(queue);
+  return queue;
+}
+void release_queue(Queue queue) {
+  {
+    const std::scoped_lock lock(queues().mutex);
+    queues().all.erase(queue);
+  }
+  driver().release_queue(queue);
+}
+
 void refuse_at_exit() {
   std::atexit([] {
     Driver& api = const_cast<Driver&>(driver());
+    const std::scoped_lock lock(queues().mutex);
+    for (const Queue queue : queues().all) api.finish(queue);
     api.ended = true;
 #define SINTER_OPENCL_REFUSE(member, symbol, parameters) api.member = [](auto...) -> Result { return result::device_not_available; };
     SINTER_OPENCL_FUNCTIONS(SINTER_OPENCL_REFUSE)

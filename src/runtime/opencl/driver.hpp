@@ -78,7 +78,12 @@ struct Driver {
 /// Describes a result: "CL_OUT_OF_RESOURCES (-5)".
 std::string describe(Result r);
 
-/// Lets every function refuse from the moment when the process destroys the static objects that exist now. Is called when the drivers have been loaded.
+/// Makes a queue. Its last work is awaited before the process ends.
+Queue make_queue(Context context, DeviceId device, Result* result);
+void release_queue(Queue queue);
+
+/// From the moment when the process destroys the static objects that exist now, no queue has work and every function refuses. Is called when the drivers have
+/// been loaded.
 void refuse_at_exit();
 
 /// Opens the ICD loader once for the process: the file that $SINTER_OPENCL names, else libOpenCL.so.1 wherever the system finds it. Throws DeviceError.

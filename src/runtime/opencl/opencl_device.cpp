@@ -7,6 +7,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/guarded_memory.hpp"
@@ -25,14 +26,14 @@ class Gpu {
  public:
   explicit Gpu(int ordinal) : name_(fmt::format("opencl:{}", ordinal)), found_(find(ordinal)), context_(found_.context()) {
     Result r = result::success;
-    queue_ = driver().create_queue(context_, found_.id, nullptr, &r);
+    queue_ = make_queue(context_, found_.id, &r);
     check(r, [] { return "making a queue"; });
     log().debug("{}: {}, driver {}", name_, found_.name, found_.driver);
   }
   ~Gpu() {
     driver().finish(queue_);
     release_idle();
-    driver().release_queue(queue_);
+    release_queue(queue_);
   }
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -205,6 +206,8 @@ class ClKernel : public Kernel {
     const std::size_t all[] = {std::size_t{g.grid} * g.block_x, g.block_y}, group[] = {g.block_x, g.block_y};
     gpu_->check(api.launch(gpu_->queue(), kernel_, 2, nullptr, all, group, 0, nullptr, nullptr), doing);
     gpu_->check(api.flush(gpu_->queue()), doing);
+    // pocl compiles a kernel in a thread of its own when it is launched first. If the process ended meanwhile, the compiler's static objects would be gone.
+    if (gpu_->found().cpu && !std::exchange(launched_, true)) gpu_->finish("running a kernel for the first time");
   }
 
  private:
@@ -213,6 +216,7 @@ class ClKernel : public Kernel {
   const std::vector<int> used_ints_;
   Program program_ = nullptr;
   KernelHandle kernel_ = nullptr;
+  bool launched_ = false;
   std::mutex mutex_;  // held from the first argument to the launch, which reads them
 };
 
