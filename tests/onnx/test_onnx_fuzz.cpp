@@ -237,7 +237,7 @@ void change_ranks(const std::vector<OnnxSample>& samples, long count) {
   if (const char* one = std::getenv("SINTER_TEST_MUTATION")) return attempt(std::strtoull(one, nullptr, 10));
   const auto outcomes = testing::try_mutations(std::min(count, static_cast<long>(cases.size())), testing::fresh_seed(), attempt, {.seconds = 30});
   fs::remove(path);
-  CHECK(outcomes.refused > 0);
+  if (!testing::is_sample()) CHECK(outcomes.refused > 0);  // a few models may all be taken
   CHECK(outcomes.ran > 0);
 }
 
