@@ -44,7 +44,7 @@ collect() {
   cp "$build/sinter" "$folder/bin/"  # it looks for its libraries in ../lib
   cp "$build/tests/bench_gpu" "$folder/"
   for program in $programs; do cp "$build/tests/$program" "$folder/"; done
-  find "$build" -name 'libsinter*.so*' -not -path '*/CMakeFiles/*' -not -path "$folder/*" -exec cp -P {} "$folder/lib/" \;
+  find "$build" -name 'libsinter*.so*' -not -path '*/CMakeFiles/*' -not -path '*/loop_device/*' -not -path "$folder/*" -exec cp -P {} "$folder/lib/" \;
   cp -P "$build/tests/cuda_emulator/"*.{so,hpp} "$build/tests/cuda_emulator/checks.cpp" "$folder/lib/"  # the stand-ins, and what they compile with
   cp -r "$root/tests/golden" "$folder/"
   # The libraries that these need beyond the C library, the compiler's and CUDA's.

@@ -196,7 +196,7 @@ class Tensor {
 
  private:
   friend class Part;
-  /// Holds a std::shared_ptr, constructed in trace/record.cpp, because including <memory> here took a fifth of the time that sinter.hpp takes to compile.
+  /// Holds a std::shared_ptr, constructed in trace/record.cpp, because including `<memory>` here took a fifth of the time that sinter.hpp takes to compile.
   alignas(void*) unsigned char held_[2 * sizeof(void*)];
 };
 
