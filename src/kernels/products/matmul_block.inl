@@ -1,5 +1,5 @@
-// The body of matmul_{baseline,avx2,avx512}.cpp, which define SINTER_MATMUL_BLOCK (the function's name) and rename Eigen. The files for wider vectors also define
-// SINTER_MATMUL_WIDER.
+// The body of matmul_{baseline,avx2,avx512}.cpp, which define SINTER_MATMUL_BLOCK (the function's name) and rename Eigen. The files for wider vectors
+// also define SINTER_MATMUL_WIDER.
 #include <Eigen/Core>
 #include <type_traits>
 
