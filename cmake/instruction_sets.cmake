@@ -35,6 +35,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 # So are the networks that sort short rows.
 set_source_files_properties(${kernels}/sorting/sort_network_baseline.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
+set_source_files_properties(${kernels}/sorting/sort.cpp PROPERTIES COMPILE_OPTIONS "-O2")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernels}/sorting/sort.cpp PROPERTIES COMPILE_DEFINITIONS SINTER_SORT_X86)
   set_source_files_properties(${kernels}/sorting/sort_network_avx2.cpp PROPERTIES COMPILE_OPTIONS "${optimise};-mavx2")

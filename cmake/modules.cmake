@@ -76,8 +76,8 @@ function(sinter_module name)
   else()
     sinter_few_files(sinter_module_${name})
   endif()
-  if(name STREQUAL fuse)  # most of the time of planning
-    target_compile_options(sinter_module_fuse PRIVATE $<$<CONFIG:Release>:-O2>)
+  if(name STREQUAL base OR name STREQUAL trace OR name STREQUAL fuse)  # recording and most of the time of planning
+    target_compile_options(sinter_module_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
   if(name STREQUAL runtime)  # names of one device have other meanings in another's files
     set_target_properties(sinter_module_runtime PROPERTIES UNITY_BUILD_MODE GROUP)

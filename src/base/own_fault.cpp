@@ -10,7 +10,7 @@ namespace sinter {
 void own_fault(const std::string& what) {
   const char* const faults = std::getenv("SINTER_FAULTS");
   if (!faults || std::string_view(faults) != "fatal") return log().warn("{}", what);
-  log().critical("{}", what);
+  log().at(spdlog::level::critical, "{}", what);
   std::abort();
 }
 

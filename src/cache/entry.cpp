@@ -84,7 +84,7 @@ std::optional<std::string_view> take_field(std::string_view& text, std::string_v
 std::string key_text(const jit::Source& source) {
   // Every field follows its length, so that moving a boundary between two fields changes the text.
   std::string key = key_start();
-  for (const auto& [name, member] : kFields) fmt::format_to(std::back_inserter(key), "{} {}\n{}\n", name, (source.*member).size(), source.*member);
+  for (const auto& [name, member] : kFields) key += fmt::format("{} {}\n{}\n", name, (source.*member).size(), source.*member);
   return key;
 }
 

@@ -139,7 +139,7 @@ void Engine::apply(const Options& options) {
   if (settings.max_bytes == 0) settings.directory.clear();
   kernels_.configure(settings, options.dump);
   std::lock_guard lock(mutex_);
-  if (version_ > 0 && log().should_log(spdlog::level::debug))  // the first settings change nothing
+  if (version_ > 0 && log().writes(spdlog::level::debug))  // the first settings change nothing
     for (const std::string& change : changes(options_, options)) log().debug("a setting changes: {}", change);
   options_ = options;
   ++version_;
@@ -253,7 +253,7 @@ Engine::Known Engine::plan_for(trace::Traversal& traversal, std::vector<trace::P
       target, now, sites);
   Known known = find_plan(key, traversal.symbols());
   if (!known.planned) {
-    if (log().should_log(spdlog::level::debug))
+    if (log().writes(spdlog::level::debug))
       log().debug("a plan is made for {}{}: {}", sites->back().called, short_place(sites->back().where), why_planned(key, traversal.symbols()));
     known = make_plan_for(key, graph, target, now, sites);
   }

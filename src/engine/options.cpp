@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/logger.h>
 
 #include <boost/pfr.hpp>
 
@@ -116,6 +117,6 @@ std::vector<std::string> changes(const Options& before, const Options& after) {
   return list;
 }
 
-void apply_log_level(const std::string& level) { log().set_level(spdlog::level::from_str(level)); }
+void apply_log_level(const std::string& level) { logger().set_level(spdlog::level::from_str(level)); }
 
 }  // namespace sinter::engine

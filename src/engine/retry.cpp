@@ -35,7 +35,7 @@ fuse::Limits without_what_lacks(const fuse::Limits& limits, const runtime::NoAlg
   if (!more && !limits.products) throw lacking;
   (more ? less.product_epilogues : less.products) = false;
   const char* const instead = more ? "a kernel adds and rounds after the products" : "products are generated kernels";
-  log().log(first_time(instead) ? spdlog::level::warn : spdlog::level::info, "{}: {} in this plan", lacking.what(), instead);
+  log().at(first_time(instead) ? spdlog::level::warn : spdlog::level::info, "{}: {} in this plan", lacking.what(), instead);
   return less;
 }
 

@@ -101,9 +101,9 @@ mode_t mode_of(const fs::path& path) {
 /// While this object exists, it collects the log's messages, which then do not go to stderr.
 struct LogCapture {
   std::ostringstream text;
-  std::vector<spdlog::sink_ptr> before = log().sinks();
-  LogCapture() { log().sinks() = {std::make_shared<spdlog::sinks::ostream_sink_mt>(text)}; }
-  ~LogCapture() { log().sinks() = before; }
+  std::vector<spdlog::sink_ptr> before = logger().sinks();
+  LogCapture() { logger().sinks() = {std::make_shared<spdlog::sinks::ostream_sink_mt>(text)}; }
+  ~LogCapture() { logger().sinks() = before; }
   int count(const std::string& what) const {
     const std::string all = text.str();
     int n = 0;

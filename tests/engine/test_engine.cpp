@@ -150,7 +150,7 @@ int status_after_fault(const char* faults) {
   if (child == 0) {
     const Faults set(faults);
     signal(SIGABRT, SIG_DFL);  // doctest's handler would report a crash
-    log().set_level(spdlog::level::off);
+    logger().set_level(spdlog::level::off);
     try {
       engine::with_less_if_it_fails(cpu_target(), [](const engine::Target& with) {
         if (with.limits.fuse) throw InternalError("a circle that is planted");

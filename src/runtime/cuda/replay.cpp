@@ -103,7 +103,7 @@ bool CudaReplay::make_graph() {
   drop_graph();
   as_graph_ = false;
   static std::atomic<bool> reported{false};  // warns once, because every other plan would give the same warning
-  log().log(reported.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
+  log().at(reported.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
             launches_.size(), api.describe(r));
   return false;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -188,7 +189,10 @@ class ClKernel : public Kernel {
   ClKernel& operator=(const ClKernel&) = delete;
 
   void launch(const jit::LoopNest& nest, const Arguments& arguments) {
-    const jit::cuda::Geometry g = jit::cuda::geometry(nest, arguments.ints, gpu_->found().limits.units);
+    // A CPU runs the items of a work-group one after another. Each computes one point or row: neighbours that loop over distant points would share no cache
+    // line.
+    const int units = gpu_->found().cpu ? std::numeric_limits<int>::max() : gpu_->found().limits.units;
+    const jit::cuda::Geometry g = jit::cuda::geometry(nest, arguments.ints, units);
     if (g.grid == 0) return;
     if (g.shared > gpu_->found().local_bytes)
       throw DeviceError(fmt::format("{}: kernel {} needs {} bytes of local memory for a row; a work-group has at most {}", gpu_->name(), name_, g.shared,
