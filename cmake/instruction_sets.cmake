@@ -45,7 +45,7 @@ endif()
 # The gates of a recurrent layer, between its products.
 set_source_files_properties(${kernels}/recurrence.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
 # The transforms spend all their time in loops of their library.
-set_source_files_properties(${kernels}/fft.cpp PROPERTIES COMPILE_OPTIONS "${optimise}")
+set_source_files_properties(${kernels}/fft.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fwrapv")
 # The compiler vectorises the interpreter's loops; errno would prevent this for square roots. No multiply and add is contracted, so that
 # rounding is the same as in compiled kernels.
 set(exact -fno-math-errno -ffp-contract=off)

@@ -26,12 +26,8 @@ class Log {
   template <class... Args> void debug(fmt::format_string<Args...> format, Args&&... args) const {
     at(spdlog::level::debug, format, std::forward<Args>(args)...);
   }
-  template <class... Args> void info(fmt::format_string<Args...> format, Args&&... args) const {
-    at(spdlog::level::info, format, std::forward<Args>(args)...);
-  }
-  template <class... Args> void warn(fmt::format_string<Args...> format, Args&&... args) const {
-    at(spdlog::level::warn, format, std::forward<Args>(args)...);
-  }
+  template <class... Args> void info(fmt::format_string<Args...> format, Args&&... args) const { at(spdlog::level::info, format, std::forward<Args>(args)...); }
+  template <class... Args> void warn(fmt::format_string<Args...> format, Args&&... args) const { at(spdlog::level::warn, format, std::forward<Args>(args)...); }
 };
 inline Log log() { return {}; }
 
