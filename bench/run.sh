@@ -1,19 +1,19 @@
 #!/bin/sh
 # bench/run.sh [BUILD_FOLDER]: builds the release preset with the timings, runs all of them, and writes
-# bench/results/cpu-DATE.md. NumPy, numexpr and JAX are compared with where $PYTHON (python3) has them.
+# bench/results/cpu-DATE.md. NumPy, JAX and PyTorch are compared with where $PYTHON (python3) has them.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
 python=${PYTHON:-python3}
-cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DSINTER_BUILD_BENCH=ON >/dev/null
-cmake --build "$build" --target bench_cpu bench_repeat bench_strided sinter_command >/dev/null
+cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DSINTER_BUILD_BENCH=ON -DSINTER_PYTHON=ON "-DPython_EXECUTABLE=$(command -v "$python")" >/dev/null
+cmake --build "$build" --target bench_cpu bench_repeat bench_strided sinter_command sinter_python >/dev/null
 
 load=$(cut -d' ' -f1-3 /proc/loadavg)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SINTER_CACHE_DIR="$work/cache"
 "$build/bench/bench_cpu" --json "$work/cpu.json" | tee "$work/cpu.txt"
-"$python" bench/peers.py "$work/cpu.json" | tee "$work/peers.md"
+PYTHONPATH=$build/python "$python" bench/peers.py | tee "$work/peers.md"
 if "$python" -c "import numpy" 2>/dev/null; then "$python" bench/strided.py "$build/bench/bench_strided"; else echo "(no NumPy)"; fi | tee "$work/strided.md"
 if "$python" -c "import numpy" 2>/dev/null; then "$python" bench/repeat.py "$build/bench/bench_repeat"; else echo "(no NumPy)"; fi | tee "$work/repeat.md"
 "$python" bench/warm_start.py "$build/sinter" | tee "$work/warm.txt"
@@ -31,14 +31,13 @@ result="bench/results/cpu-$(date +%Y-%m-%d).md"
   echo "- Load average before and after: $load; $(cut -d' ' -f1-3 /proc/loadavg)"
   echo
   echo "Every figure is a median over rounds in which all contenders take turns; \"of triad\" is the median of a round's"
-  echo "ratios. Bandwidth counts each input and output once. The other libraries run after sinter, in processes of"
-  echo "their own: their ratios compare medians of different minutes."
+  echo "ratios. Bandwidth counts each input and output once."
   echo
   echo '```'
   cat "$work/cpu.txt"
   echo '```'
   echo
-  echo "## Other libraries, same cases and thread counts"
+  echo "## Cells beside other libraries, in turn"
   echo
   cat "$work/peers.md"
   echo
