@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "engine/reach.hpp"
 #include "engine/retry.hpp"
@@ -42,11 +43,9 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
   name_axes(where);
   const Recording recording = record(usual_, where);
   shards_ = has_spread(recording.results);
-  if (shards_) {  // the plan is made at the first call, for the parts of the inputs on this rank
-  } else if (axes_.empty()) {
-    parts_.choose(recording.results, recording.results);
-  } else if (const auto other = record_otherwise(where)) {
-    parts_.choose(recording.results, other->results);
+  if (!shards_) {  // else the plan is made at the first call, for the parts of the inputs on this rank
+    const auto other = record_otherwise(where);
+    parts_.choose(recording.results, (other ? *other : recording).results);
   }
   if (outputs_.size() > recording.results.size())
     fail<ValueError>({"freeze", where},
@@ -131,19 +130,40 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
   return recording;
 }
 
-// A formula may refuse some sizes (odd ones, for example), so other sizes are tried.
+// A formula may refuse some sizes. It may need even sizes, equal ones, or a single one. So first all sizes are changed; then those that are equal are changed
+// together, and the others keep their sizes if the formula refuses every change.
 std::optional<Recording> FrozenFunction::record_otherwise(Location where) const {
-  for (const auto& [times, more] : {std::pair{1, 1}, {2, 0}, {2, 3}, {4, 0}}) {
-    AxisSizes sizes = usual_;
-    for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = std::max<std::int64_t>(sizes[k], 2) * times + more * static_cast<std::int64_t>(k + 1);
+  if (axes_.empty()) return {};
+  constexpr std::pair<std::int64_t, std::int64_t> kChanges[] = {{1, 1}, {2, 0}, {2, 3}, {4, 0}};  // a factor and a summand
+  const auto changed = [](std::int64_t size, std::int64_t times, std::int64_t more) { return std::max<std::int64_t>(size, 2) * times + more; };
+  const auto try_at = [&](const AxisSizes& sizes) -> std::optional<Recording> {
     try {
       return record(sizes, where);
     } catch (const InternalError&) {
       throw;
     } catch (const Error&) {  // the formula refuses these sizes
+      return {};
     }
+  };
+  for (const auto& [times, more] : kChanges) {
+    AxisSizes sizes = usual_;
+    for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = changed(sizes[k], times, more * static_cast<std::int64_t>(k + 1));
+    if (auto other = try_at(sizes)) return other;
   }
-  return {};
+  std::optional<Recording> last;
+  AxisSizes accepted = usual_;
+  for (const std::int64_t size : std::set(usual_.begin(), usual_.end()))
+    for (const auto& [times, more] : kChanges) {
+      AxisSizes sizes = accepted;
+      for (std::size_t k = 0; k < sizes.size(); ++k)
+        if (usual_[k] == size) sizes[k] = changed(size, times, more);
+      auto other = try_at(sizes);
+      if (!other) continue;
+      last = std::move(other);
+      accepted = std::move(sizes);
+      break;
+    }
+  return last;
 }
 
 PlannerInput FrozenFunction::planner_input(const Recording& recording, Location where) const {

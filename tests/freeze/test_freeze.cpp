@@ -101,6 +101,23 @@ TEST_CASE("parts that depend on no input are computed once") {
   CHECK(counters().kernels_launched - before.kernels_launched == 1);
 }
 
+TEST_CASE("parts that depend on no input are computed once, even if the formula refuses most sizes") {
+  const Tensor w = random_tensor({64, 64}), gain = random_tensor({64});
+  const auto formula = [=](const std::vector<Tensor>& in) {
+    if (in[0].size(0) != in[1].size(0)) throw ShapeError("both need one size");
+    const Tensor weights = softmax(w, -1) * (1.f + gain);
+    return std::vector<Tensor>{reshape(in[0], {-1, 1, 64}) * weights, in[1]};  // the second axis has to be 64
+  };
+  const Function f = freeze(formula, {{DType::float32, {{"n", 5}, {"length", 64}}}, {DType::float32, {{"m", 5}}}});
+  for (const std::int64_t n : {5, 3}) {
+    const std::vector<Tensor> inputs{random_tensor({n, 64}), random_tensor({n})};
+    check_same(f, formula, inputs);
+    const Counters before = counters();
+    eval(f(inputs));
+    CHECK(counters().kernels_launched - before.kernels_launched == 1);
+  }
+}
+
 TEST_CASE("weights in a layout that strides cannot describe are laid out once") {
   const Tensor w = random_tensor({6, 4, 4, 4});  // a transposed convolution of four phases, for which the filters are reordered
   const auto formula = [=](const std::vector<Tensor>& in) { return std::vector<Tensor>{conv_transpose2d(in[0], w, {}, {.stride = 2, .padding = 1})}; };
