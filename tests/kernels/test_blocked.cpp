@@ -163,11 +163,12 @@ TEST_CASE("groups of whole blocks agree with their definition, with and without 
   check({2, 64, 128, {13, 11}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, false, 4}, FilterLayout::blocked);
 }
 
-TEST_CASE("one row of output positions of any length is divided among threads") {
-  for (int i = 0; i < 12; ++i) {
+TEST_CASE("one row or column of output positions of any length is divided among threads") {
+  for (int i = 0; i < 16; ++i) {
     Case c = random_case(i % 4 == 2, i % 4 == 3 ? 4 : 50);
-    c.size[0] = c.taps[0] = c.stride[0] = c.dilation[0] = 1, c.before[0] = c.after[0] = 0;
-    c.size[1] = pick((c.taps[1] - 1) * c.dilation[1] + 1, 2000);
+    const int one = i / 8, other = 1 - one;
+    c.size[one] = c.taps[one] = c.stride[one] = c.dilation[one] = 1, c.before[one] = c.after[one] = 0;
+    c.size[other] = pick((c.taps[other] - 1) * c.dilation[other] + 1, 2000);
     if (i % 4 == 1) c.groups = 2, c.channels = 32, c.filters = 96;
     check(c, i % 4 == 2 ? FilterLayout::depthwise : i % 4 == 3 ? FilterLayout::planes : FilterLayout::blocked);
   }

@@ -134,7 +134,10 @@ TEST_CASE("the largest products do not saturate, and sums wrap") {
   check({1, 40, 40, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, ByteFilterLayout::depthwise}, 255, -128, -128);
 }
 
-TEST_CASE("windows of one element, long sums in several parts, and many output positions") {
+TEST_CASE("windows of one element, long sums in several parts, many output positions, and columns") {
+  check({1, 64, 48, {300, 1}, {5, 1}, {2, 1}, {1, 1}, {2, 0}, {2, 0}, ByteFilterLayout::blocked});
+  check({1, 3, 32, {300, 1}, {7, 1}, {1, 3}, {2, 1}, {3, 0}, {3, 0}, ByteFilterLayout::few});
+  check({1, 40, 40, {300, 1}, {5, 1}, {1, 1}, {1, 1}, {2, 0}, {1, 0}, ByteFilterLayout::depthwise});
   check({1, 64, 48, {23, 19}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, ByteFilterLayout::blocked});
   check({2, 64, 33, {23, 19}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, ByteFilterLayout::blocked});
   check({1, 2048, 17, {3, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, ByteFilterLayout::blocked});

@@ -175,7 +175,8 @@ TEST_CASE("convolutions large enough for tiles and threads, of views") {
   };
   const std::vector<Case> cases{{{2, 16, 30, 31}, {24, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}, {{1, 64, 7, 7}, {96, 64, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
                                 {{3, 32, 28, 28}, {32, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 32}, {{1, 3, 40, 40}, {16, 3, 7, 7}, {2, 2}, {3, 3}, {1, 1}, 1},
-                                {{2, 40, 12, 13}, {20, 20, 3, 3}, {1, 1}, {2, 2}, {2, 2}, 2}, {{1, 400, 9, 9}, {33, 400, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}};
+                                {{2, 40, 12, 13}, {20, 20, 3, 3}, {1, 1}, {2, 2}, {2, 2}, 2}, {{1, 400, 9, 9}, {33, 400, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
+                                {{2, 32, 450, 1}, {40, 32, 5, 1}, {2, 1}, {2, 0}, {2, 1}, 1}, {{1, 24, 450, 1}, {24, 1, 5, 1}, {1, 2}, {2, 0}, {1, 1}, 24}};
   for (std::size_t k = 0; k < (on_gpu() ? 2 : cases.size()); ++k) {
     const Case& c = cases[k];
     for (DType type : {DType::float32, DType::float64}) {
@@ -186,6 +187,7 @@ TEST_CASE("convolutions large enough for tiles and threads, of views") {
       const Widths widths{{c.pad[0], c.pad[0]}, {c.pad[1], c.pad[1]}};
       CAPTURE(sn::to_string(c.x));
       same(sn::conv2d(x, w, {}, how), conv_of(rx, rw, nullptr, c.stride, widths, c.dilation, c.groups), 10);
+      if (c.x[3] == 1) continue;
       // x and weights are transposed: the call takes them in their layout.
       const Tensor turned = sn::permute(x, {0, 1, 3, 2}), flipped = sn::flip(w, {2, 3});
       const Ref want =

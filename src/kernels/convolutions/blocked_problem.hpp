@@ -28,10 +28,13 @@ struct BlockedProblem {
     depthwise = filters.size() == 4;
     winograd = x.size() == 5 && filters.size() == 5;
     blocks = filters[winograd ? 1 : 0] / groups;
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      size[axis] = x[axis + 2], taps[axis] = winograd ? 3 : filters[axis + (depthwise ? 1 : 2)];
-      stride[axis] = how.stride[axis], dilation[axis] = how.dilation[axis], before[axis] = how.before[axis];
-      places[axis] = call.shape[axis + 2];
+    // The positions of a tile lie along the second axis. If that axis has only one element, the axes change places.
+    const bool column = !winograd && x[3] == 1 && filters[depthwise ? 2 : 3] == 1 && call.shape[3] == 1 && how.before[1] == 0;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::size_t axis = column ? 1 - k : k;
+      size[k] = x[axis + 2], taps[k] = winograd ? 3 : filters[axis + (depthwise ? 1 : 2)];
+      stride[k] = how.stride[axis], dilation[k] = how.dilation[axis], before[k] = how.before[axis];
+      places[k] = call.shape[axis + 2];
     }
   }
   /// Returns the number of elements of padded x that the positions [0, count) of the axis cover.

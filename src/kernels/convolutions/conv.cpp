@@ -31,7 +31,7 @@ constexpr std::int64_t kRowsOfProduct = 16;
 /// The number of elements of x that are laid out for a band of lines of a depthwise convolution.
 constexpr std::int64_t kBandElements = 16 << 10;
 
-/// The call with three spatial axes. Axes that the call lacks come first and have size 1.
+/// The call with three spatial axes. Axes that the call lacks, and those of one element, come first and have size 1: so lines are long.
 struct Problem {
   std::int64_t batch, groups, channels, filters;  // channels and filters of one group
   std::int64_t size[3] = {1, 1, 1}, taps[3] = {1, 1, 1}, places[3] = {1, 1, 1};
@@ -48,9 +48,9 @@ struct Problem {
     channels = weight.shape[1];
     x_batch = x.strides[0];
     x_channel = x.strides[1];
-    const std::size_t axes = how.axes();
-    for (std::size_t axis = 0; axis < axes; ++axis) {
-      const std::size_t k = 3 - axes + axis;
+    for (std::size_t axis = how.axes(), k = 3; axis-- > 0;) {
+      if (x.shape[axis + 2] == 1 && weight.shape[axis + 2] == 1 && call.shape[axis + 2] == 1 && how.before[axis] == 0) continue;
+      --k;
       size[k] = x.shape[axis + 2];
       taps[k] = weight.shape[axis + 2];
       places[k] = call.shape[axis + 2];
