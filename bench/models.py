@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Times trained models side by side in one run: a plan that sinter compiled, sinter recording the model with each call, the same with one kernel an
-operation ("fuse off"), ONNX Runtime with all its optimisations, and if asked for PyTorch as it is and with torch.compile, and oneDNN's convolutions alone.
+"""Times trained models side by side in one run: a plan that sinter compiled, the model with one kernel an operation ("fuse off"), ONNX Runtime with all its
+optimisations, and if asked for PyTorch as it is and with torch.compile, and oneDNN's convolutions alone.
 
     bench/make_models.py FOLDER
     bench/models.py SINTER FOLDER [--threads 1] [--batch 1] [--times 20] [--rounds 2] [--torch] [--onednn bench/onednn_convolutions] [NAME...]
@@ -133,7 +133,7 @@ def main():
     given = parser.parse_args()
     names = given.names or sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(given.folder, "*.onnx")))
     more = ["PyTorch", "torch.compile"] * given.torch + ["oneDNN's convolutions"] * bool(given.onednn)
-    columns = [f"model ({given.threads} thread{'s' * (given.threads > 1)}, batch {given.batch})", "difference", "nodes", "after rewrites", "ONNX Runtime ms", "plan", "recorded", "fuse off", *more]
+    columns = [f"model ({given.threads} thread{'s' * (given.threads > 1)}, batch {given.batch})", "difference", "nodes", "after rewrites", "ONNX Runtime ms", "plan", "fuse off", *more]
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|", flush=True)
     for name in names:
         path = os.path.join(given.folder, name + ".onnx")
@@ -154,8 +154,7 @@ def main():
             few = max(given.times // 4, 3)
             for _ in range(given.rounds):
                 took, result = ours(given.sinter, plan, output, files, given.threads, given.times)
-                row = [fastest_of_runtime(session, inputs, given.times), took, ours(given.sinter, path, output, files, given.threads, given.times)[0],
-                       ours(given.sinter, path, output, files, given.threads, few, "--fuse", "off")[0]]
+                row = [fastest_of_runtime(session, inputs, given.times), took, ours(given.sinter, path, output, files, given.threads, few, "--fuse", "off")[0]]
                 row += of_torch(name, given.threads, given.batch, given.times) if given.torch else []
                 row += [of_onednn(given.onednn, path, inputs, given.threads, few)] if given.onednn else []
                 for number, value in enumerate(row):

@@ -293,6 +293,21 @@ Runnable runnable(const Function& function) {
           [function](const auto&, const ExplainOptions& options) { return function.explain(options); }};
 }
 
+/// Freezes a model at the sizes of its inputs. Returns nothing for a model that has to be recorded at each call, because it depends on elements of its inputs.
+std::optional<Runnable> frozen(const Model& model, const std::map<std::string, Tensor>& inputs) {
+  std::map<std::string, std::vector<std::int64_t>> sizes;
+  for (const ModelValue& input : model.inputs())
+    for (std::size_t axis = 0; input.shape && axis < input.shape->size(); ++axis)
+      if (const ModelSize& size = (*input.shape)[axis]; !size.size) sizes[size.symbol] = {inputs.at(input.name).size(static_cast<int>(axis))};
+  try {
+    Runnable made = runnable(freeze(model, sizes, Location{}));
+    made.run(inputs);
+    return made;
+  } catch (const Error&) {  // the recorded model runs
+    return {};
+  }
+}
+
 /// Prints the sizes that a loaded function serves.
 void print_served(const Function& function) {
   const std::vector<std::string> serves = function.serves(), limits = function.limits();
@@ -494,12 +509,9 @@ int run_model(const ModelRequest& request) {
   }
   apply_settings(request.device, request.backend, request.fuse);
   const Clock::time_point loading = Clock::now();
-  Runnable model;
-  if (is_plan(request.file)) {
-    model = runnable(load_plan(request));
-  } else {
-    model = runnable(load_model(request), request);
-  }
+  std::optional<Model> recorded;
+  if (!is_plan(request.file)) recorded = load_model(request);
+  Runnable model = recorded ? runnable(*recorded, request) : runnable(load_plan(request));
   std::set<std::string> names;
   add_size_names(names, model.inputs);
   refuse_unknown_sizes(request, names);
@@ -511,18 +523,29 @@ int run_model(const ModelRequest& request) {
   const Counters before = counters();
   std::optional<Profile> profile;
   if (request.profile.wanted() && request.time == 0) profile.emplace();
-  std::map<std::string, Tensor> results;
   std::vector<double> times;
-  for (int i = 0; i < std::max(request.time, 1); ++i) {
-    results.clear();
-    std::optional<CompilingShown> shown;
-    if (i == 0) shown.emplace();
+  const auto run = [&] {
     const Clock::time_point start = Clock::now();
-    results = model.run(inputs);
+    std::map<std::string, Tensor> results = model.run(inputs);
     synchronize();
     times.push_back(milliseconds(start));
-  }
+    return results;
+  };
+  const auto results = [&] {
+    const CompilingShown shown;
+    return run();
+  }();
   const Counters after = counters();
+  std::string freezing;
+  if (recorded && request.time > 1) {  // a program that calls a model often freezes it
+    const CompilingShown shown;
+    const Clock::time_point start = Clock::now();
+    if (std::optional<Runnable> made = frozen(*recorded, inputs)) {
+      model = std::move(*made);
+      freezing = fmt::format("freeze  {:10.3f} ms\n", milliseconds(start));
+    }
+  }
+  while (std::ssize(times) < request.time) run();
 
   const bool for_programs = request.profile.format == "json";  // then the standard output must be only JSON
   std::FILE* const for_people = for_programs ? stderr : stdout;
@@ -544,7 +567,8 @@ int run_model(const ModelRequest& request) {
                after.kernels_compiled - before.kernels_compiled, after.kernels_from_disk - before.kernels_from_disk);
     std::vector<double> rest(times.begin() + 1, times.end());
     std::sort(rest.begin(), rest.end());
-    if (!rest.empty()) fmt::print(for_people, "min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", rest.front(), rest[rest.size() / 2], rest.size());
+    if (!rest.empty())
+      fmt::print(for_people, "{}min     {:10.3f} ms\nmedian  {:10.3f} ms   ({} more)\n", freezing, rest.front(), rest[rest.size() / 2], rest.size());
   }
   if (request.profile.wanted()) print_profile(request.profile, profile, request.time, [&] { model.run(inputs); }, for_people);
   write_pictures(request.shown, [&](Format format) { return model.explain(results, {.format = format}); });

@@ -93,6 +93,19 @@ double difference(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+TEST_CASE("a model whose shapes depend on elements of an input is recorded at each of several runs") {
+  const TemporaryFolder folder;
+  OnnxBuilder m;
+  m.input("x", {6}).input("sizes", {2}, 7).output("y").node("Reshape", {"x", "sizes"}, {"y"});
+  save_npy(folder / "x.npy", from_span(floats(6)));
+  save_npy(folder / "sizes.npy", from_span(std::vector<std::int64_t>{3, 2}));
+  const Ran ran = run("run " + m.save(folder.path / "net.onnx") + " x=" + (folder / "x.npy") + " sizes=" + (folder / "sizes.npy") + " --time 3");
+  INFO(ran.out);
+  CHECK(ran.says("y  float32 (3, 2)"));
+  CHECK(ran.says("(2 more)"));
+  CHECK_FALSE(ran.says("freeze "));
+}
+
 TEST_CASE("a warmed model plans and compiles nothing at any of the sizes") {
   const TemporaryFolder folder;
   const std::string onnx = saved(folder);
@@ -183,6 +196,7 @@ TEST_CASE("check, run, compile and explain") {
   CHECK(made_up.says("float32 (41, 5)"));
   const Ran half = run("run " + onnx + " x=" + (folder / "x.npy") + " --precision float16 --time 2 -o " + (folder / "half"));
   INFO(half.out);
+  CHECK(half.says("freeze "));
   CHECK(half.says("min "));
   const double off = difference(load_npy(folder / "half/y.npy"), model({load_npy(folder / "x.npy")})[0]);
   CHECK(off < 0.01);
