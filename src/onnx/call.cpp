@@ -45,7 +45,7 @@ const std::vector<Tensor>& Call::tensors() const {
 
 // Only types that models use for such numbers are accepted; an input of another type stays an operand.
 std::optional<double> Call::constant_number(std::size_t i) const {
-  if (i >= node_.inputs.size() || !graph_.constants.contains(node_.inputs[i]) || !has(i) || inputs_[i].size() != 1) return {};
+  if (!is_constant(i) || inputs_[i].size() != 1) return {};
   switch (inputs_[i].dtype()) {
     case DType::float32: return inputs_[i].item<float>();
     case DType::float64: return inputs_[i].item<double>();
@@ -53,7 +53,7 @@ std::optional<double> Call::constant_number(std::size_t i) const {
   }
 }
 
-bool Call::is_constant(std::size_t i) const { return i < node_.inputs.size() && graph_.constants.contains(node_.inputs[i]) && has(i); }
+bool Call::is_constant(std::size_t i) const { return own_ && i < node_.inputs.size() && graph_.constants.contains(node_.inputs[i]) && has(i); }
 
 bool Call::is_constant_zero(std::size_t i) const {
   if (!is_constant(i)) return false;

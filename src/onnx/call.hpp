@@ -32,8 +32,12 @@ class Call {
   Call(const Graph& graph, const Node& node, std::vector<Tensor> inputs, const ReadIntegers& read)
       : graph_(graph), node_(node), inputs_(std::move(inputs)), read_(read), where_(location(graph, node)) {}
 
-  /// Makes a call of the same node with other inputs.
-  Call with(std::vector<Tensor> inputs) const { return {graph_, node_, std::move(inputs), read_}; }
+  /// Makes a call of the same node with other inputs, none of which counts as a constant.
+  Call with(std::vector<Tensor> inputs) const {
+    Call other(graph_, node_, std::move(inputs), read_);
+    other.own_ = false;
+    return other;
+  }
 
   std::size_t count() const { return inputs_.size(); }
   bool has(std::size_t i) const { return i < inputs_.size() && !inputs_[i].empty_handle(); }
@@ -107,6 +111,7 @@ class Call {
   std::vector<Tensor> inputs_;
   const ReadIntegers& read_;
   Location where_;
+  bool own_ = true;  // the inputs are the node's
 
   template <class T> const T* attribute(std::string_view name) const;
 };

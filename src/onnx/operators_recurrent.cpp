@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "onnx/call.hpp"
+#include "onnx/quantized.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/recurrent.hpp"
 #include "sinter/sinter.hpp"
@@ -210,12 +211,13 @@ Results gru(const Call& c) {
   return finished(s, std::move(walked));
 }
 
-Results lstm(const Call& c) {
+/// `projection`: returns x's part of the sums of a direction, (steps, batch, 4 * hidden).
+Results lstm(const Call& c, const std::function<Tensor(const Sequence& s, std::int64_t direction)>& projection) {
   const Sequence s = sequence(c, {"Sigmoid", "Tanh", "Tanh"});
   const bool coupled = c.integer("input_forget", 0) != 0;
   std::vector<Walked> walked;
   for (std::int64_t d = 0; d < s.directions; ++d) {
-    Tensor x = projected(s, std::as_const(c.tensor(1))(d));
+    Tensor x = projection(s, d);
     const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));  // [hidden, 4 hidden]: input, output, forget, cell
     Tensor bias;
     if (c.has(3)) {
@@ -246,18 +248,25 @@ Results lstm(const Call& c) {
   return finished(s, std::move(walked));
 }
 
-/// ONNX Runtime's LSTM with weights of 8 bits, which are stored transposed. The states stay floats here; in ONNX Runtime each step rounds them to 8 bits, too.
+Results lstm(const Call& c) {
+  return lstm(c, [&](const Sequence& s, std::int64_t d) { return projected(s, std::as_const(c.tensor(1))(d)); });
+}
+
+/// ONNX Runtime's LSTM with weights of 8 bits, which are stored transposed. x is rounded to 8 bits. The states stay floats here; in ONNX Runtime each step
+/// rounds them to 8 bits, too.
 Results dynamic_quantize_lstm(const Call& c) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < 8; ++i) inputs.push_back(c.tensor_or_none(i));
-  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
-    const std::size_t scale = 6 + 2 * i;
-    const auto beside = [&](std::size_t k) { return reshape(c[k], {c.tensor(k).size(0), 1, -1}); };
-    Tensor numbers = astype(c[i], DType::float32);
-    if (c.has(scale + 1)) numbers = subtract(c.at_node(numbers), astype(c.at_node(beside(scale + 1)), DType::float32));
-    inputs[i] = matrix_transpose(multiply(c.at_node(numbers), beside(scale)));
-  }
-  return lstm(c.with(std::move(inputs)));
+  const auto beside = [&](std::size_t k) { return reshape(c[k], {c.tensor(k).size(0), 1, -1}); };
+  Tensor numbers = astype(c[2], DType::float32);
+  if (c.has(11)) numbers = subtract(c.at_node(numbers), astype(c.at_node(beside(11)), DType::float32));
+  inputs[2] = matrix_transpose(multiply(c.at_node(numbers), beside(10)));
+  return lstm(c.with(std::move(inputs)), [&](const Sequence& s, std::int64_t d) {
+    const auto side = [&](std::size_t i) { return std::as_const(c.tensor(i))(d); };
+    if (s.x.size() == 0) return zeros({s.steps, s.batch, 4 * s.hidden}, DType::float32);
+    const Tensor zero = c.has(9) && !c.is_constant_zero(9) ? side(9) : Tensor();
+    return dynamic_quantize_matmul(c.with({reshape(s.x, {s.steps * s.batch, -1}), side(1), side(8), zero}))[0].reshape({s.steps, s.batch, -1});
+  });
 }
 
 const Operator kRecurrentRows[] = {

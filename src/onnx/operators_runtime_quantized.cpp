@@ -57,11 +57,15 @@ Results matmul_integer_to_float(const Call& c) {
   return {c.has(6) ? add(c.at_node(y), c.tensor(6)) : y};
 }
 
-/// Does the same with a matrix of floats, which is rounded to 8 bits first.
+}  // namespace
+
 Results dynamic_quantize_matmul(const Call& c) {
   const Results a = dynamically_quantized(c, c.tensor(0));
-  return matmul_integer_to_float(c.with({a[0], c.tensor(1), a[1], c.tensor(2), a[2], c.tensor_or_none(3), c.tensor_or_none(4)}));
+  return matmul_integer_to_float(
+      c.with({a[0], c.tensor(1), a[1], c.tensor(2), a[2], c.is_constant_zero(3) ? Tensor() : c.tensor_or_none(3), c.tensor_or_none(4)}));
 }
+
+namespace {
 
 const Operator kRuntimeQuantizedRows[] = {
     {"com.microsoft.DynamicQuantizeMatMul", {3, 5}, dynamic_quantize_matmul},

@@ -41,5 +41,8 @@ DType small_type(const Call& c, const Tensor& zero_point);
 /// Returns the product of two operands minus their zero points, in int32 (tensors by input; a zero point may be omitted). `turned`: the right one is
 /// transposed.
 Tensor product_of_centred(const Call& c, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero, bool turned = false);
+/// The operator DynamicQuantizeMatMul. Inputs: (a, b, scale of b, zero point of b, bias). Rounds a to 8 bits between its extremes, and multiplies it by the
+/// 8-bit numbers of b. The zero point and the bias may be omitted.
+Results dynamic_quantize_matmul(const Call& c);
 
 }  // namespace sinter::onnx
