@@ -20,6 +20,9 @@ using trace::Convolution;
 /// position by the definition.
 constexpr std::int64_t kMinChannels = 32, kMinPlaces = 64;
 constexpr double kWorthTiles = 0.7;
+/// For windows of several elements: the minimum number of products for each element of x and of the result. Converting these into blocks and back takes less
+/// time than blocks save.
+constexpr std::int64_t kWorthBlocks = 384;
 /// The maximum number of groups that share a block: their filters then read zeros for the others' channels.
 constexpr std::int64_t kMaxJoined = 4;
 /// The minimum number of positions for weights that every call has to pack again.
@@ -108,6 +111,13 @@ std::optional<Fitting> fitting(const trace::Recorded& node, const Shape& x, cons
 
 bool in_tiles(const Fitting& fit) { return fit.how.groups == 1 && !fit.planes && fit.lasting && by_tiles(fit.taps, fit.how, fit.x); }
 
+/// Returns whether a convolution runs in blocks even if no neighbour does. Positions count by the stride, so that the answer is the same for all sizes.
+bool is_worth_blocks(const Fitting& fit) {
+  if (in_tiles(fit)) return true;
+  const std::int64_t taps = fit.taps[2] * fit.taps[3], elements = fit.taps[1] * fit.how.stride[0] * fit.how.stride[1] + fit.taps[0];
+  return fit.how.groups == 1 && fit.lasting && taps > 1 && fit.taps[0] * fit.taps[1] * taps >= kWorthBlocks * elements;
+}
+
 }  // namespace
 
 bool reads_blocks(const trace::Recorded& node, const RewriteOptions& options) {
@@ -121,7 +131,7 @@ std::optional<BlockedConvolution> convolution_in_blocks(const trace::Recorded& n
   const InBlocks like{nullptr, x.shape[1], 1, axes + 2, {}};
   const bool in_blocks = x.blocked && x.blocked->lie_like(like);
   const auto fit = fitting(node, x.shape, weight, in_blocks, options);
-  if (!fit || !(in_blocks || wanted || in_tiles(*fit))) return {};
+  if (!fit || !(in_blocks || wanted || is_worth_blocks(*fit))) return {};
   BlockedConvolution conv{{node.called, node.where}, nullptr, weight, nullptr, fit->how, FilterLayout::blocked, fit->joined, axes, fit->lasting};
   if (fit->depthwise) conv.layout = FilterLayout::depthwise;
   else if (fit->planes) conv.layout = FilterLayout::planes;

@@ -457,6 +457,24 @@ struct Twice {
 
 }  // namespace
 
+TEST_CASE("a convolution alone runs in blocks if it has many products for each element of its operand and its result") {
+  if (!testing::convolves_in_blocks()) return;
+  struct Conv {
+    Shape weight;
+    std::int64_t stride;
+    bool blocks;
+  };
+  for (const Conv& c : {Conv{{64, 64, 5, 5}, 1, true}, Conv{{64, 64, 5, 5}, 3, false}, Conv{{24, 24, 5, 5}, 1, false}, Conv{{512, 512, 1, 1}, 1, false},
+                        Conv{{128, 128, 7, 1}, 1, true}}) {
+    const Tensor x = testing::random_tensor({1, c.weight[1], 20, c.weight[3]}), w = testing::random_tensor(c.weight);
+    eval(x, w);
+    const auto y = [&] { return relu(conv2d(x, w, {}, {.stride = c.stride})); };
+    INFO(to_string(c.weight), " stride ", c.stride);
+    CHECK((explain(y()).find("conv_blocked") != std::string::npos) == c.blocks);
+    check_near({y()}, testing::as_recorded([&] { return std::vector<Tensor>{y()}; }));
+  }
+}
+
 TEST_CASE("a network in C++ has the same plan as the network from a file") {
   std::vector<Twice> all;
   const auto constant = [&](OnnxBuilder& m, const std::string& name, const Tensor& tensor) {
