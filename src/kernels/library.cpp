@@ -71,7 +71,7 @@ std::string who_multiplies(const fuse::LibraryCall& call) {
   if (is_bool(call.dtype)) return "loops over rows";
   if (of_bytes(call)) return who_multiplies_bytes();
   const Product product(call, nullptr, nullptr);
-  if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m))
+  if (is_thin(call.dtype, product.a.transposed, product.b.transposed, product.m, product.n, product.k))
     return fmt::format("rows times the matrix, unpacked ({})", host_blocks().instruction_set);
   double multiply_adds = static_cast<double>(product.k);
   for (const std::int64_t size : call.shape) multiply_adds *= static_cast<double>(size);

@@ -575,6 +575,20 @@ TEST_CASE("other sizes make no new plan") {
   CHECK(run(5, 44, 48) == 0);
 }
 
+TEST_CASE("a product of a few rows with a large transposed matrix") {
+  if (on_gpu()) return;
+  const Tensor a = sn::random::normal(sn::random::Key(1), {21, 2051}, 0, 1, DType::float32),
+               b = sn::random::normal(sn::random::Key(2), {2053, 2051}, 0, 1, DType::float32), turned = sn::contiguous(b.T());
+  sn::eval(a, b, turned);
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 3}) {
+    const auto scope = with_threads(threads);
+    results.push_back(sn::matmul(a, b.T()).to_vector<float>());
+    CHECK(sn::max(sn::absolute(sn::from_span(results.back(), {21, 2053}) - sn::matmul(a, turned))).item<float>() < 1e-3f);
+  }
+  CHECK(results[0] == results[1]);
+}
+
 TEST_CASE("a product that is large enough for a library, transposed and not") {
   if (on_gpu()) return;
   const auto [a, ra] = random(rng, {211, 203}, DType::float32, -1, 1);

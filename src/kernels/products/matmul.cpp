@@ -47,11 +47,15 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
 
 /// The minimum number of columns of a thin product in one task.
 constexpr std::int64_t kMinThinColumns = 256;
+/// The minimum number of elements of a transposed right matrix that the last-level cache, or one core's share of it, does not keep from one call to the next,
+/// and the minimum number of rows for which a library copies such a matrix. For up to kThinDots rows the copy takes longer than the products.
+constexpr std::int64_t kFarMatrix = 4 << 20, kCopied = 16;
 
 }  // namespace
 
-bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m) {
-  return (dtype == DType::float32 || dtype == DType::float64) && m <= kThinRows && !(a_transposed && b_transposed);
+bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if ((dtype != DType::float32 && dtype != DType::float64) || (a_transposed && b_transposed)) return false;
+  return m <= kThinRows || (b_transposed && m <= kThinDots && m >= kCopied && n * k >= kFarMatrix);
 }
 
 void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k) {
@@ -111,7 +115,7 @@ void matmul(DType dtype, const MatmulOperand& a, const MatmulOperand& b, void* c
     if (epilogue) epilogue(0, elements * m * n);
     return;
   }
-  const bool thin = is_thin(dtype, a.transposed, b.transposed, m);
+  const bool thin = is_thin(dtype, a.transposed, b.transposed, m, n, k);
   const int threads_here = thread_count(threads);
   // The bits of thin products do not depend on the division of columns. Each thread gets some columns, in long pieces of memory.
   const std::int64_t wide = std::max(kMinThinColumns, (n / (threads_here > 1 ? 4 * threads_here : 1) + kThinColumns - 1) / kThinColumns * kThinColumns);

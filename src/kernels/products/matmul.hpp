@@ -38,7 +38,7 @@ BlockProduct block_product(DType dtype, double multiply_adds);
 void multiply(const BlockProduct& product, DType dtype, const MatmulBlock& block);
 
 /// Returns whether a product of m rows reads the right matrix in its own layout, without blocks.
-bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m);
+bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k);
 
 /// One operand. Element (i, j) of a matrix is at i * leading + j from the matrix's start, or, when transposed, at j * leading + i. A matrix starts at the sum
 /// of batch index * batch stride over the batch axes; a stride of 0 repeats.

@@ -50,11 +50,12 @@ template <class T, int rows> void by_rows_of_b(const MatmulBlock& p) {
   for (; k < p.depth; ++k) add_rows<T, rows, 1>(p, a + k * step.depth, b + k * p.b_leading, k == 0);
 }
 
-/// Multiplies `columns` of b, each contiguous in memory. The order of a sum: lanes by themselves, the lanes together, then the rest of the depth.
-template <class T, int rows, int columns> void dot_columns(const MatmulBlock& p, std::int64_t j) {
+/// Multiplies rows of a, from `row` on, by `columns` of b, each contiguous in memory. The order of a sum: lanes by themselves, the lanes together, then the
+/// rest of the depth.
+template <class T, int rows, int columns> void dot_columns(const MatmulBlock& p, std::int64_t row, std::int64_t j) {
   using Word = typename Lanes<T>::Word;
   using Unaligned = typename Lanes<T>::Unaligned;
-  const T *const a = static_cast<const T*>(p.a), *const b = static_cast<const T*>(p.b) + j * p.b_leading;
+  const T *const a = static_cast<const T*>(p.a) + row * p.a_leading, *const b = static_cast<const T*>(p.b) + j * p.b_leading;
   Word sums[rows][columns] = {};
   std::int64_t k = 0;
   for (; k + Lanes<T>::kCount <= p.depth; k += Lanes<T>::kCount)
@@ -70,29 +71,37 @@ template <class T, int rows, int columns> void dot_columns(const MatmulBlock& p,
         for (std::int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
       T sum = lanes[0];
       for (std::int64_t rest = k; rest < p.depth; ++rest) sum += a[r * p.a_leading + rest] * b[q * p.b_leading + rest];
-      static_cast<T*>(p.c)[r * p.c_leading + j + q] = sum;
+      static_cast<T*>(p.c)[(row + r) * p.c_leading + j + q] = sum;
     }
 }
 
-template <class T, int rows> void by_columns_of_b(const MatmulBlock& p) {
-  std::int64_t j = 0;
-  for (; j + 4 <= p.columns; j += 4) dot_columns<T, rows, 4>(p, j);
-  for (; j < p.columns; ++j) dot_columns<T, rows, 1>(p, j);
+/// The first-level cache keeps the columns until all rows are multiplied by them.
+template <class T, int columns> void dot_rows(const MatmulBlock& p, std::int64_t j) {
+  std::int64_t row = 0;
+  for (; row + 4 <= p.rows; row += 4) dot_columns<T, 4, columns>(p, row, j);
+  switch (p.rows - row) {
+    case 1: return dot_columns<T, 1, columns>(p, row, j);
+    case 2: return dot_columns<T, 2, columns>(p, row, j);
+    case 3: return dot_columns<T, 3, columns>(p, row, j);
+    default: return;
+  }
 }
 
-template <class T, int rows> bool multiply(const MatmulBlock& p) {
-  if (p.b_transposed) by_columns_of_b<T, rows>(p);
-  else by_rows_of_b<T, rows>(p);
+template <class T> bool by_columns_of_b(const MatmulBlock& p) {
+  std::int64_t j = 0;
+  for (; j + 4 <= p.columns; j += 4) dot_rows<T, 4>(p, j);
+  for (; j < p.columns; ++j) dot_rows<T, 1>(p, j);
   return true;
 }
 
 template <class T> bool product(const MatmulBlock& p) {
   static_assert(kThinRows == 4);
+  if (p.b_transposed) return by_columns_of_b<T>(p);
   switch (p.rows) {
-    case 1: return multiply<T, 1>(p);
-    case 2: return multiply<T, 2>(p);
-    case 3: return multiply<T, 3>(p);
-    case 4: return multiply<T, 4>(p);
+    case 1: return by_rows_of_b<T, 1>(p), true;
+    case 2: return by_rows_of_b<T, 2>(p), true;
+    case 3: return by_rows_of_b<T, 3>(p), true;
+    case 4: return by_rows_of_b<T, 4>(p), true;
     default: return false;
   }
 }
