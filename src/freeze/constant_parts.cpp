@@ -115,10 +115,11 @@ std::unordered_set<const Recorded*> laid_out_anew(const std::vector<RecordedPtr>
 
 }  // namespace
 
-void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::vector<RecordedPtr>& others) {
-  const NodeValues values = values_of(results), other_values = values_of(others);
+void ConstantParts::choose(const std::vector<RecordedPtr>& results, const std::vector<std::vector<RecordedPtr>>& others) {
+  const NodeValues values = values_of(results);
   std::unordered_set<Hash128> equal;
-  for (const auto& [node, value] : other_values) equal.insert(value.hash);
+  for (const auto& other : others)
+    for (const auto& [node, value] : values_of(other)) equal.insert(value.hash);
   const auto anew = laid_out_anew(results, products_);
   std::vector<RecordedPtr> chosen;
   descend(results, [&](const RecordedPtr& node) {

@@ -44,8 +44,9 @@ FrozenFunction::FrozenFunction(Function::Formula formula, std::vector<InputSpec>
   const Recording recording = record(usual_, where);
   shards_ = has_spread(recording.results);
   if (!shards_) {  // else the plan is made at the first call, for the parts of the inputs on this rank
-    const auto other = record_otherwise(where);
-    parts_.choose(recording.results, (other ? *other : recording).results);
+    std::vector<std::vector<trace::RecordedPtr>> others = record_otherwise(where);
+    if (others.empty()) others.push_back(recording.results);
+    parts_.choose(recording.results, others);
   }
   if (outputs_.size() > recording.results.size())
     fail<ValueError>({"freeze", where},
@@ -130,40 +131,45 @@ Recording FrozenFunction::record(const AxisSizes& sizes, Location where) const {
   return recording;
 }
 
-// A formula may refuse some sizes. It may need even sizes, equal ones, or a single one. So first all sizes are changed; then those that are equal are changed
-// together, and the others keep their sizes if the formula refuses every change.
-std::optional<Recording> FrozenFunction::record_otherwise(Location where) const {
-  if (axes_.empty()) return {};
+// Layouts depend on sizes: a part of the recording may differ at larger sizes, and be the same at smaller ones. A formula may refuse some sizes. It may need
+// even sizes, equal ones, or a single one. So first all sizes are changed; then those that are equal are changed together, and the others keep their sizes if
+// the formula refuses every change.
+std::vector<std::vector<trace::RecordedPtr>> FrozenFunction::record_otherwise(Location where) const {
+  std::vector<std::vector<trace::RecordedPtr>> others;
+  if (axes_.empty()) return others;
   constexpr std::pair<std::int64_t, std::int64_t> kChanges[] = {{1, 1}, {2, 0}, {2, 3}, {4, 0}};  // a factor and a summand
   const auto changed = [](std::int64_t size, std::int64_t times, std::int64_t more) { return std::max<std::int64_t>(size, 2) * times + more; };
-  const auto try_at = [&](const AxisSizes& sizes) -> std::optional<Recording> {
+  const auto accepts = [&](const AxisSizes& sizes) {
     try {
-      return record(sizes, where);
+      others.push_back(record(sizes, where).results);
+      return true;
     } catch (const InternalError&) {
       throw;
     } catch (const Error&) {  // the formula refuses these sizes
-      return {};
+      return false;
     }
   };
+  AxisSizes smaller;
+  for (const std::int64_t size : usual_) smaller.push_back(size < 4 ? size + 1 : size / 2);
+  accepts(smaller);
   for (const auto& [times, more] : kChanges) {
     AxisSizes sizes = usual_;
     for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = changed(sizes[k], times, more * static_cast<std::int64_t>(k + 1));
-    if (auto other = try_at(sizes)) return other;
+    if (accepts(sizes)) return others;
   }
-  std::optional<Recording> last;
+  if (!others.empty()) return others;
   AxisSizes accepted = usual_;
   for (const std::int64_t size : std::set(usual_.begin(), usual_.end()))
     for (const auto& [times, more] : kChanges) {
       AxisSizes sizes = accepted;
       for (std::size_t k = 0; k < sizes.size(); ++k)
         if (usual_[k] == size) sizes[k] = changed(size, times, more);
-      auto other = try_at(sizes);
-      if (!other) continue;
-      last = std::move(other);
+      if (!accepts(sizes)) continue;
       accepted = std::move(sizes);
       break;
     }
-  return last;
+  if (others.size() > 1) others.erase(others.begin(), others.end() - 1);  // the last one has all accepted changes
+  return others;
 }
 
 PlannerInput FrozenFunction::planner_input(const Recording& recording, Location where) const {

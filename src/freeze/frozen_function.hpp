@@ -96,7 +96,8 @@ class FrozenFunction {
   std::size_t axis_number(const std::string& axis) const;
   void sizes_of(const std::vector<Tensor>& given, Location where, AxisSizes& sizes) const;
   Recording record(const AxisSizes& sizes, Location where) const;
-  std::optional<Recording> record_otherwise(Location where) const;
+  /// Returns the results of recordings at other sizes, as far as the formula accepts them.
+  std::vector<std::vector<trace::RecordedPtr>> record_otherwise(Location where) const;
   PlannerInput planner_input(const Recording& recording, Location where) const;
   std::shared_ptr<const Bound> bound_for(const AxisSizes& sizes, Location where);
   std::shared_ptr<const Bound> bind_recorded(const AxisSizes& sizes, Location where);

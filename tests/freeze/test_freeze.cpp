@@ -118,6 +118,23 @@ TEST_CASE("parts that depend on no input are computed once, even if the formula 
   }
 }
 
+TEST_CASE("weights are laid out once, even if larger sizes need another layout") {
+  const Tensor w = random_tensor({32, 32, 3, 3});  // from 64 positions on, convolutions with these filters are computed in tiles
+  const auto formula = [=](const std::vector<Tensor>& in) {
+    return std::vector<Tensor>{conv2d(relu(conv2d(in[0], w, {}, {.padding = 1})), w, {}, {.padding = 1})};
+  };
+  const Function sized = freeze(formula, {{DType::float32, {1, 32, 7, 7}}});
+  const Function named = freeze(formula, {{DType::float32, {1, 32, {"n", 7}, {"n", 7}}}});
+  const Tensor x = random_tensor({1, 32, 7, 7});
+  const auto launched = [&](const Function& f) {
+    check_same(f, formula, {x});
+    const Counters before = counters();
+    eval(f({x}));
+    return counters().kernels_launched - before.kernels_launched;
+  };
+  CHECK(launched(named) == launched(sized));
+}
+
 TEST_CASE("weights in a layout that strides cannot describe are laid out once") {
   const Tensor w = random_tensor({6, 4, 4, 4});  // a transposed convolution of four phases, for which the filters are reordered
   const auto formula = [=](const std::vector<Tensor>& in) { return std::vector<Tensor>{conv_transpose2d(in[0], w, {}, {.stride = 2, .padding = 1})}; };
