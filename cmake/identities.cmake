@@ -2,10 +2,11 @@
 # other sources. The identity of a backend covers the sources of its own kernels and no others. Included, this file makes identities.cpp a
 # source of the jit module; run as a script (-P) it writes that file.
 set(common src/jit/*.hpp src/jit/*.cpp src/trace/primitives.* include/sinter/dtypes.def)
-set(gpu_sources ${common} src/jit/c_like/* src/jit/loop/* src/jit/forms/* src/jit/cuda/geometry.*)
+set(common_kernels ${common} src/jit/loop/* src/jit/forms/forms.hpp src/jit/forms/statements.hpp)
+set(gpu_sources ${common_kernels} src/jit/c_like/* src/jit/forms/*.* src/jit/cuda/geometry.*)
 set(cuda_sources ${gpu_sources} src/jit/cuda/* src/runtime/cuda/digits.*)
 set(opencl_sources ${gpu_sources} src/jit/opencl/* src/jit/math/*)
-set(cpu_sources ${common} src/jit/llvm/* src/jit/math/* src/base/philox.hpp)
+set(cpu_sources ${common_kernels} src/jit/forms/cpu/* src/jit/llvm/* src/jit/math/* src/base/philox.hpp)
 set(plan_sources ${common} src/trace/*.hpp src/fuse/* src/engine/* src/freeze/*)
 
 if(CMAKE_SCRIPT_MODE_FILE)

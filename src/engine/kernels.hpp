@@ -121,7 +121,7 @@ class Kernels {
 /// Returns an empty nest with this name, for a kernel that was not generated from a nest.
 jit::LoopNest nest_named(const std::string& name);
 
-/// Writes a kernel's sources into a folder, each with the notes as comments at its top: NAME.loops and NAME.cu, or NAME.nest and NAME.ll. Returns the paths.
+/// Writes a kernel's sources into a folder, each with the notes as comments at its top: NAME.loops and NAME.cu, or NAME.nest, .loops and .ll. Returns paths.
 std::vector<std::string> write_strings(const std::string& directory, const jit::LoopNest& nest, const jit::Source& source, const runtime::Kind& kind,
                                        bool assembly, const std::vector<std::string>& notes = {});
 

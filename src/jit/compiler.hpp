@@ -42,6 +42,8 @@ struct CpuTarget {
 };
 /// Returns this machine's processor. It is found without LLVM.
 CpuTarget host_cpu();
+/// Returns the processor of a source's target.
+CpuTarget cpu_of(std::string_view target);
 /// Returns the processor with only the features that all processors of an architecture have. Throws CompileError.
 CpuTarget plainest_cpu(std::string_view arch);
 /// Returns this processor's own name with the width of its vectors, "AMD EPYC 9B14, vectors of 64 bytes", or its features if it has no name.

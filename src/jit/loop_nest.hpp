@@ -1,5 +1,5 @@
-// LoopNest: the computation of a kernel. A GPU's forms (jit/forms), the LLVM writer and the interpreter all read it. Its numbers
-// (sizes, strides, literals) are parameters: two nests that differ only in the values of `ints` and `scalars` give the same source.
+// LoopNest: the computation of a kernel. The forms (jit/forms) and the interpreter read it. Its numbers (sizes, strides, literals) are parameters: two nests
+// that differ only in the values of `ints` and `scalars` give the same source.
 //
 // Meaning:
 //   for every point of the parallel axes (any order, any thread):

@@ -1,6 +1,6 @@
 // Schedule: a plain value that says how one kernel runs: what every form has, and one form with its own fields. choose.hpp makes it from a kernel and a
-// device's limits. A GPU's forms, the LLVM writer, the interpreter and the division between threads obey it and choose nothing themselves. Results do not
-// depend on it: on a CPU not a single bit does, on CUDA only the order in which the threads of a row are combined.
+// device's limits. The forms (jit/forms), the interpreter and the division between threads obey it and choose nothing themselves. Results do not depend on it:
+// on a CPU not a single bit does, on CUDA only the order in which the threads of a row are combined.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -12,6 +12,7 @@
 #include "jit/forms/forms.hpp"
 #include "jit/lower.hpp"
 #include "kernel_count.hpp"
+#include "llvm_masks.hpp"
 #include "loop_reader.hpp"
 #include "sinter/nn.hpp"
 #include "sinter/sinter.hpp"
@@ -102,6 +103,30 @@ TEST_CASE("every form is read back as it was printed, in every way that it can r
       }
   MESSAGE(count << " kernels");
   CHECK(forms.size() == 5);
+}
+
+TEST_CASE("every form of a CPU is read back as it was printed, in every way that it can run") {
+  std::set<std::string_view> forms;
+  std::string all;
+  for (const DType t : {DType::float32, DType::bfloat16, DType::float64})
+    for (const jit::CpuTarget& cpu : {sn::testing::avx512_level(), jit::plainest_cpu("aarch64")})
+      for (const auto& formula : formulas(t))
+        for (const jit::LoopNest& nest : nests(formula, sn::fuse::cpu_limits())) {
+          const loop::Kernel kernel = jit::forms::lower(nest, cpu);
+          const std::string text = loop::to_string(kernel);
+          CAPTURE(text);
+          const loop::Kernel read = LoopReader::read(text);
+          REQUIRE(loop::to_string(read) == text);
+          REQUIRE(sinter::test::same(kernel, read));
+          loop::verify(read);
+          CHECK_THROWS_AS(loop::without_warps(kernel), sn::InternalError);
+          forms.insert(name(nest.schedule.form));
+          all += text;
+        }
+  CHECK(forms.size() == 5);
+  for (const char* part :
+       {"iota(", "lanes_below(", "any(", "some(", "tree(", "prefix(", "transposed(", " by ", "} else {", " streamed ", "dynamic ", "check 0"})
+    CHECK_MESSAGE(all.find(part) != std::string::npos, part);
 }
 
 TEST_CASE("a device without warps gets shared memory and barriers of the block instead of shuffles") {
@@ -209,4 +234,28 @@ TEST_CASE("each rule of the language is checked") {
   refuses(kernel_of("break;"), "outside of any loop");
   refuses(kernel_of("out0[0] = quotient(in0[0], in0[1]);"), "is not prepared");
   refuses(kernel_of("dynamic float32 d[thread_x];"), "the launch does not know");
+
+  // Vectors are a CPU's, threads a GPU's.
+  const auto on_cpu = [](const std::string& body) {
+    return fmt::format("kernel k: vectors\n  input float32 in0\n  output float32 out0\n  number int64 s0\n  literal float32 c0\n{{\n{}\n}}\n", body);
+  };
+  const auto accepts_on_cpu = [&](const std::string& body) { CHECK_NOTHROW(loop::verify(LoopReader::read(on_cpu(body)))); };
+  accepts_on_cpu("out0[s0 by -3].x4 = add(in0[iota(int64x4) * s0 when lanes_below(4, s0) else c0], in0[1]);");
+  accepts_on_cpu("if (any(less(in0[outer_begin].x4, c0))) {\nout0[0] = tree(reduce_max, in0[0].x4);\n} else {\nout0[0].x4 = prefix(reduce_sum, in0[0].x4);\n}");
+  accepts_on_cpu("registers float32x4 a[4];\nregisters float32x4 b[4] = transposed(a);\nout0[0].x4 = b[2] streamed s0;");
+  refuses(on_cpu("registers float32x4 a[3];\nregisters float32x4 b[3] = transposed(a);"), "no square");
+  refuses(on_cpu("let float32x8 a = add(in0[0].x4, in0[0].x8);"), "other widths");
+  refuses(on_cpu("out0[0].x4 = in0[0].x8;"), "out0");
+  refuses(on_cpu("out0[0] = in0[0].x4;"), "out0");
+  refuses(on_cpu("if (less(in0[0].x4, c0)) {\n}"), "a condition");
+  refuses(on_cpu("if (lanes_below(4, s0)) out0[0].x8 = in0[0].x8;"), "a condition");
+  refuses(on_cpu("if (any(in0[0].x4)) {\n}"), "a condition");
+  refuses(on_cpu("barrier block;"), "a CPU's kernel has a barrier");
+  refuses(on_cpu("shared float32 m;"), "a CPU's kernel has shared memory");
+  refuses(on_cpu("out0[thread_x] = c0;"), "a CPU's kernel has thread_x");
+  refuses(on_cpu("out0[0] = shuffle_xor(in0[0], 1);"), "a CPU's kernel has a shuffle");
+  refuses(kernel_of("out0[outer_begin] = in0[0];"), "a GPU's kernel has outer_begin");
+  refuses(kernel_of("out0[0] = tree(reduce_max, in0[0].x4);"), "a GPU's kernel has");
+  refuses(kernel_of("let float32x4 a = add(in0[0].x4, in0[0].x4);"), "a GPU's kernel has arithmetic of vectors");
+  refuses(kernel_of("out0[0 by 2].x4 = in0[0].x4;"), "a GPU's kernel has strided vectors");
 }

@@ -19,7 +19,7 @@ file(COPY ${ROOT}/include/sinter DESTINATION ${WORK}/include)
 # A file, and the identities that depend on it.
 foreach(case "src/jit/schedule.cpp cuda opencl cpu plans" "src/trace/primitives.def cuda opencl cpu plans"
         "include/sinter/dtypes.def cuda opencl cpu plans" "src/jit/forms/rows.cpp cuda opencl" "src/jit/opencl/printer.cpp opencl"
-        "src/jit/cuda/printer.cpp cuda" "src/jit/llvm/kernel_writer.cpp cpu" "src/jit/math/float32_math.hpp opencl cpu" "src/base/philox.hpp cpu"
+        "src/jit/cuda/printer.cpp cuda" "src/jit/llvm/printer.cpp cpu" "src/jit/forms/cpu/rows.cpp cpu" "src/jit/loop/language.cpp cuda opencl cpu" "src/jit/math/float32_math.hpp opencl cpu" "src/base/philox.hpp cpu"
         "src/fuse/group.cpp plans" "src/engine/planned.cpp plans" "src/freeze/plan_file.cpp plans"
         "src/kernels/sorting/sort.cpp" "src/runtime/host/partition.cpp" "src/ops/sort.cpp" "src/io/npy.cpp" "src/onnx/model.cpp")
   separate_arguments(case)

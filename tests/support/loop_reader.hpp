@@ -124,6 +124,7 @@ class LoopReader {
   }
   E unary() {
     if (accept("!")) return !unary();
+    if (accept("-")) return jit::loop::literal(-std::stoll(take()), DType::int32);
     E e = primary();
     while (accept(".")) {
       const std::string what = take();
@@ -133,7 +134,7 @@ class LoopReader {
         expect("]");
       } else {
         Expr vector = *e;
-        vector.kind = Kind::vector;
+        if (vector.kind == Kind::element) vector.kind = Kind::vector;
         vector.type.width = std::stoi(what.substr(1));
         e = vector;
       }
@@ -147,13 +148,16 @@ class LoopReader {
       return e;
     }
     const std::string word = take();
-    if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoi(word);
+    if (std::isdigit(static_cast<unsigned char>(word[0]))) return jit::loop::literal(std::stoll(word), DType::int32);
+    if (word == "outer_begin" || word == "outer_end" || word == "inner_begin" || word == "inner_end") return jit::loop::bound(word.c_str());
     if (word == "thread_x" || word == "thread_y" || word == "block" || word == "blocks") return Expr{.kind = Kind::own, .type = DType::uint32, .name = word};
     if (peek() == "(") return call(word);
     if (peek() != "[") return jit::loop::variable(word, declared(word));
     Expr e{.kind = Kind::element, .type = declared(word), .name = word};
     while (accept("[")) {
       e.args.push_back(expression());
+      e.type.width = std::max(e.type.width, e.args.back()->type.width);
+      if (accept("by")) e.kind = Kind::strided, e.args.push_back(expression());
       if (accept("when")) {
         e.guard = expression(2);
         expect("else");
@@ -166,12 +170,34 @@ class LoopReader {
   E call(const std::string& function) {
     expect("(");
     DType dtype{};
-    if (function == "neutral" || function == "rounded" || function == "remote") {
+    if (function == "transposed") {
+      const std::string square = take();
+      expect(")");
+      return Expr{.kind = Kind::transposed, .type = declared(square), .name = square};
+    }
+    if (function == "iota") {
+      const Type of = type();
+      expect(")");
+      return make(Kind::iota, of, {});
+    }
+    if (function == "lanes_below") {
+      const int lanes = number();
+      expect(",");
+      const E count = expression();
+      expect(")");
+      return make(Kind::lanes_below, {DType::bool_, lanes}, {count});
+    }
+    if (function == "neutral" || function == "rounded" || function == "remote" || function == "tree" || function == "prefix") {
       const std::string first = take();
       expect(",");
       E e;
       if (function == "neutral") e = jit::loop::neutral(op_named(first), type().dtype);
-      else if (function == "remote") e = Expr{.kind = Kind::remote, .type = declared(first), .name = first, .args = {expression()}};
+      else if (function == "tree" || function == "prefix") {
+        const E vector = expression();
+        const bool tree = function == "tree";
+        e = Expr{
+            .kind = tree ? Kind::tree : Kind::prefix, .type = {vector->type.dtype, tree ? 1 : vector->type.width}, .op = op_named(first), .args = {vector}};
+      } else if (function == "remote") e = Expr{.kind = Kind::remote, .type = declared(first), .name = first, .args = {expression()}};
       else dtype_named(first, dtype), e = Expr{.kind = Kind::rounded, .type = DType::float32, .dtype = dtype, .args = {expression()}};
       expect(")");
       return e;
@@ -179,16 +205,15 @@ class LoopReader {
     std::vector<E> args{expression()};
     while (accept(",")) args.push_back(expression());
     expect(")");
-    static const std::map<std::string, Kind> kinds = {{"multiply_add", Kind::multiply_add},
-                                                      {"quotient", Kind::quotient},
-                                                      {"shuffle", Kind::shuffle},
-                                                      {"shuffle_xor", Kind::shuffle_xor},
-                                                      {"shuffle_up", Kind::shuffle_up}};
+    static const std::map<std::string, Kind> kinds = {{"multiply_add", Kind::multiply_add}, {"quotient", Kind::quotient},     {"shuffle", Kind::shuffle},
+                                                      {"shuffle_xor", Kind::shuffle_xor},   {"shuffle_up", Kind::shuffle_up}, {"some", Kind::some}};
+    if (function == "any") return make(Kind::any, DType::bool_, args);
     if (const auto found = kinds.find(function); found != kinds.end()) return make(found->second, args[0]->type, args);
     if (function == "divisor") return make(Kind::divisor, {args[0]->type.dtype, 1, true}, args);
-    if (dtype_named(function, dtype)) return make(Kind::cast, dtype, args);
+    if (dtype_named(function, dtype)) return make(Kind::cast, {dtype, args[0]->type.width}, args);
     const trace::Op op = op_named(function);
-    return jit::loop::primitive(op, trace::primitive(op).result == trace::Result::boolean ? DType::bool_ : args.back()->type.dtype, args);
+    const DType operand = args[args.back()->kind == Kind::literal ? 0 : args.size() - 1]->type.dtype;
+    return jit::loop::primitive(op, trace::primitive(op).result == trace::Result::boolean ? DType::bool_ : operand, args);
   }
   static trace::Op op_named(const std::string& name) {
     for (int i = 0; i < trace::primitive_count(); ++i)
@@ -223,7 +248,12 @@ class LoopReader {
       expect("(");
       s.guard = expression();
       expect(")");
-      if (accept("{")) return s.kind = Stmt::Kind::branch, s.body = body(), s;
+      if (accept("{")) {
+        s.kind = Stmt::Kind::branch;
+        s.body = body();
+        if (accept("else")) expect("{"), s.otherwise = body();
+        return s;
+      }
       if (accept("check")) {
         s.kind = Stmt::Kind::check;
         s.number = number();
@@ -240,6 +270,7 @@ class LoopReader {
     s.target = unary();
     expect("=");
     s.value = literal_as(expression(), s.target->type.dtype);
+    if (accept("streamed")) s.stream = expression();
     return expect(";"), s;
   }
   Stmt declaration() {
@@ -289,18 +320,21 @@ class LoopReader {
     expect("kernel");
     k.name = take();
     expect(":");
-    k.threads = number();
-    expect("threads");
-    expect(",");
-    k.across = number();
-    expect("across");
+    if (accept("vectors")) k.threads = 0;
+    else {
+      k.threads = number();
+      expect("threads");
+      expect(",");
+      k.across = number();
+      expect("across");
+    }
     while (accept(",")) {
       if (accept("clusters")) expect("of"), k.cluster = number();
       else k.residents = number(), expect("resident");
     }
     while (!accept("{")) {
       jit::loop::Parameter p;
-      p.kind = static_cast<jit::loop::Parameter::Kind>(place({"input", "output", "number"}, take()));
+      p.kind = static_cast<jit::loop::Parameter::Kind>(place({"input", "output", "number", "literal"}, take()));
       p.dtype = type().dtype;
       p.name = take();
       declare(p.name, p.dtype);
@@ -331,9 +365,9 @@ inline bool same(const std::vector<jit::loop::Stmt>& a, const std::vector<jit::l
     if (s.kind != t.kind || !(s.type == t.type) || s.name != t.name || s.extents != t.extents || s.aligned != t.aligned || s.number != t.number) return false;
     if (s.binding != t.binding || s.change != t.change || s.scope != t.scope || s.note != t.note) return false;
     for (const auto member : {&jit::loop::Stmt::value, &jit::loop::Stmt::target, &jit::loop::Stmt::guard, &jit::loop::Stmt::extent, &jit::loop::Stmt::first,
-                              &jit::loop::Stmt::end, &jit::loop::Stmt::step})
+                              &jit::loop::Stmt::end, &jit::loop::Stmt::step, &jit::loop::Stmt::stream})
       if (!same(s.*member, t.*member)) return false;
-    if (!same(s.body, t.body)) return false;
+    if (!same(s.body, t.body) || !same(s.otherwise, t.otherwise)) return false;
   }
   return true;
 }

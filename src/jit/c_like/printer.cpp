@@ -5,12 +5,15 @@
 
 #include <algorithm>
 
+#include "sinter/errors.hpp"
+
 namespace sinter::jit::c_like {
 
 using loop::E, loop::Expr, loop::Stmt;
 using Kind = Expr::Kind;
 
 std::string Printer::kernel() {
+  if (kernel_.threads == 0) throw InternalError(fmt::format("kernel {} is a CPU's", kernel_.name));
   print(kernel_.body, 1);
   std::string notes;
   for (const std::string& note : kernel_.notes) notes += "// " + note + "\n";

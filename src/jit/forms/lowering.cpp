@@ -58,19 +58,6 @@ loop::Kernel Lowering::write(std::string note) {
 
 // ---- statements
 
-Stmt& Lowering::add(Stmt s) { return out_.emplace_back(std::move(s)); }
-E Lowering::let(std::string name, Type type, E value) {
-  add({.kind = Stmt::Kind::let, .type = type, .name = name, .value = as(value, type.dtype)});
-  return loop::variable(std::move(name), type);
-}
-E Lowering::var(std::string name, Type type, E value) {
-  add({.kind = Stmt::Kind::var, .type = type, .name = name, .value = as(value, type.dtype)});
-  return loop::variable(std::move(name), type);
-}
-Memory Lowering::registers(std::string name, Type type, int count, E first) {
-  add({.kind = Stmt::Kind::registers, .type = type, .name = name, .value = std::move(first), .extents = {count}});
-  return {std::move(name), type};
-}
 Memory Lowering::shared(std::string name, DType dtype, std::vector<int> extents, bool aligned) {
   add({.kind = Stmt::Kind::shared, .type = dtype, .name = name, .extents = std::move(extents), .aligned = aligned});
   return {std::move(name), dtype};
@@ -237,23 +224,17 @@ void Lowering::load_ahead(const Stage& stage) {
 E Lowering::scanned(const Instr& instr) { fail(fmt::format("{} has no row", instr.name)); }
 
 E Lowering::expression(const Instr& instr, bool per_lane) {
-  const auto guarded = [](const E& element, const E& guard, const E& fill) {
-    Expr e = *element;
-    e.guard = guard;
-    e.fill = loop::literal_as(fill, e.type.dtype);
-    return E(e);
-  };
   switch (instr.kind) {
     case Instr::Kind::load: {
       if (const auto found = loaded_.find(instr.input); found != loaded_.end()) return found->second;
       const Access& input = nest_.inputs[instr.input];
       const E element = Memory{input.name, input.dtype}.at({index(input.index, per_lane)});
-      return instr.guard < 0 ? element : guarded(element, value_[instr.guard], instr.fill < 0 ? E(0) : value_[instr.fill]);
+      return instr.guard < 0 ? element : loop::guarded(element, value_[instr.guard], instr.fill < 0 ? E(0) : value_[instr.fill]);
     }
     case Instr::Kind::index: return cast(index(instr.input, per_lane), DType::int64);
     case Instr::Kind::persistent: {  // in a scan, the thread of the row's last element may be changing it
       const E element = persistent(instr.input).at({staged_place(false)});
-      return scanning_ && !in_registers() ? guarded(element, counts_, 0) : element;
+      return scanning_ && !in_registers() ? loop::guarded(element, counts_, 0) : element;
     }
     case Instr::Kind::scan: return scanned(instr);
     case Instr::Kind::op: break;

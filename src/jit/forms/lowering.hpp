@@ -8,14 +8,13 @@
 
 #include "jit/cuda/geometry.hpp"
 #include "jit/forms/forms.hpp"
+#include "jit/forms/statements.hpp"
 #include "jit/reduction_order.hpp"
 
 namespace sinter::jit::forms {
 
 using cuda::kWarp;
-using loop::Binding, loop::Change, loop::E, loop::Expr, loop::Memory, loop::Stmt, loop::Type;
-
-class Lowering {
+class Lowering : protected Statements {
  public:
   Lowering(const LoopNest& nest, int sm);
   virtual ~Lowering() = default;
@@ -33,28 +32,9 @@ class Lowering {
   [[noreturn]] void fail(std::string_view what) const;
 
   // Statements.
-  Stmt& add(Stmt s);
-  E let(std::string name, Type type, E value);
-  E var(std::string name, Type type, E value = {});
-  Memory registers(std::string name, Type type, int count, E first = {});
   Memory shared(std::string name, DType dtype, std::vector<int> extents, bool aligned = false);
-  void store(const E& target, const E& value, const E& guard = {}) {
-    add({.kind = Stmt::Kind::store, .value = as(value, target->type.dtype), .target = target, .guard = guard});
-  }
   void next(E when) { add({.kind = Stmt::Kind::next, .guard = std::move(when)}); }
   void barrier(loop::Scope scope, std::string note = {}) { add({.kind = Stmt::Kind::barrier, .scope = scope, .note = std::move(note)}); }
-  /// Calls `inside`, whose statements become the body of this statement.
-  template <class Inside> void within(Stmt s, Inside inside) {
-    std::vector<Stmt> before = std::exchange(out_, {});
-    inside();
-    s.body = std::exchange(out_, std::move(before));
-    add(std::move(s));
-  }
-  template <class Inside> void each(Binding binding, DType dtype, const std::string& name, const E& first, const E& end, const E& step, Inside inside) {
-    within(
-        {.kind = Stmt::Kind::loop, .type = dtype, .name = name, .binding = binding, .first = as(first, dtype), .end = as(end, dtype), .step = as(step, dtype)},
-        [&] { inside(loop::variable(name, dtype)); });
-  }
   template <class Inside> void unrolled(const std::string& name, int first, int end, Inside inside, int step = 1) {
     each(Binding::unrolled, DType::int32, name, first, end, step, inside);
   }
@@ -63,7 +43,6 @@ class Lowering {
     if (!wanted) return inside();
     each(Binding::lanes, DType::int32, "lane", 0, width_, 1, [&](const E&) { inside(); });
   }
-  static E as(const E& e, DType dtype) { return loop::literal_as(e, dtype); }
   static E lane() { return loop::variable("lane", DType::int32); }
 
   // Axes and indices.
@@ -116,7 +95,7 @@ class Lowering {
   void stage_body(const Stage& stage, const E& owner);
   const Instr& result(const Reduction& reduction) const { return nest_.instrs[reduction.result]; }
   E combined(const Reduction& reduction, const E& a, const E& b) const { return combined(reduction.op, result(reduction).dtype, a, b); }
-  static E combined(Op op, DType dtype, const E& a, const E& b) { return loop::primitive(trace::primitive(op).combine, dtype, {a, b}); }
+  using Statements::combined;
 
   bool in_registers() const { return schedule_.steps().count > 0; }
   int cluster() const { return schedule_.cluster(); }
@@ -147,7 +126,6 @@ class Lowering {
   E staged_place(bool per_lane) const;
   E expression(const Instr& instr, bool per_lane);
 
-  std::vector<Stmt> out_;
   std::set<int> index_names_;  // inner indices that have a name in this scope
   std::map<int, E> divisors_;  // prepared divisors by the values that divide others
  protected:

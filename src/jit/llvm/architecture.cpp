@@ -101,6 +101,20 @@ const Architecture& architecture_of(std::string_view target) {
 }
 
 }  // namespace llvm
+namespace {
+
+int vector_bytes(std::string_view features) {
+  const auto has = [&](std::string_view feature) { return features.find(feature) != std::string_view::npos; };
+  return has("+avx512f") ? 64 : has("+avx2") ? 32 : 16;
+}
+
+}  // namespace
+
+CpuTarget cpu_of(std::string_view target) {
+  const llvm::Architecture& known = llvm::architecture_of(target);
+  const std::string_view features = target.substr(target.find(' ') + 1);
+  return {std::string(known.name), std::string(features), vector_bytes(features)};
+}
 
 CpuTarget host_cpu() {
   CpuTarget cpu;
@@ -120,15 +134,14 @@ CpuTarget host_cpu() {
   add(__builtin_cpu_supports("avx"), "avx");
   // FMA is used only together with AVX2, like in the interpreter, so that both fuse multiply-adds or neither does.
   add(__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"), "fma");
-  if (add(__builtin_cpu_supports("avx2"), "avx2")) cpu.vector_bytes = 32;
+  add(__builtin_cpu_supports("avx2"), "avx2");
   add(__builtin_cpu_supports("bmi"), "bmi");
   add(__builtin_cpu_supports("bmi2"), "bmi2");
   // These parts of AVX-512 are in every server processor with AVX-512. Processors with fewer parts are not worth a special case.
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512cd")) {
+      __builtin_cpu_supports("avx512cd"))
     for (const char* feature : {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}) add(true, feature);
-    cpu.vector_bytes = 64;
-  }
+  cpu.vector_bytes = vector_bytes(cpu.features);
 #else
   if (const llvm::Architecture* const host = llvm::host_architecture()) return plainest_cpu(host->name);
   utsname machine{};

@@ -1,4 +1,4 @@
-// All that the CPU back end knows about an instruction set. The writer, the compiler and the loader read this table and test for no architecture by name.
+// All that the CPU back end knows about an instruction set. The printer, the compiler and the loader read this table and test for no architecture by name.
 #pragma once
 #include <array>
 #include <cstdint>

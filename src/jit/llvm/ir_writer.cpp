@@ -174,6 +174,12 @@ std::string Ir::alloca_of(DType dtype, int lanes, int count) {
   return ref;
 }
 
+std::string Ir::array_of(DType dtype, int count) {
+  const std::string ref = "%" + fresh(stem_);
+  allocas_ += fmt::format("  {} = alloca [{} x {}], align 64\n", ref, count, memory_type(dtype));
+  return ref;
+}
+
 Value Ir::load(const std::string& pointer, DType dtype, int lanes) {
   return emit(dtype, lanes, fmt::format("load {}, ptr {}", type_name(dtype, lanes), pointer));
 }

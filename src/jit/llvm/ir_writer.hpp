@@ -101,6 +101,8 @@ class Ir {
   Value copysign(const Value& magnitude, const Value& sign) { return intrinsic("copysign", {magnitude, sign}); }
   Value any(const Value& mask);
   std::string alloca_of(DType dtype, int lanes, int count = 1);
+  /// Returns the address of an array in memory, which begins at a cache line.
+  std::string array_of(DType dtype, int count);
   Value load(const std::string& pointer, DType dtype, int lanes);
   void store(const std::string& pointer, const Value& v);
 

@@ -18,14 +18,20 @@ DType common(DType a, DType b) {
   return is_unsigned(a) ? a : b;
 }
 bool is_literal(const E& e) { return e->kind == Kind::literal; }
+int widest(const std::vector<E>& args) {
+  int width = 1;
+  for (const E& a : args) width = std::max(width, a->type.width);
+  return width;
+}
 
 E binary(const char* symbol, const E& a, const E& b, bool condition = false) {
   Expr e{.kind = Kind::binary, .name = symbol};
-  e.args = {is_literal(a) ? literal_as(a, b->type.dtype) : a, is_literal(b) ? literal_as(b, a->type.dtype) : b};
-  e.type = condition ? DType::bool_ : common(e.args[0]->type.dtype, e.args[1]->type.dtype);
+  const DType type = is_literal(a) == is_literal(b) ? common(a->type.dtype, b->type.dtype) : is_literal(a) ? b->type.dtype : a->type.dtype;
+  e.args = {literal_as(a, type), literal_as(b, type)};
+  e.type = {condition ? DType::bool_ : common(e.args[0]->type.dtype, e.args[1]->type.dtype), widest(e.args)};
   return e;
 }
-E own(const char* name) { return Expr{.kind = Kind::own, .type = DType::uint32, .name = name}; }
+E own(const char* name, DType dtype = DType::uint32) { return Expr{.kind = Kind::own, .type = dtype, .name = name}; }
 
 int precedence(std::string_view symbol) {
   constexpr std::array<std::pair<std::string_view, int>, 13> kTable = {
@@ -41,10 +47,12 @@ E::E(int literal) : E(Expr{.number = literal}) {}
 E::E(Expr expr) : tree_(std::make_shared<const Expr>(std::move(expr))) {}
 
 E variable(std::string name, Type type) { return Expr{.kind = Kind::variable, .type = type, .name = std::move(name)}; }
+E literal(std::int64_t number, DType dtype) { return Expr{.type = dtype, .number = number}; }
 E thread_x() { return own("thread_x"); }
 E thread_y() { return own("thread_y"); }
 E block() { return own("block"); }
 E blocks() { return own("blocks"); }
+E bound(const char* name) { return own(name, DType::int64); }
 E operator+(const E& a, const E& b) { return binary("+", a, b); }
 E operator-(const E& a, const E& b) { return binary("-", a, b); }
 E operator*(const E& a, const E& b) { return binary("*", a, b); }
@@ -57,28 +65,46 @@ E operator<=(const E& a, const E& b) { return binary("<=", a, b, true); }
 E operator>(const E& a, const E& b) { return binary(">", a, b, true); }
 E operator>=(const E& a, const E& b) { return binary(">=", a, b, true); }
 E operator==(const E& a, const E& b) { return binary("==", a, b, true); }
-E operator!(const E& a) { return make(Kind::invert, DType::bool_, {a}); }
+E operator!(const E& a) { return make(Kind::invert, {DType::bool_, a->type.width}, {a}); }
 E operator&&(const E& a, const E& b) { return a.empty() ? b : b.empty() ? a : binary("&&", a, b, true); }
 E operator||(const E& a, const E& b) { return a.empty() ? b : b.empty() ? a : binary("||", a, b, true); }
 E select(const E& condition, const E& yes, const E& no) {
   const DType dtype = is_literal(yes) ? no->type.dtype : yes->type.dtype;
-  return make(Kind::select, dtype, {condition, literal_as(yes, dtype), literal_as(no, dtype)});
+  return make(Kind::select, {dtype, widest({condition, yes, no})}, {condition, literal_as(yes, dtype), literal_as(no, dtype)});
 }
-E cast(const E& a, DType to) { return a->type == Type(to) ? a : make(Kind::cast, to, {a}); }
+E cast(const E& a, DType to) { return a->type == Type(to, a->type.width) ? a : make(Kind::cast, {to, a->type.width}, {a}); }
 E literal_as(const E& a, DType type) {
   if (a.empty() || !is_literal(a)) return a;
   Expr e = *a;
   e.type = type;
   return e;
 }
-E primitive(Op op, DType result, std::vector<E> args) { return Expr{.kind = Kind::primitive, .type = result, .op = op, .args = std::move(args)}; }
+E primitive(Op op, DType result, std::vector<E> args) {
+  for (E& a : args)
+    if (is_literal(a)) a = literal_as(a, is_literal(args.back()) ? args[0]->type.dtype : args.back()->type.dtype);
+  const Type type(result, widest(args));
+  return Expr{.kind = Kind::primitive, .type = type, .op = op, .args = std::move(args)};
+}
 E neutral(Op reduction, DType dtype) { return Expr{.kind = Kind::neutral, .type = dtype, .op = reduction}; }
 E lane_of(const E& vector, const E& lane) { return make(Kind::lane, vector->type.dtype, {vector, lane}); }
 E make(Kind kind, Type type, std::vector<E> args) { return Expr{.kind = kind, .type = type, .args = std::move(args)}; }
+E guarded(const E& access, const E& guard, const E& fill) {
+  Expr e = *access;
+  e.guard = guard;
+  e.fill = literal_as(fill, e.type.dtype);
+  return e;
+}
 
-E Memory::at(std::vector<E> index) const { return Expr{.kind = Kind::element, .type = type, .name = name, .args = std::move(index)}; }
+E Memory::at(std::vector<E> index) const {
+  const Type of(type.dtype, std::max(type.width, widest(index)), type.divisor);
+  return Expr{.kind = Kind::element, .type = of, .name = name, .args = std::move(index)};
+}
 E Memory::vector_at(std::vector<E> index, int width) const {
+  if (width == 1) return at(std::move(index));
   return Expr{.kind = Kind::vector, .type = {type.dtype, width}, .name = name, .args = std::move(index)};
+}
+E Memory::strided_at(const E& first, const E& stride, int width) const {
+  return Expr{.kind = Kind::strided, .type = {type.dtype, width}, .name = name, .args = {first, stride}};
 }
 
 // ---- printing
@@ -122,12 +148,15 @@ void Printer::print(const std::vector<Stmt>& statements, int depth) {
   for (const Stmt& s : statements) {
     const std::string note = s.note.empty() ? "" : "  // " + s.note, when = !s.guard.empty() ? fmt::format("if ({}) ", text(s.guard)) : "";
     switch (s.kind) {
-      case Stmt::Kind::store: line(depth, fmt::format("{}{} = {};{}", when, text(s.target), text(s.value), note)); break;
+      case Stmt::Kind::store:
+        line(depth, fmt::format("{}{} = {}{};{}", when, text(s.target), text(s.value), s.stream.empty() ? "" : " streamed " + text(s.stream), note));
+        break;
       case Stmt::Kind::next: line(depth, when + "continue;" + note); break;
       case Stmt::Kind::last: line(depth, when + "break;" + note); break;
       case Stmt::Kind::branch:
         line(depth, when + "{" + note);
         print(s.body, depth + 1);
+        if (!s.otherwise.empty()) line(depth, "} else {"), print(s.otherwise, depth + 1);
         line(depth, "}");
         break;
       case Stmt::Kind::loop: {
@@ -161,9 +190,11 @@ class Text : public Printer {
  public:
   std::string kernel(const Kernel& k) {
     for (const std::string& note : k.notes) line(0, "// " + note);
-    line(0, fmt::format("kernel {}: {} threads, {} across{}{}", k.name, k.threads, k.across, k.residents ? fmt::format(", {} resident", k.residents) : "",
-                        k.cluster > 1 ? fmt::format(", clusters of {}", k.cluster) : ""));
-    constexpr std::array kKinds = {"input", "output", "number"};
+    if (k.threads == 0) line(0, fmt::format("kernel {}: vectors", k.name));
+    else
+      line(0, fmt::format("kernel {}: {} threads, {} across{}{}", k.name, k.threads, k.across, k.residents ? fmt::format(", {} resident", k.residents) : "",
+                          k.cluster > 1 ? fmt::format(", clusters of {}", k.cluster) : ""));
+    constexpr std::array kKinds = {"input", "output", "number", "literal"};
     for (const Parameter& p : k.parameters) line(1, fmt::format("{} {} {}", kKinds[static_cast<std::size_t>(p.kind)], sinter::name(p.dtype), p.name));
     line(0, "{");
     print(k.body, 1);
@@ -179,15 +210,18 @@ class Text : public Printer {
     std::vector<std::string> args;
     for (const E& a : e.args) args.push_back(text(a));
     const auto call = [&](std::string_view function) { return std::pair(fmt::format("{}({})", function, fmt::join(args, ", ")), kAtom); };
+    const auto combination = [&](std::string_view function) { return std::pair(fmt::format("{}({}, {})", function, trace::name(e.op), args[0]), kAtom); };
     switch (e.kind) {
       case Kind::own: return {e.name, kAtom};
-      case Kind::element: {
+      case Kind::element:
+      case Kind::vector:
+      case Kind::strided: {
+        const std::string when = e.guard.empty() ? "" : fmt::format(" when {} else {}", text(e.guard, 2), text(e.fill, 2));
+        if (e.kind == Kind::strided) return {fmt::format("{}[{} by {}{}].x{}", e.name, args[0], args[1], when, e.type.width), kAtom};
         std::string all = e.name;
-        for (std::size_t i = 0; i < args.size(); ++i)
-          all += i + 1 < args.size() ? fmt::format("[{}]", args[i]) : fmt::format("[{} when {} else {}]", args[i], text(e.guard, 2), text(e.fill, 2));
-        return {all, kAtom};
+        for (std::size_t i = 0; i < args.size(); ++i) all += fmt::format("[{}{}]", args[i], i + 1 < args.size() ? "" : when);
+        return {all + (e.kind == Kind::vector ? fmt::format(".x{}", e.type.width) : ""), kAtom};
       }
-      case Kind::vector: return {fmt::format("{}{}.x{}", e.name, index_text(e.args), e.type.width), kAtom};
       case Kind::lane: return {fmt::format("{}.at[{}]", text(e.args[0], kAtom), args[1]), kAtom};
       case Kind::cast: return call(sinter::name(e.type.dtype));
       case Kind::primitive: return call(trace::name(e.op));
@@ -199,6 +233,13 @@ class Text : public Printer {
       case Kind::shuffle_xor: return call("shuffle_xor");
       case Kind::shuffle_up: return call("shuffle_up");
       case Kind::shuffle: return call("shuffle");
+      case Kind::transposed: return {fmt::format("transposed({})", e.name), kAtom};
+      case Kind::iota: return {fmt::format("iota({})", type_text(e.type)), kAtom};
+      case Kind::lanes_below: return {fmt::format("lanes_below({}, {})", e.type.width, args[0]), kAtom};
+      case Kind::any: return call("any");
+      case Kind::some: return call("some");
+      case Kind::tree: return combination("tree");
+      case Kind::prefix: return combination("prefix");
       default: return {fmt::format("remote({}, {})", e.name, args[0]), kAtom};
     }
   }

@@ -1,9 +1,11 @@
-// The loop language: the representation between a loop nest with its schedule and the source of a GPU's kernel. A form (jit/forms) writes a nest as statements
-// of this language, with every loop, barrier and shuffle and the order of every reduction written out. A printer (jit/cuda) knows only the statements, and no
-// form.
+// The loop language: the representation between a loop nest with its schedule and the source of a kernel. A form (jit/forms) writes a nest as statements of
+// this language, with every loop, barrier and shuffle and the order of every reduction written out. A printer (jit/cuda, jit/llvm) knows only the statements,
+// and no form.
 //
 // Numbers have the dtypes of tensors. Arithmetic is in the wider type of its two operands. If both have the same size, it is in the unsigned type. A literal
-// has the type of its context. Every thread of every block runs the kernel's body; a loop's binding says which threads share its iterations.
+// has the type of its context. Operands of / and % are not negative. In a GPU's kernel, every thread of every block runs the body; a loop's binding says which
+// threads share its iterations. In a CPU's kernel there is one thread, and values may be vectors: an operation on vectors is done lane by lane, and a single
+// operand is the same for all lanes.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -47,8 +49,8 @@ struct Expr {
   enum class Kind : std::uint8_t {
     literal,       // number
     variable,      // name: a parameter, or a variable that a statement declares
-    own,           // name: thread_x or thread_y (in the block), block, blocks
-    element,       // name[args..]; if there is a guard and it is false, nothing is read and the value is `fill`
+    own,           // name: thread_x or thread_y (in the block), block, blocks; or the points of this call: outer_begin, outer_end, inner_begin, inner_end
+    element,       // name[args..]; if there is a guard and it is false, nothing is read and the value is `fill`. A vector of indices gives a vector.
     vector,        // neighbouring elements, from name[args..] on
     lane,          // element args[1] of the vector args[0]
     binary,        // args[0] name args[1], of integers or conditions
@@ -65,6 +67,15 @@ struct Expr {
     shuffle_up,    // args[0] of the lane that is args[1] before this one; this lane's value if there is none
     shuffle,       // args[0] of lane args[1]
     remote,        // the shared variable `name` of block args[0] of the cluster
+    // A CPU's kernels alone have the kinds below.
+    strided,      // elements of `name`, args[1] apart, from args[0] on
+    transposed,   // the square of vectors `name` with lanes and vectors exchanged: the value of another such array
+    iota,         // 0, 1, 2, ...
+    lanes_below,  // whether each lane's number is less than args[0]
+    any,          // whether args[0] is true in any lane
+    some,         // the mask args[0], which is known to be true in some lane
+    tree,         // all lanes of args[0], combined by `op`: lane i with lane i + width / 2, then i + width / 4, ...
+    prefix,       // each lane of args[0] combined by `op` with the lane 1, then 2, then 4, ... before it
   };
   Kind kind = Kind::literal;
   Type type = DType::int32;
@@ -77,11 +88,14 @@ struct Expr {
 };
 
 E variable(std::string name, Type type);
+E literal(std::int64_t number, DType dtype);
 /// The numbers of the running thread, which are uint32.
 E thread_x();
 E thread_y();
 E block();
 E blocks();
+/// Returns a bound of the points that a call of a CPU's kernel computes, which is int64.
+E bound(const char* name);
 E operator+(const E& a, const E& b);
 E operator-(const E& a, const E& b);
 E operator*(const E& a, const E& b);
@@ -107,13 +121,17 @@ E neutral(Op reduction, DType dtype);
 E lane_of(const E& vector, const E& lane);
 /// Returns another kind of expression of these operands.
 E make(Expr::Kind kind, Type type, std::vector<E> args);
+/// Returns the element or elements, read only if the guard is true.
+E guarded(const E& access, const E& guard, const E& fill);
 
 /// A name under which elements are stored: a parameter or a declared array.
 struct Memory {
   std::string name;
   Type type = DType::int32;
   E at(std::vector<E> index) const;
+  /// Returns neighbouring elements; a single element if the width is 1.
   E vector_at(std::vector<E> index, int width) const;
+  E strided_at(const E& first, const E& stride, int width) const;
 };
 
 enum class Binding : std::uint8_t {
@@ -132,10 +150,10 @@ struct Stmt {
     var,        // a variable of the thread, with the initial value `value` if there is one
     registers,  // an array of the thread with extents[0] elements, each with the initial value `value` if there is one
     shared,     // an array in the block's shared memory; a variable if it has no extents
-    dynamic,    // an array of `extent` elements in dynamic shared memory: one for each `number` threads, or one for all (0)
-    store,      // target = value, if the guard is true or missing
+    dynamic,    // an array of `extent` elements in memory of the launch (a GPU's dynamic shared memory): one for each `number` threads, or one for all (0)
+    store,      // target = value, if the guard is true or missing; past the cache, if `stream` has no bit of the address
     loop,       // for name = first; name < end; name changes by step
-    branch,     // the body runs if the guard is true; without a guard it is a scope
+    branch,     // the body runs if the guard is true, `otherwise` if it is false; without a guard it is a scope
     next,
     last,     // if the guard is true: continue with the next iteration, or leave the loop
     barrier,  // `scope`
@@ -147,27 +165,29 @@ struct Stmt {
   E value{}, target{}, guard{};
   std::vector<int> extents{};
   E extent{};  // dynamic
+  E stream{};  // store
   bool aligned = false;
   int number = 0;
   Binding binding = Binding::serial;
   Change change = Change::add;
   E first{}, end{}, step{};
   Scope scope = Scope::block;
-  std::vector<Stmt> body{};
+  std::vector<Stmt> body{}, otherwise{};
   std::string note{};
 };
 
 struct Parameter {
   std::string name;
   DType dtype = DType::int32;
-  enum class Kind : std::uint8_t { input, output, number } kind = Kind::number;
+  enum class Kind : std::uint8_t { input, output, number, literal } kind = Kind::number;
+  bool is_memory() const { return kind == Kind::input || kind == Kind::output; }
 };
 
 struct Kernel {
   std::string name;
   std::vector<std::string> notes;
   std::vector<Parameter> parameters;
-  int threads = 256;  // threads of a block
+  int threads = 256;  // threads of a block; 0: a CPU's kernel
   int across = 256;   // threads along the block's x; all threads of a warp have the same y
   int residents = 0;  // blocks whose registers must fit on a multiprocessor together; 0: no bound
   int cluster = 1;    // blocks of a cluster

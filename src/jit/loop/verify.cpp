@@ -24,9 +24,7 @@ class Verifier {
     do {
       changed_ = false;
       scopes_.assign(1, {});
-      for (const Parameter& p : kernel_.parameters)
-        declare(p.name,
-                {p.dtype, p.kind == Parameter::Kind::number ? 0 : 1, {}, p.kind == Parameter::Kind::output, nullptr, p.kind == Parameter::Kind::number});
+      for (const Parameter& p : kernel_.parameters) declare(p.name, {p.dtype, p.is_memory(), {}, p.kind == Parameter::Kind::output, nullptr, !p.is_memory()});
       walk(kernel_.body, Common::grid);
     } while (changed_);
   }
@@ -66,32 +64,47 @@ class Verifier {
     for (const E& a : args) largest = std::max(largest, value(a));
     return largest;
   }
-  Common condition(const E& e) {
+  Common condition(const E& e, int width = 1) {
     if (e.empty()) return Common::grid;
-    if (!(e->type == Type(DType::bool_))) fail("a condition is not a bool: {}", sinter::name(e->type.dtype));
+    if (e->type.dtype != DType::bool_ || (e->type.width != 1 && e->type.width != width)) fail("a condition is not a bool: {}", sinter::name(e->type.dtype));
     return value(e);
   }
+  bool on_cpu() const { return kernel_.threads == 0; }
+  void only(bool cpu, std::string_view what) const {
+    if (cpu != on_cpu()) fail("a {}'s kernel has {}", on_cpu() ? "CPU" : "GPU", what);
+  }
   void has_type(const E& e, const Type& type, std::string_view what) const {
-    if (e->kind != Kind::literal && !(e->type == type)) fail("{} is of {} but gets {}", what, sinter::name(type.dtype), sinter::name(e->type.dtype));
+    const bool repeated = on_cpu() && e->type == Type(type.dtype);  // a single value for all lanes
+    if (e->kind != Kind::literal && !(e->type == type) && !repeated)
+      fail("{} is of {} but gets {}", what, sinter::name(type.dtype), sinter::name(e->type.dtype));
   }
   void integer(const E& e, std::string_view what) const {
     if (!is_integer(e->type.dtype) || e->type.width > 1) fail("{} is not an integer but {}", what, sinter::name(e->type.dtype));
+  }
+  /// Checks the operands of an operation that is done lane by lane: each is one value, or has a value for each lane of the result.
+  void lane_by_lane(const Expr& e) const {
+    for (const E& a : e.args)
+      if (a.empty() || (a->type.width != 1 && a->type.width != e.type.width)) fail("an operation has operands of other widths");
+    if (e.type.width > 1) only(true, "arithmetic of vectors");
   }
 
   /// Checks an access to an element of memory. The element is the same for all threads that share the memory and the index.
   Common memory(const Expr& e) {
     const Name& found = find(e.name);
-    if (found.dimensions != static_cast<int>(e.args.size())) fail("{} has {} indices instead of {}", e.name, e.args.size(), found.dimensions);
-    const bool vector = e.kind == Kind::vector;
-    if (vector ? e.type.dtype != found.type.dtype : !(e.type == found.type)) fail("{} is read as another dtype", e.name);
+    const bool vector = e.kind == Kind::vector, strided = e.kind == Kind::strided;
+    const bool apart = strided || (e.kind == Kind::element && !e.args.empty() && e.args.back()->type.width > 1);
+    const std::size_t indices = e.args.size() - (strided ? 1 : 0);
+    if (found.dimensions != static_cast<int>(indices)) fail("{} has {} indices instead of {}", e.name, indices, found.dimensions);
+    if (vector || apart ? e.type.dtype != found.type.dtype : !(e.type == found.type)) fail("{} is read as another dtype", e.name);
+    if (apart) only(true, "strided vectors and vectors of indices");
     for (std::size_t i = 0; i < e.args.size(); ++i) {
-      integer(e.args[i], e.name + "'s index");
+      if (!apart || strided) integer(e.args[i], e.name + "'s index");
       if (i >= found.extents.size() || e.args[i]->kind != Kind::literal) continue;
       if (const auto at = e.args[i]->number; at < 0 || at + (vector && i + 1 == e.args.size() ? e.type.width : 1) > found.extents[i])
         fail("{} has no element {}", e.name, at);
     }
     Common common = all(e.args);
-    if (!e.guard.empty()) common = std::max({common, condition(e.guard), value(e.fill)});
+    if (!e.guard.empty()) common = std::max({common, condition(e.guard, e.type.width), value(e.fill)});
     if (found.shared()) return std::max(common, Common::block);
     return found.declared ? std::max(common, level(found.declared)) : common;
   }
@@ -103,6 +116,7 @@ class Verifier {
       case Kind::literal:
       case Kind::neutral: return Common::grid;
       case Kind::own:
+        only(is_bound(*e), e->name);
         return e->name == "thread_x"   ? Common::none
                : e->name == "thread_y" ? (kernel_.across >= 32 ? Common::warp : Common::none)
                : e->name == "block"    ? Common::block
@@ -113,26 +127,35 @@ class Verifier {
         return found.shared() ? Common::block : found.declared ? level(found.declared) : Common::grid;
       }
       case Kind::element:
-      case Kind::vector: return memory(*e);
+      case Kind::vector:
+      case Kind::strided: return memory(*e);
+      case Kind::transposed:
+        only(true, "transposed squares");
+        if (const Name& found = find(e->name); !(found.type == e->type) || found.extents != std::vector{e->type.width}) fail("{} is no square", e->name);
+        return Common::grid;
       case Kind::binary: {
         const E &a = e->args[0], &b = e->args[1];
+        lane_by_lane(*e);
         const Common common = all(e->args);
-        if (e->name == "&&" || e->name == "||") return std::max(condition(a), condition(b));
+        if (e->name == "&&" || e->name == "||") return std::max(condition(a, e->type.width), condition(b, e->type.width));
         if (!is_integer(a->type.dtype) && e->type.dtype != DType::bool_) fail("{} of {}", e->name, sinter::name(a->type.dtype));
         // The threads of a warp, and the blocks of a cluster, have neighbouring numbers.
         if (e->name != "/" || b->kind != Kind::literal || a->kind != Kind::own) return common;
         if (a->name == "thread_x" && b->number % 32 == 0) return Common::warp;
         return a->name == "block" && b->number == kernel_.cluster ? Common::cluster : common;
       }
-      case Kind::invert: return condition(e->args[0]);
+      case Kind::invert: return lane_by_lane(*e), condition(e->args[0], e->type.width);
       case Kind::select:
+        lane_by_lane(*e);
         has_type(e->args[1], e->type, "a choice");
         has_type(e->args[2], e->type, "a choice");
-        return std::max(condition(e->args[0]), all(e->args));
+        return std::max(condition(e->args[0], e->type.width), all(e->args));
+      case Kind::cast: return lane_by_lane(*e), all(e->args);
       case Kind::primitive: {
         const trace::Primitive& row = trace::primitive(e->op);
         if (row.kind != trace::OpKind::elementwise || row.arity != static_cast<int>(e->args.size())) fail("{} on {} operands", row.name, e->args.size());
-        const Type operand = e->args.back()->type;
+        lane_by_lane(*e);
+        const Type operand(e->args.back()->type.dtype, e->type.width);
         for (std::size_t i = e->op == Op::where ? 1 : 0; i < e->args.size(); ++i) has_type(e->args[i], operand, row.name);
         if (e->op != Op::cast && (row.result == trace::Result::boolean ? e->type.dtype != DType::bool_ : !(e->type == operand)))
           fail("{} has another result", row.name);
@@ -150,12 +173,25 @@ class Verifier {
       case Kind::remote:
         if (kernel_.cluster < 2 || !find(e->name).shared()) fail("{} is not a shared variable of a cluster", e->name);
         return std::max(Common::cluster, all(e->args));
-      default: return all(e->args);
+      case Kind::iota:
+      case Kind::lanes_below:
+      case Kind::tree:
+      case Kind::prefix:
+      case Kind::any:
+      case Kind::some:
+        only(true, "operations on a vector's lanes");
+        if (e->kind == Kind::lanes_below) integer(e->args[0], "a number of lanes");
+        if (e->kind == Kind::any || e->kind == Kind::some) return condition(e->args[0], e->args[0]->type.width);
+        return all(e->args);
+      default: return only(false, "an operation of threads"), all(e->args);
     }
   }
 
+  static bool is_bound(const Expr& own) { return own.name.starts_with("outer_") || own.name.starts_with("inner_"); }
+
   /// Fails unless all threads that have to meet reach this statement together.
   void together(Common needed, std::string_view what) const {
+    only(false, what);
     if (here_ > needed) fail("not all threads that {} needs reach it together", what);
   }
 
@@ -170,10 +206,15 @@ class Verifier {
     if (s.kind == Stmt::Kind::loop) declare(s.name, {s.type, 0, {}, false, &s, true});
     walk(s.body, here);
     scopes_.pop_back();
+    if (s.otherwise.empty()) return;
+    scopes_.emplace_back();
+    walk(s.otherwise, here);
+    scopes_.pop_back();
   }
 
   void statement(const Stmt& s) {
-    const Common when = std::max(here_, condition(s.guard));
+    const int lanes = s.kind == Stmt::Kind::store ? s.target->type.width : s.kind == Stmt::Kind::check ? s.guard->type.width : 1;
+    const Common when = std::max(here_, condition(s.guard, lanes));
     switch (s.kind) {
       case Stmt::Kind::let:
       case Stmt::Kind::var:
@@ -186,7 +227,7 @@ class Verifier {
         }
         declare(s.name, {s.type, static_cast<int>(s.extents.size()), s.extents, s.kind != Stmt::Kind::let, &s, s.kind == Stmt::Kind::let});
         break;
-      case Stmt::Kind::shared: declare(s.name, {s.type, static_cast<int>(s.extents.size()), s.extents, true, &s, false}); break;
+      case Stmt::Kind::shared: only(false, "shared memory"), declare(s.name, {s.type, static_cast<int>(s.extents.size()), s.extents, true, &s, false}); break;
       case Stmt::Kind::dynamic:
         if (value(s.extent) != Common::grid) fail("the launch does not know the extent of {}", s.name);
         declare(s.name, {s.type, 1, {}, true, &s, false});
@@ -195,7 +236,8 @@ class Verifier {
         const E& target = s.target;
         const Common common = std::max({when, value(s.value), target->kind == Kind::variable ? Common::grid : all(target->args)});
         const E& base = target->kind == Kind::lane ? target->args[0] : target;
-        if (base->kind != Kind::variable && base->kind != Kind::element && base->kind != Kind::vector) fail("a store to an expression that is not memory");
+        if (base->kind != Kind::variable && base->kind != Kind::element && base->kind != Kind::vector && base->kind != Kind::strided)
+          fail("a store to an expression that is not memory");
         value(target);
         const Name& found = find(base->name);
         if (!found.stored) fail("{} is stored to, but it is constant", base->name);

@@ -23,6 +23,7 @@ class Lowering {
     std::vector<Stmt> out;
     for (Stmt& s : body) {
       s.body = lowered(std::move(s.body));
+      s.otherwise = lowered(std::move(s.otherwise));
       if (s.kind == Stmt::Kind::barrier && s.scope == Scope::warp) s.scope = Scope::block;
       if (s.kind == Stmt::Kind::let && is_shuffle(s.value)) exchange(std::move(s), out);
       else out.push_back(std::move(s));
@@ -60,6 +61,7 @@ class Lowering {
 }  // namespace
 
 Kernel without_warps(Kernel kernel) {
+  if (kernel.threads == 0) throw InternalError(fmt::format("kernel {} is a CPU's", kernel.name));
   Lowering lowering(kernel);
   kernel.body = lowering.lowered(std::move(kernel.body));
   for (const auto& [dtype, array] : lowering.arrays()) kernel.body.insert(kernel.body.begin(), array);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/threads.hpp"
+#include "jit/forms/forms.hpp"
 #include "jit/identities.hpp"
 #include "kernels/library.hpp"
 #include "kernels/products/onednn.hpp"
@@ -15,6 +16,7 @@ namespace {
 std::vector<std::pair<std::string, std::string>> strings(const jit::LoopNest& nest, const jit::Source& source, jit::Compiler* compiler, bool assembly) {
   std::vector<std::pair<std::string, std::string>> result{{".nest", jit::to_string(nest)}};
   if (source.text.empty()) return result;
+  result.emplace_back(".loops", jit::loop::to_string(jit::forms::lower(nest, jit::cpu_of(source.target))));
   result.emplace_back(".ll", source.text);
   if (assembly && compiler) result.emplace_back(".s", jit::llvm_assembly(*compiler, source));
   return result;

@@ -5,7 +5,7 @@
 
 #include "jit/loop_nest.hpp"
 
-namespace sinter::jit::llvm {
+namespace sinter::jit::forms::cpu {
 
 struct OneSided {
   /// Operand `operand` (1 or 2) of the instruction `where`, with the values that it alone needs.
@@ -22,4 +22,4 @@ struct OneSided {
 /// Returns the sides for which a branch pays.
 OneSided one_sided(const LoopNest& nest, const Stage& stage);
 
-}  // namespace sinter::jit::llvm
+}  // namespace sinter::jit::forms::cpu

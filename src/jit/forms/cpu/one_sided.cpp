@@ -1,8 +1,8 @@
-#include "jit/llvm/one_sided.hpp"
+#include "jit/forms/cpu/one_sided.hpp"
 
 #include <algorithm>
 
-namespace sinter::jit::llvm {
+namespace sinter::jit::forms::cpu {
 namespace {
 
 /// The minimum cost of operations, in additions, for which it pays to test whether any lane needs them.
@@ -102,4 +102,4 @@ OneSided one_sided(const LoopNest& nest, const Stage& stage) {
   return found;
 }
 
-}  // namespace sinter::jit::llvm
+}  // namespace sinter::jit::forms::cpu

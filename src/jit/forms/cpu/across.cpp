@@ -1,0 +1,138 @@
+// Pointwise kernels and columns: lanes along a parallel axis. In columns each lane has a row of its own.
+#include <algorithm>
+
+#include "jit/forms/cpu/lowering.hpp"
+
+namespace sinter::jit::forms::cpu {
+
+std::vector<int> Across::widths(int vectors) const {
+  std::vector<int> all;
+  if (nest_.chunk_axis != nest_.lane_axis()) {  // otherwise one lane at a time, because neighbouring chunks may differ in length
+    const int wide = std::min(kMaxLanes, native_lanes_ * vectors);
+    all.push_back(wide);
+    if (wide > native_lanes_) all.push_back(native_lanes_);
+  }
+  if (all.empty() || all.back() != 1) all.push_back(1);
+  return all;
+}
+
+bool Across::masks_the_rest() const {
+  if (native_lanes_ == 1 || nest_.chunk_axis == nest_.lane_axis()) return false;
+  const auto masks = [&](const Access& access) {
+    const int along = this->along(access);
+    return along == kNone || (along == kOne && (cpu_.vector_bytes == 64 || itemsize(access.dtype) >= 4));
+  };
+  return std::all_of(nest_.inputs.begin(), nest_.inputs.end(), masks) && std::all_of(nest_.outputs.begin(), nest_.outputs.end(), masks);
+}
+
+/// Computes, before the loops over lanes, values that are the same for all lanes and for the points of the loops inside. The compiler cannot do this, because a
+/// store might change what a load reads. The nest guarantees that an output never shares memory with an input that is read at other positions than those that
+/// are written.
+void Across::hoist_invariants() {
+  for (const Stage& stage : nest_.stages) {
+    if (stage.row) return;
+    for (const int number : stage.body) {
+      const Instr& instr = nest_.instrs[number];
+      bool same = instr.kind == Instr::Kind::scalar || instr.kind == Instr::Kind::op;
+      if (instr.kind == Instr::Kind::load) {
+        const int index = nest_.inputs[instr.input].index;
+        same = !moves(index) && !uses_values(nest_, index);
+        for (const int operand : {instr.guard, instr.fill}) same = same && (operand < 0 || hoisted_[operand]);
+      }
+      if (instr.kind == Instr::Kind::op)
+        for (int k = 0; k < trace::primitive(instr.op).arity; ++k) same &= hoisted_[instr.args[k]] != 0;
+      if (!same) continue;
+      value_[number] = named(instr, value_of(instr, 1));
+      hoisted_[number] = 1;
+    }
+  }
+}
+
+void Across::outer_point() {
+  hoist_invariants();
+  E begin = loop::bound("inner_begin");
+  const E end = loop::bound("inner_end");
+  for (const int width : widths(nest_.schedule.unroll())) {
+    if (width == 1 && masks_the_rest()) {
+      branch(begin < end, [&] {
+        set_axis(nest_.lane_axis(), begin);
+        start_mask(end - begin, native_lanes_);
+        point(native_lanes_);
+        mask_ = {};
+      });
+      break;
+    }
+    const E stop = width == 1 ? end : let(fmt::format("inner{}_stop", width), DType::int64, begin + whole(end - begin, width));
+    vectors(begin, stop, width);
+    begin = stop;
+  }
+}
+
+void Across::vectors(const E& begin, const E& stop, int lanes) {
+  loop_over(nest_.lane_axis(), begin, stop, lanes, [&] { point(lanes); });
+}
+
+namespace {
+
+/// A pointwise kernel is one of columns without rows.
+class Columns : public Across {
+  using Across::Across;
+
+  void row_stage(const Stage& stage, int lanes) override {
+    start_scans(stage, lanes);
+    start_reductions(stage, lanes, lanes);
+    branch({}, [&] { rows(stage, nest_.parallel, lanes); });
+    finish_reductions(stage);
+  }
+
+  void rows(const Stage& stage, int a, int lanes) {
+    if (a + 1 < nest_.axes()) return loop_over(a, 0, sizes_[a], 1, [&] { rows(stage, a + 1, lanes); });
+    const auto step = [&] {
+      body(stage, lanes);
+      end_step(stage);
+    };
+    for (const Store& s : stage.stores)
+      if (const Access& output = nest_.outputs[s.output]; lanes > 1 && lanes == native_lanes_ && lies_along_rows(nest_, output))
+        squares_[s.output] = registers(output.name + "_square", {output.dtype, lanes}, lanes);
+    E first_rest = 0;
+    if (!squares_.empty()) {
+      // As many rows as lanes make a square tile, which is transposed and stored along the row.
+      first_rest = int_let("whole", whole(sizes_[a], lanes));
+      loop("square", 0, first_rest, lanes, [&](const E& first) {
+        loop_over(a, first, first + lanes, 1, [&] {
+          row_ = axis(a) - first;
+          step();
+        });
+        row_ = {};
+        set_axis(a, first);
+        for (const auto& [output, square] : squares_) store_transposed(nest_.outputs[output], square, lanes);
+      });
+    }
+    squares_.clear();
+    loop_over(a, first_rest, sizes_[a], 1, step);
+  }
+
+  void store_transposed(const Access& access, const Memory& square, int lanes) {
+    const Memory lines{access.name + "_lines", square.type};
+    registers(lines.name, lines.type, lanes, Expr{.kind = Expr::Kind::transposed, .type = square.type, .name = square.name});
+    const E first = index(access.index, 1);
+    each(Binding::unrolled, DType::int64, "line", 0, lanes, 1,
+         [&](const E& line) { store_wide(memory(access).vector_at({first + number(along(access)) * line}, lanes), lines.at({line})); });
+  }
+
+  void store_lanes(const Store& s, int lanes) override {
+    const auto square = squares_.find(s.output);
+    if (row_.empty() || square == squares_.end()) return Lowering::store_lanes(s, lanes);
+    store(square->second.at({row_}), value_[s.value]);
+  }
+
+  std::map<int, Memory> squares_;  // by output, while a tile is filled
+  E row_;                          // of the tile
+};
+
+}  // namespace
+
+loop::Kernel lower(const LoopNest& nest, const PointwiseForm&, const CpuTarget& cpu) { return Columns(nest, cpu).write(); }
+loop::Kernel lower(const LoopNest& nest, const ColumnsForm&, const CpuTarget& cpu) { return Columns(nest, cpu).write(); }
+
+}  // namespace sinter::jit::forms::cpu
