@@ -104,7 +104,7 @@ bool CudaReplay::make_graph() {
   as_graph_ = false;
   static std::atomic<bool> reported{false};  // warns once, because every other plan would give the same warning
   log().at(reported.exchange(true) ? spdlog::level::info : spdlog::level::warn, "{}: no graph of {} kernels: {}; they are launched one by one", gpu_->name(),
-            launches_.size(), api.describe(r));
+           launches_.size(), api.describe(r));
   return false;
 }
 
