@@ -88,8 +88,10 @@ void convolve_winograd(const BlockedProblem& p, const float* x, const float* wei
     return Band{number / bands, row, tiles.rows * (number % bands + 1) / bands - row};
   };
   const std::int64_t max_tiles = (tiles.rows + bands - 1) / bands * tiles.columns;
-  const std::int64_t together = std::clamp<std::int64_t>(kSums / (kWinogradPositions * kWide * max_tiles) / 2 * 2, 2, p.blocks + p.blocks % 2);
-  const std::int64_t groups = (p.blocks + together - 1) / together, all_bands = p.batch * bands;
+  const std::int64_t all_bands = p.batch * bands, fit = kSums / (kWinogradPositions * kWide * max_tiles);
+  const std::int64_t share = threads_here == 1 ? fit : p.blocks * all_bands / (kBandsOfThread * threads_here);  // keeps all threads busy
+  const std::int64_t together = std::clamp<std::int64_t>(std::min(fit, share) / 2 * 2, 2, p.blocks + p.blocks % 2);
+  const std::int64_t groups = (p.blocks + together - 1) / together;
   const std::vector<float> zeros(static_cast<std::size_t>(together * kWide));
   const auto multiply_group = [&](const Band& band, std::int64_t group, const float* transformed) {
     multiply(p, tiles, band, group * together, std::min(together, p.blocks - group * together), transformed, weight, zeros.data(), bias, result, epilogue);
