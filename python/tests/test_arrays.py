@@ -516,7 +516,6 @@ def test_extreme_values(op):
                 raise AssertionError(f"{op.__name__}({x!r}, {y!r}) is {ours[place]!r}, and NumPy's is {theirs[place]!r}")
 
 
-@awaited("int64 and uint64 are compared as float64")
 @pytest.mark.parametrize("op", [operator.lt, operator.ge, operator.eq, operator.ne], **ids)
 def test_comparisons_of_signed_and_unsigned_integers(op):
     a, b = extremes("int64")[:, None], extremes("uint64")[None]

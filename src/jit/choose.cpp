@@ -325,6 +325,10 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
     return std::any_of(index.terms.begin(), index.terms.end(), [](const Index::Term& term) { return term.inner >= 0; });
   });
   schedule.wide_index = takes_apart ? points * row > limit : points > limit || row > limit;
+  for (const Index& index : nest.indices) {  // a falling position that was computed has a large constant, so that its remainder is never negative
+    const bool computed = std::any_of(index.terms.begin(), index.terms.end(), [](const Index::Term& term) { return term.value >= 0; });
+    schedule.wide_index = schedule.wide_index || (computed && index.constant >= 0 && lowered.ints[index.constant] > limit);
+  }
   for (const auto* accesses : {&nest.inputs, &nest.outputs})
     for (const auto& a : *accesses) schedule.wide_index = schedule.wide_index || element_count(graph.nodes[a.buffer].shape) > limit;
   schedule.blocks = overrides.number("blocks", schedule.blocks);

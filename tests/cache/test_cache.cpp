@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <sys/mount.h>
 #include <sys/resource.h>

@@ -1,5 +1,6 @@
 // The engine's parts: the bounded map, and kernels over a cache with wrong content.
 #include <doctest/doctest.h>
+#include <spdlog/logger.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -138,6 +138,32 @@ TEST_CASE("pieces computed by different functions are joined along rows, along c
   }
 }
 
+TEST_CASE("flat views of matrices, read forwards and backwards, in steps and by positions") {
+  std::mt19937 rng(fresh_seed());
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
+  for (int round = 0; round < 20 && !time_is_over(); ++round)
+    for (const DType dtype : sampled({DType::int8, DType::uint16, DType::int32, DType::float32, DType::float64, DType::bool_})) {
+      const std::int64_t rows = pick(2, 40), columns = pick(2, 70), left = pick(0, columns - 1), width = pick(1, columns - left);
+      const auto [x, ref] = random(rng, {rows, columns}, dtype, 0, 9);
+      const bool turned = round % 2 == 0;
+      const Tensor part = x.at({Slice{}, Slice{left, left + width}}), flat_part = sn::reshape(turned ? sn::transpose(part) : part, {-1});
+      const auto element = [&, &ref = ref](std::int64_t k) {
+        return ref.v[static_cast<std::size_t>(turned ? k % rows * columns + left + k / rows : k / width * columns + left + k % width)];
+      };
+      for (const std::int64_t step : {-1, -2, -7, 3}) {
+        const std::int64_t count = (rows * width - 1) / std::abs(step) + 1, first = step < 0 ? rows * width - 1 : 0;
+        const std::string what = fmt::format("{} [{}, {}:{}], turned {}, step {}", sn::name(dtype), rows, left, left + width, turned, step);
+        const Tensor view = flat_part.at({Slice{first, {}, step}});
+        same(sn::maximum(view, view), make({count}, [&](const Coords& c) { return element(first + c[0] * step); }), what);
+        const auto [positions, where] = random(rng, {pick(1, 90)}, DType::int64, 0, static_cast<double>(count - 1));
+        same(sn::take(view, positions),
+             make(where.shape,
+                  [&, &where = where](const Coords& c) { return element(first + static_cast<std::int64_t>(where.v[static_cast<std::size_t>(c[0])]) * step); }),
+             what + ", by positions");
+      }
+    }
+}
+
 TEST_CASE("short rows of every length, and comparisons of positions with numbers far out of range") {
   std::mt19937 rng(fresh_seed());
   for (const DType dtype : sampled({DType::uint8, DType::int16, DType::float32, DType::float64, DType::bool_, DType::int64}))

@@ -297,8 +297,8 @@ E Lowering::load_irregular(const Instr& instr, int lanes) {
       if (term.div != kOne || term.mod != kNone) {
         const E period = number(term.div != kOne ? term.div : term.mod),
                 last = index(term.inner, 1) % period + (along == kOne ? E(lanes - 1) : slope * (lanes - 1));
-        linear = linear && last < period;
-        if (term.div != kOne) continue;  // every lane has the same quotient
+        linear = linear && loop::cast(last, DType::uint64) < loop::cast(period, DType::uint64);  // a negative slope may lead below zero
+        if (term.div != kOne) continue;                                                          // every lane has the same quotient
       }
     }
     const E step = term.coeff == kOne ? slope : slope * number(term.coeff);
