@@ -49,7 +49,7 @@ END
 fi
 
 build=build/aarch64
-cmake -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake >/dev/null
+cmake -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSINTER_UNITY=ON -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake >/dev/null
 suites=(eval limits explain results replay timeline surface rewritten freeze blocks groups)
 programs=(cache engine arena fuse fusion guarded_memory llvm llvm_object arithmetic)
 cmake --build "$build" --target "${suites[@]/#/test_}" "${programs[@]/#/test_}" test_golden sinter_command

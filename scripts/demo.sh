@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ ! -x build/release/examples/demo ]; then
-  echo "The first run installs packages and builds the library, the command and the demonstration: four to five minutes on two cores. Later runs take seconds."
+  echo "The first run installs packages and builds the library, the command and the demonstration: about four minutes on two cores. Later runs take seconds."
 fi
 scripts/build.sh --target demo
 export SINTER_CACHE_DIR=$PWD/build/demo/cache
