@@ -1,9 +1,6 @@
 # The matrix product's blocks are compiled for three instruction sets and chosen at run time (src/kernels/products/matmul.cpp).
 # They are always optimised. Otherwise Eigen would emit out-of-line copies of shared inline functions with these instructions.
 set(kernels ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels)
-# Files for one instruction set define the same names. Each is compiled alone, also where the processor has no such instructions.
-file(GLOB sets ${kernels}/*/*_avx2.cpp ${kernels}/*/*_avx512.cpp ${kernels}/*/*_vnni.cpp)
-set_source_files_properties(${sets} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set(optimise -O3 -fwrapv)
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # Every 64-bit ARM fuses multiply-adds. A compiler may then contract x*y+z anywhere, so that rounding would depend on inlining. It does so in

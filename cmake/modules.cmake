@@ -79,6 +79,10 @@ function(sinter_module name)
   if(name STREQUAL base OR name STREQUAL trace OR name STREQUAL fuse)  # recording and most of the time of planning
     target_compile_options(sinter_module_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
+  if(name STREQUAL kernels AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    # Files for one instruction set define the same names. On x86 their options keep them apart (instruction_sets.cmake).
+    set_target_properties(sinter_module_kernels PROPERTIES UNITY_BUILD OFF)
+  endif()
   if(name STREQUAL runtime)  # names of one device have other meanings in another's files
     set_target_properties(sinter_module_runtime PROPERTIES UNITY_BUILD_MODE GROUP)
     foreach(device host cuda opencl)
