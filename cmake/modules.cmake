@@ -79,7 +79,7 @@ function(sinter_module name)
   if(name STREQUAL base OR name STREQUAL trace OR name STREQUAL fuse)  # recording and most of the time of planning
     target_compile_options(sinter_module_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
-  if(name STREQUAL kernels AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  if(name STREQUAL "kernels" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # Files for one instruction set define the same names. On x86 their options keep them apart (instruction_sets.cmake).
     set_target_properties(sinter_module_kernels PROPERTIES UNITY_BUILD OFF)
   endif()
