@@ -81,6 +81,17 @@ std::string kernel_of(const std::string& body, const std::string& head = "") {
   return fmt::format("kernel k: 256 threads, 256 across{}\n  input float32 in0\n  output float32 out0\n  number int32 s0\n{{\n{}\n}}\n", head, body);
 }
 
+/// Reads a kernel back as it was printed, and returns its text.
+std::string read_back(const loop::Kernel& kernel) {
+  const std::string text = loop::to_string(kernel);
+  CAPTURE(text);
+  const loop::Kernel read = LoopReader::read(text);
+  REQUIRE(loop::to_string(read) == text);
+  REQUIRE(sinter::test::same(kernel, read));
+  loop::verify(read);
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("every form is read back as it was printed, in every way that it can run") {
@@ -91,12 +102,7 @@ TEST_CASE("every form is read back as it was printed, in every way that it can r
       for (const auto& formula : formulas(t)) {
         for (const jit::LoopNest& nest : nests(formula, sn::fuse::cuda_limits(sm))) {
           const loop::Kernel kernel = jit::forms::lower(nest, sm);
-          const std::string text = loop::to_string(kernel);
-          CAPTURE(text);
-          const loop::Kernel read = LoopReader::read(text);
-          REQUIRE(loop::to_string(read) == text);
-          REQUIRE(sinter::test::same(kernel, read));
-          loop::verify(read);
+          read_back(kernel);
           forms.insert(name(nest.schedule.form));
           ++count;
         }
@@ -113,12 +119,7 @@ TEST_CASE("every form of a CPU is read back as it was printed, in every way that
       for (const auto& formula : formulas(t))
         for (const jit::LoopNest& nest : nests(formula, sn::fuse::cpu_limits())) {
           const loop::Kernel kernel = jit::forms::lower(nest, cpu);
-          const std::string text = loop::to_string(kernel);
-          CAPTURE(text);
-          const loop::Kernel read = LoopReader::read(text);
-          REQUIRE(loop::to_string(read) == text);
-          REQUIRE(sinter::test::same(kernel, read));
-          loop::verify(read);
+          const std::string text = read_back(kernel);
           CHECK_THROWS_AS(loop::without_warps(kernel), sn::InternalError);
           forms.insert(name(nest.schedule.form));
           all += text;

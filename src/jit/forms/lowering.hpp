@@ -14,6 +14,7 @@
 namespace sinter::jit::forms {
 
 using cuda::kWarp;
+
 class Lowering : protected Statements {
  public:
   Lowering(const LoopNest& nest, int sm);

@@ -168,10 +168,8 @@ std::vector<Value> Accesses::transposed(std::vector<Value> rows) {
   for (int bits = lanes; bits > 1; bits /= 2) {
     std::vector<Value> next;
     for (int k = 0; k < lanes; ++k) {
-      std::string mask;
-      for (int lane = 0; lane < lanes; ++lane) mask += fmt::format("{}i32 {}", lane ? ", " : "", k % 2 * (lanes / 2) + lane / 2 + lane % 2 * lanes);
-      next.push_back(ir_.emit(
-          dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> <{4}>", type, rows[k / 2].ref, rows[k / 2 + lanes / 2].ref, lanes, mask)));
+      const std::string mask = mask_of(lanes, [&](int lane) { return k % 2 * (lanes / 2) + lane / 2 + lane % 2 * lanes; });
+      next.push_back(ir_.emit(dtype, lanes, fmt::format("shufflevector {0} {1}, {0} {2}, {3}", type, rows[k / 2].ref, rows[k / 2 + lanes / 2].ref, mask)));
     }
     rows = std::move(next);
   }
