@@ -1,7 +1,7 @@
 // The float32 functions of the CPU, written once over an abstract value X: a vector in a kernel that is being generated (jit/math/expression.hpp), or a number
 // of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each rounded once, so they give the same bits. All are within
-// 2 ULP over the whole range. The functions that cost most in practice (exp, log, tanh, erf) stay in float32 arithmetic. Others compute in double with short
-// polynomials and round once. Rarely used functions round the float64 function's result.
+// 2 ULP over the whole range. The functions that cost most in practice (exp, log, log1p, tanh, erf) stay in float32 arithmetic. Others compute in double with
+// short polynomials and round once. Rarely used functions round the float64 function's result.
 //
 // Besides arithmetic, comparisons and bit operations, a value has: fma, which is a fused multiply-add where the processor has one, else a product and a sum;
 // select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal); and
@@ -161,16 +161,37 @@ template <class X> auto log_specials(const X& result, const X& argument) {
   return select((argument > 0.0) & (argument < kInf), result, special);
 }
 
+/// Returns the logarithm of (1 + f) 2^n, for f between sqrt(1/2) - 1 and sqrt(2) - 1. e is n as a number, and `rest`, if given, is less than a rounding error
+/// of f and missing in it. ln(2) is split as in reduce_exp32.
+template <class X> auto log_of_parts32(const X& f, const X& e, const X* rest = nullptr) {
+  const auto z = f * f;
+  auto y = f * z * polynomial(f, kLog32);
+  if (rest) y = y + *rest;
+  y = fma(z, f.like(-0.5), fma(e, -2.12194440054690583e-4, y));
+  return fma(e, 0.693359375, f + y);
+}
+
+/// Returns n, for which the bits of a normal number stand for m 2^n with m in [sqrt(1/2), sqrt(2)).
+template <class N> auto exponent32(const N& bits) { return shift_right(bits - 0x3f3504f3, 23); }
+
 template <class X> auto log_32(const X& x) {
   const auto tiny = x < 0x1p-126;
   const auto b = bits(select(tiny, x * 0x1p23, x));
-  const auto n = shift_right(b - 0x3f3504f3, 23);  // so that the mantissa is in [sqrt(1/2), sqrt(2))
+  const auto n = exponent32(b);
   const auto f = from_bits(b - shift_left(n, 23)) - 1.0;
   const auto e = to_float(n - select(tiny, n.like(23), n.like(0)));
-  const auto z = f * f;
-  auto y = f * z * polynomial(f, kLog32);
-  y = fma(z, f.like(-0.5), fma(e, -2.12194440054690583e-4, y));
-  return log_specials(fma(e, 0.693359375, f + y), x);
+  return log_specials(log_of_parts32(f, e), x);
+}
+
+/// Takes the logarithm of u = 1 + x, to whose mantissa the rounding error of u is added. f near zero is then x itself.
+template <class X> auto log1p_32(const X& x) {
+  const auto u = x + 1.0, added = u - x, lost = (1.0 - added) + (x - (u - added));
+  const auto b = bits(u);
+  const auto n = exponent32(b);
+  const auto scale = from_bits(shift_left(128 - n, 23));  // 2^(1 - n), or 0 for the largest x, of which nothing is lost
+  const auto rounded = from_bits(b - shift_left(n, 23)) - 1.0, missing = lost * scale * 0.5;
+  const auto f = rounded + missing, rest = missing - (f - rounded);
+  return select(x == 0.0, x, log_specials(log_of_parts32(f, to_float(n), &rest), u));
 }
 
 template <class X> struct Log64 {
@@ -178,12 +199,11 @@ template <class X> struct Log64 {
   X log;  // logarithm of the mantissa, which is in [sqrt(1/2), sqrt(2))
 };
 
-/// Computes the logarithm of a positive normal double. `near_one`, if given, is x - 1 with more digits than x has.
-template <class X> auto log64(const X& x, const X* near_one = nullptr) {
+/// Computes the logarithm of a positive normal double.
+template <class X> auto log64(const X& x) {
   const auto b = bits(x);
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
-  auto f = from_bits(b - shift_left(n, 52)) - 1.0;
-  if (near_one) f = select(n == 0, *near_one, f);
+  const auto f = from_bits(b - shift_left(n, 52)) - 1.0;
   const auto s = f / (f + 2.0), z = s * s;
   const auto exponent = from_bits(n + kRound64Bits) - kRound64;
   return Log64<X>{exponent, fma(s * z, polynomial(z, kLog64), s + s)};
@@ -198,13 +218,6 @@ template <class X> auto log10_32(const X& x) {
   const auto l = log64(to_double(x));
   constexpr double kLog10of2 = 0x1.34413509f79ffp-2, kLog10e = 0x1.bcb7b1526e50ep-2;
   return log_specials(to_float(fma(l.exponent, kLog10of2, l.log * kLog10e)), x);
-}
-
-template <class X> auto log1p_32(const X& x) {
-  const auto d = to_double(x), u = d + 1.0;
-  const auto l = log64(u, &d);
-  const auto result = log_specials(to_float(fma(l.exponent, kLn2, l.log)), to_float(u));
-  return select(x == 0.0, x, result);
 }
 
 // ---- circular functions
