@@ -187,6 +187,13 @@ class LoopReader {
       expect(")");
       return make(Kind::lanes_below, {DType::bool_, lanes}, {count});
     }
+    if (function == "trees") {
+      const trace::Op op = op_named(take());
+      expect(",");
+      const std::string square = take();
+      expect(")");
+      return Expr{.kind = Kind::trees, .type = declared(square), .name = square, .op = op};
+    }
     if (function == "neutral" || function == "rounded" || function == "remote" || function == "tree" || function == "prefix") {
       const std::string first = take();
       expect(",");
@@ -195,8 +202,8 @@ class LoopReader {
       else if (function == "tree" || function == "prefix") {
         const E vector = expression();
         const bool tree = function == "tree";
-        e = Expr{
-            .kind = tree ? Kind::tree : Kind::prefix, .type = {vector->type.dtype, tree ? 1 : vector->type.width}, .op = op_named(first), .args = {vector}};
+        const int left = !tree ? vector->type.width : accept(",") ? number() : 1;
+        e = Expr{.kind = tree ? Kind::tree : Kind::prefix, .type = {vector->type.dtype, left}, .op = op_named(first), .args = {vector}};
       } else if (function == "remote") e = Expr{.kind = Kind::remote, .type = declared(first), .name = first, .args = {expression()}};
       else dtype_named(first, dtype), e = Expr{.kind = Kind::rounded, .type = DType::float32, .dtype = dtype, .args = {expression()}};
       expect(")");

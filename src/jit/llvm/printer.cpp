@@ -126,11 +126,16 @@ class Printer {
     declare(s.name, Name::Kind::memory, array, s.type);
     if (s.value.empty()) return;
     if (s.value->kind != Kind::transposed) fail(s.name + " has a value");
-    const auto line = [&](const Value& of, int k) { return memory_.element_pointer(of, s.type.dtype, integer(k * lanes)); };
-    std::vector<Value> lines;
-    for (int k = 0; k < lanes; ++k) lines.push_back(memory_.load(line(find(s.value->name).value, k), s.type.dtype, lanes));
-    lines = memory_.transposed(std::move(lines));
-    for (int k = 0; k < lanes; ++k) memory_.store(line(array, k), lines[static_cast<std::size_t>(k)]);
+    const std::vector<Value> lines = memory_.transposed(vectors_of(s.value->name));
+    for (int k = 0; k < lanes; ++k) memory_.store(vector_pointer(array, s.type, k), lines[static_cast<std::size_t>(k)]);
+  }
+  Value vector_pointer(const Value& array, const loop::Type& type, int k) { return memory_.element_pointer(array, type.dtype, integer(k * type.width)); }
+  /// Returns the vectors of a square.
+  std::vector<Value> vectors_of(const std::string& square) {
+    const Name array = find(square);
+    std::vector<Value> vectors;
+    for (int k = 0; k < array.type.width; ++k) vectors.push_back(memory_.load(vector_pointer(array.value, array.type, k), array.type.dtype, array.type.width));
+    return vectors;
   }
 
   void branch(const Value& when, const std::vector<Stmt>& body, const std::vector<Stmt>& otherwise) {
@@ -288,7 +293,8 @@ class Printer {
       case Kind::lanes_below: return lanes_below(value(e.args[0]), e.type.width);
       case Kind::any: return ir_.any(value(e.args[0]));
       case Kind::some: return value(e.args[0]);
-      case Kind::tree: return tree(e.op, value(e.args[0]));
+      case Kind::tree: return tree(e.op, value(e.args[0]), e.type.width);
+      case Kind::trees: return trees(e.op, vectors_of(e.name));
       case Kind::prefix: return prefix(e.op, ir_.broadcast(value(e.args[0]), e.type.width));
       default: fail("a CPU has no such expression");
     }
@@ -361,10 +367,11 @@ class Printer {
   static Value numbers(DType dtype, int lanes) {
     return {listed(type_name(dtype, 1), lanes, [](int lane) { return lane; }), dtype, lanes, true};
   }
-  /// Returns the lanes from(0), from(1), ... of the vector.
-  template <class F> Value shuffled(const Value& v, int lanes, F from) {
-    return ir_.emit(v.dtype, lanes,
-                    fmt::format("shufflevector {0} {1}, {0} poison, <{2} x i32> {3}", type_name(v.dtype, v.lanes), v.ref, lanes, listed("i32", lanes, from)));
+  /// Returns the lanes from(0), from(1), ... of the vector. Those of `more`, if given, have the numbers after it.
+  template <class F> Value shuffled(const Value& v, int lanes, F from, std::string_view more = "poison") {
+    return ir_.emit(
+        v.dtype, lanes,
+        fmt::format("shufflevector {0} {1}, {0} {2}, <{3} x i32> {4}", type_name(v.dtype, v.lanes), v.ref, more, lanes, listed("i32", lanes, from)));
   }
 
   /// Compares lane numbers in a type in which they fill a register of at least 16 bytes. LLVM 19 widens a narrower comparison. If the comparison is in another
@@ -376,15 +383,31 @@ class Printer {
     return ir_.compare("icmp ult", numbers(type, lanes), limit);
   }
 
-  /// Halves the vector until one lane is left.
-  Value tree(trace::Op reduction, Value v) {
-    while (v.lanes > 1) {
+  /// Halves the vector until `lanes` are left.
+  Value tree(trace::Op reduction, Value v, int lanes) {
+    while (v.lanes > lanes) {
       const int half = v.lanes / 2;
       const auto part = [&](int first) { return half == 1 ? ir_.lane(v, first) : shuffled(v, half, [&](int lane) { return first + lane; }); };
       const Value low = part(0), high = part(half);
       v = combined(reduction, low, high);
     }
     return v;
+  }
+
+  /// Halves the rows in as many vectors, and joins two vectors' rows at each step.
+  Value trees(trace::Op reduction, std::vector<Value> vectors) {
+    for (int row = vectors[0].lanes; row > 1; row /= 2) {  // lanes of a row
+      std::vector<Value> joined;
+      for (std::size_t k = 0; k < vectors.size(); k += 2) {
+        const auto halves = [&](int first) {
+          return shuffled(vectors[k], vectors[k].lanes, [&](int lane) { return lane / (row / 2) * row + lane % (row / 2) + first; }, vectors[k + 1].ref);
+        };
+        const Value low = halves(0), high = halves(row / 2);
+        joined.push_back(combined(reduction, low, high));
+      }
+      vectors = std::move(joined);
+    }
+    return vectors[0];
   }
 
   Value prefix(trace::Op reduction, Value v) {

@@ -210,7 +210,9 @@ class Text : public Printer {
     std::vector<std::string> args;
     for (const E& a : e.args) args.push_back(text(a));
     const auto call = [&](std::string_view function) { return std::pair(fmt::format("{}({})", function, fmt::join(args, ", ")), kAtom); };
-    const auto combination = [&](std::string_view function) { return std::pair(fmt::format("{}({}, {})", function, trace::name(e.op), args[0]), kAtom); };
+    const auto combination = [&](std::string_view function, std::string_view of) {
+      return std::pair(fmt::format("{}({}, {})", function, trace::name(e.op), of), kAtom);
+    };
     switch (e.kind) {
       case Kind::own: return {e.name, kAtom};
       case Kind::element:
@@ -238,8 +240,9 @@ class Text : public Printer {
       case Kind::lanes_below: return {fmt::format("lanes_below({}, {})", e.type.width, args[0]), kAtom};
       case Kind::any: return call("any");
       case Kind::some: return call("some");
-      case Kind::tree: return combination("tree");
-      case Kind::prefix: return combination("prefix");
+      case Kind::tree: return combination("tree", args[0] + (e.type.width > 1 ? fmt::format(", {}", e.type.width) : ""));
+      case Kind::trees: return combination("trees", e.name);
+      case Kind::prefix: return combination("prefix", args[0]);
       default: return {fmt::format("remote({}, {})", e.name, args[0]), kAtom};
     }
   }

@@ -74,7 +74,8 @@ struct Expr {
     lanes_below,  // whether each lane's number is less than args[0]
     any,          // whether args[0] is true in any lane
     some,         // the mask args[0], which is known to be true in some lane
-    tree,         // all lanes of args[0], combined by `op`: lane i with lane i + width / 2, then i + width / 4, ...
+    tree,         // the lanes of args[0], combined by `op` until `type` has as many: lane i with lane i + width / 2, then i + width / 4, ...
+    trees,        // lane k is all lanes of vector k of the square `name`, combined as a tree
     prefix,       // each lane of args[0] combined by `op` with the lane 1, then 2, then 4, ... before it
   };
   Kind kind = Kind::literal;

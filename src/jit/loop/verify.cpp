@@ -130,7 +130,8 @@ class Verifier {
       case Kind::vector:
       case Kind::strided: return memory(*e);
       case Kind::transposed:
-        only(true, "transposed squares");
+      case Kind::trees:
+        only(true, "squares of vectors");
         if (const Name& found = find(e->name); !(found.type == e->type) || found.extents != std::vector{e->type.width}) fail("{} is no square", e->name);
         return Common::grid;
       case Kind::binary: {

@@ -18,11 +18,7 @@ std::vector<int> Across::widths(int vectors) const {
 
 bool Across::masks_the_rest() const {
   if (native_lanes_ == 1 || nest_.chunk_axis == nest_.lane_axis()) return false;
-  const auto masks = [&](const Access& access) {
-    const int along = this->along(access);
-    return along == kNone || (along == kOne && (cpu_.vector_bytes == 64 || itemsize(access.dtype) >= 4));
-  };
-  return std::all_of(nest_.inputs.begin(), nest_.inputs.end(), masks) && std::all_of(nest_.outputs.begin(), nest_.outputs.end(), masks);
+  return has_masked_accesses();
 }
 
 /// Computes, before the loops over lanes, values that are the same for all lanes and for the points of the loops inside. The compiler cannot do this, because a

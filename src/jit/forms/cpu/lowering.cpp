@@ -34,6 +34,7 @@ Lowering::Lowering(const LoopNest& nest, const CpuTarget& cpu)
     : nest_(nest),
       cpu_(cpu),
       along_rows_(nest.schedule.lanes_along_rows()),
+      lane_axis_(nest.lane_axis()),
       native_lanes_(std::min(kPersistentLanes, cpu.vector_bytes / widest_element(nest))),
       whole_vector_(cpu.vector_bytes),
       value_(nest.instrs.size()),
@@ -174,7 +175,7 @@ E Lowering::value_of(const Instr& instr, int lanes) {
       return mask_.empty() ? values : loop::guarded(values, points(), 0);
     }
     case Instr::Kind::index: {
-      const int along = coefficient(nest_, instr.input, nest_.lane_axis());
+      const int along = coefficient(nest_, instr.input, lane_axis_);
       if (along == kNone || lanes == 1) return index(instr.input, 1);
       if (along == kIrregular) return index(instr.input, lanes);
       return index(instr.input, 1) + (along >= 0 ? iota(lanes) * number(along) : iota(lanes));
@@ -194,7 +195,7 @@ E Lowering::compare_lanes(const Instr& instr) {
   if ((!less && !equal) || instr.operand != DType::int64) return {};
   const auto walks = [&](int k) {
     const Instr& arg = nest_.instrs[instr.args[k]];
-    return arg.kind == Instr::Kind::index && coefficient(nest_, arg.input, nest_.lane_axis()) == kOne && value_[instr.args[k]]->type.width > 1;
+    return arg.kind == Instr::Kind::index && coefficient(nest_, arg.input, lane_axis_) == kOne && value_[instr.args[k]]->type.width > 1;
   };
   const int lane = walks(0) ? 0 : 1;
   if (!walks(lane) || value_[instr.args[1 - lane]]->type.width > 1) return {};
@@ -237,12 +238,12 @@ E Lowering::index(int which, int lanes) {
     E factor;
     if (term.axis >= 0) {
       factor = axis(term.axis);
-      if (term.axis == nest_.lane_axis() && lanes > 1) factor = factor + iota(lanes);
+      if (term.axis == lane_axis_ && lanes > 1) factor = factor + iota(lanes);
     } else if (term.value >= 0) {
       factor = value_[term.value];
       if (lanes == 1 && factor->type.width > 1) factor = loop::lane_of(factor, 0);
     } else {
-      factor = index(term.inner, lanes > 1 && depends_on(nest_, term.inner, nest_.lane_axis()) ? lanes : 1);
+      factor = index(term.inner, lanes > 1 && depends_on(nest_, term.inner, lane_axis_) ? lanes : 1);
       if (term.div != kOne) factor = factor / number(term.div);
       if (term.mod != kNone) factor = factor % number(term.mod);
     }
@@ -262,6 +263,14 @@ E Lowering::place(const Access& access, int lanes, bool apart) {
   if (lanes == 1 || (along == kNone && !apart) || at->type.width > 1) return memory(access).at({at});
   if (along == kOne) return memory(access).vector_at({at}, lanes);
   return memory(access).strided_at(at, along >= 0 ? number(along) : E(0), lanes);
+}
+
+bool Lowering::has_masked_accesses() const {
+  const auto masks = [&](const Access& access) {
+    const int along = this->along(access);
+    return along == kNone || (along == kOne && (cpu_.vector_bytes == 64 || itemsize(access.dtype) >= 4));
+  };
+  return std::all_of(nest_.inputs.begin(), nest_.inputs.end(), masks) && std::all_of(nest_.outputs.begin(), nest_.outputs.end(), masks);
 }
 
 E Lowering::load(const Instr& instr, int lanes) {
@@ -285,12 +294,12 @@ E Lowering::load_irregular(const Instr& instr, int lanes) {
   for (const Index::Term& term : nest_.indices[access.index].terms) {
     E slope = number(kOne);
     if (term.axis >= 0) {
-      if (term.axis != nest_.lane_axis()) continue;
+      if (term.axis != lane_axis_) continue;
     } else if (term.value >= 0) {
       if (value_[term.value]->type.width == 1) continue;
       return place(access, lanes);
     } else {
-      const int along = coefficient(nest_, term.inner, nest_.lane_axis());
+      const int along = coefficient(nest_, term.inner, lane_axis_);
       if (along == kNone) continue;
       if (along == kIrregular) return place(access, lanes);
       slope = number(along);

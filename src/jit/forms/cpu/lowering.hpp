@@ -80,7 +80,7 @@ class Lowering : protected Statements {
   }
   /// Returns a number of LoopNest::ints, or 1.
   static E number(int parameter) { return parameter == kOne ? loop::literal(1, DType::int64) : loop::variable(fmt::format("s{}", parameter), DType::int64); }
-  int along(const Access& access) const { return coefficient(nest_, access.index, nest_.lane_axis()); }
+  int along(const Access& access) const { return coefficient(nest_, access.index, lane_axis_); }
   /// Returns the index for the first lane, or for every lane.
   E index(int number, int lanes);
 
@@ -106,6 +106,8 @@ class Lowering : protected Statements {
   }
   /// Stores to neighbouring elements. If the kernel writes much and the address is aligned, the store bypasses the cache.
   void store_wide(const E& target, const E& value);
+  /// Returns whether the processor can load and store some lanes of each access, with one instruction for a vector.
+  bool has_masked_accesses() const;
   static Memory memory(const Access& access) { return {access.name, access.dtype}; }
 
   // Reductions, in the order of jit/reduction_order.hpp (reductions.cpp).
@@ -117,7 +119,7 @@ class Lowering : protected Statements {
   void combine_values(const Stage& stage, int lanes);
   void end_step(const Stage& stage);
   void finish_reductions(const Stage& stage);
-  /// Combines all lanes of a reduction's part.
+  /// Combines lanes of a reduction's part, until tree_lanes_ are left.
   E tree(const Reduction& reduction, const E& lanes) const;
   void start_scans(const Stage& stage, int lanes);
   E scan(int number, int lanes);
@@ -125,6 +127,7 @@ class Lowering : protected Statements {
   const LoopNest& nest_;
   const CpuTarget& cpu_;
   const bool along_rows_;      // the lanes are points of a row
+  int lane_axis_;              // the axis of the lanes of the present statement
   int native_lanes_ = 1;       // elements of the widest type in a vector register
   int whole_vector_;           // the fewest bytes of a store that may bypass the cache
   std::vector<E> sizes_;       // of each axis; the first row axis is limited to the chunk
@@ -134,6 +137,7 @@ class Lowering : protected Statements {
   E mask_;                     // lanes that are points, in a vector that ends an axis; empty: all lanes are
   E first_lane_;               // first lane of a narrower vector; empty: all lanes are computed at once
   E slice_;                    // first lane of a slice, in a sliced step
+  int tree_lanes_ = 1;         // the lanes of a reduction's result, if lanes are points of a row
 
   /// The parts of a reduction. The values that are not yet in the block are in `step`.
   struct Parts {
@@ -170,7 +174,7 @@ class Across : public Lowering {
   /// Writes the points [begin, stop) of the axis of the lanes, in vectors of `lanes`.
   virtual void vectors(const E& begin, const E& stop, int lanes);
   /// Returns whether the loops inside change the index.
-  virtual bool moves(int index) const { return depends_on(nest_, index, nest_.lane_axis()); }
+  virtual bool moves(int index) const { return depends_on(nest_, index, lane_axis_); }
   /// Returns whether the last points, too few for a vector, are one masked vector: each access is contiguous, and the processor can mask it.
   virtual bool masks_the_rest() const;
 

@@ -70,13 +70,14 @@ void Lowering::finish_reductions(const Stage& stage) {
   for (const Reduction& reduction : stage.reductions) {
     const Parts& parts = parts_[reduction.result];
     const E total = parts.run.empty() ? parts.step : parts.run;
-    value_[reduction.result] = let(result(reduction).name, {total->type.dtype, along_rows_ ? 1 : parts.lanes}, along_rows_ ? tree(reduction, total) : total);
+    value_[reduction.result] =
+        let(result(reduction).name, {total->type.dtype, along_rows_ ? tree_lanes_ : parts.lanes}, along_rows_ ? tree(reduction, total) : total);
   }
 }
 
 E Lowering::tree(const Reduction& reduction, const E& lanes) const {
-  if (lanes->type.width == 1) return lanes;
-  return Expr{.kind = Kind::tree, .type = lanes->type.dtype, .op = reduction.op, .args = {lanes}};
+  if (lanes->type.width == tree_lanes_) return lanes;
+  return Expr{.kind = Kind::tree, .type = {lanes->type.dtype, tree_lanes_}, .op = reduction.op, .args = {lanes}};
 }
 
 // ---- scans

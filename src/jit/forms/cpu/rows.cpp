@@ -7,10 +7,79 @@ namespace sinter::jit::forms::cpu {
 namespace {
 
 class Rows : public Lowering {
-  using Lowering::Lowering;
+ public:
+  Rows(const LoopNest& nest, const CpuTarget& cpu) : Lowering(nest, cpu) {
+    if (const Stage* stage = only_row_stage()) tree_lanes_ = std::min({kMaxRowsAtOnce, native_lanes_, row_width(*stage)});
+  }
+
+ private:
+  static constexpr int kMaxRowsAtOnce = 16;
 
   int outer_axes() const override { return nest_.parallel; }
-  void outer_point() override { point(1); }
+  E outer_step() override { return tree_lanes_ == 1 ? E(1) : points_ = var("points", DType::int64); }
+  void outer_point() override {
+    if (tree_lanes_ == 1) point(1);
+    else neighbours();
+  }
+
+  /// Returns the row stage if the nest has no other, the stages before it write nothing and neighbouring rows have results of their own.
+  const Stage* only_row_stage() const {
+    const Stage* found = nullptr;
+    for (const Stage& stage : nest_.stages) {
+      if (stage.row && (found || stage.reductions.empty() || !stage.keeps.empty() || has_scan(nest_, stage))) return nullptr;
+      if (stage.row) found = &stage;
+      else if (!found && !(stage.stores.empty() && stage.keeps.empty() && stage.checks.empty())) return nullptr;
+    }
+    const auto is_condition = [&](const Reduction& reduction) { return is_bool(result(reduction).dtype); };
+    const auto differs = [&](const Access& output) { return depends_on(nest_, output.index, nest_.parallel - 1); };
+    if (std::none_of(nest_.outputs.begin(), nest_.outputs.end(), differs)) return nullptr;
+    return found && std::none_of(found->reductions.begin(), found->reductions.end(), is_condition) ? found : nullptr;
+  }
+
+  /// Computes neighbouring rows, as many as a vector has lanes, or fewer at the end of an axis or range. Each row is reduced to one vector. The trees of these
+  /// vectors are computed together, so that each lane has the result of a row; the stages after that compute these lanes. Values before the row stage are
+  /// computed again at each use.
+  void neighbours() {
+    const int last = nest_.parallel - 1;
+    const Stage& row_stage = *only_row_stage();
+    const E first = int_let("first", axis(last)), left = minimum(sizes_[last] - first, loop::bound("outer_end") - loop::variable("outer", DType::int64));
+    store(points_, minimum(left, tree_lanes_));
+    std::vector<Memory> vectors;
+    for (const Reduction& reduction : row_stage.reductions)
+      vectors.push_back(registers(result(reduction).name + "_vectors", {result(reduction).dtype, tree_lanes_}, tree_lanes_));
+    const auto reduce = [&](const E& row, auto reduced) {
+      set_axis(last, first + row);
+      if (nest_.chunk_axis >= 0) clip_rows();
+      for (const Stage& stage : nest_.stages) {
+        if (&stage == &row_stage) break;
+        body(stage, 1);
+      }
+      reduced();
+      for (std::size_t k = 0; k < vectors.size(); ++k) store(vectors[k].at({row}), value_[row_stage.reductions[k].result]);
+    };
+    const auto any_rows = [&] { loop("row", 0, points_, 1, [&](const E& row) { reduce(row, [&] { this->row_stage(row_stage, 1); }); }); };
+    const int narrow = std::min(row_width(row_stage), native_lanes_);
+    if (!masks_steps(row_stage) || nest_.rows > 1 || nest_.chunk_axis >= 0) {
+      any_rows();
+    } else {
+      // A row of one vector takes hardly more instructions than a loop.
+      branch(
+          points_ == tree_lanes_ && is_short(narrow),
+          [&] { each(Binding::unrolled, DType::int64, "row", 0, tree_lanes_, 1, [&](const E& row) { reduce(row, [&] { one_vector(row_stage, narrow); }); }); },
+          any_rows);
+    }
+    lane_axis_ = last;
+    start_mask(points_, tree_lanes_);
+    for (std::size_t k = 0; k < vectors.size(); ++k) {
+      const Reduction& reduction = row_stage.reductions[k];
+      const Type type(result(reduction).dtype, tree_lanes_);
+      value_[reduction.result] = let(result(reduction).name, type, Expr{.kind = Expr::Kind::trees, .type = type, .name = vectors[k].name, .op = reduction.op});
+    }
+    for (const Stage& stage : nest_.stages)
+      if (&stage != &row_stage) body(stage, tree_lanes_);
+    mask_ = {};
+    lane_axis_ = nest_.lane_axis();
+  }
 
   /// Returns how many points of a row are computed at once: a whole step, or, if a longer body needs the registers, a slice of a step. The accumulators of a
   /// sliced step are in memory.
@@ -23,6 +92,21 @@ class Rows : public Lowering {
   /// Returns whether the rest of a row after whole vectors can be one more vector, in which only some lanes are row points.
   bool maskable(const Stage& stage) const { return native_lanes_ > 1 || has_scan(nest_, stage); }
 
+  /// Returns whether the last, shorter step of a row is one vector of a whole step's width, in which only some lanes are row points. The body is then so short
+  /// that lanes without a point cost less than keeping narrower vectors in memory until the step is there.
+  bool masks_steps(const Stage& stage) const {
+    return native_lanes_ > 1 && !stage.reductions.empty() && !has_scan(nest_, stage) && row_width(stage) == row_lanes(nest_, stage) && has_masked_accesses();
+  }
+
+  /// Returns whether a row has 1 to `lanes` points.
+  E is_short(int lanes) const { return loop::cast(sizes_[nest_.parallel] - 1, DType::uint64) < lanes; }
+  /// Reduces a row of so few points as one vector: other lanes and later steps would only add the neutral element.
+  void one_vector(const Stage& stage, int lanes) {
+    start_reductions(stage, lanes, lanes);
+    masked_body(stage, nest_.parallel, 0, lanes);
+    for (const Reduction& reduction : stage.reductions) value_[reduction.result] = tree(reduction, parts_[reduction.result].step);
+  }
+
   void row_stage(const Stage& stage, int) override {
     start_scans(stage, row_width(stage));
     const auto any_row = [&] {
@@ -31,26 +115,29 @@ class Rows : public Lowering {
       finish_reductions(stage);
     };
     if (!maskable(stage) || nest_.rows > 1 || stage.reductions.empty() || has_scan(nest_, stage)) return any_row();
-    // A row of at most one vector is computed as one vector: other lanes and later steps would only add the neutral element.
-    const int narrow = std::min(row_width(stage), native_lanes_);
     std::vector<E> results;
-    for (const Reduction& reduction : stage.reductions) results.push_back(var(result(reduction).name + "_row", result(reduction).dtype));
+    for (const Reduction& reduction : stage.reductions) results.push_back(var(result(reduction).name + "_row", {result(reduction).dtype, tree_lanes_}));
     const auto keep = [&] {
       for (std::size_t k = 0; k < results.size(); ++k) store(results[k], value_[stage.reductions[k].result]);
     };
-    const E size = sizes_[nest_.parallel];  // unsigned, so that an empty row takes the other branch
-    branch(
-        loop::cast(size - 1, DType::uint64) < narrow,
-        [&] {
-          start_reductions(stage, narrow, narrow);
-          masked_body(stage, nest_.parallel, 0, narrow);
-          for (const Reduction& reduction : stage.reductions) value_[reduction.result] = tree(reduction, parts_[reduction.result].step);
-          keep();
-        },
-        [&] {
-          any_row();
-          keep();
-        });
+    const auto up_to = [&](int lanes, const auto& longer) {
+      branch(
+          is_short(lanes),
+          [&] {
+            one_vector(stage, lanes);
+            keep();
+          },
+          longer);
+    };
+    const auto long_row = [&] {
+      any_row();
+      keep();
+    };
+    const int wide = row_width(stage), narrow = std::min(wide, native_lanes_);
+    up_to(narrow, [&] {
+      if (wide > narrow && has_masked_accesses()) up_to(wide, long_row);
+      else long_row();
+    });
     for (std::size_t k = 0; k < results.size(); ++k) value_[stage.reductions[k].result] = results[k];
   }
 
@@ -89,6 +176,10 @@ class Rows : public Lowering {
   void rest(const Stage& stage, int a, const E& stop) {
     const int wide = row_width(stage), narrow = std::min(wide, native_lanes_);
     const E size = sizes_[a];
+    if (masks_steps(stage)) {
+      masked_body(stage, a, stop, wide);
+      return end_step(stage);
+    }
     start_rest(stage);
     const bool scans = has_scan(nest_, stage);  // a scan takes a whole step at once
     const auto walk = [&](const E& begin, const E& end, int width) {
@@ -166,6 +257,7 @@ class Rows : public Lowering {
     return all;
   }
 
+  E points_;              // neighbouring rows that are computed at once
   bool resting_ = false;  // values stay in memory until the whole step is there
 };
 
