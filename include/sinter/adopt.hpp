@@ -9,6 +9,10 @@
 
 namespace sinter {
 
+/// Allocates host memory (not cleared), aligned to 64 bytes, at least one byte; large memory consists of huge pages, where the system has some. The memory is
+/// counted until it is freed. Throws MemoryError.
+std::shared_ptr<void> allocate_host(std::size_t bytes);
+
 /// Returns a tensor that uses row-major elements where they lie. The tensor holds `owner`, which keeps the elements alive. Nobody may write the elements as
 /// long as the tensor, or a recording that reads it, exists. Elements of type bool must be 0 or 1. Throws ValueError for a pointer that is null or not aligned
 /// to the type.

@@ -21,14 +21,6 @@
 namespace sinter::python {
 namespace {
 
-/// Allocates memory for elements, aligned for any kernel.
-std::shared_ptr<void> new_memory(std::size_t bytes) {
-  constexpr std::size_t kAlignment = 64;
-  void* const memory = std::aligned_alloc(kAlignment, (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment);
-  if (memory == nullptr) throw MemoryError(fmt::format("there is no memory for {}", counted(bytes, "byte")));
-  return {memory, [](void* p) { std::free(p); }};
-}
-
 /// Returns the element type for a format of PEP 3118. C's types have the sizes of 64-bit systems.
 std::optional<ElementType> type_of_format(const char* format, Py_ssize_t itemsize) {
   std::string_view text = format == nullptr ? "B" : format;
@@ -119,7 +111,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
     const auto size = static_cast<Py_ssize_t>(itemsize(type.parts)) * (type.is_complex ? 2 : 1);
     const void* data = nullptr;
     if (type.is_complex) {
-      shown->pairs = new_memory(static_cast<std::size_t>(size * array.re.size()));
+      shown->pairs = allocate_host(static_cast<std::size_t>(size * array.re.size()));
       if (type.parts == DType::float32) together<float>(array.pair(), shown->pairs.get());
       else together<double>(array.pair(), shown->pairs.get());
       data = shown->pairs.get();
@@ -207,7 +199,7 @@ Array from_buffer(nb::handle object) {
   }
   Shape shape(view.shape, view.shape + view.ndim);
   const auto bytes = static_cast<std::size_t>(view.len);
-  const std::shared_ptr<void> memory = new_memory(bytes);
+  const std::shared_ptr<void> memory = allocate_host(bytes);
   if (bytes > 0 && PyBuffer_ToContiguous(memory.get(), const_cast<Py_buffer*>(&view), view.len, 'C') != 0) throw nb::python_error();
   const std::size_t count = view.itemsize == 0 ? 0 : bytes / static_cast<std::size_t>(view.itemsize);
   if (type->is_complex) return type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count);
@@ -236,7 +228,7 @@ Array from_dlpack(nb::handle object, bool copy) {
   if (copy) {  // copies into memory of sinter, which is independent of the other library
     evaluate(std::vector{tensor});
     const std::size_t bytes = static_cast<std::size_t>(tensor.nbytes());
-    const std::shared_ptr<void> memory = new_memory(bytes);
+    const std::shared_ptr<void> memory = allocate_host(bytes);
     if (bytes > 0) std::memcpy(memory.get(), detail::host_address(tensor, tensor.dtype(), "from_dlpack", location()), bytes);
     return {adopt_memory(memory, memory.get(), tensor.dtype(), tensor.shape(), location()), {}, {}};
   }
@@ -259,7 +251,7 @@ void add_exchange(nb::module_& module) {
     const auto type = find_element_type(dtype);
     const std::size_t count = static_cast<std::size_t>(element_count(shape)), size = itemsize(type->parts) * (type->is_complex ? 2 : 1);
     if (data.size() != count * size) raise(PyExc_ValueError, "the number of bytes does not fit this shape and type");
-    const std::shared_ptr<void> memory = new_memory(data.size());
+    const std::shared_ptr<void> memory = allocate_host(data.size());
     std::memcpy(memory.get(), data.c_str(), data.size());
     if (type->is_complex)
       return new_array(type->parts == DType::float32 ? apart<float>(memory.get(), shape, count) : apart<double>(memory.get(), shape, count));

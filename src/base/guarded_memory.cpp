@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kAlign = 64;
 constexpr unsigned char kPattern = 0xc5;
+/// From this size on, memory should consist of huge pages: otherwise a kernel that reads it waits for addresses as long as for the data.
+constexpr std::size_t kLarge = std::size_t{4} << 20;
 
 std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -90,7 +92,13 @@ void FreeAligned::operator()(void* memory) const noexcept {
 AlignedMemory aligned_memory(std::size_t bytes) {
   if (bytes > SIZE_MAX / 2) return {};
   const Guard guard = guarding();
-  return {guard == Guard::none ? std::aligned_alloc(kAlign, rounded(bytes + (bytes == 0), kAlign)) : allocate_guarded(bytes, guard), FreeAligned{bytes}};
+  if (guard != Guard::none) return {allocate_guarded(bytes, guard), FreeAligned{bytes}};
+  void* const memory = std::aligned_alloc(kAlign, rounded(bytes + (bytes == 0), kAlign));
+  if (memory && bytes >= kLarge) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory), page = rounded(address, page_bytes());
+    madvise(reinterpret_cast<void*>(page), address + bytes - page, MADV_HUGEPAGE);  // only a hint
+  }
+  return {memory, FreeAligned{bytes}};
 }
 
 }  // namespace sinter

@@ -6,6 +6,7 @@
 
 #include "base/guarded_memory.hpp"
 #include "base/memory_limit.hpp"
+#include "sinter/adopt.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 

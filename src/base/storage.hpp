@@ -17,9 +17,6 @@ struct Storage {
 };
 using StoragePtr = std::shared_ptr<Storage>;
 
-/// Allocates host memory (not cleared), aligned to 64 bytes, at least one byte. The memory is counted until it is freed. Throws MemoryError.
-std::shared_ptr<void> allocate_host(std::size_t bytes);
-
 /// The bytes from allocate_host() that are still in use.
 struct HostUse {
   std::size_t now = 0, peak = 0;

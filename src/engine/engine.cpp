@@ -25,6 +25,7 @@
 #include "engine/reach.hpp"
 #include "engine/retry.hpp"
 #include "ranks/partition.hpp"
+#include "sinter/adopt.hpp"
 #include "sinter/control.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/decompositions.hpp"

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/storage.hpp"
+#include "sinter/adopt.hpp"
 #include "sinter/counted.hpp"
 #include "sinter/errors.hpp"
 #include "trace/site.hpp"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/pool.hpp"
+#include "sinter/adopt.hpp"
 #include "trace/known_shapes.hpp"
 #include "trace/library.hpp"
 #include "trace/loops.hpp"

@@ -8,6 +8,9 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "base/guarded_memory.hpp"
 #include "host_data_stub.hpp"
@@ -60,4 +63,23 @@ TEST_CASE("a write outside a buffer ends the process, at any offset in a page") 
         const std::ptrdiff_t outside = guard == Guard::end ? (static_cast<std::ptrdiff_t>(bytes) + 63) / 64 * 64 : -1;
         CHECK(end_of(bytes, guard, [&](volatile unsigned char* buffer) { static_cast<void>(buffer[outside]); }) == SIGSEGV);
       }
+}
+
+TEST_CASE("large memory asks for huge pages") {
+  if (guarding() != Guard::none) return;
+  const AlignedMemory memory = aligned_memory(std::size_t{8} << 20);
+  std::memset(memory.get(), 0, std::size_t{8} << 20);
+  const std::uintptr_t middle = reinterpret_cast<std::uintptr_t>(memory.get()) + (std::size_t{4} << 20);
+  std::ifstream regions("/proc/self/smaps");
+  std::string line, flags;
+  bool inside = false;
+  while (std::getline(regions, line)) {
+    std::istringstream words(line);
+    std::uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    if (words >> std::hex >> begin >> dash >> end && dash == '-') inside = begin <= middle && middle < end;
+    else if (inside && line.starts_with("VmFlags:")) flags = line + " ";
+  }
+  INFO(flags);
+  CHECK(flags.find(" hg ") != std::string::npos);
 }

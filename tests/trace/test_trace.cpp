@@ -9,6 +9,7 @@
 
 #include "host_data_stub.hpp"
 #include "seed.hpp"
+#include "sinter/adopt.hpp"
 #include "sinter/sinter.hpp"
 #include "trace/loops.hpp"
 #include "trace/structural_key.hpp"

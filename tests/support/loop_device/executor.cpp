@@ -445,8 +445,8 @@ class Executor {
         }
         return out;
       }
+      default: fail("only a CPU's kernels have this expression");
     }
-    fail("an expression of no kind");
   }
 
   // ---- statements
