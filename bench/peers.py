@@ -92,6 +92,7 @@ CELLS = {
     "Black-Scholes f64, 1e6": (black_scholes, F64, [(1_000_000,)] * 3),
     "norm and relu NCHW, 1e6": (norm_relu, F32, [(8, 64, 44, 44), (1, 64, 1, 1), (1, 64, 1, 1)]),
     "gelu(x @ w + b), 1e6": (lambda xp, erf, x, w, b: gelu(xp, erf, x @ w + b), F32, [(1000, 256), (256, 1000), (1000,)]),
+    "x @ w, 8 rows of 4096": (lambda xp, erf, x, w: x @ w, F32, [(8, 4096), (4096, 4096)]),
     "Mandelbrot, 8 steps of 1000": (mandelbrot, F64, [(1000,), (1000,)]),
     "Mandelbrot, 8 steps of 1e6": (mandelbrot, F64, [(1_000_000,), (1_000_000,)]),
     "permute 4 axes and add, 1e6": (lambda xp, erf, x, y: xp.permute_dims(x, (3, 1, 0, 2)) + y, F32, [(32, 32, 32, 32)] * 2),

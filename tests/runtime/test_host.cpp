@@ -327,6 +327,36 @@ TEST_CASE("matmul: every type and layout") {
   CHECK_THROWS_AS(kernels::matmul(DType::float16, {}, {}, nullptr, {1}, 1, 1, 1, 1), DTypeError);
 }
 
+TEST_CASE_TEMPLATE("thin products: any number of rows, for each instruction set, writes its columns alone", T, float, double) {
+  std::mt19937 rng(sinter::testing::fresh_seed());
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
+  for (const auto multiply : {&kernels::thin_product_baseline, kernels::host_blocks().multiply_thin})
+    for (std::int64_t rows = 1; rows <= kernels::kManyThinRows; ++rows) {
+      const std::int64_t columns = pick(1, 200), depth = pick(1, 90);
+      const bool b_t = pick(0, 1) == 1, a_t = !b_t && pick(0, 1) == 1;
+      INFO(rows, " x ", depth, " x ", columns, ", a transposed ", a_t, ", b transposed ", b_t);
+      const std::int64_t a_leading = (a_t ? rows : depth) + 1, b_leading = (b_t ? depth : columns) + 1, c_leading = columns + 2;
+      const auto a = random_values<T>((a_t ? depth : rows) * a_leading, rng()), b = random_values<T>((b_t ? columns : depth) * b_leading, rng());
+      std::vector<T> c(static_cast<std::size_t>(rows * c_leading), 77);
+      const std::int64_t left = columns < 2 * kernels::kThinColumns ? columns : kernels::kThinColumns;  // two calls give the columns the bits of one
+      for (const auto& [first, count] : {std::pair{std::int64_t{0}, left}, std::pair{left, columns - left}})
+        REQUIRE(multiply(dtype_of<T>, {a.data(), b.data() + first * (b_t ? b_leading : 1), c.data() + first, rows, count, depth, a_leading, b_leading,
+                                       c_leading, a_t, b_t}));
+      std::vector<T> whole(c);
+      REQUIRE(multiply(dtype_of<T>, {a.data(), b.data(), whole.data(), rows, columns, depth, a_leading, b_leading, c_leading, a_t, b_t}));
+      CHECK(c == whole);
+      double worst = 0;
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < c_leading; ++j) {
+          long double sum = j < columns ? 0 : 77;
+          for (std::int64_t l = 0; l < depth && j < columns; ++l)
+            sum += static_cast<long double>(a[a_t ? l * a_leading + i : i * a_leading + l]) * b[b_t ? j * b_leading + l : l * b_leading + j];
+          worst = std::max<double>(worst, std::fabs(static_cast<double>(c[i * c_leading + j] - sum)));
+        }
+      CHECK(worst <= std::numeric_limits<T>::epsilon() * static_cast<double>(depth));
+    }
+}
+
 TEST_CASE("matmul: a batch of stacked matrices times one matrix is one product") {
   const auto seed = sinter::testing::fresh_seed();
   INFO("seed ", seed);

@@ -47,15 +47,15 @@ const char* advance(const MatmulOperand& operand, std::size_t size, const std::v
 
 /// The minimum number of columns of a thin product in one task.
 constexpr std::int64_t kMinThinColumns = 256;
-/// The minimum number of elements of a transposed right matrix that the last-level cache, or one core's share of it, does not keep from one call to the next,
-/// and the minimum number of rows for which a library copies such a matrix. For up to kThinDots rows the copy takes longer than the products.
+/// The minimum number of elements of a right matrix that the last-level cache, or one core's share of it, does not keep from one call to the next. A library
+/// copies the matrix, or if it is transposed, copies it from kCopied rows on. For up to kManyThinRows rows the copy takes longer than the products.
 constexpr std::int64_t kFarMatrix = 4 << 20, kCopied = 16;
 
 }  // namespace
 
 bool is_thin(DType dtype, bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k) {
   if ((dtype != DType::float32 && dtype != DType::float64) || (a_transposed && b_transposed)) return false;
-  return m <= kThinRows || (b_transposed && m <= kThinDots && m >= kCopied && n * k >= kFarMatrix);
+  return m <= kThinRows || (m <= kManyThinRows && n * k >= kFarMatrix && (!b_transposed || m >= kCopied));
 }
 
 void join_rows(MatmulOperand& a, MatmulOperand& b, std::vector<std::int64_t>& batch, std::int64_t& m, std::int64_t k) {

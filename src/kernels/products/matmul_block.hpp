@@ -23,10 +23,10 @@ bool matmul_block_baseline(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx2(DType dtype, const MatmulBlock& block);
 bool matmul_block_avx512(DType dtype, const MatmulBlock& block);
 
-/// Multiplies at most kThinRows rows over all of the depth at once, or kThinDots rows if b is transposed; returns false for other blocks. The order of an
+/// Multiplies few rows over all of the depth at once: at most kThinRows, or kManyThinRows by a large matrix. Returns false for other types. The order of an
 /// element's sum depends only on the depth and the layout of b, not on the other columns that are computed. The last columns, fewer than kThinColumns, are
 /// computed separately.
-constexpr std::int64_t kThinRows = 4, kThinDots = 32, kThinColumns = 64;
+constexpr std::int64_t kThinRows = 4, kManyThinRows = 32, kThinColumns = 64;
 bool thin_product_baseline(DType dtype, const MatmulBlock& block);
 bool thin_product_avx2(DType dtype, const MatmulBlock& block);
 bool thin_product_avx512(DType dtype, const MatmulBlock& block);

@@ -14,15 +14,17 @@ struct Steps {
   explicit Steps(const MatmulBlock& p) : row(p.a_transposed ? 1 : p.a_leading), depth(p.a_transposed ? p.a_leading : 1) {}
 };
 
-/// Adds `deep` rows of b to c, each times its element of a. The sums run in the order of the depth.
-template <class T, int rows, int deep> void add_rows(const MatmulBlock& p, const T* a, const T* b, bool first) {
+/// Adds `deep` rows of b to `rows` rows of c, each times its element of a. The sums run in the order of the depth.
+template <class T, int rows, int deep> void add_rows(const MatmulBlock& p, std::int64_t row, std::int64_t k) {
   using Word = typename Lanes<T>::Word;
   using Unaligned = typename Lanes<T>::Unaligned;
   const Steps step(p);
+  const T *const a = static_cast<const T*>(p.a) + row * step.row + k * step.depth, *const b = static_cast<const T*>(p.b) + k * p.b_leading;
+  const bool first = k == 0;
   T elements[rows][deep];
   for (int r = 0; r < rows; ++r)
     for (int d = 0; d < deep; ++d) elements[r][d] = a[r * step.row + d * step.depth];
-  T* const c = static_cast<T*>(p.c);
+  T* const c = static_cast<T*>(p.c) + row * p.c_leading;
   std::int64_t j = 0;
   for (; j + Lanes<T>::kCount <= p.columns; j += Lanes<T>::kCount) {
     Word sums[rows];
@@ -41,13 +43,27 @@ template <class T, int rows, int deep> void add_rows(const MatmulBlock& p, const
     }
 }
 
-template <class T, int rows> void by_rows_of_b(const MatmulBlock& p) {
+/// Adds `deep` rows of b to all rows of c, at most as many at once as have sums in registers. The first-level cache keeps the rows of b meanwhile.
+template <class T, int deep> void add_all_rows(const MatmulBlock& p, std::int64_t k) {
+  std::int64_t row = 0;
+#if defined(__AVX512F__)
+  for (; row + 8 <= p.rows; row += 8) add_rows<T, 8, deep>(p, row, k);
+#endif
+  for (; row + 4 <= p.rows; row += 4) add_rows<T, 4, deep>(p, row, k);
+  switch (p.rows - row) {
+    case 1: return add_rows<T, 1, deep>(p, row, k);
+    case 2: return add_rows<T, 2, deep>(p, row, k);
+    case 3: return add_rows<T, 3, deep>(p, row, k);
+    default: return;
+  }
+}
+
+template <class T> bool by_rows_of_b(const MatmulBlock& p) {
   constexpr int kDeep = 8;  // streams that a processor prefetches
-  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
-  const Steps step(p);
   std::int64_t k = 0;
-  for (; k + kDeep <= p.depth; k += kDeep) add_rows<T, rows, kDeep>(p, a + k * step.depth, b + k * p.b_leading, k == 0);
-  for (; k < p.depth; ++k) add_rows<T, rows, 1>(p, a + k * step.depth, b + k * p.b_leading, k == 0);
+  for (; k + kDeep <= p.depth; k += kDeep) add_all_rows<T, kDeep>(p, k);
+  for (; k < p.depth; ++k) add_all_rows<T, 1>(p, k);
+  return true;
 }
 
 /// Multiplies rows of a, from `row` on, by `columns` of b, each contiguous in memory. The order of a sum: lanes by themselves, the lanes together, then the
@@ -94,17 +110,7 @@ template <class T> bool by_columns_of_b(const MatmulBlock& p) {
   return true;
 }
 
-template <class T> bool product(const MatmulBlock& p) {
-  static_assert(kThinRows == 4);
-  if (p.b_transposed) return by_columns_of_b<T>(p);
-  switch (p.rows) {
-    case 1: return by_rows_of_b<T, 1>(p), true;
-    case 2: return by_rows_of_b<T, 2>(p), true;
-    case 3: return by_rows_of_b<T, 3>(p), true;
-    case 4: return by_rows_of_b<T, 4>(p), true;
-    default: return false;
-  }
-}
+template <class T> bool product(const MatmulBlock& p) { return p.b_transposed ? by_columns_of_b<T>(p) : by_rows_of_b<T>(p); }
 
 }  // namespace thin
 }  // namespace
