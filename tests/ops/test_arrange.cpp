@@ -233,6 +233,11 @@ TEST_CASE("rows of every length, reduced with their neighbours between other ope
                   return dtype == DType::float32 ? static_cast<double>(static_cast<float>(sum)) : sum;
                 }),
            what + ", extremes");
+      if (!real || on_gpu()) continue;  // a GPU's sums have an order that depends on the kernel
+      Tensor stored = sn::exp(inside);
+      sn::eval(stored);
+      INFO(what);
+      CHECK(values(sn::sum(sn::exp(inside), {2})) == values(sn::sum(stored, {2})));
     }
 }
 
