@@ -36,7 +36,7 @@ struct Numbers {
     constexpr std::size_t kDeepest = 64;
     if ((!is_list && !PyTuple_Check(list)) || depth >= kDeepest) return false;
     const Py_ssize_t size = is_list ? PyList_Size(list) : PyTuple_Size(list);
-    if (first && depth == shape.size()) shape.push_back(size);
+    if (first && depth == shape.size()) shape.resize(depth + 1, size);
     else if (depth >= shape.size() || shape[depth] != size) return false;
     for (Py_ssize_t k = 0; k < size; ++k) {
       PyObject* const item = is_list ? PyList_GetItem(list, k) : PyTuple_GetItem(list, k);
