@@ -240,7 +240,7 @@ report() { ! command -v python3 > /dev/null || python3 "$here/bench/gpu_report.p
 networks() {
   [ -x "$here/test_networks" ] && [ ! -e "$out/networks.txt" ] || return 0
   mkdir -p "$out/networks"
-  (cd "$here" && SINTER_TEST_KEEP=$out/networks ./test_networks > "$out/networks/log.txt" 2>&1) || echo "networks: wrong results: see networks/log.txt"
+  (cd "$here" && SINTER_TEST_SECONDS=inf SINTER_TEST_KEEP=$out/networks ./test_networks > "$out/networks/log.txt" 2>&1) || echo "networks: wrong results: see networks/log.txt"
   local model runs=1000
   [ -z "$quick" ] || runs=2
   for model in "$out"/networks/*.onnx; do

@@ -232,6 +232,7 @@ TEST_CASE("another process plans, generates and compiles nothing, and maps no co
 }
 
 TEST_CASE("the kernels of sorts and scatters are in the file") {
+  if (testing::on_gpu() && !testing::on_cuda()) return;  // with OpenCL the host computes these calls
   File file("sorting.plan");
   const Function f = freeze(sorting, {{DType::float32, {5, 6}}});
   f.save(file.path);
@@ -240,7 +241,7 @@ TEST_CASE("the kernels of sorts and scatters are in the file") {
   const Counters after = counters();
   CHECK(after.host_calls == before.host_calls);
   CHECK(after.library_calls >= before.library_calls + 3);  // three sorts and a scatter
-  if (testing::on_gpu()) CHECK(after.kernels_launched > before.kernels_launched + 50);
+  if (testing::on_cuda()) CHECK(after.kernels_launched > before.kernels_launched + 50);
   const Ran ran = run_child(file.path, kNoCompiler);
   INFO(ran.out);
   REQUIRE(ran.status == 0);

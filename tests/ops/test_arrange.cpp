@@ -241,6 +241,25 @@ TEST_CASE("rows of every length, reduced with their neighbours between other ope
     }
 }
 
+TEST_CASE("matrices that are joined, summed over the joint, and joined again, along every axis") {
+  std::mt19937 rng(fresh_seed());
+  for (const std::int64_t axis : {0, 1, 2}) {
+    std::vector<std::pair<Tensor, Ref>> parts;
+    for (int k = 0; k < 8; ++k) parts.push_back(random(rng, {2, 2}, DType::float64, -2, 2));
+    const auto joined = [&](std::size_t k) {
+      return sn::sum(sn::concatenate({sn::expand_dims(parts[2 * k].first, axis), sn::expand_dims(parts[2 * k + 1].first, axis)}, axis), {axis});
+    };
+    const Tensor all = sn::concatenate({sn::concatenate({joined(0), joined(1)}, 1), sn::concatenate({joined(2), joined(3)}, 1)}, 0);
+    same(all,
+         make({4, 4},
+              [&](const Coords& c) {
+                const auto k = static_cast<std::size_t>(c[0] / 2 * 2 + c[1] / 2), at = static_cast<std::size_t>(c[0] % 2 * 2 + c[1] % 2);
+                return parts[2 * k].second.v[at] + parts[2 * k + 1].second.v[at];
+              }),
+         fmt::format("axis {}", axis));
+  }
+}
+
 TEST_CASE("what is looked up stays in one kernel, and what cannot be looked up is refused") {
   std::mt19937 rng(fresh_seed());
   const Tensor wide = random(rng, {4, 3, 5, 4}, DType::float32, -9, 9).first;

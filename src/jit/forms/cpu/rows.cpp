@@ -54,8 +54,10 @@ class Rows : public Lowering {
         if (&stage == &row_stage) break;
         body(stage, 1);
       }
-      reduced();
-      for (std::size_t k = 0; k < vectors.size(); ++k) store(vectors[k].at({row}), value_[row_stage.reductions[k].result]);
+      branch({}, [&] {  // a scope, because the row's body names indices that the stages before it may have named
+        reduced();
+        for (std::size_t k = 0; k < vectors.size(); ++k) store(vectors[k].at({row}), value_[row_stage.reductions[k].result]);
+      });
     };
     const auto any_rows = [&] { loop("row", 0, points_, 1, [&](const E& row) { reduce(row, [&] { this->row_stage(row_stage, 1); }); }); };
     const int narrow = std::min(row_width(row_stage), native_lanes_);
