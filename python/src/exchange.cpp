@@ -11,7 +11,6 @@
 
 #include "core.hpp"
 #include "sinter/adopt.hpp"
-#include "sinter/counted.hpp"
 #include "sinter/dlpack.hpp"
 #include "sinter/errors.hpp"
 #include "sinter/ops.hpp"
