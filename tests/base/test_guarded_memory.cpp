@@ -68,7 +68,6 @@ TEST_CASE("a write outside a buffer ends the process, at any offset in a page") 
 TEST_CASE("large memory asks for huge pages") {
   if (guarding() != Guard::none || !std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) return;
   const AlignedMemory memory = aligned_memory(std::size_t{8} << 20);
-  std::memset(memory.get(), 0, std::size_t{8} << 20);
   const std::uintptr_t middle = reinterpret_cast<std::uintptr_t>(memory.get()) + (std::size_t{4} << 20);
   std::ifstream regions("/proc/self/smaps");
   std::string line, flags;

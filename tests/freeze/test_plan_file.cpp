@@ -232,14 +232,14 @@ TEST_CASE("another process plans, generates and compiles nothing, and maps no co
 }
 
 TEST_CASE("the kernels of sorts and scatters are in the file") {
-  if (testing::on_gpu() && !testing::on_cuda()) return;  // with OpenCL the host computes these calls
+  const bool by_host = testing::on_gpu() && !testing::on_cuda();  // with OpenCL the host computes these calls
   File file("sorting.plan");
   const Function f = freeze(sorting, {{DType::float32, {5, 6}}});
   f.save(file.path);
   const Counters before = counters();
   const float wanted = f(steps())[0].item<float>();
   const Counters after = counters();
-  CHECK(after.host_calls == before.host_calls);
+  CHECK((after.host_calls > before.host_calls) == by_host);
   CHECK(after.library_calls >= before.library_calls + 3);  // three sorts and a scatter
   if (testing::on_cuda()) CHECK(after.kernels_launched > before.kernels_launched + 50);
   const Ran ran = run_child(file.path, kNoCompiler);
@@ -248,8 +248,9 @@ TEST_CASE("the kernels of sorts and scatters are in the file") {
   REQUIRE(ran.out.find("sum=") != std::string::npos);
   CHECK(std::atof(ran.out.c_str() + ran.out.find("sum=") + 4) == doctest::Approx(wanted).epsilon(1e-6));
   CHECK(ran.out.find("compiled=0 ") != std::string::npos);
-  CHECK(ran.out.find("planned=0 fallbacks=0 mapped=0") != std::string::npos);
-  CHECK(ran.out.find("host_calls=0") != std::string::npos);
+  CHECK(ran.out.find("planned=0 fallbacks=0 ") != std::string::npos);
+  CHECK((ran.out.find("mapped=0") == std::string::npos) == by_host);
+  CHECK((ran.out.find("host_calls=0") == std::string::npos) == by_host);
 }
 
 TEST_CASE("a plan with a library's products is refused with a remedy if the library is missing or has no algorithm") {

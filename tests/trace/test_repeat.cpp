@@ -82,7 +82,8 @@ TEST_CASE("random formulas with few literals and shared operands, many of them e
     check(random_formula(rng, leaves, ops));
   }
   const auto after = sn::counters();
-  if (!sinter::testing::time_is_over()) CHECK(after.plans_reused > before.plans_reused);
+  const auto reused = after.plans_reused - before.plans_reused;
+  if (after.plans_made - before.plans_made + reused >= 30) CHECK(reused > 0);  // a sample on a slow device may repeat no structure
   CHECK(after.plans_made - before.plans_made < static_cast<std::uint64_t>(rounds));
 }
 

@@ -9,7 +9,7 @@ namespace {
 class Rows : public Lowering {
  public:
   Rows(const LoopNest& nest, const CpuTarget& cpu) : Lowering(nest, cpu) {
-    if (const Stage* stage = only_row_stage()) tree_lanes_ = std::min({kMaxRowsAtOnce, native_lanes_, row_width(*stage)});
+    if (const Stage* stage = only_row_stage()) tree_lanes_ = std::min(kMaxRowsAtOnce, narrow_width(*stage));
   }
 
  private:
@@ -60,7 +60,7 @@ class Rows : public Lowering {
       });
     };
     const auto any_rows = [&] { loop("row", 0, points_, 1, [&](const E& row) { reduce(row, [&] { this->row_stage(row_stage, 1); }); }); };
-    const int narrow = std::min(row_width(row_stage), native_lanes_);
+    const int narrow = narrow_width(row_stage);
     if (!masks_steps(row_stage) || nest_.rows > 1 || nest_.chunk_axis >= 0) {
       any_rows();
     } else {
@@ -91,6 +91,8 @@ class Rows : public Lowering {
     const int step = row_lanes(nest_, stage);
     return ordered ? std::min(step, body_lanes(nest_, stage)) : step;
   }
+  /// Returns the points of a row that fill at most one register.
+  int narrow_width(const Stage& stage) const { return std::min(row_width(stage), native_lanes_); }
   /// Returns whether the rest of a row after whole vectors can be one more vector, in which only some lanes are row points.
   bool maskable(const Stage& stage) const { return native_lanes_ > 1 || has_scan(nest_, stage); }
 
@@ -135,7 +137,7 @@ class Rows : public Lowering {
       any_row();
       keep();
     };
-    const int wide = row_width(stage), narrow = std::min(wide, native_lanes_);
+    const int wide = row_width(stage), narrow = narrow_width(stage);
     up_to(narrow, [&] {
       if (wide > narrow && has_masked_accesses()) up_to(wide, long_row);
       else long_row();
@@ -176,7 +178,7 @@ class Rows : public Lowering {
 
   /// Computes the points after the last whole vector, fewer than a step.
   void rest(const Stage& stage, int a, const E& stop) {
-    const int wide = row_width(stage), narrow = std::min(wide, native_lanes_);
+    const int wide = row_width(stage), narrow = narrow_width(stage);
     const E size = sizes_[a];
     if (masks_steps(stage)) {
       masked_body(stage, a, stop, wide);
