@@ -188,8 +188,7 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   if (limits.tiles_in_registers) parallel_cost -= saved_by_transposing(graph, kernel, last_parallel, last_row);
   // Very short rows leave most lanes idle; neighbouring rows fill them.
   const Estimating estimate;
-  const int short_row = kernel.passes() > 1 ? limits.short_row : limits.short_single_row;
-  const bool short_rows = kernel.row_points() <= short_row && kernel.sizes[last_parallel] >= 64;
+  const bool short_rows = kernel.row_points() <= limits.short_row && kernel.sizes[last_parallel] >= 64;
   return !short_rows && (row_cost <= parallel_cost || kernel.sizes[last_parallel] < 8);
 }
 

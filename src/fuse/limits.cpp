@@ -71,7 +71,6 @@ Limits cuda_limits(int sm) {
     limits.reread = 6;              // read from L2 or from memory
     limits.cache_bytes = 16 << 20;  // a part of L2
     limits.short_row = 8;
-    limits.short_single_row = 8;
     limits.one_order = false;
     limits.hoists = false;
     limits.tiles_in_registers = false;
@@ -137,7 +136,6 @@ std::string to_string(const Limits& limits) {
   line("reread", limits.reread, limits.reread == 1 ? "operation" : "operations");
   line("cache_bytes", limits.cache_bytes);
   line("short_row", limits.short_row, "points");
-  line("short_single_row", limits.short_single_row, "points");
   line("one_order", limits.one_order);
   line("hoists", limits.hoists);
   line("tiles_in_registers", limits.tiles_in_registers);

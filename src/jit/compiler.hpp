@@ -1,6 +1,8 @@
 // A run-time compiler turns a Source into a Binary. Its library is opened at the first compilation, never before. identity() only reads the library's file, so
 // that a warm process loads no compiler.
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,12 +60,21 @@ Source generate_opencl(const LoopNest& nest, const fuse::Limits& limits);
 /// Returns the assembly of a generated LLVM source, for dumps. Throws CompileError.
 std::string llvm_assembly(Compiler& llvm, const Source& source);
 
+/// The most neighbouring rows that a kernel with its lanes along the rows computes together, and the points of rows that it computes together if it reads them
+/// several times: so few that they are still in the first caches when they are read again.
+inline constexpr int kMaxRowsAtOnce = 16;
+inline constexpr std::int64_t kPointsAtOnce = 32768;
+/// Returns the largest number of rows of so many points that are computed together.
+inline std::int64_t rows_at_once(std::int64_t row_points) {
+  return std::clamp<std::int64_t>(kPointsAtOnce / std::max<std::int64_t>(row_points, 1), 1, kMaxRowsAtOnce);
+}
+
 /// The calling convention of CPU kernels in generated machine code.
 ///   pointers: inputs, outputs, then the flags of checks if there are any. scalars: 8 bytes each (float32 in the low 4).
 ///   [outer_begin, outer_end): a range of the flattened parallel axes, without the vector axis if the vector axis is a parallel axis.
 ///   [inner_begin, inner_end): a range of the vector axis (0..1 if the vector axis is a row axis).
-/// scratch: the nest's persistent buffers. If the vector axis is a row axis, each has row_points elements of 8 bytes, rounded up to 64 bytes. If it is a
-/// parallel axis, each has row_points * 64 elements of 8 bytes.
+/// scratch: the nest's persistent buffers. If the vector axis is a row axis, each has row_points elements of 8 bytes for each of rows_at_once() rows, rounded
+/// up to 64 bytes. If it is a parallel axis, each has row_points * 64 elements of 8 bytes.
 using CpuEntry = void (*)(void* const* pointers, const std::int64_t* ints, const std::uint64_t* scalars, void* scratch, std::int64_t outer_begin,
                           std::int64_t outer_end, std::int64_t inner_begin, std::int64_t inner_end);
 

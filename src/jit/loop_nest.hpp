@@ -184,5 +184,26 @@ template <class Visit> void each_operand(const LoopNest& nest, const Instr& inst
   if (instr.guard >= 0) visit(instr.guard);
   if (instr.fill >= 0) visit(instr.fill);
 }
+/// Calls visit(value) for each value that the stage reduces, keeps, stores or checks, and for those that say where.
+template <class Visit> void each_wanted(const LoopNest& nest, const Stage& stage, Visit visit) {
+  const auto if_any = [&](int value) {
+    if (value >= 0) visit(value);
+  };
+  for (const Reduction& reduction : stage.reductions) visit(reduction.value);
+  for (const PersistentStore& keep : stage.keeps) visit(keep.value);
+  for (const Store& store : stage.stores) {
+    visit(store.value);
+    if_any(store.guard);
+    each_index_value(nest, nest.outputs[store.output].index, visit);
+  }
+  for (const Check& check : stage.checks) visit(check.condition), visit(check.value);
+  if_any(stage.first);
+  if_any(stage.end);
+}
+/// Calls visit(value) for each value that the stage reads, from itself or from an earlier stage.
+template <class Visit> void each_read(const LoopNest& nest, const Stage& stage, Visit visit) {
+  for (const int number : stage.body) each_operand(nest, nest.instrs[number], visit);
+  each_wanted(nest, stage, visit);
+}
 
 }  // namespace sinter::jit

@@ -339,3 +339,81 @@ TEST_CASE("nothing is read from empty buffers") {
   CHECK(values(sn::pad(z, {{0, 1}, {1, 1}}, PadMode::constant, 2)) == std::vector<double>(4, 2));
   CHECK(values(sn::ones({2})) == std::vector<double>(2, 1));  // the device still works
 }
+
+TEST_CASE("rows of every length that are read several times, with values of each row in between") {
+  std::mt19937 rng(fresh_seed());
+  const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution(low, high)(rng); };
+  for (int round = 0; round < 60 && !time_is_over(); ++round)
+    for (const DType dtype : sampled({DType::float32, DType::float64, DType::bfloat16, DType::int32, DType::int8})) {
+      const std::int64_t batch = pick(1, 3), rows = pick(1, round % 2 == 0 ? 20 : 100), n = pick(1, round % 3 == 0 ? 140 : 40), tables = pick(1, 5);
+      const std::string what = fmt::format("{} [{}, {}, {}]", sn::name(dtype), batch, rows, n);
+      const double tolerance = (dtype == DType::bfloat16 ? 2e-2 : dtype == DType::float32 ? 1e-5 : 1e-12) * static_cast<double>(n);
+      const auto [x, xs] = random(rng, {batch, rows, n}, dtype, -3, 3);
+      const auto [table, entries] = random(rng, {tables, n}, dtype, -3, 3);
+      const auto [which, numbers] = random(rng, {batch, rows}, DType::int64, 0, static_cast<double>(tables) - 1);
+      // Each reference function gets the elements of one row.
+      using Row = std::vector<double>;
+      const auto by_row = [&](const Shape& shape, const std::function<double(const Row&, std::int64_t)>& f, const Ref& of) {
+        return make(shape, [&](const Coords& c) {
+          const auto first = of.v.begin() + (c[0] * rows + c[1]) * n;
+          return f(Row(first, first + n), c.size() > 2 ? c[2] : 0);
+        });
+      };
+      const auto most = [](const Row& row) { return *std::max_element(row.begin(), row.end()); };
+      const auto least = [](const Row& row) { return *std::min_element(row.begin(), row.end()); };
+      const Tensor high = sn::max(x, {2}, true), low = sn::min(x, {2}, true);
+      const Shape whole{batch, rows, n}, each_row{batch, rows};
+
+      same(sn::argmax(x, 2),
+           by_row(
+               each_row, [&](const Row& r, std::int64_t) { return double(std::max_element(r.begin(), r.end()) - r.begin()); }, xs),
+           what + ", place of the largest");
+      const Tensor one = sn::ones({}, dtype);
+      near(sn::sum(sn::where(high > one, x - low, high - x), {2}),
+           by_row(
+               each_row,
+               [&](const Row& r, std::int64_t) {
+                 double sum = 0;
+                 for (const double v : r) sum += most(r) > 1 ? v - least(r) : most(r) - v;
+                 return sum;
+               },
+               xs),
+           tolerance, what + ", a condition of the row");
+      const Tensor taken = sn::take(table, which, 0);
+      const Ref chosen = make(whole, [&, &numbers = numbers, &entries = entries](const Coords& c) {
+        return entries.v[static_cast<std::size_t>(numbers.v[static_cast<std::size_t>(c[0] * rows + c[1])]) * static_cast<std::size_t>(n) +
+                         static_cast<std::size_t>(c[2])];
+      });
+      near((taken - sn::max(taken, {2}, true)) * low,
+           make(whole,
+                [&, &xs = xs](const Coords& c) {
+                  const auto row = [&](const Ref& r) { return Row(r.v.begin() + (c[0] * rows + c[1]) * n, r.v.begin() + (c[0] * rows + c[1] + 1) * n); };
+                  return (row(chosen)[static_cast<std::size_t>(c[2])] - most(row(chosen))) * least(row(xs));
+                }),
+           tolerance, what + ", rows of a table");
+      near(sn::cumsum(x - high, 2),
+           by_row(
+               whole,
+               [&](const Row& r, std::int64_t last) {
+                 double sum = 0;
+                 for (std::int64_t k = 0; k <= last; ++k) sum += r[static_cast<std::size_t>(k)] - most(r);
+                 return sum;
+               },
+               xs),
+           tolerance, what + ", running sums");
+      // The rows of the transposed view have two axes.
+      near(sn::max(sn::transpose(x, {1, 0, 2}) - sn::min(x, {0, 2}).reshape({rows, 1, 1}), {1, 2}),
+           make({rows},
+                [&, &xs = xs](const Coords& c) {
+                  Row all;
+                  for (std::int64_t b = 0; b < batch; ++b)
+                    for (std::int64_t k = 0; k < n; ++k) all.push_back(xs.v[static_cast<std::size_t>((b * rows + c[0]) * n + k)]);
+                  return most(all) - least(all);
+                }),
+           tolerance, what + ", rows of two axes");
+      if (!is_floating(dtype) || dtype == DType::bfloat16 || on_gpu()) continue;  // a GPU's sums have an order that depends on the kernel
+      Tensor stored = sn::exp(x - high);
+      sn::eval(stored);
+      same(sn::sum(sn::exp(x - high), {2}), Ref{each_row, values(sn::sum(stored, {2}))}, what + ", stored first");
+    }
+}

@@ -57,7 +57,7 @@ class CompiledKernel final : public Kernel {
 
 /// Returns the bytes of scratch that a compiled kernel needs, as jit::CpuEntry defines them.
 std::int64_t scratch_bytes(const jit::LoopNest& nest, std::span<const std::int64_t> ints) {
-  const std::int64_t values = row_points(nest, ints) * (nest.schedule.lanes_along_rows() ? 1 : 64);
+  const std::int64_t points = row_points(nest, ints), values = points * (nest.schedule.lanes_along_rows() ? jit::rows_at_once(points) : 64);
   return (values * 8 + 63) / 64 * 64 * static_cast<std::int64_t>(nest.persistent.size());
 }
 

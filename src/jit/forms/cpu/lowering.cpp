@@ -66,10 +66,9 @@ loop::Kernel Lowering::write() {
   // A store to an address with none of these bits set bypasses the cache.
   const E within_vector = int_let("within_vector", cpu_.vector_bytes - 1);
   int_let("stream", loop::select(literal(static_cast<std::int64_t>(nest_.schedule.stream) << 20, DType::int64) <= stored, within_vector, -1));
+  for (int a = nest_.parallel; a < nest_.axes(); ++a) row_points_ = a == nest_.parallel ? sizes_[a] : row_points_ * sizes_[a];
   if (!nest_.persistent.empty()) {
-    E row_points = literal(along_rows_ ? 1 : kPersistentLanes, DType::int64);
-    for (int a = nest_.parallel; a < nest_.axes(); ++a) row_points = row_points * sizes_[a];
-    const E extent = int_let("persistent_points", row_points);
+    const E extent = int_let("persistent_points", row_points_ * (along_rows_ ? rows_at_once() : E(kPersistentLanes)));
     for (std::size_t k = 0; k < nest_.persistent.size(); ++k)
       add({.kind = Stmt::Kind::dynamic, .type = nest_.persistent[k], .name = fmt::format("persistent{}", k), .extent = extent});
   }
@@ -334,9 +333,10 @@ void Lowering::store_wide(const E& target, const E& value) {
 }
 
 E Lowering::persistent_place(int buffer, int lanes) {
-  E row = axis(nest_.parallel);
-  for (int a = nest_.parallel + 1; a < nest_.axes(); ++a) row = row * number(a) + axis(a);
-  return Memory{fmt::format("persistent{}", buffer), nest_.persistent[buffer]}.vector_at({along_rows_ ? row : row * lanes}, lanes);
+  E point = axis(nest_.parallel);
+  for (int a = nest_.parallel + 1; a < nest_.axes(); ++a) point = point * number(a) + axis(a);
+  point = along_rows_ ? row_at_once() * row_points_ + point : point * lanes;
+  return Memory{fmt::format("persistent{}", buffer), nest_.persistent[buffer]}.vector_at({point}, lanes);
 }
 
 }  // namespace cpu

@@ -35,6 +35,9 @@ class Lowering : protected Statements {
   virtual int outer_axes() const { return nest_.parallel - 1; }
   /// Returns the number of points of the last outer axis that are computed at once.
   virtual E outer_step() { return 1; }
+  /// Returns the largest number of rows whose persistent values exist at a time, and the number of the present one among them.
+  virtual E rows_at_once() { return 1; }
+  virtual E row_at_once() { return 0; }
   /// Writes all points of the axis of the lanes at a point of the outer axes.
   virtual void outer_point() = 0;
   virtual void row_stage(const Stage& stage, int lanes);
@@ -131,6 +134,7 @@ class Lowering : protected Statements {
   int native_lanes_ = 1;       // elements of the widest type in a vector register
   int whole_vector_;           // the fewest bytes of a store that may bypass the cache
   std::vector<E> sizes_;       // of each axis; the first row axis is limited to the chunk
+  E row_points_ = 1;           // the number of points of a row
   std::vector<E> value_;       // by instruction
   std::vector<char> hoisted_;  // by instruction: computed before the loops over lanes
   std::map<int, E> loaded_;    // by input: its element, read before

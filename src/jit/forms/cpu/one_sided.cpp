@@ -29,23 +29,12 @@ std::vector<char> found_by_place(const LoopNest& nest) {
 /// Returns for each instruction whether it is needed for any choice of every `where`: by the stage's outputs, by other stages, or because it is a scan.
 std::vector<char> wanted_anyway(const LoopNest& nest, const Stage& stage) {
   std::vector<char> wanted(nest.instrs.size());
-  const auto want = [&](int number) {
-    if (number >= 0) wanted[static_cast<std::size_t>(number)] = 1;
-  };
-  for (const Reduction& reduction : stage.reductions) want(reduction.value);
-  for (const PersistentStore& keep : stage.keeps) want(keep.value);
-  for (const Store& store : stage.stores) want(store.value), want(store.guard);
-  for (const Check& check : stage.checks) want(check.condition), want(check.value);
+  const auto want = [&](int number) { wanted[static_cast<std::size_t>(number)] = 1; };
+  each_wanted(nest, stage, want);
   for (const int number : stage.body)
     if (nest.instrs[static_cast<std::size_t>(number)].kind == Instr::Kind::scan) want(number);
-  for (const Stage& other : nest.stages) {
-    if (&other == &stage) continue;
-    for (const int number : other.body) each_operand(nest, nest.instrs[static_cast<std::size_t>(number)], want);
-    for (const Reduction& reduction : other.reductions) want(reduction.value);
-    for (const PersistentStore& keep : other.keeps) want(keep.value);
-    for (const Store& store : other.stores) want(store.value), want(store.guard);
-    for (const Check& check : other.checks) want(check.condition), want(check.value);
-  }
+  for (const Stage& other : nest.stages)
+    if (&other != &stage) each_read(nest, other, want);
   return wanted;
 }
 

@@ -1,5 +1,6 @@
 // Rows: lanes along the last row axis. The lanes share the row's reductions.
 #include <algorithm>
+#include <set>
 
 #include "jit/forms/cpu/lowering.hpp"
 
@@ -8,79 +9,114 @@ namespace {
 
 class Rows : public Lowering {
  public:
-  Rows(const LoopNest& nest, const CpuTarget& cpu) : Lowering(nest, cpu) {
-    if (const Stage* stage = only_row_stage()) tree_lanes_ = std::min(kMaxRowsAtOnce, narrow_width(*stage));
+  Rows(const LoopNest& nest, const CpuTarget& cpu) : Lowering(nest, cpu), read_by_rows_(nest.instrs.size()) {
+    tree_lanes_ = neighbours();
+    for (const Stage& stage : nest.stages)
+      if (stage.row) each_read(nest, stage, [&](int value) { read_by_rows_[value] = 1; });
   }
 
  private:
-  static constexpr int kMaxRowsAtOnce = 16;
+  static constexpr int kMaxUnrolledCost = 8;
 
   int outer_axes() const override { return nest_.parallel; }
   E outer_step() override { return tree_lanes_ == 1 ? E(1) : points_ = var("points", DType::int64); }
   void outer_point() override {
     if (tree_lanes_ == 1) point(1);
-    else neighbours();
+    else neighbouring_rows();
   }
 
-  /// Returns the row stage if the nest has no other, the stages before it write nothing and neighbouring rows have results of their own.
-  const Stage* only_row_stage() const {
-    const Stage* found = nullptr;
+  /// Returns how many neighbouring rows have their results in the lanes of a vector: 1 if rows have no reductions, conditions, or no results of their own.
+  int neighbours() const {
+    int lanes = kMaxRowsAtOnce;
+    bool reduces = false;
     for (const Stage& stage : nest_.stages) {
-      if (stage.row && (found || stage.reductions.empty() || !stage.keeps.empty() || has_scan(nest_, stage))) return nullptr;
-      if (stage.row) found = &stage;
-      else if (!found && !(stage.stores.empty() && stage.keeps.empty() && stage.checks.empty())) return nullptr;
+      for (const Reduction& reduction : stage.reductions)
+        if (is_bool(result(reduction).dtype)) return 1;
+      if (!stage.reductions.empty()) lanes = std::min(lanes, narrow_width(stage)), reduces = true;
     }
-    const auto is_condition = [&](const Reduction& reduction) { return is_bool(result(reduction).dtype); };
     const auto differs = [&](const Access& output) { return depends_on(nest_, output.index, nest_.parallel - 1); };
-    if (std::none_of(nest_.outputs.begin(), nest_.outputs.end(), differs)) return nullptr;
-    return found && std::none_of(found->reductions.begin(), found->reductions.end(), is_condition) ? found : nullptr;
+    return reduces && std::any_of(nest_.outputs.begin(), nest_.outputs.end(), differs) ? lanes : 1;
   }
 
-  /// Computes neighbouring rows, as many as a vector has lanes, or fewer at the end of an axis or range. Each row is reduced to one vector. The trees of these
-  /// vectors are computed together, so that each lane has the result of a row; the stages after that compute these lanes. Values before the row stage are
-  /// computed again at each use.
-  void neighbours() {
+  E rows_at_once() override {
+    if (tree_lanes_ == 1) return 1;
+    if (rows_at_once_.empty()) {
+      const bool once = std::count_if(nest_.stages.begin(), nest_.stages.end(), [](const Stage& stage) { return stage.row; }) == 1;
+      const E cached = loop::literal(kPointsAtOnce, DType::int64) / maximum(row_points_, 1);
+      rows_at_once_ = int_let("rows_at_once", once ? loop::literal(tree_lanes_, DType::int64) : minimum(maximum(cached, 1), tree_lanes_));
+    }
+    return rows_at_once_;
+  }
+  E row_at_once() override { return row_at_once_; }
+
+  /// Computes neighbouring rows, as many as a vector has lanes, or fewer at the end of an axis or range, or if rows are long. Each stage is computed for all of
+  /// them before the next stage. A row stage reduces each row to one vector. The trees of these vectors are computed together, so that each lane has the result
+  /// of a row. The stages between compute these lanes.
+  void neighbouring_rows() {
     const int last = nest_.parallel - 1;
-    const Stage& row_stage = *only_row_stage();
     const E first = int_let("first", axis(last)), left = minimum(sizes_[last] - first, loop::bound("outer_end") - loop::variable("outer", DType::int64));
-    store(points_, minimum(left, tree_lanes_));
-    std::vector<Memory> vectors;
-    for (const Reduction& reduction : row_stage.reductions)
-      vectors.push_back(registers(result(reduction).name + "_vectors", {result(reduction).dtype, tree_lanes_}, tree_lanes_));
-    const auto reduce = [&](const E& row, auto reduced) {
-      set_axis(last, first + row);
-      if (nest_.chunk_axis >= 0) clip_rows();
-      for (const Stage& stage : nest_.stages) {
-        if (&stage == &row_stage) break;
-        body(stage, 1);
+    store(points_, minimum(left, rows_at_once()));
+    start_mask(points_, tree_lanes_);
+    const E in_rows = std::exchange(mask_, {});
+    for (const Stage& stage : nest_.stages) {
+      if (stage.row) {
+        reduce_each(stage, first);
+        continue;
       }
-      branch({}, [&] {  // a scope, because the row's body names indices that the stages before it may have named
-        reduced();
-        for (std::size_t k = 0; k < vectors.size(); ++k) store(vectors[k].at({row}), value_[row_stage.reductions[k].result]);
-      });
+      lane_axis_ = last;
+      mask_ = in_rows;
+      body(stage, tree_lanes_);
+      mask_ = {};
+      lane_axis_ = nest_.lane_axis();
+      for (const int value : stage.body) keep_for_rows(value);
+    }
+    of_rows_.clear();
+  }
+
+  /// Keeps a value of each row in memory, if row stages read it.
+  void keep_for_rows(int value) {
+    const Instr& instr = nest_.instrs[value];
+    if (!read_by_rows_[value] || value_[value]->type.width == 1) return;
+    const Memory rows = of_rows_[value] = registers(instr.name + "_of_rows", instr.dtype, tree_lanes_);
+    store(rows.vector_at({0}, tree_lanes_), value_[value]);
+  }
+
+  /// Computes a row stage for each of the rows, and then the trees of all rows.
+  void reduce_each(const Stage& stage, const E& first) {
+    std::vector<Memory> vectors;
+    for (const Reduction& reduction : stage.reductions)
+      vectors.push_back(registers(result(reduction).name + "_vectors", {result(reduction).dtype, tree_lanes_}, tree_lanes_));
+    std::set<int> reads;
+    each_read(nest_, stage, [&](int value) {
+      if (of_rows_.count(value)) reads.insert(value);
+    });
+    const auto row = [&](const E& number, auto reduced) {
+      const std::vector<E> of_all = value_;
+      set_axis(nest_.parallel - 1, first + number);
+      if (nest_.chunk_axis >= 0) clip_rows();
+      row_at_once_ = number;
+      for (const int value : reads) value_[value] = let(nest_.instrs[value].name + "_of_row", nest_.instrs[value].dtype, of_rows_.at(value).at({number}));
+      reduced();
+      for (std::size_t k = 0; k < vectors.size(); ++k) store(vectors[k].at({number}), value_[stage.reductions[k].result]);
+      value_ = of_all;
     };
-    const auto any_rows = [&] { loop("row", 0, points_, 1, [&](const E& row) { reduce(row, [&] { this->row_stage(row_stage, 1); }); }); };
-    const int narrow = narrow_width(row_stage);
-    if (!masks_steps(row_stage) || nest_.rows > 1 || nest_.chunk_axis >= 0) {
+    const auto any_rows = [&] { loop("row", 0, points_, 1, [&](const E& number) { row(number, [&] { row_stage(stage, 1); }); }); };
+    const int narrow = narrow_width(stage);
+    if (!masks_steps(stage) || nest_.rows > 1 || nest_.chunk_axis >= 0 || cost_of(nest_, stage) > kMaxUnrolledCost) {
       any_rows();
     } else {
-      // A row of one vector takes hardly more instructions than a loop.
+      // A cheap row of one vector takes hardly more instructions than a loop.
       branch(
           points_ == tree_lanes_ && is_short(narrow),
-          [&] { each(Binding::unrolled, DType::int64, "row", 0, tree_lanes_, 1, [&](const E& row) { reduce(row, [&] { one_vector(row_stage, narrow); }); }); },
+          [&] { each(Binding::unrolled, DType::int64, "row", 0, tree_lanes_, 1, [&](const E& number) { row(number, [&] { one_vector(stage, narrow); }); }); },
           any_rows);
     }
-    lane_axis_ = last;
-    start_mask(points_, tree_lanes_);
     for (std::size_t k = 0; k < vectors.size(); ++k) {
-      const Reduction& reduction = row_stage.reductions[k];
+      const Reduction& reduction = stage.reductions[k];
       const Type type(result(reduction).dtype, tree_lanes_);
       value_[reduction.result] = let(result(reduction).name, type, Expr{.kind = Expr::Kind::trees, .type = type, .name = vectors[k].name, .op = reduction.op});
+      keep_for_rows(reduction.result);
     }
-    for (const Stage& stage : nest_.stages)
-      if (&stage != &row_stage) body(stage, tree_lanes_);
-    mask_ = {};
-    lane_axis_ = nest_.lane_axis();
   }
 
   /// Returns how many points of a row are computed at once: a whole step, or, if a longer body needs the registers, a slice of a step. The accumulators of a
@@ -118,7 +154,7 @@ class Rows : public Lowering {
       branch({}, [&] { rows(stage, nest_.parallel); });
       finish_reductions(stage);
     };
-    if (!maskable(stage) || nest_.rows > 1 || stage.reductions.empty() || has_scan(nest_, stage)) return any_row();
+    if (!maskable(stage) || nest_.rows > 1 || has_scan(nest_, stage)) return any_row();
     std::vector<E> results;
     for (const Reduction& reduction : stage.reductions) results.push_back(var(result(reduction).name + "_row", {result(reduction).dtype, tree_lanes_}));
     const auto keep = [&] {
@@ -138,9 +174,14 @@ class Rows : public Lowering {
       keep();
     };
     const int wide = row_width(stage), narrow = narrow_width(stage);
-    up_to(narrow, [&] {
-      if (wide > narrow && has_masked_accesses()) up_to(wide, long_row);
+    const bool masks_wide = has_masked_accesses() && !stage.reductions.empty();
+    const auto up_to_wide = [&] {
+      if (wide > narrow && masks_wide) up_to(wide, long_row);
       else long_row();
+    };
+    up_to(narrow, [&] {
+      if (wide > 2 * narrow && masks_wide) up_to(2 * narrow, up_to_wide);
+      else up_to_wide();
     });
     for (std::size_t k = 0; k < results.size(); ++k) value_[stage.reductions[k].result] = results[k];
   }
@@ -261,8 +302,11 @@ class Rows : public Lowering {
     return all;
   }
 
-  E points_;              // neighbouring rows that are computed at once
-  bool resting_ = false;  // values stay in memory until the whole step is there
+  std::vector<char> read_by_rows_;  // by instruction: row stages read it
+  std::map<int, Memory> of_rows_;   // by instruction: its value for each of the rows that are computed at once
+  E points_, rows_at_once_;         // the number of these rows, and the largest
+  E row_at_once_ = 0;               // the present row's number among them
+  bool resting_ = false;            // values stay in memory until the whole step is there
 };
 
 }  // namespace
