@@ -62,8 +62,9 @@ Tensor beside_blocks(const Tensor& each) { return reshape(each, {1, each.size() 
 }  // namespace
 
 std::optional<ByteConvolution> convolution_of_bytes(const Recorded& node, const Known& known, const RewriteOptions& options) {
-  const trace::Convolution given = trace::Convolution::of(node.ints);
-  if (node.dtype != DType::int32 || given.axes() != 2) return {};
+  trace::Convolution given = trace::Convolution::of(node.ints);
+  const std::size_t axes = given.axes();
+  if (node.dtype != DType::int32 || axes > 2) return {};
   const Operands operands = node.inputs();
   if (operands.empty()) return {};
   const auto x = centred(operands[0]), w = centred(operands[1]);
@@ -72,20 +73,24 @@ std::optional<ByteConvolution> convolution_of_bytes(const Recorded& node, const 
   const RecordedPtr weight = known.plain(w->bytes), weight_zero = w->zero ? known.plain(w->zero) : nullptr;
   if (!is_lasting(weight, options) || (weight_zero && weight_zero->op != Op::constant && !weight_zero->evaluated())) return {};
 
-  const Shape &shape = operands[0]->shape, &taps = weight->shape;
+  const Site site{node.called, node.where};
+  const auto two_axes = [&](const RecordedPtr& value) { return axes == 1 ? with_rows(site, value) : value; };
+  if (axes == 1) given = with_rows(given);
+  const RecordedPtr whole = two_axes(weight);
+  const Shape shape = two_axes(operands[0])->shape, &taps = whole->shape;
   const std::int64_t channels = shape[1], filters = taps[0];
   const bool depthwise = given.groups > 1 && given.groups == channels && filters == channels;
   if (given.groups > 1 && !depthwise) return {};
-  const InBlocks like{nullptr, channels, 1, 4, {}};
+  const InBlocks like{nullptr, channels, 1, axes + 2, {}};
   const BlockedOperand bytes = known.operand(x->bytes);
   const bool in_blocks = bytes.blocked && bytes.blocked->lie_like(like);
   const bool few = !in_blocks && given.groups == 1 && channels <= kPlanes, one_place = shape[2] * shape[3] == 1;
   if (wastes(filters, few || depthwise ? kChannelBlock : channels, in_blocks && taps[2] * taps[3] > 1) && !(in_blocks && one_place)) return {};
   if (one_place && !in_blocks) return {};  // a product of a matrix and a vector
 
-  ByteConvolution conv{{node.called, node.where}, {}, {}, Tensor(weight), {}, {}, {}, false, nullptr, nullptr, nullptr};
-  const Tensor plain = in_blocks ? Tensor(bytes.blocked->node) : as_unsigned(Tensor(known.plain(x->bytes)));
-  conv.x = in_blocks ? as_unsigned(plain) : few ? block_few_channels(plain) : Tensor(block(conv.site, plain.node(), like));
+  ByteConvolution conv{site, {}, {}, Tensor(whole), {}, {}, {}, axes, false, nullptr, nullptr, nullptr};
+  const RecordedPtr plain = as_unsigned(in_blocks ? Tensor(bytes.blocked->node) : Tensor(known.plain(x->bytes))).node();
+  conv.x = few ? block_few_channels(Tensor(two_axes(plain))) : Tensor(two_axes(in_blocks ? plain : block(site, plain, like)));
   conv.outside = reshape(as_unsigned(x->zero ? Tensor(known.plain(x->zero)) : zeros({}, x->bytes->dtype)), {1});
   // Bytes of the other signedness, with a zero point that differs by 128, represent the same numbers.
   const Tensor zero = weight_zero ? Tensor(weight_zero) : zeros({1}, weight->dtype);
@@ -136,7 +141,7 @@ InBlocks recorded(const ByteConvolution& conv, const RewriteOptions& options) {
     if (conv.scale) y = y * beside_blocks(each(conv.scale));
     if (conv.shift) y = y + beside_blocks(each(conv.shift));
   }
-  return {y.node(), filters, 1, 4, {!conv.scale, {}}};
+  return {conv.axes == 1 ? without_rows(conv.site, y.node()) : y.node(), filters, 1, conv.axes + 2, {!conv.scale, {}}};
 }
 
 std::optional<ByteConvolution> followed(const ByteConvolution& conv, const Recorded& node, const RecordedPtr& other) {

@@ -18,6 +18,7 @@ struct ByteConvolution {
   Tensor weight_zero;  // one element, or one for each filter; empty: 0
   ConvOptions how;
   ByteFilterLayout layout{};
+  std::size_t axes = 2;                    // 1: x and the weights got rows of size 1, which the result loses
   bool as_floats = false;                  // the sums are converted to float32
   trace::RecordedPtr begin, scale, shift;  // one number, or one for each filter
 };

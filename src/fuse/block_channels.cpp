@@ -28,19 +28,6 @@ constexpr std::int64_t kMaxJoined = 4;
 /// The minimum number of positions for weights that every call has to pack again.
 constexpr std::int64_t kWorthLayingOut = 256;
 
-RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {
-  Shape shape = x->shape;
-  shape.insert(shape.begin() + 2, 1);
-  return trace::make_reshape(site, x, shape);
-}
-
-/// Returns the attributes of a convolution along one axis as those of one along two axes, whose rows have size 1.
-Convolution with_rows(Convolution how) {
-  for (auto* list : {&how.stride, &how.dilation}) list->insert(list->begin(), 1);
-  for (auto* list : {&how.before, &how.after}) list->insert(list->begin(), 0);
-  return how;
-}
-
 /// Returns whether minimal filtering (FilterLayout::winograd) is faster: its weights are nearly twice as many, and are read at least once for each image.
 bool by_tiles(const Shape& taps, const Convolution& how, const Shape& x) {
   if (taps[2] != 3 || taps[3] != 3 || taps[1] < kMinChannels || taps[0] < kMinChannels) return false;
@@ -155,11 +142,7 @@ InBlocks recorded(const BlockedConvolution& conv, const RewriteOptions& options)
   const auto padded = [&] { return pad(Tensor(conv.bias), {{0, all - filters}}).node(); };
   const RecordedPtr start = !conv.bias ? zeros_in_memory(all) : is_lasting(conv.bias, options) ? padded() : laid_out(conv.bias, "start", padded, options);
   RecordedPtr y = trace::make_library(conv.site, Op::conv_blocked, {conv.x, weight, start}, conv.how.ints());
-  if (conv.axes == 1) {
-    Shape shape = y->shape;
-    shape.erase(shape.begin() + 2);
-    y = trace::make_reshape(conv.site, y, shape);
-  }
+  if (conv.axes == 1) y = without_rows(conv.site, y);
   return {y, filters, 1, conv.axes + 2, {true, trace::make_scalar_int(DType::float32, 0)}};
 }
 

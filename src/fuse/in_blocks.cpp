@@ -272,6 +272,24 @@ RecordedPtr with_zeros(const Site& site, const InBlocks& value) {
                                           trace::make_constant(site, trace::make_scalar_int(value.node->dtype, 0), shape)));
 }
 
+RecordedPtr with_rows(const Site& site, const RecordedPtr& x) {
+  Shape shape = x->shape;
+  shape.insert(shape.begin() + 2, 1);
+  return trace::make_reshape(site, x, shape);
+}
+
+trace::Convolution with_rows(trace::Convolution how) {
+  for (auto* list : {&how.stride, &how.dilation}) list->insert(list->begin(), 1);
+  for (auto* list : {&how.before, &how.after}) list->insert(list->begin(), 0);
+  return how;
+}
+
+RecordedPtr without_rows(const Site& site, const RecordedPtr& y) {
+  Shape shape = y->shape;
+  shape.erase(shape.begin() + 2);
+  return trace::make_reshape(site, y, shape);
+}
+
 RecordedPtr min_or_max(const Recorded& node, const InBlocks& x) {
   std::vector<std::int64_t> axes;
   for (const std::int64_t axis : node.ints) axes.push_back(static_cast<std::int64_t>(moved(static_cast<std::size_t>(axis), x)));

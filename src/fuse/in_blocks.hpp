@@ -43,6 +43,12 @@ RecordedPtr unblock(const Site& site, const InBlocks& value);
 /// Returns the value with zeros where other elements may fill the last block.
 RecordedPtr with_zeros(const Site& site, const InBlocks& value);
 
+/// Makes tensors, filters and attributes of a convolution along one axis those of one along two axes, whose rows have size 1: a tensor's axis 2. The last
+/// function returns a result to one axis.
+RecordedPtr with_rows(const Site& site, const RecordedPtr& x);
+trace::Convolution with_rows(trace::Convolution how);
+RecordedPtr without_rows(const Site& site, const RecordedPtr& y);
+
 /// Returns the minimum or maximum over axes that include the channels, for whole blocks; null for another reduction.
 RecordedPtr min_or_max(const Recorded& node, const InBlocks& x);
 

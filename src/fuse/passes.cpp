@@ -32,11 +32,13 @@ constexpr Pass kPasses[] = {
     {"overlap", "exchanges between ranks start early and finish late; meanwhile kernels compute the parts that need no other rank", &Limits::overlap},
 };
 
+bool is_recurrence(Op op) { return op == Op::recurrence || op == Op::ragged_recurrence; }
+
 /// Returns whether a pass may change the node itself.
 bool is_changed(const Recorded& node, const Limits& limits) {
   return (node.op == Op::conv && limits.channel_blocks && node.dtype == DType::float32) ||
          (node.op == Op::conv && limits.block_bytes && node.dtype == DType::int32) ||
-         (node.op == Op::matmul && limits.lay_out_bytes && node.dtype == DType::int32) || (node.op == Op::recurrence && limits.unroll_recurrence);
+         (node.op == Op::matmul && limits.lay_out_bytes && node.dtype == DType::int32) || (is_recurrence(node.op) && limits.unroll_recurrence);
 }
 
 /// The rewritten forms of a recorded node.
@@ -159,8 +161,9 @@ class RecordingRewriter {
         ++counts_[kLayOutBytes];
         return {product};
       }
-    if (node->op == Op::recurrence && limits_.unroll_recurrence)
-      if (RecordedPtr states = unrolled(*node, plain(operands[0]), plain(operands[1]), plain(operands[2]))) {
+    if (is_recurrence(node->op) && limits_.unroll_recurrence)
+      if (RecordedPtr states =
+              unrolled(*node, plain(operands[0]), plain(operands[1]), plain(operands[2]), operands.size() > 3 ? plain(operands[3]) : nullptr)) {
         ++counts_[kUnrollRecurrence];
         return {states};
       }

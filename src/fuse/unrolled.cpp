@@ -7,7 +7,8 @@
 
 namespace sinter::fuse {
 
-trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPtr& x, const trace::RecordedPtr& weights, const trace::RecordedPtr& start) {
+trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPtr& x, const trace::RecordedPtr& weights, const trace::RecordedPtr& start,
+                            const trace::RecordedPtr& lengths) {
   constexpr std::int64_t kMaxSteps = 10'000;
   const auto how = trace::Recurrence::of(call.ints);
   const std::int64_t steps = x->shape[0], size = start->shape[2];
@@ -20,6 +21,7 @@ trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPt
   for (std::int64_t k = 0; k < steps; ++k) {
     const std::int64_t t = how->backwards ? steps - 1 - k : k;
     const Tensor given = sums.at({t}), now = given + bias;
+    const std::vector<Tensor> before = states;
     Tensor& h = states[0];
     switch (how->cell) {
       case Cell::rnn_tanh: h = tanh(now + matmul(h, by)); break;
@@ -39,7 +41,11 @@ trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPt
         h = sigmoid(part(z, 1)) * tanh(cell);
       }
     }
-    results[static_cast<std::size_t>(t)] = h;
+    Tensor& result = results[static_cast<std::size_t>(t)] = h;
+    if (!lengths) continue;
+    const Tensor runs = reshape(Tensor(lengths) > t, {-1, 1});
+    result = where(runs, h, 0.f);
+    for (std::size_t state = 0; state < states.size(); ++state) states[state] = where(runs, states[state], before[state]);
   }
   results.insert(results.end(), states.begin(), states.end());
   return stack(results).node();

@@ -4,7 +4,9 @@
 
 namespace sinter::fuse {
 
-/// Returns the states of the recorded call `recurrence` on these operands, step by step; null if planning so many steps would take too long.
-trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPtr& x, const trace::RecordedPtr& weights, const trace::RecordedPtr& start);
+/// Returns the states of a recorded `recurrence` on these operands, step by step; null if planning so many steps would take too long. `lengths`: null for all
+/// steps.
+trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPtr& x, const trace::RecordedPtr& weights, const trace::RecordedPtr& start,
+                            const trace::RecordedPtr& lengths);
 
 }  // namespace sinter::fuse

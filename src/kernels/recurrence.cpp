@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "base/threads.hpp"
 #include "kernels/primitives/interpreter_functions.hpp"
@@ -123,20 +124,33 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
   const Shape &x = call.operands[0].shape, &start = call.operands[2].shape;
   const std::int64_t steps = x[0], batch = x[1], size = start[2], sums = x[2], state = batch * size;
   const Layer layer{*how, steps, batch, size, sums, operand(0), operand(1), operand(1) + size * sums, {}, threads};
-  auto* const result = static_cast<float*>(pointers[3]);
+  const auto* const lengths = call.operands.size() > 3 ? static_cast<const std::int64_t*>(pointers[3]) + call.operands[3].offset : nullptr;
+  const auto length = [&](std::int64_t b) { return lengths ? std::clamp<std::int64_t>(lengths[b], 0, steps) : steps; };
+  std::int64_t longest = lengths ? 0 : steps;
+  for (std::int64_t b = 0; lengths && b < batch; ++b) longest = std::max(longest, length(b));
+  auto* const result = static_cast<float*>(pointers.back());
   float* const last = result + steps * state;  // the final states; an LSTM's cell is there from the start
   std::copy_n(operand(2), how->states() * state, last);
   const auto sums_of_step = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(batch * sums));
+  std::vector<float> cells;  // before a step that not all sequences have
   const float* before = last;
-  for (std::int64_t k = 0; k < steps; ++k) {
-    const std::int64_t t = how->backwards ? steps - 1 - k : k;
+  for (std::int64_t k = 0; k < longest; ++k) {
+    const std::int64_t t = how->backwards ? longest - 1 - k : k;
     const float* const of_step = layer.x + t * batch * sums;
     float* const after = result + t * state;
+    if (lengths && how->cell == Cell::lstm) cells.assign(last + state, last + 2 * state);
     if (how->cell == Cell::lstm) lstm_step(layer, of_step, before, after, last + state, sums_of_step.get());
     else (how->gates() == 3 ? gru_step : simple_step)(layer, of_step, before, after, sums_of_step.get());
+    for (std::int64_t b = 0; lengths && b < batch; ++b) {
+      if (t < length(b)) continue;
+      std::copy_n(before + b * size, size, after + b * size);
+      if (!cells.empty()) std::copy_n(cells.data() + b * size, size, last + state + b * size);
+    }
     before = after;
   }
-  if (steps > 0) std::copy_n(before, state, last);
+  if (longest > 0) std::copy_n(before, state, last);
+  for (std::int64_t b = 0; lengths && b < batch; ++b)
+    for (std::int64_t t = length(b); t < steps; ++t) std::fill_n(result + t * state + b * size, size, 0.f);
 }
 
 }  // namespace sinter::kernels

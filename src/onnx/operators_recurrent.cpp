@@ -64,7 +64,7 @@ Sequence sequence(const Call& c, std::vector<std::string> defaults) {
   names = c.texts("activations", std::move(names));
   if (names.size() != defaults.size() * static_cast<std::size_t>(s.directions)) c.refuse(sinter::counted(names.size(), "activation"));
   for (std::string& name : names) name = small_letters(std::move(name));
-  s.plain = s.x.dtype() != DType::float64 && s.lengths.empty_handle() && !s.clip_at;
+  s.plain = s.x.dtype() != DType::float64 && !s.clip_at;
   const std::vector<float> alphas = c.numbers("activation_alpha", std::vector<float>{}), betas = c.numbers("activation_beta", std::vector<float>{});
   // The numbers of each list belong, in order, to the functions that have such a parameter.
   const auto next = [](const std::vector<float>& numbers, std::size_t& used, bool taken) {
@@ -139,7 +139,7 @@ bool has(const Sequence& s, std::int64_t direction, std::initializer_list<std::s
 Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weights, const Tensor& bias, const std::vector<Tensor>& states, bool backwards) {
   const auto exact = [](const Tensor& some) { return astype(some, DType::float32); };
   const Tensor row = bias.empty_handle() ? zeros({1, weights.size(1)}, DType::float32) : reshape(exact(bias), {1, -1});
-  const Tensor all = recurrence(cell, exact(x), concatenate({exact(weights), row}), exact(stack(states)), backwards);
+  const Tensor all = recurrence(cell, exact(x), concatenate({exact(weights), row}), exact(stack(states)), backwards, s.lengths);
   const auto given = [&](const Tensor& some) { return astype(some, s.x.dtype()); };
   Walked walked{given(all.at({Slice{0, s.steps}})), {}};
   for (std::size_t k = 0; k < states.size(); ++k) walked.states.push_back(given(all(s.steps + static_cast<std::int64_t>(k))));

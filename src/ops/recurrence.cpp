@@ -11,18 +11,23 @@ namespace sinter {
 
 using namespace ops;
 
-Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& start, bool backwards) {
+Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& start, bool backwards, const Tensor& lengths) {
   const Scope scope("recurrence", x.where());
   const Site& site = scope.site();
   const RecordedPtr sums = as_node(site, x), by = node_of(site, weights), from = node_of(site, start);
   for (const RecordedPtr& node : {sums, by, from})
     if (node->dtype != DType::float32) fail<DTypeError>(site, fmt::format("{} where it takes float32", name(node->dtype)));
+  const RecordedPtr ends = lengths.empty_handle() ? nullptr : node_of(site, lengths);
+  if (ends && ends->dtype != DType::int64) fail<DTypeError>(site, fmt::format("lengths of {} where it takes int64", name(ends->dtype)));
   const std::array<Shape, 3> shapes{sums->shape, by->shape, from->shape};
   const Recurrence how{cell, backwards};
   if (!how.takes(shapes))
     fail<ShapeError>(site, fmt::format("x {}, weights {} and start {} where it takes (steps, batch, {} * size), (size + 1, {} * size) and ({}, batch, size)",
                                        to_string(shapes[0]), to_string(shapes[1]), to_string(shapes[2]), how.gates(), how.gates(), how.states()));
+  if (ends && ends->shape != Shape{shapes[0][1]})
+    fail<ShapeError>(site, fmt::format("lengths of shape {} for a batch of {}", to_string(ends->shape), shapes[0][1]));
   if (shapes[0][0] == 0) return start;
+  if (ends) return Tensor(make_library(site, Op::ragged_recurrence, {sums, by, from, ends}, how.ints()));
   return Tensor(make_library(site, Op::recurrence, {sums, by, from}, how.ints()));
 }
 

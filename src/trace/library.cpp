@@ -231,7 +231,7 @@ bool byte_panels(const CallTerms& call) {
 }
 bool gate_sums(const CallTerms& call) {
   const auto how = Recurrence::of(call.ints);
-  return how && how->takes(call.shapes) && have_types(call, {DType::float32, DType::float32, DType::float32});
+  return how && how->takes(call.shapes) && have_types(call, {DType::float32, DType::float32, DType::float32, DType::int64});
 }
 
 bool matrix(const CallTerms& call) { return call.shapes[0].size() >= 2 && is_real(call) && call.ints.empty(); }
@@ -300,6 +300,7 @@ bool Recurrence::takes(std::span<const Shape> operands) const {
   const Shape &x = operands[0], &weights = operands[1], &start = operands[2];
   if (x.size() != 3 || weights.size() != 2 || start.size() != 3) return false;
   const std::int64_t size = start[2], sums = gates() * size;
+  if (operands.size() == 4 && operands[3] != Shape{x[1]}) return false;
   return start[0] == states() && x[1] == start[1] && x[2] == sums && weights[0] == size + 1 && weights[1] == sums;
 }
 

@@ -58,7 +58,8 @@ bool filters_read(const Shape& x, const Shape& filters, std::int64_t groups);
 /// columns.
 bool panels_hold(const Shape& panels, std::int64_t depth, std::int64_t columns);
 
-/// The attributes of recurrence (sinter/recurrent.hpp): x, weights, start -> the states after each step, then the final ones.
+/// The attributes of recurrence and ragged_recurrence (sinter/recurrent.hpp): x, weights, start and, for the latter, the sequences' lengths -> the states after
+/// each step, then the final ones.
 struct Recurrence {
   Cell cell = Cell::rnn_tanh;
   bool backwards = false;

@@ -616,8 +616,8 @@ TEST_CASE("a forged file with library calls that have special layouts is refused
   const auto body = [=](const std::vector<Tensor>& in) {
     const Tensor first = conv2d_blocked(in[0], planes, {}), second = conv2d_blocked(first, depthwise, {});
     return std::vector<Tensor>{conv2d_blocked(second, blocked, {}), conv2d_blocked(second, tiles, {}), recurrence(Cell::lstm, in[1], by, start),
-                               matmul_panels(in[2], panels, 20)};
+                               recurrence(Cell::lstm, in[1], by, start, true, in[3]), matmul_panels(in[2], panels, 20)};
   };
-  check_forgeries(body, {{DType::float32, {{"n", 2}, 3, 9, 8}}, {DType::float32, {{"t", 6}, 3, 16}}, {DType::uint8, {{"m", 7}, 10}}},
-                  {random_tensor({2, 3, 9, 8}), random_tensor({6, 3, 16}), rows}, "forged_calls", 2000);
+  check_forgeries(body, {{DType::float32, {{"n", 2}, 3, 9, 8}}, {DType::float32, {{"t", 6}, 3, 16}}, {DType::uint8, {{"m", 7}, 10}}, {DType::int64, {3}}},
+                  {random_tensor({2, 3, 9, 8}), random_tensor({6, 3, 16}), rows, from_span(std::vector<std::int64_t>{4, 9, -2})}, "forged_calls", 2000);
 }

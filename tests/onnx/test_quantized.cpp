@@ -72,6 +72,7 @@ void check_units(const Tensor& got, const std::vector<double>& want) {
 struct Conv {
   std::int64_t batch = 1, channels, filters, groups, size[2], taps[2], stride, dilation, before, after;
   int x_type, w_type;
+  bool line = false;        // written as a convolution along one axis: there is one row
   bool per_channel, zeros;  // scales of the weights
   int x_zero;
   float x_scale;
@@ -79,8 +80,13 @@ struct Conv {
   std::vector<int> x, w, w_zero;
 
   std::int64_t each() const { return channels / groups; }
-  std::int64_t places(int axis) const { return (size[axis] + before + after - (taps[axis] - 1) * dilation - 1) / stride + 1; }
+  std::int64_t places(int axis) const { return (size[axis] + (line && axis == 0 ? 0 : before + after) - (taps[axis] - 1) * dilation - 1) / stride + 1; }
+  List shape(std::int64_t first, std::int64_t second, std::int64_t rows, std::int64_t columns) const {
+    return line ? List{first, second, columns} : List{first, second, rows, columns};
+  }
+  List x_shape() const { return shape(batch, channels, size[0], size[1]); }
   std::vector<OnnxBuilder::Attribute> attributes() const {
+    if (line) return {{"pads", List{before, after}}, {"strides", List{stride}}, {"dilations", List{dilation}}, {"group", groups}};
     return {{"pads", List{before, before, after, after}}, {"strides", List{stride, stride}}, {"dilations", List{dilation, dilation}}, {"group", groups}};
   }
   std::vector<double> sums() const {
@@ -93,7 +99,7 @@ struct Conv {
             for (std::int64_t k = 0; k < each(); ++k)
               for (std::int64_t a = 0; a < taps[0]; ++a)
                 for (std::int64_t b = 0; b < taps[1]; ++b) {
-                  const std::int64_t row = i * stride + a * dilation - before, column = j * stride + b * dilation - before,
+                  const std::int64_t row = i * stride + a * dilation - (line ? 0 : before), column = j * stride + b * dilation - before,
                                      channel = f / (filters / groups) * each() + k;
                   if (row < 0 || row >= size[0] || column < 0 || column >= size[1]) continue;
                   sum += (x[static_cast<std::size_t>(((n * channels + channel) * size[0] + row) * size[1] + column)] - x_zero) *
@@ -118,6 +124,7 @@ Conv random_conv(Kind kind) {
   c.groups = kind == Kind::depthwise ? c.channels : kind == Kind::groups ? 2 : 1;
   c.filters = kind == Kind::depthwise ? c.channels : kCounts[pick(0, 5)];
   for (int axis = 0; axis < 2; ++axis) c.taps[axis] = pick(1, 3), c.size[axis] = pick(7, 14);
+  if ((c.line = pick(0, 2) == 0)) c.taps[0] = c.size[0] = 1;
   c.stride = pick(1, 2), c.dilation = pick(1, 2), c.before = pick(0, 2), c.after = pick(0, 2);
   c.x_type = pick(0, 1) ? kUnsigned : kSigned, c.w_type = pick(0, 2) ? kSigned : kUnsigned, c.per_channel = pick(0, 1), c.zeros = pick(0, 1);
   c.x = wholes(c.batch * c.channels * c.size[0] * c.size[1], c.x_type), c.w = wholes(c.filters * c.each() * c.taps[0] * c.taps[1], c.w_type);
@@ -133,9 +140,9 @@ Conv random_conv(Kind kind) {
 void write_operands(OnnxBuilder& m, const Conv& c, bool x_is_bytes = true) {
   const std::int64_t count = static_cast<std::int64_t>(c.w_scale.size());
   const List one{}, many{count};
-  if (x_is_bytes) m.input("x", {c.batch, c.channels, c.size[0], c.size[1]}, c.x_type);
+  if (x_is_bytes) m.input("x", c.x_shape(), c.x_type);
   m.constant("xs", {}, {c.x_scale}).whole("xz", {}, {c.x_zero}, c.x_type);
-  m.whole("w", {c.filters, c.each(), c.taps[0], c.taps[1]}, c.w, c.w_type)
+  m.whole("w", c.shape(c.filters, c.each(), c.taps[0], c.taps[1]), c.w, c.w_type)
       .constant("ws", c.per_channel ? many : one, c.w_scale)
       .whole("wz", c.per_channel ? many : one, c.w_zero, c.w_type);
 }
@@ -143,7 +150,7 @@ void write_dequantized(OnnxBuilder& m) {
   m.node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"}, {{"axis", 0}});
 }
 
-Tensor x_of(const Conv& c) { return bytes(c.x, {c.batch, c.channels, c.size[0], c.size[1]}, c.x_type); }
+Tensor x_of(const Conv& c) { return bytes(c.x, c.x_shape(), c.x_type); }
 
 bool in_blocks(const Tensor& y) { return explain(y).find("conv_bytes") != std::string::npos; }
 
@@ -156,7 +163,7 @@ TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of by
     const bool relu = pick(0, 1), residual = pick(0, 1);
     const float y_scale = real(0.01, 0.02), r_scale = real(0.001, 0.01);
     const auto want_sums = c.sums();
-    const Shape shape{c.batch, c.filters, c.places(0), c.places(1)};
+    const Shape shape = c.shape(c.batch, c.filters, c.places(0), c.places(1));
     const auto rest = wholes(element_count(shape), kUnsigned);
     OnnxBuilder m;
     write_operands(m, c);
@@ -180,7 +187,7 @@ TEST_CASE("Conv between DequantizeLinear and QuantizeLinear: of every kind of by
     m.node("Conv", reads, {"y0"}, c.attributes());
     std::string last = "y0";
     if (residual) {
-      m.input("r", {shape[0], shape[1], shape[2], shape[3]}, kUnsigned).constant("rs", {}, {r_scale}).whole("rz", {}, {100}, kUnsigned);
+      m.input("r", shape, kUnsigned).constant("rs", {}, {r_scale}).whole("rz", {}, {100}, kUnsigned);
       m.node("DequantizeLinear", {"r", "rs", "rz"}, {"dr"}).node("Add", {last, "dr"}, {"y1"});
       last = "y1";
     }
@@ -209,7 +216,7 @@ TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convol
   for ([[maybe_unused]] const std::int64_t round : testing::sampled(testing::integers(0, 15))) {
     Conv c = random_conv(static_cast<Kind>(round % 4));
     const bool quantized = pick(0, 1), dynamic = !quantized && pick(0, 1);
-    const Shape shape{c.batch, c.channels, c.size[0], c.size[1]};
+    const Shape shape = c.x_shape();
     OnnxBuilder m;
     if (dynamic) c.x_type = kUnsigned;
     write_operands(m, c, !dynamic);
@@ -219,9 +226,7 @@ TEST_CASE("QLinearConv and ConvInteger in blocks: the bits of the generic convol
       m.constant("ys", {}, {real(0.01, 0.02)}).whole("yz", {}, {7}, c.x_type).whole("b", {c.filters}, bias, kInt32).output("y", {}, c.x_type);
       m.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"y"}, c.attributes());
     } else if (dynamic) {
-      m.input("f", {c.batch, c.channels, c.size[0], c.size[1]})
-          .node("DynamicQuantizeLinear", {"f"}, {"x", "fs", "fz"})
-          .node("ConvInteger", {"x", "w", "fz", "wz"}, {"y0"}, c.attributes());
+      m.input("f", c.x_shape()).node("DynamicQuantizeLinear", {"f"}, {"x", "fs", "fz"}).node("ConvInteger", {"x", "w", "fz", "wz"}, {"y0"}, c.attributes());
       m.node("Cast", {"y0"}, {"y1"}, {{"to", 1}}).node("Mul", {"y1", "fs"}, {"y"}).output("y");
     } else {
       m.node("ConvInteger", {"x", "w", "xz", "wz"}, {"y"}, c.attributes()).output("y", {}, kInt32);
@@ -340,7 +345,7 @@ TEST_CASE("a convolution whose operands do not fit is not computed in bytes") {
   };
   CHECK(count(as_it_is) == 1);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // weights that are an input
-          m.input("v", {c.filters, c.each(), c.taps[0], c.taps[1]}, c.w_type)
+          m.input("v", c.shape(c.filters, c.each(), c.taps[0], c.taps[1]), c.w_type)
               .node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"})
               .node("DequantizeLinear", {"v", "ws", "wz"}, {"dw"});
           return std::string("dw");
@@ -363,13 +368,11 @@ TEST_CASE("a convolution whose operands do not fit is not computed in bytes") {
         }) == 0);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // weights of floats
           m.node("DequantizeLinear", {"x", "xs", "xz"}, {"dx"})
-              .constant("f", {c.filters, c.each(), c.taps[0], c.taps[1]}, reals(static_cast<std::int64_t>(c.w.size()), -1, 1));
+              .constant("f", c.shape(c.filters, c.each(), c.taps[0], c.taps[1]), reals(static_cast<std::int64_t>(c.w.size()), -1, 1));
           return std::string("f");
         }) == 0);
   CHECK(count([](OnnxBuilder& m, const Conv& c) {  // numbers of 32 bits
-          m.input("n", {c.batch, c.channels, c.size[0], c.size[1]}, kInt32)
-              .node("DequantizeLinear", {"n", "xs"}, {"dx"})
-              .node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
+          m.input("n", c.x_shape(), kInt32).node("DequantizeLinear", {"n", "xs"}, {"dx"}).node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
           return std::string("dw");
         }) == 0);
 }

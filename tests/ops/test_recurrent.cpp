@@ -32,6 +32,7 @@ struct Case {
   std::int64_t steps, batch, size;
   bool backwards;
   std::vector<float> x, weights, start;
+  std::vector<std::int64_t> lengths;  // empty: every sequence has all steps
 
   Case(Cell of, std::int64_t t, std::int64_t b, std::int64_t n, bool back) : cell(of), steps(t), batch(b), size(n), backwards(back) {
     x = floats(t * b * gates(of) * n, -2, 2);
@@ -42,7 +43,10 @@ struct Case {
   Tensor x_tensor() const { return from_span(x, {steps, batch, gates(cell) * size}); }
   Tensor weights_tensor() const { return from_span(weights, {size + 1, gates(cell) * size}); }
   Tensor start_tensor() const { return from_span(start, {states(cell), batch, size}); }
-  Tensor computed() const { return recurrence(cell, x_tensor(), weights_tensor(), start_tensor(), backwards); }
+  Tensor computed() const {
+    return recurrence(cell, x_tensor(), weights_tensor(), start_tensor(), backwards, lengths.empty() ? Tensor() : from_span(lengths, {batch}));
+  }
+  bool has(std::int64_t t, std::int64_t b) const { return lengths.empty() || t < lengths[static_cast<std::size_t>(b)]; }
   std::string text() const {
     return fmt::format("cell {}, {} steps, batch {}, size {}{}", static_cast<int>(cell), steps, batch, size, backwards ? ", backwards" : "");
   }
@@ -69,6 +73,10 @@ std::vector<double> expected(const Case& c) {
       const auto z = [&](std::int64_t j) { return input(j) + bias(j) + product(j, old); };
       for (std::int64_t j = 0; j < n; ++j) {
         double& to = next[static_cast<std::size_t>(b * n + j)];
+        if (!c.has(t, b)) {
+          to = old(j);
+          continue;
+        }
         if (c.cell == Cell::rnn_tanh) to = std::tanh(z(j));
         if (c.cell == Cell::rnn_relu) to = std::max(z(j), 0.0);
         if (gates(c.cell) == 3) {
@@ -87,7 +95,8 @@ std::vector<double> expected(const Case& c) {
       }
     }
     h = next;
-    std::copy(h.begin(), h.end(), all.begin() + t * state);
+    for (std::int64_t b = 0; b < c.batch; ++b)
+      if (c.has(t, b)) std::copy_n(h.begin() + b * n, n, all.begin() + t * state + b * n);
   }
   std::copy(h.begin(), h.end(), all.begin() + c.steps * state);
   if (c.cell == Cell::lstm) std::copy(cell.begin(), cell.end(), all.begin() + (c.steps + 1) * state);
@@ -118,6 +127,20 @@ TEST_CASE("every cell in both directions agrees with loops in float64") {
       for (int round = 0; round < (testing::on_gpu() ? 1 : 4); ++round) {
         const Case c(cell, pick(1, 12), pick(1, 9), pick(1, 40), backwards);
         check_close(c.computed(), expected(c), c.text());
+      }
+}
+
+TEST_CASE("sequences of several lengths: what is behind a sequence's end is not read") {
+  for (const Cell cell : kCells)
+    for (const bool backwards : {false, true})
+      for (int round = 0; round < (testing::on_gpu() ? 1 : 4); ++round) {
+        Case c(cell, pick(1, 12), pick(1, 9), pick(1, 40), backwards);
+        for (std::int64_t b = 0; b < c.batch; ++b) c.lengths.push_back(pick(round == 0 ? 0 : -2, round == 0 ? 0 : c.steps + 2));
+        const std::int64_t width = gates(cell) * c.size;
+        for (std::int64_t t = 0; t < c.steps; ++t)
+          for (std::int64_t b = 0; b < c.batch; ++b)
+            if (!c.has(t, b)) std::fill_n(c.x.begin() + (t * c.batch + b) * width, width, NAN);
+        check_close(c.computed(), expected(c), c.text() + ", lengths");
       }
 }
 
@@ -179,6 +202,9 @@ TEST_CASE("wrong shapes and types are errors") {
   CHECK_THROWS_AS(recurrence(Cell::lstm, c.x_tensor(), c.weights_tensor(), zeros({1, 2, 4}, DType::float32)), ShapeError);
   CHECK_THROWS_AS(recurrence(Cell::lstm, c.x_tensor(), zeros({4, 16}, DType::float32), c.start_tensor()), ShapeError);
   CHECK_THROWS_AS(recurrence(Cell::lstm, astype(c.x_tensor(), DType::float64), c.weights_tensor(), c.start_tensor()), DTypeError);
+  const auto with_lengths = [&](const Tensor& lengths) { return recurrence(Cell::lstm, c.x_tensor(), c.weights_tensor(), c.start_tensor(), false, lengths); };
+  CHECK_THROWS_AS(with_lengths(zeros({3}, DType::int64)), ShapeError);
+  CHECK_THROWS_AS(with_lengths(zeros({2}, DType::int32)), DTypeError);
 }
 
 TEST_CASE("one plan serves every length") {
