@@ -82,13 +82,21 @@ def _numpy(self, dtype=None, copy=None):
     return made.copy() if copy else made
 
 
+_of_numpy = {}  # sinter's functions by the names of NumPy's; None if there is no such function
+
+
 def _ufunc(self, ufunc, method, *inputs, out=(), **keywords):
     """NumPy's functions on arrays of sinter call sinter's functions of the same names. If there is none, NumPy raises TypeError."""
-    from . import _functions
+    name = ufunc.__name__
+    if name not in _of_numpy:
+        from . import _functions
 
-    function = getattr(_functions, ufunc.__name__, None)
+        _of_numpy[name] = getattr(_functions, name, None)
+    function = _of_numpy[name]
     if function is None:
         return NotImplemented
+    if not out and method == "__call__":
+        return function(*inputs, **keywords)
     if any(x is not None and not isinstance(x, Array) for x in out):  # NumPy's own arrays get a copy of the elements
         import numpy
 

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core.hpp"
 #include "table/complex_numbers.hpp"
@@ -29,7 +31,6 @@ char kind(ElementType type) {
 }
 int size_of(ElementType type) { return static_cast<int>(itemsize(type.parts)) * (type.is_complex ? 2 : 1); }
 
-/// Returns the element type for a type of sinter, NumPy or Python, or for a type's name. Returns nothing for other objects.
 std::optional<ElementType> find_type(nb::handle object) {
   if (nb::isinstance<ElementType>(object)) return nb::cast<ElementType>(object);
   PyObject* const o = object.ptr();
@@ -51,7 +52,16 @@ std::optional<ElementType> find_type(nb::handle object) {
 
 }  // namespace
 
-std::optional<ElementType> find_element_type(nb::handle object) { return find_type(object); }
+std::optional<ElementType> find_element_type(nb::handle object) {
+  // NumPy computes a type's name anew in every call, which takes longer than recording an operation. It has one object for each of its own types.
+  constexpr std::size_t kMostKnown = 64;
+  static auto& known = *new std::vector<std::pair<nb::object, ElementType>>;
+  for (const auto& [type, element_type] : known)
+    if (type.is(object)) return element_type;
+  const std::optional<ElementType> found = find_type(object);
+  if (found && known.size() < kMostKnown && !PyUnicode_Check(object.ptr())) known.emplace_back(nb::borrow(object), *found);
+  return found;
+}
 
 std::string_view type_name(ElementType type) { return type.is_complex ? table::complex_type_name(type.parts) : sinter::name(type.parts); }
 
