@@ -56,23 +56,29 @@ bool gains_from_tiles(const LoopNest& nest) {
   return may_tile(nest) && (std::any_of(nest.inputs.begin(), nest.inputs.end(), apart) || std::any_of(nest.outputs.begin(), nest.outputs.end(), apart));
 }
 
-// Returns whether several rows may be read at once: the kernel is vectorised along a parallel axis, and memory is fast only along that axis.
+// Returns whether several rows may be read at once: the kernel is vectorised along a parallel axis.
 bool may_panel(const LoopNest& nest) {
-  int row_stages = 0;
-  bool early_stores = false;
-  for (const Stage& stage : nest.stages) {
-    row_stages += stage.row;
-    early_stores |= row_stages == 0 && !stage.stores.empty();
-    if (has_scan(nest, stage)) return false;
-  }
-  return !nest.schedule.lanes_along_rows() && nest.rows == 1 && nest.persistent.empty() && row_stages == 1 && !early_stores &&
-         nest.chunk_axis != nest.lane_axis();
+  const auto scans = [&](const Stage& stage) { return has_scan(nest, stage); };
+  return !nest.schedule.lanes_along_rows() && nest.rows == 1 && nest.persistent.empty() && nest.chunk_axis != nest.lane_axis() &&
+         std::none_of(nest.stages.begin(), nest.stages.end(), scans);
+}
+
+// Returns whether panels are faster: memory is fast only along the lanes' axis.
+bool gains_from_panels(const LoopNest& nest) {
+  if (std::count_if(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) { return stage.row; }) == 1) return true;
+  // If a few columns of all rows fit into a cache, they are still there for the next stage. Wide panels evict them.
+  constexpr std::int64_t kLarge = 8 << 20, kFew = 64;
+  const std::int64_t columns = nest.ints[static_cast<std::size_t>(nest.lane_axis())], rows = nest.ints[static_cast<std::size_t>(nest.parallel)];
+  const auto apart = [&](const Access& access) { return walks_apart(nest, access); };
+  return columns > kFew && columns * rows * widest_element(nest) >= kLarge && std::none_of(nest.inputs.begin(), nest.inputs.end(), apart) &&
+         std::none_of(nest.outputs.begin(), nest.outputs.end(), apart);
 }
 
 void choose_cpu_part(const LoopNest& nest, const ScheduleOverride& overrides, Schedule& schedule) {
   if (!schedule.is<RowsForm>()) {
     const bool tiles = may_tile(nest) && (overrides.asks_for<TilesForm>() || (gains_from_tiles(nest) && !overrides.asks_for<PointwiseForm>()));
-    if (nest.rows > 0) schedule.form = may_panel(nest) && !overrides.asks_for<ColumnsForm>() ? Form(PanelsForm()) : ColumnsForm();
+    const bool panels = may_panel(nest) && (overrides.asks_for<PanelsForm>() || (gains_from_panels(nest) && !overrides.asks_for<ColumnsForm>()));
+    if (nest.rows > 0) schedule.form = panels ? Form(PanelsForm()) : ColumnsForm();
     else schedule.form = tiles ? Form(TilesForm()) : PointwiseForm();
   }
   const auto unroll = [&](int otherwise) { return power_of_two(overrides.number("unroll", otherwise), 8); };
@@ -489,6 +495,7 @@ std::vector<ScheduleOverride> alternatives(const LoopNest& nest, const fuse::Lim
   const bool on_gpu = limits.backend != fuse::Backend::cpu;
   form(RowsForm::kName, nest.rows > 0);
   form(ColumnsForm::kName, nest.rows > 0);
+  form(PanelsForm::kName, !on_gpu && may_panel(nest));
   form(ContractionForm::kName, nest.rows > 0 && on_gpu);
   form(PointwiseForm::kName, nest.rows == 0);
   form(TilesForm::kName, nest.rows == 0 && !(on_gpu && turnable_inputs(nest).empty() && turnable_outputs(nest).empty()));

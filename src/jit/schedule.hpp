@@ -62,7 +62,7 @@ struct ContractionForm {
 struct PanelsForm {
   static constexpr std::string_view kName = "panels";
   int panel = 64;      // vectors of accumulators, for each reduction
-  int panel_rows = 4;  // rows read at once
+  int panel_rows = 8;  // rows read at once, if they are long
 };
 
 /// Lanes are the elements of a CPU's vectors, or a GPU's threads. A nest is vectorised along one axis.

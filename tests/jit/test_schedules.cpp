@@ -69,6 +69,14 @@ std::vector<Formula> formulas() {
        }},
       {"softmax", {21, 132}, one([](const Tensor& x) { return sn::softmax(x, -1); })},
       {"softmax of columns", {90, 40}, one([](const Tensor& x) { return sn::softmax(x, 0); })},
+      {"normalised long columns",
+       {70, 1100},
+       [](const Tensor& x) {
+         const Tensor middle = sn::mean(x, 0), y = (x - middle) / sn::sqrt(sn::var(x, 0) + 1e-5f);
+         return std::vector<Tensor>{y, sn::where(middle > 0.f, sn::max(y, 0), middle), sn::max(x, 0)};
+       }},
+      {"places in columns", {130, 75}, [](const Tensor& x) { return std::vector<Tensor>{sn::argmax(x, 0), x / sn::sum(sn::absolute(x), 0)}; }},
+      {"variance of many rows", {4200, 19}, one([](const Tensor& x) { return sn::var(x, 0); })},
       {"layer norm", {19, 256}, one([=](const Tensor& x) { return sn::layer_norm(x, row(x), row(x) + 1.f); })},
       {"scan of rows", {12, 301}, one([](const Tensor& x) { return sn::cumsum(x * 2.f, 1) + 1.f; })},
       {"scan of columns", {50, 33}, one([](const Tensor& x) { return sn::cumsum(x, 0); })},

@@ -54,7 +54,7 @@ inline void run(const jit::LoopNest& nest, jit::CpuEntry entry, const std::vecto
   std::int64_t outer = 1, inner = 1, row_points = 1;
   for (int axis = 0; axis < nest.parallel; ++axis) (axis == nest.lane_axis() ? inner : outer) *= nest.ints[axis];
   for (int axis = nest.parallel; axis < nest.axes(); ++axis) row_points *= nest.ints[axis];
-  const std::int64_t buffer = rows_are_lanes ? (row_points * 8 + 63) / 64 * 64 : row_points * 64 * 8;
+  const std::int64_t buffer = (row_points * (rows_are_lanes ? jit::rows_at_once(row_points) : 64) * 8 + 63) / 64 * 64;
   const std::size_t scratch = static_cast<std::size_t>(buffer) * nest.persistent.size();
   std::vector<unsigned char> memory(scratch + 64, 0xCD);
   const auto range = [&](std::int64_t n, int share) { return n * share / shares; };

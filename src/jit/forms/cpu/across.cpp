@@ -49,6 +49,7 @@ void Across::outer_point() {
   E begin = loop::bound("inner_begin");
   const E end = loop::bound("inner_end");
   for (const int width : widths(nest_.schedule.unroll())) {
+    if (ends_masked()) return vectors(begin, end, width);
     if (width == 1 && masks_the_rest()) {
       branch(begin < end, [&] {
         set_axis(nest_.lane_axis(), begin);

@@ -181,6 +181,8 @@ class Across : public Lowering {
   virtual bool moves(int index) const { return depends_on(nest_, index, lane_axis_); }
   /// Returns whether the last points, too few for a vector, are one masked vector: each access is contiguous, and the processor can mask it.
   virtual bool masks_the_rest() const;
+  /// Returns whether vectors() writes this masked vector itself; `stop` is then the end.
+  virtual bool ends_masked() const { return false; }
 
  private:
   /// Returns the vector widths to loop over, widest first, ending with 1.
