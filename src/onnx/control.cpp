@@ -20,6 +20,18 @@ std::vector<NodeValue> with_outer(std::vector<NodeValue> own, std::span<const No
   return own;
 }
 
+/// Evaluates the values of an iteration together with its condition, so that the next iteration's condition does not compute them again, and has a plan like
+/// this one's. Does nothing if they depend on placeholders.
+void evaluate(std::span<const NodeValue> values) {
+  std::vector<Tensor> tensors;
+  for (const NodeValue& value : values)
+    if (!value.tensor.empty_handle()) tensors.push_back(value.tensor);
+  try {
+    eval(tensors);
+  } catch (const ValueError&) {  // a placeholder, or an error that reading the values reports
+  }
+}
+
 }  // namespace
 
 std::span<const std::string_view> graphs_within(std::string_view op) {
@@ -110,7 +122,12 @@ std::vector<NodeValue> Program::record_loop(const Line& line, const Node& node, 
     const std::vector<NodeValue> now = record_within(body, node, with_outer(std::move(own), std::span(operands).subspan(given)), recording);
     std::copy_n(now.begin() + 1, carried, state.begin());
     for (std::size_t k = 0; k < added.size(); ++k) added[k].push_back(now[1 + carried + k].tensor);
-    if (!counted || round + 1 < rounds) go_on = number(node, 1, now[0], {read_integers}) != 0;
+    if (counted && round + 1 == rounds) break;
+    if (body.output_slots_[0] != body.input_slots_[1]) {
+      if (round == 0) evaluate(operands);
+      evaluate(now);
+    }
+    go_on = number(node, 1, now[0], {read_integers}) != 0;
   }
   for (std::size_t k = 0; k < added.size(); ++k) {
     const auto& list = added[k];

@@ -17,8 +17,14 @@
 namespace sinter::onnx {
 namespace {
 
-/// Computes nodes that read only constants. A node that fails stays, so that a call of the model reports the error. `each`: computes one node at a time, which
-/// is used if computing all at once fails.
+/// The largest number of elements of a constant that arithmetic makes of much fewer elements, such as filters that a model states by a formula.
+constexpr std::int64_t kMaxExpanded = 1 << 20;
+
+/// Returns whether the operator computes no elements, but repeats those of its input or a number.
+bool only_repeats(std::string_view op) { return op == "Expand" || op == "ConstantOfShape" || op == "Tile"; }
+
+/// Computes nodes that read only constants. A small description of a large tensor stays a node. A node that fails stays, so that a call of the model reports
+/// the error. `each`: computes one node at a time, which is used if computing all at once fails.
 int fold_constants(Graph& graph, bool each) {
   std::vector<Tensor> folded;
   std::vector<Node> left;
@@ -39,7 +45,7 @@ int fold_constants(Graph& graph, bool each) {
       std::int64_t in = 0, out = 0;
       for (const Tensor& operand : operands) in += operand.empty_handle() ? 0 : operand.size();
       for (const Tensor& result : results) out += result.empty_handle() ? 0 : result.size();
-      if (out > 1024 && out > 4 * in && node.op != "Constant") {  // a small description of a large tensor stays a node
+      if (out > 1024 && out > 4 * in && node.op != "Constant" && (out > kMaxExpanded || only_repeats(node.op))) {  // a small description of a large tensor
         left.push_back(std::move(node));
         continue;
       }

@@ -400,6 +400,16 @@ TEST_CASE("large results and constant outputs stay nodes, and a branch reads out
   OnnxBuilder wanted;  // a constant that is an output
   wanted.input("x", {2}).output("y").output("k2").constant("k", {2}, {1, 2}).node("Exp", {"k"}, {"k2"}).node("Add", {"x", "k2"}, {"y"});
   CHECK(fired(check_same(wanted, {random_tensor({2})}), "fold_constants") == 0);
+
+  // Filters that a formula states: arithmetic on a row and a column. Repeating elements stays a node.
+  OnnxBuilder formula;
+  formula.input("x", {70, 60}).output("y").constant("row", {1, 60}, floats(60)).constant("column", {70, 1}, floats(70));
+  formula.node("Add", {"row", "column"}, {"t"}).node("Sin", {"t"}, {"filters"}).node("Mul", {"x", "filters"}, {"y"});
+  CHECK(fired(check_same(formula, {random_tensor({70, 60})}), "fold_constants") == 2);
+  OnnxBuilder repeated;
+  repeated.input("x", {70, 60}).output("y").constant("row", {1, 60}, floats(60)).integers("times", {70, 1});
+  repeated.node("Tile", {"row", "times"}, {"all"}).node("Mul", {"x", "all"}, {"y"});
+  CHECK(fired(check_same(repeated, {random_tensor({70, 60})}), "fold_constants") == 0);
   OnnxBuilder used;  // remove_dead keeps values that a branch reads
   OnnxBuilder then, otherwise;
   then.output("t").node("Add", {"x", "b"}, {"t"});
