@@ -26,8 +26,10 @@ class Panels : public Across {
 
   void vectors(const E& begin, const E& stop, int lanes) override {
     const int panel = lanes * form_.panel;
-    if (are_long_.empty())
-      are_long_ = let("are_long", DType::bool_, E(kLongRow / widest_element(nest_)) <= loop::bound("inner_end") - loop::bound("inner_begin"));
+    if (apart_.empty()) {
+      const E& size = sizes_[nest_.lane_axis()];
+      apart_ = let("apart", DType::bool_, E(kLongRow / widest_element(nest_)) <= size || loop::bound("inner_end") - loop::bound("inner_begin") < size);
+    }
     loop(fmt::format("panel{}", lanes), begin, stop, panel,
          [&](const E& first) { write_panel(first, int_let("panel_end", minimum(first + panel, stop)), lanes); });
   }
@@ -127,7 +129,7 @@ class Panels : public Across {
       });
     blocks("run_of_rows", 0, sizes_[nest_.parallel], kRunSteps, [&](const E& run, const E& run_end) {
       blocks("block_of_rows", run, run_end, kBlockSteps, [&](const E& block, const E& block_end) {
-        const E first_rest = int_let("whole_rows", loop::select(are_long_, whole(block_end, form_.panel_rows), block));
+        const E first_rest = int_let("whole_rows", loop::select(apart_, whole(block_end, form_.panel_rows), block));
         rows(block, first_rest, form_.panel_rows);
         rows(first_rest, block_end, 1);
         fold(0);
@@ -140,7 +142,7 @@ class Panels : public Across {
   std::vector<char> read_elsewhere_;  // by instruction: another stage reads it
   std::map<int, std::vector<Memory>>
       panels_;  // by a reduction's result, its accumulators: the steps since the last block, the blocks since the last run, the runs
-  E are_long_;  // whether several rows are read at once
+  E apart_;     // whether the rows of a call are long, or only parts of rows: several are then read at once
 };
 
 }  // namespace
