@@ -223,7 +223,8 @@ TEST_CASE("another process plans, generates and compiles nothing, and maps no co
   for (const float v : f(steps())[0].to_vector<float>()) sum += v;
   CHECK(std::atof(ran.out.c_str() + ran.out.find("sum=") + 4) == doctest::Approx(sum).epsilon(1e-6));
   CHECK(ran.out.find("compiled=0 ") != std::string::npos);
-  CHECK(ran.out.find("planned=0 fallbacks=0 mapped=0") != std::string::npos);
+  CHECK(ran.out.find("planned=0 fallbacks=0 ") != std::string::npos);
+  if (!sinter::options().device.starts_with("opencl")) CHECK(ran.out.find("mapped=0") != std::string::npos);  // OpenCL on a CPU maps LLVM itself
   if (testing::on_gpu()) {
     const Ran elsewhere = run_child(file.path, "SINTER_DEVICE=cpu");
     INFO(elsewhere.out);
