@@ -82,8 +82,9 @@ std::int64_t cost_along(const Graph& graph, const Kernel& kernel, int axis, int 
   return cost;
 }
 
-// Returns the number of lanes for each that the axis fills. Only powers of two are told apart; the exact number would need a plan for every size.
-std::int64_t lanes_for_each(const Kernel& kernel, int axis) {
+// Returns the number of all lanes divided by the number of those that the axis fills. Only powers of two are told apart; the exact number would need a plan for
+// every size.
+std::int64_t idle_factor(const Kernel& kernel, int axis) {
   const Estimating estimate;
   std::int64_t lanes = kLanes;
   while (lanes > 1 && kernel.sizes[axis] < lanes) lanes /= 2;
@@ -107,7 +108,7 @@ std::int64_t saved_by_transposing(const Graph& graph, const Kernel& kernel, int 
 void order_axes(const Graph& graph, const Kernel& kernel, std::vector<int>& order, int first, int last) {
   const auto move_cheapest = [&](int end, int apart) {
     int best = end - 1;
-    const auto cost = [&](int at) { return cost_along(graph, kernel, order[at], apart) * lanes_for_each(kernel, order[at]); };
+    const auto cost = [&](int at) { return cost_along(graph, kernel, order[at], apart) * idle_factor(kernel, order[at]); };
     for (int at = first; at < end; ++at)
       if (cost(at) < cost(best)) best = at;
     std::rotate(order.begin() + best, order.begin() + best + 1, order.begin() + end);
@@ -188,9 +189,9 @@ bool lanes_along_rows(const Graph& graph, const Kernel& kernel, const Limits& li
   if (kernel.row_axes() == 0) return false;
   if (has_ranges(kernel)) return false;
   const int last_parallel = kernel.parallel - 1, last_row = static_cast<int>(kernel.sizes.size()) - 1;
-  auto parallel_cost = cost_along(graph, kernel, last_parallel) * lanes_for_each(kernel, last_parallel);
+  auto parallel_cost = cost_along(graph, kernel, last_parallel) * idle_factor(kernel, last_parallel);
   // Neighbouring rows share what a CPU does for short rows, so whether a kernel also stores its elements does not decide.
-  const auto row_cost = cost_along(graph, kernel, last_row) * (limits.one_order ? 1 : lanes_for_each(kernel, last_row));
+  const auto row_cost = cost_along(graph, kernel, last_row) * (limits.one_order ? 1 : idle_factor(kernel, last_row));
   if (limits.tiles_in_registers) parallel_cost -= saved_by_transposing(graph, kernel, last_parallel, last_row);
   // Very short rows leave most lanes idle; neighbouring rows fill them.
   const Estimating estimate;

@@ -126,8 +126,8 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
   const Layer layer{*how, steps, batch, size, sums, operand(0), operand(1), operand(1) + size * sums, {}, threads};
   const auto* const lengths = call.operands.size() > 3 ? static_cast<const std::int64_t*>(pointers[3]) + call.operands[3].offset : nullptr;
   const auto length = [&](std::int64_t b) { return lengths ? std::clamp<std::int64_t>(lengths[b], 0, steps) : steps; };
-  std::int64_t longest = lengths ? 0 : steps;
-  for (std::int64_t b = 0; lengths && b < batch; ++b) longest = std::max(longest, length(b));
+  std::int64_t shortest = steps, longest = 0;
+  for (std::int64_t b = 0; b < batch; ++b) shortest = std::min(shortest, length(b)), longest = std::max(longest, length(b));
   auto* const result = static_cast<float*>(pointers.back());
   float* const last = result + steps * state;  // the final states; an LSTM's cell is there from the start
   std::copy_n(operand(2), how->states() * state, last);
@@ -138,10 +138,11 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
     const std::int64_t t = how->backwards ? longest - 1 - k : k;
     const float* const of_step = layer.x + t * batch * sums;
     float* const after = result + t * state;
-    if (lengths && how->cell == Cell::lstm) cells.assign(last + state, last + 2 * state);
+    const bool all_run = t < shortest;
+    if (!all_run && how->cell == Cell::lstm) cells.assign(last + state, last + 2 * state);
     if (how->cell == Cell::lstm) lstm_step(layer, of_step, before, after, last + state, sums_of_step.get());
     else (how->gates() == 3 ? gru_step : simple_step)(layer, of_step, before, after, sums_of_step.get());
-    for (std::int64_t b = 0; lengths && b < batch; ++b) {
+    for (std::int64_t b = 0; !all_run && b < batch; ++b) {
       if (t < length(b)) continue;
       std::copy_n(before + b * size, size, after + b * size);
       if (!cells.empty()) std::copy_n(cells.data() + b * size, size, last + state + b * size);
@@ -149,7 +150,7 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
     before = after;
   }
   if (longest > 0) std::copy_n(before, state, last);
-  for (std::int64_t b = 0; lengths && b < batch; ++b)
+  for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t t = length(b); t < steps; ++t) std::fill_n(result + t * state + b * size, size, 0.f);
 }
 

@@ -45,7 +45,7 @@ int fold_constants(Graph& graph, bool each) {
       std::int64_t in = 0, out = 0;
       for (const Tensor& operand : operands) in += operand.empty_handle() ? 0 : operand.size();
       for (const Tensor& result : results) out += result.empty_handle() ? 0 : result.size();
-      if (out > 1024 && out > 4 * in && node.op != "Constant" && (out > kMaxExpanded || only_repeats(node.op))) {  // a small description of a large tensor
+      if (out > 1024 && out > 4 * in && node.op != "Constant" && (out > kMaxExpanded || only_repeats(node.op))) {
         left.push_back(std::move(node));
         continue;
       }
