@@ -2,13 +2,14 @@
 # Packs and runs a day with a GPU, in one folder that needs only a driver and NVRTC: no network, no LLVM, no package of ours.
 #
 #   bench/gpu_day.sh pack FOLDER         here: builds, and puts all of it into FOLDER (a few tens of MB)
-#   FOLDER/day.sh right [--quick]        there: every suite on the GPU; then on the same edges under compute-sanitizer, where that runs
+#   FOLDER/day.sh right [--quick]        there: every suite on the GPU, as many at once as half of the cores; then compute-sanitizer, where that runs
 #   FOLDER/day.sh fast [--quick]         ceilings of the machine, then every pattern in each float type, beside PyTorch, JAX, CuPy, Liger and QuACK
 #                                        where installed
 #   FOLDER/day.sh why [--quick]          ncu on the twelve slowest patterns, and `sinter tune` over all of them, the slowest first
 #   bench/gpu_day.sh rehearse BUILD FOLDER   here: a small part of the folder out of what BUILD has, and its three parts on the emulated device
 #
-# Each part stands alone, and goes on where it stopped; results are in FOLDER/out ($OUT, where set). SINTER_DAY_SECONDS (540) is when a part stops.
+# Each part stands alone, and goes on where it stopped; results are in FOLDER/out ($OUT, where set). SINTER_DAY_SECONDS (540) is when a part stops;
+# SINTER_DAY_PEERS (all) names the peers, with commas between them.
 # --quick is a small part of each, for the emulated device: with SINTER_CUDA_DRIVER and SINTER_NVRTC as in a test it runs to its end anywhere.
 set -euo pipefail
 
@@ -31,8 +32,8 @@ pack() {
 # The newest version of the C library that files ask for.
 c_library() { strings -a "$@" | sed -nE 's/^GLIBC_(2\.[0-9]+)$/\1/p' | sort -Vu | tail -1; }
 
-# Every test that is registered for a GPU: its name and its program.
-suites() { sed -nE 's/^add_test\(\[=\[(.*)_cuda_gpu\]=\] "([^"]*\/)?([^"\/]+)"\)$/\1 \3/p' "$1/tests/CTestTestfile.cmake"; }
+# Every test that is registered for a GPU, its name and its program, except that of NVTX, which loads a library of the build.
+suites() { sed -nE 's/^add_test\(\[=\[(.*)_cuda_gpu\]=\] "([^"]*\/)?([^"\/]+)"\)$/\1 \3/p' "$1/tests/CTestTestfile.cmake" | grep -v '^nvtx '; }
 
 # Fills the folder from a build: all suites, or those whose names match.
 collect() {
@@ -121,14 +122,14 @@ settings() {
   local place
   for place in /usr/local/cuda/bin /opt/nvidia/nsight-compute/*/; do [ ! -d "$place" ] || PATH=$PATH:$place; done
   export PATH
-  # NVRTC and cuBLASLt come with PyTorch where there is no toolkit.
+  # NVRTC and cuBLASLt come with PyTorch, too.
   local line
-  while read -r line; do [ -z "$line" ] || export "${line?}"; done <<< "$(of_wheels)"
+  while read -r line; do [ -z "$line" ] || export "${line?}"; done <<< "$(libraries)"
   [ -e "$out/machine.txt" ] || machine > "$out/machine.txt" 2>&1
 }
 
-# VARIABLE=FILE for each library that only Python's packages have: the newest that the driver takes.
-of_wheels() {
+# VARIABLE=FILE for each of NVIDIA's libraries: the newest that the driver takes, of a toolkit or of Python's packages.
+libraries() {
   command -v python3 > /dev/null || return 0
   python3 - <<'PY' 2> /dev/null || true
 import ctypes, glob, os, re, site, sys
@@ -137,17 +138,16 @@ try:
     ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(driver))
 except OSError:
     sys.exit()
+places = ["/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/opt/cuda/lib64", "/usr/lib/*-linux-gnu"]
+wheels = [f"{folder}/nvidia/*/lib" for folder in dict.fromkeys(sys.path + site.getsitepackages() + [site.getusersitepackages()])]
 for variable, name in (("SINTER_NVRTC", "libnvrtc.so"), ("SINTER_CUBLASLT", "libcublasLt.so")):
-    toolkit = [pattern for place in ("/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/opt/cuda/lib64", "/usr/lib/*-linux-gnu") for pattern in glob.glob(f"{place}/{name}.*")]
-    if os.environ.get(variable) or toolkit:
-        continue
     found = {}
-    for folder in dict.fromkeys(sys.path + site.getsitepackages() + [site.getusersitepackages()]):
-        for file in glob.glob(f"{folder}/nvidia/*/lib/{name}.*"):
+    for place in places + wheels:
+        for file in glob.glob(f"{place}/{name}.*"):
             version = re.fullmatch(re.escape(name) + r"\.(\d+)", os.path.basename(file))
             if version and int(version[1]) <= driver.value // 1000:
                 found.setdefault(int(version[1]), file)
-    if found:
+    if found and not os.environ.get(variable):
         print(f"{variable}={found[max(found)]}")
 PY
 }
@@ -172,28 +172,36 @@ left() {
   echo $((seconds < 1 ? 1 : seconds < $1 ? seconds : $1))
 }
 
+# Runs one suite and notes how it ended.
+suite() {
+  local name=$1 program=$2 gpu=SINTER_TEST_GPU=1 rc=0 seconds
+  [ -z "${SINTER_CUDA_DRIVER:-}" ] || gpu=SINTER_TEST_GPU=0
+  seconds=$(left 300)
+  (cd "$here" && env "$gpu" SINTER_POISON=on SINTER_KEEP_PLANS=off timeout "$seconds" "./$program") > "$out/$name.log" 2>&1 || rc=$?
+  if [ $rc = 0 ]; then echo "$name passed" | tee -a "$out/right.txt"
+  elif [ $rc = 124 ] && [ "$seconds" -lt 300 ]; then echo "stopped by the clock in $name: call again for the rest"
+  elif [ $rc = 77 ]; then echo "$name skipped (no GPU)" | tee -a "$out/right.txt"
+  else
+    echo "$name FAILED ($rc)" | tee -a "$out/right.txt"
+    grep -E 'ERROR|SINTER_TEST_SEED|values:' "$out/$name.log" | head -12 || true
+  fi
+}
+
 right() {
-  local failed=0 done_before=$out/right.txt
-  touch "$done_before"
+  touch "$out/right.txt"
+  # A suite mostly waits for NVRTC, which compiles on one core, so several run at once.
+  local jobs
+  jobs=$(($(nproc) / 2))
   while read -r name program; do
-    grep -q "^$name passed" "$done_before" && continue
+    grep -q "^$name passed" "$out/right.txt" && continue
     if over; then echo "stopped by the clock: call again for the rest"; break; fi
     if [ -n "$quick" ] && ! [[ $name =~ ^(eval|formula|threads|replay)$ ]]; then continue; fi
-    local gpu=SINTER_TEST_GPU=1
-    [ -z "${SINTER_CUDA_DRIVER:-}" ] || gpu=SINTER_TEST_GPU=0
-    local rc=0
-    local seconds
-    seconds=$(left 300)
-    (cd "$here" && env "$gpu" SINTER_POISON=on SINTER_KEEP_PLANS=off timeout "$seconds" "./$program") > "$out/$name.log" 2>&1 || rc=$?
-    if [ $rc = 0 ]; then echo "$name passed" | tee -a "$done_before"
-    elif [ $rc = 124 ] && [ "$seconds" -lt 300 ]; then echo "stopped by the clock in $name: call again for the rest"
-    elif [ $rc = 77 ]; then echo "$name skipped (no GPU)" | tee -a "$done_before"
-    else
-      failed=$((failed + 1))
-      echo "$name FAILED ($rc)" | tee -a "$done_before"
-      grep -E 'ERROR|SINTER_TEST_SEED|values:' "$out/$name.log" | head -12 || true
-    fi
+    while [ "$(jobs -rp | wc -l)" -ge $((jobs < 1 ? 1 : jobs)) ]; do wait -n; done
+    suite "$name" "$program" &
   done < "$here/suites.txt"
+  wait
+  local failed
+  failed=$(awk '{ last[$1] = $2 } END { for (name in last) if (last[name] == "FAILED") ++n; print n + 0 }' "$out/right.txt")
   command -v compute-sanitizer > /dev/null || echo "compute-sanitizer is not here"
   if command -v compute-sanitizer > /dev/null && [ -z "$quick" ] && ! over; then
     for tool in memcheck racecheck initcheck synccheck; do
@@ -227,7 +235,7 @@ fast() {
   [ $rc = 0 ] || echo "the patterns did not end in time: call again for the rest"
   [ $rc = 0 ] || { report; return $rc; }
   if [ "$(left 9999)" -gt 30 ]; then
-    timeout "$(left 9999)" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" --json "$out/peers.json" || echo "the peers failed or did not end in time: the report has the results so far; call again for the rest"
+    timeout "$(left 9999)" python3 "$here/bench/gpu_peers.py" "$here/bench/patterns.txt" $quick "${some[@]}" ${SINTER_DAY_PEERS:+--peers "$SINTER_DAY_PEERS"} --json "$out/peers.json" || echo "the peers failed or did not end in time: the report has the results so far; call again for the rest"
   fi
   networks
   report
@@ -295,5 +303,5 @@ case ${1:-} in
     settings
     "$part"
     ;;
-  *) sed -n '2,13p' "$0" | cut -c3-; exit 2 ;;
+  *) sed -n '2,14p' "$0" | cut -c3-; exit 2 ;;
 esac

@@ -17,6 +17,7 @@ namespace {
 /// Accepts a matrix in the last two axes with contiguous rows or columns that do not overlap; the earlier axes are free.
 bool rows_or_columns(const Sizes& shape, const Sizes& strides) {
   const std::size_t rank = shape.size();
+  if (rank < 2) return false;
   const Size &rows = shape[rank - 2], &columns = shape[rank - 1], &row = strides[rank - 2], &column = strides[rank - 1];
   return (column == 1 && (row >= columns || rows == 1)) || (row == 1 && (column >= rows || columns == 1));
 }
@@ -156,14 +157,14 @@ bool is_sound(const LibraryCall& call) {
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
   for (const LibraryOperand& operand : call.operands) {
+    if (call.row && &operand == &call.operands.back()) {  // a row that is added to each row of the product
+      const bool is_row = !call.shape.empty() && operand.shape == Shape{call.shape.back()} && (operand.shape[0] == 1 || operand.strides[0] == 1);
+      if (!product || !is_row || operand.dtype != call.stored) return false;
+      continue;
+    }
     if (!record.layout(Sizes(operand.shape.begin(), operand.shape.end()), Sizes(operand.strides.begin(), operand.strides.end()))) return false;
     shapes.push_back(operand.shape);
     dtypes.push_back(operand.dtype);
-  }
-  if (call.row) {  // a row that is added to each row of the product
-    if (!product || shapes.empty() || call.shape.empty() || shapes.back() != Shape{call.shape.back()}) return false;
-    shapes.pop_back();
-    dtypes.pop_back();
   }
   if (!trace::library_takes(call.op, {shapes, dtypes, call.ints}) || call.shape != trace::library_shape(call.op, shapes, call.ints)) return false;
   // The library of products may read operands before their conversion, and may round the result.

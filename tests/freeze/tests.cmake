@@ -1,4 +1,6 @@
 sinter_suite(freeze llvm interpreter unfused cuda_long opencl loops)
+sinter_run_cublaslt(freeze_cublaslt test_freeze)
+set_tests_properties(freeze_cublaslt PROPERTIES LABELS long)
 sinter_program(test_plan_file)
 target_include_directories(test_plan_file SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
 sinter_runs(plan_file llvm interpreter unfused cuda_long opencl)

@@ -293,6 +293,7 @@ TEST_CASE("infinities and NaN reach only their own results: the padding of a til
 
 TEST_CASE("a GPU's library reads transposed, broadcast, shifted and 16-bit operands without copies, and explain names its method") {
   if (!on_gpu() || !std::getenv("SINTER_CUBLASLT") || std::getenv("SINTER_EMULATOR_EPILOGUES") || std::getenv("SINTER_EMULATOR_PRODUCTS")) return;
+  const bool emulated = std::getenv("SINTER_CUDA_DRIVER") != nullptr;
   const auto one_call = [](const Tensor& x, std::int64_t kernels) {
     const auto before = sn::counters();
     sn::eval(x);
@@ -360,13 +361,18 @@ TEST_CASE("a GPU's library reads transposed, broadcast, shifted and 16-bit opera
     };
     const Tensor twice = both();
     one_call(twice, 1);
-    CHECK(values(twice) == unfused(both));
+    // Unfused, the operands are converted first, and the library of a real GPU adds products of float32 in another order.
+    const auto alike = [&](const std::vector<double>& got, const std::vector<double>& want) {
+      REQUIRE(got.size() == want.size());
+      for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::fabs(got[i] - want[i]) <= (emulated ? 0 : 1e-5) * sum_scale(k));
+    };
+    alike(values(twice), unfused(both));
     const auto columns = [&, &x = x, &y = y] {
       return sn::matmul(sn::astype(x, DType::float32), sn::astype(y, DType::float32)) + sn::astype(rows.at({Slice{0, 1}, Slice{0, 1}}), DType::float32);
     };
     const Tensor column = columns();
     one_call(column, 1);
-    CHECK(values(column) == unfused(columns));
+    alike(values(column), unfused(columns));
   }
   {
     const auto [x, rx] = drawn({17, 40}, DType::bfloat16);
@@ -384,8 +390,12 @@ TEST_CASE("a GPU's library reads transposed, broadcast, shifted and 16-bit opera
   one_call(exact, 0);
   check(exact, product(rp, rq), sum_scale(40), 1e-6, "float32 is no TF32");
   const std::string report = sn::explain(exact);
-  CHECK(report.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") !=
-        std::string::npos);
+  if (emulated) {
+    CHECK(report.find("library cuBLASLt (libcublaslt_emulator.so), float32, algorithm 20, tile 21, 1 splits, 4096 bytes of workspace (cuBLASLt 13.1.0)") !=
+          std::string::npos);
+  } else {
+    CHECK(report.find("library cuBLASLt (") != std::string::npos);
+  }
   const WithOptions fast([](sn::Options& options) { options.fast_math = true; });
   const Tensor rough = sn::matmul(p, q);
   sn::eval(rough);

@@ -28,4 +28,5 @@ if(TARGET sinter_model)
 
   sinter_suite(networks llvm interpreter unfused cuda_long opencl loops)
   target_link_libraries(test_networks PRIVATE sinter::model sinter_onnx_format)
+  sinter_run_cublaslt(networks_cublaslt test_networks)
 endif()

@@ -61,6 +61,7 @@ bool Driver::has_graphs() const {
 }
 
 std::string Driver::describe(Result r) const {
+  if (r == result::deinitialized) return "CUDA_ERROR_DEINITIALIZED (4): the process is ending, and the driver has shut down";  // it no longer tells
   const char *name = nullptr, *text = nullptr;
   error_name(r, &name);
   error_string(r, &text);
