@@ -2,6 +2,7 @@
 // of an Eigen function that was compiled with vectors that the processor lacks.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include <Eigen/Cholesky>
@@ -161,6 +162,32 @@ Eigen::VectorXd balance(Matrix& a) {
   return scale;
 }
 
+struct Pairs {
+  Eigen::VectorXcd values;
+  Eigen::MatrixXcd vectors;  // a column for each value
+};
+
+/// Eigen computes eigenvectors from a real Schur form. A block of two rows in it has two complex eigenvalues, or a double one, which rounding gives as a pair
+/// of tiny or no imaginary part. Eigen then takes the block for a triangular one, and the eigenvectors of the pair are wrong.
+bool has_block_of_double_value(const Eigen::VectorXcd& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](std::complex<double> w) { return std::signbit(w.imag()) && std::fabs(w.imag()) <= 1e-12 * std::fabs(w.real()); });
+}
+
+/// The complex Schur form is triangular.
+Refusal by_complex_schur(const Matrix& a, Pairs& found) {
+  const std::int64_t n = a.rows();
+  Matrix both = Matrix::Zero(n, 2 * n);
+  both.leftCols(n) = a;
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> packed(n, 2 * (1 + n));  // real parts of values and of vectors, then imaginary parts
+  const MatrixIn in{both.data(), n, 2 * n, 1, n};
+  if (const Refusal refusal = decompose_complex(Op::complex_eig, DType::float64, in, in, packed.data()); refusal != Refusal::none) return refusal;
+  const std::complex<double> i(0, 1);
+  found.values = packed.col(0) + i * packed.col(1 + n);
+  found.vectors = (packed.middleCols(1, n) + i * packed.rightCols(n)).transpose();
+  return Refusal::none;
+}
+
 /// Computes the eigenvectors of any square matrix. They have length 1, and their largest element is real.
 Refusal eig(Matrix a, bool values_only, double* out) {
   if (!a.allFinite()) return Refusal::infinite;  // as NumPy does
@@ -169,14 +196,19 @@ Refusal eig(Matrix a, bool values_only, double* out) {
   const Eigen::VectorXd scale = balance(a);
   const Eigen::EigenSolver<Matrix> solver(a, !values_only);
   if (solver.info() != Eigen::Success) return Refusal::diverges;
-  result.col(0) = solver.eigenvalues().real();
-  result.col(1) = solver.eigenvalues().imag();
+  Pairs found{solver.eigenvalues(), {}};
+  if (!values_only) {
+    found.vectors = solver.eigenvectors();
+    if (has_block_of_double_value(found.values))
+      if (const Refusal refusal = by_complex_schur(a, found); refusal != Refusal::none) return refusal;
+  }
+  result.col(0) = found.values.real();
+  result.col(1) = found.values.imag();
   if (values_only) return Refusal::none;
-  const Eigen::MatrixXcd vectors = solver.eigenvectors();
   for (Eigen::Index k = 0; k < n; ++k) {
-    Eigen::VectorXcd vector = scale.asDiagonal() * vectors.col(k);
+    Eigen::VectorXcd vector = scale.asDiagonal() * found.vectors.col(k);
     vector /= vector.norm();
-    if (solver.eigenvalues()[k].imag() != 0) {
+    if (found.values[k].imag() != 0) {
       Eigen::Index largest = 0;
       vector.cwiseAbs2().maxCoeff(&largest);
       vector *= std::conj(vector[largest]) / std::abs(vector[largest]);

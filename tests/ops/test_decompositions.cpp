@@ -305,6 +305,13 @@ TEST_CASE("eigenvalues and vectors of any square matrix") {
       const sn::Complex alone = sn::eigvals(a);
       near(sn::sort(wide(alone.re)), sn::sort(w.re), std::max(1e-6, 16 * tolerance(type)));  // a double eigenvalue has half of the digits
     }
+  // All matrices of two by two small integers. Some have a double eigenvalue and one eigenvector.
+  const Tensor digits = sn::arange(7) - 3, all = sn::stack(sn::meshgrid({digits, digits, digits, digits}), -1).reshape({-1, 2, 2});
+  const sn::EigResult of_all = sn::eig(all);
+  const Tensor wr = sn::expand_dims(of_all.eigenvalues.re, -2), wi = sn::expand_dims(of_all.eigenvalues.im, -2);
+  const sn::Complex& v = of_all.eigenvectors;
+  near(sn::matmul(wide(all), v.re), v.re * wr - v.im * wi, 1e-13);
+  near(sn::matmul(wide(all), v.im), v.re * wi + v.im * wr, 1e-13);
   // Elements of very different sizes: the polynomial (x - 1) (x - 1e-8) (x - 1e8), whose roots need a balanced matrix.
   const sn::Complex far = sn::roots({1.0, -(1 + 1e-8 + 1e8), 1e-8 + 1e8 + 1, -1.0});
   const auto roots = values(sn::sort(far.re));
