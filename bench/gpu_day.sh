@@ -6,7 +6,8 @@
 #   FOLDER/day.sh fast [--quick]         ceilings of the machine, then every pattern in each float type, beside PyTorch, JAX, CuPy, Liger and QuACK
 #                                        where installed
 #   FOLDER/day.sh why [--quick]          ncu on the twelve slowest patterns, and `sinter tune` over all of them, the slowest first
-#   bench/gpu_day.sh rehearse BUILD FOLDER   here: a small part of the folder out of what BUILD has, and its three parts on the emulated device
+#   FOLDER/day.sh schedules [--quick]    rows that are too long for one block's registers, with other clusters and numbers of threads
+#   bench/gpu_day.sh rehearse BUILD FOLDER   here: a small part of the folder out of what BUILD has, and its parts on the emulated device
 #
 # Each part stands alone, and goes on where it stopped; results are in FOLDER/out ($OUT, where set). SINTER_DAY_SECONDS (540) is when a part stops;
 # SINTER_DAY_PEERS (all) names the peers, with commas between them.
@@ -76,15 +77,16 @@ rehearse() {
   collect "$root" "$build" "$folder" '(threads|replay|networks)'
   export SINTER_CUDA_DRIVER=$folder/lib/libcuda_emulator.so SINTER_NVRTC=$folder/lib/libnvrtc_emulator.so
   alone "$folder"
-  for part in right fast why; do "$folder/day.sh" "$part" --quick; done
+  for part in right fast why schedules; do "$folder/day.sh" "$part" --quick; done
   for part in right fast why; do "$folder/day.sh" "$part" --quick > /dev/null; done  # nothing is done twice
   grep -q '^threads passed$' "$folder/out/right.txt"
   grep -q '^replay passed$' "$folder/out/right.txt"  # graphs of kernels
   grep -q '^| softmax 1024 | f32 |' "$folder/out/report.md"
+  grep -qE '^\| batch-norm statistics NCHW \| f32 \| [0-9.]+ \| [0-9.]+ \|$' "$folder/out/schedules.md"
   [ "$(grep -c '^   gain ' "$folder/out/tuned.txt")" = 1 ]  # one pattern, whether a faster schedule was found or not
   [ "$(grep -c '^threads passed$' "$folder/out/right.txt")" = 1 ]
   if [ -x "$folder/test_networks" ]; then [ "$(grep -c '^median ' "$folder/out/networks.txt")" = 2 ]; fi  # without protobuf there is none
-  echo "rehearsed: right, fast and why"
+  echo "rehearsed: right, fast, why and schedules"
 }
 
 # With an empty environment the folder's programs find all their libraries in it, except the C library, the compiler's, CUDA's, and the
@@ -112,7 +114,7 @@ over() { [ $((SECONDS - started)) -ge "${SINTER_DAY_SECONDS:-540}" ]; }
 settings() {
   out=${OUT:-$here/out}
   mkdir -p "$out"
-  export SINTER_DEVICE=cuda SINTER_CACHE_DIR=${SINTER_CACHE_DIR:-$here/cache}
+  export SINTER_DEVICE=${SINTER_DEVICE:-cuda} SINTER_CACHE_DIR=${SINTER_CACHE_DIR:-$here/cache}
   # The machine's libstdc++, if that is new enough, else ours.
   if ! "$here/bin/sinter" info > /dev/null 2>&1; then
     export LD_LIBRARY_PATH=$here/lib/compiler
@@ -294,14 +296,44 @@ PY
   report
 }
 
+# Times long rows under each schedule, first under the one that sinter chooses, in microseconds.
+schedules() {
+  local tried=("") schedule number=0 threads
+  for schedule in threads=1024 keep=0,threads=512 keep=0,threads=1024 cluster={2,4,8},threads=512 cluster={2,8},threads=512,row_steps=8 cluster=4,threads=256,row_steps=8 cluster=4,threads=256,row_steps=4; do
+    threads=${schedule#*threads=}
+    tried+=("$schedule,row_threads=${threads%%,*}")
+  done
+  grep -E '^(softmax [0-9]{5,}|rms_norm 65536|batch-norm statistics NCHW|cross-entropy 32K|group norm|var of everything)'$'\t' "$here/bench/patterns.txt" > "$out/long.txt"
+  [ -z "$quick" ] || { tried=("" keep=0); sed -i 2,\$d "$out/long.txt"; }
+  for schedule in "${tried[@]}"; do
+    over && { echo "stopped by the clock: call again for the rest"; break; }
+    SINTER_SCHEDULE=$schedule "$here/bench_gpu" patterns "$out/long.txt" $quick --dtypes f32,bf16 --json "$out/schedule-$number.json" --seconds "$(left 9999)" 2> /dev/null || true
+    echo "$schedule" > "$out/schedule-$number.txt"
+    number=$((number + 1))
+  done
+  python3 - "$out" > "$out/schedules.md" <<'PY'
+import json, pathlib, sys
+tried = sorted(pathlib.Path(sys.argv[1]).glob("schedule-*.json"), key=lambda path: int(path.stem.split("-")[1]))
+names = [path.with_suffix(".txt").read_text().strip() or "chosen" for path in tried]
+times = {}
+for path in tried:
+    for row in json.loads(path.read_text()):
+        times.setdefault((row["name"], row["dtype"]), []).append(f"{row['us']:.1f}" if "us" in row else "-")
+print("| us | |" + "".join(f" {name} |" for name in names) + "\n|---|---|" + "--:|" * len(names))
+for (name, dtype), row in times.items():
+    print(f"| {name} | {dtype} | " + " | ".join(row) + " |")
+PY
+  cat "$out/schedules.md"
+}
+
 case ${1:-} in
   pack) shift; pack "$@" ;;
   rehearse) shift; rehearse "$@" ;;
-  right | fast | why)
+  right | fast | why | schedules)
     part=$1
     [ "${2:-}" != --quick ] || quick=--quick
     settings
     "$part"
     ;;
-  *) sed -n '2,14p' "$0" | cut -c3-; exit 2 ;;
+  *) sed -n '2,15p' "$0" | cut -c3-; exit 2 ;;
 esac

@@ -962,7 +962,16 @@ class Builder {
   // Chooses the row values that a later pass reads from a persistent buffer, and where the buffers are. Returns false if a value is read from memory instead.
   bool choose_persistent() {
     kernel_.notes.clear();
-    if (choose_staged(false)) return true;
+    if (choose_staged(false)) {
+      // A GPU's shared memory bounds how many rows a multiprocessor computes at once, so fewer bits are better wherever they are fewer bytes in all. The row
+      // keeps its blocks: the memory that is left is for more of them.
+      if (!limits_.row_bytes_are_hard || kernel_.staged.empty() || kernel_.staging.columns) return true;
+      const std::int64_t wide = persistent_bytes(kernel_).hint();
+      const int blocks = kernel_.staging.blocks;
+      if (!choose_staged(true) || persistent_bytes(kernel_).hint() >= wide) return choose_staged(false);
+      kernel_.staging.blocks = std::max(kernel_.staging.blocks, blocks);
+      return true;
+    }
     const std::vector<Staged> staged_values = kernel_.staged;
     const Size bytes = persistent_bytes(kernel_);
     if (!has_place() || !choose_staged(true)) return without_persistent(staged_values, bytes);

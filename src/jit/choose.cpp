@@ -168,9 +168,14 @@ void choose_vector(const Kernel& kernel, const Lowered& lowered, const ScheduleO
     return true;
   };
   if (fuse::has_scan(kernel)) return;
+  // Along a row, values that are read or written once for all of it do not count.
   std::size_t widest = 1;
-  for (const auto* accesses : {&nest.inputs, &nest.outputs})
-    for (const auto& a : *accesses) widest = std::max(widest, itemsize(a.dtype));
+  for (const auto& instr : nest.instrs)
+    if (instr.kind == Instr::Kind::load && (instr.row || !nest.schedule.lanes_along_rows()))
+      widest = std::max(widest, itemsize(nest.inputs[static_cast<std::size_t>(instr.input)].dtype));
+  for (const Stage& stage : nest.stages)
+    for (const Store& store : stage.stores)
+      if (stage.row || !nest.schedule.lanes_along_rows()) widest = std::max(widest, itemsize(nest.outputs[static_cast<std::size_t>(store.output)].dtype));
   int max_lanes = kVectorBytes / static_cast<int>(widest);
   if (overrides.has("vector")) {
     take(power_of_two(overrides.number("vector", 1), kVectorBytes));
@@ -342,8 +347,9 @@ void choose_gpu_part(const fuse::Graph& graph, const Kernel& kernel, const Lower
   if (nest.rows > 0 && !ranges && choose_contraction(kernel, lowered, limits, overrides, schedule)) return;
   if (!ranges) choose_vector(kernel, lowered, overrides, schedule);  // each lane of a vector would have a different range
 
-  // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks would make it spill.
-  const int max_threads = std::min(limits.threads, fuse::estimated_registers(kernel, schedule.vector) <= 48 ? 1024 : 256);
+  // Blocks of up to 256 threads fit whatever number of registers the kernel takes. A bound for larger blocks must not make it spill.
+  const int registers = fuse::estimated_registers(kernel, schedule.vector);
+  const int max_threads = std::min(limits.threads, registers <= 48 ? 1024 : registers <= 96 ? 512 : 256);
   if (nest.rows == 0) {
     const bool gains = gains_from_tiles(lowered), tiles = overrides.asks_for<TilesForm>() ? nest.parallel > 1 : gains && !overrides.asks_for<PointwiseForm>();
     if (tiles) schedule.form = TilesForm(), schedule.vector = 1, schedule.singles.clear();
@@ -454,6 +460,10 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
     if (limits.one_order ? combines_in_any_order(kernel) : !fuse::has_scan(kernel))
       rows = overrides.asks_for<RowsForm>() || (rows && !overrides.asks_for<ColumnsForm>());
     schedule.form = rows ? Form(RowsForm()) : ColumnsForm();
+    // If all chunks have one length, each is a whole row, which a GPU's threads can stage in registers.
+    const fuse::Size &length = kernel.chunks.length, &total = kernel.chunks.total;
+    if (rows && limits.backend != fuse::Backend::cpu && !fuse::has_scan(kernel) && length > 0 && total.hint() % length.hint() == 0 && total % length == 0)
+      kernel.chunks = {};
   }
   schedule.keep = (schedule.is<ColumnsForm>() ? kernel.staging.columns : kernel.staging.blocks > 0) && overrides.number("keep", 1) != 0;
   return arranged;
