@@ -34,10 +34,10 @@ using Address = unsigned long long;  // CUdeviceptr
 
 // Values of the API's enumerations, from the CUDA Driver API reference.
 namespace result {
-inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, deinitialized = 4, no_device = 100, invalid_image = 200, invalid_context = 201, no_binary_for_gpu = 209,
-                        invalid_ptx = 218, jit_compiler_not_found = 221, unsupported_ptx_version = 222, jit_compilation_disabled = 223, not_found = 500,
-                        illegal_address = 700, launch_out_of_resources = 701, launch_timeout = 702, illegal_instruction = 715, misaligned_address = 716,
-                        launch_failed = 719, not_supported = 801, invalid_cluster_size = 912, unknown = 999;
+inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, deinitialized = 4, no_device = 100, invalid_image = 200, invalid_context = 201,
+                        no_binary_for_gpu = 209, invalid_ptx = 218, jit_compiler_not_found = 221, unsupported_ptx_version = 222, jit_compilation_disabled = 223,
+                        not_found = 500, illegal_address = 700, launch_out_of_resources = 701, launch_timeout = 702, illegal_instruction = 715,
+                        misaligned_address = 716, launch_failed = 719, not_supported = 801, invalid_cluster_size = 912, unknown = 999;
 }
 namespace attribute {  // CUdevice_attribute
 inline constexpr int multiprocessor_count = 16, compute_major = 75, compute_minor = 76, shared_opt_in = 97, memory_pools = 115, cluster_launch = 120;
