@@ -915,3 +915,37 @@ def test_handles():
     held = x + 1
     x[...] = 0
     assert held.tolist() == [8, 101, 3]
+
+
+REDUCED = ["add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor", "logaddexp", "logaddexp2", "hypot", "bitwise_and",
+           "bitwise_or", "bitwise_xor", "gcd", "lcm", "subtract", "fmod", "floor_divide", "copysign"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "uint16", "int32", "float16", "float32", "float64"])
+@pytest.mark.parametrize("name", REDUCED)
+def test_methods_of_ufuncs_have_numpys_types(name, dtype):
+    """NumPy's result decides, wherever NumPy has one."""
+    x = numpy.array([[1, 2, 3], [4, 5, 6]]).astype(dtype)
+    for method, keywords in [("reduce", {}), ("reduce", {"initial": 1}), ("reduce", {"initial": 1.5}), ("reduce", {"dtype": numpy.float64}), ("reduce", {"keepdims": True}),
+                             ("accumulate", {}), ("accumulate", {"dtype": numpy.float64})]:
+        try:
+            want = getattr(getattr(numpy, name), method)(x, axis=1, **keywords)
+        except TypeError:
+            continue
+        got = numpy.asarray(getattr(getattr(sinter, name), method)(sinter.asarray(x), axis=1, **keywords))
+        assert got.dtype == want.dtype and got.shape == want.shape, f"{name}.{method} {keywords}: {got.dtype} {got.shape}, NumPy {want.dtype} {want.shape}"
+        numpy.testing.assert_allclose(got, want, rtol=4e-3 if want.dtype == numpy.float16 else 1e-6)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "nansum", "nanprod", "nanmax", "nanmin"])
+def test_initial_has_the_reductions_type(name):
+    for dtype in ["bool", "int8", "uint16", "float32"]:
+        x = numpy.array([[1, 0, 3], [4, 5, 6]]).astype(dtype)
+        for initial in [3, 2.5, True, numpy.float64(2.5), numpy.int64(2)]:
+            want = getattr(numpy, name)(x, axis=0, initial=initial)
+            got = numpy.asarray(getattr(sinter, name)(sinter.asarray(x), axis=0, initial=initial))
+            assert got.dtype == want.dtype and (got == want).all(), (name, dtype, initial, got, want)
+    with pytest.raises(ValueError, match="int8 cannot hold"):
+        getattr(sinter, name)(sinter.asarray([1, 2], dtype="int8"), initial=float("inf"), **({"dtype": "int8"} if "sum" in name or "prod" in name else {}))
+    with pytest.raises(Exception, match="300"):
+        sinter.max(sinter.asarray([1, 2], dtype="int8"), initial=300)

@@ -41,6 +41,15 @@ template <Tensor (*F)(const Arg&)> Value unary(const Arguments& a) { return {F(a
 template <Tensor (*F)(const Arg&, const Arg&)> Value binary(const Arguments& a) { return {F(a.operand(0), a.operand(1))}; }
 template <Tensor (*F)(const Arg&, const Axes&, bool)> Value reduce(const Arguments& a) { return {F(a.operand(0), a.axes(1), a.flag(2))}; }
 enum class NaN : std::uint8_t { taken, left_out };
+/// Returns `initial` in the type of the reduction, as NumPy does.
+Tensor initial_of(const Arguments& a, int parameter, DType type) {
+  const Value& given = *a.given(parameter);
+  const double* number = given.as<double>();
+  if (number && !is_floating(type) && !std::isfinite(*number))
+    a.fail(parameter, fmt::format("initial of {}() is {}, which {} cannot hold", a.function(), *number, name(type)));
+  if (given.as<std::int64_t>() && !is_bool(type)) return zeros({}, type, Location{}) + a.operand(parameter);  // checks that the type holds the integer
+  return astype(a.operand(parameter), type);
+}
 /// Sums and products with an initial value, optionally of selected elements. The other elements become the neutral element.
 template <Tensor (*F)(const Arg&, const Axes&, bool, std::optional<DType>), Tensor (*Combine)(const Arg&, const Arg&), int neutral, NaN nan = NaN::taken>
 Value reduce_from(const Arguments& a) {
@@ -48,17 +57,18 @@ Value reduce_from(const Arguments& a) {
   if (nan == NaN::left_out && is_floating(x.dtype())) x = where(isnan(x), neutral, x);
   if (a.given(5)) x = where(a.operand(5), x, neutral);
   const Tensor result = F(Arg(x, Location{}), a.axes(1), a.flag(3), a.dtype(2));  // the command has no source line of its own to report
-  return {a.given(4) ? Combine(result, a.operand(4)) : result};
+  return {a.given(4) ? Combine(result, initial_of(a, 4, result.dtype())) : result};
 }
 /// Minima and maxima, likewise. Without selected elements they return the initial value.
 template <Tensor (*F)(const Arg&, const Axes&, bool), Tensor (*Combine)(const Arg&, const Arg&), NaN nan = NaN::taken> Value extreme_from(const Arguments& a) {
   if (!a.given(3) && a.given(4)) a.fail(4, fmt::format("{}() with where needs initial, the result where no element is chosen", a.function()));
   Tensor x = a.tensor(0);
   if (!a.given(3)) return {F(Arg(x, Location{}), a.axes(1), a.flag(2))};
-  if (a.given(4)) x = where(a.operand(4), x, a.operand(3));
-  if (nan == NaN::left_out && is_floating(x.dtype())) x = where(isnan(x), a.operand(3), x);
-  if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), a.operand(3), x.dtype())};
-  return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), a.operand(3))};
+  const Tensor initial = initial_of(a, 3, x.dtype());
+  if (a.given(4)) x = where(a.operand(4), x, initial);
+  if (nan == NaN::left_out && is_floating(x.dtype())) x = where(isnan(x), initial, x);
+  if (x.size() == 0) return {full(sum(x, a.axes(1), a.flag(2)).shape(), initial, x.dtype())};
+  return {Combine(F(Arg(x, Location{}), a.axes(1), a.flag(2)), initial)};
 }
 /// Returns which elements count: those that are not NaN and that `where` selects.
 Tensor counted(const Arguments& a, int where) {

@@ -120,18 +120,40 @@ constexpr Function kOuter{"outer", "A B", nullptr};
 constexpr Function kAt{"at", "a indices b?", nullptr};
 
 /// Calls the function with the given arguments and these keywords.
-Value pass_on(std::string_view function, const Arguments& a, std::vector<Argument> arguments, std::initializer_list<std::pair<int, std::string_view>> keywords,
+Value pass_on(std::string_view function, const Arguments& a, std::vector<Argument> arguments, const std::vector<std::pair<int, std::string_view>>& keywords,
               std::size_t offset) {
   for (const auto& [parameter, keyword] : keywords)
     if (const Value* value = a.given(parameter)) arguments.push_back({keyword, *value});
   return call(*find_function(function), std::move(arguments), offset);
 }
 
+/// The type in which the function computes with elements of x; x's own if the result is a truth.
+DType type_of_two(const Function& function, const Tensor& x, std::size_t offset) {
+  const Tensor one = zeros({}, x.dtype(), Location{});
+  const DType type = of_two(function, one, one, offset).dtype();
+  return is_bool(type) ? x.dtype() : type;
+}
+
+/// Reduces by the table's function for it. Those other than sums and products have no `dtype`, and some have no `initial`.
+Value by_reduction(const Function& function, const Combination& row, const Arguments& a, Value axis, std::size_t offset) {
+  const bool sums = row.name == "add" || row.name == "multiply", logical = row.name.starts_with("logical_");
+  Tensor x = a.tensor(0);
+  if (row.name == "logaddexp") x = astype(x, type_of_two(function, x, offset));
+  if (a.given(2) && !sums && !logical) x = cast(x, *a.dtype(2), function.name, offset);
+  std::vector<std::pair<int, std::string_view>> keywords{{3, "keepdims"}, {5, "where"}};
+  if (sums || logical) keywords.emplace_back(2, "dtype");
+  const bool combines = logical || row.name == "logaddexp";
+  if (!combines) keywords.emplace_back(4, "initial");
+  Value result = pass_on(row.reduction, a, {{{}, {x, offset}}, {"axis", std::move(axis)}}, keywords, offset);
+  if (!combines || !a.given(4)) return result;
+  const Tensor& reduced = *result.as<Tensor>();
+  return {of_two(function, reduced, astype(a.tensor(4), reduced.dtype()), offset), offset};
+}
+
 /// Reduces; `row` is null for a function that depends on the order.
 Value reduce(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   Value axis = a.given(1) ? *a.given(1) : a.none(1) ? Value{} : Value{std::int64_t{0}, offset};
-  if (row && !row->reduction.empty())
-    return pass_on(row->reduction, a, {{{}, *a.given(0)}, {"axis", std::move(axis)}}, {{2, "dtype"}, {3, "keepdims"}, {4, "initial"}, {5, "where"}}, offset);
+  if (row && !row->reduction.empty()) return by_reduction(function, *row, a, std::move(axis), offset);
   const Tensor x = a.tensor(0);
   if (a.given(5)) a.fail(5, fmt::format("{}.reduce() takes no where", function.name));
   if (!is_whole_number(axis) && !(a.none(1) && (row || x.ndim() <= 1)))
@@ -141,15 +163,10 @@ Value reduce(const Function& function, const Combination* row, const Arguments& 
   Tensor first = along ? moveaxis(x, number, 0) : reshape(x, Shape{-1});
   if (a.given(2)) first = cast(first, *a.dtype(2), function.name, offset);
   if (a.given(4)) {
-    const Tensor initial = a.tensor(4);
+    if (first.shape()[0] > 0) first = astype(first, type_of_two(function, first, offset));
     Shape one = first.shape();
     one[0] = 1;
-    first = concatenate(
-        {broadcast_to(astype(initial, can_cast(initial.dtype(), first.dtype(), Casting::same_kind) ? first.dtype()
-                                                                                                   : promote_types(initial.dtype(), first.dtype(), Location{})),
-                      one),
-         first},
-        0, Location{});
+    first = concatenate({broadcast_to(astype(a.tensor(4), first.dtype()), one), first}, 0, Location{});
   }
   const Tensor result = row ? folded(function, row->of_nothing, row->name == "logical_xor" ? astype(first, DType::bool_) : first, offset)
                             : in_order(function, first, false, offset);
@@ -159,13 +176,18 @@ Value reduce(const Function& function, const Combination* row, const Arguments& 
 
 Value accumulate(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const std::int64_t axis = a.integer(1, 0);
+  const bool logical = function.name.starts_with("logical_");
+  const Tensor x = logical ? astype(a.tensor(0), DType::bool_) : a.tensor(0);
   if (!row || row->scan.empty()) {
-    const Tensor first = moveaxis(a.tensor(0), axis, 0);
+    const Tensor first = moveaxis(x, axis, 0);
     return {moveaxis(in_order(function, a.given(2) ? cast(first, *a.dtype(2), function.name, offset) : first, true, offset), 0, axis), offset};
   }
-  const bool logical = row->name == "logical_and" || row->name == "logical_or";
-  return pass_on(row->scan, a, {{{}, logical ? Value{astype(a.tensor(0), DType::bool_), offset} : *a.given(0)}, {"axis", {axis, offset}}}, {{2, "dtype"}},
-                 offset);
+  const bool sums = row->name == "add" || row->name == "multiply";
+  Tensor scanned = row->name == "logaddexp" ? astype(x, type_of_two(function, x, offset)) : x;
+  if (a.given(2) && !sums && !logical) scanned = cast(scanned, *a.dtype(2), function.name, offset);
+  std::vector<std::pair<int, std::string_view>> keywords;
+  if (sums || logical) keywords.emplace_back(2, "dtype");
+  return pass_on(row->scan, a, {{{}, {scanned, offset}}, {"axis", {axis, offset}}}, keywords, offset);
 }
 
 /// Reduces the slices from each index up to the next one, or a single slice if the next index is not larger.
