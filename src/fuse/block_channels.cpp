@@ -21,8 +21,8 @@ using trace::Convolution;
 constexpr std::int64_t kMinChannels = 32, kMinPlaces = 64;
 constexpr double kWorthTiles = 0.7;
 /// For windows of several elements: the minimum number of products for each element of x and of the result. Converting these into blocks and back takes less
-/// time than blocks save.
-constexpr std::int64_t kWorthBlocks = 384;
+/// time than blocks save (bench/results/blocks-2026-11-28.md).
+constexpr std::int64_t kWorthBlocks = 72;
 /// The maximum number of groups that share a block: their filters then read zeros for the others' channels.
 constexpr std::int64_t kMaxJoined = 4;
 /// The minimum number of positions for weights that every call has to pack again.
@@ -102,7 +102,10 @@ bool in_tiles(const Fitting& fit) { return fit.how.groups == 1 && !fit.planes &&
 bool is_worth_blocks(const Fitting& fit) {
   if (in_tiles(fit)) return true;
   const std::int64_t taps = fit.taps[2] * fit.taps[3], elements = fit.taps[1] * fit.how.stride[0] * fit.how.stride[1] + fit.taps[0];
-  return fit.how.groups == 1 && fit.lasting && taps > 1 && fit.taps[0] * fit.taps[1] * taps >= kWorthBlocks * elements;
+  // Blocks that are not full multiply by zeros, and hold more elements.
+  const double filled = filled_up(fit.taps[0]) * filled_up(fit.taps[1]);
+  return fit.how.groups == 1 && fit.lasting && taps > 1 &&
+         static_cast<double>(fit.taps[0] * fit.taps[1] * taps) >= static_cast<double>(kWorthBlocks * elements) * filled * filled;
 }
 
 }  // namespace

@@ -216,10 +216,7 @@ std::optional<InBlocks> reduced(const Site& site, const Recorded& node, const In
 
 }  // namespace
 
-bool wastes(std::int64_t filters, std::int64_t channels, bool behind_blocks) {
-  const auto filled_up = [](std::int64_t count) { return static_cast<double>(up_to_blocks(count)) / static_cast<double>(count); };
-  return filled_up(filters) * filled_up(channels) > (behind_blocks ? 6 : 3);
-}
+bool wastes(std::int64_t filters, std::int64_t channels, bool behind_blocks) { return filled_up(filters) * filled_up(channels) > (behind_blocks ? 6 : 3); }
 
 RecordedPtr block(const Site& site, const RecordedPtr& x, const InBlocks& like) {
   Shape shape = x->shape;

@@ -14,6 +14,8 @@ using trace::Op, trace::Operands, trace::Recorded, trace::RecordedPtr, trace::Sc
 /// The maximum number of channels of an input that is read in its own layout, such as a picture.
 inline constexpr std::int64_t kPlanes = 4;
 inline std::int64_t up_to_blocks(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock; }
+/// The elements of the blocks for each of these channels.
+inline double filled_up(std::int64_t channels) { return static_cast<double>(up_to_blocks(channels)) / static_cast<double>(channels); }
 /// Returns whether filling up the last blocks of filters and channels causes too much work. `behind_blocks`: x is already in blocks and there are several taps.
 /// Then the limit is higher, because the alternative, a matrix product of few rows, is slow, too.
 bool wastes(std::int64_t filters, std::int64_t channels, bool behind_blocks);
