@@ -134,17 +134,25 @@ DType type_of_two(const Function& function, const Tensor& x, std::size_t offset)
   return is_bool(type) ? x.dtype() : type;
 }
 
-/// Reduces by the table's function for it. Those other than sums and products have no `dtype`, and some have no `initial`.
+bool is_logical(const Function& function) { return function.name.starts_with("logical_"); }
+
+/// Returns whether the table's reduction and scan take `dtype` themselves, or refuse it as NumPy does.
+bool takes_dtype(const Function& function) { return function.name == "add" || function.name == "multiply" || is_logical(function); }
+
+/// Returns the operand of the table's reduction or scan: in the type in which the ufunc computes, and in `dtype` if they do not take it.
+Value operand_of(const Function& function, const Arguments& a, Value x, std::size_t offset) {
+  if (function.name == "logaddexp") x = {astype(a.tensor(0), type_of_two(function, a.tensor(0), offset)), offset};
+  if (a.given(2) && !takes_dtype(function)) x = {cast(array_of(x, function.name), *a.dtype(2), function.name, offset), offset};
+  return x;
+}
+
+/// Reduces by the table's function for it, which may have no `initial`.
 Value by_reduction(const Function& function, const Combination& row, const Arguments& a, Value axis, std::size_t offset) {
-  const bool sums = row.name == "add" || row.name == "multiply", logical = row.name.starts_with("logical_");
-  Value x = *a.given(0);
-  if (row.name == "logaddexp") x = {astype(a.tensor(0), type_of_two(function, a.tensor(0), offset)), offset};
-  if (a.given(2) && !sums && !logical) x = {cast(array_of(x, function.name), *a.dtype(2), function.name, offset), offset};
   std::vector<std::pair<int, std::string_view>> keywords{{3, "keepdims"}, {5, "where"}};
-  if (sums || logical) keywords.emplace_back(2, "dtype");
-  const bool combines = logical || row.name == "logaddexp";
+  if (takes_dtype(function)) keywords.emplace_back(2, "dtype");
+  const bool combines = is_logical(function) || row.name == "logaddexp";
   if (!combines) keywords.emplace_back(4, "initial");
-  Value result = pass_on(row.reduction, a, {{{}, std::move(x)}, {"axis", std::move(axis)}}, keywords, offset);
+  Value result = pass_on(row.reduction, a, {{{}, operand_of(function, a, *a.given(0), offset)}, {"axis", std::move(axis)}}, keywords, offset);
   if (!combines || !a.given(4)) return result;
   const Tensor& reduced = *result.as<Tensor>();
   return {of_two(function, reduced, astype(a.tensor(4), reduced.dtype()), offset), offset};
@@ -176,18 +184,14 @@ Value reduce(const Function& function, const Combination* row, const Arguments& 
 
 Value accumulate(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const std::int64_t axis = a.integer(1, 0);
-  const bool logical = function.name.starts_with("logical_");
-  Value x = logical ? Value{astype(a.tensor(0), DType::bool_), offset} : *a.given(0);
+  Value x = is_logical(function) ? Value{astype(a.tensor(0), DType::bool_), offset} : *a.given(0);
   if (!row || row->scan.empty()) {
     const Tensor first = moveaxis(array_of(x, function.name), axis, 0);
     return {moveaxis(in_order(function, a.given(2) ? cast(first, *a.dtype(2), function.name, offset) : first, true, offset), 0, axis), offset};
   }
-  const bool sums = row->name == "add" || row->name == "multiply";
-  if (row->name == "logaddexp") x = {astype(a.tensor(0), type_of_two(function, a.tensor(0), offset)), offset};
-  if (a.given(2) && !sums && !logical) x = {cast(array_of(x, function.name), *a.dtype(2), function.name, offset), offset};
   std::vector<std::pair<int, std::string_view>> keywords;
-  if (sums || logical) keywords.emplace_back(2, "dtype");
-  return pass_on(row->scan, a, {{{}, std::move(x)}, {"axis", {axis, offset}}}, keywords, offset);
+  if (takes_dtype(function)) keywords.emplace_back(2, "dtype");
+  return pass_on(row->scan, a, {{{}, operand_of(function, a, std::move(x), offset)}, {"axis", {axis, offset}}}, keywords, offset);
 }
 
 /// Reduces the slices from each index up to the next one, or a single slice if the next index is not larger.
