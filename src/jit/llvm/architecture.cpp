@@ -16,10 +16,22 @@ namespace sinter::jit {
 namespace llvm {
 namespace {
 
-constexpr Conversion kX86Conversions[] = {
-    {4, "@llvm.x86.sse2.cvttps2dq", "", ""},
-    {8, "@llvm.x86.avx.cvtt.ps2dq.256", "", ""},
-    {16, "@llvm.x86.avx512.mask.cvttps2dq.512", ", <16 x i32>, i16, i32", ", <16 x i32> zeroinitializer, i16 -1, i32 4"},
+constexpr DType kFloat = DType::float32, kDouble = DType::float64;
+// All lanes are computed (a mask of ones), and rounded as usual (4). VFIXUPIMM replaces x by the kind of y: the digits from the right are for quiet NaN, NaN, 0, 1,
+// -inf, inf, negative and positive numbers, and mean: 0 keep x, 2 y as a quiet NaN, 3 NaN, 4 -inf, 5 inf.
+constexpr Instruction kX86Instructions[] = {
+    {Task::to_int32, kFloat, DType::int32, 4, "@llvm.x86.sse2.cvttps2dq", "", ""},
+    {Task::to_int32, kFloat, DType::int32, 8, "@llvm.x86.avx.cvtt.ps2dq.256", "", ""},
+    {Task::to_int32, kFloat, DType::int32, 16, "@llvm.x86.avx512.mask.cvttps2dq.512", ", <16 x i32>, i16, i32",
+     ", <16 x i32> zeroinitializer, i16 -1, i32 4"},
+    {Task::ldexp, kFloat, kFloat, 16, "@llvm.x86.avx512.mask.scalef.ps.512", ", <16 x float>, i16, i32", ", <16 x float> zeroinitializer, i16 -1, i32 4"},
+    {Task::ldexp, kDouble, kDouble, 8, "@llvm.x86.avx512.mask.scalef.pd.512", ", <8 x double>, i8, i32", ", <8 x double> zeroinitializer, i8 -1, i32 4"},
+    {Task::logarithm_limits, kFloat, kFloat, 16, "@llvm.x86.avx512.mask.fixupimm.ps.512", ", <16 x i32>, i32, i16, i32",
+     ", <16 x i32> shufflevector (<16 x i32> insertelement (<16 x i32> poison, i32 u0x03530422, i64 0), <16 x i32> poison, <16 x i32> zeroinitializer), "
+     "i32 0, i16 -1, i32 4"},
+    {Task::logarithm_limits, kDouble, kDouble, 8, "@llvm.x86.avx512.mask.fixupimm.pd.512", ", <8 x i64>, i32, i8, i32",
+     ", <8 x i64> shufflevector (<8 x i64> insertelement (<8 x i64> poison, i64 u0x03530422, i64 0), <8 x i64> poison, <8 x i32> zeroinitializer), "
+     "i32 0, i8 -1, i32 4"},
 };
 constexpr RelocationRule kX86Relocations[] = {
     {R_X86_64_64, Fix::word64},      {R_X86_64_PC32, Fix::distance32}, {R_X86_64_PLT32, Fix::distance32},
@@ -49,7 +61,7 @@ constexpr Architecture kArchitectures[] = {
         .fma = "+fma",
         .converts_half = false,
         .fence = "@llvm.x86.sse.sfence",
-        .conversions = kX86Conversions,
+        .instructions = kX86Instructions,
         .machine = EM_X86_64,
         .jump = {0xff, 0x25, 0x02, 0x00, 0x00, 0x00, 0x66, 0x90},  // jmp *2(%rip); two bytes of padding
         .relocations = kX86Relocations,
@@ -62,8 +74,8 @@ constexpr Architecture kArchitectures[] = {
         .features = "+neon",
         .fma = "",
         .converts_half = true,
-        .fence = "",        // the locks and atomics of a launch order these stores like any others
-        .conversions = {},  // the architecture's instruction saturates
+        .fence = "",         // the locks and atomics of a launch order these stores like any others
+        .instructions = {},  // the conversion to int32 saturates
         .machine = EM_AARCH64,
         .jump = {0x50, 0x00, 0x00, 0x58, 0x00, 0x02, 0x1f, 0xd6},  // ldr x16, 8; br x16
         .relocations = kArmRelocations,

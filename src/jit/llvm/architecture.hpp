@@ -25,8 +25,16 @@ struct RelocationRule {
   int shift = 0;
 };
 
-/// The intrinsic that converts lanes of float32 to int32, where NaN and values out of range give the least integer, with its further parameters and arguments.
-struct Conversion {
+/// What an instruction computes that takes several operations otherwise.
+enum class Task : std::uint8_t {
+  to_int32,          // x truncated; NaN and values out of range give the least integer
+  ldexp,             // x * 2^y, rounded once
+  logarithm_limits,  // x, but the logarithm's limit, or NaN, where y is not positive and finite
+};
+/// The intrinsic of an instruction for some lanes, with its further parameters and arguments.
+struct Instruction {
+  Task task;
+  DType operands, result;
   int lanes;
   std::string_view symbol, parameters, arguments;
 };
@@ -38,7 +46,7 @@ struct Architecture {
   std::string_view fma;                           // the feature of fused multiply-adds; empty: every processor has them
   bool converts_half;                             // every processor converts between float16 and float32
   std::string_view fence;                         // the intrinsic that makes streaming stores visible to other threads; empty: the end of a launch does so
-  std::span<const Conversion> conversions;        // from narrow to wide; a processor has those that fit its vectors
+  std::span<const Instruction> instructions;      // from narrow to wide; a processor has those that fit its vectors
   std::uint16_t machine;                          // in an ELF header
   std::array<std::uint8_t, 8> jump;               // the code of a stub: jumps to the address in the next eight bytes
   std::span<const RelocationRule> relocations;

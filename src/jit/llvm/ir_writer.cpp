@@ -31,12 +31,12 @@ std::string intrinsic_type(DType dtype) {
   return fmt::format("f{}", 8 * itemsize(dtype));
 }
 
-Module::Module(const CpuTarget& cpu) : architecture_(architecture_of(cpu.arch)), fma_(architecture_.has_fma(cpu)), lanes_of_float32_(cpu.vector_bytes / 4) {}
+Module::Module(const CpuTarget& cpu) : architecture_(architecture_of(cpu.arch)), fma_(architecture_.has_fma(cpu)), vector_bytes_(cpu.vector_bytes) {}
 
-const Conversion* Module::conversion(int lanes) const {
-  const Conversion* widest = nullptr;
-  for (const Conversion& one : architecture_.conversions)
-    if (one.lanes <= std::min(lanes, lanes_of_float32_)) widest = &one;
+const Instruction* Module::instruction(Task task, DType operands, int lanes) const {
+  const Instruction* widest = nullptr;
+  for (const Instruction& one : architecture_.instructions)
+    if (one.task == task && one.operands == operands && one.lanes <= std::min(lanes, vector_bytes_ / static_cast<int>(itemsize(operands)))) widest = &one;
   return widest;
 }
 
@@ -159,6 +159,43 @@ Value Ir::intrinsic(const char* name, const std::vector<Value>& args) {
 }
 
 Value Ir::fma(const Value& a, const Value& b, const Value& c) { return module_.has_fma() ? intrinsic("fma", {a, b, c}) : add(mul(a, b), c); }
+
+std::optional<Value> Ir::by_processor(Task task, const std::vector<Value>& args) {
+  const int lanes = widest(args);
+  const Instruction* const by = module_.instruction(task, args[0].dtype, lanes);
+  if (!by) return {};
+  const int width = by->lanes;
+  const std::string from = type_name(by->operands, width), to = type_name(by->result, width), whole = type_name(by->operands, lanes);
+  std::string types;
+  for (std::size_t k = 0; k < args.size(); ++k) types += (k ? ", " : "") + from;
+  module_.declare(fmt::format("declare {} {}({}{})", to, by->symbol, types, by->parameters));
+  const auto places = [](int first, int count) {
+    std::string list;
+    for (int k = 0; k < count; ++k) list += fmt::format("{}i32 {}", k ? ", " : "", first + k);
+    return fmt::format("<{} x i32> <{}>", count, list);
+  };
+  std::vector<Value> parts;
+  for (int first = 0; first < lanes; first += width) {
+    std::string operands;
+    for (const Value& arg : args) {
+      Value part = broadcast(arg, lanes);
+      if (lanes != width) part = emit(by->operands, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, part.ref, whole, places(first, width)));
+      operands += fmt::format("{}{} {}", operands.empty() ? "" : ", ", from, part.ref);
+    }
+    parts.push_back(emit(by->result, width, fmt::format("call {} {}({}{})", to, by->symbol, operands, by->arguments)));
+  }
+  while (parts.size() > 1) {  // join pairs
+    std::vector<Value> joined;
+    for (std::size_t k = 0; k < parts.size(); k += 2) {
+      const int half = parts[k].lanes;
+      const std::string type = type_name(by->result, half);
+      joined.push_back(
+          emit(by->result, 2 * half, fmt::format("shufflevector {} {}, {} {}, {}", type, parts[k].ref, type, parts[k + 1].ref, places(0, 2 * half))));
+    }
+    parts = std::move(joined);
+  }
+  return parts[0];
+}
 
 Value Ir::any(const Value& mask) {
   if (mask.lanes == 1) return mask;
@@ -336,42 +373,13 @@ Value Ir::truncated(const Value& a, DType to) {
   // Values out of range, including NaN, give the least integer, like the processor's conversion instruction. In IR they would give poison.
   const bool narrow = to == DType::int32;
   if (narrow && from == DType::float32)
-    if (const Conversion* const by = module_.conversion(a.lanes)) return converted_by_processor(a, *by);
+    if (const std::optional<Value> converted = by_processor(Task::to_int32, {a})) return *converted;
   const double limit = narrow ? 0x1p31 : 0x1p63;
   const bool fraction_below = narrow && from == DType::float64;  // -2147483648.5 truncates into range
   const Value above = fraction_below ? compare("fcmp ogt", a, real(from, -limit - 1)) : compare("fcmp oge", a, real(from, -limit));
   const Value fits = binary("and", above, compare("fcmp olt", a, real(from, limit)));
   const Value converted = convert("fptosi", select(fits, a, real(from, 0)), to);
   return select(fits, converted, integer(to, narrow ? INT32_MIN : INT64_MIN));
-}
-
-/// Converts with one instruction for each group of this many lanes.
-Value Ir::converted_by_processor(const Value& a, const Conversion& by) {
-  const int width = by.lanes;
-  const std::string from = type_name(DType::float32, width), to = type_name(DType::int32, width), whole = type_name(DType::float32, a.lanes);
-  module_.declare(fmt::format("declare {} {}({}{})", to, by.symbol, from, by.parameters));
-  const auto places = [](int first, int count) {
-    std::string list;
-    for (int k = 0; k < count; ++k) list += fmt::format("{}i32 {}", k ? ", " : "", first + k);
-    return fmt::format("<{} x i32> <{}>", count, list);
-  };
-  std::vector<Value> parts;
-  for (int first = 0; first < a.lanes; first += width) {
-    const Value part =
-        a.lanes == width ? a : emit(DType::float32, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, a.ref, whole, places(first, width)));
-    parts.push_back(emit(DType::int32, width, fmt::format("call {} {}({} {}{})", to, by.symbol, from, part.ref, by.arguments)));
-  }
-  while (parts.size() > 1) {  // join pairs
-    std::vector<Value> joined;
-    for (std::size_t k = 0; k < parts.size(); k += 2) {
-      const int lanes = parts[k].lanes;
-      const std::string half = type_name(DType::int32, lanes);
-      joined.push_back(
-          emit(DType::int32, 2 * lanes, fmt::format("shufflevector {} {}, {} {}, {}", half, parts[k].ref, half, parts[k + 1].ref, places(0, 2 * lanes))));
-    }
-    parts = std::move(joined);
-  }
-  return parts[0];
 }
 
 /// Converts through int32, or through int64 for unsigned and wider types, and wraps around. uint64's upper half is shifted into int64.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,8 +37,8 @@ class Module {
   explicit Module(const CpuTarget& cpu);
   const Architecture& architecture() const { return architecture_; }
   bool has_fma() const { return fma_; }
-  /// Returns the processor's conversion of at most this many lanes of float32 to int32, or null if it has none.
-  const Conversion* conversion(int lanes) const;
+  /// Returns the processor's instruction for at most this many lanes, or null if it has none.
+  const Instruction* instruction(Task task, DType operands, int lanes) const;
   void declare(const std::string& declaration) { declarations_.insert(declaration); }
   /// Returns true the first time a helper's symbol is requested.
   bool claim(const std::string& symbol) { return claimed_.insert(symbol).second; }
@@ -56,7 +57,7 @@ class Module {
 
   const Architecture& architecture_;
   bool fma_;
-  int lanes_of_float32_;  // number of float32 lanes of a vector
+  int vector_bytes_;
   std::set<std::string> declarations_, claimed_;
   std::string helpers_;
   std::vector<Function> functions_;
@@ -99,6 +100,10 @@ class Ir {
   Value intrinsic(const char* name, const std::vector<Value>& args);
   Value fma(const Value& a, const Value& b, const Value& c);
   Value copysign(const Value& magnitude, const Value& sign) { return intrinsic("copysign", {magnitude, sign}); }
+  /// Computes a task with one instruction for each group of lanes, or returns nullopt if the processor has none.
+  std::optional<Value> by_processor(Task task, const std::vector<Value>& args);
+  std::optional<Value> ldexp(const Value& x, const Value& n) { return by_processor(Task::ldexp, {x, n}); }
+  std::optional<Value> logarithm_limits(const Value& result, const Value& x) { return by_processor(Task::logarithm_limits, {result, x}); }
   Value any(const Value& mask);
   std::string alloca_of(DType dtype, int lanes, int count = 1);
   /// Returns the address of an array in memory, which begins at a cache line.
@@ -172,7 +177,6 @@ class Ir {
   Value ordered(const char* order, const Value& a, const Value& b);
   Value extremum(const Value& a, const Value& b, bool is_min);
   Value truncated(const Value& a, DType to);
-  Value converted_by_processor(const Value& a, const Conversion& by);  // float32 to int32
   Value to_integer(const Value& a, DType to);
   Value from_storage(const Value& a);  // to float32
   Value to_storage(const Value& a, DType to);

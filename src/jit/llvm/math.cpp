@@ -92,6 +92,18 @@ Value emit_floor_divide(Ir& ir, const Value& a_value, const Value& b_value) {
   return select(b == 0, a.like(0), negated).v;
 }
 
+Value emit_quotient(Ir& ir, const Value& a_value, const Value& b_value) {
+  const Expr a{&ir, a_value}, b{&ir, b_value};
+  const bool single = is_float32(a);
+  // The divisor is scaled so that its reciprocal is neither 0, infinite nor subnormal unless the divisor is; the numerator is scaled alike, and no further, because
+  // its remainder would be less exact. The divisor is made positive, so that a remainder of 0 keeps the sign of a 0.
+  const double least = single ? 0x1p-64 : 0x1p-512, greatest = single ? 0x1p125 : 0x1p1021;
+  const Expr size = abs(b), scale = copysign(select(size < least, b.like(1 / least), select(size > greatest, b.like(least), b.like(1.0))), b);
+  const Expr divisor = b * scale, reciprocal = 1.0 / divisor;
+  const Expr scaled = a * scale, quotient = scaled * reciprocal, beyond = fma(divisor, quotient, -scaled);
+  return select(abs(beyond) < kInf, fma(-beyond, reciprocal, quotient), quotient).v;  // for infinities and NaN the quotient is already right
+}
+
 Value emit_remainder(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr a{&ir, a_value}, b{&ir, b_value};
   if (is_floating(a.dtype())) {

@@ -165,8 +165,10 @@ class Verifier {
       case Kind::lane:
         if (e->args[0]->type.width < 2) fail("a lane of a value that is not a vector");
         return all(e->args);
+      case Kind::divisor: return all(e->args);
       case Kind::quotient:
         if (!e->args[1]->type.divisor) fail("the divisor of a quotient is not prepared");
+        if (on_cpu() && e->args[1]->kind != Kind::divisor) fail("a CPU prepares a divisor in the quotient");
         return all(e->args);
       case Kind::shuffle_xor:
       case Kind::shuffle_up: return together(Common::warp, "a shuffle"), all(e->args);

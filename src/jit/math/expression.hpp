@@ -88,5 +88,13 @@ template <class W, class V> Expr<W, V> to_float(const Expr<W, V>& a) { return ca
 template <class W, class V> Expr<W, V> or_libm(const Expr<W, V>& fast, const Expr<W, V>& mask, const char* name, const Expr<W, V>& x) {
   return fast.with(fast.ir->or_libm(fast.v, mask.v, name, {x.v}));
 }
+template <class W, class V, class F> Expr<W, V> ldexp_or(const Expr<W, V>& x, const Expr<W, V>& n, const F& steps) {
+  const auto scaled = x.ir->ldexp(x.v, n.v);
+  return scaled ? x.with(*scaled) : steps();
+}
+template <class W, class V, class F> Expr<W, V> logarithm_limits_or(const Expr<W, V>& result, const Expr<W, V>& x, const F& selects) {
+  const auto limited = x.ir->logarithm_limits(result.v, x.v);
+  return limited ? x.with(*limited) : selects();
+}
 
 }  // namespace sinter::jit

@@ -4,8 +4,10 @@
 // short polynomials and round once. Rarely used functions round the float64 function's result.
 //
 // Besides arithmetic, comparisons and bit operations, a value has: fma, which is a fused multiply-add where the processor has one, else a product and a sum;
-// select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal); and
-// or_libm(fast, mask, name, x), which is `fast`, or, if `mask` is set, the result of the C library's double function `name`.
+// select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal);
+// or_libm(fast, mask, name, x), which is `fast`, or, if `mask` is set, the result of the C library's double function `name`; and ldexp_or(x, n, steps) and
+// logarithm_limits_or(result, x, selects), which are the result of one instruction (jit/llvm/architecture.hpp), or, where there is none, what the last argument
+// returns.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,15 +30,19 @@ constexpr std::int64_t kRound32Bits = 0x4b400000;
 
 // ---- exponentials
 
-/// Returns p * 2^n in two steps, so that a subnormal result is rounded once and a result above the range becomes infinite.
-template <class X, class N> auto scale32(const X& p, const N& n) {
-  const auto half = shift_right(n, 1);
-  return p * from_bits(shift_left(half + 127, 23)) * from_bits(shift_left(n - half + 127, 23));
+/// Returns p * 2^n, where `rounded` is n + kRound32. In two steps, a subnormal result is rounded once and a result above the range becomes infinite.
+template <class X> auto scale32(const X& p, const X& n, const X& rounded) {
+  return ldexp_or(p, n, [&] {
+    const auto whole = bits(rounded) - kRound32Bits, half = shift_right(whole, 1);
+    return p * from_bits(shift_left(half + 127, 23)) * from_bits(shift_left(whole - half + 127, 23));
+  });
 }
 
-template <class X, class N> struct Reduced {
-  X r;  // the remainder
-  N n;  // the integer, as bits in the width of the computation
+template <class X> struct Reduced {
+  X r;        // the remainder
+  X n;        // the integer
+  X rounded;  // n + kRound32, whose low bits are the integer
+  auto bits_of_n() const { return bits(rounded) - kRound32Bits; }
 };
 
 /// Computes x = n ln(2) + r. The high part of ln(2) has few bits, so that its product with n is exact without a fused multiply-add.
@@ -44,28 +50,26 @@ template <class X> auto reduce_exp32(const X& x) {
   const auto t = fma(x, kLog2e, kRound32);
   const auto n = t - kRound32;
   const auto r = fma(n, -(kLn2 - 0.693359375), fma(n, -0.693359375, x));
-  return Reduced{r, bits(t) - kRound32Bits};
+  return Reduced<X>{r, n, t};
 }
 
 template <class X> auto exp_polynomial32(const X& r) { return fma(r * r, polynomial(r, kExp32), r) + 1.0; }
 
 template <class X> auto exp_32(const X& x) {
-  const auto clamped = select(x > 89.0, 89.0, select(x < -104.0, -104.0, x));  // a NaN passes through
-  const auto e = reduce_exp32(clamped);
-  return scale32(exp_polynomial32(e.r), e.n);
+  const auto e = reduce_exp32(between(-104, x, 89));
+  return scale32(exp_polynomial32(e.r), e.n, e.rounded);
 }
 
 /// Returns exp for arguments between -80 and 80.
 template <class X> auto exp32_moderate(const X& x) {
   const auto e = reduce_exp32(x);
-  return exp_polynomial32(e.r) * from_bits(shift_left(e.n + 127, 23));
+  return exp_polynomial32(e.r) * from_bits(shift_left(e.bits_of_n() + 127, 23));
 }
 
 template <class X> auto exp2_32(const X& x) {
-  const auto clamped = select(x > 129.0, 129.0, select(x < -151.0, -151.0, x));
-  const auto t = clamped + kRound32;
-  const auto r = clamped - (t - kRound32);
-  return scale32(fma(r, polynomial(r, kExp2_32), 1.0), bits(t) - kRound32Bits);
+  const auto clamped = between(-151, x, 129);
+  const auto t = clamped + kRound32, n = t - kRound32, r = clamped - n;
+  return scale32(fma(r, polynomial(r, kExp2_32), 1.0), n, t);
 }
 
 /// Returns 2^x for arguments between -100 and 100; the result for NaN is undefined. The shift drops all bits but the integer's.
@@ -88,7 +92,7 @@ template <class X> auto exp64(const X& x) {
   return Exp64<X>{fma(r * r, polynomial(r, kExp64), r), from_bits(shift_left(bits(t) - kRound64Bits + 1023, 52))};
 }
 
-template <class X> auto clamp(const X& x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
+template <class X> auto clamp(const X& x, double limit) { return between(-limit, x, limit); }
 template <class X> auto exp_double(const X& x) {
   const auto e = exp64(x);
   return fma(e.p, e.scale, e.scale);
@@ -138,7 +142,7 @@ template <class X> auto ndtr_32(const X& x) {
   const auto exponential = normal(Pair<X>{e.hi, fma(r * r, polynomial(r, kExp32), e.lo)});
   const auto t = (a - 4.0) / (a + 4.0);
   const auto p = fast_sum(a.like(kTail32[0]), t * polynomial_after(t, kTail32));
-  const auto below = scale32(rounded(exponential * p / exact_sum(a, one)), bits(n + kRound32) - kRound32Bits);
+  const auto below = scale32(rounded(exponential * p / exact_sum(a, one)), n, n + kRound32);
   return select(x > 0.0, 1.0 - below, below);
 }
 
@@ -146,9 +150,9 @@ template <class X> auto ndtr_32(const X& x) {
 /// once: 1 and 2^n are added exactly while they are less than 24 bits apart, and the rounding error beyond that is added with the rest.
 template <class X> auto sigmoid_32(const X& x) {
   constexpr int kDown = 32;
-  const auto a = select(x > 20.0, 20.0, select(x < -104.0, -104.0, x));  // a NaN passes through; above 20 the result is 1
+  const auto a = between(-104, x, 20);  // above 20 the result is 1
   const auto e = reduce_exp32(-a);
-  const auto one = x.like(0x1p-32), scale = from_bits(shift_left(e.n + (127 - kDown), 23));
+  const auto one = x.like(0x1p-32), scale = from_bits(shift_left(e.bits_of_n() + (127 - kDown), 23));
   const auto sum = one + scale, lost = one - (sum - scale);
   return one / (fma(fma(e.r * e.r, polynomial(e.r, kExp32), e.r), scale, lost) + sum);
 }
@@ -157,8 +161,10 @@ template <class X> auto sigmoid_32(const X& x) {
 
 /// Returns `result` if the logarithm is finite, else its limit or NaN. `argument` is zero or infinite if x's logarithm is special.
 template <class X> auto log_specials(const X& result, const X& argument) {
-  const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
-  return select((argument > 0.0) & (argument < kInf), result, special);
+  return logarithm_limits_or(result, argument, [&] {
+    const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
+    return select((argument > 0.0) & (argument < kInf), result, special);
+  });
 }
 
 /// Returns the logarithm of (1 + f) 2^n, for f between sqrt(1/2) - 1 and sqrt(2) - 1. e is n as a number, and `rest`, if given, is less than a rounding error

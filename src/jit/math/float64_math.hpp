@@ -26,10 +26,12 @@ template <class X> auto to_integer(const X& n) { return bits(n + kRound64) - kRo
 
 /// Returns 2^n for an exponent of normal numbers.
 template <class N> auto power_of_two(const N& n) { return from_bits(shift_left(n + 1023, 52)); }
-/// Returns p * 2^n in two steps, so that a subnormal result is rounded once and a result above the range becomes infinite.
-template <class X, class N> auto scale(const X& p, const N& n) {
-  const auto half = shift_right(n, 1);
-  return p * power_of_two(half) * power_of_two(n - half);
+/// Returns p * 2^n. In two steps, a subnormal result is rounded once and a result above the range becomes infinite.
+template <class X> auto scale(const X& p, const X& n) {
+  return ldexp_or(p, n, [&] {
+    const auto whole = to_integer(n), half = shift_right(whole, 1);
+    return p * power_of_two(half) * power_of_two(whole - half);
+  });
 }
 
 template <class X> struct Reduced {
@@ -53,18 +55,18 @@ template <class X> Pair<X> exp_pair(const Pair<X>& r) {
 }
 
 /// Clamps to the range beyond which every result is 0 or infinite. The exponents of all results within it fit.
-template <class X> auto clamp_exp(const X& x) { return select(x > 710.0, 710.0, select(x < -746.0, -746.0, x)); }
+template <class X> auto clamp_exp(const X& x) { return between(-746, x, 710); }
 
 template <class X> auto exp_64(const X& x) {
   const auto e = reduce_exp(clamp_exp(x), x.like(0.0));
-  return scale(rounded(exp_pair(e.r)), to_integer(e.n));
+  return scale(rounded(exp_pair(e.r)), e.n);
 }
 
 template <class X> auto exp2_64(const X& x) {
-  const auto clamped = select(x > 1025.0, 1025.0, select(x < -1076.0, -1076.0, x));
+  const auto clamped = between(-1076, x, 1025);
   const auto n = (clamped + kRound64) - kRound64, r = clamped - n;
   const auto product = exact_product(r, r.like(kLn2Long.hi));
-  return scale(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), to_integer(n));
+  return scale(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), n);
 }
 
 /// sinh(r) and cosh(r) - 1, each with full relative accuracy.
@@ -79,11 +81,11 @@ template <class X> Hyperbolic<X> hyperbolic(const Pair<X>& r) {
 }
 
 template <class X> auto expm1_64(const X& x) {
-  const auto e = reduce_exp(select(x < -40.0, -40.0, select(x > 710.0, 710.0, x)), x.like(0.0));
+  const auto e = reduce_exp(between(-40, x, 710), x.like(0.0));
   const auto h = hyperbolic(e.r);
-  const auto n = to_integer(e.n), less = to_integer(select(e.n > 1000.0, 1000.0, e.n));
+  const auto less = to_integer(select(e.n > 1000.0, 1000.0, e.n));
   const auto whole = fast_sum(x.like(1.0), -power_of_two(-less));  // 2^-n (2^n - 1)
-  return select(x == 0.0, x, scale(rounded(whole + (h.sinh + h.versine)), n));
+  return select(x == 0.0, x, scale(rounded(whole + (h.sinh + h.versine)), e.n));
 }
 
 /// Returns e / (1 + e) or 1 / (1 + e) with e = e^-|x|, in two parts, so that neither e nor the sum nor the quotient is rounded before the end.
@@ -120,11 +122,11 @@ template <class X> Hyperbola<X> hyperbola(const X& a) {
 template <class X> auto clamp_hyperbola(const X& a) { return select(a > 711.0, 711.0, a); }
 template <class X> auto sinh_64(const X& x) {
   const auto h = hyperbola(clamp_hyperbola(abs(x)));
-  return copysign(scale(rounded(h.sinh), to_integer(h.n - 1.0)), x);
+  return copysign(scale(rounded(h.sinh), h.n - 1.0), x);
 }
 template <class X> auto cosh_64(const X& x) {
   const auto h = hyperbola(clamp_hyperbola(abs(x)));
-  return scale(rounded(h.cosh), to_integer(h.n - 1.0));
+  return scale(rounded(h.cosh), h.n - 1.0);
 }
 template <class X> auto tanh_64(const X& x) {
   const auto a = abs(x);
@@ -179,8 +181,10 @@ template <class X> Pair<X> natural(const Log<X>& l) {
 
 /// Returns `result` if the logarithm is finite, else its limit or NaN.
 template <class X> auto log_specials(const X& result, const X& x) {
-  const auto special = select(x == 0.0, -kInf, select(x < 0.0, kNaN, x));
-  return select((x > 0.0) & (x < kInf), result, special);
+  return logarithm_limits_or(result, x, [&] {
+    const auto special = select(x == 0.0, -kInf, select(x < 0.0, kNaN, x));
+    return select((x > 0.0) & (x < kInf), result, special);
+  });
 }
 
 template <class X> auto log_64(const X& x) {
@@ -376,7 +380,7 @@ template <class X, class Y> auto power_64(const X& x, const Y& y) {
   const auto exponent = clamp_exp(product.hi);
   const auto low = select(exponent == product.hi, fma(enough, log.lo, product.lo), 0.0);
   const auto e = reduce_exp(exponent, low);
-  auto result = scale(rounded(exp_pair(exact_sum(e.r.hi, e.r.lo))), to_integer(e.n));
+  auto result = scale(rounded(exp_pair(exact_sum(e.r.hi, e.r.lo))), e.n);
   const auto limit = select((a == 0.0) == (y < 0.0), a.like(kInf), a.like(0.0));
   result = select((a == 0.0) | (a == kInf), limit, select(a == 1.0, 1.0, result));
   const auto half = y * 0.5;
@@ -483,7 +487,7 @@ template <class X> auto erfc_64(const X& x) {
   const auto one = Pair<X>{x.like(1.0), x.like(0.0)};
   const auto near = one - erf_near(Pair<X>{select(far, 0.0, x), x.like(0.0)});
   const auto below = like(x, Long{2, 0}) - placed(f);
-  return select(far, select(x < 0.0, rounded(below), scale(rounded(f.value), to_integer(f.n))), rounded(near));
+  return select(far, select(x < 0.0, rounded(below), scale(rounded(f.value), f.n)), rounded(near));
 }
 
 /// Returns the normal distribution up to x: erfc(-x / sqrt(2)) / 2.
@@ -494,7 +498,7 @@ template <class X> auto ndtr_64(const X& x) {
   const auto f = erfc_far(Pair<X>{select(far, at.hi, 1.0), select(far, at.lo, 0.0)}, exact_product(select(far, a, 1.0), select(far, a * 0.5, 0.5)));
   const auto erf = erf_near(select(far, Pair<X>{x.like(0.0), x.like(0.0)}, at));
   const auto half = Pair<X>{x.like(0.5), x.like(0.0)}, part = scaled(erf, copysign(half.hi, x));
-  const auto below = scale(rounded(f.value), to_integer(f.n - 1.0));
+  const auto below = scale(rounded(f.value), f.n - 1.0);
   const auto above = Pair<X>{x.like(1.0), x.like(0.0)} - scaled(placed(f), half.hi);
   return select(far, select(x < 0.0, below, rounded(above)), rounded(half + part));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,8 @@ class Writer {
     return shift == "shl" ? emit(a.dtype, "({})((u{}){} << {})", type_name(a.dtype), type_name(a.dtype), a.ref, by.ref)
                           : emit(a.dtype, "{} >> {}", a.ref, by.ref);
   }
+  static std::optional<Value> ldexp(const Value&, const Value&) { return {}; }
+  static std::optional<Value> logarithm_limits(const Value&, const Value&) { return {}; }
   Value or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& x) {
     return emit(fast.dtype, "{} ? ({}){}((double){}) : {}", mask.ref, type_name(fast.dtype), name, x[0].ref, fast.ref);
   }

@@ -159,6 +159,7 @@ class Lowering : protected Statements {
   E load(const Instr& instr, int lanes);
   E load_irregular(const Instr& instr, int lanes);
   E compare_lanes(const Instr& instr);
+  bool shares_divisor(const Instr& instr) const;
   E persistent_place(int buffer, int lanes);
   void move_parts(const Stage& stage, E Parts::*from, E Parts::*to);
 
