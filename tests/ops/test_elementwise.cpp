@@ -137,6 +137,79 @@ TEST_CASE_TEMPLATE("small whole and half powers, as products and roots, are with
   CHECK_THROWS_AS(sn::power(whole, -3), sn::ValueError);
 }
 
+namespace {
+
+/// Returns a number whose quotient by `divisor` has a significand of M / 2^24 + distance / (divisor's significand 2^(24 + shift)) with an odd M, or 0: with
+/// whole significands A, B and distances c, A 2^k = B M - c, so that M is c / B modulo 2^k.
+float beside_middle(float divisor, int shift, int distance) {
+  int exponent = 0;
+  const auto b = static_cast<std::uint64_t>(std::isfinite(divisor) ? std::ldexp(std::frexp(std::fabs(divisor), &exponent), 24) : 0);
+  if (b % 2 == 0 || exponent < -60 || exponent > 60) return 0;
+  std::uint64_t inverse = b;
+  for (int step = 0; step < 5; ++step) inverse *= 2 - b * inverse;
+  const int k = 24 + shift;
+  const std::uint64_t c = static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
+  for (std::uint64_t m = c * inverse % (std::uint64_t{1} << k); m < std::uint64_t{1} << 25; m += std::uint64_t{1} << k) {
+    const std::uint64_t a = (b * m - c) >> k;
+    if (m % 2 == 1 && m >> 24 == 1 && a >> 23 == 1) return std::ldexp(static_cast<float>(a), exponent - 24);
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("quotients by one number are rounded as divisions are, in rows, columns and alone", T, float, double) {
+  using limits = std::numeric_limits<T>;
+  std::mt19937_64 random(sinter::testing::fresh_seed());
+  const auto whole = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const std::vector<T> special{T(0),          -T(0),        1, -1, 3, limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min(),
+                               limits::max(), limits::min()};
+  const auto any = [&] {
+    if (whole(0, 9) < 3) return special[static_cast<std::size_t>(whole(0, static_cast<int>(special.size()) - 1))];
+    const int exponent = whole(0, 2) ? whole(-6, 6) : whole(-limits::max_exponent - 10, limits::max_exponent - 1);
+    const T size = std::ldexp(std::uniform_real_distribution<T>(1, 2)(random), exponent);
+    return whole(0, 1) ? size : -size;
+  };
+  const auto check = [](T got, T above, T below) {
+    const T want = above / below;
+    INFO(above, " / ", below, " gives ", got);
+    if (std::isnan(want) || std::isinf(want) || want == 0 || !sinter::testing::on_gpu()) {
+      REQUIRE((std::isnan(want) ? std::isnan(got) : got == want && std::signbit(got) == std::signbit(want)));
+      return;
+    }
+    // On a GPU the remainder of the least numerators is not exact.
+    const bool least = std::fabs(above) < std::ldexp(T(1), 4 - limits::max_exponent + limits::digits) || std::fabs(want) < limits::min();
+    const Real ulp = std::ldexp(Real(1), std::max(std::ilogb(want), limits::min_exponent - 1) + 1 - limits::digits);
+    REQUIRE(std::fabs(Real(got) - Real(above) / Real(below)) <= (least ? Real(1.5) : Real(0.5005)) * ulp);
+  };
+  for (int trial = 0; trial < 12; ++trial) {
+    const std::int64_t rows = whole(1, 40), columns = whole(1, 150);
+    std::vector<T> x(static_cast<std::size_t>(rows * columns)), of_row(static_cast<std::size_t>(rows)), of_column(static_cast<std::size_t>(columns));
+    for (auto* const list : {&x, &of_row, &of_column})
+      for (T& v : *list) v = any();
+    const T alone = any();
+    if constexpr (limits::digits == 24)
+      for (std::size_t r = 0; r < of_row.size(); r += 2)  // numerators whose quotients are next to the middle between two floats
+        for (std::size_t k = 0; k < of_column.size(); ++k)
+          if (const float hard = beside_middle(of_row[r], whole(0, 1), whole(-6, 6)); hard > 0) x[r * of_column.size() + k] = hard;
+    std::vector<T> over;  // each row's divisor in all of its columns, so that the row's maximum is the divisor
+    for (const T divisor : of_row) over.insert(over.end(), static_cast<std::size_t>(columns), divisor);
+    const Tensor given = sn::from_span(x, {rows, columns});
+    Tensor rows_direct = given / sn::from_span(of_row, {rows, 1}), columns_direct = given / sn::from_span(of_column, {1, columns}), by_literal = given / alone;
+    Tensor row_maximum = given / sn::max(sn::from_span(over, {rows, columns}), 1, true);
+    const auto a = rows_direct.template to_vector<T>(), b = columns_direct.template to_vector<T>(), c = by_literal.template to_vector<T>(),
+               d = row_maximum.template to_vector<T>();
+    for (std::size_t r = 0; r < of_row.size(); ++r)
+      for (std::size_t k = 0; k < of_column.size(); ++k) {
+        const std::size_t i = r * of_column.size() + k;
+        check(a[i], x[i], of_row[r]);
+        check(b[i], x[i], of_column[k]);
+        check(c[i], x[i], alone);
+        check(d[i], x[i], of_row[r]);
+      }
+  }
+}
+
 TEST_CASE("the tails that a formula with one exponential would lose are accurate") {
   const auto near = [](const Tensor& y, double want, double share) {
     const double got = y.astype(DType::float64).item<double>();

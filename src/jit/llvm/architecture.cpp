@@ -17,13 +17,12 @@ namespace llvm {
 namespace {
 
 constexpr DType kFloat = DType::float32, kDouble = DType::float64;
-// All lanes are computed (a mask of ones), and rounded as usual (4). VFIXUPIMM replaces x by the kind of y: the digits from the right are for quiet NaN, NaN, 0, 1,
-// -inf, inf, negative and positive numbers, and mean: 0 keep x, 2 y as a quiet NaN, 3 NaN, 4 -inf, 5 inf.
+// All lanes are computed (a mask of ones), and rounded as usual (4). VFIXUPIMM replaces x by the kind of y: the digits from the right are for quiet NaN, NaN,
+// 0, 1, -inf, inf, negative and positive numbers, and mean: 0 keep x, 2 y as a quiet NaN, 3 NaN, 4 -inf, 5 inf.
 constexpr Instruction kX86Instructions[] = {
     {Task::to_int32, kFloat, DType::int32, 4, "@llvm.x86.sse2.cvttps2dq", "", ""},
     {Task::to_int32, kFloat, DType::int32, 8, "@llvm.x86.avx.cvtt.ps2dq.256", "", ""},
-    {Task::to_int32, kFloat, DType::int32, 16, "@llvm.x86.avx512.mask.cvttps2dq.512", ", <16 x i32>, i16, i32",
-     ", <16 x i32> zeroinitializer, i16 -1, i32 4"},
+    {Task::to_int32, kFloat, DType::int32, 16, "@llvm.x86.avx512.mask.cvttps2dq.512", ", <16 x i32>, i16, i32", ", <16 x i32> zeroinitializer, i16 -1, i32 4"},
     {Task::ldexp, kFloat, kFloat, 16, "@llvm.x86.avx512.mask.scalef.ps.512", ", <16 x float>, i16, i32", ", <16 x float> zeroinitializer, i16 -1, i32 4"},
     {Task::ldexp, kDouble, kDouble, 8, "@llvm.x86.avx512.mask.scalef.pd.512", ", <8 x double>, i8, i32", ", <8 x double> zeroinitializer, i8 -1, i32 4"},
     {Task::logarithm_limits, kFloat, kFloat, 16, "@llvm.x86.avx512.mask.fixupimm.ps.512", ", <16 x i32>, i32, i16, i32",

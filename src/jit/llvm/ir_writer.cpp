@@ -288,15 +288,20 @@ Value Ir::libm(const char* name, std::vector<Value> args) {
   return load(first, dtype, lanes);
 }
 
-Value Ir::or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& args) {
+Value Ir::rarely(const Value& when, const Value& usual, const std::function<Value()>& instead) {
   const std::string slow = label("slow"), done = label("done"), before = block_;
-  const Value asked = any(mask);
-  line(fmt::format("br i1 {}, label %{}, label %{}", asked.ref, slow, done));
+  line(fmt::format("br i1 {}, label %{}, label %{}", when.ref, slow, done));
   begin_block(slow);
-  const Value fixed = select(mask, libm(name, args), fast);
+  const Value other = instead();
+  const std::string from = block_;
   line(fmt::format("br label %{}", done));
   begin_block(done);
-  return emit(fast.dtype, fast.lanes, fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(fast.dtype, fast.lanes), fast.ref, before, fixed.ref, slow));
+  return emit(usual.dtype, usual.lanes,
+              fmt::format("phi {} [ {}, %{} ], [ {}, %{} ]", type_name(usual.dtype, usual.lanes), usual.ref, before, other.ref, from));
+}
+
+Value Ir::or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& args) {
+  return rarely(any(mask), fast, [&] { return select(mask, libm(name, args), fast); });
 }
 
 Value Ir::function(const char* name, int arity, const Value& a, const Value& b) {

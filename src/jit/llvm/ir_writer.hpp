@@ -128,6 +128,8 @@ class Ir {
   Value call(const std::string& name, std::vector<Value> args, const Body& body);
   /// Calls a math function of the library, sinter_libm_NAME_f64, lane by lane.
   Value libm(const char* name, std::vector<Value> args);
+  /// Returns `usual`, or, if the condition holds, what is written behind a branch.
+  Value rarely(const Value& when, const Value& usual, const std::function<Value()>& instead);
   /// Returns `fast`, but for lanes of `mask` the library's result. The library is called only if some lane needs it.
   Value or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& args);
 

@@ -95,13 +95,16 @@ Value emit_floor_divide(Ir& ir, const Value& a_value, const Value& b_value) {
 Value emit_quotient(Ir& ir, const Value& a_value, const Value& b_value) {
   const Expr a{&ir, a_value}, b{&ir, b_value};
   const bool single = is_float32(a);
-  // The divisor is scaled so that its reciprocal is neither 0, infinite nor subnormal unless the divisor is; the numerator is scaled alike, and no further, because
-  // its remainder would be less exact. The divisor is made positive, so that a remainder of 0 keeps the sign of a 0.
-  const double least = single ? 0x1p-64 : 0x1p-512, greatest = single ? 0x1p125 : 0x1p1021;
-  const Expr size = abs(b), scale = copysign(select(size < least, b.like(1 / least), select(size > greatest, b.like(least), b.like(1.0))), b);
-  const Expr divisor = b * scale, reciprocal = 1.0 / divisor;
-  const Expr scaled = a * scale, quotient = scaled * reciprocal, beyond = fma(divisor, quotient, -scaled);
-  return select(abs(beyond) < kInf, fma(-beyond, reciprocal, quotient), quotient).v;  // for infinities and NaN the quotient is already right
+  const std::int64_t one = std::int64_t{1} << (single ? 23 : 52), bias = single ? 127 : 1023, infinite = (2 * bias + 1) * one;  // fields of the exponent
+  // Both numbers are scaled by a power of two, so that the divisor is at least 1/2 and less than 1. `near` is within 1.5 ULP, and its remainder is exact.
+  const Expr exponent = bits(b) & infinite, scale = copysign(from_bits((2 * bias - 1) * one - exponent), b), divisor = b * scale, reciprocal = 1.0 / divisor;
+  const Expr scaled = a * scale, near = scaled * reciprocal, beyond = fma(divisor, near, -scaled), quotient = fma(-beyond, reciprocal, near);
+  // Small quotients have no exact remainder; infinities and NaN have none; the least and the greatest divisors have no scale.
+  const auto at_least = [&](const Expr& x, std::int64_t limit) { return ir.compare("icmp uge", x.v, x.like(limit).v); };
+  const std::int64_t least = (single ? bias - 100 : bias - 960) * one;
+  const Value inexact = at_least((bits(near) & (infinite | (one - 1))) - least, infinite - least), no_scale = at_least(exponent - one, (2 * bias - 2) * one);
+  const Value rare = ir.bit_or(ir.any(ir.bit_and(inexact, (a != 0.0).v)), no_scale);
+  return ir.rarely(rare, quotient.v, [&] { return ir.div(a.v, b.v); });
 }
 
 Value emit_remainder(Ir& ir, const Value& a_value, const Value& b_value) {

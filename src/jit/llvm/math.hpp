@@ -13,8 +13,8 @@ Value emit_function(Ir& ir, std::string_view name, const std::vector<Value>& x);
 /// These write NumPy's floor_divide and remainder. For integers, x // 0 and x % 0 are 0, and the least integer // -1 is itself.
 Value emit_floor_divide(Ir& ir, const Value& a, const Value& b);
 Value emit_remainder(Ir& ir, const Value& a, const Value& b);
-/// Divides by one number. Its reciprocal is computed once, and each quotient is corrected by its remainder: it equals division, except for the last bit of subnormal
-/// results, and 1.5 ULP if the numerator is below 2^-100 (float64: 2^-967), because its remainder is then not exact. Takes a fused multiply-add.
+/// Divides by one number, and rounds as a division does. The divisor's reciprocal is computed once, and each quotient is corrected by its remainder; where that
+/// is not exact, a branch divides. Takes a fused multiply-add.
 Value emit_quotient(Ir& ir, const Value& a, const Value& b);
 /// Writes an integer power, which wraps around. A negative exponent gives the truncated reciprocal: 0, except for bases 1 and -1.
 Value emit_integer_power(Ir& ir, const Value& a, const Value& b);

@@ -288,7 +288,10 @@ class Printer {
       }
       case Kind::cast: return ir_.cast(value(e.args[0]), dtype);
       case Kind::primitive: return primitive(e);
-      case Kind::quotient: return shared_quotient(value(e.args[0]), value(e.args[1]->args[0]));
+      case Kind::quotient: {  // LLVM moves the reciprocal of the divisor out of loops
+        const Value above = value(e.args[0]), divisor = value(e.args[1]->args[0]);
+        return module_.has_fma() ? emit_quotient(ir_, above, divisor) : ir_.div(above, divisor);
+      }
       case Kind::neutral: return neutral(e.op, dtype);
       case Kind::iota: return numbers(dtype, e.type.width);
       case Kind::lanes_below: return lanes_below(value(e.args[0]), e.type.width);
@@ -328,9 +331,6 @@ class Printer {
       return ir.bit_xor(ir.bitcast(ir.add(quotient, big), DType::int64), bits);
     });
   }
-
-  /// The reciprocal of the divisor is written beside each quotient; LLVM moves it out of the loops.
-  Value shared_quotient(const Value& a, const Value& divisor) { return module_.has_fma() ? emit_quotient(ir_, a, divisor) : ir_.div(a, divisor); }
 
   Value primitive(const loop::Expr& e) {
     const auto operand = [&](std::size_t k) { return k < e.args.size() ? value(e.args[k]) : Value{}; };

@@ -48,7 +48,9 @@ void Across::outer_point() {
   hoist_invariants();
   E begin = loop::bound("inner_begin");
   const E end = loop::bound("inner_end");
-  for (const int width : widths(nest_.schedule.unroll())) {
+  const std::vector<int> widths = this->widths(nest_.schedule.unroll());
+  for (const int width : widths) {
+    by_divisor_ = width == widths.front();
     if (ends_masked()) return vectors(begin, end, width);
     if (width == 1 && masks_the_rest()) {
       branch(begin < end, [&] {

@@ -186,18 +186,9 @@ E Lowering::value_of(const Instr& instr, int lanes) {
   std::vector<E> args;
   for (int k = 0; k < trace::primitive(instr.op).arity; ++k) args.push_back(value_[instr.args[k]]);
   if (instr.op == Op::cast) return loop::cast(args[0], instr.dtype);
-  if (shares_divisor(instr)) {
-    const E divisor = loop::make(Kind::divisor, {instr.dtype, 1, true}, {args[1]});
-    return loop::make(Kind::quotient, {instr.dtype, args[0]->type.width}, {args[0], divisor});
-  }
+  if (by_divisor_ && instr.op == Op::divide && is_floating(instr.dtype) && !is_storage_only(instr.dtype) && args[0]->type.width > 1 && args[1]->type.width == 1)
+    return loop::make(Kind::quotient, args[0]->type, {args[0], loop::make(Kind::divisor, {instr.dtype, 1, true}, {args[1]})});
   return loop::primitive(instr.op, instr.dtype, std::move(args));
-}
-
-/// Returns whether many quotients have this one's divisor: those of a row, or of all lanes. The answer does not depend on the number of lanes.
-bool Lowering::shares_divisor(const Instr& instr) const {
-  if (instr.op != Op::divide || !is_floating(instr.dtype) || is_storage_only(instr.dtype)) return false;
-  const int by = instr.args[1];
-  return along_rows_ ? instr.row && !nest_.instrs[by].row : hoisted_[by] && !hoisted_[instr.args[0]];
 }
 
 /// Compares the index along the vector axis with one number, by the number of lanes below it. Returns no expression for any other instruction.

@@ -117,8 +117,8 @@ class Lowering : protected Statements {
   const Instr& result(const Reduction& reduction) const { return nest_.instrs[reduction.result]; }
   E combined(const Reduction& reduction, const E& a, const E& b) const { return Statements::combined(reduction.op, result(reduction).dtype, a, b); }
   E neutral(const Reduction& reduction) const { return loop::neutral(reduction.op, result(reduction).dtype); }
-  /// Declares the parts. `width` lanes are computed at once; a reduction that does not round has only these lanes.
-  void start_reductions(const Stage& stage, int lanes, int width);
+  /// Declares the parts. `width` lanes are computed at once; a reduction that does not round has only these lanes. `in_slices`: masked bodies compute fewer.
+  void start_reductions(const Stage& stage, int lanes, int width, bool in_slices = false);
   void combine_values(const Stage& stage, int lanes);
   void end_step(const Stage& stage);
   void finish_reductions(const Stage& stage);
@@ -140,7 +140,8 @@ class Lowering : protected Statements {
   std::map<int, E> loaded_;    // by input: its element, read before
   E mask_;                     // lanes that are points, in a vector that ends an axis; empty: all lanes are
   E first_lane_;               // first lane of a narrower vector; empty: all lanes are computed at once
-  E slice_;                    // first lane of a slice, in a sliced step
+  E slice_ = 0;                // first lane of a slice, in a sliced step
+  bool by_divisor_ = false;    // a loop over whole vectors is written, so that preparing a divisor pays
   int tree_lanes_ = 1;         // the lanes of a reduction's result, if lanes are points of a row
 
   /// The parts of a reduction. The values that are not yet in the block are in `step`.
@@ -159,7 +160,6 @@ class Lowering : protected Statements {
   E load(const Instr& instr, int lanes);
   E load_irregular(const Instr& instr, int lanes);
   E compare_lanes(const Instr& instr);
-  bool shares_divisor(const Instr& instr) const;
   E persistent_place(int buffer, int lanes);
   void move_parts(const Stage& stage, E Parts::*from, E Parts::*to);
 

@@ -7,13 +7,13 @@ namespace sinter::jit::forms::cpu {
 
 using Kind = Expr::Kind;
 
-void Lowering::start_reductions(const Stage& stage, int lanes, int width) {
+void Lowering::start_reductions(const Stage& stage, int lanes, int width, bool in_slices) {
   const auto is_counted = [&](const Reduction& reduction) { return rounds(reduction.op, result(reduction).dtype); };
   const auto counted = std::find_if(stage.reductions.begin(), stage.reductions.end(), is_counted);
   if (counted != stage.reductions.end()) steps_ = var(result(*counted).name + "_steps", DType::int64, 0);
   for (const Reduction& reduction : stage.reductions) {
     const Instr& result = this->result(reduction);
-    const bool sliced = width < lanes && is_floating(result.dtype);
+    const bool sliced = in_slices || (width < lanes && is_floating(result.dtype));
     Parts& parts = parts_[reduction.result] = {sliced ? lanes : width, {}, {}, {}, {}, {}};
     const auto part = [&](const char* level) {
       const std::string name = fmt::format("{}_{}", result.name, level);

@@ -138,11 +138,19 @@ class Rows : public Lowering {
     return native_lanes_ > 1 && !stage.reductions.empty() && !has_scan(nest_, stage) && row_width(stage) == row_lanes(nest_, stage) && has_masked_accesses();
   }
 
+  /// Returns whether masked bodies compute a register at a time. Each register then has a mask of its own, which stays in a mask register; LLVM would cut a
+  /// wider mask anew for each row.
+  bool masks_registers(const Stage& stage) const {
+    const auto is_flag = [&](const Reduction& reduction) { return is_bool(result(reduction).dtype); };
+    return cpu_.vector_bytes == 64 && masks_steps(stage) && row_width(stage) > native_lanes_ && row_width(stage) <= 4 * native_lanes_ &&
+           std::none_of(stage.reductions.begin(), stage.reductions.end(), is_flag);
+  }
+
   /// Returns whether a row has 1 to `lanes` points.
   E is_short(int lanes) const { return loop::cast(sizes_[nest_.parallel] - 1, DType::uint64) < lanes; }
   /// Reduces a row of so few points as one vector: other lanes and later steps would only add the neutral element.
   void one_vector(const Stage& stage, int lanes) {
-    start_reductions(stage, lanes, lanes);
+    start_reductions(stage, lanes, lanes, lanes > native_lanes_ && masks_registers(stage));
     masked_body(stage, nest_.parallel, 0, lanes);
     for (const Reduction& reduction : stage.reductions) value_[reduction.result] = tree(reduction, parts_[reduction.result].step);
   }
@@ -150,7 +158,7 @@ class Rows : public Lowering {
   void row_stage(const Stage& stage, int) override {
     start_scans(stage, row_width(stage));
     const auto any_row = [&] {
-      start_reductions(stage, row_lanes(nest_, stage), row_width(stage));
+      start_reductions(stage, row_lanes(nest_, stage), row_width(stage), masks_registers(stage));
       branch({}, [&] { rows(stage, nest_.parallel); });
       finish_reductions(stage);
     };
@@ -198,7 +206,9 @@ class Rows : public Lowering {
     const auto steps = [&](const E& begin, const E& end) {
       loop_over(a, begin, end, wide, [&] {
         name_lanes(stage, axis(a));
+        by_divisor_ = true;
         body(stage, wide);
+        by_divisor_ = false;
         if (wide == step) end_step(stage);
         else branch(slice_ == step - wide, [&] { end_step(stage); });
       });
@@ -214,7 +224,7 @@ class Rows : public Lowering {
     }
     branch(stop < size, [&] { rest(stage, a, stop); });
     if (wide < step) branch(!((size & (step - 1)) == 0), [&] { end_step(stage); });
-    slice_ = {};
+    slice_ = 0;
   }
 
   /// Computes the points after the last whole vector, fewer than a step.
@@ -250,10 +260,16 @@ class Rows : public Lowering {
 
   /// Computes the last points of a row, from `first` on. They are fewer than the lanes.
   void masked_body(const Stage& stage, int a, const E& first, int lanes) {
-    set_axis(a, first);
-    start_mask(sizes_[a] - first, lanes);
-    body(stage, lanes);
+    const int width = masks_registers(stage) ? std::min(native_lanes_, lanes) : lanes;
+    for (int lane = 0; lane < lanes; lane += width)
+      branch({}, [&] {
+        if (width < lanes) slice_ = lane;
+        set_axis(a, lane > 0 ? first + loop::literal(lane, DType::int64) : first);
+        start_mask(sizes_[a] - axis(a), width);
+        body(stage, width);
+      });
     mask_ = {};
+    slice_ = 0;
   }
 
   /// Names the place of a vector in its step, where the parts depend on it.
