@@ -14,7 +14,9 @@ trace::RecordedPtr unrolled(const trace::Recorded& call, const trace::RecordedPt
   const std::int64_t steps = x->shape[0], size = start->shape[2];
   if (!how || steps > kMaxSteps) return nullptr;
   const auto part = [&](const Tensor& z, std::int64_t first, std::int64_t count = 1) { return z.at({ellipsis, Slice{first * size, (first + count) * size}}); };
-  const Tensor sums(x), rows(weights), begin(start);
+  const std::int64_t of_inputs = trace::Recurrence::rows_of_inputs(weights->shape, start->shape);
+  const Tensor all(weights), rows = all.at({Slice{of_inputs, {}}}), begin(start);
+  const Tensor sums = of_inputs == 0 ? Tensor(x) : matmul(Tensor(x), all.at({Slice{0, of_inputs - 1}})) + all.at({of_inputs - 1});
   const Tensor by = rows.at({Slice{0, size}}), bias = rows.at({size});
   std::vector<Tensor> states, results(static_cast<std::size_t>(steps));
   for (std::int64_t k = 0; k < how->states(); ++k) states.push_back(begin.at({k}));

@@ -32,8 +32,8 @@ class Functions {
 
 struct Layer {
   trace::Recurrence how;
-  std::int64_t steps, batch, size, sums;
-  const float *x, *weights, *bias;
+  std::int64_t batch, size, sums;
+  const float *weights, *bias;
   Functions functions;
   int threads;
 
@@ -115,6 +115,34 @@ void lstm_step(const Layer& l, const float* x, const float* before, float* after
   });
 }
 
+/// Sums of the inputs: multiplied for some steps at a time, when they are needed.
+struct InputSums {
+  const float *x, *by;  // null: x has the sums
+  std::int64_t batch, inputs, sums, together;
+  bool backwards;
+  int threads;
+  std::unique_ptr<float[]> some = {};
+  std::int64_t first = 0, end = 0;  // the steps in `some`
+
+  /// Returns the sums of step t; the steps from t on, in their direction, are at most `left`.
+  const float* of_step(std::int64_t t, std::int64_t left) {
+    if (!by) return x + t * batch * sums;
+    if (t < first || t >= end) {
+      const std::int64_t count = std::min(together, left);
+      first = backwards ? t - count + 1 : t, end = first + count;
+      if (!some) some = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(together * batch * sums));
+      MatmulOperand a, b;
+      a.data = x + first * batch * inputs, a.leading = inputs;
+      b.data = by, b.leading = sums;
+      matmul(DType::float32, a, b, some.get(), {}, count * batch, sums, inputs, threads);
+      const float* const bias = by + inputs * sums;
+      for (std::int64_t row = 0; row < count * batch; ++row)
+        for (std::int64_t j = 0; j < sums; ++j) some[static_cast<std::size_t>(row * sums + j)] += bias[j];
+    }
+    return some.get() + (t - first) * batch * sums;
+  }
+};
+
 }  // namespace
 
 void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int threads) {
@@ -122,8 +150,10 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
   if (!how || call.dtype != DType::float32) throw InternalError("cpu: no such recurrent layer");
   const auto operand = [&](std::size_t k) { return static_cast<const float*>(pointers[k]) + call.operands[k].offset; };
   const Shape &x = call.operands[0].shape, &start = call.operands[2].shape;
-  const std::int64_t steps = x[0], batch = x[1], size = start[2], sums = x[2], state = batch * size;
-  const Layer layer{*how, steps, batch, size, sums, operand(0), operand(1), operand(1) + size * sums, {}, threads};
+  const std::int64_t steps = x[0], batch = x[1], size = start[2], sums = how->gates() * size, state = batch * size;
+  const std::int64_t of_inputs = trace::Recurrence::rows_of_inputs(call.operands[1].shape, start);
+  const float* const weights = operand(1) + of_inputs * sums;
+  const Layer layer{*how, batch, size, sums, weights, weights + size * sums, {}, threads};
   const auto* const lengths = call.operands.size() > 3 ? static_cast<const std::int64_t*>(pointers[3]) + call.operands[3].offset : nullptr;
   const auto length = [&](std::int64_t b) { return lengths ? std::clamp<std::int64_t>(lengths[b], 0, steps) : steps; };
   std::int64_t shortest = steps, longest = 0;
@@ -132,11 +162,14 @@ void recur(const fuse::LibraryCall& call, std::span<void* const> pointers, int t
   float* const last = result + steps * state;  // the final states; an LSTM's cell is there from the start
   std::copy_n(operand(2), how->states() * state, last);
   const auto sums_of_step = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(batch * sums));
+  constexpr std::int64_t kRowsTogether = 64;  // of x: enough for a product at full speed
+  const std::int64_t together = std::min(longest, (kRowsTogether + batch - 1) / std::max<std::int64_t>(batch, 1));
+  InputSums inputs{operand(0), of_inputs > 0 ? operand(1) : nullptr, batch, x[2], sums, together, how->backwards, threads};
   std::vector<float> cells;  // before a step that not all sequences have
   const float* before = last;
   for (std::int64_t k = 0; k < longest; ++k) {
     const std::int64_t t = how->backwards ? longest - 1 - k : k;
-    const float* const of_step = layer.x + t * batch * sums;
+    const float* const of_step = inputs.of_step(t, longest - k);
     float* const after = result + t * state;
     const bool all_run = t < shortest;
     if (!all_run && how->cell == Cell::lstm) cells.assign(last + state, last + 2 * state);

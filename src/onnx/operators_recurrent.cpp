@@ -129,50 +129,63 @@ Results finished(const Sequence& s, std::vector<Walked> walked) {
   return results;
 }
 
+/// Weights (inputs or size, gates * size) and the bias that is added to their product, or nothing.
+struct Layer {
+  Tensor weights, bias;
+};
+
 /// Returns whether a direction has these activations.
 bool has(const Sequence& s, std::int64_t direction, std::initializer_list<std::string_view> names) {
   return std::equal(names.begin(), names.end(), s.names.begin() + direction * static_cast<std::int64_t>(names.size()));
 }
 
-/// Computes a direction by one call. Its arguments: x's part of the sums with the input's bias, the state's weights (size, gates * size), and the state's bias
-/// or nothing.
-Walked called(const Sequence& s, Cell cell, const Tensor& x, const Tensor& weights, const Tensor& bias, const std::vector<Tensor>& states, bool backwards) {
+/// Computes a direction by one call. x is the inputs' part of the sums. `of_inputs` has no weights if they are not those of a product of floats.
+Walked called(const Sequence& s, Cell cell, const Tensor& x, const Layer& of_inputs, const Layer& of_state, const std::vector<Tensor>& states, bool backwards) {
   const auto exact = [](const Tensor& some) { return astype(some, DType::float32); };
-  const Tensor row = bias.empty_handle() ? zeros({1, weights.size(1)}, DType::float32) : reshape(exact(bias), {1, -1});
-  const Tensor all = recurrence(cell, exact(x), concatenate({exact(weights), row}), exact(stack(states)), backwards, s.lengths);
+  const auto rows = [&](const Layer& layer) {
+    const Tensor bias = layer.bias.empty_handle() ? zeros({1, layer.weights.size(1)}, DType::float32) : reshape(exact(layer.bias), {1, -1});
+    return concatenate({exact(layer.weights), bias});
+  };
+  const Tensor start = exact(stack(states));
+  const bool multiplies = !s.lengths.empty_handle() && !of_inputs.weights.empty_handle();
+  const Tensor weights = multiplies ? concatenate({rows(of_inputs), rows(of_state)}) : rows(of_state);
+  const Tensor all = recurrence(cell, exact(multiplies ? s.x : x), weights, start, backwards, s.lengths);
   const auto given = [&](const Tensor& some) { return astype(some, s.x.dtype()); };
   Walked walked{given(all.at({Slice{0, s.steps}})), {}};
   for (std::size_t k = 0; k < states.size(); ++k) walked.states.push_back(given(all(s.steps + static_cast<std::int64_t>(k))));
   return walked;
 }
 
-/// Computes x @ W' for all steps at once, with both biases if they may be added early.
-Tensor projected(const Sequence& s, const Tensor& w) {
-  return matmul(reshape(s.x, {s.steps * s.batch, -1}), matrix_transpose(w)).reshape({s.steps, s.batch, -1});
+Tensor with_bias(const Tensor& x, const Tensor& bias) { return bias.empty_handle() ? x : x + bias; }
+/// Computes x's part of the sums for all steps at once.
+Tensor projected(const Sequence& s, const Layer& of_inputs) {
+  return with_bias(matmul(reshape(s.x, {s.steps * s.batch, -1}), of_inputs.weights).reshape({s.steps, s.batch, -1}), of_inputs.bias);
 }
 
 Tensor gate(const Tensor& x, std::int64_t k, std::int64_t hidden) { return x.at({ellipsis, Slice{k * hidden, (k + 1) * hidden}}); }
+
+/// Returns the weights of a direction, for the inputs (ONNX's W, input 1) or the states (R, input 2), and their part of the biases (B, input 3).
+Layer layer(const Call& c, std::int64_t direction, bool of_state) {
+  Layer found{matrix_transpose(std::as_const(c.tensor(of_state ? 2 : 1))(direction)), {}};
+  if (c.has(3)) found.bias = gate(std::as_const(c.tensor(3))(direction), of_state, c.tensor(3).size(1) / 2);
+  return found;
+}
 
 Results rnn(const Call& c) {
   const Sequence s = sequence(c, {"Tanh"});
   std::vector<Walked> walked;
   for (std::int64_t d = 0; d < s.directions; ++d) {
-    Tensor x = projected(s, std::as_const(c.tensor(1))(d));
-    const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));
-    Tensor bias;
-    if (c.has(3)) {
-      const Tensor b = std::as_const(c.tensor(3))(d);
-      x = x + gate(b, 0, s.hidden);
-      bias = gate(b, 1, s.hidden);
-    }
+    const Layer of_inputs = layer(c, d, false), of_state = layer(c, d, true);
+    Tensor x = projected(s, of_inputs);
     if (s.plain && (has(s, d, {"tanh"}) || has(s, d, {"relu"}))) {
-      walked.push_back(called(s, has(s, d, {"tanh"}) ? Cell::rnn_tanh : Cell::rnn_relu, x, r, bias, {initial(c, s, 5, d)}, s.reverse || d == 1));
+      walked.push_back(called(s, has(s, d, {"tanh"}) ? Cell::rnn_tanh : Cell::rnn_relu, x, of_inputs, of_state, {initial(c, s, 5, d)}, s.reverse || d == 1));
       continue;
     }
-    if (!bias.empty_handle()) x = x + bias;
+    x = with_bias(x, of_state.bias);
     const Activation& f = s.activations[static_cast<std::size_t>(d)];
-    walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d)},
-                          [&](const Tensor& now, const std::vector<Tensor>& h) { return std::vector<Tensor>{f(clipped(s, now + matmul(h[0], r)))}; }));
+    walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d)}, [&](const Tensor& now, const std::vector<Tensor>& h) {
+      return std::vector<Tensor>{f(clipped(s, now + matmul(h[0], of_state.weights)))};
+    }));
   }
   return finished(s, std::move(walked));
 }
@@ -182,20 +195,16 @@ Results gru(const Call& c) {
   const bool reset_after = c.integer("linear_before_reset", 0) != 0;
   std::vector<Walked> walked;
   for (std::int64_t d = 0; d < s.directions; ++d) {
-    Tensor x = projected(s, std::as_const(c.tensor(1))(d)), late = zeros({s.hidden}, s.x.dtype()), of_state;
-    const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));  // [hidden, 3 hidden]: update, reset, new
-    if (c.has(3)) {
-      const Tensor b = std::as_const(c.tensor(3))(d);
-      x = x + gate(b, 0, 3 * s.hidden);
-      of_state = gate(b, 1, 3 * s.hidden);
-    }
+    const Layer of_inputs = layer(c, d, false), of_state = layer(c, d, true);  // gates: update, reset, new
+    Tensor x = projected(s, of_inputs), late = zeros({s.hidden}, s.x.dtype());
     if (s.plain && has(s, d, {"sigmoid", "tanh"})) {
-      walked.push_back(called(s, reset_after ? Cell::gru_reset_after : Cell::gru, x, r, of_state, {initial(c, s, 5, d)}, s.reverse || d == 1));
+      walked.push_back(called(s, reset_after ? Cell::gru_reset_after : Cell::gru, x, of_inputs, of_state, {initial(c, s, 5, d)}, s.reverse || d == 1));
       continue;
     }
-    if (!of_state.empty_handle()) {
-      late = gate(of_state, 2, s.hidden);
-      x = x + concatenate({gate(of_state, 0, s.hidden), gate(of_state, 1, s.hidden), reset_after ? zeros({s.hidden}, s.x.dtype()) : late});
+    const Tensor &r = of_state.weights, &bias = of_state.bias;
+    if (!bias.empty_handle()) {
+      late = gate(bias, 2, s.hidden);
+      x = x + concatenate({gate(bias, 0, s.hidden), gate(bias, 1, s.hidden), reset_after ? zeros({s.hidden}, s.x.dtype()) : late});
     }
     const Activation &f = s.activations[static_cast<std::size_t>(2 * d)], &g = s.activations[static_cast<std::size_t>(2 * d + 1)];
     walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d)}, [&](const Tensor& now, const std::vector<Tensor>& before) {
@@ -211,32 +220,28 @@ Results gru(const Call& c) {
   return finished(s, std::move(walked));
 }
 
-/// `projection`: returns x's part of the sums of a direction, (steps, batch, 4 * hidden).
-Results lstm(const Call& c, const std::function<Tensor(const Sequence& s, std::int64_t direction)>& projection) {
+/// `product`: returns the product of x and the inputs' weights of a direction, (steps, batch, 4 * hidden), if it is not one of floats.
+Results lstm(const Call& c, const std::function<Tensor(const Sequence& s, std::int64_t direction)>& product) {
   const Sequence s = sequence(c, {"Sigmoid", "Tanh", "Tanh"});
   const bool coupled = c.integer("input_forget", 0) != 0;
   std::vector<Walked> walked;
   for (std::int64_t d = 0; d < s.directions; ++d) {
-    Tensor x = projection(s, d);
-    const Tensor r = matrix_transpose(std::as_const(c.tensor(2))(d));  // [hidden, 4 hidden]: input, output, forget, cell
-    Tensor bias;
-    if (c.has(3)) {
-      const Tensor b = std::as_const(c.tensor(3))(d);
-      x = x + gate(b, 0, 4 * s.hidden);
-      bias = gate(b, 1, 4 * s.hidden);
-    }
+    Layer of_inputs = layer(c, d, false);  // gates: input, output, forget, cell
+    const Layer of_state = layer(c, d, true);
+    if (product) of_inputs.weights = {};
+    Tensor x = product ? with_bias(product(s, d), of_inputs.bias) : projected(s, of_inputs);
     if (s.plain && !coupled && !c.has(7) && has(s, d, {"sigmoid", "tanh", "tanh"})) {
-      walked.push_back(called(s, Cell::lstm, x, r, bias, {initial(c, s, 5, d), initial(c, s, 6, d)}, s.reverse || d == 1));
+      walked.push_back(called(s, Cell::lstm, x, of_inputs, of_state, {initial(c, s, 5, d), initial(c, s, 6, d)}, s.reverse || d == 1));
       continue;
     }
-    if (!bias.empty_handle()) x = x + bias;
+    x = with_bias(x, of_state.bias);
     const Tensor peephole = c.has(7) ? std::as_const(c.tensor(7))(d) : Tensor();
     const auto peek = [&](const Tensor& gate_now, std::int64_t k, const Tensor& cell) {
       return peephole.empty_handle() ? gate_now : gate_now + gate(peephole, k, s.hidden) * cell;
     };
     const Activation *f = &s.activations[static_cast<std::size_t>(3 * d)], *g = f + 1, *h = f + 2;
     walked.push_back(walk(s, x, s.reverse || d == 1, {initial(c, s, 5, d), initial(c, s, 6, d)}, [&](const Tensor& now, const std::vector<Tensor>& before) {
-      const Tensor gates = now + matmul(before[0], r);
+      const Tensor gates = now + matmul(before[0], of_state.weights);
       const Tensor& cell = before[1];
       const Tensor in = (*f)(clipped(s, peek(gate(gates, 0, s.hidden), 0, cell)));
       const Tensor forget = coupled ? 1 - in : (*f)(clipped(s, peek(gate(gates, 2, s.hidden), 2, cell)));
@@ -248,9 +253,7 @@ Results lstm(const Call& c, const std::function<Tensor(const Sequence& s, std::i
   return finished(s, std::move(walked));
 }
 
-Results lstm(const Call& c) {
-  return lstm(c, [&](const Sequence& s, std::int64_t d) { return projected(s, std::as_const(c.tensor(1))(d)); });
-}
+Results lstm(const Call& c) { return lstm(c, nullptr); }
 
 /// ONNX Runtime's LSTM with weights of 8 bits, which are stored transposed. x is rounded to 8 bits. The states stay floats here; in ONNX Runtime each step
 /// rounds them to 8 bits, too.

@@ -300,8 +300,10 @@ bool Recurrence::takes(std::span<const Shape> operands) const {
   const Shape &x = operands[0], &weights = operands[1], &start = operands[2];
   if (x.size() != 3 || weights.size() != 2 || start.size() != 3) return false;
   const std::int64_t size = start[2], sums = gates() * size;
-  if (operands.size() == 4 && operands[3] != Shape{x[1]}) return false;
-  return start[0] == states() && x[1] == start[1] && x[2] == sums && weights[0] == size + 1 && weights[1] == sums;
+  const bool ragged = operands.size() == 4;
+  if (ragged && operands[3] != Shape{x[1]}) return false;
+  const std::int64_t of_inputs = rows_of_inputs(weights, start);
+  return start[0] == states() && x[1] == start[1] && weights[1] == sums && (of_inputs == 0 ? x[2] == sums : ragged && of_inputs == x[2] + 1);
 }
 
 std::optional<Recurrence> Recurrence::of(std::span<const std::int64_t> ints) {

@@ -67,6 +67,8 @@ struct Recurrence {
   std::int64_t gates() const { return cell == Cell::lstm ? 4 : cell == Cell::gru || cell == Cell::gru_reset_after ? 3 : 1; }
   std::int64_t states() const { return cell == Cell::lstm ? 2 : 1; }
   bool takes(std::span<const Shape> operands) const;
+  /// Returns the rows of the weights that belong to the inputs: none if x has their sums.
+  static std::int64_t rows_of_inputs(const Shape& weights, const Shape& start) { return weights[0] - (start[2] + 1); }
 
   std::vector<std::int64_t> ints() const { return {static_cast<std::int64_t>(cell), backwards}; }
   /// Returns nullopt if these are not the attributes of a recurrence.

@@ -611,13 +611,17 @@ TEST_CASE("a forged file with library calls that have special layouts is refused
   if (testing::on_gpu()) return;
   const Tensor planes = random_tensor({2, 3, 3, 3, 16}), depthwise = random_tensor({2, 3, 3, 16}), blocked = random_tensor({1, 2, 1, 1, 16, 16}),
                tiles = random_tensor({16, 1, 2, 16, 16});
-  const Tensor by = random_tensor({5, 16}), start = random_tensor({2, 3, 4});
+  const Tensor by = random_tensor({5, 16}), by_inputs = random_tensor({22, 16}), start = random_tensor({2, 3, 4});
   const Tensor panels = (random_tensor({2, 3, 16, 4}) * 50.f).astype(DType::int8), rows = (abs(random_tensor({7, 10})) * 50.f).astype(DType::uint8);
-  eval({planes, depthwise, blocked, tiles, by, start, panels, rows});
+  eval({planes, depthwise, blocked, tiles, by, by_inputs, start, panels, rows});
   const auto body = [=](const std::vector<Tensor>& in) {
     const Tensor first = conv2d_blocked(in[0], planes, {}), second = conv2d_blocked(first, depthwise, {});
-    return std::vector<Tensor>{conv2d_blocked(second, blocked, {}), conv2d_blocked(second, tiles, {}), recurrence(Cell::lstm, in[1], by, start),
-                               recurrence(Cell::lstm, in[1], by, start, true, in[3]), matmul_panels(in[2], panels, 20)};
+    return std::vector<Tensor>{conv2d_blocked(second, blocked, {}),
+                               conv2d_blocked(second, tiles, {}),
+                               recurrence(Cell::lstm, in[1], by, start),
+                               recurrence(Cell::lstm, in[1], by, start, true, in[3]),
+                               recurrence(Cell::lstm, in[1], by_inputs, start, true, in[3]),
+                               matmul_panels(in[2], panels, 20)};
   };
   check_forgeries(body, {{DType::float32, {{"n", 2}, 3, 9, 8}}, {DType::float32, {{"t", 6}, 3, 16}}, {DType::uint8, {{"m", 7}, 10}}, {DType::int64, {3}}},
                   {random_tensor({2, 3, 9, 8}), random_tensor({6, 3, 16}), rows, from_span(std::vector<std::int64_t>{4, 9, -2})}, "forged_calls", 2000);

@@ -94,6 +94,10 @@ const Function kFunctions[] = {
      [](const Operands& o) {
        return Results{sn::recurrence(named(o.integers[0], sn::Cell::lstm), o.tensors[0], o.tensors[1], o.tensors[2], true, o.tensors[3])};
      }},
+    {"ragged_recurrence of inputs", [] { return Operands{{made({3, 2, 6}), made({12, 12}), made({1, 2, 4}), made({2}, DType::int64)}, {2}}; },
+     [](const Operands& o) {
+       return Results{sn::recurrence(named(o.integers[0], sn::Cell::lstm), o.tensors[0], o.tensors[1], o.tensors[2], true, o.tensors[3])};
+     }},
     {"resize", [] { return Operands{{made({1, 1, 4, 4}), made({2})}, {3, 5, 1, 1, 0}}; },
      [](const Operands& o) {
        sn::ResizeOptions how;

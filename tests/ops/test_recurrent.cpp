@@ -144,6 +144,43 @@ TEST_CASE("sequences of several lengths: what is behind a sequence's end is not 
       }
 }
 
+TEST_CASE("the inputs' weights are part of the call if sequences have lengths") {
+  for (const Cell cell : kCells)
+    for (const bool backwards : {false, true})
+      for (int round = 0; round < (testing::on_gpu() ? 1 : 4); ++round) {
+        Case c(cell, testing::on_gpu() ? pick(1, 6) : pick(1, 200), pick(1, 9), pick(1, 20), backwards);
+        const std::int64_t inputs = pick(1, 40), width = gates(cell) * c.size;
+        for (std::int64_t b = 0; b < c.batch; ++b) c.lengths.push_back(pick(0, round == 0 ? c.steps : c.steps / 2));
+        std::vector<float> x = floats(c.steps * c.batch * inputs, -1, 1);
+        const float largest = 1 / std::sqrt(static_cast<float>(inputs));
+        std::vector<float> by = floats((inputs + 1) * width, -largest, largest);
+        const auto element = [&](const std::vector<float>& rows, std::int64_t row, std::int64_t columns, std::int64_t column) {
+          return static_cast<double>(rows[static_cast<std::size_t>(row * columns + column)]);
+        };
+        for (std::int64_t row = 0; row < c.steps * c.batch; ++row) {
+          const bool runs = c.has(row / c.batch, row % c.batch);
+          if (!runs) std::fill_n(x.begin() + row * inputs, inputs, NAN);
+          for (std::int64_t j = 0; j < width; ++j) {
+            double sum = element(by, inputs, width, j);
+            for (std::int64_t i = 0; i < inputs; ++i) sum += element(x, row, inputs, i) * element(by, i, width, j);
+            c.x[static_cast<std::size_t>(row * width + j)] = static_cast<float>(sum);
+          }
+        }
+        const std::vector<double> wanted = expected(c);
+        by.insert(by.end(), c.weights.begin(), c.weights.end());
+        std::vector<float> first;
+        for (const int threads : {1, 3}) {
+          const auto scope = testing::with_threads(threads);
+          const Tensor result = recurrence(cell, from_span(x, {c.steps, c.batch, inputs}), from_span(by, {inputs + c.size + 2, width}), c.start_tensor(),
+                                           backwards, from_span(c.lengths, {c.batch}));
+          check_close(result, wanted, c.text() + fmt::format(", {} inputs", inputs));
+          const std::vector<float> values = result.to_vector<float>();
+          if (first.empty()) first = values;
+          CHECK(std::memcmp(values.data(), first.data(), first.size() * sizeof(float)) == 0);
+        }
+      }
+}
+
 TEST_CASE("many rows, which are several tasks, give the same bits on any number of threads") {
   for (const Cell cell : kCells) {
     const Case c(cell, 3, 300, 37, false);
@@ -204,6 +241,12 @@ TEST_CASE("wrong shapes and types are errors") {
   CHECK_THROWS_AS(recurrence(Cell::lstm, astype(c.x_tensor(), DType::float64), c.weights_tensor(), c.start_tensor()), DTypeError);
   const auto with_lengths = [&](const Tensor& lengths) { return recurrence(Cell::lstm, c.x_tensor(), c.weights_tensor(), c.start_tensor(), false, lengths); };
   CHECK_THROWS_AS(with_lengths(zeros({3}, DType::int64)), ShapeError);
+  const auto of_inputs = [&](std::int64_t rows, const Tensor& lengths) {
+    return recurrence(Cell::lstm, zeros({3, 2, 7}, DType::float32), zeros({rows, 16}, DType::float32), c.start_tensor(), false, lengths);
+  };
+  CHECK(of_inputs(13, zeros({2}, DType::int64)).shape() == Shape{5, 2, 4});
+  for (const std::int64_t rows : {12, 14, 5, 0}) CHECK_THROWS_AS(of_inputs(rows, zeros({2}, DType::int64)), ShapeError);
+  CHECK_THROWS_AS(of_inputs(13, {}), ShapeError);
   CHECK_THROWS_AS(with_lengths(zeros({2}, DType::int32)), DTypeError);
 }
 
