@@ -23,7 +23,8 @@ enum class Cell : std::uint8_t { rnn_tanh, rnn_relu, gru, gru_reset_after, lstm 
 /// `steps`; numbers outside are clipped, and empty means all steps. The states after a sequence's last step are 0, its final states are those of its last step,
 /// and a backward sequence begins there. With lengths, the weights may begin with those of the inputs and their bias, of shape (inputs + 1, gates * size). x is
 /// then of shape (steps, batch, inputs), and is multiplied by them only as far as the longest sequence goes.
-/// The recurrence is one library call on a CPU, which ends with the longest sequence; a GPU computes the steps one after the other. Throws DTypeError for other types, ShapeError for shapes that do not fit.
+/// The recurrence is one library call on a CPU, which ends with the longest sequence; a GPU computes the steps one after the other. Throws DTypeError for other
+/// types, ShapeError for shapes that do not fit.
 Tensor recurrence(Cell cell, const Arg& x, const Tensor& weights, const Tensor& start, bool backwards = false, const Tensor& lengths = {});
 
 }  // namespace sinter
