@@ -211,6 +211,38 @@ TEST_CASE("fast_math computes quotients and roots of zero, infinity and subnorma
   }
 }
 
+TEST_CASE_TEMPLATE("quotients by one number have a division's bits on every processor", T, float, double) {
+  NEEDS_LLVM
+  using limits = std::numeric_limits<T>;
+  std::mt19937_64 random(fresh_seed());
+  const auto any = [&] {
+    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t> bits = static_cast<decltype(bits)>(random());
+    return std::bit_cast<T>(bits);
+  };
+  std::vector<T> x{
+      T(0),          -T(0),         1, 3, T(-0.1), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min(), limits::min(),
+      limits::max(), -limits::max()};
+  std::vector<T> divisors = x;
+  while (x.size() < 999) x.push_back(x.size() % 2 ? any() : std::uniform_real_distribution<T>(-4, 4)(random));
+  for (int k = 0; k < 40; ++k) divisors.push_back(any());
+  NestBuilder b({static_cast<std::int64_t>(x.size())});
+  b.stage(false);
+  const int index = b.affine({1});
+  b.store(b.op(Op::divide, {b.load(dtype_of<T>, index), b.scalar(dtype_of<T>)}), index);
+  for (const jit::CpuTarget& cpu : cpu_levels()) {
+    const auto code = compile(b.nest, cpu);
+    for (const T divisor : divisors) {
+      std::vector<T> quotients(x.size());
+      run(b.nest, code->entry(), {x.data(), quotients.data()}, {scalar_bits(divisor)});
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        const T want = x[k] / divisor;
+        INFO(x[k], " / ", divisor, " gives ", quotients[k], " with vectors of ", cpu.vector_bytes, " bytes");
+        REQUIRE((std::isnan(want) ? std::isnan(quotients[k]) : std::memcmp(&want, &quotients[k], sizeof want) == 0));
+      }
+    }
+  }
+}
+
 TEST_CASE("the source is the same from run to run and for other sizes, and lists the fused operations") {
   const jit::CpuTarget cpu = jit::host_cpu();
   const jit::Source one = jit::generate_llvm(simple_nest(777), cpu), two = jit::generate_llvm(simple_nest(4), cpu);
