@@ -410,7 +410,7 @@ class Rewriter {
     const Sizes shape = make.shape(pieces);
     const DType dtype = make.dtype(pieces);
     // If all pieces have one length, the number is a literal, by which a kernel divides cheaply.
-    if (split.columns && split.inner.hint() % split.chunk.hint() == 0 && split.inner % split.chunk == 0)
+    if (split.columns && trace::is_known_multiple(split.inner, split.chunk))
       return make.literal(trace::make_scalar(dtype, static_cast<double>(split.chunk.hint())), shape);
     const int all = make.slice(make.iota(split.inner + 1), {split.inner, 1}, {1});
     if (split.chunk == 0) return make.broadcast(make.cast(all, dtype), shape);

@@ -301,7 +301,7 @@ void choose_columns(const Kernel& kernel, const Lowered& lowered, const fuse::Li
     const std::int64_t exact = row.hint() / warps;
     const auto pieces_are_whole = [&] {
       const auto total = static_cast<std::size_t>(nest.chunk_total);
-      return nest.chunk_axis < 0 || (lowered.ints[total].hint() % row.hint() == 0 && lowered.ints[total] % row == 0);
+      return nest.chunk_axis < 0 || trace::is_known_multiple(lowered.ints[total], row);
     };
     auto& [unroll, steps, residents] = schedule.as<ColumnsForm>();
     steps.whole = exact >= 1 && row.hint() == exact * warps && pieces_are_whole() && row == exact * warps;
@@ -462,8 +462,7 @@ Arranged arrange(const fuse::Graph& graph, const Kernel& original, const fuse::L
     schedule.form = rows ? Form(RowsForm()) : ColumnsForm();
     // If all chunks have one length, each is a whole row, which a GPU's threads can stage in registers.
     const fuse::Size &length = kernel.chunks.length, &total = kernel.chunks.total;
-    if (rows && limits.backend != fuse::Backend::cpu && !fuse::has_scan(kernel) && length > 0 && total.hint() % length.hint() == 0 && total % length == 0)
-      kernel.chunks = {};
+    if (rows && limits.backend != fuse::Backend::cpu && !fuse::has_scan(kernel) && length > 0 && trace::is_known_multiple(total, length)) kernel.chunks = {};
   }
   schedule.keep = (schedule.is<ColumnsForm>() ? kernel.staging.columns : kernel.staging.blocks > 0) && overrides.number("keep", 1) != 0;
   return arranged;
