@@ -65,7 +65,7 @@ inline std::int64_t exactly(const Size& size) {
   (void)(size == size.hint());
   return size.hint();
 }
-/// Returns whether the size is a multiple of `of`, not 0. Only the answer yes leaves a guard; decisions by it are correct either way.
+/// Returns whether the size is a multiple of `of`, which is not 0. Only the answer yes leaves a guard, so both answers must lead to correct plans.
 inline bool is_known_multiple(const Size& size, const Size& of) { return of.hint() != 0 && size.hint() % of.hint() == 0 && size % of == 0; }
 /// Returns the present value for estimates, and leaves a guard on its order of magnitude (a factor of 16).
 double as_double(const Size& size);

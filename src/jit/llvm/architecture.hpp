@@ -25,7 +25,7 @@ struct RelocationRule {
   int shift = 0;
 };
 
-/// What an instruction computes that takes several operations otherwise.
+/// The tasks for which some processors have one instruction. Others compute them by several operations.
 enum class Task : std::uint8_t {
   to_int32,          // x truncated; NaN and values out of range give the least integer
   ldexp,             // x * 2^y, rounded once
