@@ -159,14 +159,6 @@ template <class X> auto sigmoid_32(const X& x) {
 
 // ---- logarithms
 
-/// Returns `result` if the logarithm is finite, else its limit or NaN. `argument` is zero or infinite if x's logarithm is special.
-template <class X> auto log_specials(const X& result, const X& argument) {
-  return logarithm_limits_or(result, argument, [&] {
-    const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
-    return select((argument > 0.0) & (argument < kInf), result, special);
-  });
-}
-
 /// Returns the logarithm of (1 + f) 2^n, for f between sqrt(1/2) - 1 and sqrt(2) - 1. e is n as a number, and `rest`, if given, is less than a rounding error
 /// of f and missing in it. ln(2) is split as in reduce_exp32.
 template <class X> auto log_of_parts32(const X& f, const X& e, const X* rest = nullptr) {

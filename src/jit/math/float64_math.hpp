@@ -179,14 +179,6 @@ template <class X> Pair<X> natural(const Log<X>& l) {
   return {more.hi, more.lo + (sum.lo + l.mantissa.lo)};
 }
 
-/// Returns `result` if the logarithm is finite, else its limit or NaN.
-template <class X> auto log_specials(const X& result, const X& x) {
-  return logarithm_limits_or(result, x, [&] {
-    const auto special = select(x == 0.0, -kInf, select(x < 0.0, kNaN, x));
-    return select((x > 0.0) & (x < kInf), result, special);
-  });
-}
-
 template <class X> auto log_64(const X& x) {
   const auto p = parts(x);
   return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)})), x);

@@ -33,6 +33,14 @@ template <class X> auto between(double least, const X& x, double greatest) {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+/// Returns `result` if the logarithm is finite, else its limit or NaN. `argument` is zero or infinite if the logarithm is special.
+template <class X> auto log_specials(const X& result, const X& argument) {
+  return logarithm_limits_or(result, argument, [&] {
+    const auto special = select(argument == 0.0, -kInf, select(argument < 0.0, kNaN, argument));
+    return select((argument > 0.0) & (argument < kInf), result, special);
+  });
+}
+
 // Adding this constant to a number of magnitude below 2^51 leaves the nearest integer in the sum's low bits. The addition rounds and converts in one step, and
 // its result is defined for NaN.
 constexpr double kRound64 = 0x1.8p52;
