@@ -7,6 +7,7 @@
 
 #include "jit/compiler.hpp"
 #include "jit/forms/forms.hpp"
+#include "jit/llvm/math.hpp"
 #include "jit/llvm/memory.hpp"
 #include "sinter/errors.hpp"
 
