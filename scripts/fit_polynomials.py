@@ -8,6 +8,7 @@ Each polynomial is a weighted minimax fit (Remez exchange). Coefficients of a fl
 lowest order first, and the rest fitted again around the rounded ones, so that rounding them costs almost nothing; all at once where the
 interval holds 0, at which what is fitted again could change nothing.
 """
+import re
 import struct
 
 import mpmath as mp
@@ -74,6 +75,39 @@ def fit(name, comment, f, weight, low, high, count, bits=53, first_rest=None, at
         print(f"inline constexpr double {first_rest} = {float(first - fixed[0]).hex()};  // what the first leaves out")
 
 
+def fit_erf32():
+    """Prints the table of float32's erf: a polynomial for each of eight pieces of [0, 3.96]."""
+    # The step is the one between 0.5 and 0.535, in units of 2^-18, for which the values at the middles of the pieces are nearest to short numbers: where the sum
+    # of such a value and u exceeds 1/2 or 1, it stays exact.
+    step, scale, pieces, terms = mp.mpf(137033) / 2**18, mp.mpf("1.897"), 8, 7
+    rows, error = [], 0
+    for i in range(pieces):
+        middle = step * i
+        below, above = (i - mp.mpf("0.5")) / scale - middle, (i + mp.mpf("0.5")) / scale - middle
+        start, slope = mp.erf(middle), 2 * mp.exp(-(middle**2)) / mp.sqrt(mp.pi)
+        if i == 0:  # odd
+            even = lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1 if z > 1e-20 else slope - 1
+            c = [mp.mpf(0)] * terms
+            for k in range((terms + 1) // 2):  # rounded one by one
+                found, _ = remez(lambda z: even(z) - sum(c[2 * n] * z**n for n in range(k)), lambda z: mp.mpf(1), 0, above**2, list(range(k, (terms + 1) // 2)))
+                c[2 * k] = round_to(found[0], 24)
+        else:
+            rest = lambda u: (mp.erf(middle + u) - start) / u - 1 if abs(u) > 1e-15 else slope - 1
+            c = [round_to(v, 24) for v in remez(rest, lambda u: abs(u) / mp.erf(middle + u), below, above, list(range(terms)))[0]]
+        unit = mp.mpf(2) ** (-25 if start < 0.5 else -24 if start < 0.75 else -23)
+        rounded = mp.nint(start / unit) * unit
+        for k in range(1, 400):
+            u = below + (above - below) * k / 400 if i else above * k / 400
+            error = max(error, abs((rounded + u + sum(v * u ** (n + 1) for n, v in enumerate(c))) / mp.erf(middle + u) - 1))
+        rows.append([rounded, *c])
+    print(f"// float32: erf(i h + u) = c[0][i] + u + u (c[1][i] + c[2][i] u + ...), where i is kErfScale32 (i h + u), rounded; error {mp.nstr(error, 3)}")
+    print(f"inline constexpr double kErfStep32 = {float(step).hex()}, kErfScale32 = {mp.nstr(scale, 4)};")
+    print(f"inline constexpr float kErf32[{terms + 1}][{pieces}] = {{")
+    for k in range(terms + 1):
+        print("    {" + ", ".join(re.sub("0+p", "p", float(row[k]).hex()) + "f" for row in rows) + "},")
+    print("};")
+
+
 def taylor_safe(f, limit):
     """Returns f, or its value at a tiny argument where f divides by zero."""
     return lambda x: f(x) if abs(x) > mp.mpf("1e-12") else limit
@@ -103,11 +137,7 @@ namespace sinter::jit::coefficients {
     fit("kTanh32", "float32: tanh(x) = x + x^3 p(x^2), |x| <= 0.625",
         lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
         0.625**2, 5, 24)
-    fit("kErfSmall32", "float32: erf(x) = x + x p(x^2), |x| <= 0.93",
-        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1 if z > 1e-20 else 2 / mp.sqrt(mp.pi) - 1, lambda z: one, 0,
-        0.93**2, 6, 24)
-    fit("kErfLarge32", "float32: erf(t) = 1 - 2^(t p(t)), 0.92 <= t <= 4.1; error absolute",
-        lambda t: mp.log(mp.erfc(t), 2) / t, lambda t: t * mp.erfc(t) * ln2, 0.92, 4.1, 6, 24)
+    fit_erf32()
 
     from_unit = lambda t: 4 * (1 + t) / (1 - t)
     scaled_tail = lambda x: (1 + x) * mp.exp(x * x / 2) * mp.erfc(x / mp.sqrt(2)) / 2

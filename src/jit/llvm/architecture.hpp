@@ -29,6 +29,7 @@ struct RelocationRule {
 enum class Task : std::uint8_t {
   to_int32,          // x truncated; NaN and values out of range give the least integer
   ldexp,             // x * 2^y, rounded once
+  permute,           // the lanes of x that y's low bits name
   logarithm_limits,  // x, but the logarithm's limit, or NaN, where y is not positive and finite
 };
 /// The intrinsic of an instruction for some lanes, with its further parameters and arguments.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
+#include "base/hash.hpp"
 #include "jit/llvm/math.hpp"
 #include "sinter/errors.hpp"
 
@@ -178,8 +180,8 @@ std::optional<Value> Ir::by_processor(Task task, const std::vector<Value>& args)
   for (int first = 0; first < lanes; first += width) {
     std::string operands;
     for (const Value& arg : args) {
-      Value part = broadcast(arg, lanes);
-      if (lanes != width) part = emit(by->operands, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, part.ref, whole, places(first, width)));
+      Value part = arg.lanes == width ? arg : broadcast(arg, lanes);
+      if (part.lanes != width) part = emit(by->operands, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, part.ref, whole, places(first, width)));
       operands += fmt::format("{}{} {}", operands.empty() ? "" : ", ", from, part.ref);
     }
     parts.push_back(emit(by->result, width, fmt::format("call {} {}({}{})", to, by->symbol, operands, by->arguments)));
@@ -195,6 +197,27 @@ std::optional<Value> Ir::by_processor(Task task, const std::vector<Value>& args)
     parts = std::move(joined);
   }
   return parts[0];
+}
+
+Value Ir::lookup(const float (&table)[8], const Value& n) {
+  if (const Instruction* const by = module_.instruction(Task::permute, n.dtype, n.lanes)) {
+    std::string words;  // a wider instruction reads more bits of n, and finds the table again
+    for (int k = 0; k < by->lanes; ++k) words += fmt::format("{}i32 {}", k ? ", " : "", std::bit_cast<std::int32_t>(table[k % 8]));
+    return bitcast(*by_processor(Task::permute, {{fmt::format("<{}>", words), n.dtype, by->lanes, true}, n}), DType::float32);
+  }
+  const std::string symbol = fmt::format("@floats_{:x}", hash128(std::as_bytes(std::span(table))).a);
+  std::string numbers;
+  for (const float number : table) numbers += fmt::format("{}float {}", numbers.empty() ? "" : ", ", real(DType::float32, number).ref);
+  module_.declare(fmt::format("{} = private unnamed_addr constant [8 x float] [{}]", symbol, numbers));
+  const Value place = bit_and(n, integer(n.dtype, 7));
+  Value all{"poison", DType::float32, n.lanes, true};
+  for (int k = 0; k < n.lanes; ++k) {
+    const Value address = emit(DType::int64, 1, fmt::format("getelementptr inbounds float, ptr {}, i32 {}", symbol, lane(place, k).ref));
+    const Value number = load(address.ref, DType::float32, 1);
+    if (n.lanes == 1) return number;
+    all = emit(DType::float32, n.lanes, fmt::format("insertelement {} {}, float {}, i64 {}", type_name(DType::float32, n.lanes), all.ref, number.ref, k));
+  }
+  return all;
 }
 
 Value Ir::any(const Value& mask) {

@@ -100,8 +100,11 @@ class Ir {
   Value intrinsic(const char* name, const std::vector<Value>& args);
   Value fma(const Value& a, const Value& b, const Value& c);
   Value copysign(const Value& magnitude, const Value& sign) { return intrinsic("copysign", {magnitude, sign}); }
-  /// Computes a task with one instruction for each group of lanes, or returns nullopt if the processor has none.
+  /// Computes a task with one instruction for each group of lanes, or returns nullopt if the processor has none. An argument with the instruction's lanes is
+  /// the same for all groups.
   std::optional<Value> by_processor(Task task, const std::vector<Value>& args);
+  /// Returns the numbers of the table that the low bits of n name.
+  Value lookup(const float (&table)[8], const Value& n);
   std::optional<Value> ldexp(const Value& x, const Value& n) { return by_processor(Task::ldexp, {x, n}); }
   std::optional<Value> logarithm_limits(const Value& result, const Value& x) { return by_processor(Task::logarithm_limits, {result, x}); }
   Value any(const Value& mask);

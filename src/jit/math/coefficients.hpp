@@ -42,23 +42,17 @@ inline constexpr double kTanh32[] = {
     0x1.524c400000000p-6,  // 0.020648062229156494
     -0x1.767a140000000p-8,  // -0.0057140635326504707
 };
-// float32: erf(x) = x + x p(x^2), |x| <= 0.93; error 1.72e-8
-inline constexpr double kErfSmall32[] = {
-    0x1.06eba60000000p-3,  // 0.12837915122509003
-    -0x1.8126e80000000p-2,  // -0.37612497806549072
-    0x1.ce1a880000000p-4,  // 0.11281827092170715
-    -0x1.b689b60000000p-6,  // -0.026766231283545494
-    0x1.4723de0000000p-8,  // 0.0049917618744075298
-    -0x1.3989140000000p-11,  // -0.0005980214336887002
-};
-// float32: erf(t) = 1 - 2^(t p(t)), 0.92 <= t <= 4.1; error absolute; error 2.9e-9
-inline constexpr double kErfLarge32[] = {
-    -0x1.a0caf40000000p+0,  // -1.6280968189239502
-    -0x1.d596cc0000000p-1,  // -0.91716611385345459
-    -0x1.36f58e0000000p-3,  // -0.15183554589748383
-    0x1.0e63be0000000p-5,  // 0.033006545156240463
-    -0x1.2f9e180000000p-8,  // -0.0046328362077474594
-    0x1.4302920000000p-12,  // 0.00030804637935943902
+// float32: erf(i h + u) = c[0][i] + u + u (c[1][i] + c[2][i] u + ...), where i is kErfScale32 (i h + u), rounded; error 2.27e-8
+inline constexpr double kErfStep32 = 0x1.0ba4800000000p-1, kErfScale32 = 1.897;
+inline constexpr float kErf32[8][8] = {
+    {0x0.p+0f, 0x1.149c2cp-1f, 0x1.b8b224p-1f, 0x1.f26594p-1f, 0x1.fe68e8p-1f, 0x1.ffe354p-1f, 0x1.fffeccp-1f, 0x1.fffff8p-1f},
+    {0x1.06eba8p-3f, -0x1.21a046p-3f, -0x1.3e583p-1f, -0x1.ce9b86p-1f, -0x1.f8b4d4p-1f, -0x1.ff605ep-1f, -0x1.fff81ap-1f, -0x1.ffffc6p-1f},
+    {0x0.p+0f, -0x1.cb95c6p-2f, -0x1.94ed02p-2f, -0x1.35d53ep-3f, -0x1.e8056p-6f, -0x1.a13accp-9f, -0x1.8c87c2p-13f, -0x1.a8475p-18f},
+    {-0x1.812728p-2f, -0x1.09cdc2p-3f, 0x1.323ed4p-3f, 0x1.021122p-3f, 0x1.2d3fc4p-5f, 0x1.50e5fap-8f, 0x1.896de2p-12f, 0x1.f1d82ap-17f},
+    {0x0.p+0f, 0x1.77c21p-3f, 0x1.b7ae82p-5f, -0x1.8c3e5ep-5f, -0x1.d354d6p-6f, -0x1.72c128p-8f, -0x1.1340a4p-11f, -0x1.a333e8p-16f},
+    {0x1.ce0d26p-4f, 0x1.451198p-11f, -0x1.137952p-4f, -0x1.e8d008p-8f, 0x1.a37bc2p-7f, 0x1.1e926ep-8f, 0x1.1f977ap-11f, 0x1.10ca2ap-15f},
+    {0x0.p+0f, -0x1.875a64p-5f, 0x1.149b8ep-7f, 0x1.10579cp-6f, -0x1.2cfd08p-10f, -0x1.2ca514p-9f, -0x1.d17be2p-12f, -0x1.21b5ccp-15f},
+    {-0x1.ac2b7ap-6f, 0x1.ab93bp-8f, 0x1.a2df48p-7f, -0x1.704d6ap-8f, -0x1.12fee4p-9f, 0x1.59741cp-11f, 0x1.f42b78p-13f, 0x1.8fbe64p-16f},
 };
 // float32: ndtr(-x) = exp(-x^2/2) / (1 + x) p((x - 4) / (x + 4)), 0 <= x <= 14.3; error 2.1e-8
 inline constexpr double kTail32[] = {

@@ -5,6 +5,7 @@
 //
 // Besides arithmetic, comparisons and bit operations, a value has: fma, which is a fused multiply-add where the processor has one, else a product and a sum;
 // select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal);
+// lookup(table, n), which is the number of a table of eight that n's low bits name;
 // or_libm(fast, mask, name, x), which is `fast`, or, if `mask` is set, the result of the C library's double function `name`; and ldexp_or(x, n, steps) and
 // logarithm_limits_or(result, x, selects), which are the result of one instruction (jit/llvm/architecture.hpp), or, where there is none, what the last argument
 // returns.
@@ -72,13 +73,6 @@ template <class X> auto exp2_32(const X& x) {
   return scale32(fma(r, polynomial(r, kExp2_32), 1.0), n, t);
 }
 
-/// Returns 2^x for arguments between -100 and 100; the result for NaN is undefined. The shift drops all bits but the integer's.
-template <class X> auto exp2_32_normal(const X& x) {
-  const auto t = x + kRound32;
-  const auto r = x - (t - kRound32);
-  return from_bits(bits(fma(r, polynomial(r, kExp2_32), 1.0)) + shift_left(bits(t), 23));
-}
-
 template <class X> struct Exp64 {
   X p;      // e^r - 1
   X scale;  // 2^n
@@ -122,14 +116,13 @@ template <class X> auto tanh_32(const X& x) {
   return copysign(select(a < 0.625, small, large), x);
 }
 
+/// Takes the coefficients of the piece's polynomial from a table, which costs less than to compute an exponential.
 template <class X> auto erf_32(const X& x) {
-  // Both cases have polynomials of equal length, so that each lane evaluates its own: a select is cheaper than a multiplication.
-  static_assert(std::size(kErfSmall32) == std::size(kErfLarge32));
-  const auto a = abs(x), large = a >= 0.925;  // a NaN is treated like small numbers, whose polynomial gives NaN
-  const auto t = select(large, select(a > 4.0, 4.0, a), a * a);
-  const auto coefficient = [&](std::size_t k) { return select(large, a.like(kErfLarge32[k]), a.like(kErfSmall32[k])); };
-  const auto p = horner<std::size(kErfLarge32)>(t, coefficient);
-  return copysign(select(large, 1.0 - exp2_32_normal(t * p), fma(a, p, a)), x);
+  const auto whole = abs(x), a = select(whole > 3.953, 3.953, whole);  // from there on the result is 1; a NaN gives NaN, whatever its piece
+  const auto t = fma(a, kErfScale32, kRound32), u = fma(t - kRound32, -kErfStep32, a);
+  const auto piece = bits(t);
+  const auto p = horner<std::size(kErf32) - 1>(u, [&](std::size_t k) { return lookup(kErf32[k + 1], piece); });
+  return copysign(fma(u, p, u + lookup(kErf32[0], piece)), x);
 }
 
 /// Returns the normal distribution up to x. Its tail is computed in two parts, because four roundings would add up.

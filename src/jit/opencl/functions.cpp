@@ -26,8 +26,11 @@ class Writer {
   struct Processor {
     bool has_fma() const { return true; }
   };
+  explicit Writer(std::string_view function) : function_(function) {}
   Processor module() const { return {}; }
   const std::string& text() const { return text_; }
+  /// Returns the tables, which stand before the function.
+  const std::string& constants() const { return constants_; }
 
   Value real(DType dtype, double value) const {
     const bool single = dtype == DType::float32;
@@ -63,6 +66,13 @@ class Writer {
     return shift == "shl" ? emit(a.dtype, "({})((u{}){} << {})", type_name(a.dtype), type_name(a.dtype), a.ref, by.ref)
                           : emit(a.dtype, "{} >> {}", a.ref, by.ref);
   }
+  Value lookup(const float (&table)[8], const Value& n) {
+    std::string numbers;
+    for (const float number : table) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", real(DType::float32, number).ref);
+    const std::string name = fmt::format("{}_table_{}", function_, tables_++);
+    constants_ += fmt::format("__constant float {}[8] = {{{}}};\n", name, numbers);
+    return emit(DType::float32, "{}[{} & 7]", name, n.ref);
+  }
   static std::optional<Value> ldexp(const Value&, const Value&) { return {}; }
   static std::optional<Value> logarithm_limits(const Value&, const Value&) { return {}; }
   Value or_libm(const Value& fast, const Value& mask, const char* name, const std::vector<Value>& x) {
@@ -80,8 +90,8 @@ class Writer {
     return emit(a.dtype, "({0})((u{0}){1} {2} (u{0}){3})", type_name(a.dtype), a.ref, symbol, b.ref);
   }
 
-  std::string text_;
-  int count_ = 0;
+  std::string function_, text_, constants_;
+  int count_ = 0, tables_ = 0;
 };
 
 template <int arity, class F> Value applied(Writer& writer, F function, DType dtype) {
@@ -107,7 +117,7 @@ std::string_view type_name(DType dtype) {
 std::string function_text(std::string_view helper, DType dtype) {
   if (helper == "sn_rsqrt") return "@T sn_rsqrt(@T a) { return 1 / sqrt(a); }";
   const std::string_view name = helper == "sn_pow" ? "power" : helper.substr(3);
-  Writer writer;
+  Writer writer(name);
   int operands = 0;
   Value result;
 #define SINTER_FUNCTION(id, arity, ...)                                                                                             \
@@ -120,7 +130,7 @@ std::string function_text(std::string_view helper, DType dtype) {
   SINTER_FUNCTION(power, 2)
 #include "trace/primitives.def"
   if (operands == 0) return {};
-  return fmt::format("@T {}(@T a{}) {{\n{}  return {};\n}}", helper, operands == 2 ? ", @T b" : "", writer.text(), result.ref);
+  return fmt::format("{}@T {}(@T a{}) {{\n{}  return {};\n}}", writer.constants(), helper, operands == 2 ? ", @T b" : "", writer.text(), result.ref);
 }
 
 }  // namespace sinter::jit::opencl
