@@ -138,6 +138,18 @@ namespace sinter::jit::coefficients {
         lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
         0.625**2, 5, 24)
     fit_erf32()
+    sin_tail = lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 120 - one / 6
+    cos_tail = lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2 if z > 1e-10 else one / 24 - z / 720
+    sinh_tail = lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z / 120
+    cosh_tail = lambda z: (mp.cosh(mp.sqrt(z)) - 1 - z / 2) / z**2 if z > 1e-12 else one / 24 + z / 720
+    asin_tail = lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z * 3 / 40
+    atan_tail = lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 5 - one / 3
+    fit("kSin32", "float32: sin(r) = r + r^3 p(r^2), |r| <= 0.95", sin_tail, lambda z: z, 0, mp.mpf("0.9025"), 3, 24)
+    fit("kCos32", "float32: cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= 0.95; error absolute", cos_tail, lambda z: z**2, 0, mp.mpf("0.9025"), 3, 24)
+    fit("kSinh32", "float32: sinh(r) = r + r^3 p(r^2), |r| <= ln(2)/2", sinh_tail, lambda z: z, 0, half_ln2**2, 2, 24)
+    fit("kCosh32", "float32: cosh(r) = 1 + r^2/2 + r^4 p(r^2), |r| <= ln(2)/2; error absolute", cosh_tail, lambda z: z**2, 0, half_ln2**2, 2, 24)
+    fit("kAsin32", "float32: asin(x) = x + x^3 p(x^2), |x| <= 1/2", asin_tail, lambda z: z, 0, mp.mpf("0.2501"), 5, 24)
+    fit("kAtan32", "float32: atan(t) = t + t^3 p(t^2), |t| <= 1", atan_tail, lambda z: z / (1 + atan_tail(z) * z), 0, 1, 8, 24)
 
     from_unit = lambda t: 4 * (1 + t) / (1 - t)
     scaled_tail = lambda x: (1 + x) * mp.exp(x * x / 2) * mp.erfc(x / mp.sqrt(2)) / 2

@@ -1,7 +1,7 @@
 // The float32 functions of the CPU, written once over an abstract value X: a vector in a kernel that is being generated (jit/math/expression.hpp), or a number
 // of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each rounded once, so they give the same bits. All are within
-// 2 ULP over the whole range. The functions that cost most in practice (exp, log, log1p, tanh, erf) stay in float32 arithmetic. Others compute in double with
-// short polynomials and round once. Rarely used functions round the float64 function's result.
+// 2 ULP over the whole range. Most stay in float32 arithmetic. tan and power compute in double with short polynomials and round once, as do sin and cos without
+// fused multiply-adds. Rarely used functions round the float64 function's result.
 //
 // Besides arithmetic, comparisons and bit operations, a value has: fma, which is a fused multiply-add where the processor has one, else a product and a sum;
 // select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal);
@@ -91,21 +91,33 @@ template <class X> auto exp_double(const X& x) {
   const auto e = exp64(x);
   return fma(e.p, e.scale, e.scale);
 }
-template <class X> auto expm1_double(const X& x) {
-  const auto e = exp64(x);
-  return fma(e.p, e.scale, e.scale - 1.0);
+
+template <class X> auto expm1_32(const X& x) {
+  const auto e = reduce_exp32(between(-20, x, 89));
+  const auto p = fma(e.r * e.r, polynomial(e.r, kExp32), e.r), half = from_bits(shift_left(e.bits_of_n() + 126, 23));  // 2^(n-1), which is finite
+  return select(abs(x) < 0x1p-25, x, fma(p, half, half - 0.5) * 2.0);
 }
 
-template <class X> auto expm1_32(const X& x) { return select(x == 0.0, x, to_float(expm1_double(clamp(to_double(x), 200)))); }
-
+/// sinh(a) / 2 and cosh(a) / 2 of a between 0 and 89.5, without a division: with e^a = 2^n e^r, sinh(r) and cosh(r) - 1 have polynomials.
+template <class X> struct Hyperbola {
+  X sinh, cosh;
+};
+template <class X> auto hyperbola32(const X& a) {
+  const auto e = reduce_exp32(a);
+  const auto z = e.r * e.r, sinh = fma(e.r * z, polynomial(z, kSinh32), e.r), versine = fma(z * z, polynomial(z, kCosh32), z * 0.5);
+  const auto n = e.bits_of_n();
+  const auto rising = from_bits(shift_left(n + 125, 23));                               // 2^(n-2)
+  const auto falling = from_bits(shift_left(select(n > 125, n.like(0), 125 - n), 23));  // 2^(-n-2), or 0 where it is too small to matter
+  const auto sum = rising + falling, difference = rising - falling;
+  return Hyperbola<X>{difference + fma(sinh, sum, versine * difference), rising + (fma(sinh, difference, versine * sum) + falling)};
+}
 template <class X> auto sinh_32(const X& x) {
-  const auto e = expm1_double(clamp(abs(to_double(x)), 200));
-  return copysign(to_float((e + e / (e + 1.0)) * 0.5), x);
+  const auto a = abs(x), half = hyperbola32(select(a > 89.5, 89.5, a)).sinh;
+  return select(a < 0x1p-12, x, copysign(half + half, x));
 }
-
 template <class X> auto cosh_32(const X& x) {
-  const auto e = exp_double(clamp(abs(to_double(x)), 200));
-  return to_float((e + 1.0 / e) * 0.5);
+  const auto a = abs(x), half = hyperbola32(select(a > 89.5, 89.5, a)).cosh;
+  return half + half;
 }
 
 template <class X> auto tanh_32(const X& x) {
@@ -165,24 +177,80 @@ template <class X> auto log_of_parts32(const X& f, const X& e, const X* rest = n
 /// Returns n, for which the bits of a normal number stand for m 2^n with m in [sqrt(1/2), sqrt(2)).
 template <class N> auto exponent32(const N& bits) { return shift_right(bits - 0x3f3504f3, 23); }
 
-template <class X> auto log_32(const X& x) {
+/// x = (1 + f) 2^n.
+template <class X> struct LogParts {
+  X f, n;
+};
+template <class X> auto log_parts32(const X& x) {
   const auto tiny = x < 0x1p-126;
   const auto b = bits(select(tiny, x * 0x1p23, x));
   const auto n = exponent32(b);
   const auto f = from_bits(b - shift_left(n, 23)) - 1.0;
-  const auto e = to_float(n - select(tiny, n.like(23), n.like(0)));
-  return log_specials(log_of_parts32(f, e), x);
+  return LogParts<X>{f, to_float(n - select(tiny, n.like(23), n.like(0)))};
 }
 
-/// Takes the logarithm of u = 1 + x, to whose mantissa the rounding error of u is added. f near zero is then x itself.
-template <class X> auto log1p_32(const X& x) {
-  const auto u = x + 1.0, added = u - x, lost = (1.0 - added) + (x - (u - added));
+template <class X> auto log_32(const X& x) {
+  const auto p = log_parts32(x);
+  return log_specials(log_of_parts32(p.f, p.n), x);
+}
+
+/// Returns log(1 + f) - f.
+template <class X> auto log_rest32(const X& f) {
+  const auto z = f * f;
+  return fma(z, -0.5, f * z * polynomial(f, kLog32));
+}
+
+// For other bases f is multiplied by a constant in two parts, and what is much smaller than f by one number.
+template <class X> auto log2_32(const X& x) {
+  constexpr double kHigh = 1.4375;
+  const auto p = log_parts32(x);
+  return log_specials(p.n + fma(p.f, kHigh, fma(p.f, kLog2e - kHigh, log_rest32(p.f) * kLog2e)), x);
+}
+
+template <class X> auto log10_32(const X& x) {
+  constexpr double kLog10of2 = 0x1.34413509f79ffp-2, kLog10e = 0x1.bcb7b1526e50ep-2, kHigh = 0.4375, kHighOf2 = 0.30078125;
+  const auto p = log_parts32(x);
+  const auto low = fma(p.n, kLog10of2 - kHighOf2, fma(p.f, kLog10e - kHigh, log_rest32(p.f) * kLog10e));
+  return log_specials(fma(p.n, kHighOf2, fma(p.f, kHigh, low)), x);
+}
+
+/// Returns the logarithm of u + lost, where `lost` is less than a rounding error of u.
+template <class X> auto log_of_sum32(const X& u, const X& lost) {
   const auto b = bits(u);
   const auto n = exponent32(b);
-  const auto scale = from_bits(shift_left(128 - n, 23));  // 2^(1 - n), or 0 for the largest x, of which nothing is lost
+  const auto scale = from_bits(shift_left(128 - n, 23));  // 2^(1 - n), or 0 for the largest u, of which nothing is lost
   const auto rounded = from_bits(b - shift_left(n, 23)) - 1.0, missing = lost * scale * 0.5;
-  const auto f = rounded + missing, rest = missing - (f - rounded);
-  return select(x == 0.0, x, log_specials(log_of_parts32(f, to_float(n), &rest), u));
+  const auto f = rounded + missing, rest = missing - (f - rounded);  // f near zero is then `lost` itself
+  return log_of_parts32(f, to_float(n), &rest);
+}
+
+template <class X> auto log1p_32(const X& x) {
+  const auto u = x + 1.0, added = u - x, lost = (1.0 - added) + (x - (u - added));
+  return select(x == 0.0, x, log_specials(log_of_sum32(u, lost), u));
+}
+
+/// Returns log(1 + t), or, for far arguments, the logarithm of twice a.
+template <class M, class X> auto log_of_sum32(const M& far, const X& a, const Pair<X>& t) {
+  const auto sum = exact_sum(t.hi.like(1.0), t.hi);
+  return log_of_sum32(select(far, a, sum.hi), select(far, 0.0, sum.lo + t.lo)) + select(far, a.like(kLn2), a.like(0.0));
+}
+template <class X> auto asinh_32(const X& x) {
+  const auto a = abs(x);
+  const auto far = a > 0x1p40;
+  const auto result = log_of_sum32(far, a, float64_math::asinh_excess(select(far, 1.0, a)));
+  return copysign(select((a < 0x1p-12) | (a == kInf), a, select(a < kInf, result, a)), x);
+}
+template <class X> auto acosh_32(const X& x) {
+  const auto far = x > 0x1p40;
+  const auto result = log_of_sum32(far, x, float64_math::acosh_excess(select(far, 2.0, x)));
+  return select(x < kInf, select(x < 1.0, kNaN, result), x);
+}
+template <class X> auto atanh_32(const X& x) {
+  const auto a = abs(x);
+  const auto t = float64_math::atanh_excess(select(a < 1.0, a, 0.5));
+  const auto sum = exact_sum(a.like(1.0), t.hi);
+  const auto result = log_of_sum32(sum.hi, sum.lo + t.lo) * 0.5;
+  return copysign(select(a < 0x1p-12, a, select(a < 1.0, result, select(a == 1.0, kInf, select(a > 1.0, kNaN, a)))), x);
 }
 
 template <class X> struct Log64 {
@@ -198,17 +266,6 @@ template <class X> auto log64(const X& x) {
   const auto s = f / (f + 2.0), z = s * s;
   const auto exponent = from_bits(n + kRound64Bits) - kRound64;
   return Log64<X>{exponent, fma(s * z, polynomial(z, kLog64), s + s)};
-}
-
-template <class X> auto log2_32(const X& x) {
-  const auto l = log64(to_double(x));
-  return log_specials(to_float(fma(l.log, kLog2e, l.exponent)), x);
-}
-
-template <class X> auto log10_32(const X& x) {
-  const auto l = log64(to_double(x));
-  constexpr double kLog10of2 = 0x1.34413509f79ffp-2, kLog10e = 0x1.bcb7b1526e50ep-2;
-  return log_specials(to_float(fma(l.exponent, kLog10of2, l.log * kLog10e)), x);
 }
 
 // ---- circular functions
@@ -237,13 +294,22 @@ template <class X> auto beyond_circular(const X& x) {
   return (a >= kCircularLimit) & (a < kInf);
 }
 
+/// Computes the same in float32. Without fused multiply-adds, the products with the parts of pi/2 would be rounded.
+template <class X> auto circular32(const X& x) {
+  const auto t = fma(x, 2 / kPi, kRound32), n = t - kRound32;
+  const auto second = exact_product(n, n.like(0x1.777a5cp-25)), sum = fast_sum(fma(n, -0x1.921fb6p+0, x), second.hi);
+  const auto r = sum.hi, low = fma(n, 0x1.ee59dap-50, sum.lo + second.lo);  // the remainder in two parts
+  const auto z = r * r;
+  return Circular{r + fma(r * z, polynomial(z, kSin32), low), fma(z * z, polynomial(z, kCos32), fma(r, -low, fma(z, -0.5, 1.0))), bits(t)};
+}
+
 /// Returns the sine, advanced by a quarter turn for each `shift`.
-template <class X> auto sine(const X& x, int shift, const char* name) {
-  const auto c = circular(to_double(x));
+template <class C> auto sine_of(const C& c, int shift) {
   const auto q = c.quadrant + shift;
-  const auto value = select((q & 1) != 0, c.cos, c.sin);
-  const auto sign = shift_left(q & 2, 62);
-  return or_libm(to_float(from_bits(bits(value) ^ sign)), beyond_circular(x), name, x);
+  return from_bits(bits(select((q & 1) != 0, c.cos, c.sin)) ^ shift_left(q & 2, is_float32(c.sin) ? 30 : 62));
+}
+template <class X> auto sine(const X& x, int shift, const char* name) {
+  return or_libm(has_fma(x) ? sine_of(circular32(x), shift) : to_float(sine_of(circular(to_double(x)), shift)), beyond_circular(x), name, x);
 }
 
 template <class X> auto sin_32(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
@@ -256,57 +322,54 @@ template <class X> auto tan_32(const X& x) {
   return select(x == 0.0, x, or_libm(to_float(t), beyond_circular(x), "tan", x));
 }
 
+// pi and pi/2 in two parts.
+constexpr double kPiHigh = 0x1.921fb6p+1, kPiLow = -0x1.777a5cp-24, kHalfPiHigh = kPiHigh / 2, kHalfPiLow = kPiLow / 2;
+
 template <class M, class X> struct HalfArc {
-  M big;  // |x| > 1/2
-  X arc;  // asin(|x|), or asin(sqrt((1 - |x|) / 2)) for a large |x|
+  M big;      // |x| > 1/2
+  X s, rest;  // their sum is asin(|x|), or asin(sqrt((1 - |x|) / 2)) for a large |x|
 };
 template <class X> auto half_arc(const X& x) {
-  const auto a = abs(to_double(x));
+  const auto a = abs(x);
   const auto big = a > 0.5;
   const auto z = select(big, (1.0 - a) * 0.5, a * a);
   const auto s = select(big, sqrt(z), a);
-  return HalfArc{big, fma(s * z, polynomial(z, kAsin64), s)};
+  return HalfArc{big, s, s * z * polynomial(z, kAsin32)};
 }
 
 template <class X> auto asin_32(const X& x) {
   const auto h = half_arc(x);
-  return copysign(to_float(select(h.big, kHalfPi - (h.arc + h.arc), h.arc)), x);
+  const auto large = fast_sum(x.like(kHalfPiHigh), h.s * -2.0);
+  return copysign(select(h.big, large.hi + (large.lo + fma(h.rest, -2.0, kHalfPiLow)), h.s + h.rest), x);
 }
 
 template <class X> auto acos_32(const X& x) {
   const auto h = half_arc(x);
-  const auto twice = h.arc + h.arc;
-  const auto small = kHalfPi - copysign(h.arc, to_double(x));
-  return to_float(select(h.big, select(x < 0.0, kPi - twice, twice), small));
+  const auto twice = h.s + h.s, arc = h.s + h.rest;
+  const auto large = select(x < 0.0, (kPiHigh - twice) + fma(h.rest, -2.0, kPiLow), arc + arc);
+  return select(h.big, large, (kHalfPiHigh - copysign(arc, x)) + kHalfPiLow);
 }
 
-constexpr double kTanEighth = 0x1.a827999fcef32p-2;  // tan(pi/8)
+/// Returns the arc tangent of a number between -1 and 1.
 template <class X> auto atan_polynomial(const X& t) {
   const auto z = t * t;
-  return fma(t * z, polynomial(z, kAtan64), t);
+  return fma(t * z, polynomial(z, kAtan32), t);
 }
 
 template <class X> auto atan_32(const X& x) {
-  const auto a = abs(to_double(x));
-  const auto steep = a > 1 / kTanEighth, middle = a > kTanEighth;
-  const auto above = select(steep, a.like(-1.0), select(middle, a - 1.0, a));
-  const auto below = select(steep, a, select(middle, a + 1.0, a.like(1.0)));
-  const auto turn = select(steep, a.like(kHalfPi), select(middle, a.like(kPi / 4), a.like(0.0)));
-  return copysign(to_float(turn + atan_polynomial(above / below)), x);
+  const auto a = abs(x), steep = a > 1.0;
+  const auto angle = atan_polynomial(select(steep, 1.0, a) / select(steep, a, 1.0));
+  return copysign(select(steep, (kHalfPiHigh - angle) + kHalfPiLow, angle), x);
 }
 
 template <class Y, class X> auto atan2_32(const Y& y, const X& x) {
-  const auto ay = abs(to_double(y)), ax = abs(to_double(x));
-  const auto steep = ax < ay;
+  const auto ay = abs(y), ax = abs(x), steep = ax < ay;
   const auto less = select(steep, ax, ay), more = select(steep, ay, ax);
-  const auto equal = (less == more) & (more != 0.0);  // also for two infinities
-  const auto middle = equal | (more * kTanEighth < less);
-  const auto above = select(equal, 0.0, select(middle, less - more, less));
-  const auto below = select(middle, less + more, select(more == 0.0, 1.0, more));
-  auto angle = select(middle, less.like(kPi / 4), less.like(0.0)) + atan_polynomial(above / below);
-  angle = select(steep, kHalfPi - angle, angle);
-  angle = select(bits(x) < 0, kPi - angle, angle);  // tests the sign bit: -0.0 counts as negative
-  return select(isnan(x) | isnan(y), x + y, copysign(to_float(angle), y));
+  const auto equal = less == more, none = more == 0.0;  // equal: also for two infinities
+  const auto angle = atan_polynomial(select(none, 0.0, select(equal, 1.0, less)) / select(none | equal, 1.0, more));
+  const auto up = select(steep, (kHalfPiHigh - angle) + kHalfPiLow, angle);
+  const auto all = select(bits(x) < 0, (kPiHigh - up) + kPiLow, up);  // tests the sign bit: -0.0 counts as negative
+  return select(isnan(x) | isnan(y), x + y, copysign(all, y));
 }
 
 // ---- powers
@@ -338,9 +401,6 @@ template <class X, class Y> auto hypot_32(const X& x, const Y& y) {
 
 #define SINTER_ROUNDED(name) \
   template <class X> auto name##_32(const X& x) { return to_float(float64_math::name##_64(to_double(x))); }
-SINTER_ROUNDED(asinh)
-SINTER_ROUNDED(acosh)
-SINTER_ROUNDED(atanh)
 SINTER_ROUNDED(cbrt)
 SINTER_ROUNDED(erfc)
 SINTER_ROUNDED(erfinv)

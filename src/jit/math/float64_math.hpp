@@ -224,32 +224,41 @@ template <class M, class X> auto log_of_sum(const M& far, const X& a, const Pair
   return rounded(natural(l));
 }
 
-template <class X> auto asinh_64(const X& x) {
-  const auto a = abs(x), one = a.like(1.0), zero = a.like(0.0);
-  const auto far = a > 0x1p40;
-  const auto b = select(far, 1.0, a);
-  const auto square = exact_product(b, b);
+// What to add to 1; float32's functions (jit/math/float32_math.hpp) compute the same in float32.
+
+/// Returns a + a^2 / (1 + sqrt(1 + a^2)), of which asinh(a) is the log1p.
+template <class X> Pair<X> asinh_excess(const X& a) {
+  const auto one = a.like(1.0), zero = a.like(0.0);
+  const auto square = exact_product(a, a);
   const auto sum = exact_sum(one, square.hi);
   const auto more = square / normal(Pair<X>{one, zero} + root(Pair<X>{sum.hi, sum.lo + square.lo}));
-  const auto t = exact_sum(b, more.hi);  // a + a^2 / (1 + sqrt(1 + a^2))
-  const auto result = log_of_sum(far, select(a < kInf, a, 1.0), normal(Pair<X>{t.hi, t.lo + more.lo}));
+  const auto t = exact_sum(a, more.hi);
+  return normal(Pair<X>{t.hi, t.lo + more.lo});
+}
+/// Returns x - 1 + sqrt((x - 1) (x + 1)), of which acosh(x) is the log1p.
+template <class X> Pair<X> acosh_excess(const X& x) {
+  const auto d = exact_sum(x, x.like(-1.0)), e = exact_sum(x, x.like(1.0));
+  const auto t = root(normal(d * e));
+  const auto sum = exact_sum(d.hi, t.hi);
+  return normal(Pair<X>{sum.hi, sum.lo + (d.lo + t.lo)});
+}
+/// Returns 2 a / (1 - a), of which 2 atanh(a) is the log1p.
+template <class X> Pair<X> atanh_excess(const X& a) { return normal(Pair<X>{a + a, a.like(0.0)} / fast_sum(a.like(1.0), -a)); }
+
+template <class X> auto asinh_64(const X& x) {
+  const auto a = abs(x);
+  const auto far = a > 0x1p40;
+  const auto result = log_of_sum(far, select(a < kInf, a, 1.0), asinh_excess(select(far, 1.0, a)));
   return copysign(select((a < 0x1p-28) | (a == kInf), a, select(a < kInf, result, a)), x);
 }
 template <class X> auto acosh_64(const X& x) {
   const auto far = x > 0x1p40, within = (x >= 1.0) & (x < kInf);
-  const auto b = select(far, 2.0, x);
-  const auto d = exact_sum(b, b.like(-1.0)), e = exact_sum(b, b.like(1.0));
-  const auto t = root(normal(d * e));  // x - 1 + sqrt((x - 1) (x + 1))
-  const auto sum = exact_sum(d.hi, t.hi);
-  const auto result = log_of_sum(far, select(within, x, 1.0), normal(Pair<X>{sum.hi, sum.lo + (d.lo + t.lo)}));
+  const auto result = log_of_sum(far, select(within, x, 1.0), acosh_excess(select(far, 2.0, x)));
   return select(x == 1.0, 0.0, select(within, result, select(x < 1.0, kNaN, x)));
 }
 template <class X> auto atanh_64(const X& x) {
   const auto a = abs(x);
-  const auto b = select(a < 1.0, a, 0.5);
-  const auto below = fast_sum(b.like(1.0), -b);
-  const auto t = normal(Pair<X>{b + b, b.like(0.0)} / below);
-  const auto result = rounded(natural(log1p_pair(t))) * 0.5;
+  const auto result = rounded(natural(log1p_pair(atanh_excess(select(a < 1.0, a, 0.5))))) * 0.5;
   return copysign(select(a < 0x1p-28, a, select(a < 1.0, result, select(a == 1.0, kInf, select(a > 1.0, kNaN, a)))), x);
 }
 

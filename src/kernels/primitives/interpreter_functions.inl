@@ -82,6 +82,7 @@ template <class T, Number U> Lane<T> select(Lane<bool> c, Lane<T> a, U b) { retu
 
 Lane<float> abs(Lane<float> a) { return {__builtin_fabsf(a.v)}; }
 Lane<double> abs(Lane<double> a) { return {__builtin_fabs(a.v)}; }
+Lane<float> sqrt(Lane<float> a) { return {__builtin_sqrtf(a.v)}; }
 Lane<double> sqrt(Lane<double> a) { return {__builtin_sqrt(a.v)}; }
 Lane<float> trunc(Lane<float> a) { return {__builtin_truncf(a.v)}; }
 Lane<double> trunc(Lane<double> a) { return {__builtin_trunc(a.v)}; }
