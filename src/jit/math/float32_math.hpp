@@ -271,7 +271,7 @@ template <class X> auto log64(const X& x) {
 // ---- circular functions
 
 template <class X, class N> struct Circular {
-  X sin, cos;  // sine and cosine of the remainder in [-pi/4, pi/4]
+  X sin, cos;  // sine and cosine of the remainder in [-pi/4, pi/4]: numbers, or pairs
   N quadrant;  // its low two bits count quarter turns
 };
 
@@ -294,19 +294,23 @@ template <class X> auto beyond_circular(const X& x) {
   return (a >= kCircularLimit) & (a < kInf);
 }
 
-/// Computes the same in float32. Without fused multiply-adds, the products with the parts of pi/2 would be rounded.
+/// Sine and cosine of the remainder in two parts, from float32 arithmetic alone. Without fused multiply-adds, its products with parts of pi/2 would be rounded.
 template <class X> auto circular32(const X& x) {
   const auto t = fma(x, 2 / kPi, kRound32), n = t - kRound32;
   const auto second = exact_product(n, n.like(0x1.777a5cp-25)), sum = fast_sum(fma(n, -0x1.921fb6p+0, x), second.hi);
-  const auto r = sum.hi, low = fma(n, 0x1.ee59dap-50, sum.lo + second.lo);  // the remainder in two parts
+  const auto r = sum.hi, low = fma(n, 0x1.ee59dap-50, sum.lo + second.lo);
   const auto z = r * r;
-  return Circular{r + fma(r * z, polynomial(z, kSin32), low), fma(z * z, polynomial(z, kCos32), fma(r, -low, fma(z, -0.5, 1.0))), bits(t)};
+  const auto cos = fast_sum(x.like(1.0), z * -0.5);
+  const auto cos_tail = fma(z * z, polynomial(z, kCos32), fma(r, -low, cos.lo));
+  return Circular{Pair<X>{r, fma(r * z, polynomial(z, kSin32), low)}, Pair<X>{cos.hi, cos_tail}, bits(t)};
 }
 
+template <class X> X rounded(const X& x) { return x; }
 /// Returns the sine, advanced by a quarter turn for each `shift`.
 template <class C> auto sine_of(const C& c, int shift) {
   const auto q = c.quadrant + shift;
-  return from_bits(bits(select((q & 1) != 0, c.cos, c.sin)) ^ shift_left(q & 2, is_float32(c.sin) ? 30 : 62));
+  const auto value = rounded(select((q & 1) != 0, c.cos, c.sin));
+  return from_bits(bits(value) ^ shift_left(q & 2, is_float32(value) ? 30 : 62));
 }
 template <class X> auto sine(const X& x, int shift, const char* name) {
   return or_libm(has_fma(x) ? sine_of(circular32(x), shift) : to_float(sine_of(circular(to_double(x)), shift)), beyond_circular(x), name, x);
@@ -315,11 +319,14 @@ template <class X> auto sine(const X& x, int shift, const char* name) {
 template <class X> auto sin_32(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
 template <class X> auto cos_32(const X& x) { return sine(x, 1, "cos"); }
 
-template <class X> auto tan_32(const X& x) {
-  const auto c = circular(to_double(x));
+template <class X> X normal(const X& x) { return x; }
+template <class C> auto tangent_of(const C& c) {
   const auto odd = (c.quadrant & 1) != 0;
-  const auto t = select(odd, -c.cos, c.sin) / select(odd, c.sin, c.cos);
-  return select(x == 0.0, x, or_libm(to_float(t), beyond_circular(x), "tan", x));
+  return rounded(normal(select(odd, -c.cos, c.sin)) / normal(select(odd, c.sin, c.cos)));
+}
+template <class X> auto tan_32(const X& x) {
+  const auto t = has_fma(x) ? tangent_of(circular32(x)) : to_float(tangent_of(circular(to_double(x))));
+  return select(x == 0.0, x, or_libm(t, beyond_circular(x), "tan", x));
 }
 
 // pi and pi/2 in two parts.
