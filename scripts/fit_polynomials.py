@@ -108,6 +108,18 @@ def fit_erf32():
     print("};")
 
 
+def log_table():
+    """Prints the table of float64's log: for each tenth from 0.7 to 1.4 a short number near its reciprocal, and the logarithm of that number's reciprocal."""
+    tenths = [8, 9, 10, 11, 12, 13, 14, 7]  # in the order of their last three bits
+    inverses = [mp.nint(mp.mpf(10) / k * 2**9) / 2**9 for k in tenths]
+    high = [mp.nint(-mp.log(c) * 2**42) / 2**42 for c in inverses]  # short, so that the sum with a multiple of ln(2)'s first part is exact
+    print("// log(m) = c[1][i] + c[2][i] + log(1 + r), r = m c[0][i] - 1, where i is the last three bits of 10 m, rounded")
+    print("inline constexpr double kLogTable[3][8] = {")
+    for row in inverses, high, [-mp.log(c) - h for c, h in zip(inverses, high)]:
+        print("    {" + ", ".join(re.sub("0+p", "p", float(v).hex()) for v in row) + "},")
+    print("};")
+
+
 def taylor_safe(f, limit):
     """Returns f, or its value at a tiny argument where f divides by zero."""
     return lambda x: f(x) if abs(x) > mp.mpf("1e-12") else limit
@@ -158,9 +170,8 @@ namespace sinter::jit::coefficients {
 
     fit("kExp64", "double lanes: e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2", exp_tail, lambda r: r**2 / mp.exp(r),
         -half_ln2, half_ln2, 7)
-    fit("kLog64", "double lanes: log(1+f) = 2s + s^3 p(s^2), s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)]",
-        lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z if z > 1e-12 else 2 * one / 3, lambda z: z / 2, 0,
-        mp.mpf("0.0295"), 5)
+    fit("kLog64", "double lanes: log(1+r) = r + r^2 p(r), |r| <= 0.074", taylor_safe(lambda r: (mp.log1p(r) - r) / r**2, -one / 2), lambda r: abs(r),
+        mp.mpf("-0.074"), mp.mpf("0.074"), 7)
     fit("kSin64", "double lanes: sin(r) = r + r^3 p(r^2), |r| <= pi/4",
         lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 6, lambda z: z, 0,
         mp.mpf("0.6175"), 4)
@@ -180,9 +191,10 @@ namespace sinter::jit::coefficients {
     fit("kCosh", "cosh(r) = 1 + r^2/2 + r^4 p(r^2), |r| <= ln(2)/2; error absolute",
         lambda z: (mp.cosh(mp.sqrt(z)) - 1 - z / 2) / z**2 if z > 1e-12 else one / 24 + z / 720, lambda z: z**2, 0, half_ln2**2, 5)
     log_tail = lambda z, k: sum(2 * z**i / (2 * i + 2 * k + 3) for i in range(60))
-    fit("kLog", "log(1+f) = 2s + s^3 (2/3 + s^2 p(s^2)), s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)]", lambda z: log_tail(z, 1),
-        lambda z: z**2 / 2, 0, mp.mpf("0.0295"), 7)
-    fit("kLogLong", "log(1+f) = 2s + s^3 (2/3 + s^2 (2/5 + s^2 p(s^2))), likewise", lambda z: log_tail(z, 2),
+    log_table()
+    fit("kLogTail", "log(1+r) = r - r^2/2 + r^3 p(r), |r| <= 0.074", taylor_safe(lambda r: (mp.log1p(r) - r + r**2 / 2) / r**3, one / 3),
+        lambda r: r**2 if abs(r) < mp.mpf("0.057") else abs(r) ** 3 / mp.mpf("0.25"), mp.mpf("-0.074"), mp.mpf("0.074"), 10)
+    fit("kLogLong", "log(1+f) = 2s + s^3 (2/3 + s^2 (2/5 + s^2 p(s^2))), s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)]", lambda z: log_tail(z, 2),
         lambda z: z**3 / 2, 0, mp.mpf("0.0295"), 7)
     fit("kSin", "sin(r) = r + r^3 p(r^2), |r| <= pi/4",
         lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 120 - one / 6, lambda z: z, 0, mp.mpf("0.6175"), 6)

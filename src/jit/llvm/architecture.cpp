@@ -27,6 +27,7 @@ constexpr Instruction kX86Instructions[] = {
     {Task::ldexp, kDouble, kDouble, 8, "@llvm.x86.avx512.mask.scalef.pd.512", ", <8 x double>, i8, i32", ", <8 x double> zeroinitializer, i8 -1, i32 4"},
     {Task::permute, DType::int32, DType::int32, 8, "@llvm.x86.avx2.permd", "", ""},
     {Task::permute, DType::int32, DType::int32, 16, "@llvm.x86.avx512.permvar.si.512", "", ""},
+    {Task::permute, DType::int64, DType::int64, 8, "@llvm.x86.avx512.permvar.di.512", "", ""},
     {Task::logarithm_limits, kFloat, kFloat, 16, "@llvm.x86.avx512.mask.fixupimm.ps.512", ", <16 x i32>, i32, i16, i32",
      ", <16 x i32> shufflevector (<16 x i32> insertelement (<16 x i32> poison, i32 u0x03530422, i64 0), <16 x i32> poison, <16 x i32> zeroinitializer), "
      "i32 0, i16 -1, i32 4"},

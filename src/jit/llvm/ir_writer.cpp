@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <span>
+#include <type_traits>
 
 #include "base/hash.hpp"
 #include "jit/llvm/math.hpp"
@@ -181,7 +182,8 @@ std::optional<Value> Ir::by_processor(Task task, const std::vector<Value>& args)
     std::string operands;
     for (const Value& arg : args) {
       Value part = arg.lanes == width ? arg : broadcast(arg, lanes);
-      if (part.lanes != width) part = emit(by->operands, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, part.ref, whole, places(first, width)));
+      if (part.lanes != width)
+        part = emit(by->operands, width, fmt::format("shufflevector {} {}, {} poison, {}", whole, part.ref, whole, places(first, width)));
       operands += fmt::format("{}{} {}", operands.empty() ? "" : ", ", from, part.ref);
     }
     parts.push_back(emit(by->result, width, fmt::format("call {} {}({}{})", to, by->symbol, operands, by->arguments)));
@@ -199,26 +201,31 @@ std::optional<Value> Ir::by_processor(Task task, const std::vector<Value>& args)
   return parts[0];
 }
 
-Value Ir::lookup(const float (&table)[8], const Value& n) {
+template <class T> Value Ir::lookup(const T (&table)[8], const Value& n) {
+  const DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
   if (const Instruction* const by = module_.instruction(Task::permute, n.dtype, n.lanes)) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
     std::string words;  // a wider instruction reads more bits of n, and finds the table again
-    for (int k = 0; k < by->lanes; ++k) words += fmt::format("{}i32 {}", k ? ", " : "", std::bit_cast<std::int32_t>(table[k % 8]));
-    return bitcast(*by_processor(Task::permute, {{fmt::format("<{}>", words), n.dtype, by->lanes, true}, n}), DType::float32);
+    for (int k = 0; k < by->lanes; ++k) words += fmt::format("{}{} {}", k ? ", " : "", type_name(n.dtype, 1), std::bit_cast<Bits>(table[k % 8]));
+    return bitcast(*by_processor(Task::permute, {{fmt::format("<{}>", words), n.dtype, by->lanes, true}, n}), dtype);
   }
-  const std::string symbol = fmt::format("@floats_{:x}", hash128(std::as_bytes(std::span(table))).a);
+  const std::string element = type_name(dtype, 1), symbol = fmt::format("@table_{:x}", hash128(std::as_bytes(std::span(table))).a);
   std::string numbers;
-  for (const float number : table) numbers += fmt::format("{}float {}", numbers.empty() ? "" : ", ", real(DType::float32, number).ref);
-  module_.declare(fmt::format("{} = private unnamed_addr constant [8 x float] [{}]", symbol, numbers));
+  for (const T number : table) numbers += fmt::format("{}{} {}", numbers.empty() ? "" : ", ", element, real(dtype, number).ref);
+  module_.declare(fmt::format("{} = private unnamed_addr constant [8 x {}] [{}]", symbol, element, numbers));
   const Value place = bit_and(n, integer(n.dtype, 7));
-  Value all{"poison", DType::float32, n.lanes, true};
+  Value all{"poison", dtype, n.lanes, true};
   for (int k = 0; k < n.lanes; ++k) {
-    const Value address = emit(DType::int64, 1, fmt::format("getelementptr inbounds float, ptr {}, i32 {}", symbol, lane(place, k).ref));
-    const Value number = load(address.ref, DType::float32, 1);
+    const Value index = lane(place, k);
+    const Value address = emit(DType::int64, 1, fmt::format("getelementptr inbounds {}, ptr {}, {} {}", element, symbol, type_name(n.dtype, 1), index.ref));
+    const Value number = load(address.ref, dtype, 1);
     if (n.lanes == 1) return number;
-    all = emit(DType::float32, n.lanes, fmt::format("insertelement {} {}, float {}, i64 {}", type_name(DType::float32, n.lanes), all.ref, number.ref, k));
+    all = emit(dtype, n.lanes, fmt::format("insertelement {} {}, {} {}, i64 {}", type_name(dtype, n.lanes), all.ref, element, number.ref, k));
   }
   return all;
 }
+template Value Ir::lookup(const float (&table)[8], const Value& n);
+template Value Ir::lookup(const double (&table)[8], const Value& n);
 
 Value Ir::any(const Value& mask) {
   if (mask.lanes == 1) return mask;

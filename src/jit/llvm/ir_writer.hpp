@@ -103,8 +103,8 @@ class Ir {
   /// Computes a task with one instruction for each group of lanes, or returns nullopt if the processor has none. An argument with the instruction's lanes is
   /// the same for all groups.
   std::optional<Value> by_processor(Task task, const std::vector<Value>& args);
-  /// Returns the numbers of the table that the low bits of n name.
-  Value lookup(const float (&table)[8], const Value& n);
+  /// Returns the numbers of the table, float or double, that the low bits of n name.
+  template <class T> Value lookup(const T (&table)[8], const Value& n);
   std::optional<Value> ldexp(const Value& x, const Value& n) { return by_processor(Task::ldexp, {x, n}); }
   std::optional<Value> logarithm_limits(const Value& result, const Value& x) { return by_processor(Task::logarithm_limits, {result, x}); }
   Value any(const Value& mask);

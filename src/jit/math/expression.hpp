@@ -85,7 +85,7 @@ template <class W, class V> Expr<W, V> joined_halves(const Expr<W, V>& high, con
 
 template <class W, class V> Expr<W, V> to_double(const Expr<W, V>& a) { return cast(a, DType::float64); }
 template <class W, class V> Expr<W, V> to_float(const Expr<W, V>& a) { return cast(a, DType::float32); }
-template <class W, class V> Expr<W, V> lookup(const float (&table)[8], const Expr<W, V>& n) { return n.with(n.ir->lookup(table, n.v)); }
+template <class W, class V, class T> Expr<W, V> lookup(const T (&table)[8], const Expr<W, V>& n) { return n.with(n.ir->lookup(table, n.v)); }
 template <class W, class V> Expr<W, V> or_libm(const Expr<W, V>& fast, const Expr<W, V>& mask, const char* name, const Expr<W, V>& x) {
   return fast.with(fast.ir->or_libm(fast.v, mask.v, name, {x.v}));
 }

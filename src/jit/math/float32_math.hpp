@@ -253,19 +253,14 @@ template <class X> auto atanh_32(const X& x) {
   return copysign(select(a < 0x1p-12, a, select(a < 1.0, result, select(a == 1.0, kInf, select(a > 1.0, kNaN, a)))), x);
 }
 
-template <class X> struct Log64 {
-  X exponent;
-  X log;  // logarithm of the mantissa, which is in [sqrt(1/2), sqrt(2))
-};
-
-/// Computes the logarithm of a positive normal double.
+/// Computes the logarithm of a positive normal double, as float64's log does, but in one part.
 template <class X> auto log64(const X& x) {
   const auto b = bits(x);
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
-  const auto f = from_bits(b - shift_left(n, 52)) - 1.0;
-  const auto s = f / (f + 2.0), z = s * s;
-  const auto exponent = from_bits(n + kRound64Bits) - kRound64;
-  return Log64<X>{exponent, fma(s * z, polynomial(z, kLog64), s + s)};
+  const auto mantissa = from_bits(b - shift_left(n, 52)), exponent = from_bits(n + kRound64Bits) - kRound64;
+  const auto piece = bits(fma(mantissa, 10.0, kRound64));
+  const auto r = fma(mantissa, lookup(kLogTable[0], piece), -1.0);
+  return fma(r * r, polynomial(r, kLog64), r) + fma(exponent, kLn2, lookup(kLogTable[1], piece));
 }
 
 // ---- circular functions
@@ -383,8 +378,7 @@ template <class Y, class X> auto atan2_32(const Y& y, const X& x) {
 
 template <class X, class Y> auto power_32(const X& x, const Y& y) {
   const auto a = abs(x), dx = to_double(a);
-  const auto l = log64(dx);
-  const auto log = select(a == 0.0, -kInf, select(a < kInf, fma(l.exponent, kLn2, l.log), dx));
+  const auto log = select(a == 0.0, -kInf, select(a < kInf, log64(dx), dx));
   const auto magnitude = exp_double(clamp(to_double(y) * log, 200));
   const auto half = y * 0.5;
   const auto whole = trunc(y) == y, odd = whole & (trunc(half) != half);

@@ -1,7 +1,6 @@
 // The float64 functions of the CPU, written once over an abstract value X, as those of float32 are; jit/math/float32_math.hpp lists the operations of a value.
 // All are within 1 ULP over the whole range, subnormal results included (except lgamma and digamma near their zeros left of 1.47, where the error is absolute).
-// Rounding errors are carried as a second number, the low part of a Pair (jit/math/pair.hpp). There are no tables and no branches: each lane does the same
-// operations.
+// Rounding errors are carried as a second number, the low part of a Pair (jit/math/pair.hpp). There are no branches: each lane does the same operations.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -141,16 +140,7 @@ template <class X> struct Log {
   Pair<X> mantissa;  // the natural logarithm of a number in [sqrt(1/2), sqrt(2)]
 };
 
-/// Returns log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1].
-template <class X> Pair<X> log_near_one(const Pair<X>& f) {
-  const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
-  const auto s = f / Pair<X>{two_more.hi, two_more.lo + f.lo};
-  const auto z = s.hi * s.hi;
-  const auto tail = s.hi * (z * fma(z, polynomial(z, kLog), 2.0 / 3));
-  const auto sum = fast_sum(s.hi + s.hi, tail);
-  return {sum.hi, sum.lo + (s.lo + s.lo)};
-}
-/// Returns log(1 + f) with an error of 2^-70.
+/// Returns log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1] with an error of 2^-70.
 template <class X> Pair<X> long_log_near_one(const Pair<X>& f) {
   const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
   const auto s = normal(f / Pair<X>{two_more.hi, two_more.lo + f.lo});
@@ -161,7 +151,8 @@ template <class X> Pair<X> long_log_near_one(const Pair<X>& f) {
 }
 
 template <class X> struct Parts {
-  Pair<X> f;  // mantissa - 1
+  X mantissa;  // in [sqrt(1/2), sqrt(2))
+  Pair<X> f;   // mantissa - 1
   X n;
 };
 /// Splits a positive number: mantissa times 2^n.
@@ -169,8 +160,8 @@ template <class X> Parts<X> parts(const X& x) {
   const auto tiny = x < 0x1p-1022;
   const auto b = bits(select(tiny, x * 0x1p54, x));
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
-  const auto f = from_bits(b - shift_left(n, 52)) - 1.0;
-  return {{f, f.like(0.0)}, to_number(n) - select(tiny, 54.0, x.like(0.0))};
+  const auto mantissa = from_bits(b - shift_left(n, 52)), f = mantissa - 1.0;
+  return {mantissa, {f, f.like(0.0)}, to_number(n) - select(tiny, 54.0, x.like(0.0))};
 }
 /// Returns exponent * ln(2) + mantissa.
 template <class X> Pair<X> natural(const Log<X>& l) {
@@ -179,33 +170,45 @@ template <class X> Pair<X> natural(const Log<X>& l) {
   return {more.hi, more.lo + (sum.lo + l.mantissa.lo)};
 }
 
+/// Returns n ln(2) + log(mantissa), or log(mantissa + *lost), where `lost` is less than a rounding error of the mantissa. It takes a tenth near the mantissa
+/// and its logarithm from a table, so that no division is needed; near 1 the tenth is 1, so that the result is that of r alone.
+template <class X> Pair<X> log_by_table(const X& mantissa, const X& n, const X* lost = nullptr) {
+  const auto piece = bits(fma(mantissa, 10.0, kRound64)), inverse = lookup(kLogTable[0], piece);
+  auto ratio = exact_product(mantissa, inverse);
+  if (lost) ratio.lo = fma(*lost, inverse, ratio.lo);
+  const auto r = ratio.hi - 1.0, z = r * r;
+  const auto sum = fast_sum(fma(n, kLn2High, lookup(kLogTable[1], piece)), r);
+  const auto tail = fma(r * z, polynomial(r, kLogTail), fma(z, -0.5, fma(-r, ratio.lo, ratio.lo)));
+  return {sum.hi, sum.lo + (fma(n, kLn2Low, lookup(kLogTable[2], piece)) + tail)};
+}
+
 template <class X> auto log_64(const X& x) {
   const auto p = parts(x);
-  return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)})), x);
+  return log_specials(rounded(log_by_table(p.mantissa, p.n)), x);
 }
 template <class X> auto log2_64(const X& x) {
   const auto p = parts(x);
-  const auto product = log_near_one(p.f) * like(x, kLog2eLong);
-  return log_specials(rounded(Pair<X>{p.n, x.like(0.0)} + product), x);
+  const auto zero = x.like(0.0);
+  return log_specials(rounded(Pair<X>{p.n, zero} + log_by_table(p.mantissa, zero) * like(x, kLog2eLong)), x);
 }
 template <class X> auto log10_64(const X& x) {
   const auto p = parts(x);
-  return log_specials(rounded(natural(Log<X>{p.n, log_near_one(p.f)}) * like(x, kLog10eLong)), x);
+  return log_specials(rounded(log_by_table(p.mantissa, p.n) * like(x, kLog10eLong)), x);
 }
 
 /// Returns log(1 + x.hi + x.lo) of finite arguments above -1.
-template <class X> Log<X> log1p_pair(const Pair<X>& x) {
+template <class X> Pair<X> log1p_pair(const Pair<X>& x) {
   const auto sum = exact_sum(x.hi.like(1.0), x.hi);
   const auto u = fast_sum(sum.hi, sum.lo + x.lo);
   const auto b = bits(u.hi);
   const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
   const auto less = select(n > n.like(1000), n.like(1000), n);  // the low part of a number above 2^1000 has no effect
-  const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, u.lo * power_of_two(-less));
-  return {to_number(n), log_near_one(select(n == 0, x, f))};
+  const auto lost = u.lo * power_of_two(-less);
+  return log_by_table(from_bits(b - shift_left(n, 52)), to_number(n), &lost);
 }
 template <class X> auto log1p_64(const X& x) {
   const auto moderate = select((x > -1.0) & (x < kInf), x, 1.0);
-  const auto result = rounded(natural(log1p_pair(Pair<X>{moderate, x.like(0.0)})));
+  const auto result = rounded(log1p_pair(Pair<X>{moderate, x.like(0.0)}));
   const auto special = select(x == -1.0, -kInf, select(x < -1.0, kNaN, x));
   return select(abs(x) < 0x1p-54, x, select((x > -1.0) & (x < kInf), result, special));
 }
@@ -219,9 +222,8 @@ template <class X> Pair<X> root(const Pair<X>& a) {
 }
 /// Returns log(1 + t), or, for far arguments, the logarithm of twice `a`.
 template <class M, class X> auto log_of_sum(const M& far, const X& a, const Pair<X>& t) {
-  auto l = log1p_pair(select(far, Pair<X>{a, a.like(-1.0)}, t));
-  l.exponent = select(far, l.exponent + 1.0, l.exponent);
-  return rounded(natural(l));
+  const auto log = log1p_pair(select(far, Pair<X>{a, a.like(-1.0)}, t));
+  return log.hi + (log.lo + select(far, a.like(kLn2Long.hi), a.like(0.0)));
 }
 
 // What to add to 1; float32's functions (jit/math/float32_math.hpp) compute the same in float32.
@@ -258,7 +260,7 @@ template <class X> auto acosh_64(const X& x) {
 }
 template <class X> auto atanh_64(const X& x) {
   const auto a = abs(x);
-  const auto result = rounded(natural(log1p_pair(atanh_excess(select(a < 1.0, a, 0.5))))) * 0.5;
+  const auto result = rounded(log1p_pair(atanh_excess(select(a < 1.0, a, 0.5)))) * 0.5;
   return copysign(select(a < 0x1p-28, a, select(a < 1.0, result, select(a == 1.0, kInf, select(a > 1.0, kNaN, a)))), x);
 }
 
@@ -509,7 +511,7 @@ template <class X> auto erfinv_64(const X& x) {
   const auto whole = abs(x), a = select(whole < 1.0, whole, 0.5), zero = x.like(0.0), one = x.like(1.0);
   const auto rest = 1.0 - a;  // exact from 1/2 on, where it matters
   const auto p = parts(rest * (1.0 + a));
-  const auto w = -natural(Log<X>{p.n, log_near_one(p.f)}).hi;
+  const auto w = -rounded(log_by_table(p.mantissa, p.n));
   const auto near_y = polynomial(w - 2.5, kErfinvNear), far_y = polynomial(sqrt(select(w > 5.0, w, 5.0)) - 4.0, kErfinvFar);
   const auto y = a * select(w > 5.0, far_y, near_y);
   const auto far = y >= 0.75;
@@ -600,7 +602,7 @@ template <class X> auto lgamma_64(const X& x) {
   const auto at_two =
       rounded(Pair<X>{e2, zero} * normal(like(x, Long{0x1.b0ee6072093cep-2, 0x1.6cb90701fbfabp-58}) + Pair<X>{e2 * polynomial(e2, kGammaTwo), zero}));
   const auto result = select(abs(e1) < 0x1p-3, at_one, select(abs(e2) < 0x1p-3, at_two, general));
-  const auto huge = select(x < 0x1p1000, result, x * (rounded(natural(Log<X>{parts(x).n, log_near_one(parts(x).f)})) - 1.0));
+  const auto huge = select(x < 0x1p1000, result, x * (rounded(log_by_table(parts(x).mantissa, parts(x).n)) - 1.0));
   const auto pole = (x <= 0.0) & (trunc(x) == x);
   return select(isnan(x), x, select(pole | (a == kInf), kInf, huge));
 }
@@ -624,7 +626,7 @@ template <class X> auto digamma_64(const X& x) {
   const auto all = exact_sum(part.hi, -select(low, signed_turn.hi, zero));
   const auto result = all.hi + (all.lo + (part.lo - select(low, signed_turn.lo, zero)));
   const auto tiny = abs(x) < 0x1p-900;  // -1/x
-  const auto huge = select(x < 0x1p1000, select(tiny, -1.0 / x, result), rounded(natural(Log<X>{parts(x).n, log_near_one(parts(x).f)})));
+  const auto huge = select(x < 0x1p1000, select(tiny, -1.0 / x, result), rounded(log_by_table(parts(x).mantissa, parts(x).n)));
   const auto pole = (x < 0.0) & (trunc(x) == x);
   return select(isnan(x) | (x == kInf), x, select(pole, kNaN, huge));
 }

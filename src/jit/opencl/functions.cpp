@@ -66,12 +66,13 @@ class Writer {
     return shift == "shl" ? emit(a.dtype, "({})((u{}){} << {})", type_name(a.dtype), type_name(a.dtype), a.ref, by.ref)
                           : emit(a.dtype, "{} >> {}", a.ref, by.ref);
   }
-  Value lookup(const float (&table)[8], const Value& n) {
+  template <class T> Value lookup(const T (&table)[8], const Value& n) {
+    const DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
     std::string numbers;
-    for (const float number : table) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", real(DType::float32, number).ref);
+    for (const T number : table) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", real(dtype, number).ref);
     const std::string name = fmt::format("{}_table_{}", function_, tables_++);
-    constants_ += fmt::format("__constant float {}[8] = {{{}}};\n", name, numbers);
-    return emit(DType::float32, "{}[{} & 7]", name, n.ref);
+    constants_ += fmt::format("__constant {} {}[8] = {{{}}};\n", type_name(dtype), name, numbers);
+    return emit(dtype, "{}[{} & 7]", name, n.ref);
   }
   static std::optional<Value> ldexp(const Value&, const Value&) { return {}; }
   static std::optional<Value> logarithm_limits(const Value&, const Value&) { return {}; }

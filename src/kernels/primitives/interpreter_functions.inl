@@ -97,7 +97,7 @@ Lane<float> from_bits(Lane<std::int32_t> a) { return {std::bit_cast<float>(a.v)}
 Lane<double> from_bits(Lane<std::int64_t> a) { return {std::bit_cast<double>(a.v)}; }
 template <class T> Lane<T> shift_left(Lane<T> a, int n) { return {static_cast<T>(a.v << n)}; }
 template <class T> Lane<T> shift_right(Lane<T> a, int n) { return {static_cast<T>(a.v >> n)}; }
-Lane<float> lookup(const float (&table)[8], Lane<std::int32_t> n) { return {table[n.v & 7]}; }
+template <class T, class N> Lane<T> lookup(const T (&table)[8], Lane<N> n) { return {table[n.v & 7]}; }
 template <class T, class F> Lane<T> ldexp_or(Lane<T>, Lane<T>, const F& steps) { return steps(); }
 template <class T, class F> Lane<T> logarithm_limits_or(Lane<T>, Lane<T>, const F& selects) { return selects(); }
 /// Returns the fast result. The library is called afterwards (unary below), because a call in the loop would prevent vectorisation.
