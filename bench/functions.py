@@ -1,36 +1,78 @@
 #!/usr/bin/env python3
-"""Prints the float64 functions beside the C library and NumPy: one table of nanoseconds an element, one thread, arrays in L2.
+"""Times each elementwise function of float32 and float64 beside NumPy or SciPy, and PyTorch if it is installed: nanoseconds an element, on one thread.
 
-    bench/functions.py build/release/bench/bench_functions
+    PYTHONPATH=build/release/python bench/functions.py [--elements 1000000] [NAME...]
+
+Every library computes a million numbers for a tenth of a second, three times in turn; the fastest call counts. sinter's functions are frozen and compiled
+(SINTER_BACKEND=llvm). `copy` is NumPy's copy of the operands and the result: the machine's own limit.
 """
-import json
-import subprocess
-import sys
+import argparse
+import importlib.util
+import math
+import os
 import time
 
-import numpy as np
+for name in ("OMP_NUM_THREADS", "SINTER_THREADS"):
+    os.environ[name] = "1"
+os.environ["SINTER_BACKEND"] = "llvm"
+os.environ["SINTER_WAIT"] = "on"
+import numpy as np  # noqa: E402
+import scipy.special  # noqa: E402
 
-NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+import sinter as sn  # noqa: E402
+
+NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2"}
+BINARY = ("power", "atan2", "hypot")
+NAMES = ("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc".split(), BINARY)
 
 
-def nanoseconds(function, x):
-    best = 1e9
-    for _ in range(300):
+def fastest(work):
+    best, stop = math.inf, time.perf_counter() + 0.1
+    while time.perf_counter() < stop:
         start = time.perf_counter()
-        function(x)
+        work()
         best = min(best, time.perf_counter() - start)
-    return best / x.size * 1e9
+    return best
+
+
+def ways(name, operands):
+    """Returns a call for each library that has the function; NumPy's writes into memory that it has already."""
+    function, result = getattr(sn, name), np.empty_like(operands[0])
+    frozen, ours = sn.freeze(lambda *x: function(*x)), [sn.array(x) for x in operands]
+    theirs = getattr(scipy.special, name, None) if name.startswith("erf") else getattr(np, NUMPY.get(name, name))
+    found = {"sinter": lambda: sn.eval(frozen(*ours)), "NumPy": lambda: theirs(*operands, out=result)}
+    if importlib.util.find_spec("torch"):
+        import torch
+        torch.set_num_threads(1)
+        if call := getattr(torch, {"power": "pow"}.get(name, name), None):
+            tensors = [torch.from_numpy(x) for x in operands]
+            found["PyTorch"] = lambda: call(*tensors)
+    source = np.empty((len(operands) + 1) * result.nbytes // 2, np.uint8)
+    found["copy"] = (lambda target: lambda: np.copyto(target, source))(np.ones_like(source))
+    return found
 
 
 def main():
-    report = json.loads(subprocess.run([sys.argv[1]], capture_output=True, check=True, text=True).stdout)
-    print("| function | sinter | C library | NumPy | C library / sinter | NumPy / sinter |\n|---|---|---|---|---|---|")
-    for name, row in report.items():
-        function = getattr(np, NAMES.get(name, name), None)
-        numpy = nanoseconds(function, np.linspace(row["low"], row["high"], 1 << 14)) if function else None
-        beside = (f"{numpy:.2f}", f"{numpy / row['sinter']:.1f}") if numpy else ("", "")
-        print(f"| {name} | {row['sinter']:.2f} | {row['libm']:.2f} | {beside[0]} | {row['libm'] / row['sinter']:.1f} | {beside[1]} |")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--elements", type=int, default=1_000_000)
+    parser.add_argument("names", nargs="*", default=[*NAMES[0], *NAMES[1]])
+    given = parser.parse_args()
+    random, ratios = np.random.default_rng(1), {}
+    print("| function | dtype | sinter | NumPy | PyTorch | copy | fastest peer / sinter |\n|---|---|--:|--:|--:|--:|--:|")
+    for dtype in ("float32", "float64"):
+        for name in given.names:
+            low, high = (1.1, 3) if name == "acosh" else (0.1, 0.9)
+            calls = ways(name, [random.uniform(low, high, given.elements).astype(dtype) for _ in range(2 if name in BINARY else 1)])
+            times = {library: math.inf for library in calls}
+            for _ in range(3):
+                for library, call in calls.items():
+                    times[library] = min(times[library], fastest(call) / given.elements * 1e9)
+            peer = min(times[library] for library in ("NumPy", "PyTorch") if library in times)
+            ratios.setdefault(dtype, []).append(peer / times["sinter"])
+            cells = [f"{times[library]:.2f}" if library in times else "-" for library in ("sinter", "NumPy", "PyTorch", "copy")]
+            print(f"| {name} | {dtype} | " + " | ".join(cells) + f" | {ratios[dtype][-1]:.2f} |", flush=True)
+    for dtype, all_of_it in ratios.items():
+        print(f"\n{dtype}: geometric mean {math.exp(sum(map(math.log, all_of_it)) / len(all_of_it)):.2f}, ahead or level in {sum(r >= 1 for r in all_of_it)} of {len(all_of_it)}")
 
 
-if __name__ == "__main__":
-    main()
+main()

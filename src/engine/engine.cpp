@@ -14,6 +14,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/memory_limit.hpp"
+#include "base/once.hpp"
 #include "base/threads.hpp"
 #include "base/timeline.hpp"
 #include "engine/boundary.hpp"
@@ -72,8 +73,8 @@ ForkGate& Engine::fork_gate() { return gate; }
 Engine& Engine::get() {
   if (Engine* made = the_engine.load(std::memory_order_acquire)) return *made;
   const ForkGate::Inside inside(gate);
-  static std::once_flag once;
-  std::call_once(once, [] { the_engine.store(new Engine, std::memory_order_release); });
+  static Once once;
+  once([] { the_engine.store(new Engine, std::memory_order_release); });
   return *the_engine.load(std::memory_order_acquire);
 }
 

@@ -367,7 +367,7 @@ std::string FrozenFunction::served_by(const FrozenPlan& plan) const {
 }
 
 const std::vector<std::string>& FrozenFunction::serves() const {
-  std::call_once(described_, [&] {
+  described_([&] {
     for (const FrozenPlan& plan : plans_)
       if (plan.rules) serves_.push_back(served_by(plan));  // a plan without rules is not from a file: the formula is planned for any size
   });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/once.hpp"
 #include "freeze/constant_parts.hpp"
 #include "freeze/engine.hpp"
 #include "freeze/recording_hash.hpp"
@@ -127,7 +128,7 @@ class FrozenFunction {
   std::vector<FrozenPlan> plans_;
   std::vector<FrozenPlan> prepared_;  // sizes for which one of plans_ was prepared; the plans in a file must serve these, too
   std::atomic<int> plan_count_{0};
-  mutable std::once_flag described_;  // a file's plans do not change, so serves_ is made once, when it is first requested
+  mutable Once described_;  // a file's plans do not change, so serves_ is made once, when it is first requested
   mutable std::vector<std::string> serves_;
   mutable std::mutex mutex_;    // guards bound_
   std::vector<BoundAt> bound_;  // the most recently called first

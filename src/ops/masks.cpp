@@ -1,10 +1,10 @@
 #include "ops/masks.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include <fmt/format.h>
 
+#include "base/once.hpp"
 #include "ops/gathers.hpp"
 #include "ops/recording.hpp"
 #include "sinter/counted.hpp"
@@ -21,7 +21,7 @@ struct Unread : Recorded {
     unread = true;
   }
   const Site site;
-  std::once_flag once;
+  Once once;
   RecordedPtr whole, mask, elements;
 };
 
@@ -32,7 +32,7 @@ struct Unread : Recorded {
 /// Evaluates and returns the elements; declared in trace/record.hpp.
 const trace::RecordedPtr& trace::read(const RecordedPtr& unread) {
   auto& part = static_cast<ops::Unread&>(*unread);
-  std::call_once(part.once, [&] {
+  part.once([&] {
     part.elements = ops::selected_by(part.site, part.whole, part.mask);
     part.whole.reset();
     part.mask.reset();

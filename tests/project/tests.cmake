@@ -12,6 +12,12 @@ if(TARGET sinter_python AND TARGET sinter_command)
   set_tests_properties(site PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
+# The library is loaded into a process whose C++ library is in use already, as after `import torch`.
+if(NOT SINTER_SANITIZE)
+  add_library(uses_call_once MODULE ${CMAKE_CURRENT_LIST_DIR}/uses_call_once.cpp)
+  sinter_python(loads_late test_loads_late.py $<TARGET_FILE:uses_call_once> $<TARGET_FILE:sinter>)
+endif()
+
 # docs/guide.md shows the code of examples/guide.cpp and what it prints.
 if(TARGET example_guide AND TARGET sinter_command)
   sinter_python(guide ../../scripts/guide.py ${PROJECT_BINARY_DIR} --check)

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/once.hpp"
 #include "jit/compiler.hpp"
 #include "jit/library.hpp"
 #include "jit/llvm/architecture.hpp"
@@ -76,7 +77,7 @@ class LlvmCompiler final : public Compiler {
 
   std::string emit(const Source& source, int kind) {
     const auto inside = UntilExit<Llvm>::inside("LLVM", source.entry);
-    std::call_once(opened_, [this] { open(); });
+    opened_([this] { open(); });
     const Api& api = api_;
     const Architecture& architecture = architecture_of(source.target);
     const std::string triple(architecture.triple), processor(architecture.processor);
@@ -168,7 +169,7 @@ class LlvmCompiler final : public Compiler {
   }
 
   std::string path_, identity_;
-  std::once_flag opened_;
+  Once opened_;
   std::mutex initializing_;
   std::set<const Architecture*> initialized_;
   Api api_;

@@ -97,7 +97,12 @@ Lane<float> from_bits(Lane<std::int32_t> a) { return {std::bit_cast<float>(a.v)}
 Lane<double> from_bits(Lane<std::int64_t> a) { return {std::bit_cast<double>(a.v)}; }
 template <class T> Lane<T> shift_left(Lane<T> a, int n) { return {static_cast<T>(a.v << n)}; }
 template <class T> Lane<T> shift_right(Lane<T> a, int n) { return {static_cast<T>(a.v >> n)}; }
-template <class T, class N> Lane<T> lookup(const T (&table)[8], Lane<N> n) { return {table[n.v & 7]}; }
+/// Selects, because a load for each lane costs more.
+template <class T, class N> Lane<T> lookup(const T (&table)[8], Lane<N> n) {
+  const Lane<bool> odd{(n.v & 1) != 0}, second{(n.v & 2) != 0}, upper{(n.v & 4) != 0};
+  const auto one_of = [&](int k) { return select(odd, Lane<T>{table[k + 1]}, Lane<T>{table[k]}); };
+  return select(upper, select(second, one_of(6), one_of(4)), select(second, one_of(2), one_of(0)));
+}
 template <class T, class F> Lane<T> ldexp_or(Lane<T>, Lane<T>, const F& steps) { return steps(); }
 template <class T, class F> Lane<T> logarithm_limits_or(Lane<T>, Lane<T>, const F& selects) { return selects(); }
 /// Returns the fast result. The library is called afterwards (unary below), because a call in the loop would prevent vectorisation.

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/once.hpp"
 #include "runtime/cuda/cublaslt.hpp"
 #include "runtime/cuda/digits.hpp"
 #include "runtime/cuda/gpu.hpp"
@@ -106,7 +107,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
 
  private:
   Products& products() {
-    std::call_once(products_opened_, [&] { products_ = std::make_unique<Products>(*gpu_); });
+    products_opened_([&] { products_ = std::make_unique<Products>(*gpu_); });
     return *products_;
   }
   static Address address(Buffer& buffer, std::size_t bytes) {
@@ -115,7 +116,7 @@ class CudaDeviceImpl : public CudaDevice, public Repeats {
   }
   std::shared_ptr<Gpu> gpu_;
   Staging staging_{gpu_};
-  std::once_flag products_opened_;  // called at the first product
+  Once products_opened_;  // called at the first product
   std::unique_ptr<Products> products_;
 };
 
