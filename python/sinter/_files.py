@@ -149,13 +149,21 @@ def load(file, mmap_mode=None, allow_pickle=False):
     return _core.load_file(path)
 
 
+_ENDINGS = ("", ".npy", ".csv", ".tsv", ".png", ".ppm", ".pgm")
+
+
 def save(file, arr):
-    """Writes an array. The ending of the name selects the format; without an ending, and into an open file, the format is .npy."""
+    """Writes an array. The ending of the name selects the format; without an ending, and into an open file, the format is .npy. In .npz and .safetensors its name is arr_0."""
     array = asarray(arr)
     if hasattr(file, "write"):
         return _write_npy(file, array)
     path = os.fspath(file)
-    path = path if os.path.splitext(path)[1] else path + ".npy"
+    ending = os.path.splitext(path)[1]
+    if ending in (".npz", ".safetensors"):
+        return _save_archive(path, (array,), {}, False)
+    if ending not in _ENDINGS:
+        raise _core.IoError(f"save: no format has the ending '{ending}'; these have one: {', '.join(e for e in _ENDINGS if e)}, .npz, .safetensors")
+    path = path if ending else path + ".npy"
     if array.dtype.kind == "c" and path.endswith(".npy"):
         with open(path, "wb") as stream:
             return _write_npy(stream, array)

@@ -159,7 +159,8 @@ Walked called(const Sequence& s, Cell cell, const Tensor& x, const Layer& of_inp
 Tensor with_bias(const Tensor& x, const Tensor& bias) { return bias.empty_handle() ? x : x + bias; }
 /// Computes x's part of the sums for all steps at once.
 Tensor projected(const Sequence& s, const Layer& of_inputs) {
-  return with_bias(matmul(reshape(s.x, {s.steps * s.batch, -1}), of_inputs.weights).reshape({s.steps, s.batch, -1}), of_inputs.bias);
+  const Tensor rows = reshape(s.x, {s.steps * s.batch, s.x.shape()[2]});  // a size of -1 is unknown where there are no rows
+  return with_bias(matmul(rows, of_inputs.weights).reshape({s.steps, s.batch, of_inputs.weights.shape()[1]}), of_inputs.bias);
 }
 
 Tensor gate(const Tensor& x, std::int64_t k, std::int64_t hidden) { return x.at({ellipsis, Slice{k * hidden, (k + 1) * hidden}}); }

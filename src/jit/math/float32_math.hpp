@@ -1,7 +1,7 @@
 // The float32 functions of the CPU, written once over an abstract value X: a vector in a kernel that is being generated (jit/math/expression.hpp), or a number
 // of the interpreter (kernels/primitives/interpreter_functions.inl). Both do the same operations, each rounded once, so they give the same bits. All are within
-// 2 ULP over the whole range. Most stay in float32 arithmetic. power and hypot compute in double and round once, as do sin, cos and tan without fused multiply-adds.
-// Rarely used functions round the float64 function's result.
+// 2 ULP over the whole range. Most stay in float32 arithmetic. power and hypot compute in double and round once, as do sin, cos and tan without fused
+// multiply-adds. Rarely used functions round the float64 function's result.
 //
 // Besides arithmetic, comparisons and bit operations, a value has: fma, which is a fused multiply-add where the processor has one, else a product and a sum;
 // select(condition, a, b); abs, sqrt, trunc, copysign, isnan; to_double, to_float; bits and from_bits; shift_left and shift_right; like(literal);
