@@ -59,6 +59,18 @@ def test_archives_are_mappings(tmp_path):
         np.savez(tmp_path / "x.npz", x, arr_0=x)
 
 
+def test_the_ending_selects_the_format(tmp_path):
+    x = np.arange(6.0).reshape(2, 3)
+    for ending in ("npz", "safetensors"):
+        np.save(tmp_path / f"x.{ending}", x)
+        assert np.load(tmp_path / f"x.{ending}")["arr_0"].tolist() == x.tolist()
+    np.save(tmp_path / "x", x)
+    assert numpy.load(tmp_path / "x.npy").tolist() == x.tolist()
+    for ending in ("pt", "txt", "NPY"):
+        with pytest.raises(np.IoError, match=f"no format has the ending '.{ending}'"):
+            np.save(tmp_path / f"x.{ending}", x)
+
+
 def test_files_that_cannot_be_read(tmp_path):
     for path in ("none.npy", "none.npz", "none.npz:a", "none.csv", "none.safetensors", "none.png"):
         with pytest.raises(FileNotFoundError, match="none") as raised:

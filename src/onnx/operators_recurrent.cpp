@@ -104,7 +104,7 @@ Walked walk(const Sequence& s, const Tensor& x, bool backwards, std::vector<Tens
     outputs[static_cast<std::size_t>(t)] = output;
     states = std::move(next);
   }
-  return {stack(outputs), std::move(states)};
+  return {s.steps > 0 ? stack(outputs) : zeros({0, s.batch, s.hidden}, x.dtype()), std::move(states)};
 }
 
 /// Returns the initial state of a direction from an input [directions, batch, hidden].

@@ -386,6 +386,25 @@ TEST_CASE("ONNX Runtime's LSTM with weights of 8 bits agrees with the LSTM of ro
   }
 }
 
+TEST_CASE("recurrent layers of no steps or of an empty batch: the state is the first one") {
+  constexpr std::int64_t kSize = 4, kInputs = 3;
+  for (const auto& [op, gates] : {std::pair{"RNN", 1}, std::pair{"GRU", 3}, std::pair{"LSTM", 4}})
+    for (const auto& [steps, batch] : {std::pair<std::int64_t, std::int64_t>{0, 2}, {2, 0}})
+      for (const bool usual : {true, false}) {  // a library call, or the steps' operations
+        OnnxBuilder m;
+        m.input("x", {steps, batch, kInputs}).input("h", {1, batch, kSize}).output("y").output("last");
+        m.constant("w", {1, gates * kSize, kInputs}, floats(static_cast<std::size_t>(gates * kSize * kInputs)));
+        m.constant("r", {1, gates * kSize, kSize}, floats(static_cast<std::size_t>(gates * kSize * kSize)));
+        std::vector<OnnxBuilder::Attribute> how{{"hidden_size", kSize}};
+        if (!usual) how.push_back({"clip", 3.0f});
+        m.node(op, {"x", "w", "r", "", "", "h"}, {"y", "last"}, how);
+        const std::vector<float> state = floats(static_cast<std::size_t>(batch * kSize));
+        const auto got = loaded(m)({zeros({steps, batch, kInputs}, float32), from_span(state, {1, batch, kSize})});
+        CHECK(got[0].shape() == Shape{steps, 1, batch, kSize});
+        check_close(got[1], {1, batch, kSize}, std::vector<double>(state.begin(), state.end()));
+      }
+}
+
 TEST_CASE("ONNX Runtime's attention operators: heads, lengths, and packed tensors") {
   constexpr std::size_t kBatch = 2, kSteps = 5, kHeads = 3, kSize = 4, kAll = kHeads * kSize;
   const std::vector<float> qkv = floats(kBatch * kSteps * kHeads * 3 * kSize);  // [batch, steps, heads, 3, size]
