@@ -178,12 +178,6 @@ namespace sinter::jit::coefficients {
     fit("kCos64", "double lanes: cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4",
         lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2 if z > 1e-10 else one / 24, lambda z: z**2, 0,
         mp.mpf("0.6175"), 4)
-    fit("kAsin64", "double lanes: asin(x) = x + x^3 p(x^2), |x| <= 1/2",
-        lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6, lambda z: z, 0,
-        mp.mpf("0.2501"), 8)
-    fit("kAtan64", "double lanes: atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
-        lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -one / 3, lambda z: z, 0,
-        mp.mpf("0.1717"), 7)
 
     # The polynomials of float64's functions: their truncation error is below 2^-60 of the result.
     fit("kSinh", "sinh(r) = r + r^3 p(r^2), |r| <= ln(2)/2",

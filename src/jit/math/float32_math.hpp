@@ -23,7 +23,7 @@ namespace sinter::jit::float32_math {
 
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 constexpr double kLog2e = 0x1.71547652b82fep+0;
-constexpr double kPi = 0x1.921fb54442d18p+1, kHalfPi = kPi / 2;
+constexpr double kPi = 0x1.921fb54442d18p+1;
 
 // The same constant as kRound64, for numbers below 2^22.
 constexpr double kRound32 = 0x1.8p23;
