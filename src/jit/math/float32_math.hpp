@@ -137,18 +137,29 @@ template <class X> auto erf_32(const X& x) {
   return copysign(fma(u, p, u + lookup(kErf32[0], piece)), x);
 }
 
-/// Returns the normal distribution up to x. Its tail is computed in two parts, because four roundings would add up.
-template <class X> auto ndtr_32(const X& x) {
-  const auto whole = abs(x), a = select(whole > 15.0, 15.0, whole), one = a.like(1.0);
-  const auto square = exact_product(a, a * -0.5);
+/// Returns `times` the normal distribution up to -a, of a from 0 to 15, as e^square / (1 + a) times a polynomial; square is -a^2 / 2. It is computed in two
+/// parts, because four roundings would add up.
+template <class X> auto normal_tail(const Pair<X>& a, const Pair<X>& square, double times) {
+  const auto one = a.hi.like(1.0);
   const auto n = fma(square.hi, kLog2e, kRound32) - kRound32;
   const auto r = fma(n, -(kLn2 - 0.693359375), fma(n, -0.693359375, square.hi)) + square.lo;
   const auto e = fast_sum(one, r);
   const auto exponential = normal(Pair<X>{e.hi, fma(r * r, polynomial(r, kExp32), e.lo)});
-  const auto t = (a - 4.0) / (a + 4.0);
-  const auto p = fast_sum(a.like(kTail32[0]), t * polynomial_after(t, kTail32));
-  const auto below = scale32(rounded(exponential * p / exact_sum(a, one)), n, n + kRound32);
+  const auto t = (a.hi - 4.0) / (a.hi + 4.0);
+  const auto p = fast_sum(one.like(kTail32[0]), t * polynomial_after(t, kTail32)), sum = exact_sum(a.hi, one);
+  return scale32(rounded(exponential * p / Pair<X>{sum.hi, sum.lo + a.lo}) * times, n, n + kRound32);
+}
+template <class X> auto ndtr_32(const X& x) {
+  const auto whole = abs(x), a = select(whole > 15.0, 15.0, whole);
+  const auto below = normal_tail(Pair<X>{a, a.like(0.0)}, exact_product(a, a * -0.5), 1);
   return select(x > 0.0, 1.0 - below, below);
+}
+/// erfc(a) is twice the normal distribution up to -sqrt(2) a.
+template <class X> auto erfc_32(const X& x) {
+  const auto whole = abs(x), a = select(whole > 10.5, 10.5, whole);
+  const auto wide = exact_product(a, a.like(0x1.6a09e6p+0));
+  const auto above = normal_tail(Pair<X>{wide.hi, fma(a, 0x1.9fcef4p-26, wide.lo)}, exact_product(a, -a), 2);
+  return select(x < 0.0, 2.0 - above, above);
 }
 
 /// Returns 1 / (1 + e^-x), with numerator and denominator times 2^-32: where the quotient is subnormal, e^-x is then at most 2^118. The denominator is rounded
@@ -403,7 +414,6 @@ template <class X, class Y> auto hypot_32(const X& x, const Y& y) {
 #define SINTER_ROUNDED(name) \
   template <class X> auto name##_32(const X& x) { return to_float(float64_math::name##_64(to_double(x))); }
 SINTER_ROUNDED(cbrt)
-SINTER_ROUNDED(erfc)
 SINTER_ROUNDED(erfinv)
 SINTER_ROUNDED(lgamma)
 SINTER_ROUNDED(digamma)

@@ -40,8 +40,8 @@ template <class X> struct Reduced {
 /// Computes x + low = n ln(2) + r, for |x| < 1100.
 template <class X> Reduced<X> reduce_exp(const X& x, const X& low) {
   const auto n = fma(x, kLog2eLong.hi, kRound64) - kRound64;
-  const auto r = exact_sum(fma(n, -kLn2High, x), n * -kLn2Low);
-  return {{r.hi, r.lo + low}, n};
+  const auto first = fma(n, -kLn2High, x), r = fma(n, -kLn2Low, first);
+  return {{r, fma(n, -kLn2Low, first - r) + low}, n};
 }
 
 /// Returns e^r, where r's low part is small compared with 1.
