@@ -48,6 +48,7 @@ FLAGS = {"unique": (["return_index", "return_inverse", "return_counts"], "Array"
 LESS = {"svd": ("compute_uv", "Literal[True] | None", "Literal[False]"), "qr": ("mode", "Literal['reduced', 'complete'] | None", "Literal['r']")}
 # Functions whose signature the table does not tell in full.
 WRITTEN = {
+    "delete": "def delete(arr: ArrayLike, obj: ArrayLike | builtins.slice, axis: AxisLike = None, *, out: Out = None) -> Array: ...",
     "einsum": "def einsum(subscripts: builtins.str, *operands: ArrayLike, dtype: DTypeLike | None = None, optimize: Any = None, out: Out = None) -> Array: ...",
     "gradient": "def gradient(f: ArrayLike, *varargs: ArrayLike, axis: AxisLike = None, edge_order: int | None = None) -> Any: ...",
     "where": "@overload\ndef where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, *, out: Out = None) -> Array: ...\n"

@@ -93,6 +93,14 @@ for _name in ("copyto", "put", "put_along_axis", "putmask", "place", "fill_diago
     globals()[_name] = _changes(_name)
 
 
+@_functools.wraps(_table["delete"])
+def delete(arr, obj, axis=None, **keywords):
+    if isinstance(obj, slice):
+        arr = asarray(arr)
+        obj = _table["arange"](*obj.indices(arr.size if axis is None else arr.shape[axis]))
+    return _table["delete"](arr, obj, axis, **keywords)
+
+
 def _with_fields(name, fields):
     """A tuple of results that also have names."""
     function = _table[name]

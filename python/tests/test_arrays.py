@@ -949,3 +949,12 @@ def test_initial_has_the_reductions_type(name):
         getattr(sinter, name)(sinter.asarray([1, 2], dtype="int8"), initial=float("inf"), **({"dtype": "int8"} if "sum" in name or "prod" in name else {}))
     with pytest.raises(Exception, match="300"):
         sinter.max(sinter.asarray([1, 2], dtype="int8"), initial=300)
+
+
+@pytest.mark.parametrize("part", [slice(0, 2), slice(None, None, 2), slice(4, 0, -2), slice(-2, None), slice(1, 1)])
+def test_delete_takes_a_slice(part):
+    x = numpy.arange(20.0).reshape(4, 5)
+    for axis in [None, 0, 1, -1]:
+        want = numpy.delete(x, part, axis=axis)
+        assert numpy.array_equal(sinter.delete(sinter.asarray(x), part, axis), want)
+        assert numpy.array_equal(sinter.delete(x, part, axis=axis), want)

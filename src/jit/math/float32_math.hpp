@@ -311,7 +311,10 @@ template <class X> auto circular32(const X& x) {
   return Circular{Pair<X>{r, fma(r * z, polynomial(z, kSin32), low)}, Pair<X>{cos.hi, cos_tail}, bits(t)};
 }
 
+// A number is a pair without a low part.
 template <class X> X rounded(const X& x) { return x; }
+template <class X> X normal(const X& x) { return x; }
+
 /// Returns the sine, advanced by a quarter turn for each `shift`.
 template <class C> auto sine_of(const C& c, int shift) {
   const auto q = c.quadrant + shift;
@@ -325,7 +328,6 @@ template <class X> auto sine(const X& x, int shift, const char* name) {
 template <class X> auto sin_32(const X& x) { return select(x == 0.0, x, sine(x, 0, "sin")); }
 template <class X> auto cos_32(const X& x) { return sine(x, 1, "cos"); }
 
-template <class X> X normal(const X& x) { return x; }
 template <class C> auto tangent_of(const C& c) {
   const auto odd = (c.quadrant & 1) != 0;
   return rounded(normal(select(odd, -c.cos, c.sin)) / normal(select(odd, c.sin, c.cos)));
