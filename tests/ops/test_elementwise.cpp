@@ -329,3 +329,9 @@ TEST_CASE("errors of elementwise functions name the function and the type") {
   CHECK_THROWS_AS(sn::celu(x, 0), sn::ValueError);
   CHECK_THROWS_AS(sn::glu(sn::zeros({3, 5})), sn::ShapeError);
 }
+
+TEST_CASE_TEMPLATE("the bits of the least integer's magnitude are counted in its own width", T, std::int8_t, std::int16_t, std::int32_t, std::int64_t) {
+  using limits = std::numeric_limits<T>;
+  const Tensor x = sn::from_span(std::vector<T>{limits::min(), limits::max(), -1, 0, static_cast<T>(limits::min() + 1)}, {5});
+  CHECK(sn::bitwise_count(x).to_vector<std::uint8_t>() == std::vector<std::uint8_t>{1, limits::digits, 1, 0, limits::digits});
+}

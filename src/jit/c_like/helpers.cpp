@@ -35,7 +35,7 @@ constexpr Function kFunctions[] = {
     // Counts of neighbouring bits, pairs and halves of bytes are added side by side; then a product adds all bytes in the highest byte. Compilers know the
     // pattern.
     {"sn_bitwise_count", I, R"(@T sn_bitwise_count(@T a) {
-  @U v = (@U)a;
+  @U v = (@U)a & ((@U)0 - 1) >> (8 * (sizeof(@U) - sizeof(@T)));
   v = v - ((v >> 1) & (@U)0x5555555555555555ul);
   v = (v & (@U)0x3333333333333333ul) + ((v >> 2) & (@U)0x3333333333333333ul);
   v = (v + (v >> 4)) & (@U)0x0f0f0f0f0f0f0f0ful;
