@@ -330,6 +330,11 @@ TEST_CASE("errors of elementwise functions name the function and the type") {
   CHECK_THROWS_AS(sn::glu(sn::zeros({3, 5})), sn::ShapeError);
 }
 
+TEST_CASE("one kernel computes a function of float32 and of float64") {
+  const Tensor x = sn::from_span(std::vector<float>{0.25f, 0.5f, 0.75f}, {3}), wide = x.astype(DType::float64);
+  CHECK(sn::max(sn::abs(sn::erfinv(x) - sn::erfinv(wide)) + sn::abs(sn::lgamma(x) - sn::lgamma(wide))).item<double>() < 1e-6);
+}
+
 TEST_CASE_TEMPLATE("the bits of the least integer's magnitude are counted in its own width", T, std::int8_t, std::int16_t, std::int32_t, std::int64_t) {
   using limits = std::numeric_limits<T>;
   const Tensor x = sn::from_span(std::vector<T>{limits::min(), limits::max(), -1, 0, static_cast<T>(limits::min() + 1)}, {5});

@@ -3,7 +3,7 @@ sinter_suite(arranging llvm interpreter unfused cuda_long "opencl=promotion*of*t
 sinter_suite(assign llvm interpreter unfused cuda_long opencl loops)
 sinter_suite(decompositions llvm interpreter unfused cuda_long opencl loops)
 sinter_suite(dtypes llvm interpreter unfused cuda_long opencl loops)
-sinter_suite(elementwise llvm interpreter unfused cuda_long opencl=the*bits*least* loops)
+sinter_suite(elementwise llvm interpreter unfused cuda_long opencl=the*bits*least*,one*kernel*float32* loops)
 sinter_suite(fft llvm interpreter unfused cuda_long opencl loops)
 sinter_suite(in_place llvm interpreter unfused cuda_long opencl loops)
 sinter_suite(nn llvm interpreter cuda_long opencl loops)

@@ -26,7 +26,8 @@ class Writer {
   struct Processor {
     bool has_fma() const { return true; }
   };
-  explicit Writer(std::string_view function) : function_(function) {}
+  /// The name tells the tables of one function from those of others.
+  explicit Writer(std::string function) : function_(std::move(function)) {}
   Processor module() const { return {}; }
   const std::string& text() const { return text_; }
   /// Returns the tables, which stand before the function.
@@ -118,7 +119,7 @@ std::string_view type_name(DType dtype) {
 std::string function_text(std::string_view helper, DType dtype) {
   if (helper == "sn_rsqrt") return "@T sn_rsqrt(@T a) { return 1 / sqrt(a); }";
   const std::string_view name = helper == "sn_pow" ? "power" : helper.substr(3);
-  Writer writer(name);
+  Writer writer(fmt::format("{}_{}", name, sinter::name(dtype)));
   int operands = 0;
   Value result;
 #define SINTER_FUNCTION(id, arity, ...)                                                                                             \
