@@ -21,9 +21,8 @@ import scipy.special  # noqa: E402
 
 import sinter as sn  # noqa: E402
 
-NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2"}
 BINARY = ("power", "atan2", "hypot")
-NAMES = ("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc".split(), BINARY)
+UNARY = "exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc".split()
 
 
 def fastest(work):
@@ -39,7 +38,7 @@ def ways(name, operands):
     """Returns a call for each library that has the function; NumPy's writes into memory that it has already."""
     function, result = getattr(sn, name), np.empty_like(operands[0])
     frozen, ours = sn.freeze(lambda *x: function(*x)), [sn.array(x) for x in operands]
-    theirs = getattr(scipy.special, name, None) if name.startswith("erf") else getattr(np, NUMPY.get(name, name))
+    theirs = getattr(scipy.special if name.startswith("erf") else np, name)
     found = {"sinter": lambda: sn.eval(frozen(*ours)), "NumPy": lambda: theirs(*operands, out=result)}
     if importlib.util.find_spec("torch"):
         import torch
@@ -55,7 +54,7 @@ def ways(name, operands):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--elements", type=int, default=1_000_000)
-    parser.add_argument("names", nargs="*", default=[*NAMES[0], *NAMES[1]])
+    parser.add_argument("names", nargs="*", default=[*UNARY, *BINARY])
     given = parser.parse_args()
     random, ratios = np.random.default_rng(1), {}
     print("| function | dtype | sinter | NumPy | PyTorch | copy | fastest peer / sinter |\n|---|---|--:|--:|--:|--:|--:|")

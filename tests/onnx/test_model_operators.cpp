@@ -395,9 +395,8 @@ TEST_CASE("recurrent layers of no steps or of an empty batch: the state is the f
         m.input("x", {steps, batch, kInputs}).input("h", {1, batch, kSize}).output("y").output("last");
         m.constant("w", {1, gates * kSize, kInputs}, floats(static_cast<std::size_t>(gates * kSize * kInputs)));
         m.constant("r", {1, gates * kSize, kSize}, floats(static_cast<std::size_t>(gates * kSize * kSize)));
-        std::vector<OnnxBuilder::Attribute> how{{"hidden_size", kSize}};
-        if (!usual) how.push_back({"clip", 3.0f});
-        m.node(op, {"x", "w", "r", "", "", "h"}, {"y", "last"}, how);
+        const std::vector<OnnxBuilder::Attribute> plain{{"hidden_size", kSize}}, clipped{{"hidden_size", kSize}, {"clip", 3.0f}};
+        m.node(op, {"x", "w", "r", "", "", "h"}, {"y", "last"}, usual ? plain : clipped);
         const std::vector<float> state = floats(static_cast<std::size_t>(batch * kSize));
         const auto got = loaded(m)({zeros({steps, batch, kInputs}, float32), from_span(state, {1, batch, kSize})});
         CHECK(got[0].shape() == Shape{steps, 1, batch, kSize});

@@ -73,23 +73,14 @@ template <class X> auto exp2_32(const X& x) {
   return scale32(fma(r, polynomial(r, kExp2_32), 1.0), n, t);
 }
 
-template <class X> struct Exp64 {
-  X p;      // e^r - 1
-  X scale;  // 2^n
-};
-
+template <class X> auto clamp(const X& x, double limit) { return between(-limit, x, limit); }
 /// Computes exp in double, for arguments between -700 and 700.
-template <class X> auto exp64(const X& x) {
+template <class X> auto exp_double(const X& x) {
   const auto t = fma(x, kLog2e, kRound64);
   const auto n = t - kRound64;
   const auto r = fma(n, -1.90821492927058770002e-10, fma(n, -6.93147180369123816490e-01, x));  // ln(2) in 33 + 53 bits
-  return Exp64<X>{fma(r * r, polynomial(r, kExp64), r), from_bits(shift_left(bits(t) - kRound64Bits + 1023, 52))};
-}
-
-template <class X> auto clamp(const X& x, double limit) { return between(-limit, x, limit); }
-template <class X> auto exp_double(const X& x) {
-  const auto e = exp64(x);
-  return fma(e.p, e.scale, e.scale);
+  const auto p = fma(r * r, polynomial(r, kExp64), r), scale = from_bits(shift_left(bits(t) - kRound64Bits + 1023, 52));
+  return fma(p, scale, scale);
 }
 
 template <class X> auto expm1_32(const X& x) {
@@ -267,11 +258,11 @@ template <class X> auto atanh_32(const X& x) {
 /// Computes the logarithm of a positive normal double, as float64's log does, but in one part.
 template <class X> auto log64(const X& x) {
   const auto b = bits(x);
-  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
-  const auto mantissa = from_bits(b - shift_left(n, 52)), exponent = from_bits(n + kRound64Bits) - kRound64;
-  const auto piece = bits(fma(mantissa, 10.0, kRound64));
+  const auto n = float64_math::exponent64(b);
+  const auto mantissa = from_bits(b - shift_left(n, 52));
+  const auto piece = float64_math::tenth(mantissa);
   const auto r = fma(mantissa, lookup(kLogTable[0], piece), -1.0);
-  return fma(r * r, polynomial(r, kLog64), r) + fma(exponent, kLn2, lookup(kLogTable[1], piece));
+  return fma(r * r, polynomial(r, kLog64), r) + fma(float64_math::to_number(n), kLn2, lookup(kLogTable[1], piece));
 }
 
 // ---- circular functions

@@ -135,10 +135,10 @@ template <class X> auto tanh_64(const X& x) {
 
 // ---- logarithms
 
-template <class X> struct Log {
-  X exponent;
-  Pair<X> mantissa;  // the natural logarithm of a number in [sqrt(1/2), sqrt(2)]
-};
+/// Returns n, for which the bits of a normal number stand for m 2^n with m in [sqrt(1/2), sqrt(2)).
+template <class N> auto exponent64(const N& bits) { return shift_right(bits - 0x3fe6a09e667f3bcd, 52); }
+/// Returns an integer whose last three bits are those of the tenth next to the mantissa: the number of a column of kLogTable.
+template <class X> auto tenth(const X& mantissa) { return bits(fma(mantissa, 10.0, kRound64)); }
 
 /// Returns log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1] with an error of 2^-70.
 template <class X> Pair<X> long_log_near_one(const Pair<X>& f) {
@@ -159,21 +159,21 @@ template <class X> struct Parts {
 template <class X> Parts<X> parts(const X& x) {
   const auto tiny = x < 0x1p-1022;
   const auto b = bits(select(tiny, x * 0x1p54, x));
-  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  const auto n = exponent64(b);
   const auto mantissa = from_bits(b - shift_left(n, 52)), f = mantissa - 1.0;
   return {mantissa, {f, f.like(0.0)}, to_number(n) - select(tiny, 54.0, x.like(0.0))};
 }
 /// Returns exponent * ln(2) + mantissa.
-template <class X> Pair<X> natural(const Log<X>& l) {
-  const auto sum = fast_sum(l.exponent * kLn2High, l.mantissa.hi);
-  const auto more = fast_sum(sum.hi, l.exponent * kLn2Low);
-  return {more.hi, more.lo + (sum.lo + l.mantissa.lo)};
+template <class X> Pair<X> natural(const X& exponent, const Pair<X>& mantissa) {
+  const auto sum = fast_sum(exponent * kLn2High, mantissa.hi);
+  const auto more = fast_sum(sum.hi, exponent * kLn2Low);
+  return {more.hi, more.lo + (sum.lo + mantissa.lo)};
 }
 
 /// Returns n ln(2) + log(mantissa), or log(mantissa + *lost), where `lost` is less than a rounding error of the mantissa. It takes a tenth near the mantissa
 /// and its logarithm from a table, so that no division is needed; near 1 the tenth is 1, so that the result is that of r alone.
 template <class X> Pair<X> log_by_table(const X& mantissa, const X& n, const X* lost = nullptr) {
-  const auto piece = bits(fma(mantissa, 10.0, kRound64)), inverse = lookup(kLogTable[0], piece);
+  const auto piece = tenth(mantissa), inverse = lookup(kLogTable[0], piece);
   auto ratio = exact_product(mantissa, inverse);
   if (lost) ratio.lo = fma(*lost, inverse, ratio.lo);
   const auto r = ratio.hi - 1.0, z = r * r;
@@ -182,10 +182,13 @@ template <class X> Pair<X> log_by_table(const X& mantissa, const X& n, const X* 
   return {sum.hi, sum.lo + (fma(n, kLn2Low, lookup(kLogTable[2], piece)) + tail)};
 }
 
-template <class X> auto log_64(const X& x) {
+/// Returns the logarithm of a positive number.
+template <class X> auto log_of_positive(const X& x) {
   const auto p = parts(x);
-  return log_specials(rounded(log_by_table(p.mantissa, p.n)), x);
+  return rounded(log_by_table(p.mantissa, p.n));
 }
+
+template <class X> auto log_64(const X& x) { return log_specials(log_of_positive(x), x); }
 template <class X> auto log2_64(const X& x) {
   const auto p = parts(x);
   const auto zero = x.like(0.0);
@@ -201,7 +204,7 @@ template <class X> Pair<X> log1p_pair(const Pair<X>& x) {
   const auto sum = exact_sum(x.hi.like(1.0), x.hi);
   const auto u = fast_sum(sum.hi, sum.lo + x.lo);
   const auto b = bits(u.hi);
-  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  const auto n = exponent64(b);
   const auto less = select(n > n.like(1000), n.like(1000), n);  // the low part of a number above 2^1000 has no effect
   const auto lost = u.lo * power_of_two(-less);
   return log_by_table(from_bits(b - shift_left(n, 52)), to_number(n), &lost);
@@ -226,7 +229,7 @@ template <class M, class X> auto log_of_sum(const M& far, const X& a, const Pair
   return log.hi + (log.lo + select(far, a.like(kLn2Long.hi), a.like(0.0)));
 }
 
-// What to add to 1; float32's functions (jit/math/float32_math.hpp) compute the same in float32.
+// These functions return the number whose log1p is wanted. Those of float32 (jit/math/float32_math.hpp) call them, too.
 
 /// Returns a + a^2 / (1 + sqrt(1 + a^2)), of which asinh(a) is the log1p.
 template <class X> Pair<X> asinh_excess(const X& a) {
@@ -377,7 +380,7 @@ template <class Y, class X> auto atan2_64(const Y& y, const X& x) {
 template <class X, class Y> auto power_64(const X& x, const Y& y) {
   const auto a = abs(x);
   const auto p = parts(a);
-  const auto log = natural(Log<X>{p.n, long_log_near_one(p.f)});
+  const auto log = natural(p.n, long_log_near_one(p.f));
   const auto enough = select(y > 0x1p66, 0x1p66, select(y < -0x1p66, -0x1p66, y));  // beyond these exponents all powers are 0, 1 or infinite
   const auto product = exact_product(enough, log.hi);
   const auto exponent = clamp_exp(product.hi);
@@ -398,7 +401,7 @@ template <class X> auto cbrt_64(const X& x) {
   const auto a = abs(x);
   const auto p = parts(a);
   const auto n = fma(p.n, 1.0 / 3, kRound64) - kRound64, rest = p.n - n * 3.0;  // -1, 0 or 1
-  const auto m = (p.f.hi + 1.0) * power_of_two(to_integer(rest));
+  const auto m = p.mantissa * power_of_two(to_integer(rest));
   const auto first = polynomial(p.f.hi, kCbrt) * select(rest < 0.0, 0x1.965fea53d6e3dp-1, select(rest > 0.0, 0x1.428a2f98d728bp+0, m.like(1.0)));
   // Two steps of Newton's method with one derivative.
   const auto slope = 1.0 / (first * first * 3.0);
@@ -510,8 +513,7 @@ template <class X> auto ndtr_64(const X& x) {
 template <class X> auto erfinv_64(const X& x) {
   const auto whole = abs(x), a = select(whole < 1.0, whole, 0.5), zero = x.like(0.0), one = x.like(1.0);
   const auto rest = 1.0 - a;  // exact from 1/2 on, where it matters
-  const auto p = parts(rest * (1.0 + a));
-  const auto w = -rounded(log_by_table(p.mantissa, p.n));
+  const auto w = -log_of_positive(rest * (1.0 + a));
   const auto near_y = polynomial(w - 2.5, kErfinvNear), far_y = polynomial(sqrt(select(w > 5.0, w, 5.0)) - 4.0, kErfinvFar);
   const auto y = a * select(w > 5.0, far_y, near_y);
   const auto far = y >= 0.75;
@@ -533,12 +535,12 @@ template <class X> auto erfinv_64(const X& x) {
 template <class X> Pair<X> long_log(const Pair<X>& x) {
   const auto tiny = x.hi < 0x1p-1022;
   const auto b = bits(select(tiny, x.hi * 0x1p54, x.hi));
-  const auto n = shift_right(b - 0x3fe6a09e667f3bcd, 52);
+  const auto n = exponent64(b);
   const auto exponent = to_number(n) - select(tiny, 54.0, x.hi.like(0.0));
   // The low part is scaled to a mantissa of about 1. The low part of the smallest and the largest numbers has no effect.
   const auto unit = power_of_two(to_integer(-select(exponent > 900.0, 900.0, select(exponent < -900.0, -900.0, exponent))));
   const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, x.lo * unit);
-  return natural(Log<X>{exponent, long_log_near_one(f)});
+  return natural(exponent, long_log_near_one(f));
 }
 
 /// Returns x minus the nearest integer.
@@ -602,7 +604,7 @@ template <class X> auto lgamma_64(const X& x) {
   const auto at_two =
       rounded(Pair<X>{e2, zero} * normal(like(x, Long{0x1.b0ee6072093cep-2, 0x1.6cb90701fbfabp-58}) + Pair<X>{e2 * polynomial(e2, kGammaTwo), zero}));
   const auto result = select(abs(e1) < 0x1p-3, at_one, select(abs(e2) < 0x1p-3, at_two, general));
-  const auto huge = select(x < 0x1p1000, result, x * (rounded(log_by_table(parts(x).mantissa, parts(x).n)) - 1.0));
+  const auto huge = select(x < 0x1p1000, result, x * (log_of_positive(x) - 1.0));
   const auto pole = (x <= 0.0) & (trunc(x) == x);
   return select(isnan(x), x, select(pole | (a == kInf), kInf, huge));
 }
@@ -626,7 +628,7 @@ template <class X> auto digamma_64(const X& x) {
   const auto all = exact_sum(part.hi, -select(low, signed_turn.hi, zero));
   const auto result = all.hi + (all.lo + (part.lo - select(low, signed_turn.lo, zero)));
   const auto tiny = abs(x) < 0x1p-900;  // -1/x
-  const auto huge = select(x < 0x1p1000, select(tiny, -1.0 / x, result), rounded(log_by_table(parts(x).mantissa, parts(x).n)));
+  const auto huge = select(x < 0x1p1000, select(tiny, -1.0 / x, result), log_of_positive(x));
   const auto pole = (x < 0.0) & (trunc(x) == x);
   return select(isnan(x) | (x == kInf), x, select(pole, kNaN, huge));
 }
