@@ -108,6 +108,35 @@ def fit_erf32():
     print("};")
 
 
+def fit_erf64():
+    """Prints the table of float64's erf: a polynomial for each of eight pieces of [0, 5.97], whose first two coefficients have a low part."""
+    step, scale, pieces, terms = mp.mpf(102) / 128, mp.mpf(1) / mp.mpf("0.796875"), 8, 18
+    rows, error = [], 0
+    for i in range(pieces):
+        middle = step * i
+        below, above = -step / 2, step / 2
+        if i == 0:  # odd
+            even = lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) if z > 1e-30 else 2 / mp.sqrt(mp.pi)
+            odd, _ = remez(even, lambda z: 1 / even(z), 0, above**2, list(range(terms // 2)))
+            c = [odd[k // 2] if k % 2 else mp.mpf(0) for k in range(terms)]
+        else:
+            c, _ = remez(lambda u: mp.erf(middle + u), lambda u: 1 / mp.erf(middle + u), below, above, list(range(terms)))
+        first = [round_to(v, 53) for v in c[:2]]
+        rest = [round_to(v - f, 53) for v, f in zip(c, first)]
+        row = [first[0], rest[0], first[1], rest[1]] + [round_to(v, 53) for v in c[2:]]
+        for k in range(1, 400):
+            u = below + (above - below) * k / 400 if i else above * k / 400
+            value = row[0] + row[1] + u * (row[2] + row[3]) + sum(v * u ** (n + 2) for n, v in enumerate(row[4:]))
+            error = max(error, abs(value / mp.erf(middle + u) - 1))
+        rows.append(row)
+    print(f"// erf(i h + u) = c[0][i] + c[1][i] + u (c[2][i] + c[3][i] + c[4][i] u + ...), where i is the quotient by h, rounded; error {mp.nstr(error, 3)}")
+    print(f"inline constexpr double kErfStep = {float(step).hex()}, kErfScale = {float(scale).hex()};")
+    print(f"inline constexpr double kErfTable[{terms + 2}][{pieces}] = {{")
+    for k in range(terms + 2):
+        print("    {" + ", ".join(re.sub(r"\.?0+p", "p", float(row[k]).hex()) for row in rows) + "},")
+    print("};")
+
+
 def log_table():
     """Prints the table of float64's log: for each tenth from 0.7 to 1.4 a short number near its reciprocal, and the logarithm of that number's reciprocal."""
     tenths = [8, 9, 10, 11, 12, 13, 14, 7]  # in the order of their last three bits
@@ -163,6 +192,10 @@ namespace sinter::jit::coefficients {
     fit("kAsin32", "float32: asin(x) = x + x^3 p(x^2), |x| <= 1/2", asin_tail, lambda z: z, 0, mp.mpf("0.2501"), 5, 24)
     fit("kAtan32", "float32: atan(t) = t + t^3 p(t^2), |t| <= 1", atan_tail, lambda z: z / (1 + atan_tail(z) * z), 0, 1, 8, 24)
 
+    fit("kCbrt32", "float32: cbrt(1+f) = p(f), 1+f in [sqrt(1/2), sqrt(2)]", lambda f: mp.cbrt(1 + f), lambda f: 1 / mp.cbrt(1 + f), root[0], root[1], 6, 24)
+    fit("kCbrtSlope32", "float32: the derivative of cbrt at 1+f = p(f), 1+f in [sqrt(1/2), sqrt(2)]", lambda f: mp.cbrt(1 + f) ** -2 / 3,
+        lambda f: 3 * mp.cbrt(1 + f) ** 2, root[0], root[1], 3, 24)
+
     from_unit = lambda t: 4 * (1 + t) / (1 - t)
     scaled_tail = lambda x: (1 + x) * mp.exp(x * x / 2) * mp.erfc(x / mp.sqrt(2)) / 2
     fit("kTail32", "float32: ndtr(-x) = exp(-x^2/2) / (1 + x) p((x - 4) / (x + 4)), 0 <= x <= 14.3", lambda t: scaled_tail(from_unit(t)),
@@ -179,7 +212,10 @@ namespace sinter::jit::coefficients {
         lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2 if z > 1e-10 else one / 24, lambda z: z**2, 0,
         mp.mpf("0.6175"), 4)
 
-    # The polynomials of float64's functions: their truncation error is below 2^-60 of the result.
+    # The polynomials of float64's functions: their truncation error is below 2^-58 of the result.
+    fit("kExp", "e^r = 1 + r + r^2/2 + r^3 p(r), |r| <= ln(2)/2", taylor_safe(lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3, one / 6),
+        lambda r: abs(r) ** 3 / mp.exp(r), -half_ln2, half_ln2, 10)
+    fit("kExp2", "2^r = 1 + r p(r), |r| <= 1/2", taylor_safe(lambda r: mp.expm1(r * ln2) / r, ln2), lambda r: abs(r) / mp.power(2, r), -0.5005, 0.5005, 12)
     fit("kSinh", "sinh(r) = r + r^3 p(r^2), |r| <= ln(2)/2",
         lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z / 120, lambda z: z, 0, half_ln2**2, 5)
     fit("kCosh", "cosh(r) = 1 + r^2/2 + r^4 p(r^2), |r| <= ln(2)/2; error absolute",
@@ -198,6 +234,7 @@ namespace sinter::jit::coefficients {
         lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z * 3 / 40, lambda z: z, 0, mp.mpf("0.2501"), 13)
     fit("kAtan", "atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
         lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 5 - one / 3, lambda z: z, 0, mp.mpf("0.1717"), 12)
+    fit_erf64()
     fit("kErf", "erf(x) = x (2/sqrt(pi) + x^2 p(x^2)), |x| <= 3/4",
         lambda z: (mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 2 / mp.sqrt(mp.pi)) / z if z > 1e-12 else (z / 5 - 2 * one / 3) / mp.sqrt(mp.pi),
         lambda z: z, 0, 0.5626, 12)

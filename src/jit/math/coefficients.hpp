@@ -95,6 +95,21 @@ inline constexpr double kAtan32[] = {
     -0x1.0c1ef80000000p-6,  // -0.016364805400371552
     0x1.7ebf180000000p-9,  // 0.0029201237484812737
 };
+// float32: cbrt(1+f) = p(f), 1+f in [sqrt(1/2), sqrt(2)]; error 1.44e-6
+inline constexpr double kCbrt32[] = {
+    0x1.ffffde0000000p-1,  // 0.99999898672103882
+    0x1.5550ca0000000p-2,  // 0.33331599831581116
+    -0x1.c686260000000p-4,  // -0.11096777766942978
+    0x1.ff88f00000000p-5,  // 0.06244322657585144
+    -0x1.6e1e8a0000000p-5,  // -0.044692296534776688
+    0x1.a7a2b60000000p-6,  // 0.025856664404273033
+};
+// float32: the derivative of cbrt at 1+f = p(f), 1+f in [sqrt(1/2), sqrt(2)]; error 0.00502
+inline constexpr double kCbrtSlope32[] = {
+    0x1.560cc60000000p-2,  // 0.33403310179710388
+    -0x1.e2eb300000000p-3,  // -0.23580014705657959
+    0x1.6089820000000p-3,  // 0.17213727533817291
+};
 // float32: ndtr(-x) = exp(-x^2/2) / (1 + x) p((x - 4) / (x + 4)), 0 <= x <= 14.3; error 2.1e-8
 inline constexpr double kTail32[] = {
     0x1.e361ea0000000p-2,  // 0.47205320000648499
@@ -142,6 +157,34 @@ inline constexpr double kCos64[] = {
     -0x1.6c16b8925fd7ep-10,  // -0.0013888883737250553
     0x1.a0111bd968896p-16,  // 2.4799515676251169e-5
     -0x1.2429ef3c46b5ap-22,  // -2.7209874865908917e-7
+};
+// e^r = 1 + r + r^2/2 + r^3 p(r), |r| <= ln(2)/2; error 8.55e-19
+inline constexpr double kExp[] = {
+    0x1.555555555555ap-3,  // 0.1666666666666668
+    0x1.5555555555530p-5,  // 0.041666666666666408
+    0x1.111111110ef81p-7,  // 0.0083333333333184285
+    0x1.6c16c16c271f5p-10,  // 0.0013888888889034255
+    0x1.a01a01b284192p-13,  // 0.00019841269893606774
+    0x1.a01a015205f76p-16,  // 2.4801587024197523e-5
+    0x1.71ddf2296f435p-19,  // 2.7557237174112274e-6
+    0x1.27e58d86425ecp-22,  // 2.75575267841791e-7
+    0x1.af68e0e496f0ep-26,  // 2.5111348460996097e-8
+    0x1.1e66cba82c547p-29,  // 2.0838455024792446e-9
+};
+// 2^r = 1 + r p(r), |r| <= 1/2; error 1.89e-17
+inline constexpr double kExp2[] = {
+    0x1.62e42fefa39efp-1,  // 0.69314718055994529
+    0x1.ebfbdff82c58fp-3,  // 0.24022650695910072
+    0x1.c6b08d704a0dbp-5,  // 0.05550410866482177
+    0x1.3b2ab6fba4e7dp-7,  // 0.0096181291076284873
+    0x1.5d87fe78a04bfp-10,  // 0.0013333558146373795
+    0x1.430912f86a08cp-13,  // 0.00015403530393354561
+    0x1.ffcbfc7e79304p-17,  // 1.5252733871437472e-5
+    0x1.62c0224961aa8p-20,  // 1.3215486823495732e-6
+    0x1.b524ca2b2197dp-24,  // 1.0178045133273393e-7
+    0x1.e4cef638c2fa7p-28,  // 7.0548913870205637e-9
+    0x1.ea1d13a160afap-32,  // 4.4575570499168995e-10
+    0x1.c4c957cc8dc8dp-36,  // 2.5737932444201745e-11
 };
 // sinh(r) = r + r^3 p(r^2), |r| <= ln(2)/2; error 4.3e-19
 inline constexpr double kSinh[] = {
@@ -237,6 +280,30 @@ inline constexpr double kAtan[] = {
     -0x1.12412da8cb1b0p-5,  // -0.033478345087448402
     0x1.f20b2dbb2734ap-7,  // 0.015199086503622578
 };
+// erf(i h + u) = c[0][i] + c[1][i] + u (c[2][i] + c[3][i] + c[4][i] u + ...), where i is the quotient by h, rounded; error 9.19e-18
+inline constexpr double kErfStep = 0x1.9800000000000p-1, kErfScale = 0x1.4141414141414p+0;
+inline constexpr double kErfTable[20][8] = {
+    {0x0p+0, 0x1.7b00578c26037p-1, 0x1.f39bc242e43e6p-1, 0x1.ffa14948549a7p-1, 0x1.ffff2436a21dcp-1, 0x1.ffffff6969fb8p-1, 0x1.ffffffffe202dp-1, 0x1.fffffffffffe4p-1},
+    {0x0p+0, -0x1.2fccf4ea21b9ep-55, -0x1.dbc2b31358fe2p-55, 0x1.12ca72d0b6dfap-55, -0x1.36043c8ae09d5p-55, -0x1.3d7d89dc57d8bp-55, 0x1.a54842c4ece7ap-55, 0x1.f35c4728c7c74p-55},
+    {0x1.20dd750429b6dp+0, 0x1.32281e2fd1a92p-1, 0x1.6c7e64e7281cbp-4, 0x1.e77448fb66bb9p-9, 0x1.6e2367dc27f94p-15, 0x1.34ecf8a3c125fp-23, 0x1.24caf2c32ac7ap-33, 0x1.37b83c522f8e5p-45},
+    {0x1.197aedc776a8dp-56, -0x1.3274f60f557a8p-55, 0x1.c5c98f11f2dfp-58, 0x1.6be9f62a78ffcp-64, -0x1.b7dfc202da96dp-70, 0x1.f491e49cb59e5p-78, 0x1.426af2f06b8a9p-87, -0x1.a882999d1bbdep-99},
+    {0x0p+0, -0x1.e7eff01c3625cp-2, -0x1.2274b86833f6ep-3, -0x1.23547f9e4065ap-7, -0x1.23c436c36fdep-13, -0x1.33b80bab1d4acp-21, -0x1.5dfa962d4c8fcp-31, -0x1.b2b3ec1bc64d2p-43},
+    {-0x1.812746b0379e5p-2, 0x1.b8e5c62387f6ap-5, 0x1.efb890e5b6628p-4, 0x1.a7afa54f43687p-7, 0x1.26bf00867a86ap-12, 0x1.8bd13a787019ap-20, 0x1.10ca1ff2b3ae8p-29, 0x1.8da4c4415c5dfp-41},
+    {0x0p+0, 0x1.195fbcd644fddp-3, -0x1.92c7dbb8801d8p-5, -0x1.9953c90ea96dap-7, -0x1.a51fb50b14d9bp-12, -0x1.70a0bd9a6429bp-19, -0x1.377c7e989a716p-28, -0x1.0c34f8b4b4817p-39},
+    {0x1.ce2f21a042838p-4, -0x1.eb0565cf0fe35p-5, -0x1.454770880ddf7p-8, 0x1.085039de3d7bp-7, 0x1.c0825378fc4e8p-12, 0x1.081065e79b453p-18, 0x1.156649dc6f3adp-27, 0x1.1c4e84711122cp-38},
+    {0x0p+0, -0x1.5368d6e6d97a5p-6, 0x1.02047aa9d559fp-6, -0x1.95e215313a51fp-9, -0x1.6c3dbfe112c4cp-12, -0x1.2d8f47a8e09c6p-18, -0x1.9092f4df3a0bbp-27, -0x1.ecdf2eaf6db37p-38},
+    {-0x1.b82ce3124d9c1p-6, 0x1.37188907de27ep-6, -0x1.888356eae5998p-8, 0x1.9817207b79c8p-13, 0x1.c1dd1438b275p-13, 0x1.186bc6a5433e7p-18, 0x1.e12a4db47e66ep-27, 0x1.66e944bf4d8a2p-37},
+    {0x0p+0, 0x1.5824c7f271b8dp-11, -0x1.03105218dd3d1p-10, 0x1.1eece68a6ba94p-11, -0x1.94c36a7999fd7p-14, -0x1.ad694e05815bep-19, -0x1.e94e36b17a109p-27, -0x1.bfb4c47487ea8p-37},
+    {0x1.565bccf08615bp-8, -0x1.f32992e815fb9p-9, 0x1.8d0a2809118c4p-10, -0x1.58889f65b86afp-12, 0x1.bf0aaaafe4426p-16, 0x1.0f27c53f08067p-19, 0x1.aa53c3779e39p-27, 0x1.e52e22e72e9fap-37},
+    {0x0p+0, 0x1.0108c9719875fp-11, -0x1.42009d5efc29cp-12, 0x1.f5b2df7137551p-15, 0x1.6bd6b8f68776bp-23, -0x1.177963ca43618p-20, -0x1.40b02465bb58cp-27, -0x1.cdab910049664p-37},
+    {-0x1.c02da2ff03eecp-11, 0x1.217be9115cfc5p-11, -0x1.4d257db3a8757p-13, 0x1.d1eaa9c8661dfp-16, -0x1.2b32d1f21d2f8p-18, 0x1.c6df6f30a58a6p-22, 0x1.a208eb99ab69dp-28, 0x1.84d7c3cd1f04ap-37},
+    {0x0p+0, -0x1.358a76df74b67p-13, 0x1.7422501be1138p-14, -0x1.51af2285e2cd2p-16, 0x1.3a776ad425af9p-19, -0x1.0960b8a5b67edp-23, -0x1.d7df81e968394p-29, -0x1.23bb50f66ec53p-37},
+    {0x1.f99d75f309259p-14, -0x1.f56eb9aa96aaap-15, 0x1.5d353d3895aedp-21, 0x1.d3dfaed8cfdf6p-19, -0x1.1747a0550a12fp-21, 0x1.1303bd41cd4d7p-26, 0x1.ca60493128aadp-30, 0x1.86e55317e048cp-38},
+    {0x0p+0, 0x1.b76d20ab86941p-16, -0x1.8d667113e5a9bp-17, 0x1.8a73524c15e54p-20, -0x1.384ab0f072f57p-24, 0x1.eefa067390a4ap-28, -0x1.799cb19ae86f7p-31, -0x1.d0a49dabd073fp-39},
+    {-0x1.f3b55941d449dp-17, 0x1.36b04c43e28c8p-18, 0x1.458ddc1c293d6p-19, -0x1.e225c6093dc76p-21, 0x1.994e90a15871ep-24, -0x1.8fa40f969c541p-28, 0x1.fd38264e2bcd6p-33, 0x1.f4a4aacc54adcp-40},
+    {0x0p+0, -0x1.b579ae854c517p-19, 0x1.da4558a1853f4p-21, 0x1.4d1939701ab9bp-24, -0x1.d67adf6984919p-26, 0x1.11ebe918ff639p-29, -0x1.ee571615f1dd1p-35, -0x1.0ea6e87c3a9a1p-40},
+    {0x1.9ba3ba9b8e4aap-20, -0x1.cb62aefbaff5ap-23, -0x1.af10a322fc66ap-22, 0x1.336757c371851p-24, -0x1.e363e3ca13ceep-33, -0x1.2a909554edc33p-32, 0x1.8c6b689aa7f87p-38, 0x1.c5600ef921de2p-42},
+};
 // erf(x) = x (2/sqrt(pi) + x^2 p(x^2)), |x| <= 3/4; error 9.35e-18
 inline constexpr double kErf[] = {
     -0x1.812746b0379e7p-2,  // -0.37612638903183754
@@ -277,7 +344,7 @@ inline constexpr double kErfc[] = {
     0x1.087561a23c48ap-25,  // 3.0787023834712734e-8
     -0x1.4eb09963050b0p-26,  // -1.948151274681793e-8
 };
-inline constexpr double kErfcFirstRest = 0x1.a2ffafa88b51bp-55;  // the part that the first coefficient lacks
+inline constexpr double kErfcFirstRest = 0x1.a2ffafa88b51bp-55;  // what the first leaves out
 // erfinv(x) = x p(w - 5/2), w = -log(1 - x^2), 0 <= w <= 5; error 9.36e-8
 inline constexpr double kErfinvNear[] = {
     0x1.805c5e2b94826p+0,  // 1.501409421577145

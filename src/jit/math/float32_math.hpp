@@ -402,11 +402,23 @@ template <class X, class Y> auto hypot_32(const X& x, const Y& y) {
   return select((abs(x) == kInf) | (abs(y) == kInf), kInf, length);
 }
 
+/// With x = (1 + f) 2^(3k + rest), a polynomial gives cbrt((1 + f) 2^rest) to 2^-17, and a step of Newton's method the rest.
+template <class X> auto cbrt_32(const X& x) {
+  constexpr float kPower[] = {1, 2, 0, 0, 0, 0, 0, 0.5f}, kRoot[] = {1, 0x1.428a3p+0f, 0, 0, 0, 0, 0, 0x1.965feap-1f},
+                  kInverseSquare[] = {1, 0x1.428a3p-1f, 0, 0, 0, 0, 0, 0x1.965feap+0f};  // 2^rest, 2^(rest/3) and 2^(-2 rest/3), by rest's last three bits
+  const auto a = abs(x);
+  const auto p = log_parts32(a);
+  const auto k = fma(p.n, 1.0 / 3, kRound32), whole = k - kRound32, rest = bits(fma(whole, -3.0, p.n) + kRound32);
+  const auto first = polynomial(p.f, kCbrt32) * lookup(kRoot, rest);
+  const auto miss = fma(-(first * first), first, (p.f + 1.0) * lookup(kPower, rest));
+  const auto root = fma(miss, polynomial(p.f, kCbrtSlope32) * lookup(kInverseSquare, rest), first);
+  return select((a > 0.0) & (a < kInf), copysign(root * from_bits(shift_left(bits(k) + (127 - kRound32Bits), 23)), x), x);
+}
+
 // ---- functions computed by float64's
 
 #define SINTER_ROUNDED(name) \
   template <class X> auto name##_32(const X& x) { return to_float(float64_math::name##_64(to_double(x))); }
-SINTER_ROUNDED(cbrt)
 SINTER_ROUNDED(erfinv)
 SINTER_ROUNDED(lgamma)
 SINTER_ROUNDED(digamma)

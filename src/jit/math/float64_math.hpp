@@ -35,14 +35,18 @@ template <class X> auto scale(const X& p, const X& n) {
 
 template <class X> struct Reduced {
   Pair<X> r;  // in [-ln(2)/2, ln(2)/2]
-  X n;
+  X n;        // the integer
+  X rounded;  // n + kRound64, whose low bits are the integer
+  /// Returns 2^(n + more), which must be a normal number.
+  X power(int more) const { return power_of_two(bits(rounded) + (more - kRound64Bits)); }
 };
 /// Computes x + low = n ln(2) + r, for |x| < 1100.
 template <class X> Reduced<X> reduce_exp(const X& x, const X& low) {
-  const auto n = fma(x, kLog2eLong.hi, kRound64) - kRound64;
+  const auto t = fma(x, kLog2eLong.hi, kRound64), n = t - kRound64;
   const auto first = fma(n, -kLn2High, x), r = fma(n, -kLn2Low, first);
-  return {{r, fma(n, -kLn2Low, first - r) + low}, n};
+  return {{r, fma(n, -kLn2Low, first - r) + low}, n, t};
 }
+template <class X> Reduced<X> reduce_exp(const X& x) { return reduce_exp(x, x.like(0.0)); }
 
 /// Returns e^r, where r's low part is small compared with 1.
 template <class X> Pair<X> exp_pair(const Pair<X>& r) {
@@ -56,35 +60,67 @@ template <class X> Pair<X> exp_pair(const Pair<X>& r) {
 /// Clamps to the range beyond which every result is 0 or infinite. The exponents of all results within it fit.
 template <class X> auto clamp_exp(const X& x) { return between(-746, x, 710); }
 
+/// Adds what is smaller than 1 first, and last of it the part of x - n ln(2) that is exact.
 template <class X> auto exp_64(const X& x) {
-  const auto e = reduce_exp(clamp_exp(x), x.like(0.0));
-  return scale(rounded(exp_pair(e.r)), e.n);
+  const auto a = clamp_exp(x);
+  const auto n = fma(a, kLog2eLong.hi, kRound64) - kRound64;
+  const auto first = fma(n, -kLn2High, a), r = fma(n, -kLn2Low, first);
+  return scale(1.0 + (first + fma(n, -kLn2Low, r * r * fma(r, polynomial(r, kExp), 0.5))), n);
 }
 
 template <class X> auto exp2_64(const X& x) {
   const auto clamped = between(-1076, x, 1025);
   const auto n = (clamped + kRound64) - kRound64, r = clamped - n;
-  const auto product = exact_product(r, r.like(kLn2Long.hi));
-  return scale(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), n);
+  return scale(fma(r, polynomial(r, kExp2), 1.0), n);
 }
 
-/// sinh(r) and cosh(r) - 1, each with full relative accuracy.
-template <class X> struct Hyperbolic {
-  Pair<X> sinh, versine;
-};
-template <class X> Hyperbolic<X> hyperbolic(const Pair<X>& r) {
-  const auto z = exact_product(r.hi, r.hi);
-  const auto cosh_tail = fma(z.hi * z.hi, polynomial(z.hi, kCosh), fma(z.lo, 0.5, r.hi * r.lo));
-  const auto sinh_tail = fma(r.hi * z.hi, polynomial(z.hi, kSinh), fma(r.lo * 0.5, z.hi, r.lo));
-  return {{r.hi, sinh_tail}, {z.hi * 0.5, cosh_tail}};
+/// Returns (e^x - 1) / 2, for x from -40 to 710.
+template <class X> Pair<X> half_expm1(const X& x) {
+  const auto e = reduce_exp(x);
+  const auto r = e.r.hi, half = e.power(-1), whole = half - 0.5, lost = (half - whole) - 0.5;
+  const auto sum = fused_sum(half, r, whole);
+  const auto z = r * r, tail = fma(r * z, polynomial(r, kExp), fma(r, e.r.lo, e.r.lo));
+  return {sum.hi, fma(half * 0.5, z, fma(half, tail, sum.lo + lost))};
 }
-
 template <class X> auto expm1_64(const X& x) {
-  const auto e = reduce_exp(between(-40, x, 710), x.like(0.0));
-  const auto h = hyperbolic(e.r);
-  const auto less = to_integer(select(e.n > 1000.0, 1000.0, e.n));
-  const auto whole = fast_sum(x.like(1.0), -power_of_two(-less));  // 2^-n (2^n - 1)
-  return select(x == 0.0, x, scale(rounded(whole + (h.sinh + h.versine)), e.n));
+  const auto half = rounded(half_expm1(between(-40, x, 710)));
+  return select(abs(x) < 0x1p-54, x, half + half);
+}
+/// With m = (e^2a - 1) / 2, tanh(a) = m / (m + 1).
+template <class X> auto tanh_64(const X& x) {
+  const auto a = abs(x);
+  const auto m = normal(half_expm1(select(a > 20.0, 40.0, a + a)));
+  const auto more = exact_sum(m.hi, m.hi.like(1.0));
+  return copysign(rounded(m / Pair<X>{more.hi, more.lo + m.lo}), x);
+}
+
+/// e^a and e^-a of a between 0 and 710.6, each over 4, in parts: with a = n ln(2) + r, they are `rising` and `falling` times e^r and e^-r.
+template <class X> struct Hyperbola {
+  X r, tail, versine;  // sinh(r) = r + tail and cosh(r) = 1 + versine
+  X rising, falling;   // 2^(n-2) and 2^(-n-2), or 0 where it is too small to matter
+};
+template <class X> Hyperbola<X> hyperbola(const X& a) {
+  const auto e = reduce_exp(a);
+  const auto z = e.r.hi * e.r.hi;
+  const auto tail = fma(e.r.hi * z, polynomial(z, kSinh), e.r.lo), versine = fma(z * z, polynomial(z, kCosh), z * 0.5);
+  const auto n = bits(e.rounded) - kRound64Bits;
+  return {e.r.hi, tail, versine, e.power(-2), from_bits(shift_left(select(n > 1020, n.like(0), 1021 - n), 52))};
+}
+template <class X> auto clamp_hyperbola(const X& a) { return select(a > 710.6, 710.6, a); }
+template <class X> auto sinh_64(const X& x) {
+  const auto a = abs(x);
+  const auto h = hyperbola(clamp_hyperbola(a));
+  const auto more = h.rising + h.falling, less = h.rising - h.falling, lost = (h.rising - less) - h.falling;
+  const auto sum = fused_sum(more, h.r, less);
+  const auto half = sum.hi + fma(more, h.tail, fma(less, h.versine, sum.lo + lost));
+  return select(a < 0x1p-28, x, copysign(half + half, x));
+}
+template <class X> auto cosh_64(const X& x) {
+  const auto h = hyperbola(clamp_hyperbola(abs(x)));
+  const auto above = fast_sum(x.like(1.0), h.r);
+  const auto below = 1.0 + (h.versine - (h.tail + h.r));
+  const auto half = fma(h.rising, above.hi, fma(h.rising, above.lo + (h.versine + h.tail), h.falling * below));
+  return half + half;
 }
 
 /// Returns e / (1 + e) or 1 / (1 + e) with e = e^-|x|, in two parts, so that neither e nor the sum nor the quotient is rounded before the end.
@@ -100,37 +136,6 @@ template <class X> auto sigmoid_64(const X& x) {
   const auto inverse = 1.0 / sum.hi, q = above.hi * inverse;
   const auto rest = remainder(above.hi, q, sum.hi) + fma(-q, sum.lo + p.lo, above.lo);
   return fma(rest, inverse, q) * select(subnormal, x.like(0x1p-64), one);
-}
-
-/// 2^(1-n) sinh(|x|) and cosh(|x|), where |x| = n ln(2) + r and |x| < 711.
-template <class X> struct Hyperbola {
-  Pair<X> sinh, cosh;
-  X n;
-};
-template <class X> Hyperbola<X> hyperbola(const X& a) {
-  const auto e = reduce_exp(a, a.like(0.0));
-  const auto h = hyperbolic(e.r);
-  const auto n = select(e.n > 500.0, 500.0, e.n);
-  const auto q = power_of_two(to_integer(-(n + n)));
-  const auto one = a.like(1.0);
-  const auto falling = h.sinh - scaled(h.sinh, q), rising = h.sinh + scaled(h.sinh, q);
-  return {normal(fast_sum(one, -q) + rising + (h.versine - scaled(h.versine, q))), normal(fast_sum(one, q) + falling + (h.versine + scaled(h.versine, q))),
-          e.n};
-}
-
-template <class X> auto clamp_hyperbola(const X& a) { return select(a > 711.0, 711.0, a); }
-template <class X> auto sinh_64(const X& x) {
-  const auto h = hyperbola(clamp_hyperbola(abs(x)));
-  return copysign(scale(rounded(h.sinh), h.n - 1.0), x);
-}
-template <class X> auto cosh_64(const X& x) {
-  const auto h = hyperbola(clamp_hyperbola(abs(x)));
-  return scale(rounded(h.cosh), h.n - 1.0);
-}
-template <class X> auto tanh_64(const X& x) {
-  const auto a = abs(x);
-  const auto h = hyperbola(select(a > 22.0, 22.0, a));
-  return copysign(select(a < 0x1p-30, a, rounded(h.sinh / h.cosh)), x);
 }
 
 // ---- logarithms
@@ -275,19 +280,19 @@ constexpr double kCircularLimit = 1.6e6;
 
 template <class X> struct Circular {
   Pair<X> sin, cos;  // sine and cosine of the remainder in [-pi/4, pi/4]
-  X quarters;        // quarter turns that were subtracted
+  X rounded;         // kRound64 plus the quarter turns that were subtracted
 };
 template <class X> Circular<X> circular(const X& x) {
-  const auto n = fma(x, 0x1.45f306dc9c883p-1, kRound64) - kRound64;
-  const auto first = exact_sum(fma(n, -1.57079632673412561417e+00, x), n * -6.07710050630396597660e-11);
-  const auto second = exact_sum(first.hi, n * -2.02226624871116645580e-21);
+  const auto t = fma(x, 0x1.45f306dc9c883p-1, kRound64), n = t - kRound64;
+  const auto first = fused_sum(n, x.like(-6.07710050630396597660e-11), fma(n, -1.57079632673412561417e+00, x));
+  const auto second = fused_sum(n, x.like(-2.02226624871116645580e-21), first.hi);
   const auto r = fast_sum(second.hi, fma(n, -8.47842766036889956997e-32, first.lo + second.lo));
-  const auto z = exact_product(r.hi, r.hi);
-  const auto half = z.hi * 0.5;
-  const auto cos = fast_sum(x.like(1.0), -half);
-  const auto cos_tail = fma(z.hi * z.hi, polynomial(z.hi, kCos), fma(r.hi, -r.lo, z.lo * -0.5));
-  const auto sin_tail = fma(r.hi * z.hi, polynomial(z.hi, kSin), fma(-half, r.lo, r.lo));
-  return {{r.hi, sin_tail}, {cos.hi, cos.lo + cos_tail}, n};
+  const auto half_z = exact_product(r.hi, r.hi * 0.5);
+  const auto half = half_z.hi, z = half + half;
+  const auto cos = 1.0 - half, cos_lost = (1.0 - cos) - half;
+  const auto cos_tail = fma(z * z, polynomial(z, kCos), fma(r.hi, -r.lo, cos_lost - half_z.lo));
+  const auto sin_tail = fma(r.hi * z, polynomial(z, kSin), fma(-half, r.lo, r.lo));
+  return {{r.hi, sin_tail}, {cos, cos_tail}, t};
 }
 
 /// Returns the lanes for which the library computes sin, cos and tan.
@@ -299,7 +304,7 @@ template <class X> auto beyond_circular(const X& x) {
 /// Returns the sine, advanced by a quarter turn for each `shift`.
 template <class X> auto sine(const X& x, int shift, const char* name) {
   const auto c = circular(x);
-  const auto q = to_integer(c.quarters) + shift;
+  const auto q = bits(c.rounded) + shift;  // its low two bits count quarter turns
   const auto value = rounded(select((q & 1) != 0, c.cos, c.sin));
   return or_libm(from_bits(bits(value) ^ shift_left(q & 2, 62)), beyond_circular(x), name, x);
 }
@@ -309,7 +314,7 @@ template <class X> auto cos_64(const X& x) { return sine(x, 1, "cos"); }
 
 template <class X> auto tan_64(const X& x) {
   const auto c = circular(x);
-  const auto odd = (to_integer(c.quarters) & 1) != 0;
+  const auto odd = (bits(c.rounded) & 1) != 0;
   const auto t = rounded(normal(select(odd, -c.cos, c.sin)) / normal(select(odd, c.sin, c.cos)));
   return select(x == 0.0, x, or_libm(t, beyond_circular(x), "tan", x));
 }
@@ -480,12 +485,15 @@ template <class X> Far<X> erfc_far(const X& x) { return erfc_far(Pair<X>{x, x.li
 /// Returns value * 2^n, if 2^n is normal.
 template <class X> Pair<X> placed(const Far<X>& f) { return scaled(f.value, power_of_two(to_integer(select(f.n < -1000.0, -1000.0, f.n)))); }
 
+/// Takes the coefficients of the piece's polynomial from a table, as float32's does.
 template <class X> auto erf_64(const X& x) {
-  const auto a = abs(x), far = a >= 0.75;
-  const auto f = erfc_far(select(far, select(a > 6.0, 6.0, a), 1.0));
-  const auto one = Pair<X>{x.like(1.0), x.like(0.0)};
-  const auto near = select(a < 0x1p-60, fma(a, 0x1.06eba8214db69p-3, a), rounded(erf_near(Pair<X>{select(far, 0.0, a), x.like(0.0)})));
-  return copysign(select(far, rounded(one - placed(f)), near), x);
+  const auto whole = abs(x), a = select(whole > 5.97, 5.97, whole);  // from 5.93 on the result is 1
+  const auto t = fma(a, kErfScale, kRound64), u = fma(t - kRound64, -kErfStep, a);
+  const auto piece = bits(t);
+  const auto row = [&](std::size_t k) { return lookup(kErfTable[k], piece); };
+  const auto sum = fused_sum(u, row(2), row(0));
+  const auto rest = horner<std::size(kErfTable) - 3>(u, [&](std::size_t k) { return row(k + 3); });
+  return copysign(sum.hi + fma(u, rest, sum.lo + row(1)), x);
 }
 template <class X> auto erfc_64(const X& x) {
   const auto a = abs(x), far = a >= 0.75;
@@ -559,7 +567,7 @@ template <class X> Circular<X> circular_of_turns(const X& f) {
   const auto cos_tail = fma(z.hi * z.hi, polynomial(z.hi, kCos), fma(r.hi, -r.lo, z.lo * -0.5));
   const auto sin_tail = fma(r.hi * z.hi, polynomial(z.hi, kSin), fma(-half, r.lo, r.lo));
   const Pair<X> small{r.hi, sin_tail}, large{cos.hi, cos.lo + cos_tail};
-  return {normal(select(a > 0.25, large, small)), normal(select(a > 0.25, small, large)), f};
+  return {normal(select(a > 0.25, large, small)), normal(select(a > 0.25, small, large)), f.like(kRound64)};
 }
 
 /// The result of a shift to 8 and beyond by z (z + 1) ..: the shifted number, the product, and the product's derivative by z.

@@ -31,6 +31,15 @@ template <class X> Pair<X> exact_product(const X& a, const X& b) {
   const auto x = split(a), y = split(b);
   return {product, x.lo * y.lo - (((product - x.hi * y.hi) - x.lo * y.hi) - x.hi * y.lo)};
 }
+/// Returns a * b + c. Either c is 0, or |c| >= |a * b|, or a, b and c have so few digits that c minus the sum, rounded, is exact.
+template <class X> Pair<X> fused_sum(const X& a, const X& b, const X& c) {
+  if (has_fma(a)) {
+    const auto sum = fma(a, b, c);
+    return {sum, fma(a, b, c - sum)};
+  }
+  const auto product = exact_product(a, b), sum = exact_sum(c, product.hi);
+  return {sum.hi, sum.lo + product.lo};
+}
 /// Returns a - q * b, for a quotient q of a and b.
 template <class X> X remainder(const X& a, const X& q, const X& b) {
   if (has_fma(a)) return fma(-q, b, a);
