@@ -235,13 +235,9 @@ namespace sinter::jit::coefficients {
     fit("kAtan", "atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
         lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 5 - one / 3, lambda z: z, 0, mp.mpf("0.1717"), 12)
     fit_erf64()
-    fit("kErf", "erf(x) = x (2/sqrt(pi) + x^2 p(x^2)), |x| <= 3/4",
-        lambda z: (mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 2 / mp.sqrt(mp.pi)) / z if z > 1e-12 else (z / 5 - 2 * one / 3) / mp.sqrt(mp.pi),
-        lambda z: z, 0, 0.5626, 12)
-    from_unit = lambda t: 3 * (1 + t) / (1 - t)
-    scaled_erfc = lambda x: (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
-    fit("kErfc", "erfc(x) = exp(-x^2) / (1 + 2x) p((x - 3) / (x + 3)), 3/4 <= x <= 28", lambda t: scaled_erfc(from_unit(t)),
-        lambda t: 1 / scaled_erfc(from_unit(t)), mp.mpf(-225) / 375, mp.mpf(25) / 31, 22, first_rest="kErfcFirstRest")
+    from_unit = lambda t: 5 * (1 + t) / (1 - t)
+    fit("kTail", "ndtr(-x) = exp(-x^2/2) / (1 + x) p((x - 5) / (x + 5)), 0 <= x <= 39.6", lambda t: scaled_tail(from_unit(t)),
+        lambda t: 1 / scaled_tail(from_unit(t)), -1, mp.mpf(346) / mp.mpf(446), 24, first_rest="kTailFirstRest")
     scaled_inverse = lambda w: mp.erfinv(mp.sqrt(-mp.expm1(-w))) / mp.sqrt(-mp.expm1(-w)) if w > 1e-12 else mp.sqrt(mp.pi) / 2
     fit("kErfinvNear", "erfinv(x) = x p(w - 5/2), w = -log(1 - x^2), 0 <= w <= 5", lambda t: scaled_inverse(t + mp.mpf(5) / 2),
         lambda t: 1 / scaled_inverse(t + mp.mpf(5) / 2), -2.5, 2.5, 9)

@@ -20,6 +20,8 @@ def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, *, 
             raise _core.DTypeError(f"astype: casting='{casting}' does not allow a cast from {self.dtype.name} to {wanted.name}")
     if self.dtype == wanted:
         return _core.same(self)
+    if self.dtype.kind == "c" and wanted.kind == "b":
+        return self != 0
     if self.dtype.kind == "c" and wanted.kind != "c":
         import warnings
 

@@ -54,7 +54,7 @@ def array(object, dtype=None, *, copy=True, order=None, ndmin=0, subok=False):
     """Makes an array as asarray does, with at least `ndmin` axes."""
     made = asarray(object, dtype)
     if isinstance(object, Array) and made is object:
-        made = _core.same(made)
+        made = _core.same(made, True)
     while made.ndim < ndmin:
         made = made[None]
     return made

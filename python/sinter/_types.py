@@ -13,14 +13,24 @@ ubyte, ushort, uintc, uint, ulong, ulonglong, uintp = uint8, uint16, uint32, uin
 cfloat, cdouble, csingle, complex_ = complex128, complex128, complex64, complex128
 
 
-class _Kind:
-    """A kind of types, such as numpy.floating."""
+class _Kind(type):
+    """A kind of types, such as numpy.floating. Elements of arrays (0-d arrays) of these types are its instances, and NumPy's scalars."""
 
-    def __init__(self, name, letters):
-        self.__name__, self._letters = name, letters
+    def __new__(cls, name, letters):
+        return super().__new__(cls, name, (), {"_letters": letters, "__module__": "sinter"})
 
-    def __repr__(self):
-        return f"sinter.{self.__name__}"
+    def __init__(cls, name, letters):
+        super().__init__(name, (), {})
+
+    def __instancecheck__(cls, value):
+        dtype = getattr(value, "dtype", None)
+        return getattr(value, "shape", None) == () and getattr(dtype, "kind", "") in cls._letters
+
+    def __call__(cls, *arguments):
+        raise TypeError(f"sinter.{cls.__name__} is a kind of types; call one of these types")
+
+    def __repr__(cls):
+        return f"sinter.{cls.__name__}"
 
 
 number, inexact, floating = _Kind("number", "iufc"), _Kind("inexact", "fc"), _Kind("floating", "f")

@@ -99,7 +99,8 @@ namespace {
 template <const Operator& op> PyObject* update(PyObject* self, PyObject* other) noexcept {
   return guarded([&]() -> nb::object {
     Array& array = *nb::inst_ptr<Array>(self);
-    if (Py_REFCNT(self) > 1) warn_of_view(array);  // else this is the element of `x[0] += 1`, which Python assigns to x afterwards
+    if (array.re.ndim() == 0 && !array.created) return nb::steal(binary<op>(self, other));  // other names of a scalar keep its value
+    if (Py_REFCNT(self) > 1) warn_of_view(array);  // else this is the row of `x[0] += 1`, which Python assigns to x afterwards
     const Quick right(other);
     if (right.arg && !array.is_complex() && op.update) {
       const Here here(op.name);
@@ -272,6 +273,7 @@ PyObject* item(PyObject* self, PyObject* key) noexcept {
     const Here here("index");
     const std::vector<Index> index = index_of(key, places);
     Array made{part_at(array.re, index), array.is_complex() ? part_at(array.im, index) : Tensor(), {}};
+    made.created = std::any_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::rest; });
     return places ? new_array(std::move(made)) : view_of(self, std::move(made));
   });
 }
@@ -455,9 +457,9 @@ void add_array(nb::module_& module) {
            })
       .def("_tolist", &to_list)
       .def("__complex__", &complex_of)
-      .def("__copy__", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); })
+      .def("__copy__", [](const Array& x) { return new_array(Array{x.re, x.im, {}, x.created}); })
       .def(
-          "__deepcopy__", [](const Array& x, nb::handle) { return new_array(Array{x.re, x.im, {}}); }, nb::arg("memo").none())
+          "__deepcopy__", [](const Array& x, nb::handle) { return new_array(Array{x.re, x.im, {}, x.created}); }, nb::arg("memo").none())
       .def("_assign", [](Array& x, const Array& y) {
         warn_of_view(x);
         x.re = y.re, x.im = y.im;

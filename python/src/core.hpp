@@ -24,8 +24,9 @@ namespace nb = nanobind;
 
 /// sinter.Array: a handle of a tensor, or of the two parts of complex numbers. An assignment to a part of the array gives the handle another tensor.
 struct Array {
-  Tensor re, im;    // `im`: an empty handle if the elements are real
-  nb::object base;  // a weak reference to the array of which this would be a view in NumPy; null for none
+  Tensor re, im;         // `im`: an empty handle if the elements are real
+  nb::object base;       // a weak reference to the array of which this would be a view in NumPy; null for none
+  bool created = false;  // for no axes: it was created as an array, whose in-place operators change it; else it is a scalar in NumPy, and they do not
 
   bool is_complex() const { return !im.empty_handle(); }
   Complex pair() const { return {re, im}; }

@@ -261,15 +261,18 @@ void add_exchange(nb::module_& module) {
       [](nb::handle object, nb::handle dtype) {
         const Here here("asarray");
         const nb::object made = new_array(array_of(object));
+        as_array(made)->created = true;
         if (dtype.is_none()) return made;
         const auto type = find_element_type(dtype);
         if (!type) throw DTypeError(fmt::format("asarray: this is not an element type: {}", nb::cast<std::string>(nb::str(dtype))));
         if (type->is_complex == as_array(made)->is_complex() && type->parts == as_array(made)->re.dtype()) return made;
-        return as_type(made, *type);
+        nb::object cast = as_type(made, *type);
+        as_array(cast)->created = true;
+        return cast;
       },
       nb::arg("object").none(), nb::arg("dtype").none());
   module.def("complex_of", [](const Array& re, const Array& im) { return new_array(Array{re.re, im.re, {}}); });
-  module.def("same", [](const Array& x) { return new_array(Array{x.re, x.im, {}}); });
+  module.def("same", [](const Array& x, bool created) { return new_array(Array{x.re, x.im, {}, created}); }, nb::arg("x"), nb::arg("created") = false);
   module.def(
       "find_dtype",
       [](nb::handle object) {

@@ -36,6 +36,12 @@ bool makes_array(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+/// Of results without axes, those of these functions are arrays in NumPy; all others are scalars.
+bool makes_created(std::string_view name) {
+  constexpr std::string_view names[] = {"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy"};
+  return makes_array(name) || gives_view(name) || std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 /// Functions that return lists in NumPy; all others return tuples.
 bool gives_list(std::string_view name) {
   constexpr std::string_view names[] = {"array_split", "dsplit", "hsplit", "split", "vsplit"};
@@ -85,8 +91,10 @@ nb::object call(const Function& function, PyObject* self, std::vector<Argument> 
   nb::object made = object_of(result);
   if (out) rebind(*out, made);
   if (gives_list(function.name)) return nb::steal(PySequence_List(made.ptr()));
-  if (self && gives_view(function.name))
-    if (Array* view = as_array(made)) view->base = base_of(self);
+  if (Array* const array = as_array(made)) {
+    array->created = makes_created(function.name);
+    if (self && gives_view(function.name)) array->base = base_of(self);
+  }
   return made;
 }
 
@@ -143,12 +151,16 @@ struct Ufunc {
 nb::object call_ufunc(const Function& function, PyObject* arguments, PyObject* keywords) {
   std::vector<PyObject*> given;
   for (Py_ssize_t k = 0; k < PyTuple_Size(arguments); ++k) given.push_back(PyTuple_GetItem(arguments, k));
-  const auto count = static_cast<Py_ssize_t>(given.size());
+  auto count = static_cast<Py_ssize_t>(given.size());
   nb::object names;
   if (keywords && PyDict_Size(keywords) > 0) {
     const nb::object list = nb::steal(PyDict_Keys(keywords));
     names = nb::steal(PyList_AsTuple(list.ptr()));
     for (Py_ssize_t k = 0; k < PyTuple_Size(names.ptr()); ++k) given.push_back(PyDict_GetItem(keywords, PyTuple_GetItem(names.ptr(), k)));
+  }
+  if (count == static_cast<Py_ssize_t>(table::parameters_of(function).size()) + 1) {  // exp(x, out)
+    names = nb::make_tuple("out") + (names.is_valid() ? nb::object(names) : nb::object(nb::tuple()));
+    --count;
   }
   return invoke(function, nullptr, given.data(), count, names.ptr());
 }

@@ -255,7 +255,9 @@ void Part::assign(const char* op, const Arg& value) {
     return replace(op, where(Arg(wide, site.where), chosen, Tensor(whole)));
   }
   if (has_places(index_)) {
-    return replace(op, Tensor(make_scatter(site, Op::scatter, whole, without_masks(site, whole->shape, addresses(index_)), value)));
+    const std::vector<Index> index = without_masks(site, whole->shape, addresses(index_));
+    if (!outer_ && scatter_in_place(site, *whole_, index, value)) return;
+    return replace(op, Tensor(make_scatter(site, Op::scatter, node_of(site, *whole_), index, value)));
   }
   Selection selection = selected(site, whole->shape, addresses(index_));
   if (!outer_ && written(site, *whole_, selection, value)) return;

@@ -1,5 +1,6 @@
 #include "ops/in_place.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -13,32 +14,46 @@
 namespace sinter::ops {
 namespace {
 
-constexpr std::int64_t kSmall = 256;                         // maximum number of elements of a block: writing them costs less than recording the assignment
-constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;     // minimum and maximum number of pending assignments
-constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;  // maximum number of bytes to which a literal may be expanded before they are read
+constexpr std::int64_t kSmall = 256;  // maximum number of elements of a block: writing them costs less than recording the assignment
+constexpr std::int64_t kShare = 16;   // a larger block is at most this part of the whole, which the recorded assignment would copy
+constexpr std::size_t kWorthEvaluating = std::size_t{256} << 10;  // bytes of the whole whose copy takes longer than to evaluate the value on its own
+constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;          // minimum and maximum number of pending assignments
+constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;       // maximum number of bytes to which a literal may be expanded before they are read
 
 /// Returns the elements, if nothing else refers to the storage; null otherwise.
 std::byte* sole_elements(const Storage& storage) {
   return storage.own && !storage.device && storage.host.use_count() == 1 ? static_cast<std::byte*>(storage.host.get()) : nullptr;
 }
 
-/// For each element of a block, in row-major order, calls visit with the element's number in the whole tensor.
-template <class Visit> void for_each_place(const Shape& whole, const std::vector<std::int64_t>& start_step, const Shape& block, Visit visit) {
+bool is_small(const Shape& whole, const Shape& block) {
+  const std::int64_t count = element_count(block);
+  return count <= std::max(kSmall, element_count(whole) / kShare);
+}
+
+/// For each row of a block (its last axis), in order, calls visit with the numbers in the whole tensor of its first element and of the step to the next.
+template <class Visit> void for_each_row(const Shape& whole, const std::vector<std::int64_t>& start_step, const Shape& block, Visit visit) {
   const std::size_t rank = whole.size();
   std::vector<std::int64_t> at(rank, 0), stride(rank, 1);
   for (std::size_t k = rank; k-- > 1;) stride[k - 1] = stride[k] * whole[k];
   std::int64_t place = 0;
   for (std::size_t k = 0; k < rank; ++k) place += start_step[2 * k] * stride[k];
-  for (std::int64_t left = element_count(block); left > 0; --left) {
-    visit(place);
-    for (std::size_t k = rank; k-- > 0;) {
-      const std::int64_t step = start_step[2 * k + 1] * stride[k];
+  const std::int64_t length = rank == 0 ? 1 : block.back(), along = rank == 0 ? 1 : start_step[2 * rank - 1];
+  for (std::int64_t left = length == 0 ? 0 : element_count(block) / length; left > 0; --left) {
+    visit(place, along);
+    for (std::size_t k = rank; k-- > 1;) {
+      const std::int64_t step = start_step[2 * (k - 1) + 1] * stride[k - 1];
       place += step;
-      if (++at[k] < block[k]) break;
-      place -= at[k] * step;
-      at[k] = 0;
+      if (++at[k - 1] < block[k - 1]) break;
+      place -= at[k - 1] * step;
+      at[k - 1] = 0;
     }
   }
+}
+template <class Visit> void for_each_place(const Shape& whole, const std::vector<std::int64_t>& start_step, const Shape& block, Visit visit) {
+  const std::int64_t length = block.empty() ? 1 : block.back();
+  for_each_row(whole, start_step, block, [&](std::int64_t place, std::int64_t step) {
+    for (std::int64_t k = 0; k < length; ++k) visit(place + k * step);
+  });
 }
 
 /// The elements to write: a number, or the elements of an evaluated node.
@@ -63,13 +78,24 @@ class Source {
 
   explicit operator bool() const { return from_ != nullptr; }
   void write(std::byte* elements, const Shape& whole, const std::vector<std::int64_t>& start_step, const Shape& block) {
-    for_each_place(whole, start_step, block, [&](std::int64_t place) {
-      std::memcpy(elements + static_cast<std::size_t>(place) * size_, from_, size_);
-      from_ += step_;
+    const std::size_t length = block.empty() ? 1 : static_cast<std::size_t>(block.back());
+    for_each_row(whole, start_step, block, [&](std::int64_t place, std::int64_t step) {
+      std::byte* const to = elements + place * static_cast<std::ptrdiff_t>(size_);
+      const std::ptrdiff_t apart = step * static_cast<std::ptrdiff_t>(size_);
+      if (step == 1 && step_ != 0) std::memcpy(to, from_, length * size_);
+      else if (size_ == 8) copy<8>(to, apart, length);
+      else if (size_ == 4) copy<4>(to, apart, length);
+      else if (size_ == 2) copy<2>(to, apart, length);
+      else copy<1>(to, apart, length);
+      from_ += length * step_;
     });
   }
 
  private:
+  template <std::size_t Size> void copy(std::byte* to, std::ptrdiff_t apart, std::size_t length) const {
+    for (std::size_t k = 0; k < length; ++k) std::memcpy(to + static_cast<std::ptrdiff_t>(k) * apart, from_ + k * step_, Size);
+  }
+
   std::size_t size_, step_ = 0;
   std::uint64_t bits_ = 0;
   std::shared_ptr<void> memory_;
@@ -133,11 +159,11 @@ StoragePtr written_out(const RecordedPtr& top) {
   return storage;
 }
 
-/// Returns the elements for writing if only this handle refers to them. The handle then refers to a leaf, because the op of another node implies properties of
-/// the elements (constant, not negative) that would no longer be true after the write.
-std::byte* own_elements(const Site& site, Tensor& whole, const Selection& block) {
+/// Returns the elements for writing a block of this shape if only this handle refers to them. The handle then refers to a leaf, because the op of another node
+/// implies properties of the elements (constant, not negative) that would no longer be true after the write.
+std::byte* own_elements(const Site& site, Tensor& whole, const Shape& block) {
   const RecordedPtr& node = whole.node();
-  if (ForAnySize::recording() || node.use_count() != 1 || node->symbolic || element_count(block.sliced) > kSmall) return nullptr;
+  if (ForAnySize::recording() || node.use_count() != 1 || node->symbolic || !is_small(node->shape, block)) return nullptr;
   if (node->op != Op::data) {
     StoragePtr storage = node->evaluated() ? node->storage : written_out(node);
     if (!storage || (node->evaluated() && (storage.use_count() != 2 || sole_elements(*storage) == nullptr))) return nullptr;
@@ -151,19 +177,40 @@ std::byte* own_elements(const Site& site, Tensor& whole, const Selection& block)
 
 }  // namespace
 
+bool is_worth_evaluating(const Recorded& whole) {
+  return !ForAnySize::recording() && !whole.symbolic && whole.evaluated() && bytes_of(whole) >= kWorthEvaluating && whole.storage.use_count() == 1 &&
+         sole_elements(*whole.storage) != nullptr;
+}
+
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value) {
+  if (!value->evaluated() && value->op != Op::constant && is_small(whole.shape(), block.sliced) && is_worth_evaluating(*whole.node())) evaluate({value});
   Source source(value, element_count(block.sliced));
   if (!source) return false;
-  std::byte* const elements = own_elements(site, whole, block);
+  std::byte* const elements = own_elements(site, whole, block.sliced);
   if (elements == nullptr) return false;
   source.write(elements, whole.shape(), block.start_step, block.sliced);
+  return true;
+}
+
+bool write_rows_in_place(const Site& site, Tensor& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns) {
+  if (!is_small(whole.shape(), value->shape)) return false;
+  if (value->op == Op::constant && !value->evaluated()) evaluate({places});
+  else evaluate({places, value});
+  const StoragePtr numbers = places->result();
+  Source source(value, element_count(value->shape));
+  if (!numbers || numbers->device || places->dtype != DType::int64 || !source) return false;
+  std::byte* const elements = own_elements(site, whole, value->shape);
+  if (elements == nullptr) return false;
+  const auto* const number = static_cast<const std::int64_t*>(numbers->host.get());
+  const Shape rows{element_count(whole.shape()) / columns, columns};
+  for (std::int64_t k = 0, count = element_count(places->shape); k < count; ++k) source.write(elements, rows, {number[k], 1, 0, 1}, {1, columns});
   return true;
 }
 
 bool update_in_place(const Site& site, Tensor& whole, const Selection& block, Op op, const Scalar& number) {
   const DType dtype = whole.dtype();
   if (is_bool(dtype) || is_storage_only(dtype)) return false;
-  std::byte* const elements = own_elements(site, whole, block);
+  std::byte* const elements = own_elements(site, whole, block.sliced);
   if (elements == nullptr) return false;
   return visit_storage(dtype, [&]<class T>() {
     T* const values = std::launder(reinterpret_cast<T*>(elements));

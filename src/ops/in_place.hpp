@@ -18,7 +18,14 @@ namespace sinter::ops {
 /// type and shape fit.
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value);
 
-/// Does the same for `x(i, j) += 2`: applies op to each element and a number of its type, if the result is certain to equal a kernel's to the last bit.
+/// Returns whether to evaluate what an assignment reads now, and write it into the whole's elements: these are in memory, so many that a copy takes longer than
+/// the evaluation, and no other node has them.
+bool is_worth_evaluating(const Recorded& whole);
+/// Writes rows of `columns` elements at the rows with these numbers, in order, and returns true, under the same conditions.
+bool write_rows_in_place(const Site& site, Tensor& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns);
+
+/// Does the same as write_in_place for `x(i, j) += 2`: applies op to each element and a number of its type, if the result is certain to equal a kernel's to the
+/// last bit.
 bool update_in_place(const Site& site, Tensor& whole, const Selection& block, Op op, const Scalar& number);
 
 }  // namespace sinter::ops

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ops/gathers.hpp"
+#include "ops/in_place.hpp"
 #include "ops/masks.hpp"
 #include "ops/selection.hpp"
 #include "sinter/counted.hpp"
@@ -101,11 +102,42 @@ std::optional<Beside> beside(const Site& site, const Shape& whole, const std::ve
 
 }  // namespace
 
+namespace {
+
+/// Returns whether the index selects only on leading axes, and then selects whole slices.
+bool is_leading(const std::vector<Index>& index) {
+  return std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
+}
+
+/// Where an index selects: the numbers of the rows, each of `columns` elements, and the shape of the part.
+struct Selected {
+  RecordedPtr places;
+  Shape part;
+  std::int64_t columns;
+};
+/// The index selects from an array of numbers: from the numbers of all elements, or of whole slices.
+Selected selected_rows(const Site& site, const Shape& whole, const std::vector<Index>& index) {
+  const auto used = static_cast<std::ptrdiff_t>(is_leading(index) ? index.size() : whole.size());
+  const Shape rows(whole.begin(), whole.begin() + used), row(whole.begin() + used, whole.end());
+  const Tensor numbers(make_reshape(site, make_iota(site, element_count(rows)), rows));
+  const RecordedPtr places = numbers.at(index, site.where).node();
+  Shape part = places->shape;
+  part.insert(part.end(), row.begin(), row.end());
+  return {places, std::move(part), element_count(row)};
+}
+
+}  // namespace
+
+bool scatter_in_place(const Site& site, Tensor& whole, const std::vector<Index>& index, const Arg& value) {
+  const Shape shape = whole.shape();
+  if (!is_worth_evaluating(*whole.node()) || index.size() > shape.size() || (is_leading(index) && beside(site, shape, index))) return false;
+  const Selected rows = selected_rows(site, shape, index);
+  return write_rows_in_place(site, whole, rows.places, fitted(site, value, whole.dtype(), rows.part), rows.columns);
+}
+
 RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, const std::vector<Index>& index, const Arg& value) {
   const Scope scope(site.op, site.where);
-  // The index selects from an array of numbers: from the numbers of all elements, or of whole slices if the index selects only on leading axes.
-  const bool leading =
-      std::all_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::integer || i.kind() == Index::Kind::places; });
+  const bool leading = is_leading(index);
   const std::size_t used = leading ? index.size() : whole->shape.size();
   if (used > whole->shape.size())
     fail<AxisError>(
@@ -118,14 +150,8 @@ RecordedPtr make_scatter(const Site& site, Op op, const RecordedPtr& whole, cons
       for (std::size_t k = 0; k < back.size(); ++k) back[static_cast<std::size_t>(columns->axes[k])] = static_cast<std::int64_t>(k);
       return make_permute(site, made, back);
     }
-  const Shape rows(whole->shape.begin(), whole->shape.begin() + static_cast<std::ptrdiff_t>(used)),
-      row(whole->shape.begin() + static_cast<std::ptrdiff_t>(used), whole->shape.end());
-  const std::int64_t count = element_count(rows), columns = element_count(row);
-  const Tensor numbers(make_reshape(site, make_iota(site, count), rows));
-  const RecordedPtr places = numbers.at(index, site.where).node();
-  Shape part = places->shape;
-  part.insert(part.end(), row.begin(), row.end());
-  return scattered(site, op, whole, places, fitted(site, value, whole->dtype, part), columns);
+  const Selected rows = selected_rows(site, whole->shape, index);
+  return scattered(site, op, whole, rows.places, fitted(site, value, whole->dtype, rows.part), rows.columns);
 }
 
 }  // namespace ops

@@ -188,6 +188,10 @@ Value cumulative_prod_(const Arguments& a) {
 Value matmul_(const Arguments& a) { return complex_binary("@", *a.given(0), *a.given(1), a.given(0)->offset); }
 Value dot_(const Arguments& a) {
   const auto axes = [](const Value& value) { return value.is_number() ? 0 : complex_of(value, "dot").re.ndim(); };
+  if (axes(*a.given(0)) > 0 && axes(*a.given(1)) > 2) {
+    const auto one = [](std::int64_t axis) { return Value{Tuple{{axis}}}; };
+    return call(*find_function("tensordot"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {Tuple{one(-1), one(-2)}}}}, a.given(0)->offset);
+  }
   return complex_binary(axes(*a.given(0)) == 0 || axes(*a.given(1)) == 0 ? "*" : "@", *a.given(0), *a.given(1), a.given(0)->offset);
 }
 Value vdot_(const Arguments& a) {
@@ -461,6 +465,11 @@ std::optional<DType> complex_dtype(const Function& function, const std::vector<A
   }
   return std::nullopt;
 }
+/// Returns whether the argument is a mode of pad() that compares elements; comparing their parts would give numbers that are not among them.
+bool names_an_order(const Argument& argument) {
+  const auto* text = argument.value.as<std::string>();
+  return text && (*text == "maximum" || *text == "minimum" || *text == "median");
+}
 std::optional<Value> of_complex(const Function& function, std::vector<Argument> arguments, std::size_t offset);
 /// Sums, products and means that skip elements with a NaN.
 std::optional<Value> without_nan(const Function& function, std::vector<Argument> arguments, std::size_t offset) {
@@ -488,6 +497,7 @@ std::optional<Value> of_complex(const Function& function, std::vector<Argument> 
     return call(function, std::move(arguments), offset);
   }
   if (name.starts_with("nan") && name != "nan_to_num") return without_nan(function, std::move(arguments), offset);
+  if (name == "pad" && std::any_of(arguments.begin(), arguments.end(), names_an_order)) return std::nullopt;
   if (function.by_parts != 0) return by_parts(function, arguments, offset);
   if (const Multilinear* row = row_of(kMultilinear)) {
     Value& left = arguments[0].value;

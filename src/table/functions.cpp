@@ -139,6 +139,18 @@ Value fabs_(const Arguments& a) {  // as in NumPy, integers become floating
 }
 Value clip_(const Arguments& a) {
   const Value *low = a.given(1), *high = a.given(2);
+  if (const Tensor* x = a.given(0)->as<Tensor>(); x && is_integer(x->dtype()) && !is_bool(x->dtype())) {  // a limit that the type cannot exceed is none
+    const auto beyond = [&](const Value* limit, bool below) {
+      const std::int64_t* number = limit ? limit->as<std::int64_t>() : nullptr;
+      if (!number) return false;
+      const bool is_signed = !is_unsigned(x->dtype());
+      const int bits = 8 * static_cast<int>(itemsize(x->dtype())) - (is_signed ? 1 : 0);
+      if (below) return *number <= (is_signed ? -1 - static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1) : 0);
+      return *number >= 0 && (bits < 64 ? static_cast<std::uint64_t>(*number) >= (std::uint64_t{1} << bits) - 1 : false);
+    };
+    if (low && high && beyond(low, true)) return {beyond(high, false) ? *x : minimum(*x, a.operand(2))};
+    if (low && high && beyond(high, false)) return {maximum(*x, a.operand(1))};
+  }
   if (low && high) return {clip(a.operand(0), a.operand(1), a.operand(2))};
   if (low) return {maximum(a.operand(0), a.operand(1))};
   if (high) return {minimum(a.operand(0), a.operand(2))};
@@ -1158,7 +1170,7 @@ constexpr Function kFunctions[] = {
     {"bitwise_right_shift", "x1 x2", binary<right_shift>},
     {"bitwise_xor", "x1 x2", binary<bitwise_xor>},
     {"blackman", "M", window<blackman>},
-    {"block", "arrays", block_},
+    {"block", "arrays", block_, 1},
     {"broadcast_arrays", "args+", broadcast_arrays_, 1},
     {"broadcast_shapes", "args+", broadcast_shapes_},
     {"broadcast_to", "array shape", broadcast_to_, 1},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "sinter/shapes.hpp"
 #include "sinter/types.hpp"
 #include "table/arguments.hpp"
+#include "table/complex_numbers.hpp"
 #include "table/fault.hpp"
 
 namespace sinter::table {
@@ -34,15 +36,22 @@ Tensor cast(const Tensor& x, DType dtype, std::string_view function, std::size_t
 
 /// Returns the result in the type and the shape of `out` where the condition is true; elsewhere the elements of `out`.
 Value put_into(const Value& out, const Value& result, const std::optional<Value>& where, std::string_view function, std::size_t offset) {
-  const Tuple* only = out.as<Tuple>();
-  const Tensor* target = only && only->size() == 1 ? only->front().as<Tensor>() : out.as<Tensor>();
-  const Tensor* computed = result.as<Tensor>();
-  if (!target || !computed) throw Fault{out.offset, fmt::format("out of {}() must be one tensor, for one result", function)};
-  const Tensor whole = broadcast_to(cast(*computed, target->dtype(), function, out.offset), target->shape());
-  if (!where) return {whole, offset};
-  const Tensor mixed = sinter::where(array_of(*where, function), whole, *target);
-  if (mixed.shape() != target->shape()) throw Fault{where->offset, fmt::format("where of {}() does not broadcast to the shape of out", function)};
-  return {mixed, offset};
+  const auto put = [&](const Tensor& target, const Tensor& computed) {
+    const Tensor whole = broadcast_to(cast(computed, target.dtype(), function, out.offset), target.shape());
+    if (!where) return whole;
+    const Tensor mixed = sinter::where(array_of(*where, function), whole, target);
+    if (mixed.shape() != target.shape()) throw Fault{where->offset, fmt::format("where of {}() does not broadcast to the shape of out", function)};
+    return mixed;
+  };
+  const Tuple* tuple = out.as<Tuple>();
+  const Value& only = tuple && !tuple->is_complex && tuple->size() == 1 ? tuple->front() : out;
+  if (only.is_complex() && (result.is_complex() || result.as<Tensor>())) {
+    const Complex target = complex_of(only, function), computed = complex_of(result, function);
+    return complex_value({put(target.re, computed.re), put(target.im, computed.im)}, offset);
+  }
+  const Tensor *target = only.as<Tensor>(), *computed = result.as<Tensor>();
+  if (!target || !computed) throw Fault{out.offset, fmt::format("out of {}() must be one tensor, for one result of its kind", function)};
+  return {put(*target, *computed), offset};
 }
 
 /// The functions of the table that compute a binary function's reductions.
@@ -194,13 +203,28 @@ Value accumulate(const Function& function, const Combination* row, const Argumen
   return pass_on(row->scan, a, {{{}, operand_of(function, a, std::move(x), offset)}, {"axis", {axis, offset}}}, keywords, offset);
 }
 
+constexpr std::size_t kFewSegments = 16;  // more are summed by one scatter instead of a kernel each
 /// Reduces the slices from each index up to the next one, or a single slice if the next index is not larger.
 Value reduce_at(const Function& function, const Combination* row, const Arguments& a, std::size_t offset) {
   const std::int64_t axis = a.integer(2, 0);
   const Tensor x = moveaxis(a.tensor(0), axis, 0);
   const std::vector<std::int64_t> places = a.list(1);
-  if (places.empty() || places.size() > 1000) a.fail(1, "indices must be from one to a thousand integers");
   std::vector<Tensor> results;
+  if (function.name == "add" && places.size() > kFewSegments && std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end() &&
+      places[0] >= 0 && places.back() < x.shape()[0]) {
+    std::vector<std::int64_t> segments;
+    for (std::int64_t at = places[0], k = 0; at < x.shape()[0]; ++at) {
+      if (k + 1 < std::ssize(places) && at == places[static_cast<std::size_t>(k) + 1]) ++k;
+      segments.push_back(k);
+    }
+    const Tensor rows = x.at({Slice{places[0], std::nullopt}}, Location{});
+    const DType type = reduce(function, row, Arguments(kReduce, {{{}, {rows, offset}}}, offset), offset).as<Tensor>()->dtype();
+    Shape shape = x.shape();
+    shape[0] = std::ssize(places);
+    const Tensor numbers = Arg(segments, Location{}).tensor();
+    return {moveaxis(add_at(zeros(shape, type, Location{}), {Index(numbers, Location{})}, astype(rows, type)), 0, axis), offset};
+  }
+  if (places.empty() || places.size() > 1000) a.fail(1, "indices must be integers; other functions than add take at most a thousand of them");
   for (std::size_t k = 0; k < places.size(); ++k) {
     const std::int64_t begin = places[k], end = k + 1 < places.size() ? places[k + 1] : x.shape()[0];
     if (begin < 0 || begin >= x.shape()[0]) a.fail(1, fmt::format("index {} is out of range for an axis of {}", begin, x.shape()[0]));
@@ -222,7 +246,8 @@ Value at(const Function& function, const Arguments& a, std::size_t offset) {
   const bool one = function.parameters == "x";
   if (!one && !a.given(2)) a.fail(2, fmt::format("{}.at() needs the values", function.name));
   if (function.name == "add" || function.name == "subtract") {
-    const Tensor values = a.tensor(2);
+    Tensor values = a.tensor(2);
+    if (a.given(2)->is_number() && is_integer(values.dtype())) values = astype(values, a.tensor(0).dtype());  // Python's integers take the array's type
     return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
   }
   const auto combined = [&](const Tensor& x, const Tensor& y) {
