@@ -24,8 +24,11 @@ using table::Value;
 
 /// Functions that return views in NumPy: an assignment to the result would change the array.
 bool gives_view(std::string_view name) {
-  constexpr std::string_view names[] = {"broadcast_to", "diagonal", "expand_dims", "flip",     "moveaxis",  "permute_dims",
-                                        "ravel",        "reshape",  "squeeze",     "swapaxes", "transpose", "view"};
+  constexpr std::string_view names[] = {
+      "array_split", "ascontiguousarray", "asfortranarray", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diagonal",
+      "dsplit",      "expand_dims",       "flip",           "fliplr",     "flipud",     "hsplit",     "imag",         "matrix_transpose",
+      "moveaxis",    "permute_dims",      "ravel",          "real",       "reshape",    "rollaxis",   "rot90",        "split",
+      "squeeze",     "swapaxes",          "transpose",      "unstack",    "view",       "vsplit"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -90,10 +93,17 @@ nb::object call(const Function& function, PyObject* self, std::vector<Argument> 
   const Value result = table::call_with_keywords(function, std::move(arguments), 0);
   nb::object made = object_of(result);
   if (out) rebind(*out, made);
-  if (gives_list(function.name)) return nb::steal(PySequence_List(made.ptr()));
-  if (Array* const array = as_array(made)) {
+  if (gives_list(function.name)) made = nb::steal(PySequence_List(made.ptr()));
+  const auto mark = [&](nb::handle one) {
+    Array* const array = as_array(one);
+    if (!array) return;
     array->created = makes_created(function.name);
     if (self && gives_view(function.name)) array->base = base_of(self);
+  };
+  if (PyList_Check(made.ptr()) || PyTuple_Check(made.ptr())) {
+    for (nb::handle one : made) mark(one);
+  } else {
+    mark(made);
   }
   return made;
 }
@@ -200,6 +210,7 @@ nb::object ufunc_method(const Ufunc& ufunc, const char* name, nb::args given, nb
   Array* target = std::string_view(name) == "at" ? as_array(given[0]) : out.is_valid() ? as_array(out) : nullptr;
   nb::object made = object_of(result);
   if (target) {
+    warn_of_view(*target);
     rebind(*target, made);
     if (std::string_view(name) == "at") return nb::none();
     return out;

@@ -13,7 +13,7 @@ namespace sinter::engine {
 namespace {
 
 /// The maximum time that the process waits at its end. A later process compiles the remaining kernels when it needs them.
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kPatience{3};
 
 bool on_main_thread() { return gettid() == getpid(); }
 

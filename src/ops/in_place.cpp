@@ -10,13 +10,15 @@
 
 #include "ops/recording.hpp"
 #include "trace/for_any_size.hpp"
+#include "trace/loops.hpp"
 
 namespace sinter::ops {
 namespace {
 
 constexpr std::int64_t kSmall = 256;  // maximum number of elements of a block: writing them costs less than recording the assignment
 constexpr std::int64_t kShare = 16;   // a larger block is at most this part of the whole, which the recorded assignment would copy
-constexpr std::size_t kWorthEvaluating = std::size_t{256} << 10;  // bytes of the whole whose copy takes longer than to evaluate the value on its own
+constexpr std::size_t kWorthEvaluating = std::size_t{64} << 10;  // bytes of the whole whose copy takes longer than to evaluate the value on its own
+constexpr int kScalarNodes = 32;                                  // maximum number of operations on single elements that an assignment evaluates
 constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;          // minimum and maximum number of pending assignments
 constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;       // maximum number of bytes to which a literal may be expanded before they are read
 
@@ -125,6 +127,16 @@ StoragePtr filled(const Recorded& constant) {
   return storage;
 }
 
+/// Returns the node whose elements the value has, in order: reshapes do not change them.
+RecordedPtr before_reshapes(RecordedPtr value) {
+  while (!value->evaluated() && value->op == Op::reshape) {
+    const Operands operands = value->inputs();
+    if (operands.empty()) break;  // evaluated meanwhile
+    value = operands[0];
+  }
+  return value;
+}
+
 /// Writes the pending small assignments of a node into the elements to which the first of them assigned, and returns these elements. Returns null if another
 /// handle refers to the target of one of the assignments.
 StoragePtr written_out(const RecordedPtr& top) {
@@ -134,8 +146,9 @@ StoragePtr written_out(const RecordedPtr& top) {
     const Operands operands = under->inputs();
     if (operands.size() != 2) return nullptr;
     // Only the pad that reads the assigned tensor, and `operands`, may refer to it. A number is only read.
-    if ((operands[1].use_count() != 2 && (operands[1]->op != Op::constant || operands[1]->evaluated())) || element_count(operands[0]->shape) > kSmall ||
-        (operands[0]->op != Op::constant && !operands[0]->evaluated()))
+    const RecordedPtr value = before_reshapes(operands[0]);
+    if ((operands[1].use_count() != 2 && (operands[1]->op != Op::constant || operands[1]->evaluated())) || !is_small(under->shape, value->shape) ||
+        (value->op != Op::constant && !value->evaluated()))
       return nullptr;
     pads.push_back(under);
     under = operands[1];
@@ -152,7 +165,7 @@ StoragePtr written_out(const RecordedPtr& top) {
   if (elements == nullptr) return nullptr;
   for (std::size_t k = pads.size(); k-- > 0;) {
     const RecordedPtr value = pads[k]->inputs().front();
-    Source source(value, element_count(value->shape));
+    Source source(before_reshapes(value), element_count(value->shape));
     if (!source) return nullptr;  // earlier assignments are written; an evaluation of the pads writes them again
     source.write(elements, top->shape, starts_of(pads[k]->ints), value->shape);
   }
@@ -175,15 +188,49 @@ std::byte* own_elements(const Site& site, Tensor& whole, const Shape& block) {
   return elements;
 }
 
+/// Returns whether the node is one repeated number under pending assignments, which are written out after some more.
+bool gets_memory(const Recorded& node, std::size_t left) {
+  if (node.evaluated() || node.op == Op::constant) return true;
+  if (node.op != Op::pad || left == 0) return false;
+  const Operands operands = node.inputs();
+  return operands.size() == 2 && gets_memory(*operands[1], left - 1);
+}
+
 }  // namespace
 
 bool is_worth_evaluating(const Recorded& whole) {
-  return !ForAnySize::recording() && !whole.symbolic && whole.evaluated() && bytes_of(whole) >= kWorthEvaluating && whole.storage.use_count() == 1 &&
-         sole_elements(*whole.storage) != nullptr;
+  if (ForAnySize::recording() || whole.symbolic || bytes_of(whole) < kWorthEvaluating) return false;
+  if (whole.evaluated()) return whole.storage.use_count() == 1 && sole_elements(*whole.storage) != nullptr;
+  return bytes_of(whole) <= kMaxExpanded && gets_memory(whole, kMaxWaiting);
 }
 
+namespace {
+
+/// Returns whether one element of the value is computed by few operations from single elements in host memory, so that its evaluation costs less than to record
+/// its assignment. `left` is how many operations may follow.
+bool is_scalar_work(const Recorded& value, int& left) {
+  if (--left < 0 || value.symbolic) return false;
+  if (const StoragePtr known = value.result()) return !known->device;
+  if (value.op == Op::constant) return true;
+  if (is_reduction(value.op) || is_step(value.op)) return false;
+  const Operands operands = value.inputs();
+  return std::all_of(operands.begin(), operands.end(), [&](const RecordedPtr& x) { return is_scalar_work(*x, left); });
+}
+/// Returns whether to evaluate a recorded value now, so that it can be written.
+bool is_worth_evaluating_for(const Recorded& whole, const Shape& block, const Recorded& value) {
+  if (value.evaluated() || value.op == Op::constant || ForAnySize::recording()) return false;
+  if (is_small(whole.shape, block) && is_worth_evaluating(whole)) return true;
+  int nodes = kScalarNodes;
+  return element_count(block) == 1 && element_count(whole.shape) > kSmall && is_scalar_work(value, nodes);
+}
+
+}  // namespace
+
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value) {
-  if (!value->evaluated() && value->op != Op::constant && is_small(whole.shape(), block.sliced) && is_worth_evaluating(*whole.node())) evaluate({value});
+  if (is_worth_evaluating_for(*whole.node(), block.sliced, *value)) {
+    evaluation_asked();
+    evaluate({value});
+  }
   Source source(value, element_count(block.sliced));
   if (!source) return false;
   std::byte* const elements = own_elements(site, whole, block.sliced);

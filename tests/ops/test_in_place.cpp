@@ -116,6 +116,83 @@ TEST_CASE("random programs of small assignments, copies, views and readers") {
   }
 }
 
+TEST_CASE("random programs of assignments to parts of large arrays, copies and readers") {
+  constexpr int kRows = 40, kColumns = 1000;  // so large that a value is evaluated and written
+  constexpr auto kCount = static_cast<std::size_t>(kRows * kColumns);
+  const auto seed = test_seed();
+  std::mt19937 rng(seed);
+  const auto pick = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 12 && !time_is_over(); ++round) {
+    std::vector<Held> held(1);
+    held[0].want.resize(kCount);
+    for (double& v : held[0].want) v = pick(100);
+    held[0].x = sn::from_span(held[0].want, {kRows, kColumns}) + 0.0;
+    sn::eval(held[0].x);
+    std::vector<std::pair<Tensor, double>> read;
+    for (int step = 0; step < 25; ++step) {
+      Held& it = held[static_cast<std::size_t>(pick(static_cast<int>(held.size())))];
+      const auto want = [&](int i, int j) -> double& { return it.want[static_cast<std::size_t>(i * kColumns + j)]; };
+      const int i = pick(kRows), j = pick(kColumns), other = pick(kRows), number = pick(50);
+      switch (pick(9)) {
+        case 0:
+          if (held.size() < 4) held.push_back(Held(it));
+          break;
+        case 1: read.emplace_back(it.x(i, j) * 2, want(i, j) * 2); break;
+        case 2: sn::eval(it.x); break;
+        case 3:
+          it.x(i) = number;
+          for (int k = 0; k < kColumns; ++k) want(i, k) = number;
+          break;
+        case 4:
+          it.x(i) = it.x(other) + 1;
+          for (int k = 0; k < kColumns; ++k) want(i, k) = want(other, k) + 1;
+          break;
+        case 5:
+          it.x(Slice{}, j) = it.x(Slice{}, 0) * 2;
+          for (int k = kRows; k-- > 0;) want(k, j) = want(k, 0) * 2;
+          break;
+        case 6: {  // the last of equal indices counts
+          const std::int64_t first = pick(kRows), second = pick(kRows) - kRows;
+          it.x(Tensor{first, second, first}, j) = Tensor{1.0, 2.0, 3.0} * number;
+          want(static_cast<int>(second) + kRows, j) = 2 * number;
+          want(static_cast<int>(first), j) = 3 * number;
+          break;
+        }
+        case 7: {  // whole rows, exchanged
+          it.x({i, other}) = Tensor(it.x({other, i}));
+          for (int k = 0; k < kColumns; ++k) std::swap(want(i, k), want(other, k));
+          break;
+        }
+        default: {
+          it.x(Slice{{}, {}, -3}, Slice{j, {}, 7}) += number;
+          for (int k = kRows - 1; k >= 0; k -= 3)
+            for (int m = j; m < kColumns; m += 7) want(k, m) += number;
+        }
+      }
+    }
+    INFO("SINTER_TEST_SEED=", seed, ", round ", round);
+    for (const auto& [value, want] : read) CHECK(values(value)[0] == want);
+    for (const Held& it : held) CHECK(values(it.x) == it.want);
+  }
+}
+
+TEST_CASE("an assignment to a part of a large evaluated array does not copy the array") {
+  if (on_gpu()) return;
+  Tensor x = Tensor::zeros({400, 1000}, DType::float64) + 1.0;
+  const Tensor row = sn::arange(1000.0), column = sn::arange(400.0);
+  sn::eval(x);
+  const double* const elements = x.data<double>().data();
+  x(3) = 2.0;
+  x(4) = row * 2;
+  x(Slice{}, 5) = column + 1;
+  x(Tensor{std::int64_t{7}, std::int64_t{9}}) = row;
+  CHECK(x.data<double>().data() == elements);
+  CHECK(values(x(Slice{3, 10}, Slice{4, 6})) == std::vector<double>{2, 4, 8, 5, 1, 6, 1, 7, 4, 5, 1, 9, 4, 5});
+  const Tensor kept = x;
+  x(0) = 0.0;
+  CHECK(values(kept(0, 0))[0] == 1);
+}
+
 TEST_CASE("filling an array element by element makes no plans") {
   if (on_gpu()) return;
   const auto before = sn::counters();
