@@ -41,7 +41,7 @@ bool makes_array(std::string_view name) {
 
 /// Of results without axes, those of these functions are arrays in NumPy; all others are scalars.
 bool makes_created(std::string_view name) {
-  constexpr std::string_view names[] = {"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy"};
+  constexpr std::string_view names[] = {"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray"};
   return makes_array(name) || gives_view(name) || std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -97,7 +97,7 @@ nb::object call(const Function& function, PyObject* self, std::vector<Argument> 
   const auto mark = [&](nb::handle one) {
     Array* const array = as_array(one);
     if (!array) return;
-    array->created = makes_created(function.name);
+    array->created = function.name == "copy" && self && as_array(self) ? as_array(self)->created : makes_created(function.name);
     if (self && gives_view(function.name)) array->base = base_of(self);
   };
   if (PyList_Check(made.ptr()) || PyTuple_Check(made.ptr())) {

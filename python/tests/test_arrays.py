@@ -958,3 +958,68 @@ def test_delete_takes_a_slice(part):
         want = numpy.delete(x, part, axis=axis)
         assert numpy.array_equal(sinter.delete(sinter.asarray(x), part, axis), want)
         assert numpy.array_equal(sinter.delete(x, part, axis=axis), want)
+
+
+@pytest.mark.parametrize("text", ["x.sum()", "x[2]", "x[0] + 1", "x.mean() * x[1]", "np.sqrt(x[1])", "x.sum().copy()", "x.max().astype('float32')", "np.array(5.0)", "np.zeros(())",
+                                  "np.asarray(2.0)", "np.full((), 3.0)", "x[:1].reshape(())", "np.array(x.sum())", "np.zeros(()).copy()", "np.ones_like(x[0])", "np.array(4.0)[...]"])
+def test_other_names_of_arrays_without_axes(text):
+    def run(np):
+        x = np.arange(6.0) + 1
+        first = eval(text, {"np": np, "x": x})
+        second = first
+        second += 1
+        third = first
+        third *= 3
+        return [float(name) for name in (first, second, third)]
+
+    assert run(sinter) == run(numpy)
+
+
+def test_in_place_operators_of_scalars_promote():
+    def run(np):
+        x = np.arange(6)
+        total = x.sum()
+        total /= 4
+        x[1] *= 2.5
+        x[2] /= 2
+        x[3] += 4
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            one = x[4]
+            one += 100
+        return float(total), x.tolist()
+
+    assert run(sinter) == run(numpy)
+
+
+def test_views_that_warn():
+    x = sinter.array([[1.0, 2.0], [3.0, 4.0]])
+    made = [lambda: x.T, lambda: x[0], lambda: sinter.rot90(x), lambda: sinter.split(x, 2)[1], lambda: sinter.ascontiguousarray(x), lambda: x.real, lambda: sinter.atleast_3d(x)]
+    for make in made:
+        with pytest.warns(sinter.ViewWarning):
+            make()[0] = 7
+    with pytest.warns(sinter.ViewWarning):
+        sinter.add.at(x.T, [0, 0], 1)
+
+
+@pytest.mark.parametrize("text", [
+    "np.add.at(c, [1, 1, 2], 1)", "np.subtract.at(c, [2], 1)", "np.exp(x, y)", "np.add(x, 2, y)", "np.clip(c, -2, 3)", "np.clip(c, 2, 300)", "np.clip(c, -5, 900)",
+    "isinstance(c[0], np.integer)", "isinstance(x[0], np.integer)", "isinstance(x[0], (int, np.floating))", "isinstance(3, np.integer)",
+])
+def test_small_habits_of_numpy(text):
+    def run(np):
+        x, y, c = np.arange(5.0), np.zeros(5), np.array([0, 5, 9, 255, 7], dtype=np.uint8)
+        made = eval(text, {"np": np, "x": x, "y": y, "c": c})
+        return [made if isinstance(made, bool) else numpy.asarray(made).tolist(), y.tolist(), c.tolist()]
+
+    assert run(sinter) == run(numpy)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_sums_of_many_segments(dtype):
+    rng = numpy.random.default_rng(5)
+    x = rng.integers(0, 50, (7, 400)).astype(dtype)
+    for count in (1, 16, 17, 250):
+        at = numpy.sort(rng.choice(400, count, replace=False))
+        made, wanted = sinter.add.reduceat(sinter.array(x), at, axis=1), numpy.add.reduceat(x, at, axis=1)
+        numpy.testing.assert_array_equal(numpy.asarray(made), wanted)

@@ -327,3 +327,19 @@ def test_means_without_nan_keep_their_type():
         found = sinter.nanmean(z, axis=1)
         assert found.dtype == dtype and numpy.allclose(numpy.asarray(found), [1 + 2j, 1.5 + 2j])
         assert numpy.array_equal(numpy.asarray(sinter.rint(z[1] * 1.4)), numpy.rint(numpy.array([3, 4j]) * 1.4))
+
+
+def test_blocks_products_truths_and_targets():
+    rng = numpy.random.default_rng(3)
+    z, w, x = (rng.normal(size=s) + 1j * rng.normal(size=s) for s in ((2, 3, 3), (4, 3, 2), (1, 2)))
+    ours = {"z": sinter.array(z), "w": sinter.array(w), "x": sinter.array(x), "np": sinter}
+    theirs = {"z": z, "w": w, "x": x, "np": numpy}
+    for text in ("np.block([[x], [x]])", "np.block([[x, np.ones((1, 1))]])", "np.dot(z, w)", "np.dot(z.real, w)", "np.dot(z[0], w)", "np.dot(z, z[0, 0])", "(z.real * 1j * 0 + w[0, 0, 0] * 0).astype(bool)",
+                 "np.array([0, 1j, 1, 1 + 1j]).astype(bool)"):
+        numpy.testing.assert_allclose(numpy.asarray(eval(text, ours)), eval(text, theirs), rtol=1e-12, err_msg=text)
+    for np, x in ((sinter, ours["x"]), (numpy, theirs["x"])):
+        np.add(x, 1, out=x)
+        np.multiply(x, 2j, out=x, where=np.array([[True, False]]))
+    numpy.testing.assert_allclose(numpy.asarray(ours["x"]), theirs["x"])
+    with pytest.raises(sinter.DTypeError):
+        sinter.pad(ours["x"], 1, mode="maximum")

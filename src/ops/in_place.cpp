@@ -15,12 +15,12 @@
 namespace sinter::ops {
 namespace {
 
-constexpr std::int64_t kSmall = 256;  // maximum number of elements of a block: writing them costs less than recording the assignment
-constexpr std::int64_t kShare = 16;   // a larger block is at most this part of the whole, which the recorded assignment would copy
+constexpr std::int64_t kSmall = 256;                             // maximum number of elements of a block: writing them costs less than recording the assignment
+constexpr std::int64_t kShare = 16;                              // a larger block is at most this part of the whole, which the recorded assignment would copy
 constexpr std::size_t kWorthEvaluating = std::size_t{64} << 10;  // bytes of the whole whose copy takes longer than to evaluate the value on its own
-constexpr int kScalarNodes = 32;                                  // maximum number of operations on single elements that an assignment evaluates
-constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;          // minimum and maximum number of pending assignments
-constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;       // maximum number of bytes to which a literal may be expanded before they are read
+constexpr int kScalarNodes = 32;                                 // maximum number of operations on single elements that an assignment evaluates
+constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;         // minimum and maximum number of pending assignments
+constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;      // maximum number of bytes to which a literal may be expanded before they are read
 
 /// Returns the elements, if nothing else refers to the storage; null otherwise.
 std::byte* sole_elements(const Storage& storage) {

@@ -27,9 +27,22 @@ Expr fmod32(const Expr& a, const Expr& b) {
   return a.with(a.ir->or_libm(copysign(to_float(r), a).v, large.v, "fmod", {a.v, b.v}));
 }
 
+/// The quotient, which is rounded, may be one too large or too small. A remainder between 0 and b is a multiple of b's last place, and so it is exact.
+Expr fmod64(const Expr& a, const Expr& b) {
+  const Expr da = abs(a), db = abs(b), q = trunc(da / db);
+  const auto rest = [&](const Expr& quotient) { return fma(-quotient, db, da); };
+  Expr r = rest(q);
+  r = select(r < 0.0, rest(q - 1.0), select(db <= r, rest(q + 1.0), r));
+  r = select((db == kInf) & (da < kInf), da, r);
+  const Expr large = (q >= 0x1p52) & (da < kInf) & (db > 0.0);
+  return a.with(a.ir->or_libm(copysign(r, a).v, large.v, "fmod", {a.v, b.v}));
+}
+
 Expr fmod_of(const Expr& a, const Expr& b) {
   return a.with(a.ir->call("fmod", {a.v, b.v}, [](Ir& ir, const std::vector<Value>& x) {
-    return x[0].dtype == DType::float32 ? fmod32({&ir, x[0]}, {&ir, x[1]}).v : ir.libm("fmod", x);
+    const Expr left{&ir, x[0]}, right{&ir, x[1]};
+    if (is_float32(left)) return fmod32(left, right).v;
+    return has_fma(left) ? fmod64(left, right).v : ir.libm("fmod", x);
   }));
 }
 

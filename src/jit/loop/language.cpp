@@ -53,7 +53,10 @@ E thread_y() { return own("thread_y"); }
 E block() { return own("block"); }
 E blocks() { return own("blocks"); }
 E bound(const char* name) { return own(name, DType::int64); }
-E operator+(const E& a, const E& b) { return binary("+", a, b); }
+E operator+(const E& a, const E& b) {
+  if (is_literal(a) && is_literal(b)) return literal(a->number + b->number, common(a->type.dtype, b->type.dtype));
+  return binary("+", a, b);
+}
 E operator-(const E& a, const E& b) { return binary("-", a, b); }
 E operator*(const E& a, const E& b) { return binary("*", a, b); }
 E operator/(const E& a, const E& b) { return binary("/", a, b); }

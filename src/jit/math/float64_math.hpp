@@ -69,16 +69,18 @@ template <class X> auto exp_64(const X& x) {
 template <class X> auto exp2_64(const X& x) {
   const auto clamped = between(-1076, x, 1025);
   const auto n = (clamped + kRound64) - kRound64, r = clamped - n;
-  return scale(fma(r, polynomial(r, kExp2), 1.0), n);
+  if (has_fma(x)) return scale(fma(r, polynomial(r, kExp2), 1.0), n);
+  const auto product = exact_product(r, r.like(kLn2Long.hi));  // the product above would be rounded
+  return scale(rounded(exp_pair(Pair<X>{product.hi, fma(r, kLn2Long.lo, product.lo)})), n);
 }
 
 /// Returns (e^x - 1) / 2, for x from -40 to 710.
 template <class X> Pair<X> half_expm1(const X& x) {
   const auto e = reduce_exp(x);
   const auto r = e.r.hi, half = e.power(-1), whole = half - 0.5, lost = (half - whole) - 0.5;
-  const auto sum = fused_sum(half, r, whole);
+  const auto sum = fma(half, r, whole), sum_lost = fma(half, r, whole - sum);  // products by a power of two, which are exact
   const auto z = r * r, tail = fma(r * z, polynomial(r, kExp), fma(r, e.r.lo, e.r.lo));
-  return {sum.hi, fma(half * 0.5, z, fma(half, tail, sum.lo + lost))};
+  return {sum, fma(half * 0.5, z, fma(half, tail, sum_lost + lost))};
 }
 template <class X> auto expm1_64(const X& x) {
   const auto half = rounded(half_expm1(between(-40, x, 710)));
@@ -109,7 +111,11 @@ template <class X> auto sinh_64(const X& x) {
   const auto a = abs(x);
   const auto h = hyperbola(clamp_hyperbola(a));
   const auto more = h.rising + h.falling, less = h.rising - h.falling, lost = (h.rising - less) - h.falling;
-  const auto sum = fused_sum(more, h.r, less);
+  const auto sum = [&] {  // less + more * r
+    if (has_fma(x)) return fused_sum(more, h.r, less);
+    const auto product = fast_sum(h.rising * h.r, h.falling * h.r), parts = fast_sum(less, product.hi);  // products by powers of two, which are exact
+    return Pair<X>{parts.hi, parts.lo + product.lo};
+  }();
   const auto half = sum.hi + fma(more, h.tail, fma(less, h.versine, sum.lo + lost));
   return select(a < 0x1p-28, x, copysign(half + half, x));
 }
@@ -470,7 +476,9 @@ template <class X> Pair<X> erf_pair(const X& a) {
 }
 template <class X> auto erf_64(const X& x) {
   const auto whole = abs(x);
-  return copysign(rounded(erf_pair(select(whole > 5.97, 5.97, whole))), x);  // from 5.93 on the result is 1
+  const auto result = rounded(erf_pair(select(whole > 5.97, 5.97, whole)));  // from 5.93 on it is 1
+  // Without fused multiply-adds, the rounding error of a subnormal product is not known.
+  return copysign(has_fma(x) ? result : select(whole < 0x1p-60, fma(whole, 0x1.06eba8214db69p-3, whole), result), x);
 }
 
 /// Returns erfc(x) for |x| < 0.398 by the table's first polynomial, which is odd.
