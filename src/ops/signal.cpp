@@ -35,8 +35,8 @@ struct Vectors {
 };
 
 // Up to kFewTaps taps are recorded as a sum of shifted reads, which a kernel holds in registers. Up to kGuardedTaps taps the reads outside x are guarded; with
-// more taps it is cheaper to compute the results at the ends separately.
-constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 6;
+// more taps it is cheaper to compute the results at the ends separately, unless there are at most kSmallProducts products.
+constexpr std::int64_t kFewTaps = 32, kGuardedTaps = 6, kSmallProducts = std::int64_t{1} << 14;
 
 /// Computes the sum over k of x[n + k] * y[k], where y is inside x or extends beyond it by at most `before` and `behind`. Positions outside x are excluded from
 /// the sum, because zeros there would be multiplied by taps that may be infinite.
@@ -60,11 +60,13 @@ Tensor correlated_inside(const Tensor& x, const Tensor& y) {
   const Tensor windows = sliding_window_view(x, {y.size()});
   return is_bool(y.dtype()) ? any(windows & y, -1) : sum(windows * y, -1, false, y.dtype());
 }
-/// Computes the same for the positions at which y extends beyond one end of x. `end`: the elements of x that y overlaps.
-Tensor correlated_at_end(const Tensor& end, const Tensor& y, std::int64_t before, std::int64_t behind) {
-  const auto windows = [&](const Tensor& t) { return sliding_window_view(pad(t, {{before, behind}}), {y.size()}); };
-  if (is_bool(y.dtype())) return any(windows(end) & y, -1);
-  return sum(where(windows(ones(end.shape(), DType::bool_)), windows(end) * y, 0), -1, false, y.dtype());
+/// Computes the same where y extends beyond x by at most `before` and `behind`, in one kernel over x with zeros around it.
+Tensor correlated_around(const Tensor& x, const Tensor& y, std::int64_t before, std::int64_t behind) {
+  const Tensor windows = sliding_window_view(contiguous(pad(x, {{before, behind}})), {y.size()});
+  if (is_bool(y.dtype())) return any(windows & y, -1);
+  if (!is_floating(y.dtype())) return sum(windows * y, -1, false, y.dtype());
+  const Tensor place = reshape(arange(windows.shape()[0]), {-1, 1}) + arange(y.size());
+  return sum(where((place >= before) & (place < before + x.size()), windows * y, 0), -1, false, y.dtype());
 }
 
 /// Slides y, the shorter, over x and beyond its ends: the sum over k of x[n + k] * y[k].
@@ -73,10 +75,12 @@ Tensor correlated(const Tensor& x, const Tensor& y, ConvolveMode mode) {
   const std::int64_t before = mode == ConvolveMode::full ? m - 1 : mode == ConvolveMode::same ? m / 2 : 0;
   const std::int64_t behind = mode == ConvolveMode::valid ? 0 : mode == ConvolveMode::same ? m - 1 - before : m - 1;
   if (before + behind == 0) return correlated_inside(x, y);
-  const Tensor laid = contiguous(x);  // read by every tap
-  if (m <= kGuardedTaps) return correlated_with_few(laid, y, before, behind);
-  return concatenate({correlated_at_end(laid(Slice{0, m - 1}), y, before, 0), contiguous(correlated_inside(laid, y)),
-                      correlated_at_end(laid(Slice{n - m + 1, n}), y, 0, behind)});
+  if (m <= kGuardedTaps) return correlated_with_few(contiguous(x), y, before, behind);
+  const Tensor taps = contiguous(y);  // each result reads all of them
+  if (n * m <= kSmallProducts || n < 3 * m) return correlated_around(x, taps, before, behind);
+  const Tensor laid = contiguous(x), start = contiguous(correlated_around(laid(Slice{0, m - 1}), taps, before, 0)),
+               middle = contiguous(correlated_inside(laid, taps)), end = contiguous(correlated_around(laid(Slice{n - m + 1, n}), taps, 0, behind));
+  return concatenate({start, middle, end});
 }
 
 /// Returns the n numbers 1 - n, 3 - n, ..., n - 1.
