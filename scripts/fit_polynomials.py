@@ -220,12 +220,11 @@ namespace sinter::jit::coefficients {
         lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else one / 6 + z / 120, lambda z: z, 0, half_ln2**2, 5)
     fit("kCosh", "cosh(r) = 1 + r^2/2 + r^4 p(r^2), |r| <= ln(2)/2; error absolute",
         lambda z: (mp.cosh(mp.sqrt(z)) - 1 - z / 2) / z**2 if z > 1e-12 else one / 24 + z / 720, lambda z: z**2, 0, half_ln2**2, 5)
-    log_tail = lambda z, k: sum(2 * z**i / (2 * i + 2 * k + 3) for i in range(60))
     log_table()
     fit("kLogTail", "log(1+r) = r - r^2/2 + r^3 p(r), |r| <= 0.074", taylor_safe(lambda r: (mp.log1p(r) - r + r**2 / 2) / r**3, one / 3),
         lambda r: r**2 if abs(r) < mp.mpf("0.057") else abs(r) ** 3 / mp.mpf("0.25"), mp.mpf("-0.074"), mp.mpf("0.074"), 10)
-    fit("kLogLong", "log(1+f) = 2s + s^3 (2/3 + s^2 (2/5 + s^2 p(s^2))), s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)]", lambda z: log_tail(z, 2),
-        lambda z: z**3 / 2, 0, mp.mpf("0.0295"), 7)
+    fit("kLogRest", "log(1+r) = r - r^2/2 + r^3/3 + r^4 p(r), |r| <= 0.074",
+        taylor_safe(lambda r: (mp.log1p(r) - r + r**2 / 2 - r**3 / 3) / r**4, -one / 4), lambda r: abs(r) ** 3, mp.mpf("-0.074"), mp.mpf("0.074"), 11)
     fit("kSin", "sin(r) = r + r^3 p(r^2), |r| <= pi/4",
         lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 120 - one / 6, lambda z: z, 0, mp.mpf("0.6175"), 6)
     fit("kCos", "cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4; error absolute",
@@ -235,6 +234,9 @@ namespace sinter::jit::coefficients {
     fit("kAtan", "atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8)",
         lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else z / 5 - one / 3, lambda z: z, 0, mp.mpf("0.1717"), 12)
     fit_erf64()
+    fit("kNdtr", "ndtr(x) = 1/2 + x (1/sqrt(2 pi) + x^2 p(x^2)), |x| <= 0.56; error absolute",
+        lambda z: ((mp.ncdf(mp.sqrt(z)) - one / 2) / mp.sqrt(z) - 1 / mp.sqrt(2 * mp.pi)) / z if z > 1e-12 else (z / 40 - one / 6) / mp.sqrt(2 * mp.pi),
+        lambda z: z * mp.sqrt(z), 0, mp.mpf("0.3137"), 8)
     from_unit = lambda t: 5 * (1 + t) / (1 - t)
     fit("kTail", "ndtr(-x) = exp(-x^2/2) / (1 + x) p((x - 5) / (x + 5)), 0 <= x <= 39.6", lambda t: scaled_tail(from_unit(t)),
         lambda t: 1 / scaled_tail(from_unit(t)), -1, mp.mpf(346) / mp.mpf(446), 24, first_rest="kTailFirstRest")

@@ -95,12 +95,13 @@ template <class X> struct Hyperbola {
 };
 template <class X> auto hyperbola32(const X& a) {
   const auto e = reduce_exp32(a);
-  const auto z = e.r * e.r, sinh = fma(e.r * z, polynomial(z, kSinh32), e.r), versine = fma(z * z, polynomial(z, kCosh32), z * 0.5);
+  const auto z = e.r * e.r, tail = e.r * z * polynomial(z, kSinh32), versine = fma(z * z, polynomial(z, kCosh32), z * 0.5);
   const auto n = e.bits_of_n();
   const auto rising = from_bits(shift_left(n + 125, 23));                               // 2^(n-2)
   const auto falling = from_bits(shift_left(select(n > 125, n.like(0), 125 - n), 23));  // 2^(-n-2), or 0 where it is too small to matter
   const auto sum = rising + falling, difference = rising - falling;
-  return Hyperbola<X>{difference + fma(sinh, sum, versine * difference), rising + (fma(sinh, difference, versine * sum) + falling)};
+  const auto steep = float64_math::steep_part(rising, falling, e.r);
+  return Hyperbola<X>{steep.hi + fma(tail, sum, fma(versine, difference, steep.lo)), rising + (fma(e.r + tail, difference, versine * sum) + falling)};
 }
 template <class X> auto sinh_32(const X& x) {
   const auto a = abs(x), half = hyperbola32(select(a > 89.5, 89.5, a)).sinh;

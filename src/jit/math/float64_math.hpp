@@ -14,7 +14,7 @@ namespace sinter::jit::float64_math {
 constexpr Long kLn2Long{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}, kLog2eLong{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56},
     kLog10eLong{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57}, kPiLong{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53},
     kHalfPiLong{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54}, kQuarterPiLong{0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},
-    kRoot2{0x1.6a09e667f3bcdp+0, -0x1.bdd3413b26456p-54};
+    kRoot2{0x1.6a09e667f3bcdp+0, -0x1.bdd3413b26456p-54}, kInverseRoot2Pi{0x1.9884533d43651p-2, -0x1.cbc0d30ebfd15p-56};
 // ln(2) in 32 + 53 bits. The product of an exponent and the first part is exact.
 constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
 
@@ -106,16 +106,19 @@ template <class X> Hyperbola<X> hyperbola(const X& a) {
   const auto n = bits(e.rounded) - kRound64Bits;
   return {e.r.hi, tail, versine, e.power(-2), from_bits(shift_left(select(n > 1020, n.like(0), 1021 - n), 52))};
 }
+/// Returns rising - falling + (rising + falling) r, for two powers of two: the larger part of a hyperbolic sine.
+template <class X> Pair<X> steep_part(const X& rising, const X& falling, const X& r) {
+  const auto less = rising - falling;
+  if (has_fma(r)) return fused_sum(rising + falling, r, less);
+  const auto product = fast_sum(rising * r, falling * r), sum = fast_sum(less, product.hi);  // the products are exact
+  return {sum.hi, sum.lo + product.lo};
+}
 template <class X> auto clamp_hyperbola(const X& a) { return select(a > 710.6, 710.6, a); }
 template <class X> auto sinh_64(const X& x) {
   const auto a = abs(x);
   const auto h = hyperbola(clamp_hyperbola(a));
   const auto more = h.rising + h.falling, less = h.rising - h.falling, lost = (h.rising - less) - h.falling;
-  const auto sum = [&] {  // less + more * r
-    if (has_fma(x)) return fused_sum(more, h.r, less);
-    const auto product = fast_sum(h.rising * h.r, h.falling * h.r), parts = fast_sum(less, product.hi);  // products by powers of two, which are exact
-    return Pair<X>{parts.hi, parts.lo + product.lo};
-  }();
+  const auto sum = steep_part(h.rising, h.falling, h.r);
   const auto half = sum.hi + fma(more, h.tail, fma(less, h.versine, sum.lo + lost));
   return select(a < 0x1p-28, x, copysign(half + half, x));
 }
@@ -149,19 +152,8 @@ template <class N> auto exponent64(const N& bits) { return shift_right(bits - 0x
 /// Returns an integer whose last three bits are those of the tenth next to the mantissa: the number of a column of kLogTable.
 template <class X> auto tenth(const X& mantissa) { return bits(fma(mantissa, 10.0, kRound64)); }
 
-/// Returns log(1 + f) of f in [sqrt(1/2) - 1, sqrt(2) - 1] with an error of 2^-70.
-template <class X> Pair<X> long_log_near_one(const Pair<X>& f) {
-  const auto two_more = fast_sum(f.hi.like(2.0), f.hi);
-  const auto s = normal(f / Pair<X>{two_more.hi, two_more.lo + f.lo});
-  const auto z = s * s;
-  const auto inner = like(z.hi, Long{0.4, 0x1.999999999999ap-56}) + Pair<X>{z.hi * polynomial(z.hi, kLogLong), z.hi.like(0.0)};
-  const auto outer = like(z.hi, Long{2.0 / 3, 0x1.5555555555555p-55}) + normal(z * inner);
-  return normal(Pair<X>{s.hi + s.hi, s.lo + s.lo} + normal(normal(z * outer) * s));
-}
-
 template <class X> struct Parts {
   X mantissa;  // in [sqrt(1/2), sqrt(2))
-  Pair<X> f;   // mantissa - 1
   X n;
 };
 /// Splits a positive number: mantissa times 2^n.
@@ -169,16 +161,8 @@ template <class X> Parts<X> parts(const X& x) {
   const auto tiny = x < 0x1p-1022;
   const auto b = bits(select(tiny, x * 0x1p54, x));
   const auto n = exponent64(b);
-  const auto mantissa = from_bits(b - shift_left(n, 52)), f = mantissa - 1.0;
-  return {mantissa, {f, f.like(0.0)}, to_number(n) - select(tiny, 54.0, x.like(0.0))};
+  return {from_bits(b - shift_left(n, 52)), to_number(n) - select(tiny, 54.0, x.like(0.0))};
 }
-/// Returns exponent * ln(2) + mantissa.
-template <class X> Pair<X> natural(const X& exponent, const Pair<X>& mantissa) {
-  const auto sum = fast_sum(exponent * kLn2High, mantissa.hi);
-  const auto more = fast_sum(sum.hi, exponent * kLn2Low);
-  return {more.hi, more.lo + (sum.lo + mantissa.lo)};
-}
-
 /// Returns n ln(2) + log(mantissa), or log(mantissa + *lost), where `lost` is less than a rounding error of the mantissa. It takes a tenth near the mantissa
 /// and its logarithm from a table, so that no division is needed; near 1 the tenth is 1, so that the result is that of r alone.
 template <class X> Pair<X> log_by_table(const X& mantissa, const X& n, const X* lost = nullptr) {
@@ -189,6 +173,21 @@ template <class X> Pair<X> log_by_table(const X& mantissa, const X& n, const X* 
   const auto sum = fast_sum(fma(n, kLn2High, lookup(kLogTable[1], piece)), r);
   const auto tail = fma(r * z, polynomial(r, kLogTail), fma(z, -0.5, fma(-r, ratio.lo, ratio.lo)));
   return {sum.hi, sum.lo + (fma(n, kLn2Low, lookup(kLogTable[2], piece)) + tail)};
+}
+/// Does the same with an error of 2^-65 of the result: a power's exponent, up to 709, keeps 56 bits after the point.
+template <class X> Pair<X> long_log_by_table(const X& mantissa, const X& n, const X* lost = nullptr) {
+  constexpr Long kThird{0x1.5555555555555p-2, 0x1.5555555555555p-56};
+  const auto piece = tenth(mantissa);
+  const auto inverse = lookup(kLogTable[0], piece);
+  auto ratio = exact_product(mantissa, inverse);
+  if (lost) ratio.lo = fma(*lost, inverse, ratio.lo);
+  const auto f = fast_sum(ratio.hi - 1.0, ratio.lo);
+  const auto r = f.hi;
+  const auto square = exact_product(r, r), z = Pair<X>{square.hi, fma(r + r, f.lo, square.lo)};
+  const auto third = z * Pair<X>{r, r.like(0.0)} * like(r, kThird);
+  const auto first = fast_sum(fma(n, kLn2High, lookup(kLogTable[1], piece)), r), second = fast_sum(first.hi, z.hi * -0.5), sum = fast_sum(second.hi, third.hi);
+  const auto rest = fma(z.hi * z.hi, polynomial(r, kLogRest), third.lo) + fma(n, kLn2Low, lookup(kLogTable[2], piece));
+  return normal(Pair<X>{sum.hi, first.lo + second.lo + sum.lo + (fma(z.lo, -0.5, f.lo) + rest)});
 }
 
 /// Returns the logarithm of a positive number.
@@ -389,7 +388,7 @@ template <class Y, class X> auto atan2_64(const Y& y, const X& x) {
 template <class X, class Y> auto power_64(const X& x, const Y& y) {
   const auto a = abs(x);
   const auto p = parts(a);
-  const auto log = natural(p.n, long_log_near_one(p.f));
+  const auto log = long_log_by_table(p.mantissa, p.n);
   const auto enough = select(y > 0x1p66, 0x1p66, select(y < -0x1p66, -0x1p66, y));  // beyond these exponents all powers are 0, 1 or infinite
   const auto product = exact_product(enough, log.hi);
   const auto exponent = clamp_exp(product.hi);
@@ -411,7 +410,7 @@ template <class X> auto cbrt_64(const X& x) {
   const auto p = parts(a);
   const auto n = fma(p.n, 1.0 / 3, kRound64) - kRound64, rest = p.n - n * 3.0;  // -1, 0 or 1
   const auto m = p.mantissa * power_of_two(to_integer(rest));
-  const auto first = polynomial(p.f.hi, kCbrt) * select(rest < 0.0, 0x1.965fea53d6e3dp-1, select(rest > 0.0, 0x1.428a2f98d728bp+0, m.like(1.0)));
+  const auto first = polynomial(p.mantissa - 1.0, kCbrt) * select(rest < 0.0, 0x1.965fea53d6e3dp-1, select(rest > 0.0, 0x1.428a2f98d728bp+0, m.like(1.0)));
   // Two steps of Newton's method with one derivative.
   const auto slope = 1.0 / (first * first * 3.0);
   const auto second = first - (first * first * first - m) * slope;
@@ -521,7 +520,9 @@ template <class X> auto ndtr_64(const X& x) {
   const auto whole = abs(x), a = select(whole > 39.6, 39.6, whole);
   const auto tail = normal_tail(Pair<X>{a, a.like(0.0)}, exact_product(a, a * -0.5));
   const auto below = scale(rounded(tail.value), tail.n);
-  return select(whole < 0.56, 0.5 * erfc_near(x * -0x1.6a09e667f3bcdp-1), select(x > 0.0, 1.0 - below, below));
+  const auto sum = fused_sum(x, x.like(kInverseRoot2Pi.hi), x.like(0.5)), z = x * x;
+  const auto near = sum.hi + fma(x, fma(z, polynomial(z, kNdtr), kInverseRoot2Pi.lo), sum.lo);
+  return select(whole < 0.56, near, select(x > 0.0, 1.0 - below, below));
 }
 
 /// Returns y with erf(y) = x: a polynomial gives y to 1e-6, and three terms of the inverse's Taylor series there correct it.
@@ -545,16 +546,12 @@ template <class X> auto erfinv_64(const X& x) {
 
 // ---- the gamma function
 
-/// Returns the logarithm of a positive pair, with an error of 2^-70.
+/// Returns the logarithm of a positive pair, with an error of 2^-65 of the result.
 template <class X> Pair<X> long_log(const Pair<X>& x) {
-  const auto tiny = x.hi < 0x1p-1022;
-  const auto b = bits(select(tiny, x.hi * 0x1p54, x.hi));
-  const auto n = exponent64(b);
-  const auto exponent = to_number(n) - select(tiny, 54.0, x.hi.like(0.0));
+  const auto p = parts(x.hi);
   // The low part is scaled to a mantissa of about 1. The low part of the smallest and the largest numbers has no effect.
-  const auto unit = power_of_two(to_integer(-select(exponent > 900.0, 900.0, select(exponent < -900.0, -900.0, exponent))));
-  const auto f = fast_sum(from_bits(b - shift_left(n, 52)) - 1.0, x.lo * unit);
-  return natural(exponent, long_log_near_one(f));
+  const auto lost = x.lo * power_of_two(to_integer(-select(p.n > 900.0, 900.0, select(p.n < -900.0, -900.0, p.n))));
+  return long_log_by_table(p.mantissa, p.n, &lost);
 }
 
 /// Returns x minus the nearest integer.
