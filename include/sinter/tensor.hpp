@@ -205,6 +205,8 @@ namespace detail {
 const void* host_address(const Tensor& tensor, DType wanted, const char* function, Location where);
 /// Copies the elements and converts them to `wanted`, as to_vector does. Throws ShapeError unless there are `count` elements.
 void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t count, const char* function, Location where);
+/// Copies the only element and returns true if it is selected from an evaluated tensor in host memory, so that no kernel has to run.
+bool copy_selected(const Tensor& tensor, void* out);
 [[noreturn]] void refuse_shape(const Shape& shape, const char* why, const char* function, Location where);
 }  // namespace detail
 

@@ -290,6 +290,13 @@ nb::object to_list(Array array) {
 nb::object to_number(Array array) {
   if (array.re.size() != 1)
     throw ValueError(fmt::format("only an array of one element converts to a number; this array has shape {}", to_string(array.re.shape())));
+  for (Tensor* const part : {&array.re, &array.im}) {
+    std::uint64_t element = 0;
+    if (!part->empty_handle() && !is_evaluated(*part) && detail::copy_selected(*part, &element)) {
+      const Here here("item");
+      *part = from_bytes(&element, part->dtype(), 1, Shape{}, Location{});
+    }
+  }
   if (array.re.ndim() == 0) return to_list(array);
   return to_list(Array{reshape(array.re, Shape{}), array.is_complex() ? reshape(array.im, Shape{}) : Tensor(), {}});
 }

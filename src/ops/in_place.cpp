@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "ops/recording.hpp"
@@ -58,12 +59,16 @@ template <class Visit> void for_each_place(const Shape& whole, const std::vector
   });
 }
 
-/// The elements to write: a number, or the elements of an evaluated node.
+/// The elements to write: a number, an element of an evaluated node, or the elements of one.
 class Source {
  public:
   Source(const RecordedPtr& node, std::int64_t count) : size_(itemsize(node->dtype)) {
     if (node->op == Op::constant && !node->evaluated()) {
       bits_ = node->scalar.bits();
+      from_ = reinterpret_cast<const std::byte*>(&bits_);
+      return;
+    }
+    if (detail::copy_selected(Tensor(node), &bits_)) {
       from_ = reinterpret_cast<const std::byte*>(&bits_);
       return;
     }
@@ -227,15 +232,16 @@ bool is_worth_evaluating_for(const Recorded& whole, const Shape& block, const Re
 }  // namespace
 
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value) {
-  if (is_worth_evaluating_for(*whole.node(), block.sliced, *value)) {
+  std::optional<Source> source(std::in_place, value, element_count(block.sliced));
+  if (!*source && is_worth_evaluating_for(*whole.node(), block.sliced, *value)) {
     evaluation_asked();
     evaluate({value});
+    source.emplace(value, element_count(block.sliced));
   }
-  Source source(value, element_count(block.sliced));
-  if (!source) return false;
+  if (!*source) return false;
   std::byte* const elements = own_elements(site, whole, block.sliced);
   if (elements == nullptr) return false;
-  source.write(elements, whole.shape(), block.start_step, block.sliced);
+  source->write(elements, whole.shape(), block.start_step, block.sliced);
   return true;
 }
 

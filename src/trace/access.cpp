@@ -1,7 +1,11 @@
 // The properties of a handle, and access to its contents.
 #include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,6 +55,59 @@ const void* host_address(const Tensor& tensor, DType wanted, const char* functio
   return host_data(node, site);
 }
 
+namespace {
+
+/// Returns the row-major number of an element.
+std::int64_t place_of(const std::vector<std::int64_t>& at, const Shape& shape) {
+  std::int64_t place = 0;
+  for (std::size_t k = 0; k < shape.size(); ++k) place = place * shape[k] + at[k];
+  return place;
+}
+
+/// Returns the address of the only element of a node if slices, permutations and reshapes select it from an evaluated node in host memory, which `held` keeps.
+/// Else null.
+const std::byte* selected_element(const RecordedPtr& node, std::shared_ptr<void>& held) {
+  if (node->symbolic || element_count(node->shape) != 1) return nullptr;
+  RecordedPtr below = node;
+  std::vector<std::int64_t> at(node->shape.size(), 0);
+  while (!below->evaluated()) {
+    const Operands operands = below->inputs();
+    if (operands.empty()) {
+      if (below->evaluated()) break;
+      return nullptr;
+    }
+    const Shape& whole = operands[0]->shape;
+    if (below->op == Op::slice) {
+      for (std::size_t k = 0; k < at.size(); ++k) at[k] = below->ints[2 * k] + at[k] * below->ints[2 * k + 1];
+    } else if (below->op == Op::permute) {
+      const std::vector<std::int64_t> turned = at;
+      for (std::size_t k = 0; k < at.size(); ++k) at[static_cast<std::size_t>(below->ints[k])] = turned[k];
+    } else if (below->op == Op::reshape) {
+      std::int64_t place = place_of(at, below->shape);
+      at.resize(whole.size());
+      for (std::size_t k = whole.size(); k-- > 0; place /= whole[k]) at[k] = place % whole[k];
+    } else {
+      return nullptr;
+    }
+    below = operands[0];
+  }
+  const StoragePtr storage = below->storage;
+  const std::lock_guard lock(storage->lock);
+  if (!storage->host) return nullptr;
+  held = storage->host;
+  return static_cast<const std::byte*>(held.get()) + static_cast<std::size_t>(place_of(at, below->shape)) * itemsize(node->dtype);
+}
+
+}  // namespace
+
+bool copy_selected(const Tensor& tensor, void* out) {
+  std::shared_ptr<void> held;
+  const RecordedPtr& node = node_of({"item", {}}, tensor);
+  const std::byte* const element = selected_element(node, held);
+  if (element) std::memcpy(out, element, itemsize(node->dtype));
+  return element != nullptr;
+}
+
 void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t count, const char* function, Location where) {
   const Site site{function, where};
   const RecordedPtr& node = node_of(site, tensor);
@@ -59,7 +116,9 @@ void copy_elements(const Tensor& tensor, void* out, DType wanted, std::int64_t c
   const bool exact = lossless(node->dtype, wanted);
   if (!exact && (!is_integer(node->dtype) || is_bool(wanted))) refuse_type(site, node->dtype, wanted);
   if (count == 0) return;
-  const void* elements = host_data(node, site);
+  std::shared_ptr<void> held;
+  const void* elements = count == 1 ? selected_element(node, held) : nullptr;
+  if (!elements) elements = host_data(node, site);
   visit_storage(node->dtype, [&]<class From>() {
     visit_storage(wanted, [&]<class To>() {
       const From* from = static_cast<const From*>(elements);

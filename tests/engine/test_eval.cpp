@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include "program.hpp"
 #include "reference.hpp"
@@ -128,4 +130,23 @@ TEST_CASE("several outputs at once, aliases and evaluated operands") {
                                         return s;
                                       }()}},
               1e-5, 0, "of evaluated");
+}
+
+TEST_CASE("an element of an evaluated array is read without a kernel") {
+  std::mt19937 rng(test_seed());
+  std::vector<double> want(7 * 5);
+  for (double& v : want) v = std::uniform_real_distribution<double>(-1, 1)(rng);
+  const Tensor x = sn::from_span(want, {7, 5}) + 0.0;
+  sn::eval(x);
+  const auto before = sn::counters().kernels_launched;
+  for (int i = 0; i < 7; ++i)
+    for (int j = 0; j < 5; ++j) {
+      const double element = want[static_cast<std::size_t>(5 * i + j)];
+      CHECK(x(i, j).item<double>() == element);
+      CHECK(x(i)(j - 5).item<double>() == element);
+      CHECK(x.T()(j)(sn::Slice{i, {}, 3})(0).item<double>() == element);
+      CHECK(x(sn::Slice{{}, {}, -1})(6 - i, sn::Slice{j, j + 1}).reshape({}).item<double>() == element);
+      CHECK(x(i, j).astype(sn::DType::bool_).item<bool>() == (element != 0));
+    }
+  if (!on_gpu()) CHECK(sn::counters().kernels_launched == before + 35);  // the casts
 }
