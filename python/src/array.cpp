@@ -273,7 +273,8 @@ PyObject* item(PyObject* self, PyObject* key) noexcept {
     const Here here("index");
     const std::vector<Index> index = index_of(key, places);
     Array made{part_at(array.re, index), array.is_complex() ? part_at(array.im, index) : Tensor(), {}};
-    made.created = std::any_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::rest; });
+    const bool all = PyTuple_Check(key) && PyTuple_Size(key) == 0;  // x[()] is a scalar, x[...] an array
+    made.created = !all && std::any_of(index.begin(), index.end(), [](const Index& i) { return i.kind() == Index::Kind::rest; });
     return places ? new_array(std::move(made)) : view_of(self, std::move(made));
   });
 }

@@ -97,7 +97,9 @@ nb::object call(const Function& function, PyObject* self, std::vector<Argument> 
   const auto mark = [&](nb::handle one) {
     Array* const array = as_array(one);
     if (!array) return;
-    array->created = function.name == "copy" && self && as_array(self) ? as_array(self)->created : makes_created(function.name);
+    const Array* const from = self ? as_array(self) : nullptr;
+    const bool keeps = function.name == "copy" || function.name == "astype" || gives_view(function.name);
+    array->created = keeps && from && from->re.ndim() == 0 ? from->created : makes_created(function.name);
     if (self && gives_view(function.name)) array->base = base_of(self);
   };
   if (PyList_Check(made.ptr()) || PyTuple_Check(made.ptr())) {

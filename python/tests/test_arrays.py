@@ -961,7 +961,8 @@ def test_delete_takes_a_slice(part):
 
 
 @pytest.mark.parametrize("text", ["x.sum()", "x[2]", "x[0] + 1", "x.mean() * x[1]", "np.sqrt(x[1])", "x.sum().copy()", "x.max().astype('float32')", "np.array(5.0)", "np.zeros(())",
-                                  "np.asarray(2.0)", "np.full((), 3.0)", "x[:1].reshape(())", "np.array(x.sum())", "np.zeros(()).copy()", "np.ones_like(x[0])", "np.array(4.0)[...]"])
+                                  "np.asarray(2.0)", "np.full((), 3.0)", "x[:1].reshape(())", "np.array(x.sum())", "np.zeros(()).copy()", "np.ones_like(x[0])", "np.array(4.0)[...]", "np.array(4.0)[()]", "x[1].reshape(())", "np.array(2.5).astype('float32')", "np.asarray(x[1])",
+                                  "np.asarray(x.sum())"])
 def test_other_names_of_arrays_without_axes(text):
     def run(np):
         x = np.arange(6.0) + 1
@@ -1003,7 +1004,8 @@ def test_views_that_warn():
 
 
 @pytest.mark.parametrize("text", [
-    "np.add.at(c, [1, 1, 2], 1)", "np.subtract.at(c, [2], 1)", "np.exp(x, y)", "np.add(x, 2, y)", "np.clip(c, -2, 3)", "np.clip(c, 2, 300)", "np.clip(c, -5, 900)",
+    "np.add.at(c, [1, 1, 2], 1)", "np.subtract.at(c, [2], 1)", "np.multiply.at(c, [1, 1, 2], 2)", "np.maximum.at(c, [0], 3)", "np.subtract.at(x, [1], True)", "np.exp(x, y)", "np.add(x, 2, y)", "np.clip(c, -2, 3)", "np.clip(c, 2, 300)", "np.clip(c, -5, 900)", "np.clip(c, None, 300)", "np.clip(c, -300, None)",
+    "(-x) ** 3", "1 / (-x[:1]) ** 3 < 0", "np.signbit((x * -1e-110) ** 5)", "np.add.reduceat(x.astype(np.float32), [0, 3], dtype=np.float64)",
     "isinstance(c[0], np.integer)", "isinstance(x[0], np.integer)", "isinstance(x[0], (int, np.floating))", "isinstance(3, np.integer)",
 ])
 def test_small_habits_of_numpy(text):

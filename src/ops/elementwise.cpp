@@ -151,7 +151,7 @@ class FewFactors {
     Tensor y = result->hi;
     if (!result->lo.empty_handle()) {
       const Tensor sum = y + result->lo;
-      y = where(isfinite(sum), sum, y);
+      y = where(logical_and(isfinite(sum), y != 0.0), sum, y);  // zero keeps its sign
     }
     return half ? where(isinf(base), n > 0 ? std::numeric_limits<double>::infinity() : 0.0, y) : y;
   }

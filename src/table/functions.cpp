@@ -148,8 +148,8 @@ Value clip_(const Arguments& a) {
       if (below) return *number <= (is_signed ? -1 - static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1) : 0);
       return *number >= 0 && (bits < 64 ? static_cast<std::uint64_t>(*number) >= (std::uint64_t{1} << bits) - 1 : false);
     };
-    if (low && high && beyond(low, true)) return {beyond(high, false) ? *x : minimum(*x, a.operand(2))};
-    if (low && high && beyond(high, false)) return {maximum(*x, a.operand(1))};
+    if (beyond(low, true)) low = nullptr;
+    if (beyond(high, false)) high = nullptr;
   }
   if (low && high) return {clip(a.operand(0), a.operand(1), a.operand(2))};
   if (low) return {maximum(a.operand(0), a.operand(1))};

@@ -209,6 +209,11 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
   const std::int64_t axis = a.integer(2, 0);
   const Tensor x = moveaxis(a.tensor(0), axis, 0);
   const std::vector<std::int64_t> places = a.list(1);
+  const auto reduced = [&](const Tensor& rows) {
+    std::vector<Argument> arguments{{{}, {rows, offset}}};
+    if (a.given(3)) arguments.push_back({"dtype", *a.given(3)});
+    return *reduce(function, row, Arguments(kReduce, std::move(arguments), offset), offset).as<Tensor>();
+  };
   std::vector<Tensor> results;
   if (function.name == "add" && places.size() > kFewSegments && std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end() &&
       places[0] >= 0 && places.back() < x.shape()[0]) {
@@ -218,7 +223,7 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
       segments.push_back(k);
     }
     const Tensor rows = x.at({Slice{places[0], std::nullopt}}, Location{});
-    const DType type = reduce(function, row, Arguments(kReduce, {{{}, {rows, offset}}}, offset), offset).as<Tensor>()->dtype();
+    const DType type = reduced(rows).dtype();
     Shape shape = x.shape();
     shape[0] = std::ssize(places);
     const Tensor numbers = Arg(segments, Location{}).tensor();
@@ -228,8 +233,7 @@ Value reduce_at(const Function& function, const Combination* row, const Argument
   for (std::size_t k = 0; k < places.size(); ++k) {
     const std::int64_t begin = places[k], end = k + 1 < places.size() ? places[k + 1] : x.shape()[0];
     if (begin < 0 || begin >= x.shape()[0]) a.fail(1, fmt::format("index {} is out of range for an axis of {}", begin, x.shape()[0]));
-    const Tensor slices = x.at({Slice{begin, std::max(end, begin + 1)}}, Location{});
-    results.push_back(*reduce(function, row, Arguments(kReduce, {{{}, {slices, offset}}}, offset), offset).as<Tensor>());
+    results.push_back(reduced(x.at({Slice{begin, std::max(end, begin + 1)}}, Location{})));
   }
   return {moveaxis(stack(results, 0, Location{}), 0, axis), offset};
 }
@@ -245,15 +249,15 @@ Value outer(const Function& function, const Arguments& a, std::size_t offset) {
 Value at(const Function& function, const Arguments& a, std::size_t offset) {
   const bool one = function.parameters == "x";
   if (!one && !a.given(2)) a.fail(2, fmt::format("{}.at() needs the values", function.name));
+  Tensor values = one ? Tensor(false) : a.tensor(2);
+  if (!one && a.given(2)->is_number() && !is_floating(values.dtype())) values = astype(values, a.tensor(0).dtype());  // Python's integers are weak
   if (function.name == "add" || function.name == "subtract") {
-    Tensor values = a.tensor(2);
-    if (a.given(2)->is_number() && is_integer(values.dtype())) values = astype(values, a.tensor(0).dtype());  // Python's integers take the array's type
     return call(*find_function("add_at"), {{{}, *a.given(0)}, {{}, *a.given(1)}, {{}, {function.name == "add" ? values : negative(values), offset}}}, offset);
   }
   const auto combined = [&](const Tensor& x, const Tensor& y) {
     return one ? *call(function, {{{}, {x, offset}}}, offset).as<Tensor>() : of_two(function, x, y, offset);
   };
-  const Tensor x = a.tensor(0), values = one ? Tensor(false) : a.tensor(2);
+  const Tensor x = a.tensor(0);
   return {combine_at(x, indices_of(*a.given(1)), values, combined, combination_of(function.name) && !one ? Combining::in_pairs : Combining::one_by_one),
           offset};
 }

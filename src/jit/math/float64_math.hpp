@@ -58,12 +58,13 @@ template <class X> Pair<X> exp_pair(const Pair<X>& r) {
 /// Clamps to the range beyond which every result is 0 or infinite. The exponents of all results within it fit.
 template <class X> auto clamp_exp(const X& x) { return between(-746, x, 710); }
 
-/// Adds what is smaller than 1 first, and last of it the part of x - n ln(2) that is exact.
+/// `first`, the larger part of x - n ln(2), is exact, and so is its sum with 1 in two parts.
 template <class X> auto exp_64(const X& x) {
   const auto a = clamp_exp(x);
   const auto n = fma(a, kLog2eLong.hi, kRound64) - kRound64;
   const auto first = fma(n, -kLn2High, a), r = fma(n, -kLn2Low, first);
-  return scale(1.0 + (first + fma(n, -kLn2Low, r * r * fma(r, polynomial(r, kExp), 0.5))), n);
+  const auto sum = fast_sum(x.like(1.0), first);
+  return scale(sum.hi + fma(n, -kLn2Low, fma(r * r, fma(r, polynomial(r, kExp), 0.5), sum.lo)), n);
 }
 
 template <class X> auto exp2_64(const X& x) {
