@@ -71,7 +71,7 @@ PROMISES = {
     "softmax 1024": dict(inst=24, load=16, flight=128, div=0),
     "softmax 8192": dict(inst=24, load=16, flight=128, div=0),
     "softmax 28672": dict(inst=24, load=16, flight=32, div=0),
-    "softmax 262144": dict(inst=24, load=16, flight=64, div=0),
+    "softmax 262144": dict(inst=24, load=16, flight=64, div=2),  # a division and its remainder for each piece of a row
     "layer_norm 4096": dict(load=16, flight=48, div=0),
 }
 

@@ -1,6 +1,7 @@
 #include "ops/in_place.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -22,6 +23,9 @@ constexpr std::size_t kWorthEvaluating = std::size_t{64} << 10;  // bytes of the
 constexpr int kScalarNodes = 32;                                 // maximum number of operations on single elements that an assignment evaluates
 constexpr std::size_t kMinWaiting = 8, kMaxWaiting = 64;         // minimum and maximum number of pending assignments
 constexpr std::size_t kMaxExpanded = std::size_t{16} << 20;      // maximum number of bytes to which a literal may be expanded before they are read
+
+/// Whether values are computed in a device's memory, which an assignment learns from the first value that it evaluates.
+std::atomic<bool> computed_on_device{false};
 
 /// Returns the elements, if nothing else refers to the storage; null otherwise.
 std::byte* sole_elements(const Storage& storage) {
@@ -206,7 +210,7 @@ bool gets_memory(const Recorded& node, std::size_t left) {
 bool is_worth_evaluating(const Recorded& whole) {
   if (ForAnySize::recording() || whole.symbolic || bytes_of(whole) < kWorthEvaluating) return false;
   if (whole.evaluated()) return whole.storage.use_count() == 1 && sole_elements(*whole.storage) != nullptr;
-  return bytes_of(whole) <= kMaxExpanded && gets_memory(whole, kMaxWaiting);
+  return !computed_on_device && bytes_of(whole) <= kMaxExpanded && gets_memory(whole, kMaxWaiting);
 }
 
 namespace {
@@ -226,7 +230,7 @@ bool is_worth_evaluating_for(const Recorded& whole, const Shape& block, const Re
   if (value.evaluated() || value.op == Op::constant || ForAnySize::recording()) return false;
   if (is_small(whole.shape, block) && is_worth_evaluating(whole)) return true;
   int nodes = kScalarNodes;
-  return element_count(block) == 1 && element_count(whole.shape) > kSmall && is_scalar_work(value, nodes);
+  return !computed_on_device && element_count(block) == 1 && element_count(whole.shape) > kSmall && is_scalar_work(value, nodes);
 }
 
 }  // namespace
@@ -236,6 +240,7 @@ bool write_in_place(const Site& site, Tensor& whole, const Selection& block, con
   if (!*source && is_worth_evaluating_for(*whole.node(), block.sliced, *value)) {
     evaluation_asked();
     evaluate({value});
+    if (const StoragePtr made = value->result(); made && made->device) computed_on_device = true;
     source.emplace(value, element_count(block.sliced));
   }
   if (!*source) return false;

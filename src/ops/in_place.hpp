@@ -1,7 +1,7 @@
 // Small assignments to elements to which no other handle refers are written in place and not recorded.
 //
 // `for (i..) for (j..) x(i, j) = f(i, j)` would record a pad for every element, and plan a kernel for every hundred of them. If only the assigned handle refers
-// to the elements, a changed value cannot be distinguished from a new one.
+// to the elements, a changed value cannot be distinguished from a new one. docs/decisions.md says when the value is evaluated for this.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -13,13 +13,13 @@
 
 namespace sinter::ops {
 
-/// Writes the value to the block and returns true if this is possible: the block is small, the value is a number or a few evaluated elements, and only this
-/// handle refers to the elements, which are in host memory without other users, or have only pending small assignments. The caller has checked that the value's
-/// type and shape fit.
+/// Writes the value to the block and returns true if this is possible: the block is small, the value is a number, is evaluated or is worth evaluating now, and
+/// only this handle refers to the elements, which are in host memory without other users, or have only pending small assignments. The caller has checked that
+/// the value's type and shape fit.
 bool write_in_place(const Site& site, Tensor& whole, const Selection& block, const RecordedPtr& value);
 
-/// Returns whether to evaluate what an assignment reads now, and write it into the whole's elements: these are in memory, so many that a copy takes longer than
-/// the evaluation, and no other node has them.
+/// Returns whether to evaluate what an assignment reads now, and write it into the whole's elements: these are so many that a copy takes longer than the
+/// evaluation, they are in memory (or will be, after some assignments), and no other node has them.
 bool is_worth_evaluating(const Recorded& whole);
 /// Writes rows of `columns` elements at the rows with these numbers, in order, and returns true, under the same conditions.
 bool write_rows_in_place(const Site& site, Tensor& whole, const RecordedPtr& places, const RecordedPtr& value, std::int64_t columns);
