@@ -1,7 +1,6 @@
 // Times a loop that assigns to one row of a tensor after another: the cost of recording and computing a row as the number of rows grows. The rows come from
-// memory, are computed, are computed from the row before, take a number for each of 100 elements, or are
-// computed and put into an array that is evaluated already. If the time is linear, the columns are equal; the first
-// column is the first run, with its planning.
+// memory, are computed, are computed from the row before, take a number for each of 100 elements, or are computed and put
+// into an array that is evaluated already. If the time is linear, the columns are equal; the first column is the first run, with its planning.
 #include <fmt/format.h>
 
 #include <algorithm>

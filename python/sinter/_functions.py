@@ -28,7 +28,9 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
             if copy is False:
                 raise _core.ValueError("asarray: another dtype needs a copy, and copy=False forbids it")
             return obj.astype(dtype)
-        return obj.copy() if copy else obj if obj.ndim else _core.same(obj, True)
+        if copy:
+            return obj.copy()
+        return obj if obj.ndim else _core.same(obj, True)
     if copy is False:
         if hasattr(obj, "__dlpack__"):
             made = _core.from_dlpack(obj)

@@ -26,7 +26,7 @@ namespace nb = nanobind;
 struct Array {
   Tensor re, im;         // `im`: an empty handle if the elements are real
   nb::object base;       // a weak reference to the array of which this would be a view in NumPy; null for none
-  bool created = false;  // for no axes: it was created as an array, whose in-place operators change it; else it is a scalar in NumPy, and they do not
+  bool created = false;  // of an array without axes: whether it is an array in NumPy, which in-place operators change, and not a scalar
 
   bool is_complex() const { return !im.empty_handle(); }
   Complex pair() const { return {re, im}; }

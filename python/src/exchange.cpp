@@ -266,9 +266,7 @@ void add_exchange(nb::module_& module) {
         const auto type = find_element_type(dtype);
         if (!type) throw DTypeError(fmt::format("asarray: this is not an element type: {}", nb::cast<std::string>(nb::str(dtype))));
         if (type->is_complex == as_array(made)->is_complex() && type->parts == as_array(made)->re.dtype()) return made;
-        nb::object cast = as_type(made, *type);
-        as_array(cast)->created = true;
-        return cast;
+        return as_type(made, *type);
       },
       nb::arg("object").none(), nb::arg("dtype").none());
   module.def("complex_of", [](const Array& re, const Array& im) { return new_array(Array{re.re, im.re, {}}); });

@@ -39,7 +39,7 @@ bool makes_array(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-/// Of results without axes, those of these functions are arrays in NumPy; all others are scalars.
+/// NumPy returns a scalar for a result without axes. These functions return an array.
 bool makes_created(std::string_view name) {
   constexpr std::string_view names[] = {"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray"};
   return makes_array(name) || gives_view(name) || std::find(std::begin(names), std::end(names), name) != std::end(names);

@@ -8,6 +8,8 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <type_traits>
+#include <utility>
 
 #include "sinter/arranging.hpp"
 #include "sinter/complex.hpp"
@@ -139,14 +141,13 @@ Value fabs_(const Arguments& a) {  // as in NumPy, integers become floating
 }
 Value clip_(const Arguments& a) {
   const Value *low = a.given(1), *high = a.given(2);
-  if (const Tensor* x = a.given(0)->as<Tensor>(); x && is_integer(x->dtype()) && !is_bool(x->dtype())) {  // a limit that the type cannot exceed is none
+  if (const Tensor* x = a.given(0)->as<Tensor>(); x && is_integer(x->dtype())) {  // a limit beyond the type is none
     const auto beyond = [&](const Value* limit, bool below) {
       const std::int64_t* number = limit ? limit->as<std::int64_t>() : nullptr;
-      if (!number) return false;
-      const bool is_signed = !is_unsigned(x->dtype());
-      const int bits = 8 * static_cast<int>(itemsize(x->dtype())) - (is_signed ? 1 : 0);
-      if (below) return *number <= (is_signed ? -1 - static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1) : 0);
-      return *number >= 0 && (bits < 64 ? static_cast<std::uint64_t>(*number) >= (std::uint64_t{1} << bits) - 1 : false);
+      return number && (*number < 0) == below && !visit_storage(x->dtype(), [&]<class T>() {
+               if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return std::in_range<T>(*number);
+               else return true;
+             });
     };
     if (beyond(low, true)) low = nullptr;
     if (beyond(high, false)) high = nullptr;
