@@ -102,6 +102,27 @@ std::string to_string(const LoopNest& nest) {
   return text;
 }
 
+namespace {
+
+/// Throws InternalError unless the types of the instruction and of its operands, which are in range, are those that its op computes with. A type of another
+/// size would let a loop write behind a buffer.
+void check_types(const LoopNest& nest, const Instr& instr) {
+  if (instr.kind == Instr::Kind::index && instr.dtype != DType::int64) broken(nest, instr.name + " is an index, but no int64");
+  if (instr.kind != Instr::Kind::op) return;
+  const trace::Primitive& op = trace::primitive(instr.op);
+  if (instr.op != Op::cast && (is_storage_only(instr.operand) || is_storage_only(instr.dtype)))
+    broken(nest, fmt::format("{} computes in {}, which is only stored", instr.name, name(instr.operand)));
+  if ((trace::dtype_class(instr.operand) & op.accepts) == 0) broken(nest, fmt::format("{} does not compute with {}", instr.name, name(instr.operand)));
+  for (int k = 0; k < op.arity; ++k) {
+    const DType takes = instr.op == Op::where && k == 0 ? DType::bool_ : instr.operand, gets = nest.instrs[instr.args[k]].dtype;
+    if (gets != takes) broken(nest, fmt::format("{} takes {}, not {}", instr.name, name(takes), name(gets)));
+  }
+  const DType gives = op.result == trace::Result::boolean ? DType::bool_ : instr.operand;
+  if (instr.op != Op::cast && instr.dtype != gives) broken(nest, fmt::format("{} gives {}, not {}", instr.name, name(gives), name(instr.dtype)));
+}
+
+}  // namespace
+
 void verify(const LoopNest& nest) {
   const int instrs = static_cast<int>(nest.instrs.size());
   if (nest.parallel < 1 || nest.rows < 0) broken(nest, "needs a parallel axis");
@@ -210,11 +231,10 @@ void verify(const LoopNest& nest) {
           break;
         case Instr::Kind::reduced: broken(nest, instr.name + ": a reduction's result is not computed in a body");
         case Instr::Kind::op:
-          if (instr.op != Op::cast && (is_storage_only(instr.operand) || is_storage_only(instr.dtype)))
-            broken(nest, fmt::format("{} computes in {}, which is only stored", instr.name, name(instr.operand)));
           for (int k = 0; k < trace::primitive(instr.op).arity; ++k) use(instr.args[k], instr.name.c_str());
           break;
       }
+      check_types(nest, instr);
       state[id] = stage.row ? 2 : 1;
     }
     for (const auto& keep : stage.keeps) use(keep.value, "a persistent buffer");
@@ -246,6 +266,7 @@ void verify(const LoopNest& nest) {
       if (!trace::is_reduction(reduction.op)) broken(nest, "a reduction by an op that is not a reduction");
       if (reduction.result < 0 || reduction.result >= instrs || nest.instrs[reduction.result].kind != Instr::Kind::reduced)
         broken(nest, "a reduction without a result");
+      if (nest.instrs[reduction.result].dtype != nest.instrs[reduction.value].dtype) broken(nest, "a reduction's result has another dtype than its values");
     }
     for (const auto& keep : stage.keeps)
       if (keep.buffer < 0 || keep.buffer >= static_cast<int>(nest.persistent.size())) broken(nest, "no such persistent buffer");

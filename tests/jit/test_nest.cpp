@@ -630,6 +630,27 @@ TEST_CASE("verify refuses undefined values") {
   broken([](NestBuilder& b) { b.nest.indices[0].terms[1] = {kOne, -1, -1, kOne, jit::kNone, 1}; });  // not computed yet
 }
 
+TEST_CASE("verify refuses every type that an instruction or its op does not have") {
+  NestBuilder b({4}, {3}, true);
+  b.stage(true);
+  const int x = b.load(kF32, b.affine({3, 1})), i = b.index_value(b.affine({0, 1}));
+  const int less = b.op(Op::less, kBool, {i, i}), wide = b.op(Op::cast, kF64, {x});
+  const int total = b.reduce(Op::reduce_sum, b.op(Op::where, kF64, {less, wide, b.op(Op::exp, kF64, {wide})}));
+  b.stage(false);
+  b.store(b.op(Op::maximum, kF64, {total, total}), b.affine({1}));
+  CHECK_NOTHROW(jit::verify(b.nest));
+  for (jit::Instr& instr : b.nest.instrs)
+    for (DType jit::Instr::*field : {&jit::Instr::dtype, &jit::Instr::operand})
+      for (int other = 0; other < kDTypeCount; ++other) {
+        const DType was = instr.*field;
+        if (static_cast<DType>(other) == was || (field == &jit::Instr::operand && instr.kind != jit::Instr::Kind::op)) continue;
+        instr.*field = static_cast<DType>(other);
+        INFO(jit::to_string(b.nest));
+        CHECK_THROWS_AS(jit::verify(b.nest), InternalError);
+        instr.*field = was;
+      }
+}
+
 TEST_CASE("the interpreter computes parts of a space alone, with the same bits") {
   Random random;
   CAPTURE(random.seed);
