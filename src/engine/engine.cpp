@@ -782,16 +782,17 @@ Engine::Known Engine::evaluate_with(const Target& target, const Setup& now, cons
   if (key) timeline::report_recorded();  // the passes have recorded operations
   key.stop();
   Known known = plan_for(traversal, made.counts, work.roots.size(), target, now);
-  std::function<void(const Executable&)> check;
+  Recurring::Check check;
   if (known.planned->loaded)
-    check = [&](const Executable& executable) {
+    check = [&](Executable& executable, Recurring::Change change) {
       ReachTerms terms;
       for (const auto& leaf : traversal.leaves()) terms.leaf_bytes.push_back(static_cast<std::int64_t>(leaf->bytes));
+      if (change == Recurring::Change::offsets) return check_offsets(executable, terms.leaf_bytes);
       for (const auto& root : work.roots) {
         terms.dtypes.push_back(root->dtype);
         terms.shapes.push_back(root->shape);
       }
-      check_reach(executable, terms);
+      executable.reached = check_reach(executable, terms);
     };
   known.executable = known.recurring->at(known.planned, traversal.symbols(), target, kernels_, check);
   work.sites = known.history->sites.get();

@@ -78,6 +78,12 @@ Executable bound_executable(std::shared_ptr<const Planned> planned, const std::v
       needed(value);
     }
     executable.library.push_back(step.library ? fuse::bound(step.call, executable.numbers.data() + step.numbers) : fuse::LibraryCall{});
+    if (step.library) {
+      fuse::each_offset(executable.library.back(), [&](const auto&, std::size_t at) { executable.offsets.push_back(step.numbers + at); });
+    } else {
+      for (std::size_t k = 0; k < step.nest.inputs.size() + step.nest.outputs.size(); ++k)
+        executable.offsets.push_back(step.numbers + step.nest.ints.size() + k);
+    }
     executable.buffers |= keep_all || (step.library ? !runs_on_device(step, target) : !kernels.current(step.made, step.nest, target));
   }
   for (const int output : planned->outputs)
@@ -195,15 +201,46 @@ void prepare_repeats(Executable& executable, const Target& target, Kernels& kern
   }
 }
 
+/// Makes an executable of the same sizes that nobody runs at present read and write at the offsets of these symbols. Returns whether there was one; it is the
+/// first of the entries then.
+bool Recurring::move_one(const Planned& planned, const std::vector<std::int64_t>& symbols) {
+  if (std::any_of(planned.outputs.begin(), planned.outputs.end(), [&](int output) { return planned.value(output).is_leaf(); })) return false;
+  planned.program.evaluate(symbols, numbers_);
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry->executable.use_count() > 1) continue;
+    { const auto other = entry->executable; }  // gives up a share of it as another thread did, and so sees all that this thread did before
+    Executable& executable = *entry->executable;
+    const auto is_offset = [&](std::size_t at) { return std::binary_search(executable.offsets.begin(), executable.offsets.end(), at); };
+    bool same = executable.cores.empty() && executable.repeated.empty();
+    for (std::size_t at = 0; same && at < numbers_.size(); ++at) same = numbers_[at] == executable.numbers[at] || is_offset(at);
+    if (!same) continue;
+    executable.symbols = symbols;
+    executable.numbers = numbers_;
+    for (std::size_t s = 0; s < executable.library.size(); ++s)
+      fuse::each_offset(executable.library[s], [&](auto& operand, std::size_t at) { operand.offset = numbers_[planned.steps[s].numbers + at]; });
+    std::rotate(entries_.begin(), entry, entry + 1);
+    return true;
+  }
+  return false;
+}
+
 std::shared_ptr<const Executable> Recurring::at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target,
-                                                Kernels& kernels, const std::function<void(const Executable&)>& check) {
+                                                Kernels& kernels, const Check& check) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.symbols == symbols; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.executable->symbols == symbols; });
   if (found == entries_.end()) {
+    // A device that repeats kernels has their addresses already.
+    if (target.device->reads_host() && move_one(*planned, symbols)) {
+      const Entry moved = std::move(entries_.front());
+      entries_.erase(entries_.begin());  // one that fails the check must not be found again
+      if (check) check(*moved.executable, Change::offsets);
+      entries_.insert(entries_.begin(), moved);
+      return moved.executable;
+    }
     auto fresh = std::make_shared<Executable>(bound_executable(planned, symbols, target, kernels));
-    if (check) check(*fresh);
+    if (check) check(*fresh, Change::all);
     if (entries_.size() == kRemembered) entries_.pop_back();
-    entries_.insert(entries_.begin(), {symbols, std::move(fresh)});
+    entries_.insert(entries_.begin(), {std::move(fresh)});
     return entries_.front().executable;
   }
   std::rotate(entries_.begin(), found, found + 1);

@@ -32,6 +32,7 @@ struct Repeated {
 struct Executable {
   std::shared_ptr<const Planned> planned;
   std::vector<std::int64_t> symbols, numbers;  // the sizes, and the plan's numbers for them
+  std::vector<std::size_t> offsets;            // which of the numbers are offsets of accesses to buffers, ascending
   std::vector<fuse::LibraryCall> library;      // by step; empty for kernels
   std::vector<int> data;                       // leaves that steps read
   struct Place {
@@ -50,8 +51,15 @@ struct Executable {
   std::vector<std::size_t> blocks;  // sizes of the blocks for results
   std::vector<Repeated> repeated;   // in the order of the steps
   std::vector<Core> cores;          // cores of kernels that begin while elements from other ranks are being received
-  bool keeps_all = false;           // every value keeps its memory until the end of a run
-  bool buffers = false;             // values in the arena have separate handles, because the host computes a step for the device, or because keep_all is set
+  /// The elements that a step accesses in the buffer of a value, before its offset, which is one of the numbers, is added.
+  struct Reached {
+    int value;
+    std::int64_t first, last;
+    std::size_t offset, itemsize;
+  };
+  std::vector<Reached> reached;  // of a plan from a file (engine/reach.hpp); otherwise empty
+  bool keeps_all = false;        // every value keeps its memory until the end of a run
+  bool buffers = false;          // values in the arena have separate handles, because the host computes a step for the device, or because keep_all is set
 };
 
 /// Binds the plan to these values of its symbols. On a device whose memory the host does not read, results share blocks: up to four results, none smaller than
@@ -65,19 +73,23 @@ void prepare_repeats(Executable& executable, const Target& target, Kernels& kern
 /// The sizes at which a plan was recently evaluated. When sizes occur for the second time, kernels are prepared for repetition.
 class Recurring {
  public:
-  /// Calls `check` with a new executable.
+  enum class Change : std::uint8_t { all, offsets };
+  /// Calls `check` with a new executable, and with one of which only the offsets changed: a loop over the rows of an array reads each at another offset.
+  using Check = std::function<void(Executable&, Change)>;
   std::shared_ptr<const Executable> at(const std::shared_ptr<const Planned>& planned, const std::vector<std::int64_t>& symbols, const Target& target,
-                                       Kernels& kernels, const std::function<void(const Executable&)>& check = {});
+                                       Kernels& kernels, const Check& check = {});
 
  private:
   static constexpr std::size_t kRemembered = 4;
   struct Entry {
-    std::vector<std::int64_t> symbols;
-    std::shared_ptr<const Executable> executable;
+    std::shared_ptr<Executable> executable;
     bool repeats = false;
   };
+  bool move_one(const Planned& planned, const std::vector<std::int64_t>& symbols);
+
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // the most recent first
+  std::vector<Entry> entries_;         // the most recent first
+  std::vector<std::int64_t> numbers_;  // of the present call; kept for its memory
 };
 
 }  // namespace sinter::engine

@@ -38,12 +38,13 @@ class Walk {
   Walk(const jit::LoopNest& nest, const std::int64_t* numbers) : nest_(nest), numbers_(numbers) {
     for (int axis = 0; axis < nest.axes(); ++axis) {
       if (numbers[axis] < 0) refuse("has an axis of a negative size");
-      empty_ |= numbers[axis] == 0;
+      (axis < nest.parallel ? empty_ : empty_rows_) |= numbers[axis] == 0;
     }
     for (const jit::Index& index : nest.indices) ranges_.push_back(of(index));
   }
 
-  bool empty() const { return empty_; }
+  /// Returns whether no point is computed; a row stage computes none if its rows are empty.
+  bool empty(bool row) const { return empty_ || (row && empty_rows_); }
 
   /// Returns the range of an index; nothing if it contains computed values.
   const std::optional<Range>& range(int index) const { return ranges_[static_cast<std::size_t>(index)]; }
@@ -99,15 +100,25 @@ class Walk {
 
   const jit::LoopNest& nest_;
   const std::int64_t* numbers_;
-  bool empty_ = false;
+  bool empty_ = false, empty_rows_ = false;
   std::vector<std::optional<Range>> ranges_;
 };
+
+std::int64_t bytes_of(const Executable& executable, const std::vector<std::int64_t>& leaf_bytes, std::size_t number) {
+  const PlannedValue& value = executable.planned->values[number];
+  if (value.is_leaf()) return leaf_bytes[static_cast<std::size_t>(value.leaf)];
+  return value.bytes >= 0 ? executable.numbers[static_cast<std::size_t>(value.bytes)] : -1;
+}
+
+void check_inside(const Executable::Reached& reached, std::int64_t offset, std::int64_t bytes) {
+  if (Wide{reached.first} + offset < 0 || (Wide{reached.last} + offset + 1) * static_cast<Wide>(reached.itemsize) > bytes)
+    refuse("reaches outside of its buffers");
+}
 
 class Checker {
  public:
   Checker(const Executable& executable, const ReachTerms& terms) : executable_(executable), planned_(*executable.planned) {
-    for (const PlannedValue& value : planned_.values)
-      bytes_.push_back(value.is_leaf() ? terms.leaf_bytes[static_cast<std::size_t>(value.leaf)] : value.bytes >= 0 ? numbers()[value.bytes] : -1);
+    for (std::size_t k = 0; k < planned_.values.size(); ++k) bytes_.push_back(bytes_of(executable, terms.leaf_bytes, k));
     for (std::size_t k = 0; k < planned_.outputs.size(); ++k) {
       Wide bytes = static_cast<Wide>(itemsize(terms.dtypes[k]));
       for (const std::int64_t size : terms.shapes[k]) bytes = within_reason(bytes * size);
@@ -116,23 +127,26 @@ class Checker {
     }
   }
 
-  void run() const {
+  /// Returns all accesses.
+  std::vector<Executable::Reached> run() {
     for (const auto& [node, with] : executable_.shared) {
       written(with);
       if (bytes_[static_cast<std::size_t>(node)] > bytes_[static_cast<std::size_t>(with)]) refuse("takes the memory of a smaller value");
     }
     for (std::size_t s = 0; s < planned_.steps.size(); ++s) {
-      if (planned_.steps[s].library) call(executable_.library[s]);
+      if (planned_.steps[s].library) call(executable_.library[s], planned_.steps[s].numbers);
       else kernel(planned_.steps[s], planned_.steps[s].is_epilogue ? &executable_.library[s - 1] : nullptr);
     }
+    return std::move(reached_);
   }
 
  private:
   const std::int64_t* numbers() const { return executable_.numbers.data(); }
 
-  void inside(int node, const Range& places, std::int64_t offset, DType dtype) const {
-    const auto size = static_cast<Wide>(itemsize(dtype));
-    if (places.low + offset < 0 || (places.high + offset + 1) * size > bytes_[static_cast<std::size_t>(node)]) refuse("reaches outside of its buffers");
+  /// The places are within reason. `offset`: the number of the offset.
+  void inside(int node, const Range& places, std::size_t offset, DType dtype) {
+    reached_.push_back({node, static_cast<std::int64_t>(places.low), static_cast<std::int64_t>(places.high), offset, itemsize(dtype)});
+    check_inside(reached_.back(), executable_.numbers[offset], bytes_[static_cast<std::size_t>(node)]);
   }
 
   /// A step may write only values of the plan, but no input and no constant, which may be mapped from the file.
@@ -140,41 +154,41 @@ class Checker {
     if (planned_.value(node).is_leaf()) refuse("writes over its input");
   }
 
-  void kernel(const PlannedStep& step, const fuse::LibraryCall* followed) const {
+  void kernel(const PlannedStep& step, const fuse::LibraryCall* followed) {
     const jit::LoopNest& nest = step.nest;
     const std::int64_t* ints = numbers() + step.numbers;
-    const std::int64_t* offsets = ints + nest.ints.size();
+    const std::size_t offsets = step.numbers + nest.ints.size();
     const Walk walk(nest, ints);
     std::vector<bool> bare(nest.inputs.size());  // inputs that are read at every point without a guard
     for (const jit::Instr& instr : nest.instrs)
-      if (instr.kind == jit::Instr::Kind::load && instr.guard < 0) bare[static_cast<std::size_t>(instr.input)] = true;
+      if (instr.kind == jit::Instr::Kind::load && instr.guard < 0 && !walk.empty(instr.row)) bare[static_cast<std::size_t>(instr.input)] = true;
     if (followed && walk.parallel_points() != element_count(followed->shape)) refuse("follows a call of other points");
-    if (walk.empty()) return;
+    if (walk.empty(false)) return;
     Wide largest = 0;
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       if (!bare[k]) continue;
       const auto& places = walk.range(nest.inputs[k].index);
       if (!places) refuse("reads at computed places without a guard");
-      inside(nest.inputs[k].buffer, *places, offsets[k], nest.inputs[k].dtype);
+      inside(nest.inputs[k].buffer, *places, offsets + k, nest.inputs[k].dtype);
     }
-    std::vector<bool> guarded(nest.outputs.size(), true);  // outputs that no point writes without a guard
+    std::vector<bool> guarded(nest.outputs.size(), true);  // outputs that every point that writes them guards
     for (const jit::Stage& stage : nest.stages)
       for (const jit::Store& store : stage.stores)
-        if (store.guard < 0) guarded[static_cast<std::size_t>(store.output)] = false;
+        if (store.guard < 0 && !walk.empty(stage.row)) guarded[static_cast<std::size_t>(store.output)] = false;
     for (std::size_t k = 0; k < nest.outputs.size(); ++k) {
       const jit::Access& out = nest.outputs[k];
       const auto& places = walk.range(out.index);
       if (!places) refuse("writes at computed places");
       written(out.buffer);
-      if (!guarded[k]) inside(out.buffer, *places, offsets[nest.inputs.size() + k], out.dtype);
+      if (!guarded[k]) inside(out.buffer, *places, offsets + nest.inputs.size() + k, out.dtype);
       largest = std::max<Wide>(largest, bytes_[static_cast<std::size_t>(out.buffer)]);
     }
-    if (walk.parallel_points() > largest) refuse("computes more points than it has room for");
+    if (!walk.empty(true) && walk.parallel_points() > largest) refuse("computes more points than it has room for");
   }
 
-  void call(const fuse::LibraryCall& call) const {
+  void call(const fuse::LibraryCall& call, std::size_t numbers) {
     written(call.node);
-    for (const fuse::LibraryOperand& operand : call.operands) {
+    fuse::each_offset(call, [&](const fuse::LibraryOperand& operand, std::size_t at) {
       Range places;
       bool empty = false;
       for (std::size_t k = 0; k < operand.shape.size(); ++k) {
@@ -183,8 +197,8 @@ class Checker {
         const Range part = scaled({0, static_cast<Wide>(operand.shape[k]) - 1}, operand.strides[k]);
         places = {within_reason(places.low + part.low), within_reason(places.high + part.high)};
       }
-      if (!empty) inside(operand.node, places, operand.offset, operand.dtype);
-    }
+      if (!empty) inside(operand.node, places, numbers + at, operand.dtype);
+    });
     if (!fuse::is_sound(call)) refuse(fmt::format("calls a library in a way that it does not allow: {}", fuse::to_string(call)));
     Wide elements = 1;
     for (const std::int64_t size : call.shape) elements = within_reason(elements * size);
@@ -194,6 +208,7 @@ class Checker {
   const Executable& executable_;
   const Planned& planned_;
   std::vector<std::int64_t> bytes_;  // size of each node in memory
+  std::vector<Executable::Reached> reached_;
 };
 
 }  // namespace
@@ -206,6 +221,11 @@ void check_bytes(const Planned& planned, const std::vector<std::int64_t>& symbol
       refuse("writes a value of no size");
 }
 
-void check_reach(const Executable& executable, const ReachTerms& terms) { Checker(executable, terms).run(); }
+std::vector<Executable::Reached> check_reach(const Executable& executable, const ReachTerms& terms) { return Checker(executable, terms).run(); }
+
+void check_offsets(const Executable& executable, const std::vector<std::int64_t>& leaf_bytes) {
+  for (const Executable::Reached& reached : executable.reached)
+    check_inside(reached, executable.numbers[reached.offset], bytes_of(executable, leaf_bytes, static_cast<std::size_t>(reached.value)));
+}
 
 }  // namespace sinter::engine

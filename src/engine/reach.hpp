@@ -16,8 +16,11 @@ struct ReachTerms {
   std::vector<DType> dtypes;
   std::vector<Shape> shapes;
 };
-/// Throws InternalError if a step would access memory outside of its buffers. Reads at computed positions and guarded reads are not checked here, because the
-/// kernel's own code keeps them within the buffer.
-void check_reach(const Executable& executable, const ReachTerms& terms);
+/// Throws InternalError if a step would access memory outside of its buffers; returns all accesses otherwise. Reads at computed positions and guarded reads are
+/// not checked here, because the kernel's own code keeps them within the buffer.
+std::vector<Executable::Reached> check_reach(const Executable& executable, const ReachTerms& terms);
+
+/// Checks executable.reached again, because offsets changed.
+void check_offsets(const Executable& executable, const std::vector<std::int64_t>& leaf_bytes);
 
 }  // namespace sinter::engine

@@ -41,6 +41,14 @@ using PlannedCall = LibraryCallOf<Size>;  // in the form of a plan, also for oth
 Sizes numbers_of(const PlannedCall& call);
 LibraryCall todays(const PlannedCall& call);
 LibraryCall bound(const LibraryCall& call, const std::int64_t* numbers);
+/// Calls visit(operand, k) for each operand of a bound call; its offset is number k of the call's numbers.
+template <class Call, class Visit> void each_offset(Call& call, Visit visit) {
+  std::size_t at = call.shape.size();
+  for (auto& operand : call.operands) {
+    visit(operand, at);
+    at += 1 + 2 * operand.shape.size();
+  }
+}
 /// Returns whether the op's library reads an operand of this shape with these strides, in elements.
 bool reads_layout(trace::Op op, const Sizes& shape, const Sizes& strides);
 /// Returns whether the op's record allows the call. Then it reads only its operands' elements and writes only its result's. This is always true for a plan that

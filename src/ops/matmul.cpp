@@ -23,7 +23,7 @@ DType product_type(DType t) {
 
 Tensor matmul(const Arg& a, const Arg& b) {
   const Site site = site_of("matmul", a.where());
-  const Shape sa = shape_of(site, a), sb = shape_of(site, b);
+  const Shape &sa = shape_of(site, a), &sb = shape_of(site, b);
   if (sa.empty() || sb.empty()) {
     fail<ShapeError>(site, fmt::format("shapes {} and {}: 0-d operands are not allowed; use * instead", to_string(sa), to_string(sb)));
   }
@@ -31,31 +31,38 @@ Tensor matmul(const Arg& a, const Arg& b) {
   const DType result = common_type(site, operands);
   const DType type = product_type(result);
 
-  const Shape ma = sa.size() == 1 ? Shape{1, sa[0]} : sa;
-  const Shape mb = sb.size() == 1 ? Shape{sb[0], 1} : sb;
-  const std::int64_t m = ma[ma.size() - 2], k = ma.back(), n = mb.back();
-  if (k != mb[mb.size() - 2]) {
-    fail<ShapeError>(site, fmt::format("shapes {} and {}: the inner sizes {} and {} differ", to_string(sa), to_string(sb), k, mb[mb.size() - 2]));
+  const std::int64_t m = sa.size() == 1 ? 1 : sa[sa.size() - 2], k = sa.back();
+  const std::int64_t inner = sb.size() == 1 ? sb[0] : sb[sb.size() - 2], n = sb.size() == 1 ? 1 : sb.back();
+  if (k != inner) fail<ShapeError>(site, fmt::format("shapes {} and {}: the inner sizes {} and {} differ", to_string(sa), to_string(sb), k, inner));
+  Shape batch;
+  if (sa.size() > 2 || sb.size() > 2) {
+    const Shape batch_a(sa.begin(), sa.end() - std::min<std::ptrdiff_t>(std::ssize(sa), 2)),
+        batch_b(sb.begin(), sb.end() - std::min<std::ptrdiff_t>(std::ssize(sb), 2));
+    batch = broadcast_shape(site, std::array{&batch_a, &batch_b});
   }
-  const Shape batch_a(ma.begin(), ma.end() - 2), batch_b(mb.begin(), mb.end() - 2);
-  const std::array batches{&batch_a, &batch_b};
-  const Shape batch = broadcast_shape(site, batches);
   const auto with = [&](std::int64_t rows, std::int64_t columns) {
     Shape shape = batch;
     shape.insert(shape.end(), {rows, columns});
     return shape;
   };
-  const auto prepared = [&](const Arg& x, const Shape& matrix, std::int64_t rows, std::int64_t columns) {
-    const RecordedPtr typed = make_cast(site, node_of(site, x.tensor()), type);
-    return make_broadcast(site, make_reshape(site, typed, matrix), with(rows, columns));
+  const auto prepared = [&](const Arg& x, std::int64_t rows, std::int64_t columns) {
+    RecordedPtr typed = make_cast(site, node_of(site, x.tensor()), type);
+    if (typed->shape.size() == 1) typed = make_reshape(site, typed, std::array{rows, columns});
+    return batch.empty() ? typed : make_broadcast(site, typed, with(rows, columns));
   };
-  check_shape(site, with(m, n), type);
-  RecordedPtr product =
-      k == 0 ? make_constant(site, make_scalar_int(type, 0), with(m, n)) : make_library(site, Op::matmul, {prepared(a, ma, m, k), prepared(b, mb, k, n)});
-  Shape shape = batch;
-  if (sa.size() > 1) shape.push_back(m);
-  if (sb.size() > 1) shape.push_back(n);
-  product = make_reshape(site, product, shape);
+  RecordedPtr product;
+  if (k == 0) {
+    check_shape(site, with(m, n), type);
+    product = make_constant(site, make_scalar_int(type, 0), with(m, n));
+  } else {
+    product = make_library(site, Op::matmul, {prepared(a, m, k), prepared(b, k, n)});
+  }
+  if (sa.size() == 1 || sb.size() == 1) {
+    Shape shape = batch;
+    if (sa.size() > 1) shape.push_back(m);
+    if (sb.size() > 1) shape.push_back(n);
+    product = make_reshape(site, product, shape);
+  }
   return Tensor(make_cast(site, product, result));
 }
 

@@ -50,9 +50,11 @@ void use(const fs::path& cache, bool fast_math = false) {
   configure(options);
 }
 
-Tensor formula(std::int64_t rows, std::int64_t columns) {
-  const Tensor x = (arange(rows * columns).astype(DType::float32) / 7.f).reshape({rows, columns});
-  eval(x);
+/// Reads `columns` columns of an array with three more, from the column `first`. Another first column is another offset of the same plan.
+Tensor formula(std::int64_t rows, std::int64_t columns, std::int64_t first) {
+  const Tensor all = (arange(rows * (columns + 3)).astype(DType::float32) / 7.f).reshape({rows, columns + 3});
+  eval(all);
+  const Tensor x = all.at({Slice{0, rows}, Slice{first, first + columns}});
   const Tensor weights = matmul(x, permute(x, {1, 0})) + 1.f;
   return softmax(gelu(weights * 0.01f), -1) + sum(x.at({Slice{0, rows}, 0})) * 1e-3f;
 }
@@ -60,16 +62,18 @@ Tensor formula(std::int64_t rows, std::int64_t columns) {
 /// Returns whether the formula gives its values, with at most `plans` plans made here.
 int computes(const fs::path& cache, std::int64_t rows, std::uint64_t made, std::uint64_t from_disk, bool fast_math = false) {
   use(cache, fast_math);
-  const Tensor y = formula(rows, 6);
-  const std::vector<float> got = y.to_vector<float>();
+  std::vector<std::vector<float>> got;
+  for (const std::int64_t first : {1, 3, 2}) got.push_back(formula(rows, 6, first).to_vector<float>());
   const Counters counted = counters();
   Options plain = options();
   plain.fuse = false;
   plain.keep_plans = false;
   configure(plain);
-  const std::vector<float> expected = formula(rows, 6).to_vector<float>();
-  for (std::size_t k = 0; k < got.size(); ++k)
-    if (!(std::abs(got[k] - expected[k]) <= 1e-5f * (1 + std::abs(expected[k])))) return 1;
+  for (const std::int64_t first : {1, 2, 3}) {
+    const std::vector<float> expected = formula(rows, 6, first).to_vector<float>(), &given = got[first == 1 ? 0 : first == 2 ? 2 : 1];
+    for (std::size_t k = 0; k < given.size(); ++k)
+      if (!(std::abs(given[k] - expected[k]) <= 1e-5f * (1 + std::abs(expected[k])))) return 1;
+  }
   return counted.plans_made != made ? 2 : counted.plans_from_disk != from_disk ? 3 : 0;
 }
 
@@ -141,11 +145,11 @@ TEST_CASE("an entry with a wrong number in it is refused, or computes something 
   REQUIRE(in_child([&] { return computes(good, 40, 2, 0); }) == 0);
   const std::vector<fs::path> plans = plans_in(good);
   REQUIRE(plans.size() == 2);
-  const std::uint64_t first = testing::test_seed();
+  const std::uint64_t seed = testing::test_seed();
   const long count = testing::mutations_or(120);
   int refused = 0, ran = 0;
   for (long k = 0; k < count; ++k) {
-    std::mt19937_64 random(first + static_cast<std::uint64_t>(k));
+    std::mt19937_64 random(seed + static_cast<std::uint64_t>(k));
     fs::remove_all(bad);
     fs::copy(good, bad);
     fs::permissions(bad, fs::perms::owner_all);
@@ -166,13 +170,13 @@ TEST_CASE("an entry with a wrong number in it is refused, or computes something 
       use(bad);
       setenv("SINTER_FAULTS", "", 1);
       try {
-        formula(40, 6).to_vector<float>();
+        for (const std::int64_t first : {1, 3, 2}) formula(40, 6, first).to_vector<float>();
       } catch (const Error&) {
         return 1;
       }
       return counters().plans_from_disk == 2 ? 0 : 1;
     });
-    INFO("mutation ", first + static_cast<std::uint64_t>(k));
+    INFO("mutation ", seed + static_cast<std::uint64_t>(k));
     CHECK(code <= 1);
     ++(code == 0 ? ran : refused);
   }

@@ -71,6 +71,30 @@ TEST_CASE("elements that one thread reads stay valid while others evaluate the s
   }
 }
 
+TEST_CASE("threads that read the rows of one array at once share a plan, and each gets its own rows") {
+  const std::int64_t rows = 97, columns = 6;
+  const Tensor x = ramp(rows * columns).reshape({rows, columns}), w = ramp(columns * 2).reshape({columns, 2});
+  sn::eval({x, w});
+  const auto numbers = x.to_vector<float>(), weights = w.to_vector<float>();
+  std::atomic<int> wrong{0};
+  together([&](int t) {
+    for (std::int64_t step = 0; step < rows; ++step) {
+      const std::int64_t k = t % 2 ? step : rows - 1 - step;
+      const Tensor row = x.at({k}), y = sn::matmul(row, w) * 2.f, z = sn::sum(sn::exp(row));
+      sn::eval({y, z});
+      double products[2] = {0, 0}, sum = 0;
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const double number = numbers[static_cast<std::size_t>(k * columns + c)];
+        for (int j = 0; j < 2; ++j) products[j] += 2 * number * weights[static_cast<std::size_t>(2 * c + j)];
+        sum += std::exp(number);
+      }
+      const auto got = y.to_vector<float>();
+      wrong += !near(got[0], products[0]) || !near(got[1], products[1]) || !near(z.item<float>(), sum);
+    }
+  });
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("several threads compile new formulas, and a formula that all of them need is compiled once") {
   const auto before = sn::counters();
   std::atomic<int> wrong{0};

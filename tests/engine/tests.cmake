@@ -1,4 +1,5 @@
 sinter_test(test_engine freeze)
+sinter_test(test_reach freeze)
 sinter_suite(eval llvm interpreter unfused cuda_long opencl loops)
 sinter_program(test_limits)
 if(TARGET sinter_command)
